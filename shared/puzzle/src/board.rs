@@ -1,0 +1,286 @@
+//! The m x n board, or two-dimensional magic cube (Jia, Zhang, Xiang, section 1.2): rows rotate to the left and
+//! to the right, columns upwards and downwards, and a piece pushed out comes back on the other side.
+
+use crate::{Metric, Move, Puzzle};
+use fathom_algebra::Permutation;
+use std::fmt;
+use std::str::FromStr;
+
+/// A board of m rows and n columns. Cells, and the tiles that belong there, are numbered from 0 row by row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Board {
+    rows: usize,
+    columns: usize,
+}
+
+/// A row or a column, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Line {
+    /// A column; positive shifts go upwards (`V` in the paper).
+    Column(usize),
+    /// A row; positive shifts go to the left (`H` in the paper).
+    Row(usize),
+}
+
+/// Why a word names no board.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BoardError {
+    /// Not of the form `MxN`.
+    #[error("{0:?} names no space: a board is written as ROWSxCOLUMNS, for example 3x4")]
+    NotABoard(String),
+    /// Zero rows or columns.
+    #[error("the board {0:?} has no cells: rows and columns must be at least 1, for example 3x4")]
+    Empty(String),
+    /// Above the limit.
+    #[error("the board {word:?} has {cells} cells, more than {limit}: choose a smaller board", limit = Board::MAX_CELLS)]
+    TooLarge {
+        /// The word as written.
+        word: String,
+        /// Its number of cells.
+        cells: u128,
+    },
+}
+
+impl Board {
+    /// The largest number of cells of a board.
+    pub const MAX_CELLS: usize = 64;
+
+    /// A board of `rows` x `columns` cells.
+    ///
+    /// # Errors
+    /// [`BoardError`] if it has no cells or more than [`Board::MAX_CELLS`].
+    pub fn new(rows: usize, columns: usize) -> Result<Self, BoardError> {
+        let word = || format!("{rows}x{columns}");
+        match rows as u128 * columns as u128 {
+            0 => Err(BoardError::Empty(word())),
+            cells if cells > Self::MAX_CELLS as u128 => Err(BoardError::TooLarge { word: word(), cells }),
+            _ => Ok(Self { rows, columns }),
+        }
+    }
+
+    /// The number of rows, m.
+    pub fn rows(self) -> usize {
+        self.rows
+    }
+
+    /// The number of columns, n.
+    pub fn columns(self) -> usize {
+        self.columns
+    }
+
+    /// The number of cells, m n.
+    pub fn cells(self) -> usize {
+        self.rows * self.columns
+    }
+
+    /// The cell in this row and column, both counted from 0.
+    pub fn cell(self, row: usize, column: usize) -> usize {
+        row * self.columns + column
+    }
+
+    /// Row and column of a cell, counted from 0.
+    pub fn position(self, cell: usize) -> (usize, usize) {
+        (cell / self.columns, cell % self.columns)
+    }
+
+    /// The board as a puzzle under a metric.
+    pub fn puzzle(self, metric: Metric) -> Puzzle {
+        Puzzle {
+            name: self.to_string(),
+            cells: self.cells(),
+            moves: self.moves(metric),
+            symmetries: self.symmetries(),
+        }
+    }
+
+    /// The lines: columns first, as the paper lists them.
+    pub fn lines(self) -> impl Iterator<Item = Line> {
+        (0..self.columns).map(Line::Column).chain((0..self.rows).map(Line::Row))
+    }
+
+    /// The number of cells of a line.
+    pub fn line_length(self, line: Line) -> usize {
+        match line {
+            Line::Column(_) => self.rows,
+            Line::Row(_) => self.columns,
+        }
+    }
+
+    /// The rotation of a line by `shift` cells: upwards or to the left when positive.
+    ///
+    /// # Panics
+    /// If the line is off the board.
+    pub fn rotation(self, line: Line, shift: i64) -> Permutation {
+        let length = self.line_length(line) as i64;
+        let moved = |at: usize| (at as i64 - shift).rem_euclid(length) as usize;
+        Permutation::from_fn(self.cells(), |cell| match (line, self.position(cell)) {
+            (Line::Column(c), (row, column)) if column == c => self.cell(moved(row), column),
+            (Line::Row(r), (row, column)) if row == r => self.cell(row, moved(column)),
+            _ => cell,
+        })
+    }
+
+    /// The moves of a metric. A line of length 2 has one rotation, a line of length 1 none.
+    fn moves(self, metric: Metric) -> Vec<Move> {
+        let mut moves = Vec::new();
+        for line in self.lines() {
+            let length = self.line_length(line) as i64;
+            let shifts: Vec<i64> = match metric {
+                Metric::Multi => (1..length).collect(),
+                Metric::Single if length > 2 => vec![1, -1],
+                Metric::Single => (1..length).collect(),
+            };
+            for shift in shifts {
+                moves.push(Move { name: line.move_name(shift), action: self.rotation(line, shift) });
+            }
+        }
+        moves
+    }
+
+    /// Translations (the board is a torus), reflections, and on a square board transposition: the group that they
+    /// generate, each element once, the identity first.
+    fn symmetries(self) -> Vec<Permutation> {
+        let (m, n) = (self.rows, self.columns);
+        let mut symmetries = Vec::new();
+        for transposed in [false, true] {
+            if transposed && m != n {
+                continue;
+            }
+            for (flip_rows, flip_columns) in [(false, false), (false, true), (true, false), (true, true)] {
+                for (down, right) in (0..m).flat_map(|down| (0..n).map(move |right| (down, right))) {
+                    let image = Permutation::from_fn(self.cells(), |cell| {
+                        let (row, column) = self.position(cell);
+                        let (row, column) = if transposed { (column, row) } else { (row, column) };
+                        let row = if flip_rows { m - 1 - row } else { row };
+                        let column = if flip_columns { n - 1 - column } else { column };
+                        self.cell((row + down) % m, (column + right) % n)
+                    });
+                    // On lines of length 1 and 2 some of these coincide.
+                    if !symmetries.contains(&image) {
+                        symmetries.push(image);
+                    }
+                }
+            }
+        }
+        symmetries
+    }
+}
+
+impl fmt::Display for Board {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}", self.rows, self.columns)
+    }
+}
+
+impl FromStr for Board {
+    type Err = BoardError;
+
+    fn from_str(word: &str) -> Result<Self, BoardError> {
+        let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+        let (rows, columns) = word
+            .split_once('x')
+            .filter(|(rows, columns)| digits(rows) && digits(columns))
+            .ok_or_else(|| BoardError::NotABoard(word.into()))?;
+        match (rows.parse::<u32>(), columns.parse::<u32>()) {
+            (Ok(rows), Ok(columns)) => Self::new(rows as usize, columns as usize),
+            // Digits that exceed 32 bits.
+            _ => Err(BoardError::TooLarge { word: word.into(), cells: u128::MAX }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_algebra::StabiliserChain;
+
+    fn all_boards(largest: usize) -> impl Iterator<Item = Board> {
+        (1..=largest).flat_map(move |m| (1..=largest / m).map(move |n| Board::new(m, n).unwrap()))
+    }
+
+    #[test]
+    fn numbers_of_moves_and_symmetries() {
+        // (board, multi moves, single moves, symmetries): shared tables of the tests, and by hand for 1xN.
+        for (word, multi, single, symmetries) in [
+            ("1x1", 0, 0, 1),
+            ("1x2", 1, 1, 2),
+            ("1x5", 4, 2, 10),
+            ("2x2", 4, 4, 8),
+            ("2x3", 7, 7, 12),
+            ("2x4", 10, 8, 16),
+            ("2x5", 13, 9, 20),
+            ("3x3", 12, 12, 72),
+            ("3x4", 17, 14, 48),
+            ("2x6", 16, 10, 24),
+            ("4x4", 24, 16, 128),
+            ("8x8", 112, 32, 512),
+        ] {
+            let board: Board = word.parse().unwrap();
+            assert_eq!(board.puzzle(Metric::Multi).moves.len(), multi, "{word}");
+            assert_eq!(board.puzzle(Metric::Single).moves.len(), single, "{word}");
+            assert_eq!(board.symmetries().len(), symmetries, "{word}");
+        }
+    }
+
+    #[test]
+    fn moves_are_distinct_and_closed_and_symmetries_respect_them() {
+        for board in all_boards(16).chain([Board::new(8, 8).unwrap()]) {
+            for metric in Metric::ALL {
+                let puzzle = board.puzzle(metric);
+                assert!(puzzle.is_closed_under_inverses(), "{board} {metric}");
+                for (i, m) in puzzle.moves.iter().enumerate() {
+                    assert!(!m.action.is_identity());
+                    assert!(puzzle.moves[..i].iter().all(|other| other.action != m.action), "{board} {}", m.name);
+                }
+                assert!(puzzle.symmetries[0].is_identity());
+                assert!(puzzle.symmetries.iter().all(|a| puzzle.is_symmetry(a)), "{board} {metric}");
+            }
+        }
+    }
+
+    #[test]
+    fn symmetries_form_a_group() {
+        for board in all_boards(12) {
+            let symmetries = board.symmetries();
+            for a in &symmetries {
+                for b in &symmetries {
+                    assert!(symmetries.contains(&a.then(b)), "{board}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn columns_move_up_and_rows_to_the_left() {
+        // The paper, after definition 2.2.1: V_1^1 maps position (2,1) to position (1,1).
+        let board = Board::new(3, 3).unwrap();
+        assert_eq!(board.rotation(Line::Column(0), 1).apply(board.cell(1, 0)), board.cell(0, 0));
+        assert_eq!(board.rotation(Line::Row(0), 1).apply(board.cell(0, 1)), board.cell(0, 0));
+        // V_i^j = (φ(n,i) φ(n-1,i) … φ(1,i))^j with φ(x,y) = n(x-1) + y.
+        assert_eq!(board.rotation(Line::Column(1), 1), Permutation::parse("(8,5,2)", 9).unwrap());
+    }
+
+    #[test]
+    fn group_orders_are_those_of_the_paper() {
+        // Theorems 3.4 and 5.2.3: the alternating group when rows and columns are both odd, else the symmetric one.
+        for board in all_boards(16).filter(|b| b.rows() >= 2 && b.columns() >= 2) {
+            let puzzle = board.puzzle(Metric::Single);
+            let order = StabiliserChain::new(puzzle.cells, puzzle.moves.iter().map(|m| &m.action)).order().unwrap();
+            let factorial: u128 = (1..=puzzle.cells as u128).product();
+            let odd = board.rows() % 2 == 1 && board.columns() % 2 == 1;
+            assert_eq!(order, if odd { factorial / 2 } else { factorial }, "{board}");
+        }
+    }
+
+    #[test]
+    fn words_that_name_no_board_are_refused() {
+        for word in ["3y4", "3", "", "x", "3x", "x4", "3x4x5", "-3x4", "+3x4", " 3x4", "3X4"] {
+            assert_eq!(word.parse::<Board>(), Err(BoardError::NotABoard(word.into())), "{word}");
+        }
+        for word in ["0x3", "3x0"] {
+            assert_eq!(word.parse::<Board>(), Err(BoardError::Empty(word.into())));
+        }
+        assert!(matches!("9x8".parse::<Board>(), Err(BoardError::TooLarge { cells: 72, .. })));
+        assert!(matches!("99999999999x1".parse::<Board>(), Err(BoardError::TooLarge { .. })));
+    }
+}

@@ -1,0 +1,18 @@
+//! Permutation puzzles as moves and symmetries on numbered cells.
+//!
+//! Reading order: [`puzzle`] (what every puzzle is to the engine), [`metric`] (which rotations cost one move),
+//! [`board`] (the m x n two-dimensional magic cube), [`notation`] (move names such as `V2^-1`).
+//!
+//! Invariants: a move is a permutation of the cells, `move.apply(c)` being the cell to which it carries whatever
+//! stands on cell `c`; piece `p` belongs on cell `p`; a symmetry renames cells and pieces alike and maps the set
+//! of moves onto itself.
+
+pub mod board;
+pub mod metric;
+pub mod notation;
+pub mod puzzle;
+
+pub use board::{Board, BoardError, Line};
+pub use metric::{Metric, UnknownMetric};
+pub use notation::NotationError;
+pub use puzzle::{Move, Puzzle};
