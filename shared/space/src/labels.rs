@@ -1,0 +1,160 @@
+//! Which pieces are told apart: pieces with one label are interchangeable.
+
+use std::collections::HashMap;
+
+/// One label a piece. Labels are numbered from 0 in order of first appearance, so that two lists that say the same
+/// are equal.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Labels {
+    of_piece: Box<[u8]>,
+    sizes: Box<[u8]>,
+}
+
+/// Why a list of labels or of tracked pieces does not fit the puzzle.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LabelError {
+    /// More or fewer labels than pieces.
+    #[error("the label list has {got} entries, but the puzzle has {pieces} tiles: give one label a tile, row by row")]
+    WrongLength {
+        /// Entries of the list.
+        got: usize,
+        /// Pieces of the puzzle.
+        pieces: usize,
+    },
+    /// An entry that is no number.
+    #[error("{0:?} is no label: give whole numbers from 0 to 4294967295, separated by commas, such as 0,0,1,1")]
+    NotALabel(String),
+    /// An entry of a track list that is neither a number nor a range.
+    #[error("{0:?} names no tiles: give numbers and ranges separated by commas, such as 0-3,8")]
+    NotATile(String),
+    /// A tracked piece that does not exist.
+    #[error("tile {tile} is off the board: its {pieces} tiles are numbered from 0 to {last}", last = pieces - 1)]
+    OffTheBoard {
+        /// The number as written.
+        tile: usize,
+        /// Pieces of the puzzle.
+        pieces: usize,
+    },
+}
+
+impl Labels {
+    /// All pieces different.
+    ///
+    /// # Panics
+    /// If there are more than 255 pieces.
+    pub fn distinct(pieces: usize) -> Self {
+        Self::from_values(0..pieces)
+    }
+
+    /// Piece `p` carries the `p`-th value; equal values are one label.
+    ///
+    /// # Panics
+    /// If there are more than 255 values.
+    pub fn from_values(values: impl IntoIterator<Item = usize>) -> Self {
+        let mut numbers = HashMap::new();
+        let mut sizes: Vec<u8> = Vec::new();
+        let of_piece: Box<[u8]> = values
+            .into_iter()
+            .map(|value| {
+                let label = *numbers.entry(value).or_insert(sizes.len());
+                if label == sizes.len() {
+                    sizes.push(0);
+                }
+                sizes[label] += 1;
+                u8::try_from(label).expect("at most 255 pieces")
+            })
+            .collect();
+        Self { of_piece, sizes: sizes.into() }
+    }
+
+    /// Reads `0,0,1,1`: a label for each of `pieces` pieces.
+    ///
+    /// # Errors
+    /// [`LabelError`] if an entry is no number or their number is wrong.
+    pub fn parse_list(text: &str, pieces: usize) -> Result<Self, LabelError> {
+        let values: Vec<usize> = text
+            .split(',')
+            .map(|entry| match entry.trim().parse::<u32>() {
+                Ok(value) => Ok(value as usize),
+                Err(_) => Err(LabelError::NotALabel(entry.into())),
+            })
+            .collect::<Result<_, _>>()?;
+        if values.len() != pieces {
+            return Err(LabelError::WrongLength { got: values.len(), pieces });
+        }
+        Ok(Self::from_values(values))
+    }
+
+    /// Reads `0-3,8`: these pieces keep their identity, all others are alike.
+    ///
+    /// # Errors
+    /// [`LabelError`] if an entry is neither a number nor a range, or names a piece that does not exist.
+    pub fn parse_tracked(text: &str, pieces: usize) -> Result<Self, LabelError> {
+        let mut tracked = vec![false; pieces];
+        for entry in text.split(',') {
+            let number = |part: &str| match part.trim().parse::<u32>() {
+                Ok(tile) if (tile as usize) < pieces => Ok(tile as usize),
+                Ok(tile) => Err(LabelError::OffTheBoard { tile: tile as usize, pieces }),
+                Err(_) => Err(LabelError::NotATile(entry.into())),
+            };
+            let (first, last) = entry.split_once('-').unwrap_or((entry, entry));
+            let (first, last) = (number(first)?, number(last)?);
+            if first > last {
+                return Err(LabelError::NotATile(entry.into()));
+            }
+            tracked[first..=last].fill(true);
+        }
+        Ok(Self::from_values((0..pieces).map(|piece| if tracked[piece] { piece } else { pieces })))
+    }
+
+    /// The number of pieces.
+    pub fn pieces(&self) -> usize {
+        self.of_piece.len()
+    }
+
+    /// The label of each piece; as piece `p` belongs on cell `p`, this is also the word of the solved state.
+    pub fn of_pieces(&self) -> &[u8] {
+        &self.of_piece
+    }
+
+    /// How many pieces carry each label.
+    pub fn sizes(&self) -> &[u8] {
+        &self.sizes
+    }
+
+    /// Whether all pieces are told apart.
+    pub fn are_distinct(&self) -> bool {
+        self.sizes.len() == self.of_piece.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_that_say_the_same_are_equal() {
+        let labels = Labels::parse_list("7,7,3,3", 4).unwrap();
+        assert_eq!(labels, Labels::parse_list("0, 0, 1, 1", 4).unwrap());
+        assert_eq!(labels.of_pieces(), [0, 0, 1, 1]);
+        assert_eq!(labels.sizes(), [2, 2]);
+        assert!(!labels.are_distinct());
+        assert!(Labels::distinct(5).are_distinct());
+    }
+
+    #[test]
+    fn tracked_pieces_keep_their_identity() {
+        assert_eq!(Labels::parse_tracked("0-1,4", 6).unwrap().of_pieces(), [0, 1, 2, 2, 3, 2]);
+        assert!(Labels::parse_tracked("0-4", 6).unwrap().are_distinct());
+    }
+
+    #[test]
+    fn bad_lists_are_refused() {
+        assert_eq!(Labels::parse_list("0,1", 4), Err(LabelError::WrongLength { got: 2, pieces: 4 }));
+        assert_eq!(Labels::parse_list("0,x,1,1", 4), Err(LabelError::NotALabel("x".into())));
+        assert_eq!(Labels::parse_list("", 4), Err(LabelError::NotALabel("".into())));
+        assert_eq!(Labels::parse_tracked("0,9", 9), Err(LabelError::OffTheBoard { tile: 9, pieces: 9 }));
+        assert_eq!(Labels::parse_tracked("3-1", 9), Err(LabelError::NotATile("3-1".into())));
+        assert_eq!(Labels::parse_tracked("0-", 9), Err(LabelError::NotATile("0-".into())));
+    }
+}

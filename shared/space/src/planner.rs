@@ -1,0 +1,361 @@
+//! The choice of the colouring.
+//!
+//! Candidates: the orbits of every subgroup that two symmetries generate (block systems of the symmetry group are
+//! among them), and what comes of cutting their classes into chunks or joining neighbouring ones. Each is judged
+//! by a model of the time that a search takes with it; the cheapest whose tables fit in memory is taken.
+
+use crate::words::multinomial;
+use crate::{Colouring, CosetGraph, Shape, Space};
+use num_bigint::BigUint;
+use std::collections::{BTreeSet, HashMap};
+
+/// A colouring with the sizes that follow from it.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The colouring.
+    pub colouring: Colouring,
+    /// The shape of a coset's tensor.
+    pub shape: Shape,
+    /// How many symmetries of the space respect the colouring.
+    pub symmetries_used: usize,
+    /// Patterns, reachable or not.
+    pub patterns: u64,
+    /// Representative cosets: their number, exactly.
+    pub representative_cosets: u64,
+}
+
+/// Why no colouring serves.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// Every candidate is beyond the engine's or the machine's limits.
+    #[error(
+        "{space} has {states} states, too many to enumerate with {memory_bytes} bytes of memory: choose a smaller board, or fewer distinct tiles with --track or --labels"
+    )]
+    TooLarge {
+        /// The space.
+        space: String,
+        /// Its number of states.
+        states: BigUint,
+        /// The memory that tables were allowed to take.
+        memory_bytes: u64,
+    },
+}
+
+impl Plan {
+    /// Chooses a colouring. `memory_bytes` is what the tables of the search may take.
+    ///
+    /// # Errors
+    /// [`PlanError`] if no candidate fits.
+    pub fn new(space: &Space, memory_bytes: u64) -> Result<Self, PlanError> {
+        candidates(space)
+            .into_iter()
+            .filter_map(|of_piece| Candidate::judge(space, of_piece, memory_bytes))
+            .min_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds))
+            .and_then(|best| Self::with(space, best.of_piece))
+            .ok_or_else(|| PlanError::TooLarge { space: space.slug(), states: space.states().clone(), memory_bytes })
+    }
+
+    fn with(space: &Space, of_piece: Vec<u8>) -> Option<Self> {
+        let colouring = Colouring::new(&of_piece, space.labels()).ok()?;
+        let shape = Shape::of(&colouring)?;
+        let actions: Vec<_> = space
+            .symmetries()
+            .iter()
+            .filter_map(|symmetry| Some((&*symmetry.cells, colouring.action(symmetry)?)))
+            .collect();
+        let sizes = colouring.patterns().counts();
+        let representative_cosets = if reaches_all_patterns(space, sizes) {
+            let fixed: u128 =
+                actions.iter().map(|(cells, colours)| fixed_patterns(cells, colours, sizes)).sum();
+            u64::try_from(fixed / actions.len() as u128).ok()?
+        } else {
+            u64::from(CosetGraph::build(space, &colouring).ok()?.len())
+        };
+        let patterns = colouring.patterns().total();
+        Some(Self { shape, symmetries_used: actions.len(), patterns, representative_cosets, colouring })
+    }
+
+    /// Bytes of the packed tensors of one layer when every coset is dense.
+    pub fn layer_bytes(&self) -> u64 {
+        self.representative_cosets * u64::from(self.shape.packed_bytes())
+    }
+
+    /// Pulls, of a whole coset through one move, that one dense layer takes.
+    pub fn pulls_per_layer(&self, space: &Space) -> u64 {
+        self.representative_cosets * space.moves().len() as u64
+    }
+
+    /// Bytes of the tables that a search keeps in memory.
+    pub fn table_bytes(&self, space: &Space) -> u64 {
+        let a_coset = 4 * space.moves().len() as u64 + space.cells() as u64 + 4;
+        4 * self.patterns + a_coset * self.representative_cosets
+    }
+}
+
+/// The symmetric group reaches every pattern, and so does the alternating one when two pieces share a colour. Of
+/// other groups nothing is assumed.
+fn reaches_all_patterns(space: &Space, sizes: &[u8]) -> bool {
+    let factorial: BigUint = (1..=space.cells()).map(BigUint::from).product();
+    *space.group_order() == factorial
+        || (space.group_order() * 2_u32 == factorial && sizes.iter().any(|&size| size > 1))
+}
+
+struct Candidate {
+    of_piece: Vec<u8>,
+    nanoseconds: f64,
+}
+
+impl Candidate {
+    /// The model: nanoseconds of one thread, rates rounded from `fathom bench` on a 2024 server core. It need only
+    /// rank colourings.
+    fn judge(space: &Space, of_piece: Vec<u8>, memory_bytes: u64) -> Option<Self> {
+        const DENSE_LAYERS: f64 = 5.0;
+        let labels = space.labels();
+        let mut contents: HashMap<u8, HashMap<u8, u8>> = HashMap::new();
+        for (&colour, &label) in of_piece.iter().zip(labels.of_pieces()) {
+            contents.entry(colour).or_default().insert(label, labels.sizes()[usize::from(label)]);
+        }
+        let mut lengths: Vec<(u8, u64, u8)> = Vec::new();
+        for (&colour, content) in &contents {
+            let counts: Vec<u8> = content.values().copied().collect();
+            let length = u64::try_from(multinomial(&counts)?).ok()?;
+            let size = counts.iter().sum();
+            if length > 1 && (length > Colouring::LONGEST_AXIS || usize::from(size) > Colouring::LARGEST_COLOUR) {
+                return None;
+            }
+            lengths.push((colour, length, size));
+        }
+        // The last axis lies inside a word: the longest that fits.
+        lengths.sort_unstable_by_key(|&(colour, length, _)| (length <= 64, length, colour));
+        let sizes: Vec<u8> = lengths.iter().map(|&(_, _, size)| size).collect();
+        let patterns = u64::try_from(multinomial(&sizes)?).ok()?;
+        let axes: Vec<u32> = lengths.iter().map(|&(_, length, _)| length as u32).collect();
+        let shape = Shape::new(&axes)?;
+        let order: HashMap<u8, u8> =
+            lengths.iter().zip(0..).map(|(&(colour, _, _), axis)| (colour, axis)).collect();
+        let of_piece: Vec<u8> = of_piece.iter().map(|colour| order[colour]).collect();
+        let symmetries =
+            space.symmetries().iter().filter(|s| crate::space::induced(&of_piece, &s.cells, axes.len()).is_some());
+        let symmetries = symmetries.count() as f64;
+
+        let cosets = (patterns as f64 / symmetries).max(1.0);
+        let pulls = cosets * space.moves().len() as f64;
+        // A different axis map for every place permutation and renaming that occurs.
+        let map_bytes: f64 = lengths
+            .iter()
+            .map(|&(_, length, size)| {
+                let permutations: f64 = (1..=size).map(f64::from).product();
+                (permutations * symmetries.min(permutations)).min(pulls) * length as f64 * 8.0
+            })
+            .sum();
+        let table_bytes = patterns as f64 * 4.0 + pulls * 4.0 + map_bytes;
+        if table_bytes > memory_bytes as f64 || patterns >= u64::from(u32::MAX) {
+            return None;
+        }
+        let row = match shape.row_bits() {
+            0..=32 => 3.0,
+            33..=64 => 6.0,
+            bits => 16.0 * f64::from(bits.div_ceil(64)),
+        };
+        let start = patterns as f64 * 60.0 + map_bytes * 2.0;
+        let pull = 150.0 + f64::from(shape.rows()) * row;
+        let write = 1_000.0 + f64::from(shape.packed_bytes());
+        Some(Self { of_piece, nanoseconds: start + DENSE_LAYERS * (pulls * pull + cosets * write) })
+    }
+}
+
+/// Partitions of the pieces worth judging, none of which splits a label.
+fn candidates(space: &Space) -> BTreeSet<Vec<u8>> {
+    let cells = space.cells();
+    let mut bases: BTreeSet<Vec<u8>> = BTreeSet::new();
+    let symmetries = space.symmetries();
+    for (i, a) in symmetries.iter().enumerate() {
+        for b in &symmetries[i..] {
+            bases.insert(joined(cells, (0..cells).flat_map(|c| [(c, a.cells[c]), (c, b.cells[c])])));
+        }
+    }
+    let mut partitions = BTreeSet::new();
+    for base in bases {
+        for size in 1..=5 {
+            partitions.insert(chunked(&base, size));
+        }
+        for size in 2..=8 {
+            partitions.insert(merged(&base, size));
+        }
+        partitions.insert(base);
+    }
+    let labels = space.labels();
+    let first_with = |label: u8| {
+        labels.of_pieces().iter().position(|&l| l == label).expect("every label is on a piece") as u8
+    };
+    let mut whole = BTreeSet::new();
+    for partition in partitions {
+        // Either the colours that share a label are joined, or every label with several pieces is a colour.
+        let same_colour = (0..cells).map(|c| {
+            let first = partition.iter().position(|&colour| colour == partition[c]);
+            (c, first.expect("the colour is there") as u8)
+        });
+        let same_label = (0..cells).map(|c| (c, first_with(labels.of_pieces()[c])));
+        whole.insert(joined(cells, same_colour.chain(same_label)));
+        let key = |c: usize| {
+            let label = labels.of_pieces()[c];
+            if labels.sizes()[usize::from(label)] > 1 { (true, label) } else { (false, partition[c]) }
+        };
+        whole.insert(numbered((0..cells).map(key)));
+    }
+    whole
+}
+
+/// Classes numbered in order of first appearance.
+fn numbered<K: std::hash::Hash + Eq>(keys: impl Iterator<Item = K>) -> Vec<u8> {
+    let mut numbers = HashMap::new();
+    keys.map(|key| {
+        let next = numbers.len() as u8;
+        *numbers.entry(key).or_insert(next)
+    })
+    .collect()
+}
+
+/// The finest partition in which both ends of every pair share a class.
+fn joined(cells: usize, pairs: impl Iterator<Item = (usize, u8)>) -> Vec<u8> {
+    fn root(parent: &mut [usize], mut cell: usize) -> usize {
+        while parent[cell] != cell {
+            parent[cell] = parent[parent[cell]];
+            cell = parent[cell];
+        }
+        cell
+    }
+    let mut parent: Vec<usize> = (0..cells).collect();
+    for (a, b) in pairs {
+        let (a, b) = (root(&mut parent, a), root(&mut parent, usize::from(b)));
+        parent[a.max(b)] = a.min(b);
+    }
+    numbered((0..cells).map(|cell| root(&mut parent, cell)))
+}
+
+/// Every class cut into chunks of at most `size` pieces.
+fn chunked(partition: &[u8], size: usize) -> Vec<u8> {
+    let mut seen = HashMap::new();
+    numbered(partition.iter().map(|&class| {
+        let count = seen.entry(class).or_insert(0);
+        *count += 1;
+        (class, (*count - 1) / size)
+    }))
+}
+
+/// Neighbouring classes joined as long as they have at most `size` pieces together.
+fn merged(partition: &[u8], size: usize) -> Vec<u8> {
+    let classes = partition.iter().map(|&class| usize::from(class) + 1).max().unwrap_or(0);
+    let mut groups = vec![0; classes];
+    let (mut group, mut pieces) = (0, 0);
+    for (class, number) in groups.iter_mut().enumerate() {
+        let members = partition.iter().filter(|&&c| usize::from(c) == class).count();
+        if pieces > 0 && pieces + members > size {
+            group += 1;
+            pieces = 0;
+        }
+        pieces += members;
+        *number = group;
+    }
+    numbered(partition.iter().map(|&class| groups[usize::from(class)]))
+}
+
+/// How many patterns with these colour sizes a symmetry fixes. The colour on the first cell of a cycle of cells
+/// determines the others; it must come back to itself, so its cycle of colours has a length k that divides the
+/// length l of the cycle of cells, and each colour of that cycle is used l / k times.
+fn fixed_patterns(cells: &[u8], colours: &[u8], sizes: &[u8]) -> u128 {
+    let colour_cycles = cycle_lengths_by_start(colours);
+    let left: Vec<u8> = colour_cycles.iter().map(|&(start, _)| sizes[start]).collect();
+    let mut ways: HashMap<Vec<u8>, u128> = HashMap::from([(left, 1)]);
+    for (_, length) in cycle_lengths_by_start(cells) {
+        let mut next: HashMap<Vec<u8>, u128> = HashMap::new();
+        for (left, count) in &ways {
+            for (i, &(_, period)) in colour_cycles.iter().enumerate() {
+                let used = length / period;
+                if length % period == 0 && usize::from(left[i]) >= used {
+                    let mut left = left.clone();
+                    left[i] -= used as u8;
+                    *next.entry(left).or_default() += count * period as u128;
+                }
+            }
+        }
+        ways = next;
+    }
+    ways.values().sum()
+}
+
+fn cycle_lengths_by_start(map: &[u8]) -> Vec<(usize, usize)> {
+    let mut seen = vec![false; map.len()];
+    let mut cycles = Vec::new();
+    for start in 0..map.len() {
+        let (mut at, mut length) = (start, 0);
+        while !std::mem::replace(&mut seen[at], true) {
+            at = usize::from(map[at]);
+            length += 1;
+        }
+        if length > 0 {
+            cycles.push((start, length));
+        }
+    }
+    cycles
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Labels;
+    use fathom_puzzle::{Board, Metric};
+
+    const MEMORY: u64 = 8 << 30;
+
+    fn space(word: &str, track: Option<&str>) -> Space {
+        let board: Board = word.parse().unwrap();
+        let labels = match track {
+            Some(list) => Labels::parse_tracked(list, board.cells()).unwrap(),
+            None => Labels::distinct(board.cells()),
+        };
+        Space::new(board.puzzle(Metric::Multi), Metric::Multi, labels).unwrap()
+    }
+
+    #[test]
+    fn representatives_are_as_many_as_the_closure_finds() {
+        for word in ["1x1", "1x2", "1x7", "2x2", "2x3", "2x4", "2x5", "3x3", "3x4", "2x6"] {
+            let space = space(word, None);
+            let plan = Plan::new(&space, MEMORY).unwrap();
+            let graph = CosetGraph::build(&space, &plan.colouring).unwrap();
+            assert_eq!(u64::from(graph.len()), plan.representative_cosets, "{word}");
+            assert_eq!(graph.symmetries().len(), plan.symmetries_used, "{word}");
+        }
+    }
+
+    #[test]
+    fn the_designs_choices_for_large_boards() {
+        // 4x4: four sublattices, 63,063,000 patterns, 499,961 representative cosets under all 128 symmetries, and
+        // 3x4: rows, 826 cosets; 2x6: columns mod 3, 1,556 cosets (the design's prototype).
+        let sizes = |word| {
+            let space = space(word, None);
+            let plan = Plan::new(&space, MEMORY).unwrap();
+            (plan.patterns, plan.representative_cosets, plan.symmetries_used, plan.shape.packed_bytes())
+        };
+        assert_eq!(sizes("4x4"), (63_063_000, 499_961, 128, 41_472));
+        assert_eq!(sizes("3x4"), (34_650, 826, 48, 1_728));
+        assert_eq!(sizes("2x6"), (34_650, 1_556, 24, 1_728));
+    }
+
+    #[test]
+    fn every_board_up_to_sixteen_cells_has_a_plan() {
+        for m in 1..=16 {
+            for n in 1..=16 / m {
+                let space = space(&format!("{m}x{n}"), None);
+                Plan::new(&space, MEMORY).unwrap_or_else(|error| panic!("{m}x{n}: {error}"));
+            }
+        }
+    }
+
+    #[test]
+    fn spaces_beyond_all_tables_are_refused_with_their_size() {
+        let error = Plan::new(&space("5x5", None), MEMORY).unwrap_err().to_string();
+        assert!(error.starts_with("5x5-multi has 7755605021665492992000000 states"), "{error}");
+        assert!(Plan::new(&space("5x5", Some("0-3")), MEMORY).is_ok());
+    }
+}

@@ -1,0 +1,200 @@
+//! What a move does to a whole coset at once: a permutation of the axes, and one fixed permutation along each.
+//!
+//! Let R be a representative coset, a⁻¹ the symmetry that carries R to the pattern from which move x leads into
+//! coset C. A state of R, as a word, has the label on cell q carried to cell m(q) = x(a⁻¹(q)) and renamed by a⁻¹.
+//! Cells of colour c of R become cells of colour a⁻¹(c) of C; the j-th of them becomes the π(j)-th, where π depends
+//! on R, C, m and c but not on the state; and its local label l becomes ρ(l), where ρ depends on a⁻¹ and c alone.
+//! So index i along axis c goes to the index, along axis a⁻¹(c), of the word of i with places moved by π and
+//! letters renamed by ρ. With s different pieces of a colour there are at most s! x s! such maps, each made once.
+
+use crate::{CosetGraph, CosetId, Words};
+use rustc_hash::FxHashMap;
+
+/// A bijection from the indices of one axis to those of another of equal length.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AxisMap {
+    /// Where each index goes.
+    pub to: Box<[u32]>,
+    /// Where each index comes from.
+    pub from: Box<[u32]>,
+}
+
+impl AxisMap {
+    /// The map that sends index i to `to[i]`.
+    ///
+    /// # Panics
+    /// If `to` is not a bijection.
+    pub fn new(to: Vec<u32>) -> Self {
+        let mut from = vec![u32::MAX; to.len()];
+        for (index, &image) in to.iter().enumerate() {
+            from[image as usize] = index as u32;
+        }
+        assert!(!from.contains(&u32::MAX), "an axis map is a bijection");
+        Self { to: to.into(), from: from.into() }
+    }
+}
+
+/// A permutation of axes and a map along each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Transform {
+    /// For each axis of the source the axis of the target that it becomes.
+    pub target: Vec<u8>,
+    /// For each axis of the source the number of its [`AxisMap`] in the table that made the transform.
+    pub maps: Vec<u32>,
+}
+
+/// Makes transforms, and keeps each axis map that it made. One for each thread: nothing in it is shared.
+#[derive(Debug)]
+pub struct Transforms<'g> {
+    graph: &'g CosetGraph,
+    /// By symmetry and colour: the number of the renaming that the symmetry does to the colour's local labels.
+    renamings: Vec<Vec<u16>>,
+    numbers: FxHashMap<(u16, u64), u32>,
+    maps: Vec<AxisMap>,
+    /// For each cell of the coset `prepared` its number among the cells of its colour.
+    places: Vec<u8>,
+    prepared: Option<CosetId>,
+    codes: Vec<u64>,
+    counts: Vec<u8>,
+}
+
+impl<'g> Transforms<'g> {
+    /// An empty table for the cosets of `graph`.
+    pub fn new(graph: &'g CosetGraph) -> Self {
+        let colouring = graph.colouring();
+        let axes = colouring.axes();
+        let mut seen: FxHashMap<(&[u8], Vec<u8>), u16> = FxHashMap::default();
+        let renamings = graph
+            .symmetries()
+            .iter()
+            .map(|s| {
+                (0..axes.len())
+                    .map(|colour| {
+                        let renaming = renaming(graph, &s.symmetry.labels, colour);
+                        let next = u16::try_from(seen.len()).expect("fewer renamings than symmetries x colours");
+                        *seen.entry((axes[colour].counts(), renaming)).or_insert(next)
+                    })
+                    .collect()
+            })
+            .collect();
+        Self {
+            graph,
+            renamings,
+            numbers: FxHashMap::default(),
+            maps: Vec::new(),
+            places: vec![0; graph.space().cells()],
+            prepared: None,
+            codes: vec![0; axes.len()],
+            counts: vec![0; axes.len()],
+        }
+    }
+
+    /// The graph whose transforms these are.
+    pub fn graph(&self) -> &'g CosetGraph {
+        self.graph
+    }
+
+    /// The axis map of this number.
+    pub fn map(&self, number: u32) -> &AxisMap {
+        &self.maps[number as usize]
+    }
+
+    /// All axis maps made so far, by number.
+    pub fn maps(&self) -> &[AxisMap] {
+        &self.maps
+    }
+
+    /// The transform from the coset [`CosetGraph::source`] of this move into `coset`.
+    pub fn of_move(&mut self, coset: CosetId, mv: usize, transform: &mut Transform) {
+        let (source, symmetry) = self.graph.source(coset, mv);
+        let cells = &self.graph.space().moves()[mv];
+        let through = &self.graph.symmetries()[symmetry].symmetry.cells;
+        self.fill(source, coset, symmetry, |cell| cells[usize::from(through[cell])], transform);
+    }
+
+    /// The transform of a coset to itself by a symmetry of its [`CosetGraph::stabiliser`].
+    pub fn of_symmetry(&mut self, coset: CosetId, symmetry: usize, transform: &mut Transform) {
+        let through = &self.graph.symmetries()[symmetry].symmetry.cells;
+        self.fill(coset, coset, symmetry, |cell| through[cell], transform);
+    }
+
+    fn fill(
+        &mut self,
+        source: CosetId,
+        coset: CosetId,
+        symmetry: usize,
+        goes_to: impl Fn(usize) -> u8,
+        transform: &mut Transform,
+    ) {
+        if self.prepared != Some(coset) {
+            self.counts.fill(0);
+            for (place, &colour) in self.places.iter_mut().zip(self.graph.pattern(coset)) {
+                let count = &mut self.counts[usize::from(colour)];
+                *place = *count;
+                *count += 1;
+            }
+            self.prepared = Some(coset);
+        }
+        // The place permutation of each colour, four bits a place; places beyond the sixteenth exist only for
+        // colours with a single arrangement, where the code does not matter.
+        self.counts.fill(0);
+        self.codes.fill(0);
+        for (cell, &colour) in self.graph.pattern(source).iter().enumerate() {
+            let colour = usize::from(colour);
+            let place = u64::from(self.places[usize::from(goes_to(cell))]);
+            self.codes[colour] |= place.checked_shl(4 * u32::from(self.counts[colour])).unwrap_or(0);
+            self.counts[colour] += 1;
+        }
+        transform.target.clear();
+        transform.target.extend_from_slice(&self.graph.symmetries()[symmetry].colours);
+        transform.maps.clear();
+        for colour in 0..self.codes.len() {
+            let number = self.number(symmetry, colour);
+            transform.maps.push(number);
+        }
+    }
+
+    /// The number of the map along one axis, made when it is asked for the first time.
+    fn number(&mut self, symmetry: usize, colour: usize) -> u32 {
+        let axes = self.graph.colouring().axes();
+        let code = if axes[colour].total() == 1 { 0 } else { self.codes[colour] };
+        let key = (self.renamings[symmetry][colour], code);
+        if let Some(&number) = self.numbers.get(&key) {
+            return number;
+        }
+        let s = &self.graph.symmetries()[symmetry];
+        let renaming = renaming(self.graph, &s.symmetry.labels, colour);
+        let map = axis_map(&axes[colour], &axes[usize::from(s.colours[colour])], code, &renaming);
+        let number = self.maps.len() as u32;
+        self.maps.push(map);
+        self.numbers.insert(key, number);
+        number
+    }
+}
+
+/// What an action on labels does to the local labels of a colour.
+fn renaming(graph: &CosetGraph, labels: &[u8], colour: usize) -> Vec<u8> {
+    let colouring = graph.colouring();
+    (0..colouring.axes()[colour].counts().len() as u8)
+        .map(|local| colouring.local(labels[usize::from(colouring.label(colour as u8, local))]))
+        .collect()
+}
+
+/// The map of the words of `from` to those of `to` that moves place j to place `code >> 4j & 15` and renames letters.
+fn axis_map(from: &Words, to: &Words, code: u64, renaming: &[u8]) -> AxisMap {
+    if from.total() == 1 {
+        return AxisMap::new(vec![0]);
+    }
+    let mut word = vec![0; from.length()];
+    let mut image = vec![0; from.length()];
+    let images = (0..from.total())
+        .map(|index| {
+            from.unrank(index, &mut word);
+            for (place, &letter) in word.iter().enumerate() {
+                image[(code >> (4 * place) & 15) as usize] = renaming[usize::from(letter)];
+            }
+            to.rank(image.iter().copied()) as u32
+        })
+        .collect();
+    AxisMap::new(images)
+}
