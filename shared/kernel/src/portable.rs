@@ -1,0 +1,216 @@
+//! The coset kernel in plain code that compilers vectorise.
+//!
+//! Layout: the states collected so far lie unpacked, each row in `row_words` words of its own: one `u32` for rows of
+//! up to 32 bits, one `u64` up to 64 bits ([`narrow`]), several `u64` above ([`wide`]). Sources are read in place from
+//! their packed form.
+//!
+//! A pull is one of three things. *Sparse*: each state's indices are mapped one by one and its bit is set. *Dense, the
+//! last axis staying last*: rows are gathered in the order of the target, and all get the same permutation of their
+//! bits. *Dense, the last axis trading places with another*: rows along that other axis are gathered into a square,
+//! in the order that the map along it asks for; the square is transposed, and its rows are scattered by the map along
+//! the last axis. In each, every state of the source is carried by exactly the maps of the transform, and states are
+//! only ever added, so the order does not matter.
+
+mod narrow;
+mod wide;
+
+use crate::kernel::{Bits, Kernel};
+use crate::network::Network;
+use crate::word::Word;
+use fathom_space::{AxisMap, Shape, Transform};
+
+/// The portable kernel for tensors of a shape.
+pub fn portable(shape: &Shape) -> Box<dyn Kernel + Send> {
+    match shape.row_bits() {
+        0..=32 => Box::new(Portable::<u32>::new(shape)),
+        _ => Box::new(Portable::<u64>::new(shape)),
+    }
+}
+
+#[derive(Debug)]
+struct Portable<W> {
+    shape: Shape,
+    row_words: usize,
+    words: Vec<W>,
+    /// By number of the axis map.
+    networks: Vec<Option<Network<W>>>,
+    scratch: Scratch<W>,
+}
+
+/// Buffers that live as long as the kernel, so that a pull allocates nothing.
+#[derive(Debug, Default)]
+struct Scratch<W> {
+    walk: Walk,
+    rows: Vec<W>,
+    columns: Vec<W>,
+}
+
+/// Where the blocks of a pull begin, as rows, in the source and in the target.
+#[derive(Debug, Default)]
+struct Walk {
+    source: Vec<u32>,
+    target: Vec<u32>,
+    next: Vec<u32>,
+}
+
+impl Walk {
+    fn restart(&mut self) {
+        for starts in [&mut self.source, &mut self.target] {
+            starts.clear();
+            starts.push(0);
+        }
+    }
+
+    /// Repeats every block for each index of one more axis of the target, which `map` leads to from an axis of the
+    /// source.
+    fn along(&mut self, map: &AxisMap, source_stride: u32, target_stride: u32) {
+        let mut expand = |starts: &mut Vec<u32>, step: &dyn Fn(usize) -> u32| {
+            self.next.clear();
+            self.next.extend(starts.iter().flat_map(|start| (0..map.from.len()).map(move |i| start + step(i))));
+            std::mem::swap(starts, &mut self.next);
+        };
+        expand(&mut self.source, &|i| map.from[i] * source_stride);
+        expand(&mut self.target, &|i| i as u32 * target_stride);
+    }
+}
+
+impl<W: Word> Portable<W> {
+    fn new(shape: &Shape) -> Self {
+        let row_words = shape.row_bits().div_ceil(W::BITS) as usize;
+        Self {
+            shape: shape.clone(),
+            row_words,
+            words: vec![W::default(); shape.rows() as usize * row_words],
+            networks: Vec::new(),
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// Row `row`, word `word` of a packed tensor.
+    #[inline(always)]
+    fn load(&self, packed: &[u8], row: u32, word: usize) -> W {
+        let at = row as usize * self.shape.row_bytes() as usize + word * size_of::<W>();
+        W::load(packed, at) & self.valid(word)
+    }
+
+    /// The bits of word `word` of a row that belong to the row.
+    #[inline(always)]
+    fn valid(&self, word: usize) -> W {
+        W::low((self.shape.row_bits() - word as u32 * W::BITS).min(W::BITS))
+    }
+
+    /// Where the bit of a packed position lies.
+    fn place(&self, position: u32) -> (usize, W) {
+        let row_bits = self.shape.row_bytes() * 8;
+        let (row, bit) = (position / row_bits, position % row_bits);
+        (row as usize * self.row_words + (bit / W::BITS) as usize, W::low(1) << (bit % W::BITS))
+    }
+
+    fn push_sparse(&mut self, positions: impl Iterator<Item = u32>, transform: &Transform, maps: &[AxisMap]) {
+        let row_bits = self.row_words * W::BITS as usize;
+        let axes = transform.target.len();
+        let strides = self.shape.strides();
+        // Bits, in the unpacked layout, from one index of an axis to the next.
+        let step = |axis: usize| if axis + 1 == axes { 1 } else { strides[axis] as usize * row_bits };
+        let packed_row_bits = self.shape.row_bytes() * 8;
+        for position in positions {
+            let (mut row, last) = (position / packed_row_bits, position % packed_row_bits);
+            let mut bit = 0;
+            for axis in 0..axes {
+                let index = match axis + 1 == axes {
+                    true => last,
+                    false => {
+                        let index = row / strides[axis];
+                        row -= index * strides[axis];
+                        index
+                    }
+                };
+                let image = maps[transform.maps[axis] as usize].to[index as usize];
+                bit += image as usize * step(usize::from(transform.target[axis]));
+            }
+            self.words[bit / W::BITS as usize] |= W::low(1) << (bit as u32 % W::BITS);
+        }
+    }
+
+    /// The network of an axis map, routed when it is asked for the first time.
+    fn network<'a>(networks: &'a mut Vec<Option<Network<W>>>, number: u32, map: &AxisMap) -> &'a Network<W> {
+        let number = number as usize;
+        if networks.len() <= number {
+            networks.resize(number + 1, None);
+        }
+        networks[number].get_or_insert_with(|| Network::new(&map.from))
+    }
+}
+
+/// How the axes of a dense pull meet.
+enum Meeting {
+    /// The last axis stays last.
+    Kept,
+    /// Axis `from` of the source becomes last, and the last axis becomes axis `to` of the target.
+    Traded { from: usize, to: usize },
+}
+
+impl Meeting {
+    fn of(transform: &Transform) -> Self {
+        let last = transform.target.len() - 1;
+        let from = transform
+            .target
+            .iter()
+            .position(|&axis| usize::from(axis) == last)
+            .expect("the targets are a permutation of the axes");
+        if from == last { Self::Kept } else { Self::Traded { from, to: usize::from(transform.target[last]) } }
+    }
+}
+
+impl<W: Word> Kernel for Portable<W> {
+    fn clear(&mut self) {
+        self.words.fill(W::default());
+    }
+
+    fn pull(&mut self, source: Bits<'_>, transform: &Transform, maps: &[AxisMap]) {
+        match source {
+            Bits::Empty => {}
+            Bits::Sparse(bytes) => self.push_sparse(Bits::positions(bytes), transform, maps),
+            Bits::Dense(packed) if self.row_words == 1 => self.pull_narrow(packed, transform, maps),
+            Bits::Dense(packed) => self.pull_wide(packed, transform, maps),
+        }
+    }
+
+    fn subtract(&mut self, known: Bits<'_>) {
+        match known {
+            Bits::Empty => {}
+            Bits::Sparse(bytes) => {
+                for position in Bits::positions(bytes) {
+                    let (word, bit) = self.place(position);
+                    self.words[word] = self.words[word] & !bit;
+                }
+            }
+            Bits::Dense(packed) => {
+                for row in 0..self.shape.rows() {
+                    for word in 0..self.row_words {
+                        let known = self.load(packed, row, word);
+                        let mine = &mut self.words[row as usize * self.row_words + word];
+                        *mine = *mine & !known;
+                    }
+                }
+            }
+        }
+    }
+
+    fn contains(&self, position: u32) -> bool {
+        let (word, bit) = self.place(position);
+        self.words[word] & bit != W::default()
+    }
+
+    fn pack(&self, packed: &mut [u8]) -> u32 {
+        let row_bytes = self.shape.row_bytes() as usize;
+        let mut states = 0;
+        for (words, bytes) in self.words.chunks_exact(self.row_words).zip(packed.chunks_exact_mut(row_bytes)) {
+            for (word, bytes) in words.iter().zip(bytes.chunks_mut(size_of::<W>())) {
+                states += word.count_ones();
+                bytes.copy_from_slice(&word.widen().to_le_bytes()[..bytes.len()]);
+            }
+        }
+        states
+    }
+}

@@ -1,0 +1,91 @@
+//! Dense pulls where a row takes several words.
+//!
+//! A long row's bits are not permuted by a network but by turning 64 rows at a time on their side: after 64 x 64
+//! transpositions the index along the last axis is the index of a word, so the permutation moves words, and a second
+//! round of transpositions turns them back. Cost a word: two transpositions' share, 2 x 6 passes of five operations.
+
+use super::{Meeting, Portable, Scratch};
+use crate::transpose::transpose;
+use crate::word::Word;
+use fathom_space::{AxisMap, Transform};
+
+impl<W: Word> Portable<W> {
+    pub(super) fn pull_wide(&mut self, packed: &[u8], transform: &Transform, maps: &[AxisMap]) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.rows.resize(W::BITS as usize, W::default());
+        let last = transform.target.len() - 1;
+        let except = match Meeting::of(transform) {
+            Meeting::Kept => last,
+            Meeting::Traded { from, .. } => from,
+        };
+        scratch.walk.restart();
+        for source in (0..last).filter(|&source| source != except) {
+            let target = usize::from(transform.target[source]);
+            let map = &maps[transform.maps[source] as usize];
+            scratch.walk.along(map, self.shape.strides()[source], self.shape.strides()[target]);
+        }
+        let turned = &maps[transform.maps[last] as usize];
+        match Meeting::of(transform) {
+            Meeting::Kept => self.keep_wide(packed, turned, &mut scratch),
+            Meeting::Traded { from, to } => {
+                let gather = &maps[transform.maps[from] as usize];
+                self.trade_wide(packed, gather, turned, (from, to), &mut scratch);
+            }
+        }
+        self.scratch = scratch;
+    }
+
+    fn keep_wide(&mut self, packed: &[u8], along: &AxisMap, scratch: &mut Scratch<W>) {
+        let size = W::BITS as usize;
+        let Scratch { walk, rows, columns } = scratch;
+        columns.resize(self.row_words * size, W::default());
+        for (sources, targets) in walk.source.chunks(size).zip(walk.target.chunks(size)) {
+            for word in 0..self.row_words {
+                rows.fill(W::default());
+                for (row, &source) in rows.iter_mut().zip(sources) {
+                    *row = self.load(packed, source, word);
+                }
+                transpose(rows);
+                columns[word * size..][..size].copy_from_slice(rows);
+            }
+            for (word, from) in along.from.chunks(size).enumerate() {
+                rows.fill(W::default());
+                for (row, &index) in rows.iter_mut().zip(from) {
+                    *row = columns[index as usize];
+                }
+                transpose(rows);
+                for (row, &target) in rows.iter().zip(targets) {
+                    self.words[target as usize * self.row_words + word] |= *row;
+                }
+            }
+        }
+    }
+
+    fn trade_wide(
+        &mut self,
+        packed: &[u8],
+        gather: &AxisMap,
+        scatter: &AxisMap,
+        (from, to): (usize, usize),
+        scratch: &mut Scratch<W>,
+    ) {
+        let size = W::BITS as usize;
+        let (from_stride, to_stride) = (self.shape.strides()[from], self.shape.strides()[to]);
+        let Scratch { walk, rows, .. } = scratch;
+        for (&source, &target) in walk.source.iter().zip(&walk.target) {
+            for (target_word, from) in gather.from.chunks(size).enumerate() {
+                for (source_word, to) in scatter.to.chunks(size).enumerate() {
+                    rows.fill(W::default());
+                    for (row, &index) in rows.iter_mut().zip(from) {
+                        *row = self.load(packed, source + index * from_stride, source_word);
+                    }
+                    transpose(rows);
+                    for (row, &index) in rows.iter().zip(to) {
+                        let target = (target + index * to_stride) as usize;
+                        self.words[target * self.row_words + target_word] |= *row;
+                    }
+                }
+            }
+        }
+    }
+}

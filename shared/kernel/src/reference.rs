@@ -1,0 +1,108 @@
+//! The whole search as a plain breadth-first search: no cosets, no symmetries, one byte a state. It is the oracle of
+//! every other engine, so it is kept the shortest code that is obviously right.
+
+use fathom_space::{Space, Words};
+
+/// The distance of every state from solved.
+#[derive(Debug)]
+pub struct Distances {
+    words: Words,
+    distances: Vec<u8>,
+}
+
+/// Why a space cannot be searched this way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TooLarge {
+    /// Words of labels, reachable or not, if they can be ranked at all: one byte each.
+    pub bytes: Option<u64>,
+    /// The bytes that were allowed.
+    pub limit: u64,
+}
+
+impl std::fmt::Display for TooLarge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.bytes {
+            Some(bytes) => write!(f, "the reference engine needs {bytes} bytes of memory, a byte a state")?,
+            None => f.write_str("the reference engine has no ranks for spaces of 2^64 states and more")?,
+        }
+        write!(f, ", and {} are allowed: use --kernel portable", self.limit)
+    }
+}
+
+impl std::error::Error for TooLarge {}
+
+const UNSEEN: u8 = u8::MAX;
+
+impl Distances {
+    /// Searches the whole space, or up to a depth.
+    ///
+    /// # Errors
+    /// [`TooLarge`] if it would take more than `limit` bytes.
+    pub fn search(space: &Space, max_depth: Option<u32>, limit: u64) -> Result<Self, TooLarge> {
+        let words = Words::new(space.labels().sizes()).ok_or(TooLarge { bytes: None, limit })?;
+        let bytes = Some(words.total()).filter(|&bytes| bytes > limit);
+        if bytes.is_some() {
+            return Err(TooLarge { bytes, limit });
+        }
+        let mut distances = vec![UNSEEN; words.total() as usize];
+        distances[words.rank(space.labels().of_pieces().iter().copied()) as usize] = 0;
+        let mut word = vec![0; space.cells()];
+        let mut image = word.clone();
+        for depth in 0..UNSEEN - 1 {
+            if max_depth.is_some_and(|max| u32::from(depth) >= max) {
+                break;
+            }
+            let mut found = false;
+            for rank in 0..distances.len() {
+                if distances[rank] != depth {
+                    continue;
+                }
+                words.unrank(rank as u64, &mut word);
+                for cells in space.moves() {
+                    for (cell, &to) in cells.iter().enumerate() {
+                        image[usize::from(to)] = word[cell];
+                    }
+                    let neighbour = &mut distances[words.rank(image.iter().copied()) as usize];
+                    if *neighbour == UNSEEN {
+                        *neighbour = depth + 1;
+                        found = true;
+                    }
+                }
+            }
+            if !found {
+                break;
+            }
+        }
+        Ok(Self { words, distances })
+    }
+
+    /// The distance of a state that is given as a word of labels; `None` if it was not reached.
+    pub fn of(&self, word: &[u8]) -> Option<u32> {
+        match self.distances[self.words.rank(word.iter().copied()) as usize] {
+            UNSEEN => None,
+            distance => Some(distance.into()),
+        }
+    }
+
+    /// All states that were reached, with their distances.
+    pub fn states(&self) -> impl Iterator<Item = (Vec<u8>, u32)> {
+        self.distances.iter().enumerate().filter(|&(_, &d)| d != UNSEEN).map(|(rank, &distance)| {
+            let mut word = vec![0; self.words.length()];
+            self.words.unrank(rank as u64, &mut word);
+            (word, distance.into())
+        })
+    }
+
+    /// How many states lie at each distance.
+    pub fn counts(&self) -> Vec<u64> {
+        let mut counts = Vec::new();
+        for &distance in self.distances.iter().filter(|&&d| d != UNSEEN) {
+            let distance = usize::from(distance);
+            if counts.len() <= distance {
+                counts.resize(distance + 1, 0);
+            }
+            counts[distance] += 1;
+        }
+        counts
+    }
+}

@@ -1,0 +1,150 @@
+//! The portable kernel against the definition: a transform applied to positions one by one.
+
+use fathom_kernel::{Bits, SLACK_BYTES, portable};
+use fathom_space::{AxisMap, Shape, Transform};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+/// One shape for each path through the kernel: words of 32 and of 64 bits, several words a row, axes that can trade
+/// places and axes that cannot, blocks of one row, axes of length 1.
+const SHAPES: [&[u32]; 14] = [
+    &[24, 24, 24],
+    &[6, 6, 6],
+    &[2, 24],
+    &[120, 120],
+    &[70, 24],
+    &[24],
+    &[130],
+    &[1, 5],
+    &[13, 60],
+    &[5, 33, 33],
+    &[64, 64],
+    &[65, 3, 65],
+    &[1],
+    &[32, 32],
+];
+
+/// The axis maps and transforms of one test, in the form in which `Transforms` hands them out.
+#[derive(Clone, Debug)]
+struct Step {
+    transform: Transform,
+    maps: Vec<AxisMap>,
+    source: BTreeSet<u32>,
+}
+
+fn step(shape: Shape) -> impl Strategy<Value = Step> {
+    let lengths = shape.lengths().to_vec();
+    let axes = lengths.len();
+    let order = Just((0..axes as u8).collect::<Vec<_>>()).prop_shuffle();
+    let target = order.prop_map({
+        let lengths = lengths.clone();
+        // Only axes of equal length may become each other; where the shuffle says otherwise, nothing moves.
+        move |order| {
+            let fits = order.iter().zip(&lengths).all(|(&t, &l)| lengths[usize::from(t)] == l);
+            if fits { order } else { (0..axes as u8).collect() }
+        }
+    });
+    let maps: Vec<_> = lengths
+        .iter()
+        .map(|&length| Just((0..length).collect::<Vec<_>>()).prop_shuffle().prop_map(AxisMap::new))
+        .collect();
+    let bits = shape.bits();
+    let few = proptest::collection::vec(0..bits, 0..20);
+    let many = (any::<u64>(), 1..8_u64).prop_map(move |(seed, one_in)| {
+        let mut random = seed;
+        (0..bits)
+            .filter(|_| {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (random >> 33).is_multiple_of(one_in)
+            })
+            .collect::<Vec<_>>()
+    });
+    let source = prop_oneof![few, many].prop_map(move |bits| {
+        let row = u64::from(shape.row_bits());
+        let packed_row = u64::from(shape.row_bytes()) * 8;
+        bits.into_iter().map(|bit| (bit / row * packed_row + bit % row) as u32).collect()
+    });
+    (target, maps, source).prop_map(|(target, maps, source)| Step {
+        transform: Transform { target, maps: (0..maps.len() as u32).collect() },
+        maps,
+        source,
+    })
+}
+
+fn dense(shape: &Shape, states: &BTreeSet<u32>) -> Vec<u8> {
+    let mut packed = vec![0; shape.packed_bytes() as usize];
+    for &position in states {
+        packed[position as usize / 8] |= 1 << (position % 8);
+    }
+    packed.extend([0xff; SLACK_BYTES]);
+    packed
+}
+
+fn sparse(states: &BTreeSet<u32>) -> Vec<u8> {
+    states.iter().flat_map(|position| position.to_le_bytes()).collect()
+}
+
+fn image(shape: &Shape, step: &Step) -> BTreeSet<u32> {
+    let axes = shape.lengths().len();
+    let (mut from, mut to) = (vec![0; axes], vec![0; axes]);
+    step.source
+        .iter()
+        .map(|&position| {
+            shape.indices(position, &mut from);
+            for axis in 0..axes {
+                to[usize::from(step.transform.target[axis])] = step.maps[axis].to[from[axis] as usize];
+            }
+            shape.position(&to)
+        })
+        .collect()
+}
+
+fn cases() -> impl Strategy<Value = (Shape, Vec<Step>, BTreeSet<u32>)> {
+    (0..SHAPES.len()).prop_flat_map(|which| {
+        let shape = Shape::new(SHAPES[which]).expect("small");
+        let known = step(shape.clone()).prop_map(|step| step.source);
+        (Just(shape.clone()), proptest::collection::vec(step(shape), 1..4), known)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn pulls_and_subtractions_are_what_the_definition_says((shape, steps, known) in cases()) {
+        let mut expected = BTreeSet::new();
+        for (use_dense, with) in [(true, "dense"), (false, "sparse")] {
+            // A kernel keeps networks by map number, so it must see one numbering: all steps' maps in one table.
+            let mut kernel = portable(&shape);
+            let mut maps = Vec::new();
+            kernel.clear();
+            expected.clear();
+            for step in &steps {
+                let transform = Transform {
+                    target: step.transform.target.clone(),
+                    maps: step.transform.maps.iter().map(|&m| m + maps.len() as u32).collect(),
+                };
+                maps.extend(step.maps.clone());
+                let bytes = if use_dense { dense(&shape, &step.source) } else { sparse(&step.source) };
+                let bits = if use_dense { Bits::Dense(&bytes) } else { Bits::Sparse(&bytes) };
+                kernel.pull(bits, &transform, &maps);
+                kernel.pull(Bits::Empty, &transform, &maps);
+                expected.extend(image(&shape, step));
+            }
+            let bytes = if use_dense { dense(&shape, &known) } else { sparse(&known) };
+            kernel.subtract(if use_dense { Bits::Dense(&bytes) } else { Bits::Sparse(&bytes) });
+            expected.retain(|position| !known.contains(position));
+
+            let mut packed = vec![0xaa; shape.packed_bytes() as usize];
+            let states = kernel.pack(&mut packed);
+            prop_assert_eq!(states as usize, expected.len(), "{}", with);
+            let whole = dense(&shape, &expected);
+            prop_assert_eq!(&packed[..], &whole[..packed.len()], "{}", with);
+            for position in known.iter().chain(&expected) {
+                prop_assert_eq!(kernel.contains(*position), expected.contains(position));
+            }
+            kernel.clear();
+            prop_assert_eq!(kernel.pack(&mut packed), 0);
+        }
+    }
+}

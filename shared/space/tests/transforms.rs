@@ -1,0 +1,161 @@
+//! Every axis transform is compared with applying the move to states one by one.
+
+use fathom_puzzle::{Board, Metric};
+use fathom_space::counting::Fixed;
+use fathom_space::{CosetGraph, CosetId, Labels, Plan, Space, Transform, Transforms};
+use proptest::prelude::*;
+
+fn graph(word: &str, labels: Option<&str>) -> CosetGraph {
+    let board: Board = word.parse().unwrap();
+    let labels = match labels {
+        Some(list) => Labels::parse_list(list, board.cells()).unwrap(),
+        None => Labels::distinct(board.cells()),
+    };
+    let space = Space::new(board.puzzle(Metric::Multi), Metric::Multi, labels).unwrap();
+    let plan = Plan::new(&space, 1 << 30).unwrap();
+    CosetGraph::build(&space, &plan.colouring).unwrap()
+}
+
+const SPACES: [(&str, Option<&str>); 9] = [
+    ("2x3", None),
+    ("2x5", None),
+    ("3x3", None),
+    ("3x4", None),
+    ("2x6", None),
+    ("1x5", None),
+    ("3x3", Some("0,0,0,1,1,1,2,2,2")),
+    ("3x4", Some("0,1,2,3,4,4,4,4,4,4,4,4")),
+    ("3x3", Some("0,0,1,2,2,1,3,4,5")),
+];
+
+/// The position of a state inside a coset, straight from its word.
+fn position(graph: &CosetGraph, word: &[u8]) -> u32 {
+    let colouring = graph.colouring();
+    let indices: Vec<u32> = (0..colouring.axes().len())
+        .map(|colour| {
+            let arrangement = word.iter().filter(|&&l| usize::from(colouring.of_label(l)) == colour);
+            colouring.axes()[colour].rank(arrangement.map(|&l| colouring.local(l))) as u32
+        })
+        .collect();
+    graph.shape().position(&indices)
+}
+
+fn pattern(graph: &CosetGraph, word: &[u8]) -> Vec<u8> {
+    word.iter().map(|&label| graph.colouring().of_label(label)).collect()
+}
+
+fn transformed(transforms: &Transforms<'_>, transform: &Transform, position: u32) -> u32 {
+    let shape = transforms.graph().shape();
+    let mut indices = vec![0; shape.lengths().len()];
+    shape.indices(position, &mut indices);
+    let mut images = indices.clone();
+    for (axis, &index) in indices.iter().enumerate() {
+        images[usize::from(transform.target[axis])] = transforms.map(transform.maps[axis]).to[index as usize];
+    }
+    shape.position(&images)
+}
+
+/// A position whose bit is a state, from a random number.
+fn some_position(graph: &CosetGraph, random: u64) -> u32 {
+    let shape = graph.shape();
+    let bit = random % shape.bits();
+    (bit / u64::from(shape.row_bits()) * u64::from(shape.row_bytes()) * 8 + bit % u64::from(shape.row_bits())) as u32
+}
+
+#[test]
+fn moves_carry_states_as_their_transforms_carry_positions() {
+    for (word, labels) in SPACES {
+        let graph = graph(word, labels);
+        let space = graph.space();
+        let mut transforms = Transforms::new(&graph);
+        let mut transform = Transform::default();
+        let mut random = 1_u64;
+        for coset in (0..graph.len()).step_by(1 + graph.len() as usize / 40).map(CosetId) {
+            for mv in 0..space.moves().len() {
+                transforms.of_move(coset, mv, &mut transform);
+                let (source, symmetry) = graph.source(coset, mv);
+                for _ in 0..8 {
+                    random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    let from = some_position(&graph, random >> 20);
+                    let state = graph.word_at(source, from);
+                    assert_eq!(pattern(&graph, &state), graph.pattern(source));
+                    assert_eq!(position(&graph, &state), from);
+                    let symmetry = &graph.symmetries()[symmetry].symmetry;
+                    let mut carried = vec![0; state.len()];
+                    symmetry.carry(&symmetry.labels, &state, &mut carried);
+                    let mut moved = carried.clone();
+                    for (cell, &to) in space.moves()[mv].iter().enumerate() {
+                        moved[usize::from(to)] = carried[cell];
+                    }
+                    assert_eq!(pattern(&graph, &moved), graph.pattern(coset), "{word} {labels:?}");
+                    assert_eq!(position(&graph, &moved), transformed(&transforms, &transform, from));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn stabilisers_fix_exactly_the_positions_that_counting_lists() {
+    for (word, labels) in SPACES {
+        let graph = graph(word, labels);
+        let mut transforms = Transforms::new(&graph);
+        let mut transform = Transform::default();
+        let mut looked_at = 0;
+        for coset in (0..graph.len()).map(CosetId) {
+            let stabiliser: Vec<usize> = graph.stabiliser(coset).collect();
+            assert_eq!((stabiliser.len() + 1) * graph.orbit_size(coset) as usize, graph.symmetries().len());
+            for symmetry in stabiliser {
+                transforms.of_symmetry(coset, symmetry, &mut transform);
+                let mut listed = Vec::new();
+                Fixed::inside(&transforms, &transform, &mut |position| listed.push(position));
+                listed.sort_unstable();
+                let symmetry = &graph.symmetries()[symmetry].symmetry;
+                let fixed: Vec<u32> = (0..graph.shape().bits())
+                    .map(|bit| some_position(&graph, bit))
+                    .filter(|&at| {
+                        let state = graph.word_at(coset, at);
+                        let mut image = vec![0; state.len()];
+                        symmetry.carry(&symmetry.labels, &state, &mut image);
+                        image == state
+                    })
+                    .collect();
+                assert_eq!(listed, fixed, "{word} {labels:?}");
+                looked_at += 1;
+            }
+            if looked_at > 60 {
+                break;
+            }
+        }
+        assert!(looked_at > 0 || word == "1x5", "{word} {labels:?} has no coset with a stabiliser");
+    }
+}
+
+proptest! {
+    /// A state and its images under symmetries have one address or addresses of one orbit; moves keep the number of
+    /// states a coset.
+    #[test]
+    fn addresses_do_not_depend_on_which_symmetric_copy_is_asked_for(
+        which in 0..SPACES.len(), coset: u32, random: u64, symmetry: usize,
+    ) {
+        let (word, labels) = SPACES[which];
+        let graph = graph(word, labels);
+        let coset = CosetId(coset % graph.len());
+        let at = some_position(&graph, random);
+        let state = graph.word_at(coset, at);
+        let symmetry = &graph.symmetries()[symmetry % graph.symmetries().len()].symmetry;
+        let mut image = vec![0; state.len()];
+        symmetry.carry(&symmetry.labels, &state, &mut image);
+        let (found, position) = graph.locate(&image).unwrap();
+        prop_assert_eq!(found, coset);
+        let mut transforms = Transforms::new(&graph);
+        let mut transform = Transform::default();
+        let reachable = std::iter::once(at)
+            .chain(graph.stabiliser(coset).map(|s| {
+                transforms.of_symmetry(coset, s, &mut transform);
+                transformed(&transforms, &transform, at)
+            }))
+            .collect::<Vec<_>>();
+        prop_assert!(reachable.contains(&position));
+    }
+}
