@@ -1,1 +1,24 @@
-//! x
+//! Layer files: the states of one depth in one shard, immutable, checksummed, read through memory maps.
+//!
+//! Reading order: [`format`] (the bytes; described for people in `docs/format.md`), [`encoding`] (how the states of one
+//! coset are written down), [`writer`], [`file`] (reading), [`disk`] (every change of the file system, as a trait that
+//! tests break on purpose), [`map`] (memory maps, and what happens when the disk fails under one), [`digest`].
+//!
+//! Invariants: a file that has its final name is whole; the bytes of a file are a function of the states alone; what
+//! is read is checked before it is used.
+
+pub mod digest;
+pub mod disk;
+pub mod encoding;
+mod error;
+pub mod file;
+pub mod format;
+pub mod map;
+pub mod writer;
+
+pub use digest::{Digest, LayerDigest, run_digest};
+pub use disk::{Disk, DiskFile, LocalDisk};
+pub use error::LayerError;
+pub use file::{LayerFile, Stored};
+pub use format::{Identity, Totals};
+pub use writer::{LayerWriter, archive};

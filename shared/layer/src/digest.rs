@@ -1,0 +1,74 @@
+//! Digests that do not depend on shards, threads, kernels or encodings.
+//!
+//! They form a tree: a coset's checksum is the BLAKE3 hash of its canonical bytes, a layer's digest hashes its depth and
+//! the checksums of all cosets in order, the run's digest hashes the digests of all layers in order. So each coset is
+//! hashed once, where it is made, and a resumed run need not read old layers again.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A BLAKE3 hash.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Digest(pub [u8; 32]);
+
+impl Digest {
+    /// The hash of some bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(*blake3::hash(bytes).as_bytes())
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for Digest {
+    type Err = ();
+
+    /// Reads 64 hexadecimal digits.
+    fn from_str(text: &str) -> Result<Self, ()> {
+        blake3::Hash::from_hex(text).map(|hash| Self(*hash.as_bytes())).map_err(|_| ())
+    }
+}
+
+/// The digest of a layer in the making. Cosets must be added in order, all of them.
+#[derive(Debug)]
+pub struct LayerDigest(blake3::Hasher);
+
+impl LayerDigest {
+    /// Of the layer at a depth.
+    pub fn new(depth: u32) -> Self {
+        let mut hasher = blake3::Hasher::new_derive_key("fathom 2026 layer digest, version 1");
+        hasher.update(&depth.to_le_bytes());
+        Self(hasher)
+    }
+
+    /// Adds the checksums of the next cosets.
+    pub fn add(&mut self, checksums: &[Digest]) {
+        for checksum in checksums {
+            self.0.update(&checksum.0);
+        }
+    }
+
+    /// The digest.
+    pub fn finish(&self) -> Digest {
+        Digest(*self.0.finalize().as_bytes())
+    }
+}
+
+/// The digest of a run up to some depth, from those of its layers in order.
+pub fn run_digest<'a>(layers: impl IntoIterator<Item = &'a Digest>) -> Digest {
+    let mut hasher = blake3::Hasher::new_derive_key("fathom 2026 run digest, version 1");
+    for layer in layers {
+        hasher.update(&layer.0);
+    }
+    Digest(*hasher.finalize().as_bytes())
+}

@@ -1,0 +1,76 @@
+//! Every change that Fathom makes to layers on disk goes through this trait, so that a test can fail, crash or lose
+//! power at any one of them.
+
+use std::fmt::Debug;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// The changes to a file system that writing layers needs.
+pub trait Disk: Debug + Send + Sync {
+    /// Creates a file for writing, empty, replacing one of that name.
+    fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>>;
+    /// Gives a file another name, replacing one of that name.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Deletes a file.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Creates a directory and those above it; no error if it is there.
+    fn create_directory(&self, path: &Path) -> io::Result<()>;
+    /// Deletes an empty directory.
+    fn remove_directory(&self, path: &Path) -> io::Result<()>;
+    /// Makes the names in a directory durable.
+    fn sync_directory(&self, path: &Path) -> io::Result<()>;
+}
+
+/// A file that is being written.
+pub trait DiskFile: Debug + Send {
+    /// Writes all bytes at an offset.
+    fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()>;
+    /// Makes the contents durable.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+/// The file system of this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LocalDisk;
+
+impl Disk for LocalDisk {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
+        let file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
+        Ok(Box::new(LocalFile(file)))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        fs::create_dir_all(path)
+    }
+
+    fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir(path)
+    }
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        File::open(path)?.sync_all()
+    }
+}
+
+#[derive(Debug)]
+struct LocalFile(File);
+
+impl DiskFile for LocalFile {
+    fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.0.write_all_at(bytes, offset)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.0.sync_all()
+    }
+}

@@ -1,0 +1,84 @@
+//! How the states of one coset are written down.
+//!
+//! The states of a coset are a packed tensor of `packed_bytes` bytes; bit `p % 8` of byte `p / 8` stands for position
+//! `p`. Which encoding a new layer uses depends on the number of states alone, so equal states give equal bytes, and
+//! the checksum of those bytes stands for the states.
+
+/// How the data of a directory entry are to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Encoding {
+    /// No states, no data.
+    Empty = 0,
+    /// Positions in increasing order, 32 bits each, little-endian.
+    Sparse = 1,
+    /// The packed tensor.
+    Dense = 2,
+    /// The packed tensor, compressed with zstd. For layers that are kept for later.
+    DenseZstd = 3,
+}
+
+impl Encoding {
+    pub(crate) fn from_byte(byte: u8) -> Option<Self> {
+        [Self::Empty, Self::Sparse, Self::Dense, Self::DenseZstd].into_iter().find(|e| *e as u8 == byte)
+    }
+
+    /// The encoding of a coset with so many states in a new layer. At 256 bits a state a list of positions takes an
+    /// eighth of the packed tensor, and the time to map its states one by one is near that of a dense pull.
+    pub fn of(states: u32, packed_bytes: u32) -> Self {
+        match states {
+            0 => Self::Empty,
+            _ if u64::from(states) * 256 <= u64::from(packed_bytes) * 8 => Self::Sparse,
+            _ => Self::Dense,
+        }
+    }
+}
+
+/// Appends the positions of the set bits of a packed tensor.
+pub fn positions(packed: &[u8], into: &mut Vec<u8>) {
+    for (at, chunk) in packed.chunks(8).enumerate() {
+        let mut bytes = [0; 8];
+        bytes[..chunk.len()].copy_from_slice(chunk);
+        let mut bits = u64::from_le_bytes(bytes);
+        while bits != 0 {
+            let position = at as u32 * 64 + bits.trailing_zeros();
+            into.extend(position.to_le_bytes());
+            bits &= bits - 1;
+        }
+    }
+}
+
+/// The number of set bits.
+pub fn count(packed: &[u8]) -> u64 {
+    let (words, rest) = packed.as_chunks::<8>();
+    let whole: u64 = words.iter().map(|&word| u64::from(u64::from_le_bytes(word).count_ones())).sum();
+    whole + rest.iter().map(|byte| u64::from(byte.count_ones())).sum::<u64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn positions_are_the_set_bits_in_order(packed in proptest::collection::vec(any::<u8>(), 0..40)) {
+            let mut listed = Vec::new();
+            positions(&packed, &mut listed);
+            let expected: Vec<u8> = (0..packed.len() as u32 * 8)
+                .filter(|&p| packed[p as usize / 8] >> (p % 8) & 1 == 1)
+                .flat_map(u32::to_le_bytes)
+                .collect();
+            prop_assert_eq!(count(&packed), listed.len() as u64 / 4);
+            prop_assert_eq!(listed, expected);
+        }
+    }
+
+    #[test]
+    fn the_encoding_depends_on_the_number_of_states() {
+        assert_eq!(Encoding::of(0, 41_472), Encoding::Empty);
+        assert_eq!(Encoding::of(1_296, 41_472), Encoding::Sparse);
+        assert_eq!(Encoding::of(1_297, 41_472), Encoding::Dense);
+        assert_eq!(Encoding::of(1, 27), Encoding::Dense);
+    }
+}

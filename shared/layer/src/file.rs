@@ -1,0 +1,225 @@
+//! Reading a layer file.
+
+use crate::digest::Digest;
+use crate::encoding::{self, Encoding};
+use crate::error::LayerError;
+use crate::format::{
+    BadHeader, ENTRY_BYTES, Entry, HEADER_BYTES, Header, Identity, SLACK_BYTES, Totals, VERSION, data_offset,
+};
+use crate::map::Map;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A layer file, mapped. Opening reads the header alone; the directory is checked when it is first needed, and the data
+/// of a coset when they are first read. May be shared by threads.
+#[derive(Debug)]
+pub struct LayerFile {
+    path: PathBuf,
+    map: Map,
+    header: Header,
+    directory_is_whole: OnceLock<bool>,
+    /// One bit a coset: its data were checked.
+    checked: Box<[AtomicU64]>,
+}
+
+/// The states of one coset.
+#[derive(Clone, Debug)]
+pub enum Stored<'a> {
+    /// None.
+    Empty,
+    /// Positions in increasing order, 32 bits each, little-endian.
+    Sparse(&'a [u8]),
+    /// The packed tensor, and 8 bytes of any content behind it.
+    Dense(&'a [u8]),
+    /// The same, decompressed.
+    Decompressed(Vec<u8>),
+}
+
+impl Stored<'_> {
+    /// The bytes that the checksum is about: without those behind a packed tensor.
+    pub(crate) fn canonical(&self) -> &[u8] {
+        match self {
+            Self::Empty => &[],
+            Self::Sparse(bytes) => bytes,
+            Self::Dense(bytes) => without_slack(bytes),
+            Self::Decompressed(bytes) => without_slack(bytes),
+        }
+    }
+}
+
+fn without_slack(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.len() - SLACK_BYTES as usize]
+}
+
+impl LayerFile {
+    /// Opens and maps a file that should have this identity.
+    ///
+    /// # Errors
+    /// [`LayerError`] if it cannot be read, is no layer file of a version that is understood, is another one than
+    /// expected, or has another length than its header says.
+    pub fn open(path: &Path, expected: &Identity) -> Result<Self, LayerError> {
+        let map = Map::open(path).map_err(LayerError::io("open", path))?;
+        let got = map.bytes().len() as u64;
+        let Some(first) = map.bytes().first_chunk::<HEADER_BYTES>() else {
+            return Err(LayerError::WrongLength { path: path.into(), got, expected: HEADER_BYTES as u64 });
+        };
+        let header = Header::from_bytes(first).map_err(|bad| match bad {
+            BadHeader::Magic => LayerError::NotALayer { path: path.into(), got: first[..8].into() },
+            BadHeader::Newer(got) => LayerError::NewerFormat { path: path.into(), got, supported: VERSION },
+            BadHeader::Damaged(reason) => LayerError::DamagedHeader { path: path.into(), reason },
+        })?;
+        check_identity(path, &header.identity, expected)?;
+        if header.file_bytes != got {
+            return Err(LayerError::WrongLength { path: path.into(), got, expected: header.file_bytes });
+        }
+        if header.file_bytes < data_offset(expected.cosets) + SLACK_BYTES {
+            let reason = format!("{got} bytes are too few for {} cosets", expected.cosets);
+            return Err(LayerError::DamagedHeader { path: path.into(), reason });
+        }
+        let checked = (0..expected.cosets.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        Ok(Self { path: path.into(), map, header, directory_is_whole: OnceLock::new(), checked })
+    }
+
+    /// Which file it is.
+    pub fn identity(&self) -> &Identity {
+        &self.header.identity
+    }
+
+    /// What it adds up to, by its header.
+    pub fn totals(&self) -> Totals {
+        self.header.totals
+    }
+
+    /// Its length in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.header.file_bytes
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The number of states of a coset of this shard in this layer, and in this layer and all before it. Cosets are
+    /// numbered from 0 in the shard.
+    ///
+    /// # Errors
+    /// [`LayerError`] if the directory is damaged.
+    pub fn states(&self, coset: u32) -> Result<(u32, u32), LayerError> {
+        self.entry(coset).map(|entry| (entry.states, entry.visited))
+    }
+
+    /// The checksums of all cosets in order.
+    ///
+    /// # Errors
+    /// [`LayerError`] if the directory is damaged.
+    pub fn checksums(&self) -> Result<Vec<Digest>, LayerError> {
+        (0..self.header.identity.cosets).map(|coset| Ok(self.entry(coset)?.checksum)).collect()
+    }
+
+    /// The states of a coset, numbered from 0 in the shard.
+    ///
+    /// # Errors
+    /// [`LayerError`] if the directory or the coset's data are damaged.
+    pub fn coset(&self, coset: u32) -> Result<Stored<'_>, LayerError> {
+        let entry = self.entry(coset)?;
+        let damaged = |reason: String| LayerError::DamagedCoset {
+            path: self.path.clone(),
+            coset: self.header.identity.first_coset + coset,
+            offset: entry.offset,
+            length: entry.length,
+            reason,
+        };
+        if entry.encoding == Encoding::Empty {
+            return Ok(Stored::Empty);
+        }
+        let packed_bytes = self.header.identity.packed_bytes as usize;
+        let slack = if entry.encoding == Encoding::Dense { SLACK_BYTES } else { 0 };
+        let range = entry.offset.checked_add(u64::from(entry.length) + slack).map(|end| entry.offset as usize..end as usize);
+        let data = range
+            .and_then(|range| self.map.bytes().get(range))
+            .ok_or_else(|| damaged("its data would lie outside of the file".into()))?;
+        let stored = match entry.encoding {
+            Encoding::Empty => Stored::Empty,
+            Encoding::Sparse => Stored::Sparse(data),
+            Encoding::Dense => Stored::Dense(data),
+            Encoding::DenseZstd => {
+                let mut packed = zstd::bulk::decompress(data, packed_bytes)
+                    .map_err(|error| damaged(format!("it does not decompress: {error}")))?;
+                packed.resize(packed.len() + SLACK_BYTES as usize, 0);
+                Stored::Decompressed(packed)
+            }
+        };
+        let (word, bit) = (&self.checked[coset as usize / 64], 1 << (coset % 64));
+        if word.load(Ordering::Relaxed) & bit == 0 {
+            self.check(&entry, &stored).map_err(damaged)?;
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
+        Ok(stored)
+    }
+
+    /// Whether data are what their entry says, so that nothing read later needs a second look.
+    fn check(&self, entry: &Entry, stored: &Stored<'_>) -> Result<(), String> {
+        let canonical = stored.canonical();
+        let got = Digest::of(canonical);
+        if got != entry.checksum {
+            return Err(format!("checksum {got}, expected {}", entry.checksum));
+        }
+        let packed_bytes = self.header.identity.packed_bytes as usize;
+        let (right_length, states) = match entry.encoding {
+            Encoding::Empty => (canonical.is_empty(), 0),
+            Encoding::Sparse => (canonical.len().is_multiple_of(4), canonical.len() as u64 / 4),
+            Encoding::Dense | Encoding::DenseZstd => (canonical.len() == packed_bytes, encoding::count(canonical)),
+        };
+        if !right_length {
+            return Err(format!("{} bytes are no coset of {packed_bytes} packed bytes", canonical.len()));
+        }
+        if entry.encoding == Encoding::Sparse {
+            let positions =
+                canonical.chunks_exact(4).map(|p| u32::from_le_bytes(p.try_into().expect("chunks of four")));
+            let within = u64::from(self.header.identity.packed_bytes) * 8;
+            if !positions.clone().is_sorted_by(|a, b| a < b) || positions.last().is_some_and(|p| u64::from(p) >= within) {
+                return Err("its positions are out of order or out of range".into());
+            }
+        }
+        if states != u64::from(entry.states) {
+            return Err(format!("it has {states} states, its entry says {}", entry.states));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn entry(&self, coset: u32) -> Result<Entry, LayerError> {
+        let cosets = self.header.identity.cosets as usize;
+        assert!((coset as usize) < cosets, "coset {coset} of a shard of {cosets}");
+        let directory = &self.map.bytes()[HEADER_BYTES..HEADER_BYTES + cosets * ENTRY_BYTES];
+        let whole =
+            self.directory_is_whole.get_or_init(|| Digest::of(directory) == self.header.directory_checksum);
+        let entry: &[u8; ENTRY_BYTES] = directory[coset as usize * ENTRY_BYTES..][..ENTRY_BYTES]
+            .try_into()
+            .expect("the slice is as long as an entry");
+        Some(entry).filter(|_| *whole).and_then(Entry::from_bytes).ok_or_else(|| LayerError::DamagedDirectory {
+            path: self.path.clone(),
+            got: Digest::of(directory).to_string(),
+            expected: self.header.directory_checksum.to_string(),
+        })
+    }
+}
+
+fn check_identity(path: &Path, got: &Identity, expected: &Identity) -> Result<(), LayerError> {
+    let hex = |fingerprint| Digest(fingerprint).to_string();
+    let fields = [
+        ("run fingerprint", hex(got.fingerprint), hex(expected.fingerprint)),
+        ("depth", got.depth.to_string(), expected.depth.to_string()),
+        ("shard", got.shard.to_string(), expected.shard.to_string()),
+        ("first coset", got.first_coset.to_string(), expected.first_coset.to_string()),
+        ("number of cosets", got.cosets.to_string(), expected.cosets.to_string()),
+        ("tensor size", got.packed_bytes.to_string(), expected.packed_bytes.to_string()),
+    ];
+    match fields.into_iter().find(|(_, got, expected)| got != expected) {
+        Some((field, got, expected)) => {
+            Err(LayerError::Misplaced { path: path.into(), field, got, expected })
+        }
+        None => Ok(()),
+    }
+}

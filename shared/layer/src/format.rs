@@ -1,0 +1,169 @@
+//! The bytes of a layer file. `docs/format.md` describes the same field by field.
+//!
+//! All numbers are little-endian. A header of 256 bytes, a directory of one 56-byte entry a coset, the data of each
+//! coset at a multiple of 64, and at the end at least 8 bytes more, so that the last row can be loaded as a word.
+
+use crate::digest::Digest;
+use crate::encoding::Encoding;
+
+/// The first eight bytes.
+pub const MAGIC: [u8; 8] = *b"FATHOMLY";
+/// The version that is written, and the newest that is read.
+pub const VERSION: u32 = 1;
+/// Bytes of the header.
+pub const HEADER_BYTES: usize = 256;
+/// Bytes of a directory entry.
+pub const ENTRY_BYTES: usize = 56;
+/// Data begin at multiples of this.
+pub const ALIGNMENT: u64 = 64;
+/// Bytes that follow the last data at least.
+pub const SLACK_BYTES: u64 = 8;
+
+/// Where the header's own checksum stands.
+const CHECKSUM_AT: usize = HEADER_BYTES - 32;
+
+/// Which layer file this is: what a reader knows before it opens the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The run's fingerprint.
+    pub fingerprint: [u8; 32],
+    /// The depth of the layer.
+    pub depth: u32,
+    /// The shard.
+    pub shard: u32,
+    /// The first coset of the shard.
+    pub first_coset: u32,
+    /// The number of cosets of the shard.
+    pub cosets: u32,
+    /// Bytes of a packed tensor.
+    pub packed_bytes: u32,
+}
+
+/// What the file adds up to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// States in the stored representatives.
+    pub stored: u64,
+    /// States of the layer that they stand for.
+    pub states: u64,
+    /// Pairs of a symmetry and a state that it fixes; all ones if they are not counted.
+    pub pairs: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) identity: Identity,
+    pub(crate) totals: Totals,
+    pub(crate) file_bytes: u64,
+    pub(crate) directory_checksum: Digest,
+}
+
+/// Why 256 bytes are no header.
+#[derive(Debug)]
+pub(crate) enum BadHeader {
+    Magic,
+    Newer(u32),
+    Damaged(String),
+}
+
+impl Header {
+    pub(crate) fn to_bytes(&self) -> [u8; HEADER_BYTES] {
+        let Identity { fingerprint, depth, shard, first_coset, cosets, packed_bytes } = &self.identity;
+        let Totals { stored, states, pairs } = self.totals;
+        let mut bytes = [0; HEADER_BYTES];
+        let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
+        put(0, &MAGIC);
+        put(8, &VERSION.to_le_bytes());
+        put(12, &(HEADER_BYTES as u32).to_le_bytes());
+        put(16, fingerprint);
+        for (at, number) in [(48, depth), (52, shard), (56, first_coset), (60, cosets), (64, packed_bytes)] {
+            put(at, &number.to_le_bytes());
+        }
+        for (at, number) in [(72, stored), (80, states), (88, pairs), (96, self.file_bytes)] {
+            put(at, &number.to_le_bytes());
+        }
+        put(104, &self.directory_checksum.0);
+        let checksum = Digest::of(&bytes[..CHECKSUM_AT]);
+        bytes[CHECKSUM_AT..].copy_from_slice(&checksum.0);
+        bytes
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8; HEADER_BYTES]) -> Result<Self, BadHeader> {
+        if bytes[..8] != MAGIC {
+            return Err(BadHeader::Magic);
+        }
+        let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+        let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        let digest_at = |at: usize| Digest(bytes[at..at + 32].try_into().expect("32 bytes"));
+        // The version first: a later one may checksum another part.
+        match u32_at(8) {
+            VERSION => {}
+            newer if newer > VERSION => return Err(BadHeader::Newer(newer)),
+            other => return Err(BadHeader::Damaged(format!("there is no format version {other}"))),
+        }
+        let (got, expected) = (Digest::of(&bytes[..CHECKSUM_AT]), digest_at(CHECKSUM_AT));
+        if got != expected {
+            return Err(BadHeader::Damaged(format!("checksum {got}, expected {expected}")));
+        }
+        Ok(Self {
+            identity: Identity {
+                fingerprint: digest_at(16).0,
+                depth: u32_at(48),
+                shard: u32_at(52),
+                first_coset: u32_at(56),
+                cosets: u32_at(60),
+                packed_bytes: u32_at(64),
+            },
+            totals: Totals { stored: u64_at(72), states: u64_at(80), pairs: u64_at(88) },
+            file_bytes: u64_at(96),
+            directory_checksum: digest_at(104),
+        })
+    }
+}
+
+/// The directory's word on one coset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// Where the data begin; 0 if there are none.
+    pub(crate) offset: u64,
+    /// Bytes of the data as stored.
+    pub(crate) length: u32,
+    /// States of the coset in this layer.
+    pub(crate) states: u32,
+    /// States of the coset in this layer and all before it.
+    pub(crate) visited: u32,
+    pub(crate) encoding: Encoding,
+    /// Of the canonical bytes: nothing, positions, or the packed tensor before compression.
+    pub(crate) checksum: Digest,
+}
+
+impl Entry {
+    pub(crate) fn to_bytes(&self) -> [u8; ENTRY_BYTES] {
+        let mut bytes = [0; ENTRY_BYTES];
+        bytes[0..8].copy_from_slice(&self.offset.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.length.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.states.to_le_bytes());
+        bytes[16..20].copy_from_slice(&self.visited.to_le_bytes());
+        bytes[20] = self.encoding as u8;
+        bytes[24..56].copy_from_slice(&self.checksum.0);
+        bytes
+    }
+
+    /// `None` if the encoding is unknown.
+    pub(crate) fn from_bytes(bytes: &[u8; ENTRY_BYTES]) -> Option<Self> {
+        let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+        Some(Self {
+            offset: u64::from_le_bytes(bytes[0..8].try_into().expect("eight bytes")),
+            length: u32_at(8),
+            states: u32_at(12),
+            visited: u32_at(16),
+            encoding: Encoding::from_byte(bytes[20])?,
+            checksum: Digest(bytes[24..56].try_into().expect("32 bytes")),
+        })
+    }
+}
+
+/// Where the data begin behind the directory of so many cosets.
+pub(crate) fn data_offset(cosets: u32) -> u64 {
+    (HEADER_BYTES as u64 + u64::from(cosets) * ENTRY_BYTES as u64).next_multiple_of(ALIGNMENT)
+}

@@ -1,0 +1,183 @@
+//! Writing a layer file: under a temporary name, made durable, then given its final name.
+
+use crate::digest::Digest;
+use crate::disk::{Disk, DiskFile};
+use crate::encoding::{self, Encoding};
+use crate::error::LayerError;
+use crate::file::LayerFile;
+use crate::format::{ALIGNMENT, Entry, Header, Identity, SLACK_BYTES, Totals, data_offset};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Behind the name of a file that is not finished.
+pub const TEMPORARY_SUFFIX: &str = ".tmp";
+
+/// Bytes that are collected before they are written.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// Archived layers are read seldom and written once: zstd's default level.
+const ZSTD_LEVEL: i32 = 3;
+
+/// Writes the cosets of a shard in order. Dropped before [`LayerWriter::finish`], it removes its temporary file.
+#[derive(Debug)]
+pub struct LayerWriter<'d> {
+    disk: &'d dyn Disk,
+    path: PathBuf,
+    temporary: PathBuf,
+    file: Box<dyn DiskFile>,
+    identity: Identity,
+    directory: Vec<u8>,
+    checksums: Vec<Digest>,
+    stored: u64,
+    buffer: Vec<u8>,
+    /// Where the buffer belongs.
+    buffer_offset: u64,
+    empty: Digest,
+    scratch: Vec<u8>,
+    finished: bool,
+}
+
+impl<'d> LayerWriter<'d> {
+    /// Begins the file that will be `path`.
+    ///
+    /// # Errors
+    /// [`LayerError::Io`] if the temporary file cannot be created.
+    pub fn create(disk: &'d dyn Disk, path: &Path, identity: Identity) -> Result<Self, LayerError> {
+        let mut temporary = OsString::from(path);
+        temporary.push(TEMPORARY_SUFFIX);
+        let temporary = PathBuf::from(temporary);
+        let file = disk.create(&temporary).map_err(LayerError::io("create", &temporary))?;
+        Ok(Self {
+            disk,
+            path: path.into(),
+            temporary,
+            file,
+            directory: Vec::new(),
+            checksums: Vec::new(),
+            stored: 0,
+            buffer: Vec::new(),
+            buffer_offset: data_offset(identity.cosets),
+            identity,
+            empty: Digest::of(&[]),
+            scratch: Vec::new(),
+            finished: false,
+        })
+    }
+
+    /// Adds the next coset, given as packed tensor with its number of states (none: the tensor is not looked at), and
+    /// `visited`, the number of its states in this layer and all before.
+    ///
+    /// # Errors
+    /// [`LayerError::Io`] if the disk refuses.
+    pub fn push(&mut self, packed: &[u8], states: u32, visited: u32) -> Result<(), LayerError> {
+        let mut positions = std::mem::take(&mut self.scratch);
+        let encoding = Encoding::of(states, self.identity.packed_bytes);
+        let data = match encoding {
+            Encoding::Empty => &[],
+            Encoding::Sparse => {
+                positions.clear();
+                encoding::positions(packed, &mut positions);
+                positions.as_slice()
+            }
+            Encoding::Dense | Encoding::DenseZstd => packed,
+        };
+        let checksum = if data.is_empty() { self.empty } else { Digest::of(data) };
+        let result = self.push_encoded(encoding, data, states, visited, checksum);
+        self.scratch = positions;
+        result
+    }
+
+    fn push_encoded(
+        &mut self,
+        encoding: Encoding,
+        data: &[u8],
+        states: u32,
+        visited: u32,
+        checksum: Digest,
+    ) -> Result<(), LayerError> {
+        let offset = if data.is_empty() { 0 } else { self.buffer_offset + self.buffer.len() as u64 };
+        let entry = Entry { offset, length: data.len() as u32, states, visited, encoding, checksum };
+        self.directory.extend(entry.to_bytes());
+        self.checksums.push(checksum);
+        self.stored += u64::from(states);
+        self.buffer.extend_from_slice(data);
+        self.buffer.resize(self.buffer.len().next_multiple_of(ALIGNMENT as usize), 0);
+        if self.buffer.len() >= BUFFER_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    /// Writes header and directory, makes the file durable and gives it its final name. Returns the checksums of the
+    /// cosets in order, and the bytes of the file. `states` and `pairs` as in [`Totals`].
+    ///
+    /// # Errors
+    /// [`LayerError::Io`] if the disk refuses; then there is no file of the final name.
+    ///
+    /// # Panics
+    /// If the number of cosets pushed is not that of the identity.
+    pub fn finish(mut self, states: u64, pairs: u64) -> Result<(Vec<Digest>, u64), LayerError> {
+        assert_eq!(self.checksums.len(), self.identity.cosets as usize, "every coset of the shard is pushed once");
+        self.buffer.extend([0; SLACK_BYTES as usize]);
+        self.buffer.resize(self.buffer.len().next_multiple_of(ALIGNMENT as usize), 0);
+        self.flush()?;
+        let header = Header {
+            identity: self.identity.clone(),
+            totals: Totals { stored: self.stored, states, pairs },
+            file_bytes: self.buffer_offset,
+            directory_checksum: Digest::of(&self.directory),
+        };
+        let mut front = header.to_bytes().to_vec();
+        front.append(&mut self.directory);
+        front.resize(data_offset(self.identity.cosets) as usize, 0);
+        self.file.write_at(&front, 0).map_err(LayerError::io("write", &self.temporary))?;
+        self.file.sync().map_err(LayerError::io("sync", &self.temporary))?;
+        self.disk.rename(&self.temporary, &self.path).map_err(LayerError::io("rename", &self.temporary))?;
+        self.finished = true;
+        let directory = self.path.parent().unwrap_or(Path::new("."));
+        self.disk.sync_directory(directory).map_err(LayerError::io("sync", directory))?;
+        Ok((std::mem::take(&mut self.checksums), header.file_bytes))
+    }
+
+    fn flush(&mut self) -> Result<(), LayerError> {
+        self.file
+            .write_at(&self.buffer, self.buffer_offset)
+            .map_err(LayerError::io("write", &self.temporary))?;
+        self.buffer_offset += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+}
+
+impl Drop for LayerWriter<'_> {
+    fn drop(&mut self) {
+        if !self.finished {
+            // What is left behind in spite of this is removed when the run goes on.
+            let _ = self.disk.remove(&self.temporary);
+        }
+    }
+}
+
+/// Writes a layer file again with its dense cosets compressed, in its place. Returns the bytes of the new file.
+///
+/// # Errors
+/// [`LayerError`] if the file is damaged or the disk refuses; then the old file stays.
+pub fn archive(disk: &dyn Disk, path: &Path, identity: &Identity) -> Result<u64, LayerError> {
+    let old = LayerFile::open(path, identity)?;
+    let mut new = LayerWriter::create(disk, path, identity.clone())?;
+    for coset in 0..identity.cosets {
+        let entry = old.entry(coset)?;
+        let stored = old.coset(coset)?;
+        match stored.canonical() {
+            packed if entry.encoding == Encoding::Dense || entry.encoding == Encoding::DenseZstd => {
+                let compressed =
+                    zstd::bulk::compress(packed, ZSTD_LEVEL).map_err(LayerError::io("compress", path))?;
+                let (encoding, data) = match compressed.len() < packed.len() {
+                    true => (Encoding::DenseZstd, compressed.as_slice()),
+                    false => (Encoding::Dense, packed),
+                };
+                new.push_encoded(encoding, data, entry.states, entry.visited, entry.checksum)?;
+            }
+            data => new.push_encoded(entry.encoding, data, entry.states, entry.visited, entry.checksum)?,
+        }
+    }
+    let Totals { states, pairs, .. } = old.totals();
+    Ok(new.finish(states, pairs)?.1)
+}
