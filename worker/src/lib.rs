@@ -1,1 +1,21 @@
-//! x
+//! Tasks: making one shard of a layer from the layers before it.
+//!
+//! Reading order: [`job`] (what a worker must know of a run), [`store`] (where layer files lie), [`layer`] (a whole
+//! layer, open for reading), [`expand`] (one task), [`pool`] (threads that do tasks).
+//!
+//! Invariants: a task is a function of the layers that it reads; doing it twice gives the same file; a task that ends
+//! early leaves nothing under a final name.
+
+pub mod error;
+pub mod expand;
+pub mod job;
+pub mod layer;
+pub mod pool;
+pub mod store;
+
+pub use error::TaskError;
+pub use expand::Expander;
+pub use job::{Job, Method};
+pub use layer::Layer;
+pub use pool::{Counters, Pool};
+pub use store::Store;

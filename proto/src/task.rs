@@ -1,0 +1,62 @@
+//! Tasks and their reports.
+
+use fathom_layer::Digest;
+use std::fmt;
+
+/// A distance from solved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Depth(pub u32);
+
+impl Depth {
+    /// The depth after this one.
+    pub fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+
+    /// The depth before this one, if there is one.
+    pub fn previous(self) -> Option<Self> {
+        self.0.checked_sub(1).map(Self)
+    }
+}
+
+impl fmt::Display for Depth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The number of a shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ShardId(pub u32);
+
+impl fmt::Display for ShardId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Make one shard of the layer at one depth, from the layers before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Task {
+    /// The depth of the layer to make.
+    pub depth: Depth,
+    /// The shard to make.
+    pub shard: ShardId,
+}
+
+/// What a finished shard of a layer adds up to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShardReport {
+    /// What was made.
+    pub task: Task,
+    /// States in the stored representatives.
+    pub stored: u64,
+    /// States of the layer that they stand for.
+    pub states: u64,
+    /// Pairs of a symmetry and a state that it fixes; `None` if they are not counted.
+    pub pairs: Option<u64>,
+    /// Bytes of the layer file.
+    pub bytes: u64,
+    /// Checksums of the cosets in order.
+    pub checksums: Vec<Digest>,
+}

@@ -1,0 +1,36 @@
+//! Why a task did not end with a report.
+
+use fathom_layer::LayerError;
+use fathom_proto::Task;
+
+/// The kinds call for different answers: stopped tasks are done later, the others end the run.
+#[derive(Debug, thiserror::Error)]
+pub enum TaskError {
+    /// A layer file could not be read or written.
+    #[error(transparent)]
+    Layer(#[from] LayerError),
+    /// It was asked to stop.
+    #[error("stopped before it was done")]
+    Stopped,
+    /// More states than can be: the engine or the data are wrong.
+    #[error(
+        "shard {shard} at depth {depth}: coset {coset} has {found} new states, but only {left} were left",
+        shard = task.shard, depth = task.depth
+    )]
+    TooManyStates {
+        /// The task.
+        task: Task,
+        /// The coset.
+        coset: u32,
+        /// New states found.
+        found: u32,
+        /// States of the coset that were not visited before.
+        left: u64,
+    },
+    /// The thread that did it panicked; its message went to standard error.
+    #[error("shard {shard} at depth {depth}: the kernel thread panicked", shard = task.shard, depth = task.depth)]
+    Panicked {
+        /// The task.
+        task: Task,
+    },
+}

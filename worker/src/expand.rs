@@ -1,0 +1,145 @@
+//! One task: a shard of a layer from the layers before it.
+
+use crate::layer::bits;
+use crate::{Counters, Job, Layer, Method, Store, TaskError};
+use fathom_kernel::{Kernel, portable};
+use fathom_proto::{ShardReport, Task};
+use fathom_space::{CosetId, Transform, Transforms};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Does tasks on one thread. Keeps the axis maps and bit networks that it made.
+pub struct Expander<'j> {
+    job: &'j Job,
+    transforms: Transforms<'j>,
+    transform: Transform,
+    kernel: Box<dyn Kernel + Send>,
+    packed: Vec<u8>,
+}
+
+impl<'j> Expander<'j> {
+    /// An expander for the tasks of a run.
+    pub fn new(job: &'j Job) -> Self {
+        let shape = job.graph.shape();
+        Self {
+            job,
+            transforms: Transforms::new(&job.graph),
+            transform: Transform::default(),
+            kernel: portable(shape),
+            packed: vec![0; shape.packed_bytes() as usize],
+        }
+    }
+
+    /// Does a task and writes its file. `before` are the layers one and two depths above the one to make: none for
+    /// depth 0, one for depth 1. A task whose `stop` is set ends at the next coset.
+    ///
+    /// # Errors
+    /// [`TaskError`]; then there is no new file.
+    pub fn run(
+        &mut self,
+        store: &Store<'_>,
+        task: Task,
+        before: &[&Layer],
+        counters: &Counters,
+        stop: &AtomicBool,
+    ) -> Result<ShardReport, TaskError> {
+        let job = self.job;
+        let mut writer = store.writer(job, task)?;
+        let (mut stored, mut states, mut pairs) = (0, 0, 0);
+        for coset in job.cut.range(task.shard).map(CosetId) {
+            if stop.load(Ordering::Relaxed) {
+                return Err(TaskError::Stopped);
+            }
+            let visited = before.first().map_or(Ok(0), |layer| layer.states(coset).map(|(_, visited)| visited))?;
+            let left = job.graph.states_per_coset() - u64::from(visited);
+            let found = if left == 0 { 0 } else { self.find(task, coset, before)? };
+            if u64::from(found) > left {
+                return Err(TaskError::TooManyStates { task, coset: coset.0, found, left });
+            }
+            writer.push(&self.packed, found, visited + found)?;
+            if found > 0 {
+                let here = u64::from(found) * u64::from(job.graph.orbit_size(coset));
+                stored += u64::from(found);
+                states += here;
+                counters.states.fetch_add(here, Ordering::Relaxed);
+                if let Some(fixed) = &job.fixed {
+                    let packed = &self.packed;
+                    let contains = |position: u32| packed[position as usize / 8] >> (position % 8) & 1 == 1;
+                    pairs += fixed.pairs(&mut self.transforms, coset, found, contains);
+                }
+            }
+            counters.cosets.fetch_add(1, Ordering::Relaxed);
+        }
+        let pairs = job.fixed.is_some().then_some(pairs);
+        let (checksums, bytes) = writer.finish(states, pairs.unwrap_or(u64::MAX))?;
+        Ok(ShardReport { task, stored, states, pairs, bytes, checksums })
+    }
+
+    /// Finds the states of a coset at the task's depth: leaves them in `packed`, and returns their number. With none,
+    /// `packed` may hold anything.
+    fn find(&mut self, task: Task, coset: CosetId, before: &[&Layer]) -> Result<u32, TaskError> {
+        if let Method::Reference(_) = self.job.method {
+            return Ok(self.look_up(task, coset));
+        }
+        match before.split_first() {
+            None => Ok(self.solved(coset)),
+            Some((newest, _)) => self.pull(coset, newest, before),
+        }
+    }
+
+    /// The states of a coset into which moves lead from `newest`, without those of `before`.
+    fn pull(&mut self, coset: CosetId, newest: &Layer, before: &[&Layer]) -> Result<u32, TaskError> {
+        let mut any = false;
+        for mv in 0..self.job.graph.space().moves().len() {
+            let (source, _) = self.job.graph.source(coset, mv);
+            if newest.states(source)?.0 == 0 {
+                continue;
+            }
+            if !std::mem::replace(&mut any, true) {
+                self.kernel.clear();
+            }
+            let stored = newest.coset(source)?;
+            self.transforms.of_move(coset, mv, &mut self.transform);
+            self.kernel.pull(bits(&stored), &self.transform, self.transforms.maps());
+        }
+        if !any {
+            return Ok(0);
+        }
+        for layer in before {
+            self.kernel.subtract(bits(&layer.coset(coset)?));
+        }
+        Ok(self.kernel.pack(&mut self.packed))
+    }
+
+    /// The solved state, if it lies in this coset.
+    fn solved(&mut self, coset: CosetId) -> u32 {
+        let graph = &self.job.graph;
+        match graph.locate(graph.space().labels().of_pieces()) {
+            Some((solved, position)) if solved == coset => {
+                self.packed.fill(0);
+                self.packed[position as usize / 8] |= 1 << (position % 8);
+                1
+            }
+            _ => 0,
+        }
+    }
+
+    /// The states of a coset that the plain search found at the task's depth.
+    fn look_up(&mut self, task: Task, coset: CosetId) -> u32 {
+        let Method::Reference(distances) = &self.job.method else {
+            return 0;
+        };
+        let shape = self.job.graph.shape();
+        self.packed.fill(0);
+        let mut states = 0;
+        for row in 0..shape.rows() {
+            for bit in 0..shape.row_bits() {
+                let position = row * shape.row_bytes() * 8 + bit;
+                if distances.of(&self.job.graph.word_at(coset, position)) == Some(task.depth.0) {
+                    self.packed[position as usize / 8] |= 1 << (position % 8);
+                    states += 1;
+                }
+            }
+        }
+        states
+    }
+}

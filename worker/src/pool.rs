@@ -1,0 +1,101 @@
+//! Kernel threads: plain threads that do tasks, fed by a bounded queue.
+
+use crate::{Expander, Job, Layer, Store, TaskError};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
+use fathom_proto::{ShardReport, Task};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{Builder, Scope};
+use std::time::{Duration, Instant};
+
+/// What the threads have done of the present layer, for progress.
+#[derive(Debug, Default)]
+pub struct Counters {
+    /// Cosets done.
+    pub cosets: AtomicU64,
+    /// States found.
+    pub states: AtomicU64,
+}
+
+impl Counters {
+    /// Sets them to what is known at the beginning of a layer.
+    pub fn begin(&self, cosets: u64, states: u64) {
+        self.cosets.store(cosets, Ordering::Relaxed);
+        self.states.store(states, Ordering::Relaxed);
+    }
+}
+
+/// A task that ended, one way or the other.
+#[derive(Debug)]
+pub struct Ended {
+    /// The task.
+    pub task: Task,
+    /// Its report, or why there is none.
+    pub result: Result<ShardReport, TaskError>,
+    /// How long it took.
+    pub took: Duration,
+}
+
+struct Order {
+    task: Task,
+    before: Vec<Arc<Layer>>,
+}
+
+/// Threads that do tasks until the pool is dropped.
+#[derive(Debug)]
+pub struct Pool {
+    orders: Sender<Order>,
+    ended: Receiver<Ended>,
+}
+
+impl Pool {
+    /// Starts `threads` threads, which end when the pool is dropped, and at the latest with the scope.
+    ///
+    /// # Errors
+    /// If the operating system gives no thread.
+    pub fn start<'scope, 'env>(
+        scope: &'scope Scope<'scope, 'env>,
+        threads: usize,
+        job: &'env Job,
+        store: &'env Store<'env>,
+        counters: &'env Counters,
+        stop: &'env AtomicBool,
+    ) -> std::io::Result<Self> {
+        // A layer's tasks are submitted together, and one layer at a time.
+        let (orders, inbox) = bounded::<Order>(job.cut.shards() as usize);
+        let (outbox, ended) = unbounded();
+        for number in 0..threads {
+            let (inbox, outbox) = (inbox.clone(), outbox.clone());
+            Builder::new().name(format!("kernel-{number}")).spawn_scoped(scope, move || {
+                let mut expander = Expander::new(job);
+                for Order { task, before } in inbox {
+                    let start = Instant::now();
+                    let before: Vec<&Layer> = before.iter().map(|layer| &**layer).collect();
+                    // A panic must not leave the run waiting for a report. The expander is not used again.
+                    let run = AssertUnwindSafe(|| expander.run(store, task, &before, counters, stop));
+                    let result = catch_unwind(run).unwrap_or(Err(TaskError::Panicked { task }));
+                    let panicked = matches!(result, Err(TaskError::Panicked { .. }));
+                    if outbox.send(Ended { task, result, took: start.elapsed() }).is_err() || panicked {
+                        return;
+                    }
+                }
+            })?;
+        }
+        Ok(Self { orders, ended })
+    }
+
+    /// Gives a task to the threads. `before` as in [`Expander::run`].
+    pub fn submit(&self, task: Task, before: Vec<Arc<Layer>>) {
+        // Without threads there is nobody to take it, and `next` says so.
+        let _ = self.orders.send(Order { task, before });
+    }
+
+    /// Waits for the next task that ends; `None` if none did within the time, or no thread is left.
+    pub fn next(&self, timeout: Duration) -> Option<Ended> {
+        match self.ended.recv_timeout(timeout) {
+            Ok(ended) => Some(ended),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
+        }
+    }
+}
