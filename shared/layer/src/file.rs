@@ -37,6 +37,17 @@ pub enum Stored<'a> {
 }
 
 impl Stored<'_> {
+    /// Whether the state at a position is there.
+    pub fn contains(&self, position: u32) -> bool {
+        match self {
+            Self::Sparse(positions) => {
+                let (positions, _) = positions.as_chunks::<4>();
+                positions.binary_search_by_key(&position, |bytes| u32::from_le_bytes(*bytes)).is_ok()
+            }
+            _ => self.canonical().get(position as usize / 8).is_some_and(|byte| byte >> (position % 8) & 1 == 1),
+        }
+    }
+
     /// The bytes that the checksum is about: without those behind a packed tensor.
     pub(crate) fn canonical(&self) -> &[u8] {
         match self {

@@ -1,0 +1,189 @@
+//! The command line.
+
+use anyhow::Result;
+use clap::{Args, Parser, Subcommand, value_parser};
+use fathom_coordinator::bad_input;
+use fathom_coordinator::definition::{Keep, Question};
+use fathom_coordinator::log::Verbosity;
+use fathom_coordinator::search::{Kernel, Options};
+use fathom_puzzle::{Board, Metric};
+use fathom_space::Labels;
+use std::path::PathBuf;
+
+/// Enumerates the whole state space of a permutation puzzle, breadth first, exactly.
+#[derive(Debug, Parser)]
+#[command(name = "fathom", version, max_term_width = 100)]
+pub(crate) struct Arguments {
+    /// Say nothing but errors on standard error
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Say what happens to every task on standard error
+    #[arg(short, long, global = true)]
+    verbose: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+impl Arguments {
+    pub(crate) fn verbosity(&self) -> Verbosity {
+        match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
+        }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Enumerate a space; go on with it or report it if its directory is there already
+    Run(RunArguments),
+    /// Go on with an interrupted run
+    Resume(ResumeArguments),
+    /// Tell how far a run is
+    Status(DirectoryArguments),
+    /// Read every layer file of a run, check every checksum, count again and compare
+    Verify(DirectoryArguments),
+    /// Tell how a space would be enumerated and what that takes, without a search
+    Plan(PlanArguments),
+    /// Measure kernels and whole searches on this machine
+    Bench(BenchArguments),
+}
+
+/// Which space.
+#[derive(Debug, Args)]
+pub(crate) struct SpaceArguments {
+    /// The board, as ROWSxCOLUMNS, for example 3x4
+    #[arg(value_name = "SPACE")]
+    board: Board,
+    /// Which rotations cost one move: multi (any rotation of a line) or single (a shift by one cell)
+    #[arg(long, default_value_t = Metric::Multi)]
+    metric: Metric,
+    /// Tell only these tiles apart, numbered from 0 row by row, for example 0-3,8; all others are alike
+    #[arg(long, value_name = "LIST", conflicts_with = "labels")]
+    track: Option<String>,
+    /// A label for each tile, row by row, for example 0,0,1,1; tiles with one label are alike
+    #[arg(long, value_name = "LIST")]
+    labels: Option<String>,
+}
+
+impl SpaceArguments {
+    pub(crate) fn question(&self) -> Result<Question> {
+        let tiles = self.board.cells();
+        let labels = match (&self.track, &self.labels) {
+            (Some(list), _) => Labels::parse_tracked(list, tiles),
+            (_, Some(list)) => Labels::parse_list(list, tiles),
+            _ => Ok(Labels::distinct(tiles)),
+        };
+        let option = if self.track.is_some() { "--track" } else { "--labels" };
+        let labels = labels.map_err(|error| bad_input!("{option}: {error}"))?;
+        Ok(Question { board: self.board, metric: self.metric, labels })
+    }
+}
+
+/// How to search.
+#[derive(Debug, Args)]
+pub(crate) struct SearchArguments {
+    /// Kernel threads [default: one for each processor]
+    #[arg(long, value_parser = value_parser!(u32).range(1..=4096))]
+    threads: Option<u32>,
+    /// The engine: portable, or reference (a plain search in memory, to check against)
+    #[arg(long, default_value = "portable")]
+    kernel: Kernel,
+    /// Stop when this depth is made
+    #[arg(long, value_name = "D")]
+    pub(crate) max_depth: Option<u32>,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl SearchArguments {
+    pub(crate) fn options(&self, verbosity: Verbosity) -> Options {
+        Options {
+            threads: threads(self.threads),
+            kernel: self.kernel,
+            max_depth: self.max_depth,
+            verbosity,
+            memory_bytes: memory_bytes() / 4 * 3,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    pub(crate) space: SpaceArguments,
+    /// The run's directory [default: runs/SPACE-METRIC, with the labels behind it if there are any]
+    #[arg(long)]
+    pub(crate) dir: Option<PathBuf>,
+    /// How many shards to cut the space into [default: by its size]
+    #[arg(long, value_parser = value_parser!(u32).range(1..))]
+    pub(crate) shards: Option<u32>,
+    /// Which layers to keep: last (the last two) or all (compressed) [default: last]
+    #[arg(long)]
+    pub(crate) keep: Option<Keep>,
+    #[command(flatten)]
+    pub(crate) search: SearchArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArguments {
+    /// The run's directory
+    pub(crate) dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) search: SearchArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DirectoryArguments {
+    /// The run's directory
+    pub(crate) dir: PathBuf,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanArguments {
+    #[command(flatten)]
+    pub(crate) space: SpaceArguments,
+    /// Kernel threads to plan for [default: one for each processor]
+    #[arg(long, value_parser = value_parser!(u32).range(1..=4096))]
+    threads: Option<u32>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl PlanArguments {
+    pub(crate) fn threads(&self) -> usize {
+        threads(self.threads)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchArguments {
+    /// Repetitions of each whole search; medians are printed
+    #[arg(long, default_value_t = 5, value_parser = value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: u32,
+    /// Where the searches write their layers [default: the system's directory for temporary files]
+    #[arg(long)]
+    pub(crate) dir: Option<PathBuf>,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn threads(asked: Option<u32>) -> usize {
+    match asked {
+        Some(threads) => threads as usize,
+        None => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+    }
+}
+
+/// Bytes of this machine's memory.
+pub(crate) fn memory_bytes() -> u64 {
+    let info = rustix::system::sysinfo();
+    info.totalram as u64 * u64::from(info.mem_unit)
+}

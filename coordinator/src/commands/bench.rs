@@ -1,0 +1,136 @@
+//! `fathom bench`: what this machine does, for `docs/performance.md` and for comparing machines.
+
+use crate::arguments::BenchArguments;
+use crate::commands::table_memory;
+use anyhow::{Context, Result};
+use fathom_coordinator::definition::{Definition, Keep, Question};
+use fathom_coordinator::directory::RunDirectory;
+use fathom_coordinator::estimate::dense_pull_time;
+use fathom_coordinator::log::Verbosity;
+use fathom_coordinator::search::{Kernel, Options, search};
+use fathom_coordinator::table;
+use fathom_layer::LocalDisk;
+use fathom_puzzle::{Board, Metric};
+use fathom_space::{Labels, Plan, Shape};
+use serde::Serialize;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// Axes as they occur: 3x3, 2x5, 3x4, 4x4, 3x5.
+const SHAPES: [&[u32]; 5] = [&[6, 6, 6], &[120, 120], &[24, 24, 24], &[24, 24, 24, 24], &[120, 120, 120]];
+
+const SEARCHES: [(&str, Metric); 5] = [
+    ("3x3", Metric::Multi),
+    ("2x5", Metric::Multi),
+    ("3x4", Metric::Multi),
+    ("3x4", Metric::Single),
+    ("2x6", Metric::Multi),
+];
+
+#[derive(Serialize)]
+struct Bench {
+    threads: usize,
+    pulls: Vec<Pull>,
+    searches: Vec<Search>,
+}
+
+#[derive(Serialize)]
+struct Pull {
+    axes: String,
+    microseconds: f64,
+    state_moves_per_second: f64,
+}
+
+#[derive(Serialize)]
+struct Search {
+    space: String,
+    metric: String,
+    states: u64,
+    median_seconds: f64,
+    fastest_seconds: f64,
+}
+
+pub(crate) fn bench(asked: &BenchArguments) -> Result<()> {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let pulls = SHAPES.into_iter().map(pull).collect();
+    let root = asked.dir.clone().unwrap_or_else(std::env::temp_dir);
+    let searches = SEARCHES
+        .into_iter()
+        .map(|(board, metric)| time_search(board, metric, threads, asked.repeat, &root))
+        .collect::<Result<_>>()?;
+    let bench = Bench { threads, pulls, searches };
+    if asked.json {
+        println!("{}", serde_json::to_string(&bench)?);
+    } else {
+        print(&bench, asked.repeat);
+    }
+    Ok(())
+}
+
+fn pull(lengths: &[u32]) -> Pull {
+    let shape = Shape::new(lengths).expect("the shapes are small");
+    let seconds = dense_pull_time(&shape).as_secs_f64();
+    Pull {
+        axes: lengths.iter().map(u32::to_string).collect::<Vec<_>>().join(" x "),
+        microseconds: seconds * 1e6,
+        state_moves_per_second: shape.bits() as f64 / seconds,
+    }
+}
+
+/// Whole searches with files written and synced, from planning to the last commit.
+fn time_search(board: &str, metric: Metric, threads: usize, repeat: u32, root: &Path) -> Result<Search> {
+    let board: Board = board.parse()?;
+    let mut times = Vec::new();
+    let mut states = 0;
+    for _ in 0..repeat {
+        let directory = tempfile::Builder::new()
+            .prefix("fathom-bench-")
+            .tempdir_in(root)
+            .with_context(|| format!("cannot make a directory in {}", root.display()))?;
+        let begun = Instant::now();
+        let question = Question { board, metric, labels: Labels::distinct(board.cells()) };
+        let space = question.space()?;
+        let plan = Plan::new(&space, table_memory())?;
+        let definition = Definition::plan(question, &space, &plan, None, Keep::Last)?;
+        let mut run = RunDirectory::create(&directory.path().join("run"), definition, &LocalDisk)?;
+        let options = Options {
+            threads,
+            kernel: Kernel::Portable,
+            max_depth: None,
+            verbosity: Verbosity::Quiet,
+            memory_bytes: 0,
+        };
+        search(&mut run, &LocalDisk, options, &AtomicBool::new(false))?;
+        times.push(begun.elapsed().as_secs_f64());
+        states = u64::try_from(space.states())?;
+    }
+    times.sort_unstable_by(f64::total_cmp);
+    Ok(Search {
+        space: board.to_string(),
+        metric: metric.to_string(),
+        states,
+        median_seconds: times[times.len() / 2],
+        fastest_seconds: times[0],
+    })
+}
+
+fn print(bench: &Bench, repeat: u32) {
+    println!("dense pull of one coset through one move, one thread\n");
+    let rows = bench.pulls.iter().map(|pull| {
+        let rate = format!("{:.1}", pull.state_moves_per_second / 1e9);
+        [pull.axes.clone(), format!("{:.2}", pull.microseconds), rate]
+    });
+    print!("{}", table::plain(["axes", "microseconds", "10^9 state-moves/s"], rows));
+    println!("\nwhole search, {} threads, files written and synced, {repeat} times\n", bench.threads);
+    let rows = bench.searches.iter().map(|search| {
+        [
+            format!("{} {}", search.space, search.metric),
+            search.states.to_string(),
+            format!("{:.3}", search.median_seconds),
+            format!("{:.3}", search.fastest_seconds),
+            format!("{:.0}", search.states as f64 / search.median_seconds / 1e6),
+        ]
+    });
+    print!("{}", table::plain(["space", "states", "median s", "fastest s", "10^6 states/s"], rows));
+}

@@ -1,0 +1,127 @@
+//! `fathom run` and `fathom resume`.
+
+use crate::arguments::{ResumeArguments, RunArguments};
+use crate::commands::table_memory;
+use anyhow::{Context, Result};
+use fathom_coordinator::bad_input;
+use fathom_coordinator::definition::{Definition, Keep, Question};
+use fathom_coordinator::directory::{Found, RunDirectory, look};
+use fathom_coordinator::estimate::disk_peak_bytes;
+use fathom_coordinator::exit::Interrupted;
+use fathom_coordinator::log::{self, Verbosity};
+use fathom_coordinator::search::{End, Options, search};
+use fathom_coordinator::summary::Summary;
+use fathom_layer::LocalDisk;
+use fathom_space::Plan;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+pub(crate) fn run(asked: &RunArguments, verbosity: Verbosity) -> Result<()> {
+    let question = asked.space.question()?;
+    let space = question.space()?;
+    let path = asked.dir.clone().unwrap_or_else(|| PathBuf::from("runs").join(space.slug()));
+    let directory = match look(&path)? {
+        Found::Run => {
+            let directory = RunDirectory::open(&path)?;
+            require_same(&directory, &question, asked)?;
+            directory
+        }
+        Found::Nothing => begin(&path, question, asked)?,
+        Found::Other => {
+            return Err(bad_input!(
+                "{} holds something else than a run; it was left as it is: name another directory with --dir",
+                path.display()
+            ));
+        }
+    };
+    go_on(directory, asked.search.options(verbosity), asked.search.json)
+}
+
+pub(crate) fn resume(asked: &ResumeArguments, verbosity: Verbosity) -> Result<()> {
+    go_on(RunDirectory::open(&asked.dir)?, asked.search.options(verbosity), asked.search.json)
+}
+
+/// A run's directory may be named again only for the same run.
+fn require_same(directory: &RunDirectory, question: &Question, asked: &RunArguments) -> Result<()> {
+    let there = &directory.definition;
+    let path = directory.path.display();
+    if there.question != *question {
+        return Err(bad_input!(
+            "{path} holds the run {}, not {}: name another directory with --dir",
+            there.question.space()?.slug(),
+            question.space()?.slug()
+        ));
+    }
+    if let Some(shards) = asked.shards.filter(|&shards| shards != there.shards) {
+        return Err(bad_input!(
+            "the run in {path} is cut into {} shards, not {shards}, and stays so: leave out --shards, or name another directory with --dir",
+            there.shards
+        ));
+    }
+    if let Some(keep) = asked.keep.filter(|&keep| keep != there.keep) {
+        return Err(bad_input!(
+            "the run in {path} keeps the layers '{}', not '{keep}', and stays so: leave out --keep, or name another directory with --dir",
+            there.keep
+        ));
+    }
+    Ok(())
+}
+
+/// Plans a new run and makes its directory. Whatever speaks against it is found before anything is written.
+fn begin(path: &Path, question: Question, asked: &RunArguments) -> Result<RunDirectory> {
+    let space = question.space()?;
+    let plan = Plan::new(&space, table_memory()).map_err(|error| bad_input!("{error}"))?;
+    let keep = asked.keep.unwrap_or(Keep::Last);
+    let definition = Definition::plan(question, &space, &plan, asked.shards, keep)?;
+    let needed = disk_peak_bytes(&space, &plan, keep, asked.search.max_depth);
+    let free = free_bytes(path)?;
+    if needed > free {
+        return Err(bad_input!(
+            "{} needs up to {needed} bytes of disk, and {free} are free at {}, {} too few: make room, name a directory on another disk with --dir, or ask for less with --track, --labels or --max-depth",
+            space.slug(),
+            path.display(),
+            needed - free
+        ));
+    }
+    RunDirectory::create(path, definition, &LocalDisk)
+}
+
+/// Free bytes of the file system on which a path is or will be.
+fn free_bytes(path: &Path) -> Result<u64> {
+    let there = path.ancestors().find(|ancestor| ancestor.exists()).filter(|p| !p.as_os_str().is_empty());
+    let there = there.unwrap_or(Path::new("."));
+    let stat = rustix::fs::statvfs(there).with_context(|| format!("cannot ask for free space at {}", there.display()))?;
+    Ok(stat.f_bavail * stat.f_frsize)
+}
+
+/// Searches until the run is complete or as deep as asked, and prints what is known then.
+fn go_on(mut directory: RunDirectory, options: Options, json: bool) -> Result<()> {
+    log::start(&directory.path, options.verbosity)?;
+    if !Summary::of(&directory)?.complete {
+        let stop = Arc::new(AtomicBool::new(false));
+        let signal = Arc::new(AtomicUsize::new(0));
+        for number in [SIGINT, SIGTERM] {
+            // The first signal stops at the next coset, a second one at once.
+            signal_hook::flag::register_conditional_shutdown(number, 128 + number, Arc::clone(&stop))?;
+            signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;
+            signal_hook::flag::register(number, Arc::clone(&stop))?;
+        }
+        let end = search(&mut directory, &LocalDisk, options, &stop)?;
+        if end == End::Stopped {
+            return Err(Interrupted {
+                message: format!("stopped; go on with 'fathom resume {}'", directory.path.display()),
+                signal: signal.load(Ordering::Relaxed) as i32,
+            }
+            .into());
+        }
+    }
+    let summary = Summary::of(&directory)?;
+    if json {
+        println!("{}", summary.to_json());
+    } else {
+        println!("{summary}");
+    }
+    Ok(())
+}

@@ -1,0 +1,267 @@
+//! What a run is asked to enumerate, and how it is cut up: `run.toml`.
+
+use crate::bad_input;
+use anyhow::{Context, Result, anyhow};
+use fathom_layer::Digest;
+use fathom_proto::ShardCut;
+use fathom_puzzle::{Board, Metric};
+use fathom_space::fingerprint::fingerprint;
+use fathom_space::{Colouring, CosetGraph, Labels, Plan, Space};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// The version of `run.toml` and `run.db` that is written, and the newest that is read.
+pub const FORMAT: u32 = 1;
+
+/// Bytes of a dense layer that make another shard.
+const SHARD_BYTES: u64 = 256 << 10;
+/// Cosets that make another shard, however small they are.
+const SHARD_COSETS: u64 = 1 << 14;
+/// The most shards that a run is cut into unless asked otherwise.
+const MOST_SHARDS: u64 = 512;
+
+/// What the user asks to enumerate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// The board.
+    pub board: Board,
+    /// The metric.
+    pub metric: Metric,
+    /// The labels.
+    pub labels: Labels,
+}
+
+impl Question {
+    /// The space.
+    ///
+    /// # Errors
+    /// If the space is beyond what can be counted.
+    pub fn space(&self) -> Result<Space> {
+        Space::new(self.board.puzzle(self.metric), self.metric, self.labels.clone())
+            .map_err(|error| bad_input!("{error}"))
+    }
+}
+
+/// Which layers stay on disk when the search no longer reads them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Keep {
+    /// Only the last two.
+    #[default]
+    Last,
+    /// All, compressed.
+    All,
+}
+
+impl Keep {
+    /// Its word on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Last => "last",
+            Self::All => "all",
+        }
+    }
+}
+
+impl FromStr for Keep {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        [Self::Last, Self::All]
+            .into_iter()
+            .find(|keep| keep.word() == text)
+            .ok_or_else(|| format!("layers to keep are 'last' or 'all', not {text:?}"))
+    }
+}
+
+impl fmt::Display for Keep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// Everything that defines a run. Written once, when the run's directory is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// What is enumerated.
+    pub question: Question,
+    /// The colour of each piece.
+    pub colouring: Vec<u8>,
+    /// How many representative cosets there are.
+    pub representative_cosets: u64,
+    /// How many shards the cosets are cut into.
+    pub shards: u32,
+    /// Which layers stay.
+    pub keep: Keep,
+    /// The fingerprint of all that the numbering of states depends on.
+    pub fingerprint: Digest,
+}
+
+/// `run.toml` as it is written.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    format: u32,
+    written_by: String,
+    space: String,
+    metric: Metric,
+    /// Left out when all tiles differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    labels: Option<Vec<u8>>,
+    colouring: Vec<u8>,
+    representative_cosets: u64,
+    shards: u32,
+    keep: Keep,
+    fingerprint: String,
+}
+
+/// Only the field that decides whether the others are understood.
+#[derive(Deserialize)]
+struct Version {
+    format: u32,
+}
+
+impl Definition {
+    /// Plans a run. `shards` as the user asks, or by the size of a layer.
+    ///
+    /// # Errors
+    /// [`crate::exit::BadInput`] if there are fewer cosets than shards.
+    pub fn plan(question: Question, space: &Space, plan: &Plan, shards: Option<u32>, keep: Keep) -> Result<Self> {
+        let cosets = plan.representative_cosets;
+        let shards = match shards {
+            Some(asked) if u64::from(asked) > cosets => {
+                return Err(bad_input!(
+                    "{} has {cosets} representative cosets and cannot be cut into {asked} shards: ask for at most {cosets}",
+                    space.slug()
+                ));
+            }
+            Some(asked) => asked,
+            None => {
+                let by_size = (plan.layer_bytes() / SHARD_BYTES).max(cosets / SHARD_COSETS);
+                by_size.clamp(1, MOST_SHARDS).min(cosets) as u32
+            }
+        };
+        Ok(Self {
+            question,
+            colouring: plan.colouring.of_pieces().to_vec(),
+            representative_cosets: cosets,
+            shards,
+            keep,
+            fingerprint: Digest(fingerprint(space, &plan.colouring, shards)),
+        })
+    }
+
+    /// The text of `run.toml`.
+    pub fn to_toml(&self) -> String {
+        let labels = &self.question.labels;
+        let file = File {
+            format: FORMAT,
+            written_by: format!("fathom {}", env!("CARGO_PKG_VERSION")),
+            space: self.question.board.to_string(),
+            metric: self.question.metric,
+            labels: (!labels.are_distinct()).then(|| labels.of_pieces().to_vec()),
+            colouring: self.colouring.clone(),
+            representative_cosets: self.representative_cosets,
+            shards: self.shards,
+            keep: self.keep,
+            fingerprint: self.fingerprint.to_string(),
+        };
+        toml::to_string(&file).expect("numbers, words and lists of numbers are TOML")
+    }
+
+    /// Reads the text of `run.toml`.
+    ///
+    /// # Errors
+    /// If it is of a newer version, or not what [`Definition::to_toml`] writes.
+    pub fn from_toml(text: &str) -> Result<Self> {
+        let Version { format } = toml::from_str(text).context("it has no format version")?;
+        if format > FORMAT {
+            return Err(anyhow!("it has format {format}, and this version of Fathom reads up to {FORMAT}: use a newer version"));
+        }
+        let file: File = toml::from_str(text)?;
+        let board: Board = file.space.parse()?;
+        let labels = match file.labels {
+            Some(labels) if labels.len() != board.cells() => {
+                return Err(anyhow!("it has {} labels for the {} tiles of {board}", labels.len(), board.cells()));
+            }
+            Some(labels) => Labels::from_values(labels.into_iter().map(usize::from)),
+            None => Labels::distinct(board.cells()),
+        };
+        let question = Question { board, metric: file.metric, labels };
+        let fingerprint = file.fingerprint.parse().map_err(|()| anyhow!("its fingerprint is not 64 hexadecimal digits"))?;
+        Ok(Self {
+            question,
+            colouring: file.colouring,
+            representative_cosets: file.representative_cosets,
+            shards: file.shards,
+            keep: file.keep,
+            fingerprint,
+        })
+    }
+
+    /// Lists the cosets and checks that they are numbered as when the run was begun.
+    ///
+    /// # Errors
+    /// If the definition contradicts itself or its fingerprint.
+    pub fn build(&self) -> Result<(CosetGraph, ShardCut)> {
+        let space = self.question.space()?;
+        let colouring = Colouring::new(&self.colouring, space.labels())?;
+        let got = Digest(fingerprint(&space, &colouring, self.shards));
+        if got != self.fingerprint {
+            return Err(anyhow!(
+                "its fingerprint is {}, but what it says has fingerprint {got}: it was changed, or written by another version",
+                self.fingerprint
+            ));
+        }
+        let graph = CosetGraph::build(&space, &colouring)?;
+        if u64::from(graph.len()) != self.representative_cosets {
+            return Err(anyhow!(
+                "it says {} representative cosets, and there are {}: it was changed",
+                self.representative_cosets,
+                graph.len()
+            ));
+        }
+        let cut = ShardCut::new(graph.len(), self.shards)
+            .ok_or_else(|| anyhow!("{} cosets cannot be cut into {} shards", graph.len(), self.shards))?;
+        Ok((graph, cut))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn definition(labels: &str) -> Definition {
+        let board: Board = "3x3".parse().unwrap();
+        let labels = Labels::parse_list(labels, 9).unwrap();
+        let question = Question { board, metric: Metric::Single, labels };
+        let space = question.space().unwrap();
+        let plan = Plan::new(&space, 1 << 30).unwrap();
+        Definition::plan(question, &space, &plan, None, Keep::All).unwrap()
+    }
+
+    #[test]
+    fn run_toml_says_all_that_defines_a_run() {
+        for labels in ["0,1,2,3,4,5,6,7,8", "0,0,0,1,1,1,2,2,2"] {
+            let definition = definition(labels);
+            let again = Definition::from_toml(&definition.to_toml()).unwrap();
+            assert_eq!(again, definition);
+            again.build().unwrap();
+        }
+    }
+
+    #[test]
+    fn changed_and_newer_files_are_refused() {
+        let text = definition("0,0,0,1,1,1,2,2,2").to_toml();
+        let error = |text: &str| {
+            let built = Definition::from_toml(text).and_then(|definition| definition.build().map(|_| ()));
+            format!("{:#}", built.unwrap_err())
+        };
+        assert!(error(&text.replace("\"single\"", "\"double\"")).contains("double"));
+        assert!(error(&text.replace("shards = 1", "shards = 2")).contains("it was changed"));
+        assert!(error(&text.replace("format = 1", "format = 2")).contains("use a newer version"));
+        assert!(error(&text.replace("0, 0, 0", "0, 0")).contains("8 labels for the 9 tiles"), "{text}");
+        assert!(error("").contains("format"));
+    }
+}

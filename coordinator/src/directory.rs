@@ -1,0 +1,166 @@
+//! A run's directory: `run.toml`, `run.db`, `lock`, `log.jsonl`, `layers/`.
+//!
+//! A directory is made in an order that can be interrupted anywhere: the lock, the journal, and `run.toml` last. Without
+//! `run.toml` there is no run yet, and beginning again is safe.
+
+use crate::bad_input;
+use crate::definition::Definition;
+use crate::journal::Journal;
+use anyhow::{Context, Result, anyhow};
+use fathom_layer::Disk;
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+const DEFINITION: &str = "run.toml";
+const JOURNAL: &str = "run.db";
+const LOCK: &str = "lock";
+/// Progress as JSON lines.
+pub const LOG: &str = "log.jsonl";
+
+/// The directory of a run, opened.
+#[derive(Debug)]
+pub struct RunDirectory {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it enumerates.
+    pub definition: Definition,
+    /// What is known of its layers.
+    pub journal: Journal,
+    /// Held as long as this process works on the run; `None` for readers.
+    _lock: Option<File>,
+}
+
+/// What stands at a path.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing, an empty directory, or a run that was interrupted while its directory was made.
+    Nothing,
+    /// A run.
+    Run,
+    /// Something else.
+    Other,
+}
+
+/// Looks at a path without changing anything.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn look(path: &Path) -> Result<Found> {
+    if path.join(DEFINITION).try_exists().with_context(|| format!("cannot look at {}", path.display()))? {
+        return Ok(Found::Run);
+    }
+    match fs::read_dir(path) {
+        Ok(entries) => {
+            for entry in entries {
+                let name = entry.with_context(|| format!("cannot list {}", path.display()))?.file_name();
+                let name = name.to_string_lossy();
+                let ours = name == LOCK || name.starts_with(JOURNAL) || name.starts_with(DEFINITION);
+                if !ours {
+                    return Ok(Found::Other);
+                }
+            }
+            Ok(Found::Nothing)
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Found::Nothing),
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => Ok(Found::Other),
+        Err(error) => Err(error).with_context(|| format!("cannot list {}", path.display())),
+    }
+}
+
+impl RunDirectory {
+    /// Makes the directory of a new run and locks it.
+    ///
+    /// # Errors
+    /// If another process holds it or the file system refuses.
+    pub fn create(path: &Path, definition: Definition, disk: &dyn Disk) -> Result<Self> {
+        let make = || -> Result<Self> {
+            disk.create_directory(path)?;
+            let lock = lock(path)?;
+            for name in fs::read_dir(path)? {
+                let name = name?.file_name();
+                if name != LOCK {
+                    disk.remove(&path.join(name))?;
+                }
+            }
+            let journal = Journal::create(&path.join(JOURNAL), definition.fingerprint)?;
+            let temporary = path.join(format!("{DEFINITION}.tmp"));
+            let mut file = disk.create(&temporary)?;
+            file.write_at(definition.to_toml().as_bytes(), 0)?;
+            file.sync()?;
+            disk.rename(&temporary, &path.join(DEFINITION))?;
+            disk.sync_directory(path)?;
+            if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+                disk.sync_directory(parent)?;
+            }
+            Ok(Self { path: path.into(), definition: definition.clone(), journal, _lock: Some(lock) })
+        };
+        make().with_context(|| format!("cannot make the run directory {}", path.display()))
+    }
+
+    /// Opens and locks the directory of a run, to go on with it.
+    ///
+    /// # Errors
+    /// If there is no run, another process holds it, or its files are missing or damaged.
+    pub fn open(path: &Path) -> Result<Self> {
+        require_run(path)?;
+        let lock = lock(path)?;
+        Self::read(path, Some(lock))
+    }
+
+    /// Opens the directory of a run for reading, whoever works on it.
+    ///
+    /// # Errors
+    /// If there is no run, or its files are missing or damaged.
+    pub fn open_for_reading(path: &Path) -> Result<Self> {
+        require_run(path)?;
+        Self::read(path, None)
+    }
+
+    fn read(path: &Path, lock: Option<File>) -> Result<Self> {
+        let toml = path.join(DEFINITION);
+        let definition = fs::read_to_string(&toml)
+            .map_err(anyhow::Error::from)
+            .and_then(|text| Definition::from_toml(&text))
+            .with_context(|| format!("cannot use {}", toml.display()))?;
+        let db = path.join(JOURNAL);
+        if !db.try_exists()? {
+            return Err(anyhow!(
+                "{} is missing: without it nobody knows which layers of the run are finished; put it back from a copy, or remove {} and begin again",
+                db.display(),
+                path.display()
+            ));
+        }
+        let journal = Journal::open(&db, definition.fingerprint)
+            .with_context(|| format!("cannot use {}", db.display()))?;
+        Ok(Self { path: path.into(), definition, journal, _lock: lock })
+    }
+}
+
+fn require_run(path: &Path) -> Result<()> {
+    match look(path)? {
+        Found::Run => Ok(()),
+        Found::Nothing | Found::Other => Err(bad_input!(
+            "{} is no run directory, for it has no {DEFINITION}: name the directory of a run, or begin one with 'fathom run'",
+            path.display()
+        )),
+    }
+}
+
+/// The lock of a run: held until the file is closed, by whatever end of the process.
+fn lock(path: &Path) -> Result<File> {
+    let path = path.join(LOCK);
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path)
+        .with_context(|| format!("cannot open {}", path.display()))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(bad_input!(
+            "another process is working on this run (it holds {}): wait for it or stop it",
+            path.display()
+        )),
+        Err(TryLockError::Error(error)) => Err(error).with_context(|| format!("cannot lock {}", path.display())),
+    }
+}

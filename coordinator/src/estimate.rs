@@ -1,0 +1,145 @@
+//! What a run will need: memory, disk, time. Sizes are computed, rates are measured on this machine for a moment, and
+//! the growth is guessed.
+
+use crate::definition::Keep;
+use fathom_kernel::{Bits, SLACK_BYTES, portable};
+use fathom_space::{AxisMap, Plan, Shape, Space, Transform};
+use serde::Serialize;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// A directory entry of a layer file, with the padding of its data.
+const COSET_OVERHEAD_BYTES: u64 = 56 + 64;
+
+/// What a run will need. The fields of `plan --json`, in its order.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The board.
+    pub space: String,
+    /// The metric.
+    pub metric: String,
+    /// States of the space.
+    pub states: u64,
+    /// Moves.
+    pub moves: usize,
+    /// The colour of each tile.
+    pub colouring: Vec<u8>,
+    /// Arrangements of each colour: the axes of a coset's tensor.
+    pub axes: Vec<u32>,
+    /// Symmetries of the space.
+    pub symmetries: usize,
+    /// Those that respect the colouring, by which the search is smaller.
+    pub symmetries_used: usize,
+    /// Colour patterns.
+    pub patterns: u64,
+    /// Cosets that are stored.
+    pub representative_cosets: u64,
+    /// Bits of a coset.
+    pub coset_bits: u64,
+    /// Bytes of a layer whose cosets are all dense.
+    pub layer_bytes: u64,
+    /// Bytes of memory, without the page cache.
+    pub memory_bytes: u64,
+    /// Bytes of disk at the peak.
+    pub disk_peak_bytes: u64,
+    /// Threads assumed.
+    pub threads: usize,
+    /// Microseconds to pull one dense coset through one move, measured on this machine.
+    pub pull_microseconds: f64,
+    /// Seconds of the search, roughly.
+    pub seconds: f64,
+}
+
+impl Estimate {
+    /// Of a run with `threads` threads.
+    pub fn of(space: &Space, plan: &Plan, threads: usize, keep: Keep) -> Self {
+        let pull = dense_pull_time(&plan.shape);
+        let pulls = plan.pulls_per_layer(space) as f64;
+        // Written, synced and read again, at a gigabyte a second.
+        let bytes = (plan.layer_bytes() * 3) as f64 / 1e9;
+        let dense_layer = pulls * pull.as_secs_f64() / threads as f64 + bytes;
+        let start = plan.patterns as f64 * 60e-9;
+        Self {
+            space: space.puzzle().name.clone(),
+            metric: space.metric().to_string(),
+            states: u64::try_from(space.states()).expect("a planned space has fewer than 2^64 states"),
+            moves: space.moves().len(),
+            colouring: plan.colouring.of_pieces().to_vec(),
+            axes: plan.shape.lengths().to_vec(),
+            symmetries: space.symmetries().len(),
+            symmetries_used: plan.symmetries_used,
+            patterns: plan.patterns,
+            representative_cosets: plan.representative_cosets,
+            coset_bits: plan.shape.bits(),
+            layer_bytes: plan.layer_bytes(),
+            memory_bytes: memory_bytes(space, plan, threads),
+            disk_peak_bytes: disk_peak_bytes(space, plan, keep, None),
+            threads,
+            pull_microseconds: pull.as_secs_f64() * 1e6,
+            seconds: start + dense_layers(space) * dense_layer,
+        }
+    }
+}
+
+/// Tables, and for each thread an unpacked and a packed tensor and a write buffer.
+fn memory_bytes(space: &Space, plan: &Plan, threads: usize) -> u64 {
+    let unpacked = u64::from(plan.shape.rows()) * u64::from(plan.shape.row_bits()).next_power_of_two().max(32) / 8;
+    plan.table_bytes(space) + threads as u64 * (unpacked + u64::from(plan.shape.packed_bytes()) + (4 << 20)) + (16 << 20)
+}
+
+/// Disk at the peak: the layer that is made and the two before it, all as if dense; with all layers kept, what the
+/// older ones compress to is taken as two dense layers more. `max_depth` bounds the number of states a layer can have.
+pub fn disk_peak_bytes(space: &Space, plan: &Plan, keep: Keep, max_depth: Option<u32>) -> u64 {
+    let entries = plan.representative_cosets * COSET_OVERHEAD_BYTES;
+    let dense = plan.layer_bytes();
+    let largest = match max_depth {
+        // A stored state takes a coset of its own at most.
+        Some(depth) => (space.moves().len() as u64)
+            .checked_pow(depth)
+            .and_then(|states| states.checked_mul(u64::from(plan.shape.packed_bytes())))
+            .map_or(dense, |bytes| bytes.min(dense)),
+        None => dense,
+    };
+    let layers = match keep {
+        Keep::Last => 3,
+        Keep::All => 5,
+    };
+    layers * (largest + entries)
+}
+
+/// How many layers are worth counting as dense. A layer grows by a factor of about 0.6 times the moves, because moves
+/// commute and cancel; cosets are dense from one state in 256 on, and the search goes on for two layers after the
+/// largest.
+fn dense_layers(space: &Space) -> f64 {
+    let growth = (0.6 * space.moves().len() as f64).max(2.0);
+    2.0 + 256_f64.ln() / growth.ln()
+}
+
+/// The median time of a dense pull, over a few milliseconds.
+pub fn dense_pull_time(shape: &Shape) -> Duration {
+    let axes = shape.lengths().len();
+    // The reversed order is a map whose network uses every stage.
+    let maps: Vec<AxisMap> = shape.lengths().iter().map(|&length| AxisMap::new((0..length).rev().collect())).collect();
+    let mut target: Vec<u8> = (0..axes as u8).collect();
+    let kept = Transform { target: target.clone(), maps: (0..axes as u32).collect() };
+    // Where the last axis can trade places it does so for about one move in so many.
+    let equal = shape.lengths()[..axes - 1].iter().position(|&length| length == shape.row_bits());
+    if let Some(other) = equal {
+        target.swap(other, axes - 1);
+    }
+    let traded = Transform { target, maps: kept.maps.clone() };
+    let mut packed: Vec<u8> = (0..shape.packed_bytes()).map(|i| (i * 37 % 251) as u8).collect();
+    packed.extend([0; SLACK_BYTES]);
+    let mut kernel = portable(shape);
+    kernel.clear();
+    let mut times = Vec::new();
+    let begun = Instant::now();
+    while times.len() < 8 || (begun.elapsed() < Duration::from_millis(20) && times.len() < 1000) {
+        let start = Instant::now();
+        kernel.pull(Bits::Dense(black_box(&packed)), &kept, &maps);
+        kernel.pull(Bits::Dense(black_box(&packed)), &traded, &maps);
+        times.push(start.elapsed() / 2);
+    }
+    times.sort_unstable();
+    times[times.len() / 2]
+}

@@ -1,0 +1,37 @@
+//! Errors as the user meets them, and exit codes.
+
+use std::process::ExitCode;
+
+/// Something that was asked for cannot be done, and asking otherwise is the way out. Exit code 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct BadInput(pub String);
+
+/// The run was stopped by a signal; it can be resumed. Exit code 128 + the signal's number.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Interrupted {
+    /// What to do next.
+    pub message: String,
+    /// The signal.
+    pub signal: i32,
+}
+
+/// Shorthand for a [`BadInput`] in an [`anyhow::Error`].
+#[macro_export]
+macro_rules! bad_input {
+    ($($text:tt)*) => {
+        anyhow::Error::new($crate::exit::BadInput(format!($($text)*)))
+    };
+}
+
+/// The exit code of an error: 2 for bad input, 128 + n for signal n, 1 for all else.
+pub fn code(error: &anyhow::Error) -> ExitCode {
+    if error.chain().any(|cause| cause.is::<BadInput>()) {
+        return ExitCode::from(2);
+    }
+    match error.chain().find_map(|cause| cause.downcast_ref::<Interrupted>()) {
+        Some(interrupted) => ExitCode::from(128 + interrupted.signal as u8),
+        None => ExitCode::from(1),
+    }
+}

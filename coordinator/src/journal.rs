@@ -1,0 +1,248 @@
+//! `run.db`: what the coordinator knows of the layers, in SQLite.
+//!
+//! A layer's row and those of its shards are committed in one transaction, durably, after its files are durable. So a
+//! layer that is in the journal is on disk, and one that is not is made again, from whatever of its files are there.
+
+use anyhow::{Context, Result, anyhow};
+use fathom_layer::{Digest, LayerDigest};
+use fathom_proto::{Depth, ShardId, ShardReport};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use std::path::Path;
+
+/// The version of the schema.
+const SCHEMA: i32 = 1;
+
+/// What has become of a layer's files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Files {
+    /// As the search wrote them.
+    Live,
+    /// Compressed.
+    Archived,
+    /// Deleted, or about to be.
+    Removed,
+}
+
+impl Files {
+    const ALL: [Self; 3] = [Self::Live, Self::Archived, Self::Removed];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Archived => "archived",
+            Self::Removed => "removed",
+        }
+    }
+}
+
+/// A finished layer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayerRow {
+    /// Its depth.
+    pub depth: Depth,
+    /// Its states.
+    pub states: u64,
+    /// Its states up to symmetry, if they were counted.
+    pub classes: Option<u64>,
+    /// States in the stored representatives.
+    pub stored: u64,
+    /// Bytes of its files as the search wrote them.
+    pub bytes: u64,
+    /// Wall-clock seconds that it took, interruptions left out.
+    pub seconds: f64,
+    /// Its digest.
+    pub digest: Digest,
+    /// What has become of its files.
+    pub files: Files,
+}
+
+/// A finished shard of a layer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShardRow {
+    /// The shard.
+    pub shard: ShardId,
+    /// States in the stored representatives.
+    pub stored: u64,
+    /// States that they stand for.
+    pub states: u64,
+    /// Pairs of a symmetry and a state that it fixes, if they were counted.
+    pub pairs: Option<u64>,
+    /// The digest of its cosets' checksums.
+    pub digest: Digest,
+}
+
+impl ShardRow {
+    /// The row of a report.
+    pub fn of(report: &ShardReport) -> Self {
+        let mut digest = LayerDigest::new(report.task.depth.0);
+        digest.add(&report.checksums);
+        Self {
+            shard: report.task.shard,
+            stored: report.stored,
+            states: report.states,
+            pairs: report.pairs,
+            digest: digest.finish(),
+        }
+    }
+}
+
+/// An open journal.
+#[derive(Debug)]
+pub struct Journal {
+    database: Connection,
+}
+
+impl Journal {
+    /// Creates the journal of a new run.
+    ///
+    /// # Errors
+    /// If SQLite or the file system refuses.
+    pub fn create(path: &Path, fingerprint: Digest) -> Result<Self> {
+        let database = Connection::open(path)?;
+        configure(&database)?;
+        database.execute_batch(&format!(
+            "BEGIN;
+             CREATE TABLE run (fingerprint BLOB NOT NULL);
+             CREATE TABLE layer (
+                 depth INTEGER PRIMARY KEY, states INTEGER NOT NULL, classes INTEGER, stored INTEGER NOT NULL,
+                 bytes INTEGER NOT NULL, seconds REAL NOT NULL, digest BLOB NOT NULL, files TEXT NOT NULL);
+             CREATE TABLE shard (
+                 depth INTEGER NOT NULL REFERENCES layer, shard INTEGER NOT NULL, stored INTEGER NOT NULL,
+                 states INTEGER NOT NULL, pairs INTEGER, digest BLOB NOT NULL, PRIMARY KEY (depth, shard));
+             PRAGMA user_version = {SCHEMA};
+             COMMIT;"
+        ))?;
+        database.execute("INSERT INTO run VALUES (?1)", [fingerprint.0])?;
+        Ok(Self { database })
+    }
+
+    /// Opens the journal of a run that has this fingerprint.
+    ///
+    /// # Errors
+    /// If it is of a newer version, of another run, damaged, or cannot be read.
+    pub fn open(path: &Path, fingerprint: Digest) -> Result<Self> {
+        let database = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        configure(&database)?;
+        let schema: i32 = database.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        if schema > SCHEMA {
+            return Err(anyhow!("it has schema {schema}, and this version of Fathom reads up to {SCHEMA}: use a newer version"));
+        }
+        let found: Option<[u8; 32]> =
+            database.query_row("SELECT fingerprint FROM run", [], |row| row.get(0)).optional()?;
+        match found.map(Digest) {
+            Some(found) if found == fingerprint => Ok(Self { database }),
+            Some(found) => Err(anyhow!("it is the journal of another run, {found}; this run is {fingerprint}")),
+            None => Err(anyhow!("it names no run")),
+        }
+    }
+
+    /// The finished layers, in order of depth.
+    ///
+    /// # Errors
+    /// If SQLite refuses, or depths are missing.
+    pub fn layers(&self) -> Result<Vec<LayerRow>> {
+        let mut query = self.database.prepare(
+            "SELECT depth, states, classes, stored, bytes, seconds, digest, files FROM layer ORDER BY depth",
+        )?;
+        let rows = query.query_map([], |row| {
+            let files: String = row.get(7)?;
+            Ok((
+                LayerRow {
+                    depth: Depth(row.get(0)?),
+                    states: row.get(1)?,
+                    classes: row.get(2)?,
+                    stored: row.get(3)?,
+                    bytes: row.get(4)?,
+                    seconds: row.get(5)?,
+                    digest: Digest(row.get(6)?),
+                    files: Files::Live,
+                },
+                files,
+            ))
+        })?;
+        let mut layers = Vec::new();
+        for row in rows {
+            let (layer, word) = row?;
+            if layer.depth.0 as usize != layers.len() {
+                return Err(anyhow!("the row of depth {} is missing", layers.len()));
+            }
+            let files = Files::ALL.into_iter().find(|files| files.word() == word);
+            let files = files.with_context(|| format!("depth {} has files {word:?}", layer.depth))?;
+            layers.push(LayerRow { files, ..layer });
+        }
+        Ok(layers)
+    }
+
+    /// The shards of a finished layer, in order.
+    ///
+    /// # Errors
+    /// If SQLite refuses.
+    pub fn shards(&self, depth: Depth) -> Result<Vec<ShardRow>> {
+        let mut query = self.database.prepare(
+            "SELECT shard, stored, states, pairs, digest FROM shard WHERE depth = ?1 ORDER BY shard",
+        )?;
+        let rows = query.query_map([depth.0], |row| {
+            Ok(ShardRow {
+                shard: ShardId(row.get(0)?),
+                stored: row.get(1)?,
+                states: row.get(2)?,
+                pairs: row.get(3)?,
+                digest: Digest(row.get(4)?),
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Commits a layer with all its shards.
+    ///
+    /// # Errors
+    /// If SQLite refuses; then nothing of it is there.
+    pub fn commit(&mut self, layer: &LayerRow, shards: &[ShardRow]) -> Result<()> {
+        let transaction = self.database.transaction()?;
+        transaction.execute(
+            "INSERT INTO layer VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            params![
+                layer.depth.0,
+                layer.states,
+                layer.classes,
+                layer.stored,
+                layer.bytes,
+                layer.seconds,
+                layer.digest.0,
+                layer.files.word()
+            ],
+        )?;
+        {
+            let mut insert = transaction.prepare("INSERT INTO shard VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
+            for row in shards {
+                insert.execute(params![
+                    layer.depth.0,
+                    row.shard.0,
+                    row.stored,
+                    row.states,
+                    row.pairs,
+                    row.digest.0
+                ])?;
+            }
+        }
+        Ok(transaction.commit()?)
+    }
+
+    /// Notes what has become of a layer's files.
+    ///
+    /// # Errors
+    /// If SQLite refuses.
+    pub fn set_files(&mut self, depth: Depth, files: Files) -> Result<()> {
+        self.database.execute("UPDATE layer SET files = ?2 WHERE depth = ?1", params![depth.0, files.word()])?;
+        Ok(())
+    }
+}
+
+/// WAL, so that `status` can read while a run writes; synchronous FULL, so that a commit survives a power cut, because
+/// files of older layers are deleted in reliance on it.
+fn configure(database: &Connection) -> Result<()> {
+    database.pragma_update(None, "journal_mode", "WAL")?;
+    database.pragma_update(None, "synchronous", "FULL")?;
+    database.busy_timeout(std::time::Duration::from_secs(10))?;
+    Ok(())
+}

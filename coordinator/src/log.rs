@@ -1,0 +1,61 @@
+//! Logs: for people on standard error, and as JSON lines in the run's directory.
+
+use crate::directory::LOG;
+use anyhow::{Context, Result};
+use std::fs::File;
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::Mutex;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, fmt};
+
+/// How much is said on standard error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verbosity {
+    /// Errors alone.
+    Quiet,
+    /// Progress, as bars on a terminal and a line a layer elsewhere.
+    #[default]
+    Normal,
+    /// A line for each task.
+    Verbose,
+}
+
+impl Verbosity {
+    /// Whether progress is shown as bars.
+    pub fn shows_bars(self) -> bool {
+        self == Self::Normal && std::io::stderr().is_terminal()
+    }
+
+    fn level(self) -> LevelFilter {
+        match self {
+            Self::Quiet => LevelFilter::ERROR,
+            Self::Normal if self.shows_bars() => LevelFilter::WARN,
+            Self::Normal => LevelFilter::INFO,
+            Self::Verbose => LevelFilter::DEBUG,
+        }
+    }
+}
+
+/// Starts logging for a run, once a process: appends to its `log.jsonl`.
+///
+/// # Errors
+/// If the log file cannot be opened.
+pub fn start(run: &Path, verbosity: Verbosity) -> Result<()> {
+    let path = run.join(LOG);
+    let file = File::options()
+        .create(true)
+        .append(true)
+        .open(&path)
+        .with_context(|| format!("cannot open {}", path.display()))?;
+    let people = fmt::layer().with_writer(std::io::stderr).with_target(false).compact();
+    let machines = fmt::layer().json().flatten_event(true).with_writer(Mutex::new(file));
+    // A process that has a log already keeps it: tests run several searches in one.
+    let _ = tracing_subscriber::registry()
+        .with(people.with_filter(verbosity.level()))
+        .with(machines.with_filter(LevelFilter::DEBUG))
+        .try_init();
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! The command `fathom`.
+//!
+//! Results go to standard output, all else to standard error. Exit codes: 0 done, 1 failed, 2 bad input, 128 + n
+//! stopped by signal n.
+
+mod arguments;
+mod commands;
+
+use arguments::{Arguments, Command};
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let verbosity = arguments.verbosity();
+    if let Err(error) = fathom_layer::map::report_faults() {
+        eprintln!("warning: faults under memory maps will not be reported: {error}");
+    }
+    let result = match arguments.command {
+        Command::Run(asked) => commands::run::run(&asked, verbosity),
+        Command::Resume(asked) => commands::run::resume(&asked, verbosity),
+        Command::Status(asked) => commands::status::status(&asked),
+        Command::Verify(asked) => commands::verify::verify(&asked),
+        Command::Plan(asked) => commands::plan::plan(&asked),
+        Command::Bench(asked) => commands::bench::bench(&asked),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            fathom_coordinator::exit::code(&error)
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Results: what a run has found so far, as a table for people and as one JSON object.
+
+use crate::directory::RunDirectory;
+use crate::journal::LayerRow;
+use crate::table;
+use anyhow::{Context, Result};
+use fathom_layer::{Digest, run_digest};
+use fathom_space::Space;
+use indicatif::{HumanCount, HumanBytes};
+use serde::Serialize;
+use std::fmt;
+
+/// What is known of a run. The fields of `--json`, in its order.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// The board.
+    pub space: String,
+    /// The metric.
+    pub metric: String,
+    /// The label of each tile; `None` if all differ.
+    pub labels: Option<Vec<u8>>,
+    /// States of the space.
+    pub states: u64,
+    /// The largest depth; `None` unless complete.
+    pub god_number: Option<u32>,
+    /// Whether every state was visited.
+    pub complete: bool,
+    /// States at depth 0, 1, 2, …
+    pub counts: Vec<u64>,
+    /// States up to symmetry at each depth; `None` if not counted.
+    pub classes: Option<Vec<u64>>,
+    /// The number of symmetries up to which classes are counted.
+    pub symmetries: usize,
+    /// Cosets that are stored.
+    pub representative_cosets: u64,
+    /// Wall-clock seconds that the layers took.
+    pub seconds: f64,
+    /// Bytes of each layer's files as the search wrote them.
+    pub layer_bytes: Vec<u64>,
+    /// The digest of all layers so far.
+    pub digest: String,
+    #[serde(skip)]
+    seconds_each: Vec<f64>,
+    #[serde(skip)]
+    group: String,
+}
+
+impl Summary {
+    /// Of a run, from its journal alone. `representative_cosets` as the plan or the graph says.
+    ///
+    /// # Errors
+    /// If the journal cannot be read.
+    pub fn of(run: &RunDirectory) -> Result<Self> {
+        let question = &run.definition.question;
+        let space = question.space()?;
+        let layers = run.journal.layers().context("cannot read run.db")?;
+        let states = u64::try_from(space.states()).context("the space has 2^64 states or more")?;
+        let counts: Vec<u64> = layers.iter().map(|layer| layer.states).collect();
+        let complete = counts.iter().sum::<u64>() == states;
+        let digests: Vec<Digest> = layers.iter().map(|layer| layer.digest).collect();
+        Ok(Self {
+            space: question.board.to_string(),
+            metric: question.metric.to_string(),
+            labels: (!question.labels.are_distinct()).then(|| question.labels.of_pieces().to_vec()),
+            states,
+            god_number: layers.last().filter(|_| complete).map(|layer| layer.depth.0),
+            complete,
+            classes: layers.iter().map(|layer| layer.classes).collect(),
+            symmetries: space.symmetries().len(),
+            representative_cosets: run.definition.representative_cosets,
+            seconds: layers.iter().map(|layer| layer.seconds).sum(),
+            seconds_each: layers.iter().map(|layer| layer.seconds).collect(),
+            layer_bytes: layers.iter().map(|layer: &LayerRow| layer.bytes).collect(),
+            digest: run_digest(&digests).to_string(),
+            counts,
+            group: group(&space),
+        })
+    }
+
+    /// The JSON object, on one line.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("numbers, strings and lists are JSON")
+    }
+}
+
+/// What the number of states is, in words.
+fn group(space: &Space) -> String {
+    let group = format!("a group of order {}", space.group_order());
+    if space.labels().are_distinct() {
+        group
+    } else {
+        format!("{} labelled states under {group}", space.states())
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let labels = if self.labels.is_some() { ", labelled" } else { "" };
+        writeln!(f, "{} {}{labels}\n", self.space, self.metric)?;
+        let mut cumulative = 0;
+        let rows = self.counts.iter().enumerate().map(|(depth, &states)| {
+            cumulative += states;
+            let classes = self.classes.as_ref().map(|classes| HumanCount(classes[depth]).to_string());
+            [
+                depth.to_string(),
+                HumanCount(states).to_string(),
+                classes.unwrap_or("-".into()),
+                HumanCount(cumulative).to_string(),
+                format!("{:.4} %", 100.0 * states as f64 / self.states as f64),
+                format!("{:.3}", self.seconds_each[depth]),
+                HumanBytes(self.layer_bytes[depth]).to_string(),
+            ]
+        });
+        let header = ["depth", "states", "classes", "cumulative", "share", "seconds", "bytes"];
+        f.write_str(&table::plain(header, rows))?;
+        let visited: u64 = self.counts.iter().sum();
+        match self.god_number {
+            Some(god_number) => {
+                let what = if self.labels.is_some() { "largest distance" } else { "God's number" };
+                writeln!(f, "\n{what}: {god_number}")?;
+                writeln!(f, "check: the counts add up to {visited}, {}", self.group_words())?;
+            }
+            None => writeln!(
+                f,
+                "\nnot complete: {} of {} states visited",
+                HumanCount(visited),
+                HumanCount(self.states)
+            )?,
+        }
+        write!(f, "digest: {}", self.digest)
+    }
+}
+
+impl Summary {
+    fn group_words(&self) -> String {
+        if self.labels.is_some() {
+            format!("the number of {}", self.group)
+        } else {
+            format!("all states of {}", self.group)
+        }
+    }
+}

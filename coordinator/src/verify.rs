@@ -1,0 +1,136 @@
+//! Reading everything that a run has left on disk, and comparing it with its journal.
+
+use crate::directory::RunDirectory;
+use crate::journal::{Files, LayerRow, ShardRow};
+use anyhow::{Context, Result, anyhow};
+use fathom_layer::{Disk, LayerDigest, LayerFile};
+use fathom_proto::{Depth, ShardId, ShardReport, Task};
+use fathom_space::counting::Fixed;
+use fathom_space::{CosetId, Transforms};
+use fathom_worker::{Job, Method, Store};
+
+/// What was read and found right.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// Layers whose files are there.
+    pub layers: u32,
+    /// Layer files read.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// States counted again.
+    pub states: u64,
+}
+
+/// Reads every layer file that a run keeps, checks every checksum, counts again, and compares with the journal.
+///
+/// # Errors
+/// The first thing that is not as it should be.
+pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
+    let (graph, cut) = run.definition.build().context("cannot use run.toml")?;
+    let fixed = Fixed::new(&graph);
+    let job = Job { graph, fixed, cut, fingerprint: run.definition.fingerprint.0, method: Method::Portable };
+    let store = Store::new(&run.path, disk);
+    let layers = run.journal.layers().context("cannot read run.db")?;
+    let all = u64::try_from(job.graph.space().states())?;
+    let visited: u64 = layers.iter().map(|layer| layer.states).sum();
+    if visited > all {
+        return Err(anyhow!("run.db counts {visited} states, but the space has only {all}"));
+    }
+    let mut verified = Verified::default();
+    let mut counter = Counter { job: &job, transforms: Transforms::new(&job.graph) };
+    for layer in &layers {
+        let shards = run.journal.shards(layer.depth).context("cannot read run.db")?;
+        if shards.iter().map(|row| row.shard).ne(cut.ids()) {
+            return Err(anyhow!("run.db has not each shard of depth {} once", layer.depth));
+        }
+        if layer.files == Files::Removed {
+            continue;
+        }
+        verify_layer(&mut counter, &store, layer, &shards, &mut verified)
+            .with_context(|| format!("depth {} is not as run.db says", layer.depth))?;
+        verified.layers += 1;
+    }
+    Ok(verified)
+}
+
+fn verify_layer(
+    counter: &mut Counter<'_>,
+    store: &Store<'_>,
+    layer: &LayerRow,
+    shards: &[ShardRow],
+    verified: &mut Verified,
+) -> Result<()> {
+    let job = counter.job;
+    let mut digest = LayerDigest::new(layer.depth.0);
+    let (mut states, mut stored) = (0, 0);
+    for row in shards {
+        let path = store.path(layer.depth, row.shard);
+        let file = LayerFile::open(&path, &job.identity(layer.depth, row.shard))?;
+        let report = counter.count(&file, layer.depth)?;
+        let found = ShardRow::of(&report);
+        if found != *row {
+            return Err(anyhow!("{}: counted {found:?}, run.db says {row:?}", path.display()));
+        }
+        digest.add(&report.checksums);
+        states += report.states;
+        stored += report.stored;
+        verified.files += 1;
+        verified.bytes += report.bytes;
+    }
+    if (states, stored, digest.finish()) != (layer.states, layer.stored, layer.digest) {
+        return Err(anyhow!(
+            "counted {states} states ({stored} stored), digest {}; run.db says {} ({}), {}",
+            digest.finish(),
+            layer.states,
+            layer.stored,
+            layer.digest
+        ));
+    }
+    verified.states += states;
+    Ok(())
+}
+
+/// Counts layer files anew, from their bits.
+struct Counter<'j> {
+    job: &'j Job,
+    transforms: Transforms<'j>,
+}
+
+impl Counter<'_> {
+    fn count(&mut self, file: &LayerFile, depth: Depth) -> Result<ShardReport> {
+        let job = self.job;
+        let identity = file.identity();
+        let (mut stored, mut states, mut pairs) = (0, 0, 0);
+        for local in 0..identity.cosets {
+            let coset = CosetId(identity.first_coset + local);
+            // Reading a coset checks its bits against its checksum and its number of states.
+            let bits = file.coset(local)?;
+            let (found, visited) = file.states(local)?;
+            if u64::from(visited) > job.graph.states_per_coset() {
+                return Err(anyhow!("coset {} has more states visited than it has", coset.0));
+            }
+            stored += u64::from(found);
+            states += u64::from(found) * u64::from(job.graph.orbit_size(coset));
+            if let Some(fixed) = job.fixed.as_ref().filter(|_| found > 0) {
+                pairs += fixed.pairs(&mut self.transforms, coset, found, |position| bits.contains(position));
+            }
+        }
+        let totals = file.totals();
+        let pairs = job.fixed.is_some().then_some(pairs);
+        if (stored, states, pairs.unwrap_or(u64::MAX)) != (totals.stored, totals.states, totals.pairs) {
+            return Err(anyhow!(
+                "{}: counted {stored} stored, {states} states, {pairs:?} pairs; its header says {totals:?}",
+                file.path().display()
+            ));
+        }
+        Ok(ShardReport {
+            task: Task { depth, shard: ShardId(identity.shard) },
+            stored,
+            states,
+            pairs,
+            bytes: file.bytes(),
+            checksums: file.checksums()?,
+        })
+    }
+}
