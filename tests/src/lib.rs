@@ -1,1 +1,151 @@
-//! x
+//! What the whole-system tests share: known tables, searches in this process, and the real command.
+
+use fathom_coordinator::definition::{Definition, Keep, Question};
+use fathom_coordinator::directory::RunDirectory;
+use fathom_coordinator::log::Verbosity;
+use fathom_coordinator::search::{Kernel, Options, search};
+use fathom_coordinator::summary::Summary;
+use fathom_layer::{Disk, LocalDisk};
+use fathom_puzzle::{Board, Metric};
+use fathom_space::{Labels, Plan};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
+
+/// Memory that tests give to planners and reference searches.
+pub const MEMORY: u64 = 2 << 30;
+
+/// A growth table of `tests/data`.
+#[derive(Clone, Debug, Deserialize)]
+pub struct KnownTable {
+    /// The board, or a description of the labelled space.
+    pub puzzle: String,
+    /// Rows.
+    pub m: usize,
+    /// Columns.
+    pub n: usize,
+    /// The metric.
+    pub metric: Metric,
+    /// Tiles that are told apart from the others, which are alike.
+    pub tiles: Option<Vec<usize>>,
+    /// A label for each tile.
+    pub colouring: Option<Vec<usize>>,
+    /// The number of symmetries.
+    pub symmetry_order: Option<usize>,
+    /// The number of states.
+    pub states: u64,
+    /// The largest depth.
+    pub god_number: u32,
+    /// States at each depth.
+    pub counts: Vec<u64>,
+    /// States up to symmetry at each depth.
+    pub classes: Option<Vec<u64>>,
+}
+
+impl KnownTable {
+    /// The space that the table is about.
+    pub fn question(&self) -> Question {
+        let board = Board::new(self.m, self.n).expect("known boards are boards");
+        let tiles = 0..board.cells();
+        let labels = match (&self.tiles, &self.colouring) {
+            (Some(tracked), _) => {
+                Labels::from_values(tiles.map(|tile| if tracked.contains(&tile) { tile } else { 99 }))
+            }
+            (_, Some(labels)) => Labels::from_values(labels.iter().copied()),
+            _ => Labels::distinct(board.cells()),
+        };
+        Question { board, metric: self.metric, labels }
+    }
+}
+
+/// Reads a file of `tests/data`.
+pub fn data<T: DeserializeOwned>(name: &str) -> T {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name);
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The tables of a file of `tests/data`.
+pub fn known_tables(name: &str) -> Vec<KnownTable> {
+    #[derive(Deserialize)]
+    struct File {
+        tables: Vec<KnownTable>,
+    }
+    data::<File>(name).tables
+}
+
+/// How a search in this process is set up.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// The engine.
+    pub kernel: Kernel,
+    /// Threads.
+    pub threads: usize,
+    /// Shards, or by size.
+    pub shards: Option<u32>,
+    /// Layers to keep.
+    pub keep: Keep,
+    /// The last depth.
+    pub max_depth: Option<u32>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self { kernel: Kernel::Portable, threads: 2, shards: None, keep: Keep::Last, max_depth: None }
+    }
+}
+
+impl Setup {
+    /// Makes the directory of a run.
+    pub fn begin(&self, question: Question, path: &Path, disk: &dyn Disk) -> anyhow::Result<RunDirectory> {
+        let space = question.space()?;
+        let plan = Plan::new(&space, MEMORY)?;
+        let definition = Definition::plan(question, &space, &plan, self.shards, self.keep)?;
+        RunDirectory::create(path, definition, disk)
+    }
+
+    /// Goes on with a run.
+    pub fn go_on(&self, run: &mut RunDirectory, disk: &dyn Disk) -> anyhow::Result<Summary> {
+        let options = Options {
+            threads: self.threads,
+            kernel: self.kernel,
+            max_depth: self.max_depth,
+            verbosity: Verbosity::Quiet,
+            memory_bytes: MEMORY,
+        };
+        search(run, disk, options, &AtomicBool::new(false))?;
+        Summary::of(run)
+    }
+
+    /// Searches a space from beginning to end in a directory of its own.
+    pub fn search(&self, question: Question) -> Summary {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let path = directory.path().join("run");
+        let mut run = self.begin(question, &path, &LocalDisk).expect("the run begins");
+        self.go_on(&mut run, &LocalDisk).expect("the run ends")
+    }
+}
+
+/// The command `fathom`, built like these tests.
+pub fn fathom() -> Command {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    let binary = BINARY.get_or_init(|| {
+        let build = escargot::CargoBuild::new()
+            .package("fathom-coordinator")
+            .bin("fathom")
+            .manifest_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml"))
+            .current_target();
+        let build = if cfg!(debug_assertions) { build } else { build.release() };
+        build.run().expect("fathom builds").path().into()
+    });
+    Command::new(binary)
+}
+
+/// Standard output and error of a command, as text.
+pub fn texts(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}

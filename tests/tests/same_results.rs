@@ -1,0 +1,72 @@
+//! The same run gives the same counts and digests, however it is done.
+
+use fathom_coordinator::definition::{Keep, Question};
+use fathom_coordinator::search::Kernel;
+use fathom_puzzle::{Board, Metric};
+use fathom_space::Labels;
+use fathom_tests::Setup;
+use proptest::prelude::*;
+
+fn question(board: &str, metric: Metric) -> Question {
+    let board: Board = board.parse().unwrap();
+    Question { board, metric, labels: Labels::distinct(board.cells()) }
+}
+
+#[test]
+fn digests_do_not_depend_on_threads_shards_kernel_or_archiving() {
+    for metric in Metric::ALL {
+        let expected = Setup { threads: 1, shards: Some(1), ..Setup::default() }.search(question("2x5", metric));
+        for (threads, shards, kernel, keep) in [
+            (2, Some(1), Kernel::Portable, Keep::Last),
+            (3, Some(7), Kernel::Portable, Keep::All),
+            (1, Some(13), Kernel::Portable, Keep::All),
+            (2, Some(5), Kernel::Reference, Keep::Last),
+            (8, None, Kernel::Portable, Keep::Last),
+        ] {
+            let found = Setup { threads, shards, kernel, keep, max_depth: None }.search(question("2x5", metric));
+            assert_eq!(found.digest, expected.digest, "{threads} {shards:?} {kernel:?} {keep}");
+            assert_eq!(found.counts, expected.counts);
+            assert_eq!(found.classes, expected.classes);
+        }
+    }
+}
+
+#[test]
+fn degenerate_boards() {
+    // A line of n cells alone is a cyclic group: n states, and n / 2 single shifts reach the farthest.
+    for n in 1..=13 {
+        let multi = Setup::default().search(question(&format!("1x{n}"), Metric::Multi));
+        let expected: Vec<u64> = if n == 1 { vec![1] } else { vec![1, n - 1] };
+        assert_eq!(multi.counts, expected, "1x{n}");
+        let single = Setup::default().search(question(&format!("{n}x1"), Metric::Single));
+        assert_eq!(single.god_number, Some(n as u32 / 2), "{n}x1");
+        assert_eq!(single.counts.iter().sum::<u64>(), n);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Random labels on small boards: cosets and the plain search agree on every bit.
+    #[test]
+    fn both_engines_agree_on_random_labels(
+        which in 0..6_usize,
+        single: bool,
+        labels in proptest::collection::vec(0..4_usize, 9),
+        distinct in 0..4_usize,
+    ) {
+        let board: Board = ["2x3", "3x3", "2x4", "4x2", "3x2", "1x6"][which].parse().unwrap();
+        let labels = (0..board.cells()).map(|tile| if tile < distinct { 10 + tile } else { labels[tile] });
+        let question = Question {
+            board,
+            metric: if single { Metric::Single } else { Metric::Multi },
+            labels: Labels::from_values(labels),
+        };
+        let by_cosets = Setup { shards: Some(1), ..Setup::default() }.search(question.clone());
+        let plain = Setup { kernel: Kernel::Reference, shards: Some(1), ..Setup::default() }.search(question);
+        prop_assert_eq!(&plain.digest, &by_cosets.digest);
+        prop_assert_eq!(&plain.counts, &by_cosets.counts);
+        prop_assert_eq!(&plain.classes, &by_cosets.classes);
+        prop_assert!(by_cosets.complete);
+    }
+}
