@@ -127,7 +127,13 @@ impl Definition {
     ///
     /// # Errors
     /// [`crate::exit::BadInput`] if there are fewer cosets than shards.
-    pub fn plan(question: Question, space: &Space, plan: &Plan, shards: Option<u32>, keep: Keep) -> Result<Self> {
+    pub fn plan(
+        question: Question,
+        space: &Space,
+        plan: &Plan,
+        shards: Option<u32>,
+        keep: Keep,
+    ) -> Result<Self> {
         let cosets = plan.representative_cosets;
         let shards = match shards {
             Some(asked) if u64::from(asked) > cosets => {
@@ -177,19 +183,26 @@ impl Definition {
     pub fn from_toml(text: &str) -> Result<Self> {
         let Version { format } = toml::from_str(text).context("it has no format version")?;
         if format > FORMAT {
-            return Err(anyhow!("it has format {format}, and this version of Fathom reads up to {FORMAT}: use a newer version"));
+            return Err(anyhow!(
+                "it has format {format}, and this version of Fathom reads up to {FORMAT}: use a newer version"
+            ));
         }
         let file: File = toml::from_str(text)?;
         let board: Board = file.space.parse()?;
         let labels = match file.labels {
             Some(labels) if labels.len() != board.cells() => {
-                return Err(anyhow!("it has {} labels for the {} tiles of {board}", labels.len(), board.cells()));
+                return Err(anyhow!(
+                    "it has {} labels for the {} tiles of {board}",
+                    labels.len(),
+                    board.cells()
+                ));
             }
             Some(labels) => Labels::from_values(labels.into_iter().map(usize::from)),
             None => Labels::distinct(board.cells()),
         };
         let question = Question { board, metric: file.metric, labels };
-        let fingerprint = file.fingerprint.parse().map_err(|()| anyhow!("its fingerprint is not 64 hexadecimal digits"))?;
+        let fingerprint =
+            file.fingerprint.parse().map_err(|()| anyhow!("its fingerprint is not 64 hexadecimal digits"))?;
         Ok(Self {
             question,
             colouring: file.colouring,

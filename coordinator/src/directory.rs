@@ -8,6 +8,8 @@ use crate::definition::Definition;
 use crate::journal::Journal;
 use anyhow::{Context, Result, anyhow};
 use fathom_layer::Disk;
+use fathom_proto::ShardCut;
+use fathom_space::CosetGraph;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
@@ -116,6 +118,16 @@ impl RunDirectory {
         Self::read(path, None)
     }
 
+    /// Lists the cosets of the run and cuts them into shards.
+    ///
+    /// # Errors
+    /// If `run.toml` contradicts itself or its fingerprint.
+    pub fn build(&self) -> Result<(CosetGraph, ShardCut)> {
+        self.definition
+            .build()
+            .with_context(|| format!("cannot use {}", self.path.join(DEFINITION).display()))
+    }
+
     fn read(path: &Path, lock: Option<File>) -> Result<Self> {
         let toml = path.join(DEFINITION);
         let definition = fs::read_to_string(&toml)
@@ -161,6 +173,8 @@ fn lock(path: &Path) -> Result<File> {
             "another process is working on this run (it holds {}): wait for it or stop it",
             path.display()
         )),
-        Err(TryLockError::Error(error)) => Err(error).with_context(|| format!("cannot lock {}", path.display())),
+        Err(TryLockError::Error(error)) => {
+            Err(error).with_context(|| format!("cannot lock {}", path.display()))
+        }
     }
 }

@@ -83,8 +83,11 @@ impl Estimate {
 
 /// Tables, and for each thread an unpacked and a packed tensor and a write buffer.
 fn memory_bytes(space: &Space, plan: &Plan, threads: usize) -> u64 {
-    let unpacked = u64::from(plan.shape.rows()) * u64::from(plan.shape.row_bits()).next_power_of_two().max(32) / 8;
-    plan.table_bytes(space) + threads as u64 * (unpacked + u64::from(plan.shape.packed_bytes()) + (4 << 20)) + (16 << 20)
+    let unpacked =
+        u64::from(plan.shape.rows()) * u64::from(plan.shape.row_bits()).next_power_of_two().max(32) / 8;
+    plan.table_bytes(space)
+        + threads as u64 * (unpacked + u64::from(plan.shape.packed_bytes()) + (4 << 20))
+        + (16 << 20)
 }
 
 /// Disk at the peak: the layer that is made and the two before it, all as if dense; with all layers kept, what the
@@ -119,7 +122,8 @@ fn dense_layers(space: &Space) -> f64 {
 pub fn dense_pull_time(shape: &Shape) -> Duration {
     let axes = shape.lengths().len();
     // The reversed order is a map whose network uses every stage.
-    let maps: Vec<AxisMap> = shape.lengths().iter().map(|&length| AxisMap::new((0..length).rev().collect())).collect();
+    let maps: Vec<AxisMap> =
+        shape.lengths().iter().map(|&length| AxisMap::new((0..length).rev().collect())).collect();
     let mut target: Vec<u8> = (0..axes as u8).collect();
     let kept = Transform { target: target.clone(), maps: (0..axes as u32).collect() };
     // Where the last axis can trade places it does so for about one move in so many.

@@ -125,13 +125,17 @@ impl Journal {
         configure(&database)?;
         let schema: i32 = database.pragma_query_value(None, "user_version", |row| row.get(0))?;
         if schema > SCHEMA {
-            return Err(anyhow!("it has schema {schema}, and this version of Fathom reads up to {SCHEMA}: use a newer version"));
+            return Err(anyhow!(
+                "it has schema {schema}, and this version of Fathom reads up to {SCHEMA}: use a newer version"
+            ));
         }
         let found: Option<[u8; 32]> =
             database.query_row("SELECT fingerprint FROM run", [], |row| row.get(0)).optional()?;
         match found.map(Digest) {
             Some(found) if found == fingerprint => Ok(Self { database }),
-            Some(found) => Err(anyhow!("it is the journal of another run, {found}; this run is {fingerprint}")),
+            Some(found) => {
+                Err(anyhow!("it is the journal of another run, {found}; this run is {fingerprint}"))
+            }
             None => Err(anyhow!("it names no run")),
         }
     }
@@ -233,7 +237,8 @@ impl Journal {
     /// # Errors
     /// If SQLite refuses.
     pub fn set_files(&mut self, depth: Depth, files: Files) -> Result<()> {
-        self.database.execute("UPDATE layer SET files = ?2 WHERE depth = ?1", params![depth.0, files.word()])?;
+        self.database
+            .execute("UPDATE layer SET files = ?2 WHERE depth = ?1", params![depth.0, files.word()])?;
         Ok(())
     }
 }

@@ -75,7 +75,7 @@ pub enum End {
 pub fn search(run: &mut RunDirectory, disk: &dyn Disk, options: Options, stop: &AtomicBool) -> Result<End> {
     let _span = info_span!("run", id = %&run.definition.fingerprint.to_string()[..16]).entered();
     let begun = Instant::now();
-    let (graph, cut) = run.definition.build().context("cannot use run.toml")?;
+    let (graph, cut) = run.build()?;
     let method = match options.kernel {
         Kernel::Portable => Method::Portable,
         Kernel::Reference => Method::Reference(
@@ -93,7 +93,8 @@ pub fn search(run: &mut RunDirectory, disk: &dyn Disk, options: Options, stop: &
     std::thread::scope(|scope| {
         let pool = Pool::start(scope, options.threads, &job, &store, &counters, &halt)
             .context("cannot start kernel threads")?;
-        Search { run, job: &job, store: &store, pool: &pool, counters: &counters, halt: &halt, stop, options }.go_on()
+        Search { run, job: &job, store: &store, pool: &pool, counters: &counters, halt: &halt, stop, options }
+            .go_on()
     })
 }
 
@@ -110,7 +111,8 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn go_on(&mut self) -> Result<End> {
-        let all = u64::try_from(self.job.graph.space().states()).expect("spaces with tables have fewer than 2^64 states");
+        let all = u64::try_from(self.job.graph.space().states())
+            .expect("spaces with tables have fewer than 2^64 states");
         let layers = self.run.journal.layers().context("cannot read run.db")?;
         let mut visited: u64 = layers.iter().map(|layer| layer.states).sum();
         let mut newest = layers.last().map(|layer| layer.depth);
@@ -197,7 +199,13 @@ impl Search<'_> {
                 match ended.result {
                     Ok(report) => {
                         let seconds = ended.took.as_secs_f64();
-                        debug!(shard = shard.0, states = report.states, bytes = report.bytes, seconds, "task done");
+                        debug!(
+                            shard = shard.0,
+                            states = report.states,
+                            bytes = report.bytes,
+                            seconds,
+                            "task done"
+                        );
                         reports[shard.0 as usize] = Some(report);
                     }
                     Err(error) => {
@@ -262,7 +270,10 @@ impl Search<'_> {
                 }
                 Keep::All => {
                     let bytes = self.store.archive(self.job, layer.depth)?;
-                    self.run.journal.set_files(layer.depth, Files::Archived).context("cannot write run.db")?;
+                    self.run
+                        .journal
+                        .set_files(layer.depth, Files::Archived)
+                        .context("cannot write run.db")?;
                     debug!(depth = layer.depth.0, bytes, "layer archived");
                 }
             }

@@ -6,7 +6,7 @@ use crate::table;
 use anyhow::{Context, Result};
 use fathom_layer::{Digest, run_digest};
 use fathom_space::Space;
-use indicatif::{HumanCount, HumanBytes};
+use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 use std::fmt;
 

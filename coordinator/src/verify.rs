@@ -27,7 +27,7 @@ pub struct Verified {
 /// # Errors
 /// The first thing that is not as it should be.
 pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
-    let (graph, cut) = run.definition.build().context("cannot use run.toml")?;
+    let (graph, cut) = run.build()?;
     let fixed = Fixed::new(&graph);
     let job = Job { graph, fixed, cut, fingerprint: run.definition.fingerprint.0, method: Method::Portable };
     let store = Store::new(&run.path, disk);

@@ -134,7 +134,6 @@ pub fn fathom() -> Command {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     let binary = BINARY.get_or_init(|| {
         let build = escargot::CargoBuild::new()
-            .package("fathom-coordinator")
             .bin("fathom")
             .manifest_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml"))
             .current_target();

@@ -15,7 +15,8 @@ fn question(board: &str, metric: Metric) -> Question {
 #[test]
 fn digests_do_not_depend_on_threads_shards_kernel_or_archiving() {
     for metric in Metric::ALL {
-        let expected = Setup { threads: 1, shards: Some(1), ..Setup::default() }.search(question("2x5", metric));
+        let expected =
+            Setup { threads: 1, shards: Some(1), ..Setup::default() }.search(question("2x5", metric));
         for (threads, shards, kernel, keep) in [
             (2, Some(1), Kernel::Portable, Keep::Last),
             (3, Some(7), Kernel::Portable, Keep::All),
@@ -23,7 +24,8 @@ fn digests_do_not_depend_on_threads_shards_kernel_or_archiving() {
             (2, Some(5), Kernel::Reference, Keep::Last),
             (8, None, Kernel::Portable, Keep::Last),
         ] {
-            let found = Setup { threads, shards, kernel, keep, max_depth: None }.search(question("2x5", metric));
+            let found =
+                Setup { threads, shards, kernel, keep, max_depth: None }.search(question("2x5", metric));
             assert_eq!(found.digest, expected.digest, "{threads} {shards:?} {kernel:?} {keep}");
             assert_eq!(found.counts, expected.counts);
             assert_eq!(found.classes, expected.classes);

@@ -49,7 +49,8 @@ impl<'j> Expander<'j> {
             if stop.load(Ordering::Relaxed) {
                 return Err(TaskError::Stopped);
             }
-            let visited = before.first().map_or(Ok(0), |layer| layer.states(coset).map(|(_, visited)| visited))?;
+            let visited =
+                before.first().map_or(Ok(0), |layer| layer.states(coset).map(|(_, visited)| visited))?;
             let left = job.graph.states_per_coset() - u64::from(visited);
             let found = if left == 0 { 0 } else { self.find(task, coset, before)? };
             if u64::from(found) > left {

@@ -1,7 +1,7 @@
 //! Kernel threads: plain threads that do tasks, fed by a bounded queue.
 
 use crate::{Expander, Job, Layer, Store, TaskError};
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use fathom_proto::{ShardReport, Task};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -93,9 +93,6 @@ impl Pool {
 
     /// Waits for the next task that ends; `None` if none did within the time, or no thread is left.
     pub fn next(&self, timeout: Duration) -> Option<Ended> {
-        match self.ended.recv_timeout(timeout) {
-            Ok(ended) => Some(ended),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-        }
+        self.ended.recv_timeout(timeout).ok()
     }
 }

@@ -56,7 +56,11 @@ impl<'d> Store<'d> {
     /// # Errors
     /// [`LayerError::Io`] if the disk refuses.
     pub fn writer(&self, job: &Job, task: Task) -> Result<LayerWriter<'d>, LayerError> {
-        LayerWriter::create(self.disk, &self.path(task.depth, task.shard), job.identity(task.depth, task.shard))
+        LayerWriter::create(
+            self.disk,
+            &self.path(task.depth, task.shard),
+            job.identity(task.depth, task.shard),
+        )
     }
 
     /// The report of a task whose file is there already; `None` if it is not.

@@ -19,7 +19,13 @@ pub(crate) fn plan(asked: &PlanArguments) -> Result<()> {
         return Ok(());
     }
     let board = question.board;
-    println!("{} {}: {} states, {} moves", estimate.space, estimate.metric, HumanCount(estimate.states), estimate.moves);
+    println!(
+        "{} {}: {} states, {} moves",
+        estimate.space,
+        estimate.metric,
+        HumanCount(estimate.states),
+        estimate.moves
+    );
     println!("colouring:");
     for row in estimate.colouring.chunks(board.columns()) {
         println!("    {}", row.iter().map(u8::to_string).collect::<Vec<_>>().join(" "));

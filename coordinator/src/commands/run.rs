@@ -92,7 +92,8 @@ fn begin(path: &Path, question: Question, asked: &RunArguments) -> Result<RunDir
 fn free_bytes(path: &Path) -> Result<u64> {
     let there = path.ancestors().find(|ancestor| ancestor.exists()).filter(|p| !p.as_os_str().is_empty());
     let there = there.unwrap_or(Path::new("."));
-    let stat = rustix::fs::statvfs(there).with_context(|| format!("cannot ask for free space at {}", there.display()))?;
+    let stat = rustix::fs::statvfs(there)
+        .with_context(|| format!("cannot ask for free space at {}", there.display()))?;
     Ok(stat.f_bavail * stat.f_frsize)
 }
 

@@ -66,7 +66,10 @@ impl Permutation {
 
     /// Writes it as `[[1,2,3],[4,5]]`; the identity is `[]`.
     pub fn to_nested_lists(&self) -> String {
-        format!("[{}]", self.cycles().iter().map(|c| format!("[{}]", points(c))).collect::<Vec<_>>().join(","))
+        format!(
+            "[{}]",
+            self.cycles().iter().map(|c| format!("[{}]", points(c))).collect::<Vec<_>>().join(",")
+        )
     }
 }
 
@@ -224,7 +227,10 @@ mod tests {
         assert_eq!(message("(1,2)x"), "at offset 5: expected the end, found 'x'");
         assert_eq!(message("[[1,2]"), "at offset 6: expected ',' or ']', found the end");
         assert_eq!(message(""), "at offset 0: expected '(' or '[', found the end");
-        assert_eq!(message("(99999999999999999999)"), "at offset 1: point 99999999999999999999 is not between 1 and 4");
+        assert_eq!(
+            message("(99999999999999999999)"),
+            "at offset 1: point 99999999999999999999 is not between 1 and 4"
+        );
         assert!(Permutation::parse("(1,é)", 4).is_err());
     }
 }

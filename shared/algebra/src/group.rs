@@ -88,8 +88,10 @@ impl StabiliserChain {
         let from = level.orbit[orbit_index];
         let generator = &level.generators[generator];
         let to = generator.apply(from);
-        let path =
-            level.transversal[from].as_ref().expect("orbit points have a transversal element").then(generator);
+        let path = level.transversal[from]
+            .as_ref()
+            .expect("orbit points have a transversal element")
+            .then(generator);
         match &level.transversal[to] {
             None => {
                 level.transversal[to] = Some(path);

@@ -66,7 +66,8 @@ impl Walk {
     fn along(&mut self, map: &AxisMap, source_stride: u32, target_stride: u32) {
         let mut expand = |starts: &mut Vec<u32>, step: &dyn Fn(usize) -> u32| {
             self.next.clear();
-            self.next.extend(starts.iter().flat_map(|start| (0..map.from.len()).map(move |i| start + step(i))));
+            self.next
+                .extend(starts.iter().flat_map(|start| (0..map.from.len()).map(move |i| start + step(i))));
             std::mem::swap(starts, &mut self.next);
         };
         expand(&mut self.source, &|i| map.from[i] * source_stride);
@@ -205,7 +206,8 @@ impl<W: Word> Kernel for Portable<W> {
     fn pack(&self, packed: &mut [u8]) -> u32 {
         let row_bytes = self.shape.row_bytes() as usize;
         let mut states = 0;
-        for (words, bytes) in self.words.chunks_exact(self.row_words).zip(packed.chunks_exact_mut(row_bytes)) {
+        for (words, bytes) in self.words.chunks_exact(self.row_words).zip(packed.chunks_exact_mut(row_bytes))
+        {
             for (word, bytes) in words.iter().zip(bytes.chunks_mut(size_of::<W>())) {
                 states += word.count_ones();
                 bytes.copy_from_slice(&word.widen().to_le_bytes()[..bytes.len()]);

@@ -54,7 +54,8 @@ fn step(shape: Shape) -> impl Strategy<Value = Step> {
         let mut random = seed;
         (0..bits)
             .filter(|_| {
-                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                random =
+                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 (random >> 33).is_multiple_of(one_in)
             })
             .collect::<Vec<_>>()

@@ -44,7 +44,10 @@ impl Stored<'_> {
                 let (positions, _) = positions.as_chunks::<4>();
                 positions.binary_search_by_key(&position, |bytes| u32::from_le_bytes(*bytes)).is_ok()
             }
-            _ => self.canonical().get(position as usize / 8).is_some_and(|byte| byte >> (position % 8) & 1 == 1),
+            _ => self
+                .canonical()
+                .get(position as usize / 8)
+                .is_some_and(|byte| byte >> (position % 8) & 1 == 1),
         }
     }
 
@@ -147,7 +150,10 @@ impl LayerFile {
         }
         let packed_bytes = self.header.identity.packed_bytes as usize;
         let slack = if entry.encoding == Encoding::Dense { SLACK_BYTES } else { 0 };
-        let range = entry.offset.checked_add(u64::from(entry.length) + slack).map(|end| entry.offset as usize..end as usize);
+        let range = entry
+            .offset
+            .checked_add(u64::from(entry.length) + slack)
+            .map(|end| entry.offset as usize..end as usize);
         let data = range
             .and_then(|range| self.map.bytes().get(range))
             .ok_or_else(|| damaged("its data would lie outside of the file".into()))?;
@@ -181,7 +187,9 @@ impl LayerFile {
         let (right_length, states) = match entry.encoding {
             Encoding::Empty => (canonical.is_empty(), 0),
             Encoding::Sparse => (canonical.len().is_multiple_of(4), canonical.len() as u64 / 4),
-            Encoding::Dense | Encoding::DenseZstd => (canonical.len() == packed_bytes, encoding::count(canonical)),
+            Encoding::Dense | Encoding::DenseZstd => {
+                (canonical.len() == packed_bytes, encoding::count(canonical))
+            }
         };
         if !right_length {
             return Err(format!("{} bytes are no coset of {packed_bytes} packed bytes", canonical.len()));
@@ -190,7 +198,9 @@ impl LayerFile {
             let positions =
                 canonical.chunks_exact(4).map(|p| u32::from_le_bytes(p.try_into().expect("chunks of four")));
             let within = u64::from(self.header.identity.packed_bytes) * 8;
-            if !positions.clone().is_sorted_by(|a, b| a < b) || positions.last().is_some_and(|p| u64::from(p) >= within) {
+            if !positions.clone().is_sorted_by(|a, b| a < b)
+                || positions.clone().next_back().is_some_and(|p| u64::from(p) >= within)
+            {
                 return Err("its positions are out of order or out of range".into());
             }
         }
@@ -209,10 +219,12 @@ impl LayerFile {
         let entry: &[u8; ENTRY_BYTES] = directory[coset as usize * ENTRY_BYTES..][..ENTRY_BYTES]
             .try_into()
             .expect("the slice is as long as an entry");
-        Some(entry).filter(|_| *whole).and_then(Entry::from_bytes).ok_or_else(|| LayerError::DamagedDirectory {
-            path: self.path.clone(),
-            got: Digest::of(directory).to_string(),
-            expected: self.header.directory_checksum.to_string(),
+        Some(entry).filter(|_| *whole).and_then(Entry::from_bytes).ok_or_else(|| {
+            LayerError::DamagedDirectory {
+                path: self.path.clone(),
+                got: Digest::of(directory).to_string(),
+                expected: self.header.directory_checksum.to_string(),
+            }
         })
     }
 }

@@ -114,7 +114,11 @@ impl<'d> LayerWriter<'d> {
     /// # Panics
     /// If the number of cosets pushed is not that of the identity.
     pub fn finish(mut self, states: u64, pairs: u64) -> Result<(Vec<Digest>, u64), LayerError> {
-        assert_eq!(self.checksums.len(), self.identity.cosets as usize, "every coset of the shard is pushed once");
+        assert_eq!(
+            self.checksums.len(),
+            self.identity.cosets as usize,
+            "every coset of the shard is pushed once"
+        );
         self.buffer.extend([0; SLACK_BYTES as usize]);
         self.buffer.resize(self.buffer.len().next_multiple_of(ALIGNMENT as usize), 0);
         self.flush()?;

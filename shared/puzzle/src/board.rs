@@ -230,7 +230,11 @@ mod tests {
                 assert!(puzzle.is_closed_under_inverses(), "{board} {metric}");
                 for (i, m) in puzzle.moves.iter().enumerate() {
                     assert!(!m.action.is_identity());
-                    assert!(puzzle.moves[..i].iter().all(|other| other.action != m.action), "{board} {}", m.name);
+                    assert!(
+                        puzzle.moves[..i].iter().all(|other| other.action != m.action),
+                        "{board} {}",
+                        m.name
+                    );
                 }
                 assert!(puzzle.symmetries[0].is_identity());
                 assert!(puzzle.symmetries.iter().all(|a| puzzle.is_symmetry(a)), "{board} {metric}");
@@ -265,7 +269,8 @@ mod tests {
         // Theorems 3.4 and 5.2.3: the alternating group when rows and columns are both odd, else the symmetric one.
         for board in all_boards(16).filter(|b| b.rows() >= 2 && b.columns() >= 2) {
             let puzzle = board.puzzle(Metric::Single);
-            let order = StabiliserChain::new(puzzle.cells, puzzle.moves.iter().map(|m| &m.action)).order().unwrap();
+            let order =
+                StabiliserChain::new(puzzle.cells, puzzle.moves.iter().map(|m| &m.action)).order().unwrap();
             let factorial: u128 = (1..=puzzle.cells as u128).product();
             let odd = board.rows() % 2 == 1 && board.columns() % 2 == 1;
             assert_eq!(order, if odd { factorial / 2 } else { factorial }, "{board}");

@@ -36,7 +36,9 @@ impl fmt::Display for Metric {
 
 /// A word that names no metric.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no metric {0:?}: use 'multi' (any rotation of a line is one move) or 'single' (a shift by one cell)")]
+#[error(
+    "there is no metric {0:?}: use 'multi' (any rotation of a line is one move) or 'single' (a shift by one cell)"
+)]
 pub struct UnknownMetric(pub String);
 
 impl FromStr for Metric {

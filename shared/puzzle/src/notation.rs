@@ -8,7 +8,9 @@ use fathom_algebra::Permutation;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotationError {
     /// Not of the form of a move.
-    #[error("{0:?} is not a move: write V<column> or H<row>, with ^<shift> behind it if it is not 1, such as V2^-1")]
+    #[error(
+        "{0:?} is not a move: write V<column> or H<row>, with ^<shift> behind it if it is not 1, such as V2^-1"
+    )]
     NotAMove(String),
     /// A line that the board does not have.
     #[error("{word:?} names line {line}, but the board {board} has {lines} of that kind, counted from 1")]

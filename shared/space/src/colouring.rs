@@ -128,7 +128,10 @@ mod tests {
     #[test]
     fn interchangeable_pieces_share_a_colour() {
         let labels = Labels::parse_list("0,0,1,2", 4).unwrap();
-        assert_eq!(Colouring::new(&[0, 1, 1, 1], &labels).unwrap_err(), ColouringError::SplitsLabel { label: 0 });
+        assert_eq!(
+            Colouring::new(&[0, 1, 1, 1], &labels).unwrap_err(),
+            ColouringError::SplitsLabel { label: 0 }
+        );
         let colouring = Colouring::new(&[1, 1, 0, 1], &labels).unwrap();
         assert_eq!(colouring.axes().iter().map(Words::total).collect::<Vec<_>>(), [1, 3]);
         assert_eq!(colouring.patterns().total(), 4);

@@ -168,8 +168,7 @@ impl CosetGraph {
     /// The coset from which a move leads into `coset`: as representative `R`, with the number of the symmetry that
     /// maps R's pattern to the pattern that the move starts from.
     pub fn source(&self, coset: CosetId, mv: usize) -> (CosetId, usize) {
-        let (representative, to) =
-            self.split(self.sources[coset.0 as usize * self.space.moves().len() + mv]);
+        let (representative, to) = self.split(self.sources[coset.0 as usize * self.space.moves().len() + mv]);
         (representative, self.symmetries[to].inverse)
     }
 
@@ -201,8 +200,7 @@ impl CosetGraph {
         symmetry.carry(&symmetry.labels, word, &mut image);
         let indices: Vec<u32> = (0..self.colouring.axes().len() as u8)
             .map(|colour| {
-                let arrangement =
-                    image.iter().filter(|&&label| self.colouring.of_label(label) == colour);
+                let arrangement = image.iter().filter(|&&label| self.colouring.of_label(label) == colour);
                 let local = arrangement.map(|&label| self.colouring.local(label));
                 self.colouring.axes()[usize::from(colour)].rank(local) as u32
             })

@@ -14,7 +14,9 @@ pub struct Labels {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LabelError {
     /// More or fewer labels than pieces.
-    #[error("the label list has {got} entries, but the puzzle has {pieces} tiles: give one label a tile, row by row")]
+    #[error(
+        "the label list has {got} entries, but the puzzle has {pieces} tiles: give one label a tile, row by row"
+    )]
     WrongLength {
         /// Entries of the list.
         got: usize,
@@ -22,7 +24,9 @@ pub enum LabelError {
         pieces: usize,
     },
     /// An entry that is no number.
-    #[error("{0:?} is no label: give whole numbers from 0 to 4294967295, separated by commas, such as 0,0,1,1")]
+    #[error(
+        "{0:?} is no label: give whole numbers from 0 to 4294967295, separated by commas, such as 0,0,1,1"
+    )]
     NotALabel(String),
     /// An entry of a track list that is neither a number nor a range.
     #[error("{0:?} names no tiles: give numbers and ranges separated by commas, such as 0-3,8")]

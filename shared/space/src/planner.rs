@@ -52,7 +52,11 @@ impl Plan {
             .filter_map(|of_piece| Candidate::judge(space, of_piece, memory_bytes))
             .min_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds))
             .and_then(|best| Self::with(space, best.of_piece))
-            .ok_or_else(|| PlanError::TooLarge { space: space.slug(), states: space.states().clone(), memory_bytes })
+            .ok_or_else(|| PlanError::TooLarge {
+                space: space.slug(),
+                states: space.states().clone(),
+                memory_bytes,
+            })
     }
 
     fn with(space: &Space, of_piece: Vec<u8>) -> Option<Self> {
@@ -120,7 +124,9 @@ impl Candidate {
             let counts: Vec<u8> = content.values().copied().collect();
             let length = u64::try_from(multinomial(&counts)?).ok()?;
             let size = counts.iter().sum();
-            if length > 1 && (length > Colouring::LONGEST_AXIS || usize::from(size) > Colouring::LARGEST_COLOUR) {
+            if length > 1
+                && (length > Colouring::LONGEST_AXIS || usize::from(size) > Colouring::LARGEST_COLOUR)
+            {
                 return None;
             }
             lengths.push((colour, length, size));
@@ -134,8 +140,10 @@ impl Candidate {
         let order: HashMap<u8, u8> =
             lengths.iter().zip(0..).map(|(&(colour, _, _), axis)| (colour, axis)).collect();
         let of_piece: Vec<u8> = of_piece.iter().map(|colour| order[colour]).collect();
-        let symmetries =
-            space.symmetries().iter().filter(|s| crate::space::induced(&of_piece, &s.cells, axes.len()).is_some());
+        let symmetries = space
+            .symmetries()
+            .iter()
+            .filter(|s| crate::space::induced(&of_piece, &s.cells, axes.len()).is_some());
         let symmetries = symmetries.count() as f64;
 
         let cosets = (patterns as f64 / symmetries).max(1.0);

@@ -89,9 +89,9 @@ impl Shape {
     pub fn indices(&self, position: u32, indices: &mut [u32]) {
         let (mut row, bit) = (position / (self.row_bytes() * 8), position % (self.row_bytes() * 8));
         let last = self.lengths.len() - 1;
-        for axis in 0..last {
-            indices[axis] = row / self.strides[axis];
-            row %= self.strides[axis];
+        for (index, stride) in indices.iter_mut().zip(&self.strides[..last]) {
+            *index = row / stride;
+            row %= stride;
         }
         indices[last] = bit;
     }

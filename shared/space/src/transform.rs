@@ -71,7 +71,8 @@ impl<'g> Transforms<'g> {
                 (0..axes.len())
                     .map(|colour| {
                         let renaming = renaming(graph, &s.symmetry.labels, colour);
-                        let next = u16::try_from(seen.len()).expect("fewer renamings than symmetries x colours");
+                        let next =
+                            u16::try_from(seen.len()).expect("fewer renamings than symmetries x colours");
                         *seen.entry((axes[colour].counts(), renaming)).or_insert(next)
                     })
                     .collect()

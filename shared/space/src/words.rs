@@ -138,7 +138,10 @@ mod tests {
                 words.unrank(rank, &mut word);
                 assert_eq!(words.rank(word.iter().copied()), rank);
                 for (letter, &count) in counts.iter().enumerate() {
-                    assert_eq!(word.iter().filter(|&&l| usize::from(l) == letter).count(), usize::from(count));
+                    assert_eq!(
+                        word.iter().filter(|&&l| usize::from(l) == letter).count(),
+                        usize::from(count)
+                    );
                 }
                 assert!(previous.as_ref().is_none_or(|p| *p < word), "{counts:?} {word:?}");
                 previous = Some(word);

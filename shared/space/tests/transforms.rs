@@ -59,7 +59,8 @@ fn transformed(transforms: &Transforms<'_>, transform: &Transform, position: u32
 fn some_position(graph: &CosetGraph, random: u64) -> u32 {
     let shape = graph.shape();
     let bit = random % shape.bits();
-    (bit / u64::from(shape.row_bits()) * u64::from(shape.row_bytes()) * 8 + bit % u64::from(shape.row_bits())) as u32
+    (bit / u64::from(shape.row_bits()) * u64::from(shape.row_bytes()) * 8 + bit % u64::from(shape.row_bits()))
+        as u32
 }
 
 #[test]
@@ -75,7 +76,9 @@ fn moves_carry_states_as_their_transforms_carry_positions() {
                 transforms.of_move(coset, mv, &mut transform);
                 let (source, symmetry) = graph.source(coset, mv);
                 for _ in 0..8 {
-                    random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    random = random
+                        .wrapping_mul(6_364_136_223_846_793_005)
+                        .wrapping_add(1_442_695_040_888_963_407);
                     let from = some_position(&graph, random >> 20);
                     let state = graph.word_at(source, from);
                     assert_eq!(pattern(&graph, &state), graph.pattern(source));

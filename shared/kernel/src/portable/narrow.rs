@@ -30,9 +30,9 @@ impl<W: Word> Portable<W> {
         };
         let Scratch { walk, rows, .. } = scratch;
         walk.restart();
-        for axis in 0..last.saturating_sub(1) {
+        for (axis, &target_stride) in strides.iter().enumerate().take(last.saturating_sub(1)) {
             let (map, stride) = source_of(axis);
-            walk.along(map, stride, strides[axis]);
+            walk.along(map, stride, target_stride);
         }
         let (inner, inner_stride) = match last.checked_sub(1) {
             Some(axis) => source_of(axis),

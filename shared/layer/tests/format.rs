@@ -1,0 +1,128 @@
+//! The bytes of a layer file, as `docs/format.md` says, put together here by hand.
+
+use fathom_layer::{Identity, LayerFile, LayerWriter, LocalDisk, Stored, Totals, archive};
+use std::fs;
+
+const PACKED_BYTES: u32 = 64;
+
+fn identity() -> Identity {
+    Identity {
+        fingerprint: [7; 32],
+        depth: 3,
+        shard: 2,
+        first_coset: 40,
+        cosets: 3,
+        packed_bytes: PACKED_BYTES,
+    }
+}
+
+/// An empty coset, one with a state at position 300, and one with eight states in each of its first nine bytes.
+fn tensors() -> [(Vec<u8>, u32, u32); 3] {
+    let mut sparse = vec![0; PACKED_BYTES as usize];
+    sparse[300 / 8] = 1 << (300 % 8);
+    let mut dense = vec![0; PACKED_BYTES as usize];
+    dense[..9].fill(0xff);
+    [(vec![0; PACKED_BYTES as usize], 0, 11), (sparse, 1, 12), (dense, 72, 100)]
+}
+
+fn write(path: &std::path::Path) -> u64 {
+    let mut writer = LayerWriter::create(&LocalDisk, path, identity()).unwrap();
+    for (packed, states, visited) in tensors() {
+        writer.push(&packed, states, visited).unwrap();
+    }
+    writer.finish(73 * 48, 99).unwrap().1
+}
+
+/// The file by the description of the format, field by field.
+fn golden() -> Vec<u8> {
+    let hash = |bytes: &[u8]| *blake3::hash(bytes).as_bytes();
+    let [_, _, (dense, _, _)] = tensors();
+    let positions = 300_u32.to_le_bytes();
+
+    // Three entries of 56 bytes behind the header of 256 end at 424; the next multiple of 64 is 448.
+    let mut directory = Vec::new();
+    for (offset, length, states, visited, encoding, checksum) in [
+        (0_u64, 0_u32, 0_u32, 11_u32, 0_u8, hash(&[])),
+        (448, 4, 1, 12, 1, hash(&positions)),
+        (512, 64, 72, 100, 2, hash(&dense)),
+    ] {
+        directory.extend(offset.to_le_bytes());
+        directory.extend(length.to_le_bytes());
+        directory.extend(states.to_le_bytes());
+        directory.extend(visited.to_le_bytes());
+        directory.extend([encoding, 0, 0, 0]);
+        directory.extend(checksum);
+    }
+
+    let mut file = Vec::new();
+    file.extend(b"FATHOMLY");
+    file.extend(1_u32.to_le_bytes());
+    file.extend(256_u32.to_le_bytes());
+    file.extend([7; 32]);
+    for number in [3_u32, 2, 40, 3, PACKED_BYTES, 0] {
+        file.extend(number.to_le_bytes());
+    }
+    for number in [73_u64, 73 * 48, 99, 640] {
+        file.extend(number.to_le_bytes());
+    }
+    file.extend(hash(&directory));
+    file.resize(224, 0);
+    file.extend(hash(&file));
+    file.extend(directory);
+    file.resize(448, 0);
+    file.extend(positions);
+    file.resize(512, 0);
+    file.extend(dense);
+    // At least eight bytes more, up to a multiple of 64.
+    file.resize(640, 0);
+    file
+}
+
+#[test]
+fn golden_bytes() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("s00002.layer");
+    assert_eq!(write(&path), 640);
+    assert_eq!(fs::read(&path).unwrap(), golden());
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "the temporary name is gone");
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("layer");
+    write(&path);
+    for archived in [false, true] {
+        if archived {
+            archive(&LocalDisk, &path, &identity()).unwrap();
+            archive(&LocalDisk, &path, &identity()).unwrap();
+        }
+        let file = LayerFile::open(&path, &identity()).unwrap();
+        assert_eq!(file.totals(), Totals { stored: 73, states: 73 * 48, pairs: 99 });
+        for (coset, (packed, states, visited)) in tensors().into_iter().enumerate() {
+            let coset = coset as u32;
+            assert_eq!(file.states(coset).unwrap(), (states, visited));
+            let stored = file.coset(coset).unwrap();
+            match (&stored, coset, archived) {
+                (Stored::Empty, 0, _)
+                | (Stored::Sparse(_), 1, _)
+                | (Stored::Dense(_), 2, false)
+                | (Stored::Decompressed(_), 2, true) => {}
+                other => panic!("coset {coset} is {other:?}"),
+            }
+            for position in 0..PACKED_BYTES * 8 {
+                let there = packed[position as usize / 8] >> (position % 8) & 1 == 1;
+                assert_eq!(stored.contains(position), there, "{coset} {position} {archived}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_unfinished_file_leaves_nothing_behind() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut writer = LayerWriter::create(&LocalDisk, &directory.path().join("layer"), identity()).unwrap();
+    writer.push(&[], 0, 0).unwrap();
+    drop(writer);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+}

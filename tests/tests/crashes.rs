@@ -1,0 +1,227 @@
+//! The process dies, or the power fails, at every single change that a run makes to its layers on disk; the run is then
+//! resumed and must end as if nothing had happened.
+
+use fathom_coordinator::definition::{Keep, Question};
+use fathom_coordinator::directory::{Found, RunDirectory, look};
+use fathom_coordinator::summary::Summary;
+use fathom_layer::{Disk, DiskFile, LocalDisk};
+use fathom_puzzle::{Board, Metric};
+use fathom_space::Labels;
+use fathom_tests::Setup;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// A disk that fails from some operation on: half of a write may still be done.
+#[derive(Clone, Debug)]
+struct FailingDisk(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    /// Operations until it fails.
+    left: usize,
+    /// With what.
+    error: io::ErrorKind,
+    /// The operation that failed first.
+    failed: Option<&'static str>,
+    done: usize,
+    /// Files whose contents are not durable, and new names that are not.
+    unsynced: BTreeSet<PathBuf>,
+    renamed: Vec<Rename>,
+}
+
+#[derive(Debug)]
+struct Rename {
+    from: PathBuf,
+    to: PathBuf,
+    /// The contents of the file that it replaced.
+    replaced: Option<Vec<u8>>,
+}
+
+impl FailingDisk {
+    fn after(operations: usize, error: io::ErrorKind) -> Self {
+        let (failed, unsynced, renamed) = (None, BTreeSet::new(), Vec::new());
+        Self(Arc::new(Mutex::new(State { left: operations, error, failed, done: 0, unsynced, renamed })))
+    }
+
+    fn operation(&self, name: &'static str) -> io::Result<()> {
+        let mut state = self.0.lock().unwrap();
+        if state.left == 0 {
+            state.failed.get_or_insert(name);
+            return Err(state.error.into());
+        }
+        state.left -= 1;
+        state.done += 1;
+        Ok(())
+    }
+
+    /// What a power cut may take away: names that were not made durable, and half of the contents that were not.
+    fn cut_power(&self) {
+        let state = self.0.lock().unwrap();
+        for Rename { from, to, replaced } in state.renamed.iter().rev() {
+            let _ = std::fs::rename(to, from);
+            if let Some(contents) = replaced {
+                std::fs::write(to, contents).unwrap();
+            }
+        }
+        for path in &state.unsynced {
+            if let Ok(file) = File::options().write(true).open(path) {
+                let length = file.metadata().unwrap().len();
+                file.set_len(length / 2).unwrap();
+            }
+        }
+    }
+}
+
+impl Disk for FailingDisk {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
+        self.operation("create")?;
+        self.0.lock().unwrap().unsynced.insert(path.into());
+        Ok(Box::new(FailingFile { disk: self.clone(), path: path.into(), file: LocalDisk.create(path)? }))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.operation("rename")?;
+        let replaced = std::fs::read(to).ok();
+        self.0.lock().unwrap().renamed.push(Rename { from: from.into(), to: to.into(), replaced });
+        LocalDisk.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.operation("remove")?;
+        LocalDisk.remove(path)
+    }
+
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        self.operation("create directory")?;
+        LocalDisk.create_directory(path)
+    }
+
+    fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        self.operation("remove directory")?;
+        LocalDisk.remove_directory(path)
+    }
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        self.operation("sync directory")?;
+        self.0.lock().unwrap().renamed.retain(|rename| rename.to.parent() != Some(path));
+        LocalDisk.sync_directory(path)
+    }
+}
+
+#[derive(Debug)]
+struct FailingFile {
+    disk: FailingDisk,
+    path: PathBuf,
+    file: Box<dyn DiskFile>,
+}
+
+impl DiskFile for FailingFile {
+    fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        if let Err(error) = self.disk.operation("write") {
+            self.file.write_at(&bytes[..bytes.len() / 2], offset)?;
+            return Err(error);
+        }
+        self.file.write_at(bytes, offset)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.disk.operation("sync")?;
+        self.disk.0.lock().unwrap().unsynced.remove(&self.path);
+        self.file.sync()
+    }
+}
+
+fn question() -> Question {
+    let board: Board = "2x4".parse().unwrap();
+    Question { board, metric: Metric::Single, labels: Labels::distinct(8) }
+}
+
+/// Begins a run on `disk`, or goes on with what is there.
+fn attempt(setup: Setup, path: &Path, disk: &dyn Disk) -> anyhow::Result<Summary> {
+    let mut run = match look(path)? {
+        Found::Run => RunDirectory::open(path)?,
+        Found::Nothing => setup.begin(question(), path, disk)?,
+        Found::Other => panic!("the run directory is not recognised any more"),
+    };
+    setup.go_on(&mut run, disk)
+}
+
+/// Fails a run at operation 0, 1, 2, … until one goes through, and resumes each. Returns what the failures hit.
+fn fail_everywhere(keep: Keep, error: io::ErrorKind, power_cut: bool) -> BTreeSet<&'static str> {
+    let setup = Setup { threads: 1, shards: Some(2), keep, ..Setup::default() };
+    let undisturbed = setup.search(question());
+    let mut hit = BTreeSet::new();
+    for operations in 0.. {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("run");
+        let disk = FailingDisk::after(operations, error);
+        let ended = attempt(setup, &path, &disk);
+        let failed = disk.0.lock().unwrap().failed;
+        let Some(failed) = failed else {
+            assert_eq!(ended.unwrap().digest, undisturbed.digest);
+            assert!(operations > 150, "a run of 11 layers in 2 shards has more changes than {operations}");
+            return hit;
+        };
+        hit.insert(failed);
+        assert!(disk.0.lock().unwrap().done == operations);
+        if power_cut {
+            disk.cut_power();
+        }
+        let resumed = attempt(setup, &path, &LocalDisk)
+            .unwrap_or_else(|error| panic!("after operation {operations} ({failed}): {error:#}"));
+        assert_eq!(resumed.digest, undisturbed.digest, "after operation {operations} ({failed})");
+        assert_eq!(resumed.counts, undisturbed.counts);
+        assert_eq!(resumed.classes, undisturbed.classes);
+        assert!(resumed.complete);
+        let left: Vec<_> =
+            walk(&path).into_iter().filter(|p| p.to_string_lossy().ends_with(".tmp")).collect();
+        assert!(left.is_empty(), "after operation {operations} ({failed}): {left:?}");
+    }
+    unreachable!("the loop ends when a run goes through")
+}
+
+fn walk(path: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(path).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { found.extend(walk(&path)) } else { found.push(path) }
+    }
+    found
+}
+
+const ALL: [&str; 7] =
+    ["create", "create directory", "remove", "remove directory", "rename", "sync", "sync directory"];
+
+#[test]
+fn the_process_dies_at_any_change() {
+    let hit = fail_everywhere(Keep::Last, io::ErrorKind::Other, false);
+    assert!(ALL.iter().chain(&["write"]).all(|operation| hit.contains(operation)), "{hit:?}");
+}
+
+#[test]
+fn the_power_fails_at_any_change() {
+    let hit = fail_everywhere(Keep::Last, io::ErrorKind::Other, true);
+    assert!(ALL.iter().chain(&["write"]).all(|operation| hit.contains(operation)), "{hit:?}");
+}
+
+#[test]
+fn the_power_fails_while_layers_are_archived() {
+    let hit = fail_everywhere(Keep::All, io::ErrorKind::Other, true);
+    assert!(hit.contains("rename"), "{hit:?}");
+}
+
+#[test]
+fn a_full_disk_is_an_error_that_says_how_to_go_on() {
+    let setup = Setup { threads: 1, shards: Some(2), ..Setup::default() };
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run");
+    let disk = FailingDisk::after(100, io::ErrorKind::StorageFull);
+    let error = format!("{:#}", attempt(setup, &path, &disk).unwrap_err());
+    assert!(error.contains("the disk is full at depth"), "{error}");
+    assert!(error.contains(&format!("fathom resume {}", path.display())), "{error}");
+    let resumed = attempt(setup, &path, &LocalDisk).unwrap();
+    assert_eq!(resumed.digest, setup.search(question()).digest);
+}
