@@ -50,7 +50,8 @@ pub fn start(run: &Path, verbosity: Verbosity) -> Result<()> {
         .append(true)
         .open(&path)
         .with_context(|| format!("cannot open {}", path.display()))?;
-    let people = fmt::layer().with_writer(std::io::stderr).with_target(false).compact();
+    let people = fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
+    let people = people.with_target(false).compact();
     let machines = fmt::layer().json().flatten_event(true).with_writer(Mutex::new(file));
     // A process that has a log already keeps it: tests run several searches in one.
     let _ = tracing_subscriber::registry()

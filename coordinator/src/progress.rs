@@ -18,13 +18,10 @@ impl Progress {
         if !verbosity.shows_bars() {
             return Self { bar: ProgressBar::hidden() };
         }
-        let style = ProgressStyle::with_template(
-            "{prefix:>9} {wide_bar} {human_pos}/{human_len} cosets  {msg}  {rate}  {eta} left",
-        )
-        .expect("the template is right")
-        .with_key("rate", |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-            let _ = write!(out, "{} cosets/s", HumanCount(state.per_sec() as u64));
-        });
+        let style =
+            style("{eta} left").with_key("rate", |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+                let _ = write!(out, "{} cosets/s", HumanCount(state.per_sec() as u64));
+            });
         let bar = ProgressBar::new(cosets).with_style(style).with_prefix(format!("depth {depth}"));
         bar.tick();
         Self { bar }
@@ -36,9 +33,18 @@ impl Progress {
         self.bar.set_position(counters.cosets.load(Ordering::Relaxed));
     }
 
-    /// Ends the layer: the bar stays, with what was found.
+    /// Ends the layer: the bar stays, with what was found and the time that it took.
     pub fn end(self, counters: &Counters) {
         self.show(counters);
+        self.bar.set_style(style("in {elapsed}"));
         self.bar.abandon();
     }
+}
+
+/// The bar with what is said of time at its end.
+fn style(time: &str) -> ProgressStyle {
+    let rate = if time.contains("eta") { "  {rate}" } else { "" };
+    let template =
+        format!("{{prefix:>9}} {{wide_bar}} {{human_pos}}/{{human_len}} cosets  {{msg}}{rate}  {time}");
+    ProgressStyle::with_template(&template).expect("the template is right")
 }

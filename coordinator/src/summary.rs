@@ -42,11 +42,11 @@ pub struct Summary {
     #[serde(skip)]
     seconds_each: Vec<f64>,
     #[serde(skip)]
-    group: String,
+    what_states_are: String,
 }
 
 impl Summary {
-    /// Of a run, from its journal alone. `representative_cosets` as the plan or the graph says.
+    /// Of a run, from its definition and its journal alone.
     ///
     /// # Errors
     /// If the journal cannot be read.
@@ -73,7 +73,7 @@ impl Summary {
             layer_bytes: layers.iter().map(|layer: &LayerRow| layer.bytes).collect(),
             digest: run_digest(&digests).to_string(),
             counts,
-            group: group(&space),
+            what_states_are: what_states_are(&space),
         })
     }
 
@@ -84,12 +84,11 @@ impl Summary {
 }
 
 /// What the number of states is, in words.
-fn group(space: &Space) -> String {
-    let group = format!("a group of order {}", space.group_order());
+fn what_states_are(space: &Space) -> String {
     if space.labels().are_distinct() {
-        group
+        "the order of the group".into()
     } else {
-        format!("{} labelled states under {group}", space.states())
+        format!("the labelled states that a group of order {} reaches", space.group_order())
     }
 }
 
@@ -118,7 +117,7 @@ impl fmt::Display for Summary {
             Some(god_number) => {
                 let what = if self.labels.is_some() { "largest distance" } else { "God's number" };
                 writeln!(f, "\n{what}: {god_number}")?;
-                writeln!(f, "check: the counts add up to {visited}, {}", self.group_words())?;
+                writeln!(f, "check: the counts add up to {visited}, {}", self.what_states_are)?;
             }
             None => writeln!(
                 f,
@@ -128,15 +127,5 @@ impl fmt::Display for Summary {
             )?,
         }
         write!(f, "digest: {}", self.digest)
-    }
-}
-
-impl Summary {
-    fn group_words(&self) -> String {
-        if self.labels.is_some() {
-            format!("the number of {}", self.group)
-        } else {
-            format!("all states of {}", self.group)
-        }
     }
 }

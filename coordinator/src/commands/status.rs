@@ -11,6 +11,9 @@ pub(crate) fn status(asked: &DirectoryArguments) -> Result<()> {
         println!("{}", summary.to_json());
     } else {
         println!("{summary}");
+        if !summary.complete {
+            println!("go on with 'fathom resume {}'", asked.dir.display());
+        }
     }
     Ok(())
 }
