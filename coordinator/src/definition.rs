@@ -213,11 +213,11 @@ impl Definition {
         })
     }
 
-    /// Lists the cosets and checks that they are numbered as when the run was begun.
+    /// Derives the space and the colouring, and checks that they are those for which the run was begun.
     ///
     /// # Errors
     /// If the definition contradicts itself or its fingerprint.
-    pub fn build(&self) -> Result<(CosetGraph, ShardCut)> {
+    pub fn check(&self) -> Result<(Space, Colouring)> {
         let space = self.question.space()?;
         let colouring = Colouring::new(&self.colouring, space.labels())?;
         let got = Digest(fingerprint(&space, &colouring, self.shards));
@@ -227,6 +227,15 @@ impl Definition {
                 self.fingerprint
             ));
         }
+        Ok((space, colouring))
+    }
+
+    /// Lists the cosets and cuts them into shards.
+    ///
+    /// # Errors
+    /// If the definition contradicts itself or its fingerprint.
+    pub fn build(&self) -> Result<(CosetGraph, ShardCut)> {
+        let (space, colouring) = self.check()?;
         let graph = CosetGraph::build(&space, &colouring)?;
         if u64::from(graph.len()) != self.representative_cosets {
             return Err(anyhow!(

@@ -78,6 +78,12 @@ impl RunDirectory {
         let make = || -> Result<Self> {
             disk.create_directory(path)?;
             let lock = lock(path)?;
+            // Another process may have begun, and even ended, since the caller looked.
+            if look(path)? != Found::Nothing {
+                return Err(bad_input!(
+                    "another process has begun a run there meanwhile: ask again to go on with it"
+                ));
+            }
             for name in fs::read_dir(path)? {
                 let name = name?.file_name();
                 if name != LOCK {
@@ -133,6 +139,7 @@ impl RunDirectory {
         let definition = fs::read_to_string(&toml)
             .map_err(anyhow::Error::from)
             .and_then(|text| Definition::from_toml(&text))
+            .and_then(|definition| definition.check().map(|_| definition))
             .with_context(|| format!("cannot use {}", toml.display()))?;
         let db = path.join(JOURNAL);
         if !db.try_exists()? {

@@ -209,7 +209,9 @@ fn damaged_run_files() {
     half.change("run.toml", |b| {
         *b = String::from_utf8(b.clone()).unwrap().replace("3x3", "3x2").into_bytes()
     });
-    half.refuses(&["resume", "run"], 1, "cannot use run/run.toml");
+    for command in ["resume", "status", "verify"] {
+        half.refuses(&[command, "run"], 1, "cannot use run/run.toml");
+    }
 
     let half = HalfRun::new();
     half.change("run.toml", |b| {

@@ -51,7 +51,7 @@ impl<'j> Expander<'j> {
             }
             let visited =
                 before.first().map_or(Ok(0), |layer| layer.states(coset).map(|(_, visited)| visited))?;
-            let left = job.graph.states_per_coset() - u64::from(visited);
+            let left = job.graph.states_per_coset().saturating_sub(u64::from(visited));
             let found = if left == 0 { 0 } else { self.find(task, coset, before)? };
             if u64::from(found) > left {
                 return Err(TaskError::TooManyStates { task, coset: coset.0, found, left });

@@ -29,7 +29,7 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    /// The most crossing states that are listed (12 bytes each).
+    /// The most words that are looked at for crossing states (12 bytes each).
     const MOST_CROSSING: usize = 1 << 23;
 
     /// Lists the states that symmetries outside those in use fix. `None` if they are too many: then classes are not
@@ -38,16 +38,16 @@ impl Fixed {
         let space = graph.space();
         let used: HashSet<&[u8]> = graph.symmetries().iter().map(|s| &*s.symmetry.cells).collect();
         let mut crossing = Vec::new();
+        let mut looked_at = 0;
         for (symmetry, conjugates) in conjugacy_classes(space, &used) {
-            let mut fits = true;
             fixed_words(space, symmetry, &mut |word| {
+                looked_at += 1;
                 if let Some((coset, position)) = graph.locate(word) {
                     crossing.push(Crossing { coset, position, pairs: conjugates });
                 }
-                fits = crossing.len() <= Self::MOST_CROSSING;
-                fits
+                looked_at <= Self::MOST_CROSSING
             });
-            if !fits {
+            if looked_at > Self::MOST_CROSSING {
                 return None;
             }
         }
