@@ -10,6 +10,9 @@ use fathom_puzzle::{Board, Metric};
 use fathom_space::Labels;
 use std::path::PathBuf;
 
+/// A shard is a file and a memory map for each of two layers, and Linux gives a process 65,530 maps.
+const MOST_SHARDS: i64 = 16_384;
+
 /// Enumerates the whole state space of a permutation puzzle, breadth first, exactly.
 #[derive(Debug, Parser)]
 #[command(name = "fathom", version, max_term_width = 100)]
@@ -105,7 +108,7 @@ impl SearchArguments {
             kernel: self.kernel,
             max_depth: self.max_depth,
             verbosity,
-            memory_bytes: memory_bytes() / 4 * 3,
+            memory_bytes: machine_memory_bytes() / 4 * 3,
         }
     }
 }
@@ -114,11 +117,11 @@ impl SearchArguments {
 pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) space: SpaceArguments,
-    /// The run's directory [default: runs/SPACE-METRIC, with the labels behind it if there are any]
+    /// The run's directory [default: runs/SPACE-METRIC, or runs/SPACE-METRIC-LETTERS with a letter for each label]
     #[arg(long)]
     pub(crate) dir: Option<PathBuf>,
     /// How many shards to cut the space into [default: by its size]
-    #[arg(long, value_parser = value_parser!(u32).range(1..))]
+    #[arg(long, value_parser = value_parser!(u32).range(1..=MOST_SHARDS))]
     pub(crate) shards: Option<u32>,
     /// Which layers to keep: last (the last two) or all (compressed) [default: last]
     #[arg(long)]
@@ -148,6 +151,9 @@ pub(crate) struct DirectoryArguments {
 pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) space: SpaceArguments,
+    /// Which layers to plan to keep: last (the last two) or all (compressed)
+    #[arg(long, default_value_t = Keep::Last)]
+    pub(crate) keep: Keep,
     /// Kernel threads to plan for [default: one for each processor]
     #[arg(long, value_parser = value_parser!(u32).range(1..=4096))]
     threads: Option<u32>,
@@ -183,7 +189,7 @@ fn threads(asked: Option<u32>) -> usize {
 }
 
 /// Bytes of this machine's memory.
-pub(crate) fn memory_bytes() -> u64 {
+pub(crate) fn machine_memory_bytes() -> u64 {
     let info = rustix::system::sysinfo();
     info.totalram as u64 * u64::from(info.mem_unit)
 }

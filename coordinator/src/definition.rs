@@ -259,7 +259,7 @@ mod tests {
         let labels = Labels::parse_list(labels, 9).unwrap();
         let question = Question { board, metric: Metric::Single, labels };
         let space = question.space().unwrap();
-        let plan = Plan::new(&space, 1 << 30).unwrap();
+        let plan = Plan::new(&space).unwrap();
         Definition::plan(question, &space, &plan, None, Keep::All).unwrap()
     }
 

@@ -5,7 +5,7 @@
 
 use crate::bad_input;
 use crate::definition::Definition;
-use crate::journal::Journal;
+use crate::journal::{Journal, LayerRow};
 use anyhow::{Context, Result, anyhow};
 use fathom_layer::Disk;
 use fathom_proto::ShardCut;
@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 const DEFINITION: &str = "run.toml";
 const JOURNAL: &str = "run.db";
 const LOCK: &str = "lock";
+/// What an interrupted creation may leave behind.
+const LEFTOVERS: [&str; 4] = [LOCK, JOURNAL, "run.db-journal", "run.toml.tmp"];
 /// Progress as JSON lines.
 pub const LOG: &str = "log.jsonl";
 
@@ -30,6 +32,17 @@ pub struct RunDirectory {
     pub journal: Journal,
     /// Held as long as this process works on the run; `None` for readers.
     _lock: Option<File>,
+}
+
+/// What a run has visited.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Visited {
+    /// The finished layers, in order of depth.
+    pub layers: Vec<LayerRow>,
+    /// Their states.
+    pub visited: u64,
+    /// The states of the space.
+    pub all: u64,
 }
 
 /// What stands at a path.
@@ -55,9 +68,7 @@ pub fn look(path: &Path) -> Result<Found> {
         Ok(entries) => {
             for entry in entries {
                 let name = entry.with_context(|| format!("cannot list {}", path.display()))?.file_name();
-                let name = name.to_string_lossy();
-                let ours = name == LOCK || name.starts_with(JOURNAL) || name.starts_with(DEFINITION);
-                if !ours {
+                if !LEFTOVERS.iter().any(|ours| name == **ours) {
                     return Ok(Found::Other);
                 }
             }
@@ -76,6 +87,7 @@ impl RunDirectory {
     /// If another process holds it or the file system refuses.
     pub fn create(path: &Path, definition: Definition, disk: &dyn Disk) -> Result<Self> {
         let make = || -> Result<Self> {
+            let absent: Vec<&Path> = path.ancestors().take_while(|path| !path.exists()).collect();
             disk.create_directory(path)?;
             let lock = lock(path)?;
             // Another process may have begun, and even ended, since the caller looked.
@@ -84,9 +96,8 @@ impl RunDirectory {
                     "another process has begun a run there meanwhile: ask again to go on with it"
                 ));
             }
-            for name in fs::read_dir(path)? {
-                let name = name?.file_name();
-                if name != LOCK {
+            for name in LEFTOVERS.iter().filter(|name| **name != LOCK) {
+                if path.join(name).try_exists()? {
                     disk.remove(&path.join(name))?;
                 }
             }
@@ -97,8 +108,12 @@ impl RunDirectory {
             file.sync()?;
             disk.rename(&temporary, &path.join(DEFINITION))?;
             disk.sync_directory(path)?;
-            if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-                disk.sync_directory(parent)?;
+            for made in [path].into_iter().chain(absent.into_iter().filter(|made| *made != path)) {
+                match made.parent() {
+                    Some(parent) if parent.as_os_str().is_empty() => disk.sync_directory(Path::new("."))?,
+                    Some(parent) => disk.sync_directory(parent)?,
+                    None => {}
+                }
             }
             Ok(Self { path: path.into(), definition: definition.clone(), journal, _lock: Some(lock) })
         };
@@ -122,6 +137,27 @@ impl RunDirectory {
     pub fn open_for_reading(path: &Path) -> Result<Self> {
         require_run(path)?;
         Self::read(path, None)
+    }
+
+    /// What was visited so far, by the journal.
+    ///
+    /// # Errors
+    /// If it cannot be read, or says what cannot be.
+    pub fn visited(&self) -> Result<Visited> {
+        let layers = self.journal.layers().context("cannot read run.db")?;
+        let all = u64::try_from(self.definition.question.space()?.states())
+            .context("the space has 2^64 states or more")?;
+        if let Some(layer) = layers.iter().find(|layer| layer.states == 0) {
+            return Err(anyhow!("run.db has no states at depth {}: the run must not be used", layer.depth));
+        }
+        let visited = layers
+            .iter()
+            .try_fold(0_u64, |sum, layer| sum.checked_add(layer.states))
+            .filter(|&visited| visited <= all)
+            .with_context(|| {
+                format!("run.db counts more states than the {all} of the space: the run must not be used")
+            })?;
+        Ok(Visited { layers, visited, all })
     }
 
     /// Lists the cosets of the run and cuts them into shards.

@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 /// A directory entry of a layer file, with the padding of its data.
 const COSET_OVERHEAD_BYTES: u64 = 56 + 64;
 
+/// run.db and log.jsonl of a small run, headers of files, file system blocks that are not full.
+const RUN_OVERHEAD_BYTES: u64 = 256 << 10;
+
 /// What a run will need. The fields of `plan --json`, in its order.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Estimate {
@@ -18,6 +21,8 @@ pub struct Estimate {
     pub space: String,
     /// The metric.
     pub metric: String,
+    /// The label of each tile; `None` if all differ.
+    pub labels: Option<Vec<u8>>,
     /// States of the space.
     pub states: u64,
     /// Moves.
@@ -62,6 +67,7 @@ impl Estimate {
         Self {
             space: space.puzzle().name.clone(),
             metric: space.metric().to_string(),
+            labels: (!space.labels().are_distinct()).then(|| space.labels().of_pieces().to_vec()),
             states: u64::try_from(space.states()).expect("a planned space has fewer than 2^64 states"),
             moves: space.moves().len(),
             colouring: plan.colouring.of_pieces().to_vec(),
@@ -81,8 +87,8 @@ impl Estimate {
     }
 }
 
-/// Tables, and for each thread an unpacked and a packed tensor and a write buffer.
-fn memory_bytes(space: &Space, plan: &Plan, threads: usize) -> u64 {
+/// Bytes of memory: tables, and for each thread an unpacked and a packed tensor and a write buffer.
+pub fn memory_bytes(space: &Space, plan: &Plan, threads: usize) -> u64 {
     let unpacked =
         u64::from(plan.shape.rows()) * u64::from(plan.shape.row_bits()).next_power_of_two().max(32) / 8;
     plan.table_bytes(space)
@@ -107,7 +113,7 @@ pub fn disk_peak_bytes(space: &Space, plan: &Plan, keep: Keep, max_depth: Option
         Keep::Last => 3,
         Keep::All => 5,
     };
-    layers * (largest + entries)
+    RUN_OVERHEAD_BYTES + layers * (largest + entries)
 }
 
 /// How many layers are worth counting as dense. A layer grows by a factor of about 0.6 times the moves, because moves

@@ -2,9 +2,12 @@
 //!
 //! A layer's row and those of its shards are committed in one transaction, durably, after its files are durable. So a
 //! layer that is in the journal is on disk, and one that is not is made again, from whatever of its files are there.
+//!
+//! A rollback journal and not WAL, so that a run can be asked how far it is from other hosts and from directories that
+//! cannot be written to. One commit a layer is few enough to pay for it.
 
 use anyhow::{Context, Result, anyhow};
-use fathom_layer::{Digest, LayerDigest};
+use fathom_layer::{Digest, LayerDigest, run_digest};
 use fathom_proto::{Depth, ShardId, ShardReport};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use std::path::Path;
@@ -105,18 +108,19 @@ impl Journal {
              CREATE TABLE run (fingerprint BLOB NOT NULL);
              CREATE TABLE layer (
                  depth INTEGER PRIMARY KEY, states INTEGER NOT NULL, classes INTEGER, stored INTEGER NOT NULL,
-                 bytes INTEGER NOT NULL, seconds REAL NOT NULL, digest BLOB NOT NULL, files TEXT NOT NULL);
+                 bytes INTEGER NOT NULL, seconds REAL NOT NULL, digest BLOB NOT NULL, run_digest BLOB NOT NULL,
+                 files TEXT NOT NULL);
              CREATE TABLE shard (
                  depth INTEGER NOT NULL REFERENCES layer, shard INTEGER NOT NULL, stored INTEGER NOT NULL,
                  states INTEGER NOT NULL, pairs INTEGER, digest BLOB NOT NULL, PRIMARY KEY (depth, shard));
+             INSERT INTO run VALUES (x'{fingerprint}');
              PRAGMA user_version = {SCHEMA};
              COMMIT;"
         ))?;
-        database.execute("INSERT INTO run VALUES (?1)", [fingerprint.0])?;
         Ok(Self { database })
     }
 
-    /// Opens the journal of a run that has this fingerprint.
+    /// Opens the journal of a run that has this fingerprint. It can be read even where it cannot be written.
     ///
     /// # Errors
     /// If it is of a newer version, of another run, damaged, or cannot be read.
@@ -143,13 +147,15 @@ impl Journal {
     /// The finished layers, in order of depth.
     ///
     /// # Errors
-    /// If SQLite refuses, or depths are missing.
+    /// If SQLite refuses, depths are missing, or a digest is not the one that was committed.
     pub fn layers(&self) -> Result<Vec<LayerRow>> {
         let mut query = self.database.prepare(
-            "SELECT depth, states, classes, stored, bytes, seconds, digest, files FROM layer ORDER BY depth",
+            "SELECT depth, states, classes, stored, bytes, seconds, digest, run_digest, files
+             FROM layer ORDER BY depth",
         )?;
         let rows = query.query_map([], |row| {
-            let files: String = row.get(7)?;
+            let files: String = row.get(8)?;
+            let run_digest = Digest(row.get(7)?);
             Ok((
                 LayerRow {
                     depth: Depth(row.get(0)?),
@@ -161,17 +167,27 @@ impl Journal {
                     digest: Digest(row.get(6)?),
                     files: Files::Live,
                 },
+                run_digest,
                 files,
             ))
         })?;
         let mut layers = Vec::new();
+        let mut digests = Vec::new();
         for row in rows {
-            let (layer, word) = row?;
+            let (layer, expected, word) = row?;
             if layer.depth.0 as usize != layers.len() {
                 return Err(anyhow!("the row of depth {} is missing", layers.len()));
             }
             let files = Files::ALL.into_iter().find(|files| files.word() == word);
             let files = files.with_context(|| format!("depth {} has files {word:?}", layer.depth))?;
+            digests.push(layer.digest);
+            let got = run_digest(&digests);
+            if got != expected {
+                return Err(anyhow!(
+                    "the layers up to depth {} have run digest {got}, not {expected} as was committed",
+                    layer.depth
+                ));
+            }
             layers.push(LayerRow { files, ..layer });
         }
         Ok(layers)
@@ -197,14 +213,16 @@ impl Journal {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Commits a layer with all its shards.
+    /// Commits a layer with all its shards, and with it notes as removed the layers `retired`.
     ///
     /// # Errors
     /// If SQLite refuses; then nothing of it is there.
-    pub fn commit(&mut self, layer: &LayerRow, shards: &[ShardRow]) -> Result<()> {
+    pub fn commit(&mut self, layer: &LayerRow, shards: &[ShardRow], retired: &[Depth]) -> Result<()> {
+        let mut digests: Vec<Digest> = self.layers()?.iter().map(|layer| layer.digest).collect();
+        digests.push(layer.digest);
         let transaction = self.database.transaction()?;
         transaction.execute(
-            "INSERT INTO layer VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "INSERT INTO layer VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             params![
                 layer.depth.0,
                 layer.states,
@@ -213,9 +231,13 @@ impl Journal {
                 layer.bytes,
                 layer.seconds,
                 layer.digest.0,
+                run_digest(&digests).0,
                 layer.files.word()
             ],
         )?;
+        for depth in retired {
+            set_files(&transaction, *depth, Files::Removed)?;
+        }
         {
             let mut insert = transaction.prepare("INSERT INTO shard VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
             for row in shards {
@@ -237,17 +259,19 @@ impl Journal {
     /// # Errors
     /// If SQLite refuses.
     pub fn set_files(&mut self, depth: Depth, files: Files) -> Result<()> {
-        self.database
-            .execute("UPDATE layer SET files = ?2 WHERE depth = ?1", params![depth.0, files.word()])?;
-        Ok(())
+        set_files(&self.database, depth, files)
     }
 }
 
-/// WAL, so that `status` can read while a run writes; synchronous FULL, so that a commit survives a power cut, because
-/// files of older layers are deleted in reliance on it.
+fn set_files(database: &Connection, depth: Depth, files: Files) -> Result<()> {
+    database.execute("UPDATE layer SET files = ?2 WHERE depth = ?1", params![depth.0, files.word()])?;
+    Ok(())
+}
+
+/// Synchronous EXTRA, so that a commit survives a power cut, because files of older layers are deleted in reliance on it.
+/// Readers wait for a commit to end.
 fn configure(database: &Connection) -> Result<()> {
-    database.pragma_update(None, "journal_mode", "WAL")?;
-    database.pragma_update(None, "synchronous", "FULL")?;
+    database.pragma_update(None, "synchronous", "EXTRA")?;
     database.busy_timeout(std::time::Duration::from_secs(10))?;
     Ok(())
 }

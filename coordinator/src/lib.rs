@@ -2,8 +2,8 @@
 //!
 //! Reading order: [`definition`] (what a run is asked to enumerate, and `run.toml`), [`directory`] (a run's directory:
 //! creation, lock, opening), [`journal`] (`run.db`: what is known of the layers), [`search`] (depth by depth),
-//! [`summary`] (results, as a table and as JSON), [`verify`], [`estimate`] (what a run will need), [`progress`] and
-//! [`log`], [`exit`] (errors and exit codes). The commands are in `main.rs` and `commands/`.
+//! [`summary`] (results, as a table and as JSON), [`verify`], [`estimate`] (what a run will need), [`progress`],
+//! [`log`] and [`output`], [`exit`] (errors and exit codes). The commands are in `main.rs` and `commands/`.
 //!
 //! Invariants: the coordinator adds up reports and never looks at the states of a layer; a layer counts when its row is
 //! committed, and its files were durable before that; what is in the journal is never contradicted, only extended.
@@ -14,6 +14,7 @@ pub mod estimate;
 pub mod exit;
 pub mod journal;
 pub mod log;
+pub mod output;
 pub mod progress;
 pub mod search;
 pub mod summary;

@@ -8,6 +8,7 @@ mod commands;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
+use fathom_coordinator::exit::Interrupted;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -27,7 +28,10 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            match error.is::<Interrupted>() {
+                true => eprintln!("{error}"),
+                false => eprintln!("error: {error:#}"),
+            }
             fathom_coordinator::exit::code(&error)
         }
     }

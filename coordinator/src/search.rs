@@ -1,16 +1,16 @@
 //! The search: layer after layer, each cut into tasks, merged and committed before the next begins.
 
 use crate::definition::Keep;
-use crate::directory::RunDirectory;
+use crate::directory::{RunDirectory, Visited};
 use crate::journal::{Files, LayerRow, ShardRow};
 use crate::log::Verbosity;
 use crate::progress::Progress;
 use anyhow::{Context, Result, anyhow};
 use fathom_kernel::reference::Distances;
-use fathom_layer::{Disk, LayerDigest};
+use fathom_layer::{Disk, LayerDigest, LayerError};
 use fathom_proto::{Depth, ShardReport, Task};
 use fathom_space::counting::Fixed;
-use fathom_worker::{Counters, Job, Method, Pool, Store, TaskError};
+use fathom_worker::{Counters, Job, Leftovers, Method, Pool, Store, TaskError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -56,6 +56,16 @@ pub struct Options {
     pub memory_bytes: u64,
 }
 
+/// How a search is asked to stop.
+#[derive(Clone, Debug, Default)]
+pub struct Stop {
+    /// It should stop at the next coset.
+    pub requested: Arc<AtomicBool>,
+    /// It does not look at `requested` yet, for it is still making its tables: nothing would be lost by ending the
+    /// process at once. The search sets it to false when it begins.
+    pub at_once: Arc<AtomicBool>,
+}
+
 /// How a search ended without an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -72,7 +82,7 @@ pub enum End {
 /// # Errors
 /// If a file cannot be read or written, data are damaged, or counts contradict each other. What was committed before
 /// stays.
-pub fn search(run: &mut RunDirectory, disk: &dyn Disk, options: Options, stop: &AtomicBool) -> Result<End> {
+pub fn search(run: &mut RunDirectory, disk: &dyn Disk, options: Options, stop: &Stop) -> Result<End> {
     let _span = info_span!("run", id = %&run.definition.fingerprint.to_string()[..16]).entered();
     let begun = Instant::now();
     let (graph, cut) = run.build()?;
@@ -88,6 +98,7 @@ pub fn search(run: &mut RunDirectory, disk: &dyn Disk, options: Options, stop: &
     info!(cosets = job.graph.len(), shards = cut.shards(), seconds = begun.elapsed().as_secs_f64(), "ready");
     let store = Store::new(&run.path, disk);
     let counters = Counters::default();
+    stop.at_once.store(false, Ordering::Relaxed);
     // Also set when a task fails, so that the others end early.
     let halt = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -105,50 +116,56 @@ struct Search<'a> {
     pool: &'a Pool,
     counters: &'a Counters,
     halt: &'a AtomicBool,
-    stop: &'a AtomicBool,
+    stop: &'a Stop,
     options: Options,
 }
 
 impl Search<'_> {
     fn go_on(&mut self) -> Result<End> {
-        let all = u64::try_from(self.job.graph.space().states())
-            .expect("spaces with tables have fewer than 2^64 states");
-        let layers = self.run.journal.layers().context("cannot read run.db")?;
-        let mut visited: u64 = layers.iter().map(|layer| layer.states).sum();
+        let Visited { layers, mut visited, all } = self.run.visited()?;
+        self.store.sweep(&leftovers(self.store, &layers)?)?;
         let mut newest = layers.last().map(|layer| layer.depth);
-        if let Some(newest) = newest {
-            self.retire(newest)?;
-        }
+        self.archive(newest)?;
         while visited < all {
             let depth = newest.map_or(Depth(0), Depth::next);
             if self.options.max_depth.is_some_and(|max| depth.0 > max) {
                 return Ok(End::MaxDepth);
             }
-            let Some(layer) = self.make(depth)? else {
+            let Some(layer) = self.make(depth, all - visited)? else {
                 return Ok(End::Stopped);
             };
             visited += layer.states;
-            if layer.states == 0 || visited > all {
-                return Err(anyhow!(
-                    "the counts do not add up: {visited} states up to depth {depth}, and nothing beyond, but the space has {all}; the run is wrong, and must not be used"
-                ));
-            }
             newest = Some(depth);
-            self.retire(depth)?;
+            self.archive(newest)?;
         }
         Ok(End::Complete)
     }
 
-    /// Makes one layer and commits it; `None` if stopped.
-    fn make(&mut self, depth: Depth) -> Result<Option<LayerRow>> {
+    /// Makes one layer and commits it; `None` if stopped. `left` is the number of states that were not visited yet.
+    fn make(&mut self, depth: Depth, left: u64) -> Result<Option<LayerRow>> {
         let _span = info_span!("layer", depth = depth.0).entered();
         let begun = Instant::now();
         let Some(reports) = self.do_tasks(depth)? else {
             return Ok(None);
         };
         let layer = self.merge(depth, &reports, begun)?;
+        if layer.states == 0 || layer.states > left {
+            return Err(anyhow!(
+                "the counts do not add up: {} states at depth {depth}, but {left} are left; the run is wrong, and must not be used",
+                layer.states
+            ));
+        }
         let shards: Vec<ShardRow> = reports.iter().map(ShardRow::of).collect();
-        self.run.journal.commit(&layer, &shards).context("cannot write run.db")?;
+        // A layer is noted as removed first and deleted then: one that is still there after an interruption does no
+        // harm, and is swept away when the run goes on.
+        let retired = match self.run.definition.keep {
+            Keep::Last => depth.previous().and_then(Depth::previous),
+            Keep::All => None,
+        };
+        self.run.journal.commit(&layer, &shards, retired.as_slice()).context("cannot write run.db")?;
+        if let Some(retired) = retired {
+            self.store.remove(retired)?;
+        }
         info!(
             states = layer.states,
             classes = layer.classes,
@@ -166,34 +183,24 @@ impl Search<'_> {
         let mut before = Vec::new();
         let mut older = depth.previous();
         while let Some(depth) = older.filter(|_| before.len() < 2) {
-            before.push(Arc::new(self.store.open(self.job, depth)?));
+            let layer = self.store.open(self.job, depth);
+            before.push(Arc::new(layer.map_err(|error| self.explain(depth.next(), error))?));
             older = depth.previous();
         }
         let cut = self.job.cut;
         let mut reports: Vec<Option<ShardReport>> = vec![None; cut.shards() as usize];
-        let mut running = 0;
-        self.counters.begin(0, 0);
+        self.counters.begin();
         for shard in cut.ids() {
-            let task = Task { depth, shard };
-            // A task that an interrupted run finished is not done again.
-            if let Some(report) = self.store.finished(self.job, task)? {
-                let cosets = cut.range(shard);
-                self.counters.cosets.fetch_add((cosets.end - cosets.start).into(), Ordering::Relaxed);
-                self.counters.states.fetch_add(report.states, Ordering::Relaxed);
-                debug!(shard = shard.0, states = report.states, bytes = report.bytes, "task found done");
-                reports[shard.0 as usize] = Some(report);
-            } else {
-                self.pool.submit(task, before.clone());
-                running += 1;
-            }
+            self.pool.submit(Task { depth, shard }, before.clone());
         }
+        let mut running = cut.shards();
         let progress = Progress::begin(self.options.verbosity, depth, cut.cosets().into());
         let mut failure: Option<TaskError> = None;
         while running > 0 {
-            if self.stop.load(Ordering::Relaxed) {
+            if self.stop.requested.load(Ordering::Relaxed) {
                 self.halt.store(true, Ordering::Relaxed);
             }
-            if let Some(ended) = self.pool.next(TICK) {
+            if let Some(ended) = self.pool.next(TICK)? {
                 running -= 1;
                 let shard = ended.task.shard;
                 match ended.result {
@@ -209,7 +216,7 @@ impl Search<'_> {
                         reports[shard.0 as usize] = Some(report);
                     }
                     Err(error) => {
-                        debug!(shard = shard.0, %error, "task ended early");
+                        debug!(shard = shard.0, error = &error as &dyn std::error::Error, "task ended early");
                         self.halt.store(true, Ordering::Relaxed);
                         if !matches!(error, TaskError::Stopped) {
                             failure.get_or_insert(error);
@@ -221,16 +228,26 @@ impl Search<'_> {
         }
         progress.end(self.counters);
         match failure {
-            Some(TaskError::Layer(error)) if error.is_disk_full() => {
-                let path = self.run.path.display();
-                Err(anyhow::Error::new(error).context(format!(
-                    "the disk is full at depth {depth}; make room, then go on with 'fathom resume {path}'"
-                )))
-            }
+            Some(TaskError::Layer(error)) => Err(self.explain(depth, error)),
             Some(error) => Err(error).with_context(|| format!("depth {depth} could not be made")),
             // With no failure, tasks without report were stopped.
             None => Ok(reports.into_iter().collect()),
         }
+    }
+
+    /// What a failure of the disk means for the layer that was to be made, and what to do.
+    fn explain(&self, depth: Depth, error: LayerError) -> anyhow::Error {
+        let path = self.run.path.display();
+        let advice = if error.is_disk_full() {
+            format!("the disk is full at depth {depth}; make room, then go on with 'fathom resume {path}'")
+        } else if error.is_damage() || error.is_missing() {
+            format!(
+                "depth {depth} could not be made, for the layers before it are not what was written; put the file back from a copy, or remove {path} and begin again"
+            )
+        } else {
+            format!("depth {depth} could not be made")
+        };
+        anyhow::Error::new(error).context(advice)
     }
 
     /// Adds up the reports of a layer, and checks that they can be true.
@@ -258,26 +275,36 @@ impl Search<'_> {
         })
     }
 
-    /// Deletes or compresses the layers that are no longer read when `newest` is committed.
-    fn retire(&mut self, newest: Depth) -> Result<()> {
+    /// Compresses the layers that are no longer read when `newest` is committed, if they are kept.
+    fn archive(&mut self, newest: Option<Depth>) -> Result<()> {
         let layers = self.run.journal.layers().context("cannot read run.db")?;
-        for layer in layers.iter().filter(|l| l.files == Files::Live && l.depth.0 + 1 < newest.0) {
-            match self.run.definition.keep {
-                // First noted, then done: a layer that is noted as removed but still there does no harm.
-                Keep::Last => {
-                    self.run.journal.set_files(layer.depth, Files::Removed).context("cannot write run.db")?;
-                    self.store.remove(self.job, layer.depth)?;
-                }
-                Keep::All => {
-                    let bytes = self.store.archive(self.job, layer.depth)?;
-                    self.run
-                        .journal
-                        .set_files(layer.depth, Files::Archived)
-                        .context("cannot write run.db")?;
-                    debug!(depth = layer.depth.0, bytes, "layer archived");
-                }
-            }
+        for layer in layers.iter().filter(|layer| is_behind(layer, newest)) {
+            let bytes = self.store.archive(self.job, layer.depth)?;
+            self.run.journal.set_files(layer.depth, Files::Archived).context("cannot write run.db")?;
+            debug!(depth = layer.depth.0, bytes, "layer archived");
         }
         Ok(())
     }
+}
+
+/// Whether a layer is as the search wrote it, though the search reads it no longer.
+fn is_behind(layer: &LayerRow, newest: Option<Depth>) -> bool {
+    layer.files == Files::Live && newest.is_some_and(|newest| layer.depth.0 + 1 < newest.0)
+}
+
+/// Whether nothing is left to do: every state is visited, and the files are those that should be kept.
+///
+/// # Errors
+/// If the journal or the directory cannot be read, or the journal contradicts itself.
+pub fn is_settled(run: &RunDirectory, disk: &dyn Disk) -> Result<bool> {
+    let Visited { layers, visited, all } = run.visited()?;
+    let newest = layers.last().map(|layer| layer.depth);
+    let behind = layers.iter().any(|layer| is_behind(layer, newest));
+    Ok(visited == all && !behind && leftovers(&Store::new(&run.path, disk), &layers)?.is_empty())
+}
+
+/// What interruptions have left behind of a run with these layers. A layer in the making is no leftover.
+fn leftovers(store: &Store<'_>, layers: &[LayerRow]) -> Result<Leftovers> {
+    let removed = |depth: Depth| layers.get(depth.0 as usize).is_some_and(|l| l.files == Files::Removed);
+    Ok(store.leftovers(|depth| !removed(depth))?)
 }

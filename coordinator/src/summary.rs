@@ -1,9 +1,9 @@
 //! Results: what a run has found so far, as a table for people and as one JSON object.
 
-use crate::directory::RunDirectory;
+use crate::directory::{RunDirectory, Visited};
 use crate::journal::LayerRow;
 use crate::table;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use fathom_layer::{Digest, run_digest};
 use fathom_space::Space;
 use indicatif::{HumanBytes, HumanCount};
@@ -53,22 +53,21 @@ impl Summary {
     pub fn of(run: &RunDirectory) -> Result<Self> {
         let question = &run.definition.question;
         let space = question.space()?;
-        let layers = run.journal.layers().context("cannot read run.db")?;
-        let states = u64::try_from(space.states()).context("the space has 2^64 states or more")?;
+        let Visited { layers, visited, all } = run.visited()?;
         let counts: Vec<u64> = layers.iter().map(|layer| layer.states).collect();
-        let complete = counts.iter().sum::<u64>() == states;
+        let complete = visited == all;
         let digests: Vec<Digest> = layers.iter().map(|layer| layer.digest).collect();
         Ok(Self {
             space: question.board.to_string(),
             metric: question.metric.to_string(),
             labels: (!question.labels.are_distinct()).then(|| question.labels.of_pieces().to_vec()),
-            states,
+            states: all,
             god_number: layers.last().filter(|_| complete).map(|layer| layer.depth.0),
             complete,
             classes: layers.iter().map(|layer| layer.classes).collect(),
             symmetries: space.symmetries().len(),
             representative_cosets: run.definition.representative_cosets,
-            seconds: layers.iter().map(|layer| layer.seconds).sum(),
+            seconds: microseconds(layers.iter().map(|layer| layer.seconds).sum()),
             seconds_each: layers.iter().map(|layer| layer.seconds).collect(),
             layer_bytes: layers.iter().map(|layer: &LayerRow| layer.bytes).collect(),
             digest: run_digest(&digests).to_string(),
@@ -83,6 +82,11 @@ impl Summary {
     }
 }
 
+/// Rounded to what is worth telling.
+fn microseconds(seconds: f64) -> f64 {
+    (seconds * 1e6).round() / 1e6
+}
+
 /// What the number of states is, in words.
 fn what_states_are(space: &Space) -> String {
     if space.labels().are_distinct() {
@@ -94,8 +98,12 @@ fn what_states_are(space: &Space) -> String {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let labels = if self.labels.is_some() { ", labelled" } else { "" };
-        writeln!(f, "{} {}{labels}\n", self.space, self.metric)?;
+        writeln!(f, "{} {}", self.space, self.metric)?;
+        if let Some(labels) = &self.labels {
+            let labels: Vec<String> = labels.iter().map(u8::to_string).collect();
+            writeln!(f, "labels {}", labels.join(","))?;
+        }
+        writeln!(f)?;
         let mut cumulative = 0;
         let rows = self.counts.iter().enumerate().map(|(depth, &states)| {
             cumulative += states;
@@ -117,7 +125,7 @@ impl fmt::Display for Summary {
             Some(god_number) => {
                 let what = if self.labels.is_some() { "largest distance" } else { "God's number" };
                 writeln!(f, "\n{what}: {god_number}")?;
-                writeln!(f, "check: the counts add up to {visited}, {}", self.what_states_are)?;
+                writeln!(f, "check: the counts add up to {}, {}", HumanCount(visited), self.what_states_are)?;
             }
             None => writeln!(
                 f,

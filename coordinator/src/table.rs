@@ -1,6 +1,13 @@
-//! Tables on standard output: columns set flush right, no rules.
+//! Text for people: tables with columns set flush right and no rules, and numbers of things.
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use indicatif::HumanCount;
+
+/// So many things, with the plural's `s` where it belongs.
+pub fn many(count: u64, thing: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {thing}{plural}", HumanCount(count))
+}
 
 /// Sets rows below a header, one line each.
 pub fn plain<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {

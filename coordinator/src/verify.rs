@@ -31,18 +31,22 @@ pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
     let fixed = Fixed::new(&graph);
     let job = Job { graph, fixed, cut, fingerprint: run.definition.fingerprint.0, method: Method::Portable };
     let store = Store::new(&run.path, disk);
-    let layers = run.journal.layers().context("cannot read run.db")?;
-    let all = u64::try_from(job.graph.space().states())?;
-    let visited: u64 = layers.iter().map(|layer| layer.states).sum();
-    if visited > all {
-        return Err(anyhow!("run.db counts {visited} states, but the space has only {all}"));
-    }
+    let layers = run.visited()?.layers;
+    let symmetries = job.graph.space().symmetries().len() as u64;
     let mut verified = Verified::default();
     let mut counter = Counter { job: &job, transforms: Transforms::new(&job.graph) };
     for layer in &layers {
         let shards = run.journal.shards(layer.depth).context("cannot read run.db")?;
         if shards.iter().map(|row| row.shard).ne(cut.ids()) {
             return Err(anyhow!("run.db has not each shard of depth {} once", layer.depth));
+        }
+        let sums = LayerSums::of(&shards, symmetries);
+        let expected = LayerSums { states: layer.states, stored: layer.stored, classes: layer.classes };
+        if sums != expected {
+            return Err(anyhow!(
+                "run.db contradicts itself at depth {}: its shards add up to {sums:?}, its layer is {expected:?}",
+                layer.depth
+            ));
         }
         if layer.files == Files::Removed {
             continue;
@@ -89,6 +93,25 @@ fn verify_layer(
     }
     verified.states += states;
     Ok(())
+}
+
+/// What the rows of a layer's shards add up to.
+#[derive(Debug, PartialEq, Eq)]
+struct LayerSums {
+    states: u64,
+    stored: u64,
+    classes: Option<u64>,
+}
+
+impl LayerSums {
+    fn of(shards: &[ShardRow], symmetries: u64) -> Self {
+        let pairs: Option<u64> = shards.iter().map(|row| row.pairs).sum();
+        Self {
+            states: shards.iter().map(|row| row.states).sum(),
+            stored: shards.iter().map(|row| row.stored).sum(),
+            classes: pairs.map(|pairs| pairs / symmetries),
+        }
+    }
 }
 
 /// Counts layer files anew, from their bits.

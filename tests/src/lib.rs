@@ -3,7 +3,7 @@
 use fathom_coordinator::definition::{Definition, Keep, Question};
 use fathom_coordinator::directory::RunDirectory;
 use fathom_coordinator::log::Verbosity;
-use fathom_coordinator::search::{Kernel, Options, search};
+use fathom_coordinator::search::{Kernel, Options, Stop, search};
 use fathom_coordinator::summary::Summary;
 use fathom_layer::{Disk, LocalDisk};
 use fathom_puzzle::{Board, Metric};
@@ -13,9 +13,8 @@ use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicBool;
 
-/// Memory that tests give to planners and reference searches.
+/// Memory that tests give to reference searches.
 pub const MEMORY: u64 = 2 << 30;
 
 /// A growth table of `tests/data`.
@@ -102,7 +101,7 @@ impl Setup {
     /// Makes the directory of a run.
     pub fn begin(&self, question: Question, path: &Path, disk: &dyn Disk) -> anyhow::Result<RunDirectory> {
         let space = question.space()?;
-        let plan = Plan::new(&space, MEMORY)?;
+        let plan = Plan::new(&space)?;
         let definition = Definition::plan(question, &space, &plan, self.shards, self.keep)?;
         RunDirectory::create(path, definition, disk)
     }
@@ -116,7 +115,7 @@ impl Setup {
             verbosity: Verbosity::Quiet,
             memory_bytes: MEMORY,
         };
-        search(run, disk, options, &AtomicBool::new(false))?;
+        search(run, disk, options, &Stop::default())?;
         Summary::of(run)
     }
 

@@ -30,12 +30,14 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
         (&["run", "3x3", "--track", "0", "--labels", "0"], "cannot be used with"),
         (&["run", "3x3", "--shards", "1000"], "cannot be cut into 1000 shards: ask for at most"),
         (&["run", "3x3", "--shards", "0"], "0 is not in 1.."),
+        (&["run", "3x4", "--shards", "20000"], "20000 is not in 1..=16384"),
+        (&["run", "4x4", "--kernel", "reference"], "the reference engine needs 19485.9 GiB of memory"),
         (&["run", "3x3", "--threads", "0"], "0 is not in 1.."),
         (&["run", "3x3", "--kernel", "magic"], "kernels are 'reference' and 'portable'"),
         (&["run", "3x3", "--keep", "some"], "layers to keep are 'last' or 'all'"),
-        (&["run", "5x5"], "7755605021665492992000000 states, too many to enumerate"),
-        (&["run", "8x8"], "choose a smaller board, or fewer distinct tiles with --track or --labels"),
-        (&["plan", "5x5"], "too many to enumerate"),
+        (&["run", "5x5"], "7755605021665492992000000 states, gives axes of at most"),
+        (&["run", "8x8"], "choose a smaller board, or other tiles with --track or --labels"),
+        (&["plan", "5x5"], "no colouring of 5x5-multi"),
         (&["resume", "nowhere"], "nowhere is no run directory"),
         (&["status", "nowhere"], "nowhere is no run directory"),
         (&["verify", "nowhere"], "nowhere is no run directory"),
@@ -218,4 +220,84 @@ fn damaged_run_files() {
         *b = String::from_utf8(b.clone()).unwrap().replace("format = 1", "format = 7").into_bytes()
     });
     half.refuses(&["status", "run"], 1, "it has format 7, and this version of Fathom reads up to 1");
+}
+
+/// A change to `run.db` by another program.
+fn alter(half: &HalfRun, sql: &str) {
+    let database = rusqlite::Connection::open(half.path("run.db")).unwrap();
+    database.pragma_update(None, "foreign_keys", false).unwrap();
+    assert_eq!(database.execute(sql, []).unwrap(), 1, "{sql}");
+}
+
+#[test]
+fn a_journal_that_contradicts_itself() {
+    for (sql, says) in [
+        ("UPDATE layer SET states = states + 1 WHERE depth = 2", "run.db contradicts itself at depth 2"),
+        ("UPDATE layer SET classes = classes + 1 WHERE depth = 1", "run.db contradicts itself at depth 1"),
+        ("UPDATE shard SET states = states + 1 WHERE depth = 2", "run.db contradicts itself at depth 2"),
+        ("DELETE FROM shard WHERE depth = 3", "run.db has not each shard of depth 3 once"),
+    ] {
+        let half = HalfRun::new();
+        alter(&half, "UPDATE layer SET files = 'removed' WHERE depth = 2");
+        alter(&half, sql);
+        half.refuses(&["verify", "run"], 1, says);
+    }
+    for (sql, says) in [
+        (
+            "UPDATE layer SET digest = zeroblob(32) WHERE depth = 2",
+            "the layers up to depth 2 have run digest",
+        ),
+        ("UPDATE layer SET states = 200000 WHERE depth = 2", "counts more states than the 181440"),
+        ("UPDATE layer SET states = 0 WHERE depth = 2", "run.db has no states at depth 2"),
+        ("DELETE FROM layer WHERE depth = 2", "the row of depth 2 is missing"),
+        ("UPDATE layer SET files = 'lost' WHERE depth = 2", "depth 2 has files \"lost\""),
+    ] {
+        for command in ["verify", "status", "resume"] {
+            let half = HalfRun::new();
+            alter(&half, sql);
+            half.refuses(&[command, "run"], 1, says);
+        }
+    }
+}
+
+#[test]
+fn a_damaged_file_of_an_unfinished_layer_is_made_again() {
+    let whole = HalfRun::new();
+    let (_, expected, _) = whole.fathom(&["resume", "run", "--json", "-q"]);
+    type Change<'a> = &'a dyn Fn(&mut Vec<u8>);
+    let damage: [Change<'_>; 4] =
+        [&|b| b.truncate(300), &|b| b.fill(0), &|b| b[300] ^= 1, &|b| *b.last_mut().unwrap() ^= 0];
+    for (number, change) in damage.into_iter().enumerate() {
+        let half = HalfRun::new();
+        fs::create_dir(half.path("layers/d006")).unwrap();
+        // Unarchived, as the search writes it.
+        let other = tempfile::tempdir().unwrap();
+        in_directory(other.path(), &["run", "3x3", "--dir", "run", "--max-depth", "6", "-q"]);
+        let file = "layers/d006/s00000.layer";
+        fs::copy(other.path().join("run").join(file), half.path(file)).unwrap();
+        half.change(file, change);
+        let (code, out, err) = half.fathom(&["resume", "run", "--json"]);
+        assert_eq!(code, Some(0), "{err}");
+        let digest = |out: &str| out.split("\"digest\":").nth(1).map(str::to_owned);
+        assert_eq!(digest(&out), digest(&expected));
+        // The last is whole, and is used as it is.
+        assert_eq!(err.contains("is damaged, and is made again"), number < 3, "{err}");
+    }
+}
+
+#[test]
+fn standard_output_that_is_full_or_closed() {
+    let half = HalfRun::new();
+    let to = |out: std::process::Stdio| {
+        let mut command = fathom();
+        command.args(["status", "run"]).current_dir(half.0.path()).stdout(out);
+        command.stderr(std::process::Stdio::piped()).output().unwrap()
+    };
+    let full = to(fs::File::options().write(true).open("/dev/full").unwrap().into());
+    assert_eq!(full.status.code(), Some(1));
+    assert!(texts(&full).1.contains("cannot write the result to standard output: No space left"));
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let closed = to(writer.into());
+    assert_eq!((closed.status.code(), texts(&closed).1), (Some(0), String::new()));
 }

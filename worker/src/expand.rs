@@ -29,8 +29,9 @@ impl<'j> Expander<'j> {
         }
     }
 
-    /// Does a task and writes its file. `before` are the layers one and two depths above the one to make: none for
-    /// depth 0, one for depth 1. A task whose `stop` is set ends at the next coset.
+    /// Does a task and writes its file, unless an interrupted run left it there finished. `before` are the layers one and
+    /// two depths above the one to make: none for depth 0, one for depth 1. A task whose `stop` is set ends at the next
+    /// coset.
     ///
     /// # Errors
     /// [`TaskError`]; then there is no new file.
@@ -43,6 +44,12 @@ impl<'j> Expander<'j> {
         stop: &AtomicBool,
     ) -> Result<ShardReport, TaskError> {
         let job = self.job;
+        if let Some(report) = store.finished(job, task)? {
+            let cosets = job.cut.range(task.shard);
+            counters.cosets.fetch_add((cosets.end - cosets.start).into(), Ordering::Relaxed);
+            counters.states.fetch_add(report.states, Ordering::Relaxed);
+            return Ok(report);
+        }
         let mut writer = store.writer(job, task)?;
         let (mut stored, mut states, mut pairs) = (0, 0, 0);
         for coset in job.cut.range(task.shard).map(CosetId) {

@@ -18,4 +18,4 @@ pub use expand::Expander;
 pub use job::{Job, Method};
 pub use layer::Layer;
 pub use pool::{Counters, Pool};
-pub use store::Store;
+pub use store::{Leftovers, Store};

@@ -1,7 +1,7 @@
 //! Kernel threads: plain threads that do tasks, fed by a bounded queue.
 
 use crate::{Expander, Job, Layer, Store, TaskError};
-use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use fathom_proto::{ShardReport, Task};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -19,10 +19,10 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Sets them to what is known at the beginning of a layer.
-    pub fn begin(&self, cosets: u64, states: u64) {
-        self.cosets.store(cosets, Ordering::Relaxed);
-        self.states.store(states, Ordering::Relaxed);
+    /// Sets them to zero, at the beginning of a layer.
+    pub fn begin(&self) {
+        self.cosets.store(0, Ordering::Relaxed);
+        self.states.store(0, Ordering::Relaxed);
     }
 }
 
@@ -41,6 +41,11 @@ struct Order {
     task: Task,
     before: Vec<Arc<Layer>>,
 }
+
+/// All threads have ended, by panics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("every kernel thread has panicked")]
+pub struct NoThreads;
 
 /// Threads that do tasks until the pool is dropped.
 #[derive(Debug)]
@@ -91,8 +96,15 @@ impl Pool {
         let _ = self.orders.send(Order { task, before });
     }
 
-    /// Waits for the next task that ends; `None` if none did within the time, or no thread is left.
-    pub fn next(&self, timeout: Duration) -> Option<Ended> {
-        self.ended.recv_timeout(timeout).ok()
+    /// Waits for the next task that ends; `None` if none did within the time.
+    ///
+    /// # Errors
+    /// [`NoThreads`] if none is left to end any.
+    pub fn next(&self, timeout: Duration) -> Result<Option<Ended>, NoThreads> {
+        match self.ended.recv_timeout(timeout) {
+            Ok(ended) => Ok(Some(ended)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(NoThreads),
+        }
     }
 }

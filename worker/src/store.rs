@@ -7,12 +7,29 @@ use fathom_proto::{Depth, ShardId, ShardReport, Task};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use tracing::{debug, warn};
 
 /// The layer files of a run.
 #[derive(Debug)]
 pub struct Store<'d> {
     directory: PathBuf,
     disk: &'d dyn Disk,
+}
+
+/// What interruptions have left behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Leftovers {
+    /// Layers that should be gone.
+    pub layers: Vec<Depth>,
+    /// Files that were never finished.
+    pub unfinished: Vec<PathBuf>,
+}
+
+impl Leftovers {
+    /// Whether there is nothing to sweep.
+    pub fn is_empty(&self) -> bool {
+        self.layers.is_empty() && self.unfinished.is_empty()
+    }
 }
 
 impl<'d> Store<'d> {
@@ -38,11 +55,8 @@ impl<'d> Store<'d> {
     pub fn prepare(&self, depth: Depth) -> Result<(), LayerError> {
         let directory = self.layer_directory(depth);
         self.disk.create_directory(&directory).map_err(failed("create", &directory))?;
-        for entry in fs::read_dir(&directory).map_err(failed("list", &directory))? {
-            let path = entry.map_err(failed("list", &directory))?.path();
-            if path.as_os_str().as_encoded_bytes().ends_with(TEMPORARY_SUFFIX.as_bytes()) {
-                self.disk.remove(&path).map_err(failed("remove", &path))?;
-            }
+        for path in list(&directory)?.iter().filter(|path| is_temporary(path)) {
+            self.disk.remove(path).map_err(failed("remove", path))?;
         }
         // The new directory's own name, and that of the directory which holds it.
         for directory in [&self.directory, self.directory.parent().unwrap_or(&self.directory)] {
@@ -63,25 +77,42 @@ impl<'d> Store<'d> {
         )
     }
 
-    /// The report of a task whose file is there already; `None` if it is not.
+    /// The report of a task whose file is there already, whole; `None` if it is not. A damaged file is removed: nothing
+    /// was built on it yet.
     ///
     /// # Errors
-    /// [`LayerError`] if there is a file but not the right one, whole.
+    /// [`LayerError`] if there is a file that belongs elsewhere, or the disk refuses.
     pub fn finished(&self, job: &Job, task: Task) -> Result<Option<ShardReport>, LayerError> {
         let path = self.path(task.depth, task.shard);
         if !path.try_exists().map_err(failed("look for", &path))? {
             return Ok(None);
         }
-        let file = LayerFile::open(&path, &job.identity(task.depth, task.shard))?;
+        match self.read_back(job, task, &path) {
+            Ok(report) => {
+                debug!(depth = task.depth.0, shard = task.shard.0, states = report.states, "task found done");
+                Ok(Some(report))
+            }
+            Err(error) if error.is_damage() => {
+                warn!(%error, "an unfinished layer's file is damaged, and is made again");
+                self.disk.remove(&path).map_err(failed("remove", &path))?;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn read_back(&self, job: &Job, task: Task, path: &Path) -> Result<ShardReport, LayerError> {
+        let file = LayerFile::open(path, &job.identity(task.depth, task.shard))?;
+        file.check_all()?;
         let totals = file.totals();
-        Ok(Some(ShardReport {
+        Ok(ShardReport {
             task,
             stored: totals.stored,
             states: totals.states,
             pairs: job.fixed.is_some().then_some(totals.pairs),
             bytes: file.bytes(),
             checksums: file.checksums()?,
-        }))
+        })
     }
 
     /// Opens a whole layer.
@@ -97,21 +128,52 @@ impl<'d> Store<'d> {
         Ok(Layer::new(job.cut, files))
     }
 
-    /// Deletes a layer; files that are gone already are no error.
+    /// Deletes a layer; files that are gone already are no error, and files that are not Fathom's stay.
     ///
     /// # Errors
     /// [`LayerError::Io`] if the disk refuses.
-    pub fn remove(&self, job: &Job, depth: Depth) -> Result<(), LayerError> {
-        let ignore_missing = |result: io::Result<()>| match result {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            other => other,
-        };
-        for shard in job.cut.ids() {
-            let path = self.path(depth, shard);
-            ignore_missing(self.disk.remove(&path)).map_err(failed("remove", &path))?;
-        }
+    pub fn remove(&self, depth: Depth) -> Result<(), LayerError> {
         let directory = self.layer_directory(depth);
-        ignore_missing(self.disk.remove_directory(&directory)).map_err(failed("remove", &directory))
+        for path in list(&directory)? {
+            if is_layer(&path) || is_temporary(&path) {
+                self.disk.remove(&path).map_err(failed("remove", &path))?;
+            }
+        }
+        match self.disk.remove_directory(&directory) {
+            Err(error) if is_absent(&error) || error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+            other => other.map_err(failed("remove", &directory)),
+        }
+    }
+
+    /// What interruptions have left behind: layers that are not `kept`, and unfinished files of layers that are.
+    ///
+    /// # Errors
+    /// [`LayerError::Io`] if it cannot be listed.
+    pub fn leftovers(&self, kept: impl Fn(Depth) -> bool) -> Result<Leftovers, LayerError> {
+        let mut found = Leftovers::default();
+        for directory in list(&self.directory)? {
+            let name = directory.file_name().unwrap_or_default().to_string_lossy();
+            let Some(depth) = name.strip_prefix('d').and_then(|digits| digits.parse().ok()).map(Depth) else {
+                continue;
+            };
+            if kept(depth) {
+                found.unfinished.extend(list(&directory)?.into_iter().filter(|path| is_temporary(path)));
+            } else {
+                found.layers.push(depth);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Deletes what interruptions have left behind.
+    ///
+    /// # Errors
+    /// [`LayerError::Io`] if the disk refuses.
+    pub fn sweep(&self, leftovers: &Leftovers) -> Result<(), LayerError> {
+        for path in &leftovers.unfinished {
+            self.disk.remove(path).map_err(failed("remove", path))?;
+        }
+        leftovers.layers.iter().try_for_each(|&depth| self.remove(depth))
     }
 
     /// Compresses a layer that the search no longer reads. Returns its bytes.
@@ -124,6 +186,27 @@ impl<'d> Store<'d> {
             .map(|shard| archive(self.disk, &self.path(depth, shard), &job.identity(depth, shard)))
             .sum()
     }
+}
+
+/// The paths in a directory; none if it is absent.
+fn list(directory: &Path) -> Result<Vec<PathBuf>, LayerError> {
+    let entries = match fs::read_dir(directory) {
+        Err(error) if is_absent(&error) => return Ok(Vec::new()),
+        other => other.map_err(failed("list", directory))?,
+    };
+    entries.map(|entry| entry.map(|e| e.path()).map_err(failed("list", directory))).collect()
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn is_temporary(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(TEMPORARY_SUFFIX.as_bytes())
+}
+
+fn is_layer(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "layer")
 }
 
 fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> LayerError {

@@ -1,20 +1,19 @@
 //! `fathom bench`: what this machine does, for `docs/performance.md` and for comparing machines.
 
 use crate::arguments::BenchArguments;
-use crate::commands::table_memory;
 use anyhow::{Context, Result};
 use fathom_coordinator::definition::{Definition, Keep, Question};
 use fathom_coordinator::directory::RunDirectory;
 use fathom_coordinator::estimate::dense_pull_time;
 use fathom_coordinator::log::Verbosity;
-use fathom_coordinator::search::{Kernel, Options, search};
+use fathom_coordinator::output;
+use fathom_coordinator::search::{Kernel, Options, Stop, search};
 use fathom_coordinator::table;
 use fathom_layer::LocalDisk;
 use fathom_puzzle::{Board, Metric};
 use fathom_space::{Labels, Plan, Shape};
 use serde::Serialize;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// Axes as they occur: 3x3, 2x5, 3x4, 4x4, 3x5.
@@ -60,12 +59,10 @@ pub(crate) fn bench(asked: &BenchArguments) -> Result<()> {
         .map(|(board, metric)| time_search(board, metric, threads, asked.repeat, &root))
         .collect::<Result<_>>()?;
     let bench = Bench { threads, pulls, searches };
-    if asked.json {
-        println!("{}", serde_json::to_string(&bench)?);
-    } else {
-        print(&bench, asked.repeat);
+    match asked.json {
+        true => output::line(&serde_json::to_string(&bench)?),
+        false => output::line(table(&bench, asked.repeat).trim_end()),
     }
-    Ok(())
 }
 
 fn pull(lengths: &[u32]) -> Pull {
@@ -91,7 +88,7 @@ fn time_search(board: &str, metric: Metric, threads: usize, repeat: u32, root: &
         let begun = Instant::now();
         let question = Question { board, metric, labels: Labels::distinct(board.cells()) };
         let space = question.space()?;
-        let plan = Plan::new(&space, table_memory())?;
+        let plan = Plan::new(&space)?;
         let definition = Definition::plan(question, &space, &plan, None, Keep::Last)?;
         let mut run = RunDirectory::create(&directory.path().join("run"), definition, &LocalDisk)?;
         let options = Options {
@@ -101,7 +98,7 @@ fn time_search(board: &str, metric: Metric, threads: usize, repeat: u32, root: &
             verbosity: Verbosity::Quiet,
             memory_bytes: 0,
         };
-        search(&mut run, &LocalDisk, options, &AtomicBool::new(false))?;
+        search(&mut run, &LocalDisk, options, &Stop::default())?;
         times.push(begun.elapsed().as_secs_f64());
         states = u64::try_from(space.states())?;
     }
@@ -115,14 +112,12 @@ fn time_search(board: &str, metric: Metric, threads: usize, repeat: u32, root: &
     })
 }
 
-fn print(bench: &Bench, repeat: u32) {
-    println!("dense pull of one coset through one move, one thread\n");
+fn table(bench: &Bench, repeat: u32) -> String {
     let rows = bench.pulls.iter().map(|pull| {
         let rate = format!("{:.1}", pull.state_moves_per_second / 1e9);
         [pull.axes.clone(), format!("{:.2}", pull.microseconds), rate]
     });
-    print!("{}", table::plain(["axes", "microseconds", "10^9 state-moves/s"], rows));
-    println!("\nwhole search, {} threads, files written and synced, {repeat} times\n", bench.threads);
+    let pulls = table::plain(["axes", "microseconds", "10^9 state-moves/s"], rows);
     let rows = bench.searches.iter().map(|search| {
         [
             format!("{} {}", search.space, search.metric),
@@ -132,5 +127,9 @@ fn print(bench: &Bench, repeat: u32) {
             format!("{:.0}", search.states as f64 / search.median_seconds / 1e6),
         ]
     });
-    print!("{}", table::plain(["space", "states", "median s", "fastest s", "10^6 states/s"], rows));
+    let searches = table::plain(["space", "states", "median s", "fastest s", "10^6 states/s"], rows);
+    format!(
+        "dense pull of one coset through one move, one thread\n\n{pulls}\nwhole search, {} threads, files written and synced, {repeat} times\n\n{searches}",
+        bench.threads
+    )
 }

@@ -1,54 +1,63 @@
 //! `fathom plan`.
 
 use crate::arguments::PlanArguments;
-use crate::commands::table_memory;
 use anyhow::Result;
 use fathom_coordinator::bad_input;
-use fathom_coordinator::definition::Keep;
+use fathom_coordinator::definition::Question;
 use fathom_coordinator::estimate::Estimate;
+use fathom_coordinator::output;
+use fathom_coordinator::table::many;
 use fathom_space::Plan;
-use indicatif::{HumanBytes, HumanCount};
+use indicatif::HumanBytes;
 
 pub(crate) fn plan(asked: &PlanArguments) -> Result<()> {
     let question = asked.space.question()?;
     let space = question.space()?;
-    let plan = Plan::new(&space, table_memory()).map_err(|error| bad_input!("{error}"))?;
-    let estimate = Estimate::of(&space, &plan, asked.threads(), Keep::Last);
-    if asked.json {
-        println!("{}", serde_json::to_string(&estimate)?);
-        return Ok(());
-    }
-    let board = question.board;
-    println!(
-        "{} {}: {} states, {} moves",
+    let plan = Plan::new(&space).map_err(|error| bad_input!("{error}"))?;
+    let estimate = Estimate::of(&space, &plan, asked.threads(), asked.keep);
+    output::line(&match asked.json {
+        true => serde_json::to_string(&estimate)?,
+        false => text(&estimate, &question),
+    })
+}
+
+fn text(estimate: &Estimate, question: &Question) -> String {
+    let board = |values: &[u8]| {
+        let rows = values.chunks(question.board.columns());
+        let rows = rows.map(|row| row.iter().map(u8::to_string).collect::<Vec<_>>().join(" "));
+        rows.map(|row| format!("    {row}\n")).collect::<String>()
+    };
+    let labels = match &estimate.labels {
+        Some(labels) => format!("labels:\n{}", board(labels)),
+        None => String::new(),
+    };
+    let axes = estimate.axes.iter().map(u32::to_string).collect::<Vec<_>>().join(" x ");
+    format!(
+        "{} {}: {}, {}
+{labels}colouring:
+{}coset: {axes} = {}
+cosets: {}, {} under {} of {}
+layer: {} when dense
+memory: {}, besides the page cache
+disk at the peak: {}
+time: about {} with {} (a dense pull takes {:.1} us here; the growth is guessed)",
         estimate.space,
         estimate.metric,
-        HumanCount(estimate.states),
-        estimate.moves
-    );
-    println!("colouring:");
-    for row in estimate.colouring.chunks(board.columns()) {
-        println!("    {}", row.iter().map(u8::to_string).collect::<Vec<_>>().join(" "));
-    }
-    let axes = estimate.axes.iter().map(u32::to_string).collect::<Vec<_>>().join(" x ");
-    println!("coset: {axes} = {} bits", HumanCount(estimate.coset_bits));
-    println!(
-        "cosets: {} patterns, {} representatives under {} of {} symmetries",
-        HumanCount(estimate.patterns),
-        HumanCount(estimate.representative_cosets),
+        many(estimate.states, "state"),
+        many(estimate.moves as u64, "move"),
+        board(&estimate.colouring),
+        many(estimate.coset_bits, "bit"),
+        many(estimate.patterns, "pattern"),
+        many(estimate.representative_cosets, "representative"),
         estimate.symmetries_used,
-        estimate.symmetries
-    );
-    println!("layer: {} when dense", HumanBytes(estimate.layer_bytes));
-    println!("memory: {}, besides the page cache", HumanBytes(estimate.memory_bytes));
-    println!("disk at the peak: {}", HumanBytes(estimate.disk_peak_bytes));
-    println!(
-        "time: about {} with {} threads (a dense pull takes {:.1} us here; the growth is guessed)",
+        many(estimate.symmetries as u64, "symmetry").replace("symmetrys", "symmetries"),
+        HumanBytes(estimate.layer_bytes),
+        HumanBytes(estimate.memory_bytes),
+        HumanBytes(estimate.disk_peak_bytes),
         seconds(estimate.seconds),
-        estimate.threads,
+        many(estimate.threads as u64, "thread"),
         estimate.pull_microseconds
-    );
-    Ok(())
+    )
 }
 
 /// Two digits are more than the estimate is worth.

@@ -1,18 +1,20 @@
 //! `fathom run` and `fathom resume`.
 
-use crate::arguments::{ResumeArguments, RunArguments};
-use crate::commands::table_memory;
+use crate::arguments::{ResumeArguments, RunArguments, machine_memory_bytes};
 use anyhow::{Context, Result};
 use fathom_coordinator::bad_input;
 use fathom_coordinator::definition::{Definition, Keep, Question};
 use fathom_coordinator::directory::{Found, RunDirectory, look};
-use fathom_coordinator::estimate::disk_peak_bytes;
+use fathom_coordinator::estimate::{disk_peak_bytes, memory_bytes};
 use fathom_coordinator::exit::Interrupted;
 use fathom_coordinator::log::{self, Verbosity};
-use fathom_coordinator::search::{End, Options, search};
+use fathom_coordinator::output;
+use fathom_coordinator::search::{End, Kernel, Options, Stop, is_settled, search};
 use fathom_coordinator::summary::Summary;
+use fathom_kernel::reference::Distances;
 use fathom_layer::LocalDisk;
 use fathom_space::Plan;
+use indicatif::{HumanBytes, HumanCount};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -72,17 +74,32 @@ fn require_same(directory: &RunDirectory, question: &Question, asked: &RunArgume
 /// Plans a new run and makes its directory. Whatever speaks against it is found before anything is written.
 fn begin(path: &Path, question: Question, asked: &RunArguments) -> Result<RunDirectory> {
     let space = question.space()?;
-    let plan = Plan::new(&space, table_memory()).map_err(|error| bad_input!("{error}"))?;
+    let plan = Plan::new(&space).map_err(|error| bad_input!("{error}"))?;
     let keep = asked.keep.unwrap_or(Keep::Last);
+    let options = asked.search.options(Verbosity::Quiet);
+    if options.kernel == Kernel::Reference {
+        Distances::ranks(&space, options.memory_bytes).map_err(|error| bad_input!("{error}"))?;
+    }
+    let (needed, there) = (memory_bytes(&space, &plan, options.threads), machine_memory_bytes());
+    if needed > there {
+        return Err(bad_input!(
+            "{} needs {} of memory, and this machine has {}: choose a smaller board, fewer threads, or ask for less with --track or --labels",
+            space.slug(),
+            HumanBytes(needed),
+            HumanBytes(there)
+        ));
+    }
     let definition = Definition::plan(question, &space, &plan, asked.shards, keep)?;
     let needed = disk_peak_bytes(&space, &plan, keep, asked.search.max_depth);
     let free = free_bytes(path)?;
     if needed > free {
         return Err(bad_input!(
-            "{} needs up to {needed} bytes of disk, and {free} are free at {}, {} too few: make room, name a directory on another disk with --dir, or ask for less with --track, --labels or --max-depth",
+            "{} needs up to {} of disk, and {} are free at {}, {} bytes too few: make room, name a directory on another disk with --dir, or ask for less with --track, --labels or --max-depth",
             space.slug(),
+            HumanBytes(needed),
+            HumanBytes(free),
             path.display(),
-            needed - free
+            HumanCount(needed - free)
         ));
     }
     RunDirectory::create(path, definition, &LocalDisk)
@@ -100,14 +117,19 @@ fn free_bytes(path: &Path) -> Result<u64> {
 /// Searches until the run is complete or as deep as asked, and prints what is known then.
 fn go_on(mut directory: RunDirectory, options: Options, json: bool) -> Result<()> {
     log::start(&directory.path, options.verbosity)?;
-    if !Summary::of(&directory)?.complete {
-        let stop = Arc::new(AtomicBool::new(false));
+    if !is_settled(&directory, &LocalDisk)? {
         let signal = Arc::new(AtomicUsize::new(0));
+        let stop = Stop { at_once: Arc::new(AtomicBool::new(true)), ..Stop::default() };
         for number in [SIGINT, SIGTERM] {
             // The first signal stops at the next coset, a second one at once.
-            signal_hook::flag::register_conditional_shutdown(number, 128 + number, Arc::clone(&stop))?;
+            signal_hook::flag::register_conditional_shutdown(
+                number,
+                128 + number,
+                Arc::clone(&stop.at_once),
+            )?;
             signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;
-            signal_hook::flag::register(number, Arc::clone(&stop))?;
+            signal_hook::flag::register(number, Arc::clone(&stop.requested))?;
+            signal_hook::flag::register(number, Arc::clone(&stop.at_once))?;
         }
         let end = search(&mut directory, &LocalDisk, options, &stop)?;
         if end == End::Stopped {
@@ -119,10 +141,5 @@ fn go_on(mut directory: RunDirectory, options: Options, json: bool) -> Result<()
         }
     }
     let summary = Summary::of(&directory)?;
-    if json {
-        println!("{}", summary.to_json());
-    } else {
-        println!("{summary}");
-    }
-    Ok(())
+    output::line(&if json { summary.to_json() } else { summary.to_string() })
 }

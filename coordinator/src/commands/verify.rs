@@ -3,7 +3,9 @@
 use crate::arguments::DirectoryArguments;
 use anyhow::Result;
 use fathom_coordinator::directory::RunDirectory;
+use fathom_coordinator::output;
 use fathom_coordinator::summary::Summary;
+use fathom_coordinator::table::many;
 use fathom_coordinator::verify::verify as verify_run;
 use fathom_layer::LocalDisk;
 use indicatif::{HumanBytes, HumanCount};
@@ -14,33 +16,33 @@ pub(crate) fn verify(asked: &DirectoryArguments) -> Result<()> {
     let verified = verify_run(&directory, &LocalDisk)?;
     let summary = Summary::of(&directory)?;
     if asked.json {
-        println!(
-            "{}",
-            serde_json::json!({
-                "verified": true,
-                "complete": summary.complete,
-                "layers": verified.layers,
-                "files": verified.files,
-                "bytes": verified.bytes,
-                "states": verified.states,
-                "digest": summary.digest,
-            })
-        );
-        return Ok(());
+        let json = serde_json::json!({
+            "verified": true,
+            "complete": summary.complete,
+            "layers": verified.layers,
+            "files": verified.files,
+            "bytes": verified.bytes,
+            "states": verified.states,
+            "digest": summary.digest,
+        });
+        return output::line(&json.to_string());
     }
-    println!(
-        "verified: {} layers in {} files ({}), {} states counted again, all as run.db says",
-        verified.layers,
-        verified.files,
-        HumanBytes(verified.bytes),
-        HumanCount(verified.states)
-    );
     let visited: u64 = summary.counts.iter().sum();
-    if summary.complete {
-        println!("complete: the counts of all depths add up to {visited}, the number of states");
-    } else {
-        println!("not complete: {visited} of {} states visited", summary.states);
-    }
-    println!("digest: {}", summary.digest);
-    Ok(())
+    let ended = match summary.complete {
+        true => format!(
+            "complete: the counts of all depths add up to {}, the number of states",
+            HumanCount(visited)
+        ),
+        false => {
+            format!("not complete: {} of {} states visited", HumanCount(visited), HumanCount(summary.states))
+        }
+    };
+    output::line(&format!(
+        "verified: {} in {} ({}), {} counted again, all as run.db says\n{ended}\ndigest: {}",
+        many(verified.layers.into(), "layer"),
+        many(verified.files, "file"),
+        HumanBytes(verified.bytes),
+        many(verified.states, "state"),
+        summary.digest
+    ))
 }

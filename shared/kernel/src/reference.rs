@@ -21,11 +21,17 @@ pub struct TooLarge {
 
 impl std::fmt::Display for TooLarge {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let gibibytes = |bytes: u64| bytes as f64 / f64::from(1 << 30);
         match self.bytes {
-            Some(bytes) => write!(f, "the reference engine needs {bytes} bytes of memory, a byte a state")?,
+            Some(bytes) => write!(
+                f,
+                "the reference engine needs {:.1} GiB of memory, a byte a state, and {:.1} GiB are allowed",
+                gibibytes(bytes),
+                gibibytes(self.limit)
+            )?,
             None => f.write_str("the reference engine has no ranks for spaces of 2^64 states and more")?,
         }
-        write!(f, ", and {} are allowed: use --kernel portable", self.limit)
+        f.write_str(": use --kernel portable")
     }
 }
 
@@ -39,11 +45,7 @@ impl Distances {
     /// # Errors
     /// [`TooLarge`] if it would take more than `limit` bytes.
     pub fn search(space: &Space, max_depth: Option<u32>, limit: u64) -> Result<Self, TooLarge> {
-        let words = Words::new(space.labels().sizes()).ok_or(TooLarge { bytes: None, limit })?;
-        let bytes = Some(words.total()).filter(|&bytes| bytes > limit);
-        if bytes.is_some() {
-            return Err(TooLarge { bytes, limit });
-        }
+        let words = Self::ranks(space, limit)?;
         let mut distances = vec![UNSEEN; words.total() as usize];
         distances[words.rank(space.labels().of_pieces().iter().copied()) as usize] = 0;
         let mut word = vec![0; space.cells()];
@@ -74,6 +76,17 @@ impl Distances {
             }
         }
         Ok(Self { words, distances })
+    }
+
+    /// Ranks for the states of a space.
+    ///
+    /// # Errors
+    /// [`TooLarge`] if a search would take more than `limit` bytes.
+    pub fn ranks(space: &Space, limit: u64) -> Result<Words, TooLarge> {
+        match Words::new(space.labels().sizes()) {
+            Some(words) if words.total() <= limit => Ok(words),
+            words => Err(TooLarge { bytes: words.map(|words| words.total()), limit }),
+        }
     }
 
     /// The distance of a state that is given as a word of labels; `None` if it was not reached.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum LayerError {
     /// The operating system refused.
-    #[error("cannot {action} {path}: {source}", path = path.display())]
+    #[error("cannot {action} {path}", path = path.display())]
     Io {
         /// What was tried, as a verb.
         action: &'static str,
@@ -93,6 +93,23 @@ pub enum LayerError {
 impl LayerError {
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { action, path: path.into(), source }
+    }
+
+    /// Whether what is there is not what was written: a file of this name can be made anew.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::NotALayer { .. }
+            | Self::DamagedHeader { .. }
+            | Self::WrongLength { .. }
+            | Self::DamagedDirectory { .. }
+            | Self::DamagedCoset { .. } => true,
+            Self::Io { .. } | Self::NewerFormat { .. } | Self::Misplaced { .. } => false,
+        }
+    }
+
+    /// Whether there is no such file.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
     /// Whether the disk is full.

@@ -176,6 +176,25 @@ impl LayerFile {
         Ok(stored)
     }
 
+    /// Reads everything, and checks it against all checksums and the header's number of stored states.
+    ///
+    /// # Errors
+    /// [`LayerError`] for the first thing that is damaged.
+    pub fn check_all(&self) -> Result<(), LayerError> {
+        let mut stored = 0;
+        for coset in 0..self.header.identity.cosets {
+            self.coset(coset)?;
+            stored += u64::from(self.entry(coset)?.states);
+        }
+        match self.header.totals.stored {
+            expected if expected == stored => Ok(()),
+            expected => {
+                let reason = format!("it says {expected} stored states, its cosets have {stored}");
+                Err(LayerError::DamagedHeader { path: self.path.clone(), reason })
+            }
+        }
+    }
+
     /// Whether data are what their entry says, so that nothing read later needs a second look.
     fn check(&self, entry: &Entry, stored: &Stored<'_>) -> Result<(), String> {
         let canonical = stored.canonical();

@@ -2,7 +2,8 @@
 //!
 //! Candidates: the orbits of every subgroup that two symmetries generate (block systems of the symmetry group are
 //! among them), and what comes of cutting their classes into chunks or joining neighbouring ones. Each is judged
-//! by a model of the time that a search takes with it; the cheapest whose tables fit in memory is taken.
+//! by a model of the time that a search takes with it; the cheapest whose tables are not too large is taken. The choice
+//! depends on the space alone, never on the machine, so that the same space has the same digest everywhere.
 
 use crate::words::multinomial;
 use crate::{Colouring, CosetGraph, Shape, Space};
@@ -27,36 +28,34 @@ pub struct Plan {
 /// Why no colouring serves.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// Every candidate is beyond the engine's or the machine's limits.
+    /// Every candidate is beyond the engine's limits.
     #[error(
-        "{space} has {states} states, too many to enumerate with {memory_bytes} bytes of memory: choose a smaller board, or fewer distinct tiles with --track or --labels"
+        "no colouring of {space}, which has {states} states, gives axes of at most {axis} arrangements and tables of at most {gibibytes} GiB: choose a smaller board, or other tiles with --track or --labels",
+        axis = Colouring::LONGEST_AXIS, gibibytes = Plan::MOST_TABLE_BYTES >> 30
     )]
-    TooLarge {
+    NoColouring {
         /// The space.
         space: String,
         /// Its number of states.
         states: BigUint,
-        /// The memory that tables were allowed to take.
-        memory_bytes: u64,
     },
 }
 
 impl Plan {
-    /// Chooses a colouring. `memory_bytes` is what the tables of the search may take.
+    /// The most that the tables of a search may take, in bytes.
+    pub const MOST_TABLE_BYTES: u64 = 8 << 30;
+
+    /// Chooses a colouring.
     ///
     /// # Errors
-    /// [`PlanError`] if no candidate fits.
-    pub fn new(space: &Space, memory_bytes: u64) -> Result<Self, PlanError> {
+    /// [`PlanError`] if no candidate serves.
+    pub fn new(space: &Space) -> Result<Self, PlanError> {
         candidates(space)
             .into_iter()
-            .filter_map(|of_piece| Candidate::judge(space, of_piece, memory_bytes))
+            .filter_map(|of_piece| Candidate::judge(space, of_piece))
             .min_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds))
             .and_then(|best| Self::with(space, best.of_piece))
-            .ok_or_else(|| PlanError::TooLarge {
-                space: space.slug(),
-                states: space.states().clone(),
-                memory_bytes,
-            })
+            .ok_or_else(|| PlanError::NoColouring { space: space.slug(), states: space.states().clone() })
     }
 
     fn with(space: &Space, of_piece: Vec<u8>) -> Option<Self> {
@@ -112,7 +111,7 @@ struct Candidate {
 impl Candidate {
     /// The model: nanoseconds of one thread, rates rounded from `fathom bench` on a 2024 server core. It need only
     /// rank colourings.
-    fn judge(space: &Space, of_piece: Vec<u8>, memory_bytes: u64) -> Option<Self> {
+    fn judge(space: &Space, of_piece: Vec<u8>) -> Option<Self> {
         const DENSE_LAYERS: f64 = 5.0;
         let labels = space.labels();
         let mut contents: HashMap<u8, HashMap<u8, u8>> = HashMap::new();
@@ -157,7 +156,7 @@ impl Candidate {
             })
             .sum();
         let table_bytes = patterns as f64 * 4.0 + pulls * 4.0 + map_bytes;
-        if table_bytes > memory_bytes as f64 || patterns >= u64::from(u32::MAX) {
+        if table_bytes > Plan::MOST_TABLE_BYTES as f64 || patterns >= u64::from(u32::MAX) {
             return None;
         }
         let row = match shape.row_bits() {
@@ -314,8 +313,6 @@ mod tests {
     use crate::Labels;
     use fathom_puzzle::{Board, Metric};
 
-    const MEMORY: u64 = 8 << 30;
-
     fn space(word: &str, track: Option<&str>) -> Space {
         let board: Board = word.parse().unwrap();
         let labels = match track {
@@ -329,7 +326,7 @@ mod tests {
     fn representatives_are_as_many_as_the_closure_finds() {
         for word in ["1x1", "1x2", "1x7", "2x2", "2x3", "2x4", "2x5", "3x3", "3x4", "2x6"] {
             let space = space(word, None);
-            let plan = Plan::new(&space, MEMORY).unwrap();
+            let plan = Plan::new(&space).unwrap();
             let graph = CosetGraph::build(&space, &plan.colouring).unwrap();
             assert_eq!(u64::from(graph.len()), plan.representative_cosets, "{word}");
             assert_eq!(graph.symmetries().len(), plan.symmetries_used, "{word}");
@@ -342,7 +339,7 @@ mod tests {
         // 3x4: rows, 826 cosets; 2x6: columns mod 3, 1,556 cosets (the design's prototype).
         let sizes = |word| {
             let space = space(word, None);
-            let plan = Plan::new(&space, MEMORY).unwrap();
+            let plan = Plan::new(&space).unwrap();
             (plan.patterns, plan.representative_cosets, plan.symmetries_used, plan.shape.packed_bytes())
         };
         assert_eq!(sizes("4x4"), (63_063_000, 499_961, 128, 41_472));
@@ -355,15 +352,15 @@ mod tests {
         for m in 1..=16 {
             for n in 1..=16 / m {
                 let space = space(&format!("{m}x{n}"), None);
-                Plan::new(&space, MEMORY).unwrap_or_else(|error| panic!("{m}x{n}: {error}"));
+                Plan::new(&space).unwrap_or_else(|error| panic!("{m}x{n}: {error}"));
             }
         }
     }
 
     #[test]
     fn spaces_beyond_all_tables_are_refused_with_their_size() {
-        let error = Plan::new(&space("5x5", None), MEMORY).unwrap_err().to_string();
-        assert!(error.starts_with("5x5-multi has 7755605021665492992000000 states"), "{error}");
-        assert!(Plan::new(&space("5x5", Some("0-3")), MEMORY).is_ok());
+        let error = Plan::new(&space("5x5", None)).unwrap_err().to_string();
+        assert!(error.contains("5x5-multi, which has 7755605021665492992000000 states"), "{error}");
+        assert!(Plan::new(&space("5x5", Some("0-3"))).is_ok());
     }
 }

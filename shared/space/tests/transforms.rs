@@ -12,7 +12,7 @@ fn graph(word: &str, labels: Option<&str>) -> CosetGraph {
         None => Labels::distinct(board.cells()),
     };
     let space = Space::new(board.puzzle(Metric::Multi), Metric::Multi, labels).unwrap();
-    let plan = Plan::new(&space, 1 << 30).unwrap();
+    let plan = Plan::new(&space).unwrap();
     CosetGraph::build(&space, &plan.colouring).unwrap()
 }
 
