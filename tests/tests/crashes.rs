@@ -59,9 +59,12 @@ impl FailingDisk {
 
     /// What a power cut may take away: names that were not made durable, and half of the contents that were not.
     fn cut_power(&self) {
-        let state = self.0.lock().unwrap();
+        let state = &mut *self.0.lock().unwrap();
         for Rename { from, to, replaced } in state.renamed.iter().rev() {
             let _ = std::fs::rename(to, from);
+            if state.unsynced.remove(to) {
+                state.unsynced.insert(from.clone());
+            }
             if let Some(contents) = replaced {
                 std::fs::write(to, contents).unwrap();
             }
@@ -85,7 +88,11 @@ impl Disk for FailingDisk {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.operation("rename")?;
         let replaced = std::fs::read(to).ok();
-        self.0.lock().unwrap().renamed.push(Rename { from: from.into(), to: to.into(), replaced });
+        let state = &mut *self.0.lock().unwrap();
+        state.renamed.push(Rename { from: from.into(), to: to.into(), replaced });
+        if state.unsynced.remove(from) {
+            state.unsynced.insert(to.into());
+        }
         LocalDisk.rename(from, to)
     }
 
