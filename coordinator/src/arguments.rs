@@ -90,8 +90,8 @@ pub(crate) struct SearchArguments {
     /// Kernel threads [default: one for each processor]
     #[arg(long, value_parser = value_parser!(u32).range(1..=4096))]
     threads: Option<u32>,
-    /// The engine: portable, or reference (a plain search in memory, to check against)
-    #[arg(long, default_value = "portable")]
+    /// What computes: fastest, avx512, portable, or reference (a plain search in memory, to check against)
+    #[arg(long, default_value = "fastest")]
     kernel: Kernel,
     /// Stop when this depth is made
     #[arg(long, value_name = "D")]

@@ -2,7 +2,7 @@
 //! the growth is guessed.
 
 use crate::definition::Keep;
-use fathom_kernel::{Bits, SLACK_BYTES, portable};
+use fathom_kernel::{Bits, Engine, SLACK_BYTES};
 use fathom_space::{AxisMap, Plan, Shape, Space, Transform};
 use serde::Serialize;
 use std::hint::black_box;
@@ -58,7 +58,8 @@ pub struct Estimate {
 impl Estimate {
     /// Of a run with `threads` threads.
     pub fn of(space: &Space, plan: &Plan, threads: usize, keep: Keep) -> Self {
-        let pull = dense_pull_time(&plan.shape);
+        let pull = dense_pull_time(&plan.shape, Engine::fastest(&plan.shape))
+            .expect("the fastest engine does the shape");
         let pulls = plan.pulls_per_layer(space) as f64;
         // Written, synced and read again, at a gigabyte a second.
         let bytes = (plan.layer_bytes() * 3) as f64 / 1e9;
@@ -124,8 +125,9 @@ fn dense_layers(space: &Space) -> f64 {
     2.0 + 256_f64.ln() / growth.ln()
 }
 
-/// The median time of a dense pull, over a few milliseconds.
-pub fn dense_pull_time(shape: &Shape) -> Duration {
+/// The median time of a dense pull, over a few milliseconds; `None` if the engine does not do the shape here.
+pub fn dense_pull_time(shape: &Shape, engine: Engine) -> Option<Duration> {
+    let mut kernel = engine.kernel(shape)?;
     let axes = shape.lengths().len();
     // The reversed order is a map whose network uses every stage.
     let maps: Vec<AxisMap> =
@@ -140,7 +142,6 @@ pub fn dense_pull_time(shape: &Shape) -> Duration {
     let traded = Transform { target, maps: kept.maps.clone() };
     let mut packed: Vec<u8> = (0..shape.packed_bytes()).map(|i| (i * 37 % 251) as u8).collect();
     packed.extend([0; SLACK_BYTES]);
-    let mut kernel = portable(shape);
     kernel.clear();
     let mut times = Vec::new();
     let begun = Instant::now();
@@ -151,5 +152,5 @@ pub fn dense_pull_time(shape: &Shape) -> Duration {
         times.push(start.elapsed() / 2);
     }
     times.sort_unstable();
-    times[times.len() / 2]
+    Some(times[times.len() / 2])
 }

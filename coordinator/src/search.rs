@@ -6,9 +6,11 @@ use crate::journal::{Files, LayerRow, ShardRow};
 use crate::log::Verbosity;
 use crate::progress::Progress;
 use anyhow::{Context, Result, anyhow};
+use fathom_kernel::Engine;
 use fathom_kernel::reference::Distances;
 use fathom_layer::{Disk, LayerDigest, LayerError};
 use fathom_proto::{Depth, ShardReport, Task};
+use fathom_space::Shape;
 use fathom_space::counting::Fixed;
 use fathom_worker::{Counters, Job, Leftovers, Method, Pool, Store, TaskError};
 use std::sync::Arc;
@@ -19,24 +21,49 @@ use tracing::{debug, info, info_span};
 /// How often progress is shown and signals are noticed.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Which engine finds the layers.
+/// What finds the layers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kernel {
     /// The plain breadth-first search in memory, which checks all others.
     Reference,
-    /// Cosets, in plain code.
+    /// Cosets, with one engine.
+    Cosets(Engine),
+    /// Cosets, with the fastest engine for their shape on this processor.
     #[default]
-    Portable,
+    Fastest,
 }
 
 impl std::str::FromStr for Kernel {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "reference" => Ok(Self::Reference),
-            "portable" => Ok(Self::Portable),
-            _ => Err(format!("kernels are 'reference' and 'portable', not {text:?}")),
+        let engine = Engine::ALL.into_iter().find(|engine| engine.word() == text);
+        match (text, engine) {
+            ("reference", _) => Ok(Self::Reference),
+            ("fastest", _) => Ok(Self::Fastest),
+            (_, Some(engine)) => Ok(Self::Cosets(engine)),
+            _ => Err(format!("kernels are 'fastest', 'avx512', 'portable' and 'reference', not {text:?}")),
+        }
+    }
+}
+
+impl Kernel {
+    /// The engine for cosets of a shape; the reference engine needs none.
+    ///
+    /// # Errors
+    /// [`crate::exit::BadInput`] if the engine that was asked for does not do this shape on this processor.
+    pub fn engine(self, shape: &Shape) -> Result<Engine> {
+        match self {
+            Self::Reference => Ok(Engine::Portable),
+            Self::Fastest => Ok(Engine::fastest(shape)),
+            Self::Cosets(engine) => engine.kernel(shape).map(|_| engine).ok_or_else(|| {
+                let axes: Vec<String> = shape.lengths().iter().map(u32::to_string).collect();
+                crate::bad_input!(
+                    "the kernel '{}' does not do cosets of {} on this processor: leave out --kernel",
+                    engine.word(),
+                    axes.join(" x ")
+                )
+            }),
         }
     }
 }
@@ -87,7 +114,7 @@ pub fn search(run: &mut RunDirectory, disk: &dyn Disk, options: Options, stop: &
     let begun = Instant::now();
     let (graph, cut) = run.build()?;
     let method = match options.kernel {
-        Kernel::Portable => Method::Portable,
+        Kernel::Cosets(_) | Kernel::Fastest => Method::Cosets(options.kernel.engine(graph.shape())?),
         Kernel::Reference => Method::Reference(
             Distances::search(graph.space(), options.max_depth, options.memory_bytes)
                 .map_err(|error| crate::bad_input!("{error}"))?,
@@ -95,7 +122,17 @@ pub fn search(run: &mut RunDirectory, disk: &dyn Disk, options: Options, stop: &
     };
     let fixed = Fixed::new(&graph);
     let job = Job { graph, fixed, cut, fingerprint: run.definition.fingerprint.0, method };
-    info!(cosets = job.graph.len(), shards = cut.shards(), seconds = begun.elapsed().as_secs_f64(), "ready");
+    let engine = match job.method {
+        Method::Cosets(engine) => engine.word(),
+        Method::Reference(_) => "reference",
+    };
+    info!(
+        kernel = engine,
+        cosets = job.graph.len(),
+        shards = cut.shards(),
+        seconds = begun.elapsed().as_secs_f64(),
+        "ready"
+    );
     let store = Store::new(&run.path, disk);
     let counters = Counters::default();
     stop.at_once.store(false, Ordering::Relaxed);

@@ -3,6 +3,7 @@
 use crate::directory::RunDirectory;
 use crate::journal::{Files, LayerRow, ShardRow};
 use anyhow::{Context, Result, anyhow};
+use fathom_kernel::Engine;
 use fathom_layer::{Disk, LayerDigest, LayerFile};
 use fathom_proto::{Depth, ShardId, ShardReport, Task};
 use fathom_space::counting::Fixed;
@@ -29,7 +30,13 @@ pub struct Verified {
 pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
     let (graph, cut) = run.build()?;
     let fixed = Fixed::new(&graph);
-    let job = Job { graph, fixed, cut, fingerprint: run.definition.fingerprint.0, method: Method::Portable };
+    let job = Job {
+        graph,
+        fixed,
+        cut,
+        fingerprint: run.definition.fingerprint.0,
+        method: Method::Cosets(Engine::Portable),
+    };
     let store = Store::new(&run.path, disk);
     let layers = run.visited()?.layers;
     let symmetries = job.graph.space().symmetries().len() as u64;

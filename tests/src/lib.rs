@@ -93,7 +93,7 @@ pub struct Setup {
 
 impl Default for Setup {
     fn default() -> Self {
-        Self { kernel: Kernel::Portable, threads: 2, shards: None, keep: Keep::Last, max_depth: None }
+        Self { kernel: Kernel::Fastest, threads: 2, shards: None, keep: Keep::Last, max_depth: None }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use fathom_coordinator::definition::{Keep, Question};
 use fathom_coordinator::search::Kernel;
+use fathom_kernel::Engine;
 use fathom_puzzle::{Board, Metric};
 use fathom_space::Labels;
 use fathom_tests::Setup;
@@ -18,11 +19,11 @@ fn digests_do_not_depend_on_threads_shards_kernel_or_archiving() {
         let expected =
             Setup { threads: 1, shards: Some(1), ..Setup::default() }.search(question("2x5", metric));
         for (threads, shards, kernel, keep) in [
-            (2, Some(1), Kernel::Portable, Keep::Last),
-            (3, Some(7), Kernel::Portable, Keep::All),
-            (1, Some(13), Kernel::Portable, Keep::All),
+            (2, Some(1), Kernel::Cosets(Engine::Portable), Keep::Last),
+            (3, Some(7), Kernel::Cosets(Engine::Portable), Keep::All),
+            (1, Some(13), Kernel::Fastest, Keep::All),
             (2, Some(5), Kernel::Reference, Keep::Last),
-            (8, None, Kernel::Portable, Keep::Last),
+            (8, None, Kernel::Fastest, Keep::Last),
         ] {
             let found =
                 Setup { threads, shards, kernel, keep, max_depth: None }.search(question("2x5", metric));

@@ -2,7 +2,7 @@
 
 use crate::layer::bits;
 use crate::{Counters, Job, Layer, Method, Store, TaskError};
-use fathom_kernel::{Kernel, portable};
+use fathom_kernel::{Engine, Kernel};
 use fathom_proto::{ShardReport, Task};
 use fathom_space::{CosetId, Transform, Transforms};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,11 +20,15 @@ impl<'j> Expander<'j> {
     /// An expander for the tasks of a run.
     pub fn new(job: &'j Job) -> Self {
         let shape = job.graph.shape();
+        let engine = match job.method {
+            Method::Cosets(engine) => engine,
+            Method::Reference(_) => Engine::Portable,
+        };
         Self {
             job,
             transforms: Transforms::new(&job.graph),
             transform: Transform::default(),
-            kernel: portable(shape),
+            kernel: engine.kernel(shape).expect("a job has an engine that does its cosets here"),
             packed: vec![0; shape.packed_bytes() as usize],
         }
     }

@@ -1,5 +1,6 @@
 //! What a worker must know of a run: the same for all tasks of it.
 
+use fathom_kernel::Engine;
 use fathom_kernel::reference::Distances;
 use fathom_layer::Identity;
 use fathom_proto::{Depth, ShardCut, ShardId};
@@ -24,8 +25,8 @@ pub struct Job {
 /// How new layers are found.
 #[derive(Debug)]
 pub enum Method {
-    /// By pulling cosets through moves, with the portable kernel.
-    Portable,
+    /// By pulling cosets through moves.
+    Cosets(Engine),
     /// By looking up distances that a plain search found.
     Reference(Distances),
 }

@@ -9,6 +9,7 @@ use fathom_coordinator::log::Verbosity;
 use fathom_coordinator::output;
 use fathom_coordinator::search::{Kernel, Options, Stop, search};
 use fathom_coordinator::table;
+use fathom_kernel::Engine;
 use fathom_layer::LocalDisk;
 use fathom_puzzle::{Board, Metric};
 use fathom_space::{Labels, Plan, Shape};
@@ -36,6 +37,7 @@ struct Bench {
 
 #[derive(Serialize)]
 struct Pull {
+    kernel: &'static str,
     axes: String,
     microseconds: f64,
     state_moves_per_second: f64,
@@ -52,7 +54,8 @@ struct Search {
 
 pub(crate) fn bench(asked: &BenchArguments) -> Result<()> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let pulls = SHAPES.into_iter().map(pull).collect();
+    let pulls =
+        SHAPES.into_iter().flat_map(|axes| Engine::ALL.map(|engine| pull(axes, engine))).flatten().collect();
     let root = asked.dir.clone().unwrap_or_else(std::env::temp_dir);
     let searches = SEARCHES
         .into_iter()
@@ -65,14 +68,16 @@ pub(crate) fn bench(asked: &BenchArguments) -> Result<()> {
     }
 }
 
-fn pull(lengths: &[u32]) -> Pull {
+/// `None` where the engine does not do the shape.
+fn pull(lengths: &[u32], engine: Engine) -> Option<Pull> {
     let shape = Shape::new(lengths).expect("the shapes are small");
-    let seconds = dense_pull_time(&shape).as_secs_f64();
-    Pull {
+    let seconds = dense_pull_time(&shape, engine)?.as_secs_f64();
+    Some(Pull {
+        kernel: engine.word(),
         axes: lengths.iter().map(u32::to_string).collect::<Vec<_>>().join(" x "),
         microseconds: seconds * 1e6,
         state_moves_per_second: shape.bits() as f64 / seconds,
-    }
+    })
 }
 
 /// Whole searches with files written and synced, from planning to the last commit.
@@ -93,7 +98,7 @@ fn time_search(board: &str, metric: Metric, threads: usize, repeat: u32, root: &
         let mut run = RunDirectory::create(&directory.path().join("run"), definition, &LocalDisk)?;
         let options = Options {
             threads,
-            kernel: Kernel::Portable,
+            kernel: Kernel::Fastest,
             max_depth: None,
             verbosity: Verbosity::Quiet,
             memory_bytes: 0,
@@ -115,9 +120,9 @@ fn time_search(board: &str, metric: Metric, threads: usize, repeat: u32, root: &
 fn table(bench: &Bench, repeat: u32) -> String {
     let rows = bench.pulls.iter().map(|pull| {
         let rate = format!("{:.1}", pull.state_moves_per_second / 1e9);
-        [pull.axes.clone(), format!("{:.2}", pull.microseconds), rate]
+        [pull.kernel.into(), pull.axes.clone(), format!("{:.2}", pull.microseconds), rate]
     });
-    let pulls = table::plain(["axes", "microseconds", "10^9 state-moves/s"], rows);
+    let pulls = table::plain(["kernel", "axes", "microseconds", "10^9 state-moves/s"], rows);
     let rows = bench.searches.iter().map(|search| {
         [
             format!("{} {}", search.space, search.metric),

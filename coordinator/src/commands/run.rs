@@ -77,6 +77,7 @@ fn begin(path: &Path, question: Question, asked: &RunArguments) -> Result<RunDir
     let plan = Plan::new(&space).map_err(|error| bad_input!("{error}"))?;
     let keep = asked.keep.unwrap_or(Keep::Last);
     let options = asked.search.options(Verbosity::Quiet);
+    options.kernel.engine(&plan.shape)?;
     if options.kernel == Kernel::Reference {
         Distances::ranks(&space, options.memory_bytes).map_err(|error| bad_input!("{error}"))?;
     }

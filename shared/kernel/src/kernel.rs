@@ -1,6 +1,7 @@
 //! What a coset kernel does: collect what moves bring into one coset, and take away what is known already.
 
-use fathom_space::{AxisMap, Transform};
+use crate::portable::portable;
+use fathom_space::{AxisMap, Shape, Transform};
 
 /// A dense tensor is followed by at least so many readable bytes, so that a row can be loaded as whole words.
 pub const SLACK_BYTES: usize = 8;
@@ -23,6 +24,45 @@ impl<'a> Bits<'a> {
     }
 }
 
+/// Which instructions a coset kernel is made of. All give the same bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Engine {
+    /// Plain code.
+    Portable,
+    /// AVX-512 with VBMI, and GFNI.
+    Avx512,
+}
+
+impl Engine {
+    /// All engines, the fastest last.
+    pub const ALL: [Self; 2] = [Self::Portable, Self::Avx512];
+
+    /// Its word on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+            Self::Avx512 => "avx512",
+        }
+    }
+
+    /// A kernel for tensors of a shape; `None` if this processor or the shape is not one for this engine.
+    pub fn kernel(self, shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
+        match self {
+            Self::Portable => Some(portable(shape)),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => crate::avx512::avx512(shape),
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::Avx512 => None,
+        }
+    }
+
+    /// The fastest engine for a shape on this processor.
+    pub fn fastest(shape: &Shape) -> Self {
+        let usable = |engine: &Self| engine.kernel(shape).is_some();
+        Self::ALL.into_iter().rfind(usable).expect("the portable engine does all shapes")
+    }
+}
+
 /// Collects the states of one coset of a new layer. One kernel for each thread.
 ///
 /// The transforms given to one kernel come from one [`fathom_space::Transforms`], whose maps are passed along: what a
@@ -37,10 +77,7 @@ pub trait Kernel {
     /// Removes the states of `known`.
     fn subtract(&mut self, known: Bits<'_>);
 
-    /// Whether the state at a position is there.
-    fn contains(&self, position: u32) -> bool;
-
     /// Writes the packed tensor over `packed`, which is as long as [`fathom_space::Shape::packed_bytes`], and
     /// returns the number of states.
-    fn pack(&self, packed: &mut [u8]) -> u32;
+    fn pack(&mut self, packed: &mut [u8]) -> u32;
 }

@@ -1,11 +1,14 @@
 //! The arithmetic of a search.
 //!
 //! Reading order: [`reference`] (the whole search as a plain breadth-first search, the oracle of everything else),
-//! [`kernel`] (the interface of a coset kernel), [`portable`] (the coset kernel in plain code), and what that is made
-//! of: [`network`] (a fixed permutation of the bits of a word) and [`transpose`] (of a square of bits).
+//! [`kernel`] (the interface of a coset kernel, and the choice of one), [`portable`] (the coset kernel in plain code),
+//! what that is made of: [`network`] (a fixed permutation of the bits of a word) and [`transpose`] (of a square of
+//! bits), and [`avx512`] (the coset kernel of processors that have AVX-512 and GFNI).
 //!
 //! Invariants: a kernel's result depends on its inputs alone, not on the order of pulls; padding bits stay zero.
 
+#[cfg(target_arch = "x86_64")]
+pub mod avx512;
 pub mod kernel;
 pub mod network;
 pub mod portable;
@@ -13,5 +16,4 @@ pub mod reference;
 pub mod transpose;
 mod word;
 
-pub use kernel::{Bits, Kernel, SLACK_BYTES};
-pub use portable::portable;
+pub use kernel::{Bits, Engine, Kernel, SLACK_BYTES};

@@ -198,12 +198,7 @@ impl<W: Word> Kernel for Portable<W> {
         }
     }
 
-    fn contains(&self, position: u32) -> bool {
-        let (word, bit) = self.place(position);
-        self.words[word] & bit != W::default()
-    }
-
-    fn pack(&self, packed: &mut [u8]) -> u32 {
+    fn pack(&mut self, packed: &mut [u8]) -> u32 {
         let row_bytes = self.shape.row_bytes() as usize;
         let mut states = 0;
         for (words, bytes) in self.words.chunks_exact(self.row_words).zip(packed.chunks_exact_mut(row_bytes))

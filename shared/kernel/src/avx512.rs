@@ -1,0 +1,373 @@
+//! The coset kernel for processors with AVX-512 and GFNI, for tensors whose axes have at most 32 entries.
+//!
+//! Layout: a tensor is split into *byte planes*. Plane b holds byte b of every row, so a row of 24 bits lies in three
+//! planes. Along one axis, the *inner* one, the bytes of a plane are adjacent: a *block* is the bytes of all indices of
+//! that axis, and starts every [`SLOT`] bytes. Two blocks fill a register.
+//!
+//! In this layout all parts of a transform are byte shuffles or products of 8 x 8 bit matrices:
+//! - a map along the inner axis is one byte permutation of a register (`vpermb`);
+//! - a map along the last axis, which lies in the bits, is a block matrix of 8 x 8 bit matrices, from plane to plane
+//!   (`vgf2p8affineqb`, with the matrices as constants);
+//! - where the last axis trades places with the inner axis, the square of bits is transposed in tiles of 8 x 8 bits
+//!   (the same instruction, with the tiles as matrices and the unit vectors as constants), and the tiles change planes;
+//! - maps along the other axes, and permutations of these axes, only say where a block is read and written.
+//!
+//! Which axis of the target is inner follows from the transform. So there is an accumulator for each choice of the inner
+//! axis, and they are joined when all pulls of a coset are done; a source is brought to another inner axis only where
+//! another axis than its innermost becomes the last. Every state of the source is carried by exactly the maps of the
+//! transform, as each step is a bijection of bits; states are only ever added, so the order does not matter.
+//!
+//! Cost for two blocks of 24 rows of 24 bits: 27 instructions with the last axis kept, 29 with it traded, that is 0.6 an
+//! eight-byte word of the packed tensor... and as much again to split the source into planes. Measured rates are in
+//! `docs/performance.md`.
+
+mod blocks;
+
+use crate::kernel::{Bits, Kernel};
+use blocks::{BitMap, Pairs, RowMap, join, keep, split, trade, turn};
+use fathom_space::{AxisMap, Shape, Transform};
+
+/// Bytes from one block of a plane to the next. Axes are no longer than this.
+pub(crate) const SLOT: usize = 32;
+
+/// The most planes: rows have at most 32 bits.
+pub(crate) const MOST_PLANES: usize = 4;
+
+/// The kernel for tensors of a shape; `None` if this processor or this shape is not one for it.
+pub fn avx512(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
+    let fits = shape.lengths().len() > 1 && shape.lengths().iter().all(|&length| length as usize <= SLOT);
+    (fits && blocks::is_supported()).then(|| Box::new(Avx512::new(shape)) as Box<dyn Kernel + Send>)
+}
+
+/// Where the bytes of a plane lie when an axis is the inner one.
+#[derive(Clone, Debug)]
+struct Layout {
+    inner: usize,
+    /// The axes that say in which block a byte lies, outermost first.
+    outer: Vec<usize>,
+    /// Bytes from one index to the next, for every axis but the last.
+    strides: Vec<u32>,
+    /// Bytes of a plane.
+    bytes: usize,
+}
+
+impl Layout {
+    /// Blocks are in row-major order of the other axes; the last of these is rounded up to an even length, so that
+    /// blocks can be done in pairs.
+    fn new(lengths: &[u32], inner: usize) -> Self {
+        let outer: Vec<usize> = (0..lengths.len() - 1).filter(|&axis| axis != inner).collect();
+        let mut strides = vec![1; lengths.len() - 1];
+        let mut bytes = SLOT as u32;
+        for (number, &axis) in outer.iter().enumerate().rev() {
+            strides[axis] = bytes;
+            let length =
+                if number + 1 == outer.len() { lengths[axis].next_multiple_of(2) } else { lengths[axis] };
+            bytes *= length;
+        }
+        Self { inner, outer, strides, bytes: bytes.max(2 * SLOT as u32) as usize }
+    }
+}
+
+/// Byte planes in some layout, one behind the other, and behind the last as many bytes as a careless load reads.
+#[derive(Debug)]
+struct Planes {
+    bytes: Vec<u8>,
+    /// From one plane to the next.
+    stride: usize,
+}
+
+impl Planes {
+    fn new(planes: usize, stride: usize) -> Self {
+        Self { bytes: vec![0; planes * stride + 2 * SLOT], stride }
+    }
+}
+
+#[derive(Debug)]
+struct Avx512 {
+    shape: Shape,
+    /// By inner axis.
+    layouts: Vec<Layout>,
+    /// By inner axis: the states collected so far are the union. Bytes of blocks behind the end of the inner axis are
+    /// zero, padding blocks hold anything.
+    collected: Vec<Planes>,
+    /// Which of `collected` are not all zero.
+    touched: Vec<bool>,
+    /// The source, split into planes: rows in their order, without slots.
+    source: Planes,
+    /// The source with another inner axis.
+    regrouped: Planes,
+    /// Maps along the inner axis, as shuffles, by number of the axis map.
+    row_maps: Vec<Option<[RowMap; 2]>>,
+    /// Maps along the last axis, as matrices, by number of the axis map.
+    bit_maps: Vec<Option<BitMap>>,
+    walk: Walk,
+}
+
+/// Where pairs of blocks are read and written.
+#[derive(Debug, Default)]
+struct Walk {
+    /// Byte offsets in the source and in the target.
+    bases: Vec<(u32, u32)>,
+    next: Vec<(u32, u32)>,
+    /// From each base, the offsets in the source of the blocks at multiples of [`SLOT`] in the target.
+    steps: Vec<u32>,
+}
+
+impl Walk {
+    /// The blocks of `target` that come from those of a source with these strides. `from` tells for an axis of the
+    /// target the axis of the source that becomes it, and the map along it.
+    fn plan<'m>(
+        &mut self,
+        source_strides: &[u32],
+        target: &Layout,
+        from: impl Fn(usize) -> (usize, &'m AxisMap),
+    ) {
+        self.bases.clear();
+        self.bases.push((0, 0));
+        self.steps.clear();
+        let Some((&paired, rest)) = target.outer.split_last() else {
+            self.steps.resize(2, 0);
+            return;
+        };
+        for &axis in rest {
+            let (source, map) = from(axis);
+            let (source_stride, target_stride) = (source_strides[source], target.strides[axis]);
+            self.next.clear();
+            for &(read, write) in &self.bases {
+                let along = map.from.iter().zip(0..);
+                self.next.extend(along.map(|(&i, j)| (read + i * source_stride, write + j * target_stride)));
+            }
+            std::mem::swap(&mut self.bases, &mut self.next);
+        }
+        let (source, map) = from(paired);
+        self.steps.extend(map.from.iter().map(|&i| i * source_strides[source]));
+        // The padding block gets what the first gets, and nobody reads it.
+        self.steps.resize(self.steps.len().next_multiple_of(2), self.steps[0]);
+    }
+}
+
+impl Avx512 {
+    fn new(shape: &Shape) -> Self {
+        let planes = shape.row_bytes() as usize;
+        let outer = shape.lengths().len() - 1;
+        let layouts: Vec<Layout> = (0..outer).map(|inner| Layout::new(shape.lengths(), inner)).collect();
+        let largest =
+            layouts.iter().map(|layout| layout.bytes).max().expect("there is an axis before the last");
+        Self {
+            collected: layouts.iter().map(|layout| Planes::new(planes, layout.bytes)).collect(),
+            touched: vec![false; outer],
+            source: Planes::new(planes, shape.rows().next_multiple_of(64) as usize),
+            regrouped: Planes::new(planes, largest),
+            row_maps: Vec::new(),
+            bit_maps: Vec::new(),
+            walk: Walk::default(),
+            layouts,
+            shape: shape.clone(),
+        }
+    }
+
+    /// The innermost axis of packed tensors, whose accumulator all others are joined to.
+    fn natural(&self) -> usize {
+        self.layouts.len() - 1
+    }
+
+    fn pull_dense(&mut self, packed: &[u8], transform: &Transform, maps: &[AxisMap]) {
+        let last = transform.target.len() - 1;
+        let natural = self.natural();
+        let source_axis = |target: usize| {
+            let source = transform.target.iter().position(|&axis| usize::from(axis) == target);
+            source.expect("the targets are a permutation of the axes")
+        };
+        let from = |target: usize| {
+            let source = source_axis(target);
+            (source, &maps[transform.maps[source] as usize])
+        };
+        split(packed, &mut self.source.bytes, self.source.stride, self.shape.rows(), self.shape.row_bytes());
+        let becomes_last = source_axis(last);
+        let last_number = transform.maps[last];
+        let last_map = &maps[last_number as usize];
+        if becomes_last == last {
+            let inner = usize::from(transform.target[natural]);
+            let layout = &self.layouts[inner];
+            self.walk.plan(self.shape.strides(), layout, from);
+            let inner_number = transform.maps[natural];
+            let rows = row_map(&mut self.row_maps, inner_number, &maps[inner_number as usize])[0];
+            let bits = bit_map(&mut self.bit_maps, last_number, last_map);
+            let pairs = pairs(&self.source, &mut self.collected[inner], &self.walk);
+            keep(pairs, self.shape.row_bytes(), &rows, bits);
+            self.touched[inner] = true;
+        } else {
+            let (source, strides) = if becomes_last == natural {
+                (&self.source, self.shape.strides())
+            } else {
+                let layout = &self.layouts[becomes_last];
+                self.regrouped.stride = layout.bytes;
+                turn::<false>(
+                    (&self.source.bytes, self.source.stride, self.shape.strides()),
+                    (&mut self.regrouped.bytes, layout.bytes, &layout.strides),
+                    self.shape.lengths(),
+                    (natural, becomes_last),
+                    self.shape.row_bytes(),
+                );
+                (&self.regrouped, &layout.strides[..])
+            };
+            let inner = usize::from(transform.target[last]);
+            self.walk.plan(strides, &self.layouts[inner], from);
+            let number = transform.maps[becomes_last];
+            let gather = row_map(&mut self.row_maps, number, &maps[number as usize])[1];
+            let scatter = row_map(&mut self.row_maps, last_number, last_map)[0];
+            let pairs = pairs(source, &mut self.collected[inner], &self.walk);
+            trade(pairs, self.shape.row_bytes(), &gather, &scatter);
+            self.touched[inner] = true;
+        }
+    }
+
+    /// Joins all accumulators to that of the natural layout.
+    fn gather(&mut self) {
+        let natural = self.natural();
+        let (others, mine) = self.collected.split_at_mut(natural);
+        for (inner, other) in others.iter_mut().enumerate() {
+            if !std::mem::take(&mut self.touched[inner]) {
+                continue;
+            }
+            turn::<true>(
+                (&other.bytes, other.stride, &self.layouts[inner].strides),
+                (&mut mine[0].bytes, mine[0].stride, &self.layouts[natural].strides),
+                self.shape.lengths(),
+                (inner, natural),
+                self.shape.row_bytes(),
+            );
+            other.bytes.fill(0);
+            self.touched[natural] = true;
+        }
+    }
+
+    /// The byte and the bit of a state in the natural accumulator.
+    fn place(&self, indices: &[u32]) -> (usize, u8) {
+        let natural = &self.layouts[self.natural()];
+        let (&last, outer) = indices.split_last().expect("a shape has an axis");
+        let offset: u32 = outer.iter().zip(&natural.strides).map(|(index, stride)| index * stride).sum();
+        let plane = last as usize / 8;
+        (plane * natural.bytes + offset as usize, 1 << (last % 8))
+    }
+}
+
+/// What blocks are read and written by one pull.
+fn pairs<'a>(source: &'a Planes, target: &'a mut Planes, walk: &'a Walk) -> Pairs<'a> {
+    Pairs {
+        source: &source.bytes,
+        source_stride: source.stride,
+        target: &mut target.bytes,
+        target_stride: target.stride,
+        bases: &walk.bases,
+        steps: &walk.steps,
+    }
+}
+
+/// The shuffles of an axis map: plain, and for rows that will be transposed.
+fn row_map<'a>(made: &'a mut Vec<Option<[RowMap; 2]>>, number: u32, map: &AxisMap) -> &'a [RowMap; 2] {
+    let number = number as usize;
+    if made.len() <= number {
+        made.resize_with(number + 1, || None);
+    }
+    made[number].get_or_insert_with(|| [RowMap::new(&map.from), RowMap::reversed(&map.from)])
+}
+
+fn bit_map<'a>(made: &'a mut Vec<Option<BitMap>>, number: u32, map: &AxisMap) -> &'a BitMap {
+    let number = number as usize;
+    if made.len() <= number {
+        made.resize_with(number + 1, || None);
+    }
+    made[number].get_or_insert_with(|| BitMap::new(&map.from))
+}
+
+impl Kernel for Avx512 {
+    fn clear(&mut self) {
+        for (planes, touched) in self.collected.iter_mut().zip(&mut self.touched) {
+            if std::mem::take(touched) {
+                planes.bytes.fill(0);
+            }
+        }
+    }
+
+    fn pull(&mut self, source: Bits<'_>, transform: &Transform, maps: &[AxisMap]) {
+        match source {
+            Bits::Empty => {}
+            Bits::Sparse(bytes) => {
+                let axes = transform.target.len();
+                let (mut from, mut to) = (vec![0; axes], vec![0; axes]);
+                for position in Bits::positions(bytes) {
+                    self.shape.indices(position, &mut from);
+                    for axis in 0..axes {
+                        let map = &maps[transform.maps[axis] as usize];
+                        to[usize::from(transform.target[axis])] = map.to[from[axis] as usize];
+                    }
+                    let (byte, bit) = self.place(&to);
+                    let natural = self.natural();
+                    self.collected[natural].bytes[byte] |= bit;
+                    self.touched[natural] = true;
+                }
+            }
+            Bits::Dense(packed) => self.pull_dense(packed, transform, maps),
+        }
+    }
+
+    fn subtract(&mut self, known: Bits<'_>) {
+        self.gather();
+        let natural = self.natural();
+        match known {
+            Bits::Empty => {}
+            Bits::Sparse(bytes) => {
+                let mut indices = vec![0; self.shape.lengths().len()];
+                for position in Bits::positions(bytes) {
+                    self.shape.indices(position, &mut indices);
+                    let (byte, bit) = self.place(&indices);
+                    self.collected[natural].bytes[byte] &= !bit;
+                }
+            }
+            Bits::Dense(packed) => {
+                let (rows, planes) = (self.shape.rows(), self.shape.row_bytes());
+                split(packed, &mut self.source.bytes, self.source.stride, rows, planes);
+                let layout = &self.layouts[natural];
+                let length = self.shape.lengths()[natural] as usize;
+                for_each_block(&self.shape, layout, |row, start| {
+                    for plane in 0..planes as usize {
+                        let known = &self.source.bytes[plane * self.source.stride + row..][..length];
+                        let mine =
+                            &mut self.collected[natural].bytes[plane * layout.bytes + start..][..length];
+                        for (mine, known) in mine.iter_mut().zip(known) {
+                            *mine &= !known;
+                        }
+                    }
+                });
+            }
+        }
+    }
+
+    fn pack(&mut self, packed: &mut [u8]) -> u32 {
+        self.gather();
+        let natural = self.natural();
+        let layout = &self.layouts[natural];
+        let length = self.shape.lengths()[natural];
+        let mut starts = std::mem::take(&mut self.walk.steps);
+        starts.clear();
+        for_each_block(&self.shape, layout, |_, start| starts.push(start as u32));
+        join(&self.collected[natural].bytes, layout.bytes, &starts, (length, self.shape.row_bytes()), packed);
+        self.walk.steps = starts;
+        let (words, rest) = packed.as_chunks::<8>();
+        words.iter().map(|word| u64::from_le_bytes(*word).count_ones()).sum::<u32>()
+            + rest.iter().map(|byte| byte.count_ones()).sum::<u32>()
+    }
+}
+
+/// Calls `block` with the first row and the start of each block of the natural layout, in order.
+fn for_each_block(shape: &Shape, layout: &Layout, mut block: impl FnMut(usize, usize)) {
+    let length = shape.lengths()[layout.inner] as usize;
+    let blocks = shape.rows() as usize / length;
+    // Only the axis before the inner one has padding blocks behind it.
+    let run = layout.outer.last().map_or(1, |&axis| shape.lengths()[axis] as usize);
+    let stride = run.next_multiple_of(2);
+    for number in 0..blocks {
+        block(number * length, (number / run * stride + number % run) * SLOT);
+    }
+}

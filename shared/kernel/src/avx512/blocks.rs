@@ -1,0 +1,393 @@
+//! The steps of a pull on byte planes, with AVX-512, VBMI and GFNI instructions. The layout is explained one level up.
+//!
+//! All functions are safe to call: they check their ranges once, and that the processor has the instructions is checked
+//! by [`is_supported`], without which no kernel is made.
+
+use super::{MOST_PLANES, SLOT};
+use std::arch::x86_64::*;
+
+/// Whether this processor has the instructions.
+pub(crate) fn is_supported() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vbmi")
+        && is_x86_feature_detected!("gfni")
+}
+
+/// A permutation of the bytes of each of two blocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowMap {
+    index: [u8; 2 * SLOT],
+    /// Bytes that belong to the blocks; the others become zero.
+    valid: u64,
+}
+
+impl RowMap {
+    /// Byte i of a block becomes what was byte `from[i]`.
+    pub(crate) fn new(from: &[u32]) -> Self {
+        Self::with(from, |i| i)
+    }
+
+    /// The same with the order reversed inside each eight bytes, as matrices have their rows.
+    pub(crate) fn reversed(from: &[u32]) -> Self {
+        Self::with(from, |i| i ^ 7)
+    }
+
+    fn with(from: &[u32], place: impl Fn(usize) -> usize) -> Self {
+        let (mut index, mut valid) = ([0; 2 * SLOT], 0);
+        for slot in [0, SLOT] {
+            for (i, &source) in from.iter().enumerate() {
+                index[slot + place(i)] = (slot + source as usize) as u8;
+                valid |= 1 << (slot + place(i));
+            }
+        }
+        Self { index, valid }
+    }
+}
+
+/// A permutation of the bits of rows: for each plane of the target and each of the source a matrix of 8 x 8 bits, in the
+/// form that `vgf2p8affineqb` takes: bit i of the product's byte is the parity of byte 7 - i of the matrix and the byte.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BitMap([[u64; MOST_PLANES]; MOST_PLANES]);
+
+impl BitMap {
+    /// Bit j of a row becomes what was bit `from[j]`.
+    pub(crate) fn new(from: &[u32]) -> Self {
+        let mut matrices = [[0; MOST_PLANES]; MOST_PLANES];
+        for (to, &from) in from.iter().enumerate() {
+            let (from, byte) = (from as usize, 7 - to % 8);
+            matrices[to / 8][from / 8] |= 1 << (8 * byte + from % 8);
+        }
+        Self(matrices)
+    }
+}
+
+/// What blocks are read and written by a pull: for each base (offset in the source, offset in the target) and each pair
+/// of steps two blocks of the source, and a pair of adjacent blocks of the target.
+#[derive(Debug)]
+pub(crate) struct Pairs<'a> {
+    pub(crate) source: &'a [u8],
+    /// From one plane to the next.
+    pub(crate) source_stride: usize,
+    pub(crate) target: &'a mut [u8],
+    pub(crate) target_stride: usize,
+    pub(crate) bases: &'a [(u32, u32)],
+    pub(crate) steps: &'a [u32],
+}
+
+impl Pairs<'_> {
+    /// Checks that all blocks of so many planes lie inside source and target.
+    fn check(&self, planes: usize) {
+        assert!(self.steps.len().is_multiple_of(2));
+        let most = |offsets: &mut dyn Iterator<Item = u32>| offsets.max().unwrap_or(0) as usize;
+        let read = most(&mut self.bases.iter().map(|base| base.0)) + most(&mut self.steps.iter().copied());
+        let write = most(&mut self.bases.iter().map(|base| base.1)) + self.steps.len() * SLOT;
+        assert!((planes - 1) * self.source_stride + read + SLOT <= self.source.len());
+        assert!((planes - 1) * self.target_stride + write <= self.target.len());
+    }
+}
+
+/// Adds the blocks with their bytes permuted by `rows`, and the bits of their rows by `bits`.
+pub(crate) fn keep(pairs: Pairs<'_>, planes: u32, rows: &RowMap, bits: &BitMap) {
+    // SAFETY: the processor has the instructions, as every kernel was made after `is_supported`.
+    unsafe {
+        match planes {
+            1 => keep_planes::<1>(pairs, rows, bits),
+            2 => keep_planes::<2>(pairs, rows, bits),
+            3 => keep_planes::<3>(pairs, rows, bits),
+            _ => keep_planes::<4>(pairs, rows, bits),
+        }
+    }
+}
+
+/// Adds the blocks with bytes permuted by `gather`, which is a reversed map, their squares of bits transposed, and the
+/// bytes of that permuted by `scatter`.
+pub(crate) fn trade(pairs: Pairs<'_>, planes: u32, gather: &RowMap, scatter: &RowMap) {
+    // SAFETY: as in `keep`.
+    unsafe {
+        match planes {
+            1 => trade_planes::<1>(pairs, gather, scatter),
+            2 => trade_planes::<2>(pairs, gather, scatter),
+            3 => trade_planes::<3>(pairs, gather, scatter),
+            _ => trade_planes::<4>(pairs, gather, scatter),
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn keep_planes<const PLANES: usize>(pairs: Pairs<'_>, rows: &RowMap, bits: &BitMap) {
+    pairs.check(PLANES);
+    let index = load(&rows.index);
+    let matrices: [[__m512i; PLANES]; PLANES] =
+        std::array::from_fn(|to| std::array::from_fn(|from| _mm512_set1_epi64(bits.0[to][from] as i64)));
+    for &(read, write) in pairs.bases {
+        let mut write = write as usize;
+        for steps in pairs.steps.as_chunks::<2>().0 {
+            let source: [__m512i; PLANES] = std::array::from_fn(|plane| {
+                let at = plane * pairs.source_stride + read as usize;
+                // SAFETY: `check` has compared the largest offsets with the length of the source.
+                let blocks =
+                    unsafe { load_two(pairs.source, at + steps[0] as usize, at + steps[1] as usize) };
+                _mm512_maskz_permutexvar_epi8(rows.valid, index, blocks)
+            });
+            for (plane, matrices) in matrices.iter().enumerate() {
+                let mut sum = _mm512_gf2p8affine_epi64_epi8::<0>(source[0], matrices[0]);
+                for from in 1..PLANES {
+                    let product = _mm512_gf2p8affine_epi64_epi8::<0>(source[from], matrices[from]);
+                    sum = _mm512_or_si512(sum, product);
+                }
+                // SAFETY: `check` has compared the largest offset with the length of the target.
+                unsafe { add(pairs.target, plane * pairs.target_stride + write, sum) };
+            }
+            write += 2 * SLOT;
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn trade_planes<const PLANES: usize>(pairs: Pairs<'_>, gather: &RowMap, scatter: &RowMap) {
+    pairs.check(PLANES);
+    let (gather_index, scatter_index) = (load(&gather.index), load(&scatter.index));
+    // Byte r selects bit r of each row of a matrix.
+    let units = _mm512_set1_epi64(0x8040_2010_0804_0201_u64 as i64);
+    let even = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
+    let odd = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
+    for &(read, write) in pairs.bases {
+        let mut write = write as usize;
+        for steps in pairs.steps.as_chunks::<2>().0 {
+            let mut source = [_mm512_setzero_si512(); MOST_PLANES];
+            for (plane, source) in source.iter_mut().enumerate().take(PLANES) {
+                let at = plane * pairs.source_stride + read as usize;
+                // SAFETY: `check` has compared the largest offsets with the length of the source.
+                let blocks =
+                    unsafe { load_two(pairs.source, at + steps[0] as usize, at + steps[1] as usize) };
+                *source = _mm512_maskz_permutexvar_epi8(gather.valid, gather_index, blocks);
+            }
+            // Eight rows of plane j at place k change places with eight rows of plane k at place j, in both blocks.
+            let low = |a, b| _mm512_unpacklo_epi64(a, b);
+            let high = |a, b| _mm512_unpackhi_epi64(a, b);
+            let [a, b, c, d] = source;
+            let tiles = [
+                _mm512_permutex2var_epi64(low(a, b), even, low(c, d)),
+                _mm512_permutex2var_epi64(high(a, b), even, high(c, d)),
+                _mm512_permutex2var_epi64(low(a, b), odd, low(c, d)),
+                _mm512_permutex2var_epi64(high(a, b), odd, high(c, d)),
+            ];
+            for (plane, tiles) in tiles.into_iter().enumerate().take(PLANES) {
+                let turned = _mm512_gf2p8affine_epi64_epi8::<0>(units, tiles);
+                let rows = _mm512_maskz_permutexvar_epi8(scatter.valid, scatter_index, turned);
+                // SAFETY: `check` has compared the largest offset with the length of the target.
+                unsafe { add(pairs.target, plane * pairs.target_stride + write, rows) };
+            }
+            write += 2 * SLOT;
+        }
+    }
+}
+
+/// Splits a packed tensor, with readable bytes behind it, into byte planes that are `stride` bytes apart.
+pub(crate) fn split(packed: &[u8], planes: &mut [u8], stride: usize, rows: u32, row_bytes: u32) {
+    // SAFETY: as in `keep`.
+    unsafe { split_rows(packed, planes, stride, rows as usize, row_bytes as usize) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+fn split_rows(packed: &[u8], planes: &mut [u8], stride: usize, rows: usize, row_bytes: usize) {
+    assert!(packed.len() >= rows * row_bytes);
+    let shuffles: [_; MOST_PLANES] = std::array::from_fn(|plane| {
+        let mut index = [0; 64];
+        let mut upper = 0;
+        for (row, index) in index.iter_mut().enumerate() {
+            let place = row * row_bytes + plane.min(row_bytes - 1);
+            *index = (place % 128) as u8;
+            upper |= u64::from(place >= 128) << row;
+        }
+        (load(&index), upper)
+    });
+    for start in (0..rows).step_by(64) {
+        let at = start * row_bytes;
+        let mut end = [0; 256];
+        let bytes: &[u8; 256] = match packed.get(at..).and_then(|bytes| bytes.first_chunk()) {
+            Some(bytes) => bytes,
+            None => {
+                end[..packed.len() - at].copy_from_slice(&packed[at..]);
+                &end
+            }
+        };
+        let (quarters, _) = bytes.as_chunks::<64>();
+        let [a, b, c, d] = [0, 1, 2, 3].map(|quarter: usize| load(&quarters[quarter]));
+        for (plane, &(index, upper)) in shuffles.iter().enumerate().take(row_bytes) {
+            let low = _mm512_permutex2var_epi8(a, index, b);
+            let high = _mm512_permutex2var_epi8(c, index, d);
+            let place = &mut planes[plane * stride + start..][..64];
+            store(place.first_chunk_mut().expect("64 bytes"), _mm512_mask_blend_epi8(upper, low, high));
+        }
+    }
+}
+
+/// Joins byte planes to a packed tensor: the blocks at `starts` in order, of `length` rows of `row_bytes` bytes.
+pub(crate) fn join(
+    planes: &[u8],
+    stride: usize,
+    starts: &[u32],
+    (length, row_bytes): (u32, u32),
+    packed: &mut [u8],
+) {
+    // SAFETY: as in `keep`.
+    unsafe { join_blocks(planes, stride, starts, length as usize, row_bytes as usize, packed) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+fn join_blocks(
+    planes: &[u8],
+    stride: usize,
+    starts: &[u32],
+    length: usize,
+    row_bytes: usize,
+    packed: &mut [u8],
+) {
+    let block = length * row_bytes;
+    assert_eq!(packed.len(), starts.len() * block);
+    let most = starts.iter().copied().max().unwrap_or(0) as usize;
+    assert!((row_bytes - 1) * stride + most + SLOT <= planes.len());
+    let [first, second] = [0, 64].map(|half| {
+        let (mut index, mut valid) = ([0; 64], 0);
+        for (place, index) in index.iter_mut().enumerate().take(block.saturating_sub(half)) {
+            let (row, plane) = ((half + place) / row_bytes, (half + place) % row_bytes);
+            *index = (plane * SLOT + row) as u8;
+            valid |= 1 << place;
+        }
+        (load(&index), valid)
+    });
+    for (number, &start) in starts.iter().enumerate() {
+        let plane = |plane: usize| start as usize + plane.min(row_bytes - 1) * stride;
+        // SAFETY: the largest start was compared with the length of the planes.
+        let (low, high) =
+            unsafe { (load_two(planes, plane(0), plane(1)), load_two(planes, plane(2), plane(3))) };
+        let shuffle = |(index, valid)| _mm512_maskz_permutex2var_epi8(valid, low, index, high);
+        let place = &mut packed[number * block..];
+        let mut end = [0; 128];
+        // What goes beyond the block is written over by the next.
+        let (out, rest) = match place.first_chunk_mut::<128>() {
+            Some(place) => (place, None),
+            None => (&mut end, Some(block)),
+        };
+        let (halves, _) = out.as_chunks_mut::<64>();
+        store(&mut halves[0], shuffle(first));
+        store(&mut halves[1], shuffle(second));
+        if let Some(block) = rest {
+            place[..block].copy_from_slice(&end[..block]);
+        }
+    }
+}
+
+/// Byte planes, how far they are apart, and the bytes from one index of each axis but the last to the next.
+pub(crate) type Strided<'a> = (&'a [u8], usize, &'a [u32]);
+/// The same to be written.
+pub(crate) type StridedMut<'a> = (&'a mut [u8], usize, &'a [u32]);
+
+/// Copies (or adds, where `ADD` is set) byte planes in which axis `from` is the inner one to byte planes in which axis
+/// `to` is, in tiles of 8 x 8 bytes. `lengths` are those of all axes. Of each block all [`SLOT`] bytes up to the next
+/// multiple of eight are written, with zeros behind the end.
+pub(crate) fn turn<const ADD: bool>(
+    source: Strided<'_>,
+    target: StridedMut<'_>,
+    lengths: &[u32],
+    (from, to): (usize, usize),
+    row_bytes: u32,
+) {
+    // SAFETY: as in `keep`.
+    unsafe { turn_tiles::<ADD>(source, target, lengths, (from, to), row_bytes as usize) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+fn turn_tiles<const ADD: bool>(
+    (source, source_stride, read_strides): Strided<'_>,
+    (target, target_stride, write_strides): StridedMut<'_>,
+    lengths: &[u32],
+    (from, to): (usize, usize),
+    row_bytes: usize,
+) {
+    let mut transposition = [0; 64];
+    for (place, index) in transposition.iter_mut().enumerate() {
+        *index = (place % 8 * 8 + place / 8) as u8;
+    }
+    let transposition = load(&transposition);
+    let others: Vec<usize> = (0..lengths.len() - 1).filter(|&axis| axis != from && axis != to).collect();
+    let count: u32 = others.iter().map(|&axis| lengths[axis]).product();
+    let (from_length, to_length) = (lengths[from] as usize, lengths[to] as usize);
+    let (read_step, write_step) = (read_strides[to] as usize, write_strides[from] as usize);
+    for number in 0..count {
+        let (mut rest, mut read, mut write) = (number, 0, 0);
+        for &axis in others.iter().rev() {
+            let index = rest % lengths[axis];
+            rest /= lengths[axis];
+            read += (index * read_strides[axis]) as usize;
+            write += (index * write_strides[axis]) as usize;
+        }
+        for plane in 0..row_bytes {
+            let (read, write) = (plane * source_stride + read, plane * target_stride + write);
+            for row in (0..to_length).step_by(8) {
+                for column in (0..from_length).step_by(8) {
+                    let mut words = [0; 8];
+                    for (word, index) in words.iter_mut().zip(row..to_length) {
+                        let at = read + index * read_step + column;
+                        *word = i64::from_le_bytes(source[at..at + 8].try_into().expect("eight bytes"));
+                    }
+                    let [a, b, c, d, e, f, g, h] = words;
+                    let tile = _mm512_setr_epi64(a, b, c, d, e, f, g, h);
+                    let turned = _mm512_permutexvar_epi8(transposition, tile);
+                    let mut bytes = [0; 64];
+                    store(&mut bytes, turned);
+                    for (word, index) in bytes.as_chunks::<8>().0.iter().zip(column..from_length) {
+                        let at = write + index * write_step + row;
+                        let place: &mut [u8; 8] = (&mut target[at..at + 8]).try_into().expect("eight bytes");
+                        let before = if ADD { u64::from_le_bytes(*place) } else { 0 };
+                        *place = (before | u64::from_le_bytes(*word)).to_le_bytes();
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f")]
+fn load(bytes: &[u8; 64]) -> __m512i {
+    // SAFETY: the reference is to 64 readable bytes.
+    unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
+}
+
+#[target_feature(enable = "avx512f")]
+fn store(bytes: &mut [u8; 64], value: __m512i) {
+    // SAFETY: the reference is to 64 writable bytes.
+    unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), value) }
+}
+
+/// The blocks at two offsets.
+///
+/// # Safety
+/// [`SLOT`] bytes from each offset on must lie inside `bytes`.
+#[target_feature(enable = "avx512f")]
+unsafe fn load_two(bytes: &[u8], first: usize, second: usize) -> __m512i {
+    debug_assert!(first.max(second) + SLOT <= bytes.len());
+    // SAFETY: as the caller promises.
+    unsafe {
+        let low = _mm256_loadu_si256(bytes.as_ptr().add(first).cast());
+        let high = _mm256_loadu_si256(bytes.as_ptr().add(second).cast());
+        _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high)
+    }
+}
+
+/// ORs a pair of blocks to those at an offset.
+///
+/// # Safety
+/// 64 bytes from the offset on must lie inside `bytes`.
+#[target_feature(enable = "avx512f")]
+unsafe fn add(bytes: &mut [u8], at: usize, blocks: __m512i) {
+    debug_assert!(at + 64 <= bytes.len());
+    // SAFETY: as the caller promises.
+    unsafe {
+        let place = bytes.as_mut_ptr().add(at);
+        let before = _mm512_loadu_si512(place.cast());
+        _mm512_storeu_si512(place.cast(), _mm512_or_si512(before, blocks));
+    }
+}
