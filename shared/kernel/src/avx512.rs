@@ -23,8 +23,8 @@
 
 mod blocks;
 
-use crate::kernel::{Bits, Kernel};
-use blocks::{BitMap, Pairs, RowMap, join, keep, split, trade, turn};
+use crate::kernel::{Bits, Kernel, SLACK_BYTES};
+use blocks::{BitMap, Pairs, RowMap, count, join, keep, remove, split, trade, turn};
 use fathom_space::{AxisMap, Shape, Transform};
 
 /// Bytes from one block of a plane to the next. Axes are no longer than this.
@@ -32,6 +32,9 @@ pub(crate) const SLOT: usize = 32;
 
 /// The most planes: rows have at most 32 bits.
 pub(crate) const MOST_PLANES: usize = 4;
+
+/// Carrying a single state costs about as much as carrying so many rows of a dense tensor.
+const ROWS_A_STATE: usize = 64;
 
 /// The kernel for tensors of a shape; `None` if this processor or this shape is not one for it.
 pub fn avx512(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
@@ -42,7 +45,6 @@ pub fn avx512(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
 /// Where the bytes of a plane lie when an axis is the inner one.
 #[derive(Clone, Debug)]
 struct Layout {
-    inner: usize,
     /// The axes that say in which block a byte lies, outermost first.
     outer: Vec<usize>,
     /// Bytes from one index to the next, for every axis but the last.
@@ -64,7 +66,7 @@ impl Layout {
                 if number + 1 == outer.len() { lengths[axis].next_multiple_of(2) } else { lengths[axis] };
             bytes *= length;
         }
-        Self { inner, outer, strides, bytes: bytes.max(2 * SLOT as u32) as usize }
+        Self { outer, strides, bytes: bytes.max(2 * SLOT as u32) as usize }
     }
 }
 
@@ -100,7 +102,13 @@ struct Avx512 {
     row_maps: Vec<Option<[RowMap; 2]>>,
     /// Maps along the last axis, as matrices, by number of the axis map.
     bit_maps: Vec<Option<BitMap>>,
+    /// A sparse source with many states, packed.
+    packed: Vec<u8>,
     walk: Walk,
+    /// From the source as it is to the natural layout.
+    straight: Walk,
+    /// Where the blocks of the natural layout start, in the order of packed tensors.
+    starts: Vec<u32>,
 }
 
 /// Where pairs of blocks are read and written.
@@ -151,6 +159,17 @@ impl Avx512 {
         let planes = shape.row_bytes() as usize;
         let outer = shape.lengths().len() - 1;
         let layouts: Vec<Layout> = (0..outer).map(|inner| Layout::new(shape.lengths(), inner)).collect();
+        let identities: Vec<AxisMap> =
+            shape.lengths().iter().map(|&length| AxisMap::new((0..length).collect())).collect();
+        let natural = &layouts[outer - 1];
+        let mut straight = Walk::default();
+        straight.plan(shape.strides(), natural, |axis| (axis, &identities[axis]));
+        let run = natural.outer.last().map_or(1, |&axis| shape.lengths()[axis]);
+        let in_run = |base: &(u32, u32)| {
+            let start = base.1;
+            (0..run).map(move |number| start + number * SLOT as u32)
+        };
+        let starts = straight.bases.iter().flat_map(in_run).collect();
         let largest =
             layouts.iter().map(|layout| layout.bytes).max().expect("there is an axis before the last");
         Self {
@@ -160,7 +179,10 @@ impl Avx512 {
             regrouped: Planes::new(planes, largest),
             row_maps: Vec::new(),
             bit_maps: Vec::new(),
+            packed: vec![0; shape.packed_bytes() as usize + SLACK_BYTES],
             walk: Walk::default(),
+            straight,
+            starts,
             layouts,
             shape: shape.clone(),
         }
@@ -293,6 +315,15 @@ impl Kernel for Avx512 {
     fn pull(&mut self, source: Bits<'_>, transform: &Transform, maps: &[AxisMap]) {
         match source {
             Bits::Empty => {}
+            Bits::Sparse(bytes) if bytes.len() / 4 > self.shape.rows() as usize / ROWS_A_STATE => {
+                let mut packed = std::mem::take(&mut self.packed);
+                packed.fill(0);
+                for position in Bits::positions(bytes) {
+                    packed[position as usize / 8] |= 1 << (position % 8);
+                }
+                self.pull_dense(&packed, transform, maps);
+                self.packed = packed;
+            }
             Bits::Sparse(bytes) => {
                 let axes = transform.target.len();
                 let (mut from, mut to) = (vec![0; axes], vec![0; axes]);
@@ -328,18 +359,8 @@ impl Kernel for Avx512 {
             Bits::Dense(packed) => {
                 let (rows, planes) = (self.shape.rows(), self.shape.row_bytes());
                 split(packed, &mut self.source.bytes, self.source.stride, rows, planes);
-                let layout = &self.layouts[natural];
-                let length = self.shape.lengths()[natural] as usize;
-                for_each_block(&self.shape, layout, |row, start| {
-                    for plane in 0..planes as usize {
-                        let known = &self.source.bytes[plane * self.source.stride + row..][..length];
-                        let mine =
-                            &mut self.collected[natural].bytes[plane * layout.bytes + start..][..length];
-                        for (mine, known) in mine.iter_mut().zip(known) {
-                            *mine &= !known;
-                        }
-                    }
-                });
+                let pairs = pairs(&self.source, &mut self.collected[natural], &self.straight);
+                remove(pairs, planes, self.shape.lengths()[natural]);
             }
         }
     }
@@ -348,26 +369,8 @@ impl Kernel for Avx512 {
         self.gather();
         let natural = self.natural();
         let layout = &self.layouts[natural];
-        let length = self.shape.lengths()[natural];
-        let mut starts = std::mem::take(&mut self.walk.steps);
-        starts.clear();
-        for_each_block(&self.shape, layout, |_, start| starts.push(start as u32));
-        join(&self.collected[natural].bytes, layout.bytes, &starts, (length, self.shape.row_bytes()), packed);
-        self.walk.steps = starts;
-        let (words, rest) = packed.as_chunks::<8>();
-        words.iter().map(|word| u64::from_le_bytes(*word).count_ones()).sum::<u32>()
-            + rest.iter().map(|byte| byte.count_ones()).sum::<u32>()
-    }
-}
-
-/// Calls `block` with the first row and the start of each block of the natural layout, in order.
-fn for_each_block(shape: &Shape, layout: &Layout, mut block: impl FnMut(usize, usize)) {
-    let length = shape.lengths()[layout.inner] as usize;
-    let blocks = shape.rows() as usize / length;
-    // Only the axis before the inner one has padding blocks behind it.
-    let run = layout.outer.last().map_or(1, |&axis| shape.lengths()[axis] as usize);
-    let stride = run.next_multiple_of(2);
-    for number in 0..blocks {
-        block(number * length, (number / run * stride + number % run) * SLOT);
+        let block = (self.shape.lengths()[natural], self.shape.row_bytes());
+        join(&self.collected[natural].bytes, layout.bytes, &self.starts, block, packed);
+        count(packed)
     }
 }

@@ -12,6 +12,7 @@ pub(crate) fn is_supported() -> bool {
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512vbmi")
         && is_x86_feature_detected!("gfni")
+        && is_x86_feature_detected!("popcnt")
 }
 
 /// A permutation of the bytes of each of two blocks.
@@ -258,6 +259,7 @@ fn join_blocks(
         }
         (load(&index), valid)
     });
+    let mut end = [0; 128];
     for (number, &start) in starts.iter().enumerate() {
         let plane = |plane: usize| start as usize + plane.min(row_bytes - 1) * stride;
         // SAFETY: the largest start was compared with the length of the planes.
@@ -265,7 +267,6 @@ fn join_blocks(
             unsafe { (load_two(planes, plane(0), plane(1)), load_two(planes, plane(2), plane(3))) };
         let shuffle = |(index, valid)| _mm512_maskz_permutex2var_epi8(valid, low, index, high);
         let place = &mut packed[number * block..];
-        let mut end = [0; 128];
         // What goes beyond the block is written over by the next.
         let (out, rest) = match place.first_chunk_mut::<128>() {
             Some(place) => (place, None),
@@ -286,8 +287,8 @@ pub(crate) type Strided<'a> = (&'a [u8], usize, &'a [u32]);
 pub(crate) type StridedMut<'a> = (&'a mut [u8], usize, &'a [u32]);
 
 /// Copies (or adds, where `ADD` is set) byte planes in which axis `from` is the inner one to byte planes in which axis
-/// `to` is, in tiles of 8 x 8 bytes. `lengths` are those of all axes. Of each block all [`SLOT`] bytes up to the next
-/// multiple of eight are written, with zeros behind the end.
+/// `to` is. `lengths` are those of all axes. Of each block of the target all [`SLOT`] bytes are written, with zeros
+/// behind the end.
 pub(crate) fn turn<const ADD: bool>(
     source: Strided<'_>,
     target: StridedMut<'_>,
@@ -296,26 +297,48 @@ pub(crate) fn turn<const ADD: bool>(
     row_bytes: u32,
 ) {
     // SAFETY: as in `keep`.
-    unsafe { turn_tiles::<ADD>(source, target, lengths, (from, to), row_bytes as usize) }
+    unsafe { turn_squares::<ADD>(source, target, lengths, (from, to), row_bytes as usize) }
 }
 
+/// One square of bytes for each index of the other axes and each plane: up to 32 rows of up to 32 bytes. Eight rows make
+/// four registers of eight columns, by two rounds of shuffles; four such sets make the columns, by two more.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-fn turn_tiles<const ADD: bool>(
+fn turn_squares<const ADD: bool>(
     (source, source_stride, read_strides): Strided<'_>,
     (target, target_stride, write_strides): StridedMut<'_>,
     lengths: &[u32],
     (from, to): (usize, usize),
     row_bytes: usize,
 ) {
-    let mut transposition = [0; 64];
-    for (place, index) in transposition.iter_mut().enumerate() {
-        *index = (place % 8 * 8 + place / 8) as u8;
-    }
-    let transposition = load(&transposition);
+    const TILES: usize = SLOT / 8;
     let others: Vec<usize> = (0..lengths.len() - 1).filter(|&axis| axis != from && axis != to).collect();
     let count: u32 = others.iter().map(|&axis| lengths[axis]).product();
-    let (from_length, to_length) = (lengths[from] as usize, lengths[to] as usize);
+    let (columns, rows) = (lengths[from] as usize, lengths[to] as usize);
     let (read_step, write_step) = (read_strides[to] as usize, write_strides[from] as usize);
+    let most = |strides: &[u32]| -> usize {
+        others.iter().map(|&axis| (lengths[axis] as usize - 1) * strides[axis] as usize).sum()
+    };
+    let read_end = most(read_strides) + (rows - 1) * read_step + SLOT;
+    let write_end = most(write_strides) + (columns - 1) * write_step + SLOT;
+    assert!((row_bytes - 1) * source_stride + read_end <= source.len());
+    assert!((row_bytes - 1) * target_stride + write_end <= target.len());
+
+    // Of two rows a register, rows 0 to 3: the bytes of columns 0 to 15, and of columns 16 to 31.
+    let quarters: [__m512i; 2] = std::array::from_fn(|half| {
+        let mut index = [0; 64];
+        for (place, index) in index.iter_mut().enumerate() {
+            *index = (place % 4 * SLOT + half * 16 + place / 4) as u8;
+        }
+        load(&index)
+    });
+    // Rows 0 to 3 and 4 to 7 of columns 0 to 7, and of columns 8 to 15.
+    let eights = [
+        _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23),
+        _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31),
+    ];
+    let even = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
+    let odd = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
+
     for number in 0..count {
         let (mut rest, mut read, mut write) = (number, 0, 0);
         for &axis in others.iter().rev() {
@@ -326,28 +349,98 @@ fn turn_tiles<const ADD: bool>(
         }
         for plane in 0..row_bytes {
             let (read, write) = (plane * source_stride + read, plane * target_stride + write);
-            for row in (0..to_length).step_by(8) {
-                for column in (0..from_length).step_by(8) {
-                    let mut words = [0; 8];
-                    for (word, index) in words.iter_mut().zip(row..to_length) {
-                        let at = read + index * read_step + column;
-                        *word = i64::from_le_bytes(source[at..at + 8].try_into().expect("eight bytes"));
-                    }
-                    let [a, b, c, d, e, f, g, h] = words;
-                    let tile = _mm512_setr_epi64(a, b, c, d, e, f, g, h);
-                    let turned = _mm512_permutexvar_epi8(transposition, tile);
-                    let mut bytes = [0; 64];
-                    store(&mut bytes, turned);
-                    for (word, index) in bytes.as_chunks::<8>().0.iter().zip(column..from_length) {
-                        let at = write + index * write_step + row;
-                        let place: &mut [u8; 8] = (&mut target[at..at + 8]).try_into().expect("eight bytes");
-                        let before = if ADD { u64::from_le_bytes(*place) } else { 0 };
-                        *place = (before | u64::from_le_bytes(*word)).to_le_bytes();
+            // By eight rows, then by eight columns: a quadword a column.
+            let mut tiles = [[_mm512_setzero_si512(); TILES]; TILES];
+            for (tile, out) in tiles.iter_mut().enumerate().take(rows.div_ceil(8)) {
+                let pair = |number: usize| {
+                    let row = tile * 8 + number * 2;
+                    let at = |row: usize| read + row.min(rows - 1) * read_step;
+                    // SAFETY: the largest offset was compared with the length of the source.
+                    let both = unsafe { load_two(source, at(row), at(row + 1)) };
+                    let valid = if row + 1 < rows { u64::MAX } else { u64::from(row < rows) * 0xffff_ffff };
+                    _mm512_maskz_mov_epi8(valid, both)
+                };
+                let (a, b, c, d) = (pair(0), pair(1), pair(2), pair(3));
+                for half in 0..2 {
+                    let low = _mm512_permutex2var_epi8(a, quarters[half], b);
+                    let high = _mm512_permutex2var_epi8(c, quarters[half], d);
+                    out[2 * half] = _mm512_permutex2var_epi32(low, eights[0], high);
+                    out[2 * half + 1] = _mm512_permutex2var_epi32(low, eights[1], high);
+                }
+            }
+            for group in 0..columns.div_ceil(8) {
+                let [a, b, c, d] = [tiles[0][group], tiles[1][group], tiles[2][group], tiles[3][group]];
+                let (even_low, even_high) = (_mm512_unpacklo_epi64(a, b), _mm512_unpacklo_epi64(c, d));
+                let (odd_low, odd_high) = (_mm512_unpackhi_epi64(a, b), _mm512_unpackhi_epi64(c, d));
+                // Columns 0 and 4, 1 and 5, 2 and 6, 3 and 7 of the group.
+                let turned = [
+                    _mm512_permutex2var_epi64(even_low, even, even_high),
+                    _mm512_permutex2var_epi64(odd_low, even, odd_high),
+                    _mm512_permutex2var_epi64(even_low, odd, even_high),
+                    _mm512_permutex2var_epi64(odd_low, odd, odd_high),
+                ];
+                for (column, both) in turned.into_iter().enumerate() {
+                    let halves = [_mm512_castsi512_si256(both), _mm512_extracti64x4_epi64::<1>(both)];
+                    for (half, bytes) in halves.into_iter().enumerate() {
+                        let column = group * 8 + half * 4 + column;
+                        if column < columns {
+                            // SAFETY: the largest offset was compared with the length of the target.
+                            unsafe {
+                                let place = target.as_mut_ptr().add(write + column * write_step).cast();
+                                let bytes = match ADD {
+                                    true => _mm256_or_si256(bytes, _mm256_loadu_si256(place)),
+                                    false => bytes,
+                                };
+                                _mm256_storeu_si256(place, bytes);
+                            }
+                        }
                     }
                 }
             }
         }
     }
+}
+
+/// Removes the bits of the blocks of the source, which are `length` bytes, from those of the target.
+pub(crate) fn remove(pairs: Pairs<'_>, planes: u32, length: u32) {
+    // SAFETY: as in `keep`.
+    unsafe { remove_planes(pairs, planes as usize, length) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw")]
+fn remove_planes(pairs: Pairs<'_>, planes: usize, length: u32) {
+    pairs.check(planes);
+    let block = u64::MAX >> (64 - length);
+    let valid = block << SLOT | block;
+    for plane in 0..planes {
+        for &(read, write) in pairs.bases {
+            let at = plane * pairs.source_stride + read as usize;
+            let mut place = plane * pairs.target_stride + write as usize;
+            for steps in pairs.steps.as_chunks::<2>().0 {
+                // SAFETY: `check` has compared the largest offsets with the lengths of source and target.
+                unsafe {
+                    let known = load_two(pairs.source, at + steps[0] as usize, at + steps[1] as usize);
+                    let mine = pairs.target.as_mut_ptr().add(place).cast();
+                    let left =
+                        _mm512_andnot_si512(_mm512_maskz_mov_epi8(valid, known), _mm512_loadu_si512(mine));
+                    _mm512_storeu_si512(mine.cast(), left);
+                }
+                place += 2 * SLOT;
+            }
+        }
+    }
+}
+
+/// The number of bits that are set.
+pub(crate) fn count(bytes: &[u8]) -> u32 {
+    #[target_feature(enable = "popcnt")]
+    fn count_words(bytes: &[u8]) -> u32 {
+        let (words, rest) = bytes.as_chunks::<8>();
+        words.iter().map(|word| u64::from_le_bytes(*word).count_ones()).sum::<u32>()
+            + rest.iter().map(|byte| byte.count_ones()).sum::<u32>()
+    }
+    // SAFETY: as in `keep`.
+    unsafe { count_words(bytes) }
 }
 
 #[target_feature(enable = "avx512f")]
