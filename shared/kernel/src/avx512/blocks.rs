@@ -349,11 +349,11 @@ fn turn_squares<const ADD: bool>(
         }
         for plane in 0..row_bytes {
             let (read, write) = (plane * source_stride + read, plane * target_stride + write);
-            // By eight rows, then by eight columns: a quadword a column.
+            // By groups of eight columns, then by eight rows: a quadword a column.
             let mut tiles = [[_mm512_setzero_si512(); TILES]; TILES];
-            for (tile, out) in tiles.iter_mut().enumerate().take(rows.div_ceil(8)) {
+            for first in (0..rows).step_by(8) {
                 let pair = |number: usize| {
-                    let row = tile * 8 + number * 2;
+                    let row = first + number * 2;
                     let at = |row: usize| read + row.min(rows - 1) * read_step;
                     // SAFETY: the largest offset was compared with the length of the source.
                     let both = unsafe { load_two(source, at(row), at(row + 1)) };
@@ -364,12 +364,11 @@ fn turn_squares<const ADD: bool>(
                 for half in 0..2 {
                     let low = _mm512_permutex2var_epi8(a, quarters[half], b);
                     let high = _mm512_permutex2var_epi8(c, quarters[half], d);
-                    out[2 * half] = _mm512_permutex2var_epi32(low, eights[0], high);
-                    out[2 * half + 1] = _mm512_permutex2var_epi32(low, eights[1], high);
+                    tiles[2 * half][first / 8] = _mm512_permutex2var_epi32(low, eights[0], high);
+                    tiles[2 * half + 1][first / 8] = _mm512_permutex2var_epi32(low, eights[1], high);
                 }
             }
-            for group in 0..columns.div_ceil(8) {
-                let [a, b, c, d] = [tiles[0][group], tiles[1][group], tiles[2][group], tiles[3][group]];
+            for (group, [a, b, c, d]) in tiles.into_iter().enumerate().take(columns.div_ceil(8)) {
                 let (even_low, even_high) = (_mm512_unpacklo_epi64(a, b), _mm512_unpacklo_epi64(c, d));
                 let (odd_low, odd_high) = (_mm512_unpackhi_epi64(a, b), _mm512_unpackhi_epi64(c, d));
                 // Columns 0 and 4, 1 and 5, 2 and 6, 3 and 7 of the group.
