@@ -126,6 +126,9 @@ pub(crate) struct RunArguments {
     /// Which layers to keep: last (the last two) or all (compressed) [default: last]
     #[arg(long)]
     pub(crate) keep: Option<Keep>,
+    /// Note the depths of these states in watched.csv in the run's directory; one state a line, as tiles row by row
+    #[arg(long, value_name = "FILE")]
+    pub(crate) watch_states: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) search: SearchArguments,
 }

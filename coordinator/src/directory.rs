@@ -1,4 +1,5 @@
-//! A run's directory: `run.toml`, `run.db`, `lock`, `log.jsonl`, `layers/`.
+//! A run's directory: `run.toml`, `run.db`, `lock`, `log.jsonl`, `layers/`, and `watched.csv` if
+//! states are watched.
 //!
 //! A directory is made in an order that can be interrupted anywhere: the lock, the journal, and `run.toml` last. Without
 //! `run.toml` there is no run yet, and beginning again is safe.
@@ -81,11 +82,16 @@ pub fn look(path: &Path) -> Result<Found> {
 }
 
 impl RunDirectory {
-    /// Makes the directory of a new run and locks it.
+    /// Makes the directory of a new run, which is to watch the states with the words `watched`, and locks it.
     ///
     /// # Errors
     /// If another process holds it or the file system refuses.
-    pub fn create(path: &Path, definition: Definition, disk: &dyn Disk) -> Result<Self> {
+    pub fn create(
+        path: &Path,
+        definition: Definition,
+        watched: &[Box<[u8]>],
+        disk: &dyn Disk,
+    ) -> Result<Self> {
         let make = || -> Result<Self> {
             let absent: Vec<&Path> = path.ancestors().take_while(|path| !path.exists()).collect();
             disk.create_directory(path)?;
@@ -101,7 +107,7 @@ impl RunDirectory {
                     disk.remove(&path.join(name))?;
                 }
             }
-            let journal = Journal::create(&path.join(JOURNAL), definition.fingerprint)?;
+            let journal = Journal::create(&path.join(JOURNAL), definition.fingerprint, watched)?;
             let temporary = path.join(format!("{DEFINITION}.tmp"));
             let mut file = disk.create(&temporary)?;
             file.write_at(definition.to_toml().as_bytes(), 0)?;

@@ -6,6 +6,7 @@
 //! A rollback journal and not WAL, so that a run can be asked how far it is from other hosts and from directories that
 //! cannot be written to. One commit a layer is few enough to pay for it.
 
+use crate::watch::Watched;
 use anyhow::{Context, Result, anyhow};
 use fathom_layer::{Digest, LayerDigest, run_digest};
 use fathom_proto::{Depth, ShardId, ShardReport};
@@ -96,16 +97,16 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Creates the journal of a new run.
+    /// Creates the journal of a new run, with the words of the states that are to be watched.
     ///
     /// # Errors
     /// If SQLite or the file system refuses.
-    pub fn create(path: &Path, fingerprint: Digest) -> Result<Self> {
-        let database = Connection::open(path)?;
+    pub fn create(path: &Path, fingerprint: Digest, watched: &[Box<[u8]>]) -> Result<Self> {
+        let mut database = Connection::open(path)?;
         configure(&database)?;
-        database.execute_batch(&format!(
-            "BEGIN;
-             CREATE TABLE run (fingerprint BLOB NOT NULL);
+        let transaction = database.transaction()?;
+        transaction.execute_batch(&format!(
+            "CREATE TABLE run (fingerprint BLOB NOT NULL);
              CREATE TABLE layer (
                  depth INTEGER PRIMARY KEY, states INTEGER NOT NULL, classes INTEGER, stored INTEGER NOT NULL,
                  bytes INTEGER NOT NULL, seconds REAL NOT NULL, digest BLOB NOT NULL, run_digest BLOB NOT NULL,
@@ -113,10 +114,17 @@ impl Journal {
              CREATE TABLE shard (
                  depth INTEGER NOT NULL REFERENCES layer, shard INTEGER NOT NULL, stored INTEGER NOT NULL,
                  states INTEGER NOT NULL, pairs INTEGER, digest BLOB NOT NULL, PRIMARY KEY (depth, shard));
+             CREATE TABLE watched (number INTEGER PRIMARY KEY, word BLOB NOT NULL, depth INTEGER);
              INSERT INTO run VALUES (x'{fingerprint}');
-             PRAGMA user_version = {SCHEMA};
-             COMMIT;"
+             PRAGMA user_version = {SCHEMA};"
         ))?;
+        {
+            let mut insert = transaction.prepare("INSERT INTO watched VALUES (?1, ?2, NULL)")?;
+            for (number, word) in watched.iter().enumerate() {
+                insert.execute(params![number, word])?;
+            }
+        }
+        transaction.commit()?;
         Ok(Self { database })
     }
 
@@ -213,11 +221,31 @@ impl Journal {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Commits a layer with all its shards, and with it notes as removed the layers `retired`.
+    /// The watched states, in the order in which they were given.
+    ///
+    /// # Errors
+    /// If SQLite refuses.
+    pub fn watched(&self) -> Result<Vec<Watched>> {
+        let mut query = self.database.prepare("SELECT word, depth FROM watched ORDER BY number")?;
+        let rows = query.query_map([], |row| {
+            let (word, depth): (Vec<u8>, Option<u32>) = (row.get(0)?, row.get(1)?);
+            Ok(Watched { word: word.into(), depth: depth.map(Depth) })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Commits a layer with all its shards. With it, notes as removed the layers `retired`, and its depth for the watched
+    /// states with the numbers `found`.
     ///
     /// # Errors
     /// If SQLite refuses; then nothing of it is there.
-    pub fn commit(&mut self, layer: &LayerRow, shards: &[ShardRow], retired: &[Depth]) -> Result<()> {
+    pub fn commit(
+        &mut self,
+        layer: &LayerRow,
+        shards: &[ShardRow],
+        retired: &[Depth],
+        found: &[usize],
+    ) -> Result<()> {
         let mut digests: Vec<Digest> = self.layers()?.iter().map(|layer| layer.digest).collect();
         digests.push(layer.digest);
         let transaction = self.database.transaction()?;
@@ -249,6 +277,12 @@ impl Journal {
                     row.pairs,
                     row.digest.0
                 ])?;
+            }
+        }
+        {
+            let mut update = transaction.prepare("UPDATE watched SET depth = ?2 WHERE number = ?1")?;
+            for number in found {
+                update.execute(params![number, layer.depth.0])?;
             }
         }
         Ok(transaction.commit()?)

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`definition`] (what a run is asked to enumerate, and `run.toml`), [`directory`] (a run's directory:
 //! creation, lock, opening), [`journal`] (`run.db`: what is known of the layers), [`search`] (depth by depth),
-//! [`summary`] (results, as a table and as JSON), [`verify`], [`estimate`] (what a run will need), [`progress`],
+//! [`watch`] (states whose depths are noted), [`summary`] (results, as a table and as JSON), [`verify`], [`estimate`] (what a run will need), [`progress`],
 //! [`log`] and [`output`], [`exit`] (errors and exit codes). The commands are in `main.rs` and `commands/`.
 //!
 //! Invariants: the coordinator adds up reports and never looks at the states of a layer; a layer counts when its row is
@@ -20,3 +20,4 @@ pub mod search;
 pub mod summary;
 pub mod table;
 pub mod verify;
+pub mod watch;

@@ -5,13 +5,14 @@ use crate::directory::{RunDirectory, Visited};
 use crate::journal::{Files, LayerRow, ShardRow};
 use crate::log::Verbosity;
 use crate::progress::Progress;
+use crate::watch;
 use anyhow::{Context, Result, anyhow};
 use fathom_kernel::Engine;
 use fathom_kernel::reference::Distances;
 use fathom_layer::{Disk, LayerDigest, LayerError};
 use fathom_proto::{Depth, ShardReport, Task};
-use fathom_space::Shape;
 use fathom_space::counting::Fixed;
+use fathom_space::{CosetGraph, CosetId, Shape};
 use fathom_worker::{Counters, Job, Leftovers, Method, Pool, Store, TaskError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -134,6 +135,7 @@ pub fn search(run: &mut RunDirectory, disk: &dyn Disk, options: Options, stop: &
         "ready"
     );
     let store = Store::new(&run.path, disk);
+    let watched = Address::of_watched(run, &job.graph)?;
     let counters = Counters::default();
     stop.at_once.store(false, Ordering::Relaxed);
     // Also set when a task fails, so that the others end early.
@@ -141,13 +143,25 @@ pub fn search(run: &mut RunDirectory, disk: &dyn Disk, options: Options, stop: &
     std::thread::scope(|scope| {
         let pool = Pool::start(scope, options.threads, &job, &store, &counters, &halt)
             .context("cannot start kernel threads")?;
-        Search { run, job: &job, store: &store, pool: &pool, counters: &counters, halt: &halt, stop, options }
-            .go_on()
+        Search {
+            run,
+            disk,
+            job: &job,
+            store: &store,
+            pool: &pool,
+            counters: &counters,
+            halt: &halt,
+            stop,
+            options,
+            watched,
+        }
+        .go_on()
     })
 }
 
 struct Search<'a> {
     run: &'a mut RunDirectory,
+    disk: &'a dyn Disk,
     job: &'a Job,
     store: &'a Store<'a>,
     pool: &'a Pool,
@@ -155,6 +169,34 @@ struct Search<'a> {
     halt: &'a AtomicBool,
     stop: &'a Stop,
     options: Options,
+    /// Watched states that were not found yet.
+    watched: Vec<Address>,
+}
+
+/// Where a watched state is when its layer is there.
+#[derive(Clone, Copy, Debug)]
+struct Address {
+    coset: CosetId,
+    position: u32,
+    /// Of the state among the watched ones.
+    number: usize,
+}
+
+impl Address {
+    /// The addresses of the watched states whose depths are not known, in order. States that moves do not reach have
+    /// none.
+    fn of_watched(run: &RunDirectory, graph: &CosetGraph) -> Result<Vec<Self>> {
+        let watched = run.journal.watched().context("cannot read run.db")?;
+        let missing = watched.iter().enumerate().filter(|(_, state)| state.depth.is_none());
+        let mut addresses: Vec<Self> = missing
+            .filter_map(|(number, state)| {
+                let (coset, position) = graph.locate(&state.word)?;
+                Some(Self { coset, position, number })
+            })
+            .collect();
+        addresses.sort_unstable_by_key(|address| (address.coset, address.position));
+        Ok(addresses)
+    }
 }
 
 impl Search<'_> {
@@ -199,7 +241,14 @@ impl Search<'_> {
             Keep::Last => depth.previous().and_then(Depth::previous),
             Keep::All => None,
         };
-        self.run.journal.commit(&layer, &shards, retired.as_slice()).context("cannot write run.db")?;
+        let found = self.look_up(depth)?;
+        self.run
+            .journal
+            .commit(&layer, &shards, retired.as_slice(), &found)
+            .context("cannot write run.db")?;
+        if !found.is_empty() {
+            watch::write(&self.run.path, &self.run.journal, self.disk)?;
+        }
         if let Some(retired) = retired {
             self.store.remove(retired)?;
         }
@@ -270,6 +319,25 @@ impl Search<'_> {
             // With no failure, tasks without report were stopped.
             None => Ok(reports.into_iter().collect()),
         }
+    }
+
+    /// The numbers of the watched states that lie in a layer whose files are whole. These are watched no longer.
+    fn look_up(&mut self, depth: Depth) -> Result<Vec<usize>> {
+        if self.watched.is_empty() {
+            return Ok(Vec::new());
+        }
+        let layer = self.store.open(self.job, depth)?;
+        let mut found = Vec::new();
+        let mut missing = Vec::new();
+        for of_one_coset in self.watched.chunk_by(|a, b| a.coset == b.coset) {
+            let stored = layer.coset(of_one_coset[0].coset)?;
+            let (here, elsewhere): (Vec<Address>, Vec<Address>) =
+                of_one_coset.iter().partition(|address| stored.contains(address.position));
+            found.extend(here.into_iter().map(|address| address.number));
+            missing.extend(elsewhere);
+        }
+        self.watched = missing;
+        Ok(found)
     }
 
     /// What a failure of the disk means for the layer that was to be made, and what to do.

@@ -3,7 +3,7 @@
 use crate::directory::{RunDirectory, Visited};
 use crate::journal::LayerRow;
 use crate::table;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use fathom_layer::{Digest, run_digest};
 use fathom_space::Space;
 use indicatif::{HumanBytes, HumanCount};
@@ -39,6 +39,11 @@ pub struct Summary {
     pub layer_bytes: Vec<u64>,
     /// The digest of all layers so far.
     pub digest: String,
+    /// Of the watched states, how many lie at each depth; `None` if none are watched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watched: Option<Vec<u64>>,
+    #[serde(skip)]
+    watched_missing: u64,
     #[serde(skip)]
     seconds_each: Vec<f64>,
     #[serde(skip)]
@@ -56,6 +61,15 @@ impl Summary {
         let Visited { layers, visited, all } = run.visited()?;
         let counts: Vec<u64> = layers.iter().map(|layer| layer.states).collect();
         let complete = visited == all;
+        let states = run.journal.watched().context("cannot read run.db")?;
+        let mut watched = vec![0; layers.len()];
+        let known = states.iter().filter_map(|state| state.depth);
+        for depth in known {
+            *watched
+                .get_mut(depth.0 as usize)
+                .context("run.db has a watched state in a layer that it has not")? += 1;
+        }
+        let watched_missing = states.iter().filter(|state| state.depth.is_none()).count() as u64;
         let digests: Vec<Digest> = layers.iter().map(|layer| layer.digest).collect();
         Ok(Self {
             space: question.board.to_string(),
@@ -68,6 +82,8 @@ impl Summary {
             symmetries: space.symmetries().len(),
             representative_cosets: run.definition.representative_cosets,
             seconds: microseconds(layers.iter().map(|layer| layer.seconds).sum()),
+            watched: (!states.is_empty()).then_some(watched),
+            watched_missing,
             seconds_each: layers.iter().map(|layer| layer.seconds).collect(),
             layer_bytes: layers.iter().map(|layer: &LayerRow| layer.bytes).collect(),
             digest: run_digest(&digests).to_string(),
@@ -133,6 +149,15 @@ impl fmt::Display for Summary {
                 HumanCount(visited),
                 HumanCount(self.states)
             )?,
+        }
+        if let Some(watched) = &self.watched {
+            let counts: Vec<String> = watched.iter().map(u64::to_string).collect();
+            write!(f, "watched states by depth: {}", counts.join(" "))?;
+            match self.watched_missing {
+                0 => writeln!(f)?,
+                missing if self.complete => writeln!(f, "; {missing} cannot be reached")?,
+                missing => writeln!(f, "; {missing} not found yet")?,
+            }
         }
         write!(f, "digest: {}", self.digest)
     }

@@ -103,7 +103,7 @@ impl Setup {
         let space = question.space()?;
         let plan = Plan::new(&space)?;
         let definition = Definition::plan(question, &space, &plan, self.shards, self.keep)?;
-        RunDirectory::create(path, definition, disk)
+        RunDirectory::create(path, definition, &[], disk)
     }
 
     /// Goes on with a run.

@@ -95,7 +95,7 @@ fn time_search(board: &str, metric: Metric, threads: usize, repeat: u32, root: &
         let space = question.space()?;
         let plan = Plan::new(&space)?;
         let definition = Definition::plan(question, &space, &plan, None, Keep::Last)?;
-        let mut run = RunDirectory::create(&directory.path().join("run"), definition, &LocalDisk)?;
+        let mut run = RunDirectory::create(&directory.path().join("run"), definition, &[], &LocalDisk)?;
         let options = Options {
             threads,
             kernel: Kernel::Fastest,

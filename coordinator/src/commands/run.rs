@@ -11,6 +11,7 @@ use fathom_coordinator::log::{self, Verbosity};
 use fathom_coordinator::output;
 use fathom_coordinator::search::{End, Kernel, Options, Stop, is_settled, search};
 use fathom_coordinator::summary::Summary;
+use fathom_coordinator::watch;
 use fathom_kernel::reference::Distances;
 use fathom_layer::LocalDisk;
 use fathom_space::Plan;
@@ -68,6 +69,16 @@ fn require_same(directory: &RunDirectory, question: &Question, asked: &RunArgume
             there.keep
         ));
     }
+    if let Some(file) = &asked.watch_states {
+        let watched = directory.journal.watched().context("cannot read run.db")?;
+        let words = watch::read(file, &question.space()?)?;
+        if !watched.iter().map(|state| &state.word).eq(&words) {
+            return Err(bad_input!(
+                "the run in {path} does not watch the states of {}, and what is watched stays as it was when the run began: leave out --watch-states, or name another directory with --dir",
+                file.display()
+            ));
+        }
+    }
     Ok(())
 }
 
@@ -90,6 +101,10 @@ fn begin(path: &Path, question: Question, asked: &RunArguments) -> Result<RunDir
             HumanBytes(there)
         ));
     }
+    let watched = match &asked.watch_states {
+        Some(file) => watch::read(file, &space)?,
+        None => Vec::new(),
+    };
     let definition = Definition::plan(question, &space, &plan, asked.shards, keep)?;
     let needed = disk_peak_bytes(&space, &plan, keep, asked.search.max_depth);
     let free = free_bytes(path)?;
@@ -103,7 +118,7 @@ fn begin(path: &Path, question: Question, asked: &RunArguments) -> Result<RunDir
             HumanCount(needed - free)
         ));
     }
-    RunDirectory::create(path, definition, &LocalDisk)
+    RunDirectory::create(path, definition, &watched, &LocalDisk)
 }
 
 /// Free bytes of the file system on which a path is or will be.
@@ -141,6 +156,8 @@ fn go_on(mut directory: RunDirectory, options: Options, json: bool) -> Result<()
             .into());
         }
     }
+    // Also where nothing was left to do but this.
+    watch::write(&directory.path, &directory.journal, &LocalDisk)?;
     let summary = Summary::of(&directory)?;
     output::line(&if json { summary.to_json() } else { summary.to_string() })
 }

@@ -108,6 +108,17 @@ impl Space {
         &self.states
     }
 
+    /// Tells of a word with each label as often as it should be whether moves lead from the solved state to it; `None`
+    /// unless all pieces are told apart.
+    pub fn membership(&self) -> Option<impl Fn(&[u8]) -> bool> {
+        let chain = StabiliserChain::new(self.puzzle.cells, self.puzzle.moves.iter().map(|m| &m.action));
+        let is_member = move |word: &[u8]| {
+            let images = word.iter().map(|&piece| u16::from(piece)).collect::<Vec<_>>();
+            Permutation::from_images(images).is_ok_and(|element| chain.contains(&element))
+        };
+        self.labels.are_distinct().then_some(is_member)
+    }
+
     /// One word that tells this space from any other, fit for a file name: `3x4-multi`, or with labels as letters
     /// `2x2-multi-aabb`.
     pub fn slug(&self) -> String {

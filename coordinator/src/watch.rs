@@ -1,0 +1,157 @@
+//! States whose depths a run notes: read from a file when the run begins, kept in its journal, and written to
+//! `watched.csv` in its directory.
+
+use crate::bad_input;
+use crate::journal::Journal;
+use anyhow::{Context, Result};
+use fathom_layer::Disk;
+use fathom_proto::Depth;
+use fathom_space::Space;
+use std::fmt::Write;
+use std::path::Path;
+
+const TABLE: &str = "watched.csv";
+
+/// A state that is watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watched {
+    /// The label on each cell, row by row.
+    pub word: Box<[u8]>,
+    /// Its depth; `None` as long as it was not found.
+    pub depth: Option<Depth>,
+}
+
+/// Reads a list of states: one a line, the tile on each cell row by row, by its number or by its label, separated by
+/// spaces or commas. Empty lines, and what follows a `#`, say nothing.
+///
+/// # Errors
+/// [`crate::exit::BadInput`] with the line that is no state of the space.
+pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| bad_input!("--watch-states: cannot read {}: {error}", path.display()))?;
+    let is_member = space.membership();
+    let mut words = Vec::new();
+    for (line, number) in text.lines().zip(1..) {
+        let state = line.split('#').next().unwrap_or_default().trim();
+        if state.is_empty() {
+            continue;
+        }
+        let word = parse(state, space).and_then(|word| match &is_member {
+            Some(is_member) if !is_member(&word) => Err("the moves do not lead to it".into()),
+            _ => Ok(word),
+        });
+        words.push(
+            word.map_err(|reason| bad_input!("--watch-states: {}, line {number}: {reason}", path.display()))?,
+        );
+    }
+    match words.is_empty() {
+        true => Err(bad_input!("--watch-states: {} names no states: give one a line", path.display())),
+        false => Ok(words),
+    }
+}
+
+/// The word of a state that is given by tiles or by labels.
+fn parse(text: &str, space: &Space) -> Result<Box<[u8]>, String> {
+    let entries = text.split([' ', '\t', ',']).filter(|entry| !entry.is_empty());
+    let numbers: Vec<u8> = entries
+        .map(|entry| entry.parse().map_err(|_| format!("{entry:?} is no tile: give whole numbers from 0 on")))
+        .collect::<Result<_, _>>()?;
+    if numbers.len() != space.cells() {
+        return Err(format!("it has {} tiles, and the puzzle has {}", numbers.len(), space.cells()));
+    }
+    let sorted = |word: &[u8]| {
+        let mut word = word.to_vec();
+        word.sort_unstable();
+        word
+    };
+    let labels = space.labels().of_pieces();
+    let given = sorted(&numbers);
+    if given == sorted(labels) {
+        Ok(numbers.into())
+    } else if given.iter().copied().eq(0..space.cells() as u8) {
+        Ok(numbers.iter().map(|&tile| labels[usize::from(tile)]).collect())
+    } else {
+        let twice = given.array_windows().find(|[a, b]| a == b).map(|[a, _]| *a);
+        Err(match twice {
+            Some(tile) if space.labels().are_distinct() => format!("tile {tile} is there twice"),
+            _ => format!(
+                "it has not each of the {} tiles once, nor each label as often as there are tiles with it",
+                space.cells()
+            ),
+        })
+    }
+}
+
+/// Writes `watched.csv`, with a line for each watched state, in the order in which they were given: the labels on its
+/// cells, and its depth if that is known. Nothing is written where nothing is watched.
+///
+/// # Errors
+/// If the journal cannot be read or the disk refuses.
+pub fn write(run: &Path, journal: &Journal, disk: &dyn Disk) -> Result<()> {
+    let watched = journal.watched().context("cannot read run.db")?;
+    if watched.is_empty() {
+        return Ok(());
+    }
+    let mut text = String::from("state,depth\n");
+    for Watched { word, depth } in watched {
+        let labels: Vec<String> = word.iter().map(u8::to_string).collect();
+        let depth = depth.map_or_else(String::new, |depth| depth.to_string());
+        writeln!(text, "{},{depth}", labels.join(" ")).expect("a String takes all");
+    }
+    let path = run.join(TABLE);
+    let temporary = run.join(format!("{TABLE}.tmp"));
+    let replace = || -> std::io::Result<()> {
+        let mut file = disk.create(&temporary)?;
+        file.write_at(text.as_bytes(), 0)?;
+        file.sync()?;
+        disk.rename(&temporary, &path)?;
+        disk.sync_directory(run)
+    };
+    replace().with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_puzzle::{Board, Metric};
+    use fathom_space::Labels;
+
+    fn space(board: &str, labels: Option<&str>) -> Space {
+        let board: Board = board.parse().unwrap();
+        let labels = match labels {
+            Some(list) => Labels::parse_list(list, board.cells()).unwrap(),
+            None => Labels::distinct(board.cells()),
+        };
+        Space::new(board.puzzle(Metric::Multi), Metric::Multi, labels).unwrap()
+    }
+
+    fn read_text(text: &str, space: &Space) -> Result<Vec<Box<[u8]>>, String> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        read(file.path(), space).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn states_are_given_by_tiles_or_by_labels() {
+        let distinct = space("2x2", None);
+        let read = read_text("# a comment\n0 1 2 3\n\n 3,2,1,0 # turned\n", &distinct).unwrap();
+        assert_eq!(read, [Box::from([0, 1, 2, 3]), Box::from([3, 2, 1, 0])]);
+        let labelled = space("2x2", Some("0,0,1,1"));
+        assert_eq!(read_text("2 0 3 1\n1 0 1 0", &labelled).unwrap(), vec![Box::from([1, 0, 1, 0]); 2]);
+    }
+
+    #[test]
+    fn what_is_no_state_is_refused_with_its_line() {
+        let distinct = space("2x2", None);
+        let error = |text| read_text(text, &distinct).unwrap_err();
+        assert!(error("0 1 2 3\n0 1 2").contains("line 2: it has 3 tiles, and the puzzle has 4"));
+        assert!(error("0 1 2 x").contains("line 1: \"x\" is no tile"));
+        assert!(error("0 1 1 3").contains("tile 1 is there twice"));
+        assert!(error("0 1 2 4").contains("not each of the 4 tiles"));
+        assert!(error("# nothing\n").contains("names no states"));
+        // On 3 x 3 all moves are even.
+        let even = space("3x3", None);
+        assert!(read_text("1 0 2 3 4 5 6 7 8", &even).unwrap_err().contains("do not lead to it"));
+        assert!(read_text("1 2 0 3 4 5 6 7 8", &even).is_ok());
+    }
+}

@@ -1,0 +1,100 @@
+//! `--watch-states`: the depths of states that the user names.
+
+use fathom_tests::{fathom, texts};
+use serde_json::Value;
+use std::collections::{HashMap, VecDeque};
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+const ROWS: usize = 2;
+const COLUMNS: usize = 4;
+
+/// All states of the 2x4 board with their distances in the multi metric, by a search that shares nothing with Fathom.
+fn distances() -> HashMap<Vec<usize>, usize> {
+    let mut moves: Vec<Vec<usize>> = Vec::new();
+    for row in 0..ROWS {
+        for by in 1..COLUMNS {
+            let turned = |cell: usize| row * COLUMNS + (cell % COLUMNS + by) % COLUMNS;
+            moves.push((0..8).map(|cell| if cell / COLUMNS == row { turned(cell) } else { cell }).collect());
+        }
+    }
+    for column in 0..COLUMNS {
+        let other = |cell: usize| (cell + COLUMNS) % (ROWS * COLUMNS);
+        moves.push((0..8).map(|cell| if cell % COLUMNS == column { other(cell) } else { cell }).collect());
+    }
+    let solved: Vec<usize> = (0..8).collect();
+    let mut distances = HashMap::from([(solved.clone(), 0)]);
+    let mut open = VecDeque::from([solved]);
+    while let Some(state) = open.pop_front() {
+        let next = distances[&state] + 1;
+        for from in &moves {
+            let moved: Vec<usize> = from.iter().map(|&cell| state[cell]).collect();
+            distances.entry(moved.clone()).or_insert_with(|| {
+                open.push_back(moved);
+                next
+            });
+        }
+    }
+    distances
+}
+
+fn line(state: &[usize]) -> String {
+    state.iter().map(usize::to_string).collect::<Vec<_>>().join(" ")
+}
+
+fn run(path: &Path, more: &[&str]) -> Output {
+    fathom().args(["run", "2x4", "--json", "-q", "--dir"]).arg(path).args(more).output().unwrap()
+}
+
+#[test]
+fn every_state_of_a_board_is_noted_at_its_distance_across_an_interruption() {
+    let distances = distances();
+    let directory = tempfile::tempdir().unwrap();
+    let (list, path) = (directory.path().join("states"), directory.path().join("run"));
+    let states: Vec<&Vec<usize>> = distances.keys().collect();
+    let text: Vec<String> = states.iter().map(|state| line(state)).collect();
+    fs::write(&list, text.join("\n")).unwrap();
+    let list = list.to_str().unwrap();
+
+    let some = run(&path, &["--watch-states", list, "--max-depth", "3"]);
+    assert!(some.status.success(), "{}", texts(&some).1);
+    let known = fs::read_to_string(path.join("watched.csv")).unwrap();
+    for (row, state) in known.lines().skip(1).zip(&states) {
+        let depth = distances[*state];
+        let expected = if depth <= 3 { depth.to_string() } else { String::new() };
+        assert_eq!(row, format!("{},{expected}", line(state)));
+    }
+
+    // The same list may be named again, and need not be.
+    let all = run(&path, &["--watch-states", list]);
+    let (out, err) = texts(&all);
+    assert!(all.status.success(), "{err}");
+    let found: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(found["watched"], found["counts"]);
+    let known = fs::read_to_string(path.join("watched.csv")).unwrap();
+    for (row, state) in known.lines().skip(1).zip(&states) {
+        assert_eq!(row, format!("{},{}", line(state), distances[*state]));
+    }
+    assert_eq!(known.lines().count(), 1 + distances.len());
+    let again = run(&path, &[]);
+    assert_eq!(texts(&again).0, out);
+}
+
+#[test]
+fn a_run_watches_what_it_was_begun_with() {
+    let directory = tempfile::tempdir().unwrap();
+    let (list, path) = (directory.path().join("states"), directory.path().join("run"));
+    fs::write(&list, "0 1 2 3 4 5 6 7\n").unwrap();
+    assert!(run(&path, &["--max-depth", "1"]).status.success());
+    let refused = run(&path, &["--watch-states", list.to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(texts(&refused).1.contains("stays as it was when the run began"), "{}", texts(&refused).1);
+
+    fs::write(&list, "0 1 2 3 4 5 6\n").unwrap();
+    let other = directory.path().join("other");
+    let refused = run(&other, &["--watch-states", list.to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(texts(&refused).1.contains("line 1: it has 7 tiles, and the puzzle has 8"));
+    assert!(!other.exists());
+}
