@@ -1,10 +1,12 @@
 //! The command line.
 
 use anyhow::Result;
+use bytesize::ByteSize;
 use clap::{Args, Parser, Subcommand, value_parser};
 use fathom_coordinator::bad_input;
 use fathom_coordinator::definition::{Keep, Question};
 use fathom_coordinator::log::Verbosity;
+use fathom_coordinator::memory;
 use fathom_coordinator::search::{Kernel, Options};
 use fathom_puzzle::{Board, Metric};
 use fathom_space::Labels;
@@ -93,6 +95,9 @@ pub(crate) struct SearchArguments {
     /// What computes: fastest, avx512, portable, or reference (a plain search in memory, to check against)
     #[arg(long, default_value = "fastest")]
     kernel: Kernel,
+    /// Memory to take, layers in the page cache among it, for example 8GiB [default: four fifths of what there is]
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<ByteSize>,
     /// Stop when this depth is made
     #[arg(long, value_name = "D")]
     pub(crate) max_depth: Option<u32>,
@@ -108,7 +113,7 @@ impl SearchArguments {
             kernel: self.kernel,
             max_depth: self.max_depth,
             verbosity,
-            memory_bytes: machine_memory_bytes() / 4 * 3,
+            memory_bytes: self.memory.map_or_else(default_memory_bytes, |size| size.as_u64()),
         }
     }
 }
@@ -191,8 +196,7 @@ fn threads(asked: Option<u32>) -> usize {
     }
 }
 
-/// Bytes of this machine's memory.
-pub(crate) fn machine_memory_bytes() -> u64 {
-    let info = rustix::system::sysinfo();
-    info.totalram as u64 * u64::from(info.mem_unit)
+/// The rest is for the system, and for what is written on its way to the disk.
+fn default_memory_bytes() -> u64 {
+    memory::available_bytes() / 5 * 4
 }

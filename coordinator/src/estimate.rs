@@ -2,6 +2,7 @@
 //! the growth is guessed.
 
 use crate::definition::Keep;
+use crate::journal::LayerRow;
 use fathom_kernel::{Bits, Engine, SLACK_BYTES};
 use fathom_space::{AxisMap, Plan, Shape, Space, Transform};
 use serde::Serialize;
@@ -10,6 +11,18 @@ use std::time::{Duration, Instant};
 
 /// A directory entry of a layer file, with the padding of its data.
 const COSET_OVERHEAD_BYTES: u64 = 56 + 64;
+
+/// A coset's checksum, on its way from the task to the layer's digest, and the coset's place in the window on a layer.
+const CHECKSUM_BYTES: u64 = 64;
+
+/// What a kernel keeps: accumulators and copies of a source, and the tensor to be written.
+const TENSORS: u64 = 6;
+
+/// Axis maps and write buffers of a thread.
+const THREAD_BYTES: u64 = 6 << 20;
+
+/// The rest of the process.
+const PROCESS_BYTES: u64 = 16 << 20;
 
 /// run.db and log.jsonl of a small run, headers of files, file system blocks that are not full.
 const RUN_OVERHEAD_BYTES: u64 = 256 << 10;
@@ -79,7 +92,12 @@ impl Estimate {
             representative_cosets: plan.representative_cosets,
             coset_bits: plan.shape.bits(),
             layer_bytes: plan.layer_bytes(),
-            memory_bytes: memory_bytes(space, plan, threads),
+            memory_bytes: memory_bytes(
+                plan.table_bytes(space),
+                plan.representative_cosets,
+                &plan.shape,
+                threads,
+            ),
             disk_peak_bytes: disk_peak_bytes(space, plan, keep, None),
             threads,
             pull_microseconds: pull.as_secs_f64() * 1e6,
@@ -88,13 +106,14 @@ impl Estimate {
     }
 }
 
-/// Bytes of memory: tables, and for each thread an unpacked and a packed tensor and a write buffer.
-pub fn memory_bytes(space: &Space, plan: &Plan, threads: usize) -> u64 {
-    let unpacked =
-        u64::from(plan.shape.rows()) * u64::from(plan.shape.row_bits()).next_power_of_two().max(32) / 8;
-    plan.table_bytes(space)
-        + threads as u64 * (unpacked + u64::from(plan.shape.packed_bytes()) + (4 << 20))
-        + (16 << 20)
+/// Bytes of memory besides the page cache: tables, a checksum for each coset of a layer, and for each thread some tensors
+/// and buffers.
+pub fn memory_bytes(table_bytes: u64, cosets: u64, shape: &Shape, threads: usize) -> u64 {
+    let unpacked = u64::from(shape.rows()) * u64::from(shape.row_bits()).next_power_of_two().max(32) / 8;
+    table_bytes
+        + cosets * CHECKSUM_BYTES
+        + threads as u64 * (TENSORS * (unpacked + u64::from(shape.packed_bytes())) + THREAD_BYTES)
+        + PROCESS_BYTES
 }
 
 /// Disk at the peak: the layer that is made and the two before it, all as if dense; with all layers kept, what the
@@ -115,6 +134,21 @@ pub fn disk_peak_bytes(space: &Space, plan: &Plan, keep: Keep, max_depth: Option
         Keep::All => 5,
     };
     RUN_OVERHEAD_BYTES + layers * (largest + entries)
+}
+
+/// Bytes that the layer after `layers` will need: exact for dense layers; for those before, the number of states is taken to
+/// grow by no larger a factor than last time.
+pub fn next_layer_bytes(layers: &[LayerRow], cosets: u64, shape: &Shape) -> u64 {
+    let dense = cosets * u64::from(shape.packed_bytes());
+    let data = match layers {
+        [.., before, newest] if before.stored > 0 => {
+            // A sparse coset has four bytes a state, and is dense if that is no larger.
+            let states = newest.stored as f64 * (newest.stored as f64 / before.stored as f64);
+            dense.min((states * 4.0) as u64)
+        }
+        _ => dense.min(4 * cosets),
+    };
+    cosets * COSET_OVERHEAD_BYTES + data
 }
 
 /// How many layers are worth counting as dense. A layer grows by a factor of about 0.6 times the moves, because moves

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`definition`] (what a run is asked to enumerate, and `run.toml`), [`directory`] (a run's directory:
 //! creation, lock, opening), [`journal`] (`run.db`: what is known of the layers), [`search`] (depth by depth),
-//! [`watch`] (states whose depths are noted), [`summary`] (results, as a table and as JSON), [`verify`], [`estimate`] (what a run will need), [`progress`],
+//! [`watch`] (states whose depths are noted), [`summary`] (results, as a table and as JSON), [`verify`], [`estimate`] (what a run will need), [`memory`], [`progress`],
 //! [`log`] and [`output`], [`exit`] (errors and exit codes). The commands are in `main.rs` and `commands/`.
 //!
 //! Invariants: the coordinator adds up reports and never looks at the states of a layer; a layer counts when its row is
@@ -14,6 +14,7 @@ pub mod estimate;
 pub mod exit;
 pub mod journal;
 pub mod log;
+pub mod memory;
 pub mod output;
 pub mod progress;
 pub mod search;

@@ -2,6 +2,7 @@
 
 use crate::definition::Keep;
 use crate::directory::{RunDirectory, Visited};
+use crate::estimate::{memory_bytes, next_layer_bytes};
 use crate::journal::{Files, LayerRow, ShardRow};
 use crate::log::Verbosity;
 use crate::progress::Progress;
@@ -18,6 +19,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tracing::{debug, info, info_span};
+
+/// With less of a layer in memory than this, a search would wait for the disk all the time.
+const LEAST_CACHE_BYTES: u64 = 64 << 20;
 
 /// How often progress is shown and signals are noticed.
 const TICK: Duration = Duration::from_millis(100);
@@ -80,7 +84,7 @@ pub struct Options {
     pub max_depth: Option<u32>,
     /// How much is said.
     pub verbosity: Verbosity,
-    /// Bytes of memory that the reference engine may take.
+    /// Bytes of memory that may be taken: for tables and tensors, and what is left for layers in the page cache.
     pub memory_bytes: u64,
 }
 
@@ -122,7 +126,11 @@ pub fn search(run: &mut RunDirectory, disk: &dyn Disk, options: Options, stop: &
         ),
     };
     let fixed = Fixed::new(&graph);
-    let job = Job { graph, fixed, cut, fingerprint: run.definition.fingerprint.0, method };
+    let mut job =
+        Job { graph, fixed, cut, fingerprint: run.definition.fingerprint.0, method, cache_bytes: 0 };
+    let tables =
+        memory_bytes(job.graph.table_bytes(), job.graph.len().into(), job.graph.shape(), options.threads);
+    job.cache_bytes = options.memory_bytes.saturating_sub(tables).max(LEAST_CACHE_BYTES);
     let engine = match job.method {
         Method::Cosets(engine) => engine.word(),
         Method::Reference(_) => "reference",
@@ -270,7 +278,10 @@ impl Search<'_> {
         let mut older = depth.previous();
         while let Some(depth) = older.filter(|_| before.len() < 2) {
             let layer = self.store.open(self.job, depth);
-            before.push(Arc::new(layer.map_err(|error| self.explain(depth.next(), error))?));
+            let layer = layer.map_err(|error| self.explain(depth.next(), error))?;
+            // A small newest layer is still in memory.
+            let windowed = before.is_empty() && layer.bytes() > self.job.cache_bytes / 4;
+            before.push(Arc::new(if windowed { layer.with_window(self.job.cache_bytes) } else { layer }));
             older = depth.previous();
         }
         let cut = self.job.cut;

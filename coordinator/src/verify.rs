@@ -36,6 +36,7 @@ pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
         cut,
         fingerprint: run.definition.fingerprint.0,
         method: Method::Cosets(Engine::Portable),
+        cache_bytes: u64::MAX,
     };
     let store = Store::new(&run.path, disk);
     let layers = run.visited()?.layers;

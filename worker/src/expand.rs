@@ -3,9 +3,19 @@
 use crate::layer::bits;
 use crate::{Counters, Job, Layer, Method, Store, TaskError};
 use fathom_kernel::{Engine, Kernel};
+use fathom_layer::{LayerError, Stored};
 use fathom_proto::{ShardReport, Task};
 use fathom_space::{CosetId, Transform, Transforms};
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How many cosets before its turn what a coset is made from is read from disk: a disk's latency is that of a few cosets.
+const FETCH_AHEAD: u32 = 16;
+
+/// A coset is nearly full if no more than one of so many states is left. Then a few moves may bring all that is left.
+const NEARLY_FULL: u64 = 8;
+
+/// After so many moves it is looked whether a nearly full coset is full.
+const LOOKS: [u32; 3] = [3, 6, 12];
 
 /// Does tasks on one thread. Keeps the axis maps and bit networks that it made.
 pub struct Expander<'j> {
@@ -56,14 +66,21 @@ impl<'j> Expander<'j> {
         }
         let mut writer = store.writer(job, task)?;
         let (mut stored, mut states, mut pairs) = (0, 0, 0);
-        for coset in job.cut.range(task.shard).map(CosetId) {
+        let cosets = job.cut.range(task.shard);
+        for coset in cosets.clone().take(FETCH_AHEAD as usize) {
+            self.want(CosetId(coset), before)?;
+        }
+        for coset in cosets.clone().map(CosetId) {
+            if coset.0 + FETCH_AHEAD < cosets.end {
+                self.want(CosetId(coset.0 + FETCH_AHEAD), before)?;
+            }
             if stop.load(Ordering::Relaxed) {
                 return Err(TaskError::Stopped);
             }
             let visited =
                 before.first().map_or(Ok(0), |layer| layer.states(coset).map(|(_, visited)| visited))?;
             let left = job.graph.states_per_coset().saturating_sub(u64::from(visited));
-            let found = if left == 0 { 0 } else { self.find(task, coset, before)? };
+            let found = if left == 0 { 0 } else { self.find(task, coset, before, left)? };
             if u64::from(found) > left {
                 return Err(TaskError::TooManyStates { task, coset: coset.0, found, left });
             }
@@ -82,40 +99,79 @@ impl<'j> Expander<'j> {
             counters.cosets.fetch_add(1, Ordering::Relaxed);
         }
         let pairs = job.fixed.is_some().then_some(pairs);
+        // A layer of which half would not fit beside the one that is read cannot stay in memory until it is read itself.
+        if before.first().is_some_and(|newest| newest.bytes() > job.cache_bytes / 2) {
+            writer.uncache();
+        }
         let (checksums, bytes) = writer.finish(states, pairs.unwrap_or(u64::MAX))?;
+        if let Some(oldest) = before.get(1) {
+            oldest.release(task.shard);
+        }
         Ok(ShardReport { task, stored, states, pairs, bytes, checksums })
     }
 
+    /// Has what a coset is made from read ahead.
+    fn want(&self, coset: CosetId, before: &[&Layer]) -> Result<(), TaskError> {
+        let Some(newest) = before.first() else {
+            return Ok(());
+        };
+        if u64::from(newest.states(coset)?.1) < self.job.graph.states_per_coset() {
+            for mv in 0..self.job.graph.space().moves().len() {
+                newest.want(self.job.graph.source(coset, mv).0)?;
+            }
+            newest.want(coset)?;
+        }
+        Ok(())
+    }
+
     /// Finds the states of a coset at the task's depth: leaves them in `packed`, and returns their number. With none,
-    /// `packed` may hold anything.
-    fn find(&mut self, task: Task, coset: CosetId, before: &[&Layer]) -> Result<u32, TaskError> {
+    /// `packed` may hold anything. `left` states of the coset were not visited before.
+    fn find(&mut self, task: Task, coset: CosetId, before: &[&Layer], left: u64) -> Result<u32, TaskError> {
         if let Method::Reference(_) = self.job.method {
             return Ok(self.look_up(task, coset));
         }
         match before.split_first() {
             None => Ok(self.solved(coset)),
-            Some((newest, _)) => self.pull(coset, newest, before),
+            Some((newest, _)) => self.pull(coset, newest, before, left),
         }
     }
 
     /// The states of a coset into which moves lead from `newest`, without those of `before`.
-    fn pull(&mut self, coset: CosetId, newest: &Layer, before: &[&Layer]) -> Result<u32, TaskError> {
-        let mut any = false;
-        for mv in 0..self.job.graph.space().moves().len() {
-            let (source, _) = self.job.graph.source(coset, mv);
-            if newest.states(source)?.0 == 0 {
-                continue;
-            }
-            if !std::mem::replace(&mut any, true) {
+    fn pull(
+        &mut self,
+        coset: CosetId,
+        newest: &Layer,
+        before: &[&Layer],
+        left: u64,
+    ) -> Result<u32, TaskError> {
+        let nearly_full = left.saturating_mul(NEARLY_FULL) <= self.job.graph.states_per_coset();
+        let moves = 0..self.job.graph.space().moves().len();
+        let sources = moves.map(|mv| Ok((mv, newest.coset(self.job.graph.source(coset, mv).0)?)));
+        let mut sources: Vec<(usize, Stored<'_>)> = sources.collect::<Result<_, LayerError>>()?;
+        sources.retain(|(_, stored)| !matches!(stored, Stored::Empty));
+        let mut pulled = 0;
+        for (number, (mv, stored)) in sources.iter().enumerate() {
+            if pulled == 0 {
                 self.kernel.clear();
             }
-            let stored = newest.coset(source)?;
-            self.transforms.of_move(coset, mv, &mut self.transform);
-            self.kernel.pull(bits(&stored), &self.transform, self.transforms.maps());
+            if nearly_full && LOOKS.contains(&pulled) {
+                let found = self.without(coset, before)?;
+                if u64::from(found) == left {
+                    return Ok(found);
+                }
+            }
+            pulled += 1;
+            if let Some((_, later)) = sources.get(number + 1) {
+                self.kernel.expect(bits(later));
+            }
+            self.transforms.of_move(coset, *mv, &mut self.transform);
+            self.kernel.pull(bits(stored), &self.transform, self.transforms.maps());
         }
-        if !any {
-            return Ok(0);
-        }
+        if pulled == 0 { Ok(0) } else { self.without(coset, before) }
+    }
+
+    /// Leaves in `packed` what the kernel has collected and `before` has not.
+    fn without(&mut self, coset: CosetId, before: &[&Layer]) -> Result<u32, TaskError> {
         for layer in before {
             self.kernel.subtract(bits(&layer.coset(coset)?));
         }

@@ -20,6 +20,8 @@ pub struct Job {
     pub fingerprint: [u8; 32],
     /// How new layers are found.
     pub method: Method,
+    /// Bytes of layers that should be in memory, at most.
+    pub cache_bytes: u64,
 }
 
 /// How new layers are found.

@@ -1,8 +1,9 @@
 //! A whole layer, open for reading.
 
+use crate::window::Window;
 use fathom_kernel::Bits;
 use fathom_layer::{LayerError, LayerFile, Stored};
-use fathom_proto::ShardCut;
+use fathom_proto::{ShardCut, ShardId};
 use fathom_space::CosetId;
 
 /// The files of all shards of one layer.
@@ -10,13 +11,50 @@ use fathom_space::CosetId;
 pub struct Layer {
     cut: ShardCut,
     files: Vec<LayerFile>,
+    /// Of a layer that may not be in memory.
+    window: Option<Window>,
 }
 
 impl Layer {
     /// A layer of these files, one a shard, in order.
     pub fn new(cut: ShardCut, files: Vec<LayerFile>) -> Self {
         assert_eq!(files.len(), cut.shards() as usize, "one file a shard");
-        Self { cut, files }
+        Self { cut, files, window: None }
+    }
+
+    /// The same layer, of which no more than so many bytes are kept in memory, and what is wanted is fetched.
+    pub fn with_window(self, most_bytes: u64) -> Self {
+        Self { window: Some(Window::new(self.cut.cosets(), most_bytes)), ..self }
+    }
+
+    /// The bytes of its files.
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(LayerFile::bytes).sum()
+    }
+
+    /// Notes that a coset will be read soon.
+    ///
+    /// # Errors
+    /// [`LayerError`] if a directory is damaged.
+    pub fn want(&self, coset: CosetId) -> Result<(), LayerError> {
+        let Some(window) = &self.window else {
+            return Ok(());
+        };
+        let release = |coset| {
+            let (file, local) = self.place(CosetId(coset));
+            // It was fetched, so its directory is whole.
+            let _ = file.release(local);
+        };
+        let fetch = || {
+            let (file, local) = self.place(coset);
+            file.prefetch(local)
+        };
+        window.want(coset.0, fetch, release)
+    }
+
+    /// Notes that a shard will not be read again.
+    pub fn release(&self, shard: ShardId) {
+        self.files[shard.0 as usize].release_all();
     }
 
     /// The files, one a shard.

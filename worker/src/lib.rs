@@ -1,7 +1,7 @@
 //! Tasks: making one shard of a layer from the layers before it.
 //!
 //! Reading order: [`job`] (what a worker must know of a run), [`store`] (where layer files lie), [`layer`] (a whole
-//! layer, open for reading), [`expand`] (one task), [`pool`] (threads that do tasks).
+//! layer, open for reading), [`window`] (which part of it is in memory), [`expand`] (one task), [`pool`] (threads that do tasks).
 //!
 //! Invariants: a task is a function of the layers that it reads; doing it twice gives the same file; a task that ends
 //! early leaves nothing under a final name.
@@ -12,6 +12,7 @@ pub mod job;
 pub mod layer;
 pub mod pool;
 pub mod store;
+pub mod window;
 
 pub use error::TaskError;
 pub use expand::Expander;

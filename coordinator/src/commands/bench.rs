@@ -6,6 +6,7 @@ use fathom_coordinator::definition::{Definition, Keep, Question};
 use fathom_coordinator::directory::RunDirectory;
 use fathom_coordinator::estimate::dense_pull_time;
 use fathom_coordinator::log::Verbosity;
+use fathom_coordinator::memory;
 use fathom_coordinator::output;
 use fathom_coordinator::search::{Kernel, Options, Stop, search};
 use fathom_coordinator::table;
@@ -101,7 +102,7 @@ fn time_search(board: &str, metric: Metric, threads: usize, repeat: u32, root: &
             kernel: Kernel::Fastest,
             max_depth: None,
             verbosity: Verbosity::Quiet,
-            memory_bytes: 0,
+            memory_bytes: memory::available_bytes(),
         };
         search(&mut run, &LocalDisk, options, &Stop::default())?;
         times.push(begun.elapsed().as_secs_f64());

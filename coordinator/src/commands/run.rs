@@ -1,6 +1,6 @@
 //! `fathom run` and `fathom resume`.
 
-use crate::arguments::{ResumeArguments, RunArguments, machine_memory_bytes};
+use crate::arguments::{ResumeArguments, RunArguments};
 use anyhow::{Context, Result};
 use fathom_coordinator::bad_input;
 use fathom_coordinator::definition::{Definition, Keep, Question};
@@ -92,10 +92,12 @@ fn begin(path: &Path, question: Question, asked: &RunArguments) -> Result<RunDir
     if options.kernel == Kernel::Reference {
         Distances::ranks(&space, options.memory_bytes).map_err(|error| bad_input!("{error}"))?;
     }
-    let (needed, there) = (memory_bytes(&space, &plan, options.threads), machine_memory_bytes());
+    let tables = plan.table_bytes(&space);
+    let needed = memory_bytes(tables, plan.representative_cosets, &plan.shape, options.threads);
+    let there = options.memory_bytes;
     if needed > there {
         return Err(bad_input!(
-            "{} needs {} of memory, and this machine has {}: choose a smaller board, fewer threads, or ask for less with --track or --labels",
+            "{} needs {} of memory besides the page cache, and may take {}: choose a smaller board, fewer threads, another --memory, or ask for less with --track or --labels",
             space.slug(),
             HumanBytes(needed),
             HumanBytes(there)

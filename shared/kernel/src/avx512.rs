@@ -24,7 +24,7 @@
 mod blocks;
 
 use crate::kernel::{Bits, Kernel, SLACK_BYTES};
-use blocks::{BitMap, Pairs, RowMap, count, join, keep, remove, split, trade, turn};
+use blocks::{Ahead, BitMap, Pairs, RowMap, count, join, keep, remove, split, trade, turn};
 use fathom_space::{AxisMap, Shape, Transform};
 
 /// Bytes from one block of a plane to the next. Axes are no longer than this.
@@ -104,6 +104,8 @@ struct Avx512 {
     bit_maps: Vec<Option<BitMap>>,
     /// A sparse source with many states, packed.
     packed: Vec<u8>,
+    /// What comes after the next pull.
+    ahead: Ahead,
     walk: Walk,
     /// From the source as it is to the natural layout.
     straight: Walk,
@@ -180,6 +182,7 @@ impl Avx512 {
             row_maps: Vec::new(),
             bit_maps: Vec::new(),
             packed: vec![0; shape.packed_bytes() as usize + SLACK_BYTES],
+            ahead: Ahead::default(),
             walk: Walk::default(),
             straight,
             starts,
@@ -194,6 +197,7 @@ impl Avx512 {
     }
 
     fn pull_dense(&mut self, packed: &[u8], transform: &Transform, maps: &[AxisMap]) {
+        let ahead = std::mem::take(&mut self.ahead);
         let last = transform.target.len() - 1;
         let natural = self.natural();
         let source_axis = |target: usize| {
@@ -215,7 +219,7 @@ impl Avx512 {
             let inner_number = transform.maps[natural];
             let rows = row_map(&mut self.row_maps, inner_number, &maps[inner_number as usize])[0];
             let bits = bit_map(&mut self.bit_maps, last_number, last_map);
-            let pairs = pairs(&self.source, &mut self.collected[inner], &self.walk);
+            let pairs = pairs(&self.source, &mut self.collected[inner], &self.walk, ahead);
             keep(pairs, self.shape.row_bytes(), &rows, bits);
             self.touched[inner] = true;
         } else {
@@ -238,7 +242,7 @@ impl Avx512 {
             let number = transform.maps[becomes_last];
             let gather = row_map(&mut self.row_maps, number, &maps[number as usize])[1];
             let scatter = row_map(&mut self.row_maps, last_number, last_map)[0];
-            let pairs = pairs(source, &mut self.collected[inner], &self.walk);
+            let pairs = pairs(source, &mut self.collected[inner], &self.walk, ahead);
             trade(pairs, self.shape.row_bytes(), &gather, &scatter);
             self.touched[inner] = true;
         }
@@ -275,7 +279,7 @@ impl Avx512 {
 }
 
 /// What blocks are read and written by one pull.
-fn pairs<'a>(source: &'a Planes, target: &'a mut Planes, walk: &'a Walk) -> Pairs<'a> {
+fn pairs<'a>(source: &'a Planes, target: &'a mut Planes, walk: &'a Walk, ahead: Ahead) -> Pairs<'a> {
     Pairs {
         source: &source.bytes,
         source_stride: source.stride,
@@ -283,6 +287,7 @@ fn pairs<'a>(source: &'a Planes, target: &'a mut Planes, walk: &'a Walk) -> Pair
         target_stride: target.stride,
         bases: &walk.bases,
         steps: &walk.steps,
+        ahead,
     }
 }
 
@@ -310,6 +315,13 @@ impl Kernel for Avx512 {
                 planes.bytes.fill(0);
             }
         }
+    }
+
+    fn expect(&mut self, later: Bits<'_>) {
+        self.ahead = match later {
+            Bits::Dense(packed) => Ahead::new(packed),
+            Bits::Empty | Bits::Sparse(_) => Ahead::default(),
+        };
     }
 
     fn pull(&mut self, source: Bits<'_>, transform: &Transform, maps: &[AxisMap]) {
@@ -359,7 +371,8 @@ impl Kernel for Avx512 {
             Bits::Dense(packed) => {
                 let (rows, planes) = (self.shape.rows(), self.shape.row_bytes());
                 split(packed, &mut self.source.bytes, self.source.stride, rows, planes);
-                let pairs = pairs(&self.source, &mut self.collected[natural], &self.straight);
+                let pairs =
+                    pairs(&self.source, &mut self.collected[natural], &self.straight, Ahead::default());
                 remove(pairs, planes, self.shape.lengths()[natural]);
             }
         }

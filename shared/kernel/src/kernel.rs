@@ -71,6 +71,9 @@ pub trait Kernel {
     /// Forgets all states.
     fn clear(&mut self);
 
+    /// Tells what will be pulled after the next pull, so that its bytes can be on their way while that one is computed.
+    fn expect(&mut self, _later: Bits<'_>) {}
+
     /// Adds the states into which `transform` carries those of `source`.
     fn pull(&mut self, source: Bits<'_>, transform: &Transform, maps: &[AxisMap]);
 

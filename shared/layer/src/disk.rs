@@ -29,6 +29,8 @@ pub trait DiskFile: Debug + Send {
     fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()>;
     /// Makes the contents durable.
     fn sync(&mut self) -> io::Result<()>;
+    /// Advises that nobody reads the contents soon, once they are durable.
+    fn uncache(&mut self) {}
 }
 
 /// The file system of this machine.
@@ -72,5 +74,10 @@ impl DiskFile for LocalFile {
 
     fn sync(&mut self) -> io::Result<()> {
         self.0.sync_all()
+    }
+
+    fn uncache(&mut self) {
+        // Advice that is not taken costs memory alone, which the operating system takes back when it must.
+        let _ = rustix::fs::fadvise(&self.0, 0, None, rustix::fs::Advice::DontNeed);
     }
 }

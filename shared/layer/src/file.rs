@@ -7,6 +7,7 @@ use crate::format::{
     BadHeader, ENTRY_BYTES, Entry, HEADER_BYTES, Header, Identity, SLACK_BYTES, Totals, VERSION, data_offset,
 };
 use crate::map::Map;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -149,13 +150,9 @@ impl LayerFile {
             return Ok(Stored::Empty);
         }
         let packed_bytes = self.header.identity.packed_bytes as usize;
-        let slack = if entry.encoding == Encoding::Dense { SLACK_BYTES } else { 0 };
-        let range = entry
-            .offset
-            .checked_add(u64::from(entry.length) + slack)
-            .map(|end| entry.offset as usize..end as usize);
-        let data = range
-            .and_then(|range| self.map.bytes().get(range))
+        let data = self
+            .data(&entry)
+            .map(|range| &self.map.bytes()[range])
             .ok_or_else(|| damaged("its data would lie outside of the file".into()))?;
         let stored = match entry.encoding {
             Encoding::Empty => Stored::Empty,
@@ -174,6 +171,35 @@ impl LayerFile {
             word.fetch_or(bit, Ordering::Relaxed);
         }
         Ok(stored)
+    }
+
+    /// Has the data of a coset read into the page cache, without waiting for it. Returns their bytes.
+    ///
+    /// # Errors
+    /// [`LayerError`] if the directory is damaged.
+    pub fn prefetch(&self, coset: u32) -> Result<u32, LayerError> {
+        let entry = self.entry(coset)?;
+        if let Some(data) = self.data(&entry) {
+            self.map.will_need(data);
+        }
+        Ok(entry.length)
+    }
+
+    /// Has the data of a coset leave memory. Returns their bytes.
+    ///
+    /// # Errors
+    /// [`LayerError`] if the directory is damaged.
+    pub fn release(&self, coset: u32) -> Result<u32, LayerError> {
+        let entry = self.entry(coset)?;
+        if let Some(data) = self.data(&entry) {
+            self.map.page_out(data);
+        }
+        Ok(entry.length)
+    }
+
+    /// Has everything leave memory.
+    pub fn release_all(&self) {
+        self.map.page_out(0..self.map.bytes().len());
     }
 
     /// Reads everything, and checks it against all checksums and the header's number of stored states.
@@ -227,6 +253,13 @@ impl LayerFile {
             return Err(format!("it has {states} states, its entry says {}", entry.states));
         }
         Ok(())
+    }
+
+    /// Where the data of a coset lie, with the bytes behind a packed tensor; `None` if that is outside of the file.
+    fn data(&self, entry: &Entry) -> Option<Range<usize>> {
+        let slack = if entry.encoding == Encoding::Dense { SLACK_BYTES } else { 0 };
+        let end = entry.offset.checked_add(u64::from(entry.length) + slack)?;
+        (end <= self.map.bytes().len() as u64).then_some(entry.offset as usize..end as usize)
     }
 
     pub(crate) fn entry(&self, coset: u32) -> Result<Entry, LayerError> {

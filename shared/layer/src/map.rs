@@ -1,4 +1,4 @@
-//! Read-only memory maps of finished files, and a clear end when the disk fails under one.
+//! Read-only memory maps of finished files, advice about them, and a clear end when the disk fails under one.
 //!
 //! Reading a mapped page can fail long after the file was opened: a bad disk, a network file system gone, a file
 //! truncated by somebody. The kernel then sends SIGBUS. [`report_faults`] installs a handler that says which file it
@@ -8,6 +8,7 @@ use memmap2::Mmap;
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
@@ -38,6 +39,27 @@ impl Map {
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.map
+    }
+
+    /// Has these bytes read into the page cache, without waiting for it.
+    pub fn will_need(&self, bytes: Range<usize>) {
+        // Advice that is not taken costs time alone.
+        let _ = self.map.advise_range(memmap2::Advice::WillNeed, bytes.start, bytes.len());
+    }
+
+    /// Has the pages with these bytes leave memory; whoever reads them again gets them from disk.
+    pub fn page_out(&self, bytes: Range<usize>) {
+        let page = rustix::param::page_size();
+        let start = bytes.start / page * page;
+        let pages = &self.map[start..bytes.end];
+        // SAFETY: the range lies in a live map, begins at a page, and its contents stay what they are.
+        let _ = unsafe {
+            rustix::mm::madvise(
+                pages.as_ptr().cast_mut().cast(),
+                pages.len(),
+                rustix::mm::Advice::LinuxPageOut,
+            )
+        };
     }
 }
 

@@ -34,6 +34,7 @@ pub struct LayerWriter<'d> {
     buffer_offset: u64,
     empty: Digest,
     scratch: Vec<u8>,
+    uncached: bool,
     finished: bool,
 }
 
@@ -60,8 +61,14 @@ impl<'d> LayerWriter<'d> {
             identity,
             empty: Digest::of(&[]),
             scratch: Vec::new(),
+            uncached: false,
             finished: false,
         })
+    }
+
+    /// The contents shall not stay in the page cache when the file is finished.
+    pub fn uncache(&mut self) {
+        self.uncached = true;
     }
 
     /// Adds the next coset, given as packed tensor with its number of states (none: the tensor is not looked at), and
@@ -133,6 +140,9 @@ impl<'d> LayerWriter<'d> {
         front.resize(data_offset(self.identity.cosets) as usize, 0);
         self.file.write_at(&front, 0).map_err(LayerError::io("write", &self.temporary))?;
         self.file.sync().map_err(LayerError::io("sync", &self.temporary))?;
+        if self.uncached {
+            self.file.uncache();
+        }
         self.disk.rename(&self.temporary, &self.path).map_err(LayerError::io("rename", &self.temporary))?;
         self.finished = true;
         let directory = self.path.parent().unwrap_or(Path::new("."));
@@ -166,6 +176,7 @@ impl Drop for LayerWriter<'_> {
 pub fn archive(disk: &dyn Disk, path: &Path, identity: &Identity) -> Result<u64, LayerError> {
     let old = LayerFile::open(path, identity)?;
     let mut new = LayerWriter::create(disk, path, identity.clone())?;
+    new.uncache();
     for coset in 0..identity.cosets {
         let entry = old.entry(coset)?;
         let stored = old.coset(coset)?;

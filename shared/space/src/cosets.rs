@@ -128,6 +128,12 @@ impl CosetGraph {
         &self.shape
     }
 
+    /// Bytes of the tables.
+    pub fn table_bytes(&self) -> u64 {
+        let words = self.table.len() + self.orbit_sizes.len() + self.sources.len();
+        4 * words as u64 + self.patterns.len() as u64
+    }
+
     /// The symmetries of the space that map colours to colours, the identity first. Orbits are under these.
     pub fn symmetries(&self) -> &[CosetSymmetry] {
         &self.symmetries

@@ -63,6 +63,40 @@ impl BitMap {
     }
 }
 
+/// Bytes that will be read soon, brought into the processor's cache bit by bit. That they are somewhere else is all that
+/// can go wrong: they are addresses, and never read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ahead {
+    next: usize,
+    end: usize,
+    lines_a_step: usize,
+}
+
+impl Ahead {
+    const LINE: usize = 64;
+
+    pub(crate) fn new(bytes: &[u8]) -> Self {
+        let next = bytes.as_ptr().addr();
+        Self { next, end: next + bytes.len(), lines_a_step: 0 }
+    }
+
+    /// The same, to be done in so many steps.
+    fn in_steps(self, steps: usize) -> Self {
+        Self { lines_a_step: (self.end - self.next).div_ceil(Self::LINE).div_ceil(steps.max(1)), ..self }
+    }
+
+    #[inline(always)]
+    fn step(&mut self) {
+        for _ in 0..self.lines_a_step {
+            if self.next < self.end {
+                // SAFETY: a prefetch has no effect that a program could see, wherever it points.
+                unsafe { _mm_prefetch::<_MM_HINT_T1>(std::ptr::without_provenance(self.next)) };
+                self.next += Self::LINE;
+            }
+        }
+    }
+}
+
 /// What blocks are read and written by a pull: for each base (offset in the source, offset in the target) and each pair
 /// of steps two blocks of the source, and a pair of adjacent blocks of the target.
 #[derive(Debug)]
@@ -74,6 +108,7 @@ pub(crate) struct Pairs<'a> {
     pub(crate) target_stride: usize,
     pub(crate) bases: &'a [(u32, u32)],
     pub(crate) steps: &'a [u32],
+    pub(crate) ahead: Ahead,
 }
 
 impl Pairs<'_> {
@@ -121,9 +156,11 @@ fn keep_planes<const PLANES: usize>(pairs: Pairs<'_>, rows: &RowMap, bits: &BitM
     let index = load(&rows.index);
     let matrices: [[__m512i; PLANES]; PLANES] =
         std::array::from_fn(|to| std::array::from_fn(|from| _mm512_set1_epi64(bits.0[to][from] as i64)));
+    let mut ahead = pairs.ahead.in_steps(pairs.bases.len() * pairs.steps.len() / 2);
     for &(read, write) in pairs.bases {
         let mut write = write as usize;
         for steps in pairs.steps.as_chunks::<2>().0 {
+            ahead.step();
             let source: [__m512i; PLANES] = std::array::from_fn(|plane| {
                 let at = plane * pairs.source_stride + read as usize;
                 // SAFETY: `check` has compared the largest offsets with the length of the source.
@@ -149,6 +186,7 @@ fn keep_planes<const PLANES: usize>(pairs: Pairs<'_>, rows: &RowMap, bits: &BitM
 fn trade_planes<const PLANES: usize>(pairs: Pairs<'_>, gather: &RowMap, scatter: &RowMap) {
     pairs.check(PLANES);
     let (gather_index, scatter_index) = (load(&gather.index), load(&scatter.index));
+    let mut ahead = pairs.ahead.in_steps(pairs.bases.len() * pairs.steps.len() / 2);
     // Byte r selects bit r of each row of a matrix.
     let units = _mm512_set1_epi64(0x8040_2010_0804_0201_u64 as i64);
     let even = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
@@ -156,6 +194,7 @@ fn trade_planes<const PLANES: usize>(pairs: Pairs<'_>, gather: &RowMap, scatter:
     for &(read, write) in pairs.bases {
         let mut write = write as usize;
         for steps in pairs.steps.as_chunks::<2>().0 {
+            ahead.step();
             let mut source = [_mm512_setzero_si512(); MOST_PLANES];
             for (plane, source) in source.iter_mut().enumerate().take(PLANES) {
                 let at = plane * pairs.source_stride + read as usize;

@@ -1,0 +1,36 @@
+//! Memory: what this machine has, what this process may take, and what it takes.
+
+use procfs::process::Process;
+use procfs::{CpuInfo, Current, Meminfo};
+use std::fs;
+use std::path::Path;
+
+/// Where cgroups of version 2 are mounted.
+const CGROUPS: &str = "/sys/fs/cgroup";
+
+/// Bytes of memory that this process may take: those of the machine, or of the smallest limit among its cgroups.
+pub fn available_bytes() -> u64 {
+    let machine = Meminfo::current().map_or(u64::MAX, |info| info.mem_total);
+    cgroup_limit().map_or(machine, |limit| limit.min(machine))
+}
+
+fn cgroup_limit() -> Option<u64> {
+    let groups = Process::myself().ok()?.cgroups().ok()?;
+    let mine = groups.0.into_iter().find(|group| group.hierarchy == 0)?;
+    let mine = Path::new(&mine.pathname).strip_prefix("/").ok()?.to_owned();
+    let limits = mine.ancestors().filter_map(|group| {
+        let limit = fs::read_to_string(Path::new(CGROUPS).join(group).join("memory.max")).ok()?;
+        limit.trim().parse().ok()
+    });
+    limits.min()
+}
+
+/// Bytes of memory that this process has for itself now: without files that it has mapped, and without the page cache.
+pub fn anonymous_bytes() -> Option<u64> {
+    Some(Process::myself().ok()?.status().ok()?.rssanon? << 10)
+}
+
+/// The name of the processor, if it tells.
+pub fn processor() -> Option<String> {
+    CpuInfo::current().ok()?.model_name(0).map(str::to_owned)
+}

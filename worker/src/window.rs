@@ -1,0 +1,119 @@
+//! Which cosets of a large layer are in memory: those that tasks will read soon are fetched ahead of them, and no more stay
+//! than the memory budget allows.
+//!
+//! A coset is a source of about as many cosets as there are moves, some of them close by. Those that were read again since
+//! they came under review last get a second chance before they must leave (the clock algorithm). The operating system is
+//! only advised: what it evicts on its own is read again when it is needed.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+const OUT: u8 = 0;
+const IN: u8 = 1;
+const READ_AGAIN: u8 = 2;
+
+/// The cosets of one layer that are in memory.
+#[derive(Debug)]
+pub struct Window {
+    most_bytes: u64,
+    /// By coset.
+    state: Box<[AtomicU8]>,
+    queue: Mutex<Queue>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    /// With their bytes, the next to be reviewed first.
+    cosets: VecDeque<(u32, u32)>,
+    bytes: u64,
+}
+
+impl Window {
+    /// An empty window for a layer of so many cosets, which keeps `most_bytes` of them.
+    pub fn new(cosets: u32, most_bytes: u64) -> Self {
+        let state = (0..cosets).map(|_| AtomicU8::new(OUT)).collect();
+        Self { most_bytes, state, queue: Mutex::default() }
+    }
+
+    /// Notes that a coset is about to be read. If it is not in the window, `fetch` is called, which tells its bytes, and
+    /// `release` for each coset that must leave.
+    ///
+    /// # Errors
+    /// Those of `fetch`.
+    pub fn want<E>(
+        &self,
+        coset: u32,
+        fetch: impl FnOnce() -> Result<u32, E>,
+        mut release: impl FnMut(u32),
+    ) -> Result<(), E> {
+        let state = &self.state[coset as usize];
+        if state.load(Ordering::Relaxed) != OUT {
+            state.store(READ_AGAIN, Ordering::Relaxed);
+            return Ok(());
+        }
+        let bytes = fetch()?;
+        let mut leaving = Vec::new();
+        {
+            let mut queue = self.queue.lock().expect("nothing panics with the queue");
+            // Two threads may want it at once.
+            if state.swap(IN, Ordering::Relaxed) == OUT {
+                queue.cosets.push_back((coset, bytes));
+                queue.bytes += u64::from(bytes);
+            }
+            while queue.bytes > self.most_bytes
+                && let Some((oldest, bytes)) = queue.cosets.pop_front()
+            {
+                let state = &self.state[oldest as usize];
+                if state.load(Ordering::Relaxed) == READ_AGAIN {
+                    state.store(IN, Ordering::Relaxed);
+                    queue.cosets.push_back((oldest, bytes));
+                } else {
+                    state.store(OUT, Ordering::Relaxed);
+                    queue.bytes -= u64::from(bytes);
+                    leaving.push(oldest);
+                }
+            }
+        }
+        leaving.into_iter().for_each(&mut release);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+
+    /// Wants cosets of 10 bytes in this order; returns which were fetched and which released.
+    fn follow(most_bytes: u64, wanted: &[u32]) -> (Vec<u32>, Vec<u32>) {
+        let window = Window::new(10, most_bytes);
+        let (mut fetched, mut released) = (Vec::new(), Vec::new());
+        for &coset in wanted {
+            let fetch = || {
+                fetched.push(coset);
+                Ok::<_, Infallible>(10)
+            };
+            window.want(coset, fetch, |coset| released.push(coset)).unwrap();
+        }
+        (fetched, released)
+    }
+
+    #[test]
+    fn what_fits_is_fetched_once_and_stays() {
+        assert_eq!(follow(30, &[1, 2, 3, 1, 2, 3]), (vec![1, 2, 3], vec![]));
+    }
+
+    #[test]
+    fn what_was_read_again_stays_longer() {
+        assert_eq!(follow(20, &[1, 2, 1, 3]), (vec![1, 2, 3], vec![2]));
+        assert_eq!(follow(20, &[1, 2, 3]), (vec![1, 2, 3], vec![1]));
+        // A second chance is one chance.
+        assert_eq!(follow(20, &[1, 2, 1, 3, 4, 5]), (vec![1, 2, 3, 4, 5], vec![2, 3, 1]));
+    }
+
+    #[test]
+    fn a_window_smaller_than_a_coset_goes_on() {
+        assert_eq!(follow(5, &[1, 2]), (vec![1, 2], vec![1, 2]));
+    }
+}
