@@ -197,6 +197,18 @@ impl RunDirectory {
     }
 }
 
+/// Free bytes of the file system on which a path is or will be.
+///
+/// # Errors
+/// If the operating system does not tell.
+pub fn free_bytes(path: &Path) -> Result<u64> {
+    let there = path.ancestors().find(|ancestor| ancestor.exists()).filter(|p| !p.as_os_str().is_empty());
+    let there = there.unwrap_or(Path::new("."));
+    let stat = rustix::fs::statvfs(there)
+        .with_context(|| format!("cannot ask for free space at {}", there.display()))?;
+    Ok(stat.f_bavail * stat.f_frsize)
+}
+
 fn require_run(path: &Path) -> Result<()> {
     match look(path)? {
         Found::Run => Ok(()),

@@ -11,10 +11,11 @@ use anyhow::{Context, Result, anyhow};
 use fathom_layer::{Digest, LayerDigest, run_digest};
 use fathom_proto::{Depth, ShardId, ShardReport};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use serde::Serialize;
 use std::path::Path;
 
 /// The version of the schema.
-const SCHEMA: i32 = 1;
+const SCHEMA: i32 = 2;
 
 /// What has become of a layer's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,10 +91,35 @@ impl ShardRow {
     }
 }
 
+/// A process that has worked on a run. The fields of `status --json`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProcessRow {
+    /// When it began, in seconds since 1970.
+    pub begun: u64,
+    /// Its version.
+    pub version: String,
+    /// The processor, as it names itself.
+    pub processor: Option<String>,
+    /// Kernel threads.
+    pub threads: usize,
+    /// What computed.
+    pub kernel: String,
+    /// Bytes of memory that it was to take at most.
+    pub memory_bytes: u64,
+    /// Of these, bytes of layers in the page cache.
+    pub cache_bytes: u64,
+    /// Wall-clock seconds until the last layer that it committed.
+    pub seconds: f64,
+    /// The most bytes of memory that it had for itself when it committed a layer.
+    pub peak_anonymous_bytes: Option<u64>,
+}
+
 /// An open journal.
 #[derive(Debug)]
 pub struct Journal {
     database: Connection,
+    /// The row of this process, once it has committed a layer.
+    process: Option<i64>,
 }
 
 impl Journal {
@@ -114,6 +140,10 @@ impl Journal {
              CREATE TABLE shard (
                  depth INTEGER NOT NULL REFERENCES layer, shard INTEGER NOT NULL, stored INTEGER NOT NULL,
                  states INTEGER NOT NULL, pairs INTEGER, digest BLOB NOT NULL, PRIMARY KEY (depth, shard));
+             CREATE TABLE process (
+                 begun INTEGER NOT NULL, version TEXT NOT NULL, processor TEXT, threads INTEGER NOT NULL,
+                 kernel TEXT NOT NULL, memory_bytes INTEGER NOT NULL, cache_bytes INTEGER NOT NULL,
+                 seconds REAL NOT NULL, peak_anonymous_bytes INTEGER);
              CREATE TABLE watched (number INTEGER PRIMARY KEY, word BLOB NOT NULL, depth INTEGER);
              INSERT INTO run VALUES (x'{fingerprint}');
              PRAGMA user_version = {SCHEMA};"
@@ -125,7 +155,7 @@ impl Journal {
             }
         }
         transaction.commit()?;
-        Ok(Self { database })
+        Ok(Self { database, process: None })
     }
 
     /// Opens the journal of a run that has this fingerprint. It can be read even where it cannot be written.
@@ -136,15 +166,17 @@ impl Journal {
         let database = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         configure(&database)?;
         let schema: i32 = database.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        if schema > SCHEMA {
+        if schema != SCHEMA {
+            let advice =
+                if schema > SCHEMA { "use a newer version" } else { "use an older version, or begin again" };
             return Err(anyhow!(
-                "it has schema {schema}, and this version of Fathom reads up to {SCHEMA}: use a newer version"
+                "it has schema {schema}, and this version of Fathom reads {SCHEMA}: {advice}"
             ));
         }
         let found: Option<[u8; 32]> =
             database.query_row("SELECT fingerprint FROM run", [], |row| row.get(0)).optional()?;
         match found.map(Digest) {
-            Some(found) if found == fingerprint => Ok(Self { database }),
+            Some(found) if found == fingerprint => Ok(Self { database, process: None }),
             Some(found) => {
                 Err(anyhow!("it is the journal of another run, {found}; this run is {fingerprint}"))
             }
@@ -234,8 +266,34 @@ impl Journal {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
+    /// The processes that have worked on the run, in order.
+    ///
+    /// # Errors
+    /// If SQLite refuses.
+    pub fn processes(&self) -> Result<Vec<ProcessRow>> {
+        let mut query = self.database.prepare(
+            "SELECT begun, version, processor, threads, kernel, memory_bytes, cache_bytes, seconds, peak_anonymous_bytes
+             FROM process ORDER BY rowid",
+        )?;
+        let rows = query.query_map([], |row| {
+            Ok(ProcessRow {
+                begun: row.get(0)?,
+                version: row.get(1)?,
+                processor: row.get(2)?,
+                threads: row.get(3)?,
+                kernel: row.get(4)?,
+                memory_bytes: row.get(5)?,
+                cache_bytes: row.get(6)?,
+                seconds: row.get(7)?,
+                peak_anonymous_bytes: row.get(8)?,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
     /// Commits a layer with all its shards. With it, notes as removed the layers `retired`, and its depth for the watched
-    /// states with the numbers `found`.
+    /// states with the numbers `found`, and what is known of this
+    /// process by now.
     ///
     /// # Errors
     /// If SQLite refuses; then nothing of it is there.
@@ -245,6 +303,7 @@ impl Journal {
         shards: &[ShardRow],
         retired: &[Depth],
         found: &[usize],
+        process: &ProcessRow,
     ) -> Result<()> {
         let mut digests: Vec<Digest> = self.layers()?.iter().map(|layer| layer.digest).collect();
         digests.push(layer.digest);
@@ -285,7 +344,30 @@ impl Journal {
                 update.execute(params![number, layer.depth.0])?;
             }
         }
-        Ok(transaction.commit()?)
+        match self.process {
+            Some(row) => transaction.execute(
+                "UPDATE process SET seconds = ?2, peak_anonymous_bytes = ?3 WHERE rowid = ?1",
+                params![row, process.seconds, process.peak_anonymous_bytes],
+            )?,
+            None => transaction.execute(
+                "INSERT INTO process VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                params![
+                    process.begun,
+                    process.version,
+                    process.processor,
+                    process.threads,
+                    process.kernel,
+                    process.memory_bytes,
+                    process.cache_bytes,
+                    process.seconds,
+                    process.peak_anonymous_bytes
+                ],
+            )?,
+        };
+        let row = self.process.unwrap_or_else(|| transaction.last_insert_rowid());
+        transaction.commit()?;
+        self.process = Some(row);
+        Ok(())
     }
 
     /// Notes what has become of a layer's files.

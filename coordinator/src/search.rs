@@ -1,10 +1,11 @@
 //! The search: layer after layer, each cut into tasks, merged and committed before the next begins.
 
 use crate::definition::Keep;
-use crate::directory::{RunDirectory, Visited};
+use crate::directory::{RunDirectory, Visited, free_bytes};
 use crate::estimate::{memory_bytes, next_layer_bytes};
-use crate::journal::{Files, LayerRow, ShardRow};
+use crate::journal::{Files, LayerRow, ProcessRow, ShardRow};
 use crate::log::Verbosity;
+use crate::memory;
 use crate::progress::Progress;
 use crate::watch;
 use anyhow::{Context, Result, anyhow};
@@ -15,9 +16,10 @@ use fathom_proto::{Depth, ShardReport, Task};
 use fathom_space::counting::Fixed;
 use fathom_space::{CosetGraph, CosetId, Shape};
 use fathom_worker::{Counters, Job, Leftovers, Method, Pool, Store, TaskError};
+use indicatif::{HumanBytes, HumanCount};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tracing::{debug, info, info_span};
 
 /// With less of a layer in memory than this, a search would wait for the disk all the time.
@@ -142,6 +144,17 @@ pub fn search(run: &mut RunDirectory, disk: &dyn Disk, options: Options, stop: &
         seconds = begun.elapsed().as_secs_f64(),
         "ready"
     );
+    let process = ProcessRow {
+        begun: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+        version: env!("CARGO_PKG_VERSION").into(),
+        processor: memory::processor(),
+        threads: options.threads,
+        kernel: engine.into(),
+        memory_bytes: options.memory_bytes,
+        cache_bytes: job.cache_bytes,
+        seconds: begun.elapsed().as_secs_f64(),
+        peak_anonymous_bytes: memory::anonymous_bytes(),
+    };
     let store = Store::new(&run.path, disk);
     let watched = Address::of_watched(run, &job.graph)?;
     let counters = Counters::default();
@@ -161,6 +174,8 @@ pub fn search(run: &mut RunDirectory, disk: &dyn Disk, options: Options, stop: &
             halt: &halt,
             stop,
             options,
+            begun,
+            process,
             watched,
         }
         .go_on()
@@ -177,6 +192,9 @@ struct Search<'a> {
     halt: &'a AtomicBool,
     stop: &'a Stop,
     options: Options,
+    /// When this process began.
+    begun: Instant,
+    process: ProcessRow,
     /// Watched states that were not found yet.
     watched: Vec<Address>,
 }
@@ -250,9 +268,11 @@ impl Search<'_> {
             Keep::All => None,
         };
         let found = self.look_up(depth)?;
+        self.process.seconds = self.begun.elapsed().as_secs_f64();
+        self.process.peak_anonymous_bytes = self.process.peak_anonymous_bytes.max(memory::anonymous_bytes());
         self.run
             .journal
-            .commit(&layer, &shards, retired.as_slice(), &found)
+            .commit(&layer, &shards, retired.as_slice(), &found, &self.process)
             .context("cannot write run.db")?;
         if !found.is_empty() {
             watch::write(&self.run.path, &self.run.journal, self.disk)?;
@@ -271,8 +291,27 @@ impl Search<'_> {
         Ok(Some(layer))
     }
 
+    /// Looks whether the disk will hold a layer before it is begun.
+    fn require_room(&self, depth: Depth) -> Result<()> {
+        let layers = self.run.journal.layers().context("cannot read run.db")?;
+        let needed = next_layer_bytes(&layers, self.job.graph.len().into(), self.job.graph.shape());
+        let needed = needed.saturating_sub(self.store.bytes(depth)?);
+        let free = free_bytes(&self.run.path)?;
+        if needed > free {
+            let path = self.run.path.display();
+            return Err(anyhow!(
+                "depth {depth} will need about {} of disk, and {} are free at {path}, {} bytes too few; make room, then go on with 'fathom resume {path}'",
+                HumanBytes(needed),
+                HumanBytes(free),
+                HumanCount(needed - free)
+            ));
+        }
+        Ok(())
+    }
+
     /// Has every task of a layer done, and returns the reports in order of shards; `None` if stopped.
     fn do_tasks(&self, depth: Depth) -> Result<Option<Vec<ShardReport>>> {
+        self.require_room(depth)?;
         self.store.prepare(depth)?;
         let mut before = Vec::new();
         let mut older = depth.previous();

@@ -115,6 +115,15 @@ impl<'d> Store<'d> {
         })
     }
 
+    /// Bytes of the files of a layer that are there.
+    ///
+    /// # Errors
+    /// [`LayerError::Io`] if they cannot be listed.
+    pub fn bytes(&self, depth: Depth) -> Result<u64, LayerError> {
+        let files = list(&self.layer_directory(depth))?;
+        files.iter().map(|path| Ok(fs::metadata(path).map_err(failed("look at", path))?.len())).sum()
+    }
+
     /// Opens a whole layer.
     ///
     /// # Errors

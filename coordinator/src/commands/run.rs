@@ -4,7 +4,7 @@ use crate::arguments::{ResumeArguments, RunArguments};
 use anyhow::{Context, Result};
 use fathom_coordinator::bad_input;
 use fathom_coordinator::definition::{Definition, Keep, Question};
-use fathom_coordinator::directory::{Found, RunDirectory, look};
+use fathom_coordinator::directory::{Found, RunDirectory, free_bytes, look};
 use fathom_coordinator::estimate::{disk_peak_bytes, memory_bytes};
 use fathom_coordinator::exit::Interrupted;
 use fathom_coordinator::log::{self, Verbosity};
@@ -121,15 +121,6 @@ fn begin(path: &Path, question: Question, asked: &RunArguments) -> Result<RunDir
         ));
     }
     RunDirectory::create(path, definition, &watched, &LocalDisk)
-}
-
-/// Free bytes of the file system on which a path is or will be.
-fn free_bytes(path: &Path) -> Result<u64> {
-    let there = path.ancestors().find(|ancestor| ancestor.exists()).filter(|p| !p.as_os_str().is_empty());
-    let there = there.unwrap_or(Path::new("."));
-    let stat = rustix::fs::statvfs(there)
-        .with_context(|| format!("cannot ask for free space at {}", there.display()))?;
-    Ok(stat.f_bavail * stat.f_frsize)
 }
 
 /// Searches until the run is complete or as deep as asked, and prints what is known then.
