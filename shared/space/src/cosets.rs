@@ -1,7 +1,9 @@
 //! Representative cosets, and the table that leads from any pattern to its representative.
 
 use crate::{Colouring, Shape, Space, Symmetry};
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// The number of a representative coset, in order of the ranks of their patterns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -55,6 +57,8 @@ pub enum CosetError {
 }
 
 const UNREACHED: u32 = u32::MAX;
+/// Somebody is about to make the entry.
+const CLAIMED: u32 = u32::MAX - 1;
 
 impl CosetGraph {
     /// Lists the cosets by closure from the solved pattern under moves and symmetries.
@@ -66,7 +70,7 @@ impl CosetGraph {
         let (symmetries, compose) = symmetries_in_use(space, colouring);
         let too_many =
             CosetError::TooMany { patterns: colouring.patterns().total(), symmetries: symmetries.len() };
-        if colouring.patterns().total() >= u64::from(UNREACHED) {
+        if colouring.patterns().total() >= u64::from(CLAIMED) {
             return Err(too_many);
         }
         let Closure { mut table, representatives, orbit_sizes } =
@@ -80,23 +84,24 @@ impl CosetGraph {
             number[found as usize] = id as u32;
         }
         let group = symmetries.len() as u32;
-        for entry in table.iter_mut().filter(|entry| **entry != UNREACHED) {
+        table.par_iter_mut().filter(|entry| **entry != UNREACHED).for_each(|entry| {
             *entry = number[(*entry / group) as usize] * group + *entry % group;
-        }
+        });
 
         let cells = space.cells();
         let mut patterns = vec![0_u8; order.len() * cells];
         for (&found, pattern) in order.iter().zip(patterns.chunks_exact_mut(cells)) {
             colouring.patterns().unrank(representatives[found as usize], pattern);
         }
-        let mut sources = Vec::with_capacity(order.len() * space.moves().len());
-        for pattern in patterns.chunks_exact(cells) {
-            for cells in space.moves() {
-                // The source Q of pattern P under move x has Q[c] = P[x(c)].
-                let source = cells.iter().map(|&to| pattern[usize::from(to)]);
-                sources.push(table[colouring.patterns().rank(source) as usize]);
-            }
-        }
+        // The source Q of pattern P under move x has Q[c] = P[x(c)].
+        let source = |pattern: &[u8], cells: &[u8]| {
+            let source = cells.iter().map(|&to| pattern[usize::from(to)]);
+            table[colouring.patterns().rank(source) as usize]
+        };
+        let sources: Vec<u32> = patterns
+            .par_chunks_exact(cells)
+            .flat_map_iter(|pattern| space.moves().iter().map(move |cells| source(pattern, cells)))
+            .collect();
         let reachable_patterns: u64 = orbit_sizes.iter().map(|&size| u64::from(size)).sum();
         let states = u64::try_from(space.states()).expect("tables this small have fewer than 2^64 states");
         Ok(Self {
@@ -282,59 +287,124 @@ struct Closure {
     orbit_sizes: Vec<u32>,
 }
 
-/// Follows the moves from orbit to orbit. The representative of an orbit is its pattern of smallest rank. It is
-/// enough to follow the moves from the representatives, because symmetries map moves to moves.
+/// An orbit of patterns, when it is found.
+struct Orbit {
+    /// The smallest rank of its patterns.
+    representative: u64,
+    size: u32,
+    /// In the order in which orbits are found.
+    number: u32,
+}
+
+/// Follows the moves from orbit to orbit, all orbits of a generation at once. The representative of an orbit is its
+/// pattern of smallest rank. It is enough to follow the moves from the representatives, because symmetries map moves to
+/// moves.
 fn close(
     space: &Space,
     colouring: &Colouring,
     symmetries: &[CosetSymmetry],
     compose: &[Vec<u32>],
 ) -> Option<Closure> {
-    let ranks = colouring.patterns();
-    let group = symmetries.len() as u32;
-    let mut table = vec![UNREACHED; ranks.total() as usize].into_boxed_slice();
-    let mut representatives = Vec::new();
-    let mut orbit_sizes = Vec::new();
-    let mut images = vec![0_u64; symmetries.len()];
-    let mut image = vec![0; space.cells()];
+    let finder = OrbitFinder {
+        colouring,
+        symmetries,
+        compose,
+        table: (0..colouring.patterns().total()).into_par_iter().map(|_| AtomicU32::new(UNREACHED)).collect(),
+        found: AtomicU32::new(0),
+        too_many: AtomicBool::new(false),
+    };
+    let cells = space.cells();
+    let mut orbits: Vec<Orbit> =
+        finder.discover(colouring.of_pieces(), &mut Scratch::new(symmetries, cells)).into_iter().collect();
+    let mut done = 0;
+    while done < orbits.len() {
+        let from_one = |scratch: &mut (Scratch, Vec<u8>, Vec<u8>), orbit: &Orbit| -> Vec<Orbit> {
+            let (scratch, pattern, moved) = scratch;
+            colouring.patterns().unrank(orbit.representative, pattern);
+            let follow = |cells: &[u8]| {
+                for (&to, &colour) in cells.iter().zip(&*pattern) {
+                    moved[usize::from(to)] = colour;
+                }
+                finder.discover(moved, scratch)
+            };
+            let mut follow = follow;
+            space.moves().iter().filter_map(|cells| follow(cells)).collect()
+        };
+        let scratch = || (Scratch::new(symmetries, cells), vec![0; cells], vec![0; cells]);
+        let generation: Vec<Orbit> =
+            orbits[done..].par_iter().map_init(scratch, from_one).flatten_iter().collect();
+        done = orbits.len();
+        orbits.extend(generation);
+        if finder.too_many.load(Ordering::Relaxed) {
+            return None;
+        }
+    }
+    orbits.par_sort_unstable_by_key(|orbit| orbit.number);
+    Some(Closure {
+        table: finder.table.into_par_iter().map(AtomicU32::into_inner).collect(),
+        representatives: orbits.iter().map(|orbit| orbit.representative).collect(),
+        orbit_sizes: orbits.iter().map(|orbit| orbit.size).collect(),
+    })
+}
 
-    let mut discover = |pattern: &[u8], representatives: &mut Vec<u64>, table: &mut [u32]| -> Option<()> {
-        for (CosetSymmetry { symmetry, colours, .. }, rank) in symmetries.iter().zip(&mut images) {
-            symmetry.carry(colours, pattern, &mut image);
+/// Finds orbits from several threads at once.
+struct OrbitFinder<'a> {
+    colouring: &'a Colouring,
+    symmetries: &'a [CosetSymmetry],
+    compose: &'a [Vec<u32>],
+    table: Vec<AtomicU32>,
+    found: AtomicU32,
+    too_many: AtomicBool,
+}
+
+/// What a thread needs to look at an orbit.
+struct Scratch {
+    /// The ranks of the images of a pattern.
+    images: Vec<u64>,
+    image: Vec<u8>,
+}
+
+impl Scratch {
+    fn new(symmetries: &[CosetSymmetry], cells: usize) -> Self {
+        Self { images: vec![0; symmetries.len()], image: vec![0; cells] }
+    }
+}
+
+impl OrbitFinder<'_> {
+    /// Enters the orbit of a pattern into the table, if nobody else has done so or is about to.
+    fn discover(&self, pattern: &[u8], scratch: &mut Scratch) -> Option<Orbit> {
+        let ranks = self.colouring.patterns();
+        let entry = |rank: u64| &self.table[rank as usize];
+        if entry(ranks.rank(pattern.iter().copied())).load(Ordering::Relaxed) != UNREACHED {
+            return None;
+        }
+        let Scratch { images, image } = scratch;
+        for (CosetSymmetry { symmetry, colours, .. }, rank) in self.symmetries.iter().zip(&mut *images) {
+            symmetry.carry(colours, pattern, image);
             *rank = ranks.rank(image.iter().copied());
         }
-        let (smallest, &rank) =
+        let (smallest, &representative) =
             images.iter().enumerate().min_by_key(|&(_, rank)| rank).expect("the identity is a symmetry");
-        let base = u32::try_from(representatives.len()).ok()?.checked_mul(group)?;
-        base.checked_add(group).filter(|&end| end < UNREACHED)?;
-        representatives.push(rank);
-        let mut size = 0;
+        // Whoever enters the representative first enters the others.
+        let claim = entry(representative);
+        claim.compare_exchange(UNREACHED, CLAIMED, Ordering::Relaxed, Ordering::Relaxed).ok()?;
+        let group = self.symmetries.len() as u32;
+        let number = self.found.fetch_add(1, Ordering::Relaxed);
+        let base = number.checked_mul(group);
+        let Some(base) = base.filter(|base| base.checked_add(group).is_some_and(|end| end < CLAIMED)) else {
+            self.too_many.store(true, Ordering::Relaxed);
+            return None;
+        };
+        // Where a pattern is fixed by symmetries, several lead from it to the representative, and any will do.
+        claim.store(base + self.compose[smallest][smallest], Ordering::Relaxed);
+        let mut size = 1;
         for (from, &rank) in images.iter().enumerate() {
-            let entry = &mut table[rank as usize];
-            if *entry == UNREACHED {
-                *entry = base + compose[smallest][from];
+            let entry = entry(rank);
+            if entry.load(Ordering::Relaxed) == UNREACHED {
+                entry.store(base + self.compose[smallest][from], Ordering::Relaxed);
                 size += 1;
             }
         }
-        orbit_sizes.push(size);
-        Some(())
-    };
-
-    discover(colouring.of_pieces(), &mut representatives, &mut table)?;
-    let mut pattern = vec![0; space.cells()];
-    let mut moved = vec![0; space.cells()];
-    let mut next = 0;
-    while next < representatives.len() {
-        ranks.unrank(representatives[next], &mut pattern);
-        for cells in space.moves() {
-            for (&to, &colour) in cells.iter().zip(&pattern) {
-                moved[usize::from(to)] = colour;
-            }
-            if table[ranks.rank(moved.iter().copied()) as usize] == UNREACHED {
-                discover(&moved, &mut representatives, &mut table)?;
-            }
-        }
-        next += 1;
+        Some(Orbit { representative, size, number })
     }
-    Some(Closure { table, representatives, orbit_sizes })
 }

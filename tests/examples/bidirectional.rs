@@ -1,0 +1,189 @@
+//! Solves states by bidirectional search, and compares with the depths that a run has noted for them.
+//!
+//! `bidirectional ROWSxCOLUMNS multi|single watched.csv [RADIUS]`: all states within RADIUS moves of the solved one are
+//! listed up to symmetry; from each state of the file, the search goes on until it meets this ball. It shares no code
+//! with Fathom, so that it is a check of everything that Fathom does. For boards of up to 16 cells.
+
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+/// The tile on each cell; behind the last cell zeros.
+type State = [u8; 16];
+
+struct Board {
+    cells: usize,
+    /// For each move, the cell from which each cell gets its tile.
+    moves: Vec<Vec<usize>>,
+    /// For each symmetry, the cell that goes to each cell, and the new name of each tile.
+    symmetries: Vec<(Vec<usize>, Vec<u8>)>,
+}
+
+impl Board {
+    fn new(rows: usize, columns: usize, multi: bool) -> Self {
+        let cells = rows * columns;
+        let at = |row: usize, column: usize| (row % rows) * columns + column % columns;
+        let shifts = |length: usize| (1..length).filter(move |&by| multi || by == 1 || by == length - 1);
+        let mut moves = Vec::new();
+        for row in 0..rows {
+            for by in shifts(columns) {
+                let from =
+                    |cell: usize| if cell / columns == row { at(row, cell % columns + by) } else { cell };
+                moves.push((0..cells).map(from).collect());
+            }
+        }
+        for column in 0..columns {
+            for by in shifts(rows) {
+                let from = |cell: usize| {
+                    if cell % columns == column { at(cell / columns + by, column) } else { cell }
+                };
+                moves.push((0..cells).map(from).collect());
+            }
+        }
+        let mut images: Vec<Vec<usize>> = Vec::new();
+        for (down, right, upside, mirrored, turned) in (0..rows)
+            .flat_map(|down| (0..columns).map(move |right| (down, right)))
+            .flat_map(|(down, right)| {
+                (0..8).map(move |bits| (down, right, bits & 1 == 1, bits & 2 == 2, bits & 4 == 4))
+            })
+        {
+            if turned && rows != columns {
+                continue;
+            }
+            let image = |cell: usize| {
+                let (row, column) = (cell / columns, cell % columns);
+                let row = if upside { rows - 1 - row } else { row };
+                let column = if mirrored { columns - 1 - column } else { column };
+                let (row, column) = if turned { (column, row) } else { (row, column) };
+                at(row + down, column + right)
+            };
+            images.push((0..cells).map(image).collect());
+        }
+        images.sort();
+        images.dedup();
+        let symmetries = images
+            .into_iter()
+            .map(|to| {
+                let mut from = vec![0; cells];
+                to.iter().enumerate().for_each(|(cell, &image)| from[image] = cell);
+                (from, to.iter().map(|&cell| cell as u8).collect())
+            })
+            .collect();
+        Self { cells, moves, symmetries }
+    }
+
+    fn solved(&self) -> State {
+        let mut state = [0; 16];
+        (0..self.cells).for_each(|cell| state[cell] = cell as u8);
+        state
+    }
+
+    /// The states one move away.
+    fn neighbours(&self, state: &State) -> impl Iterator<Item = State> {
+        self.moves.iter().map(move |from| {
+            let mut moved = [0; 16];
+            from.iter().enumerate().for_each(|(cell, &from)| moved[cell] = state[from]);
+            moved
+        })
+    }
+
+    /// The least of the states that are equal up to symmetry.
+    fn canonical(&self, state: &State) -> State {
+        let mut least = *state;
+        for (from, names) in &self.symmetries {
+            for cell in 0..self.cells {
+                let tile = names[usize::from(state[from[cell]])];
+                if tile < least[cell] {
+                    (cell..self.cells).for_each(|cell| least[cell] = names[usize::from(state[from[cell]])]);
+                }
+                if tile != least[cell] {
+                    break;
+                }
+            }
+        }
+        least
+    }
+
+    /// The states, each once and sorted, that are one move away from those of `last`, and in none of `last` and `before`.
+    fn next(&self, last: &[State], before: &[State], image: impl Fn(&State) -> State + Sync) -> Vec<State> {
+        let mut next: Vec<State> = last
+            .par_chunks(1 << 16)
+            .flat_map_iter(|chunk| {
+                let mut next: Vec<State> = chunk
+                    .iter()
+                    .flat_map(|state| self.neighbours(state))
+                    .map(|state| image(&state))
+                    .collect();
+                next.sort_unstable();
+                next.dedup();
+                next
+            })
+            .collect();
+        next.par_sort_unstable();
+        next.dedup();
+        next.retain(|state| last.binary_search(state).is_err() && before.binary_search(state).is_err());
+        next
+    }
+}
+
+/// The distance of a state, with a ball around the solved one: `ball[d]` has the classes at distance d, sorted.
+fn distance(board: &Board, ball: &[Vec<State>], state: &State) -> usize {
+    let canonical = board.canonical(state);
+    if let Some(distance) = ball.iter().position(|level| level.binary_search(&canonical).is_ok()) {
+        return distance;
+    }
+    // A shortest way out of the ball crosses its outermost level first.
+    let rim = ball.last().expect("the ball has the solved state");
+    let (mut before, mut last) = (Vec::new(), vec![*state]);
+    for steps in 1.. {
+        let next = board.next(&last, &before, |state| *state);
+        if next.par_iter().any(|state| rim.binary_search(&board.canonical(state)).is_ok()) {
+            return ball.len() - 1 + steps;
+        }
+        (before, last) = (last, next);
+    }
+    unreachable!("the steps have no end")
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [board, metric, file, rest @ ..] = &arguments[..] else {
+        eprintln!("bidirectional ROWSxCOLUMNS multi|single watched.csv [RADIUS]");
+        return ExitCode::from(2);
+    };
+    let (rows, columns) = board.split_once('x').expect("a board is ROWSxCOLUMNS");
+    let board = Board::new(rows.parse().expect("rows"), columns.parse().expect("columns"), metric == "multi");
+    let radius: usize = rest.first().map_or(6, |radius| radius.parse().expect("a radius"));
+
+    let mut ball = vec![vec![board.solved()]];
+    while ball.len() <= radius {
+        let before = ball.len().checked_sub(2).map_or(&[][..], |before| &ball[before]);
+        let next = board.next(&ball[ball.len() - 1], before, |state| board.canonical(state));
+        ball.push(next);
+    }
+    let classes: Vec<usize> = ball.iter().map(Vec::len).collect();
+    println!("classes within {radius} moves: {classes:?}");
+
+    let text = std::fs::read_to_string(file).expect("the file is readable");
+    let mut agreed: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut wrong = 0;
+    for line in text.lines().skip(1) {
+        let (tiles, depth) = line.split_once(',').expect("a line is state,depth");
+        let mut state = [0; 16];
+        for (cell, tile) in tiles.split(' ').enumerate() {
+            state[cell] = tile.parse().expect("a tile");
+        }
+        let expected = distance(&board, &ball, &state);
+        if depth == expected.to_string() {
+            *agreed.entry(expected).or_default() += 1;
+        } else {
+            println!("WRONG: {tiles} is {expected} moves away, not {depth}");
+            wrong += 1;
+        }
+    }
+    for (distance, states) in agreed {
+        println!("distance {distance}: {states} agree");
+    }
+    println!("{wrong} wrong");
+    ExitCode::from(u8::from(wrong > 0))
+}
