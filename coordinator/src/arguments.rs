@@ -92,7 +92,7 @@ pub(crate) struct SearchArguments {
     /// Kernel threads [default: one for each processor]
     #[arg(long, value_parser = value_parser!(u32).range(1..=4096))]
     threads: Option<u32>,
-    /// What computes: fastest, avx512, portable, or reference (a plain search in memory, to check against)
+    /// What computes: fastest, avx512, avx2, portable, or reference (a plain search in memory, to check against)
     #[arg(long, default_value = "fastest")]
     kernel: Kernel,
     /// Memory to take, layers in the page cache among it, for example 8GiB [default: four fifths of what there is]

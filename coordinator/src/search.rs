@@ -49,7 +49,9 @@ impl std::str::FromStr for Kernel {
             ("reference", _) => Ok(Self::Reference),
             ("fastest", _) => Ok(Self::Fastest),
             (_, Some(engine)) => Ok(Self::Cosets(engine)),
-            _ => Err(format!("kernels are 'fastest', 'avx512', 'portable' and 'reference', not {text:?}")),
+            _ => Err(format!(
+                "kernels are 'fastest', 'avx512', 'avx2', 'portable' and 'reference', not {text:?}"
+            )),
         }
     }
 }

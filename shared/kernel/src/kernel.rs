@@ -29,18 +29,21 @@ impl<'a> Bits<'a> {
 pub enum Engine {
     /// Plain code.
     Portable,
+    /// The same, compiled for AVX2.
+    Avx2,
     /// AVX-512 with VBMI, and GFNI.
     Avx512,
 }
 
 impl Engine {
     /// All engines, the fastest last.
-    pub const ALL: [Self; 2] = [Self::Portable, Self::Avx512];
+    pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
 
     /// Its word on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Self::Portable => "portable",
+            Self::Avx2 => "avx2",
             Self::Avx512 => "avx512",
         }
     }
@@ -50,9 +53,11 @@ impl Engine {
         match self {
             Self::Portable => Some(portable(shape)),
             #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => crate::avx2::avx2(shape),
+            #[cfg(target_arch = "x86_64")]
             Self::Avx512 => crate::avx512::avx512(shape),
             #[cfg(not(target_arch = "x86_64"))]
-            Self::Avx512 => None,
+            Self::Avx2 | Self::Avx512 => None,
         }
     }
 

@@ -3,10 +3,13 @@
 //! Reading order: [`reference`] (the whole search as a plain breadth-first search, the oracle of everything else),
 //! [`kernel`] (the interface of a coset kernel, and the choice of one), [`portable`] (the coset kernel in plain code),
 //! what that is made of: [`network`] (a fixed permutation of the bits of a word) and [`transpose`] (of a square of
-//! bits), and [`avx512`] (the coset kernel of processors that have AVX-512 and GFNI).
+//! bits), [`avx2`] (the
+//! same code compiled for more of the processor), and [`avx512`] (the coset kernel of processors that have AVX-512 and GFNI).
 //!
 //! Invariants: a kernel's result depends on its inputs alone, not on the order of pulls; padding bits stay zero.
 
+#[cfg(target_arch = "x86_64")]
+pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512;
 pub mod kernel;

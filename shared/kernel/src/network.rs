@@ -36,7 +36,7 @@ impl<W: Word> Network<W> {
     }
 
     /// Permutes the bits of every word.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn apply(&self, words: &mut [W]) {
         for &(distance, mask) in &self.stages {
             for word in &mut *words {

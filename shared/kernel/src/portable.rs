@@ -28,7 +28,7 @@ pub fn portable(shape: &Shape) -> Box<dyn Kernel + Send> {
 }
 
 #[derive(Debug)]
-struct Portable<W> {
+pub(crate) struct Portable<W> {
     shape: Shape,
     row_words: usize,
     words: Vec<W>,
@@ -41,6 +41,8 @@ struct Portable<W> {
 #[derive(Debug, Default)]
 struct Scratch<W> {
     walk: Walk,
+    /// Byte offsets, in the source, of the rows of a block.
+    reads: Vec<u32>,
     rows: Vec<W>,
     columns: Vec<W>,
 }
@@ -76,7 +78,7 @@ impl Walk {
 }
 
 impl<W: Word> Portable<W> {
-    fn new(shape: &Shape) -> Self {
+    pub(crate) fn new(shape: &Shape) -> Self {
         let row_words = shape.row_bits().div_ceil(W::BITS) as usize;
         Self {
             shape: shape.clone(),
@@ -101,12 +103,14 @@ impl<W: Word> Portable<W> {
     }
 
     /// Where the bit of a packed position lies.
+    #[inline(always)]
     fn place(&self, position: u32) -> (usize, W) {
         let row_bits = self.shape.row_bytes() * 8;
         let (row, bit) = (position / row_bits, position % row_bits);
         (row as usize * self.row_words + (bit / W::BITS) as usize, W::low(1) << (bit % W::BITS))
     }
 
+    #[inline(always)]
     fn push_sparse(&mut self, positions: impl Iterator<Item = u32>, transform: &Transform, maps: &[AxisMap]) {
         let row_bits = self.row_words * W::BITS as usize;
         let axes = transform.target.len();
@@ -168,6 +172,7 @@ impl<W: Word> Kernel for Portable<W> {
         self.words.fill(W::default());
     }
 
+    #[inline(always)]
     fn pull(&mut self, source: Bits<'_>, transform: &Transform, maps: &[AxisMap]) {
         match source {
             Bits::Empty => {}
@@ -177,6 +182,7 @@ impl<W: Word> Kernel for Portable<W> {
         }
     }
 
+    #[inline(always)]
     fn subtract(&mut self, known: Bits<'_>) {
         match known {
             Bits::Empty => {}
@@ -198,6 +204,7 @@ impl<W: Word> Kernel for Portable<W> {
         }
     }
 
+    #[inline(always)]
     fn pack(&mut self, packed: &mut [u8]) -> u32 {
         let row_bytes = self.shape.row_bytes() as usize;
         let mut states = 0;

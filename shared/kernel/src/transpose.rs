@@ -6,7 +6,7 @@ use crate::word::Word;
 ///
 /// Blocks of half the size are exchanged across the diagonal, then blocks of a quarter inside each, and so on
 /// (Warren, *Hacker's Delight*, section 7-3): log2(bits) passes of three operations and two shifts a pair of words.
-#[inline]
+#[inline(always)]
 pub(crate) fn transpose<W: Word>(rows: &mut [W]) {
     let size = W::BITS as usize;
     let rows = &mut rows[..size];

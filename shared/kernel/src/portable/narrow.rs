@@ -10,6 +10,7 @@ use crate::word::Word;
 use fathom_space::{AxisMap, Transform};
 
 impl<W: Word> Portable<W> {
+    #[inline(always)]
     pub(super) fn pull_narrow(&mut self, packed: &[u8], transform: &Transform, maps: &[AxisMap]) {
         let mut scratch = std::mem::take(&mut self.scratch);
         match Meeting::of(transform) {
@@ -20,6 +21,7 @@ impl<W: Word> Portable<W> {
     }
 
     /// The last axis stays last: blocks are the rows along the last axis but one.
+    #[inline(always)]
     fn keep(&mut self, packed: &[u8], transform: &Transform, maps: &[AxisMap], scratch: &mut Scratch<W>) {
         let strides = self.shape.strides();
         let last = transform.target.len() - 1;
@@ -28,7 +30,7 @@ impl<W: Word> Portable<W> {
             let source = source.expect("the targets are a permutation of the axes");
             (&maps[transform.maps[source] as usize], strides[source])
         };
-        let Scratch { walk, rows, .. } = scratch;
+        let Scratch { walk, reads, rows, .. } = scratch;
         walk.restart();
         for (axis, &target_stride) in strides.iter().enumerate().take(last.saturating_sub(1)) {
             let (map, stride) = source_of(axis);
@@ -43,12 +45,14 @@ impl<W: Word> Portable<W> {
         let mut networks = std::mem::take(&mut self.networks);
         let network = Self::network(&mut networks, number, &maps[number as usize]);
         rows.resize(length, W::default());
-        let row_bytes = self.shape.row_bytes() as usize;
+        let row_bytes = self.shape.row_bytes();
+        reads.clear();
+        reads.extend(inner.from.iter().take(length).map(|from| from * inner_stride * row_bytes));
         let valid = self.valid(0);
         for (block, &start) in walk.source.iter().enumerate() {
-            let packed = &packed[start as usize * row_bytes..];
-            for (row, &from) in rows.iter_mut().zip(&inner.from) {
-                *row = W::load(packed, (from * inner_stride) as usize * row_bytes) & valid;
+            let packed = &packed[(start * row_bytes) as usize..];
+            for (row, &read) in rows.iter_mut().zip(&*reads) {
+                *row = W::load(packed, read as usize) & valid;
             }
             network.apply(rows);
             for (mine, row) in self.words[block * length..][..length].iter_mut().zip(&*rows) {
@@ -59,6 +63,7 @@ impl<W: Word> Portable<W> {
     }
 
     /// The last axis trades places: blocks are the squares of axis `from` and the last axis.
+    #[inline(always)]
     fn trade(
         &mut self,
         packed: &[u8],
@@ -71,17 +76,21 @@ impl<W: Word> Portable<W> {
         let strides = self.shape.strides();
         let last = transform.target.len() - 1;
         let map = |source: usize| &maps[transform.maps[source] as usize];
-        let Scratch { walk, rows, .. } = scratch;
+        let Scratch { walk, reads, rows, .. } = scratch;
         walk.restart();
         for source in (0..last).filter(|&source| source != from) {
             walk.along(map(source), strides[source], strides[usize::from(transform.target[source])]);
         }
         let (gather, scatter) = (map(from), map(last));
-        let (from_stride, to_stride) = (strides[from], strides[to]);
+        let (to_stride, row_bytes) = (strides[to], self.shape.row_bytes());
+        reads.clear();
+        reads.extend(gather.from.iter().map(|index| index * strides[from] * row_bytes));
+        let valid = self.valid(0);
         rows.resize(W::BITS as usize, W::default());
         for (&source, &target) in walk.source.iter().zip(&walk.target) {
-            for (row, &index) in rows.iter_mut().zip(&gather.from) {
-                *row = self.load(packed, source + index * from_stride, 0);
+            let packed = &packed[(source * row_bytes) as usize..];
+            for (row, &read) in rows.iter_mut().zip(&*reads) {
+                *row = W::load(packed, read as usize) & valid;
             }
             rows[gather.from.len()..].fill(W::default());
             transpose(rows);

@@ -10,6 +10,7 @@ use crate::word::Word;
 use fathom_space::{AxisMap, Transform};
 
 impl<W: Word> Portable<W> {
+    #[inline(always)]
     pub(super) fn pull_wide(&mut self, packed: &[u8], transform: &Transform, maps: &[AxisMap]) {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.rows.resize(W::BITS as usize, W::default());
@@ -35,9 +36,10 @@ impl<W: Word> Portable<W> {
         self.scratch = scratch;
     }
 
+    #[inline(always)]
     fn keep_wide(&mut self, packed: &[u8], along: &AxisMap, scratch: &mut Scratch<W>) {
         let size = W::BITS as usize;
-        let Scratch { walk, rows, columns } = scratch;
+        let Scratch { walk, rows, columns, .. } = scratch;
         columns.resize(self.row_words * size, W::default());
         for (sources, targets) in walk.source.chunks(size).zip(walk.target.chunks(size)) {
             for word in 0..self.row_words {
@@ -61,6 +63,7 @@ impl<W: Word> Portable<W> {
         }
     }
 
+    #[inline(always)]
     fn trade_wide(
         &mut self,
         packed: &[u8],

@@ -1,0 +1,63 @@
+//! The portable kernel, compiled for processors with AVX2.
+//!
+//! The code, its layout and the argument for it are those of [`crate::portable`]; only the compiler is told that it may use
+//! vectors of 32 bytes, which hold eight rows of up to 32 bits or four words of longer ones. Everything that matters for
+//! speed is marked `#[inline(always)]` there, so that it is compiled once more here.
+
+use crate::kernel::{Bits, Kernel};
+use crate::portable::Portable;
+use crate::word::Word;
+use fathom_space::{AxisMap, Shape, Transform};
+
+/// The kernel for tensors of a shape; `None` if this processor has not the instructions.
+pub fn avx2(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
+    let is_supported = is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("popcnt");
+    is_supported.then(|| -> Box<dyn Kernel + Send> {
+        match shape.row_bits() {
+            0..=32 => Box::new(Avx2(Portable::<u32>::new(shape))),
+            _ => Box::new(Avx2(Portable::<u64>::new(shape))),
+        }
+    })
+}
+
+#[derive(Debug)]
+struct Avx2<W>(Portable<W>);
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn pull<W: Word>(kernel: &mut Portable<W>, source: Bits<'_>, transform: &Transform, maps: &[AxisMap]) {
+    kernel.pull(source, transform, maps);
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn subtract<W: Word>(kernel: &mut Portable<W>, known: Bits<'_>) {
+    kernel.subtract(known);
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn pack<W: Word>(kernel: &mut Portable<W>, packed: &mut [u8]) -> u32 {
+    kernel.pack(packed)
+}
+
+impl<W: Word> Kernel for Avx2<W> {
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn pull(&mut self, source: Bits<'_>, transform: &Transform, maps: &[AxisMap]) {
+        // SAFETY: that the processor has the instructions was checked in `avx2`, which alone makes this kernel.
+        unsafe { pull(&mut self.0, source, transform, maps) }
+    }
+
+    fn subtract(&mut self, known: Bits<'_>) {
+        // SAFETY: as in `pull`.
+        unsafe { subtract(&mut self.0, known) }
+    }
+
+    fn pack(&mut self, packed: &mut [u8]) -> u32 {
+        // SAFETY: as in `pull`.
+        unsafe { pack(&mut self.0, packed) }
+    }
+}
