@@ -230,13 +230,11 @@ impl Definition {
         Ok((space, colouring))
     }
 
-    /// Lists the cosets and cuts them into shards.
+    /// Cuts the cosets into shards.
     ///
     /// # Errors
-    /// If the definition contradicts itself or its fingerprint.
-    pub fn build(&self) -> Result<(CosetGraph, ShardCut)> {
-        let (space, colouring) = self.check()?;
-        let graph = CosetGraph::build(&space, &colouring)?;
+    /// If they are not those of the definition.
+    pub fn cut(&self, graph: &CosetGraph) -> Result<ShardCut> {
         if u64::from(graph.len()) != self.representative_cosets {
             return Err(anyhow!(
                 "it says {} representative cosets, and there are {}: it was changed",
@@ -244,9 +242,8 @@ impl Definition {
                 graph.len()
             ));
         }
-        let cut = ShardCut::new(graph.len(), self.shards)
-            .ok_or_else(|| anyhow!("{} cosets cannot be cut into {} shards", graph.len(), self.shards))?;
-        Ok((graph, cut))
+        ShardCut::new(graph.len(), self.shards)
+            .ok_or_else(|| anyhow!("{} cosets cannot be cut into {} shards", graph.len(), self.shards))
     }
 }
 
@@ -269,7 +266,8 @@ mod tests {
             let definition = definition(labels);
             let again = Definition::from_toml(&definition.to_toml()).unwrap();
             assert_eq!(again, definition);
-            again.build().unwrap();
+            let (space, colouring) = again.check().unwrap();
+            again.cut(&CosetGraph::build(&space, &colouring).unwrap()).unwrap();
         }
     }
 
@@ -277,7 +275,7 @@ mod tests {
     fn changed_and_newer_files_are_refused() {
         let text = definition("0,0,0,1,1,1,2,2,2").to_toml();
         let error = |text: &str| {
-            let built = Definition::from_toml(text).and_then(|definition| definition.build().map(|_| ()));
+            let built = Definition::from_toml(text).and_then(|definition| definition.check().map(|_| ()));
             format!("{:#}", built.unwrap_err())
         };
         assert!(error(&text.replace("\"single\"", "\"double\"")).contains("double"));

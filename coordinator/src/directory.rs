@@ -1,4 +1,4 @@
-//! A run's directory: `run.toml`, `run.db`, `lock`, `log.jsonl`, `layers/`, and `watched.csv` if
+//! A run's directory: `run.toml`, `run.db`, `lock`, `log.jsonl`, `layers/`, for large runs `cosets.bin`, and `watched.csv` if
 //! states are watched.
 //!
 //! A directory is made in an order that can be interrupted anywhere: the lock, the journal, and `run.toml` last. Without
@@ -7,6 +7,7 @@
 use crate::bad_input;
 use crate::definition::Definition;
 use crate::journal::{Journal, LayerRow};
+use crate::tables;
 use anyhow::{Context, Result, anyhow};
 use fathom_layer::Disk;
 use fathom_proto::ShardCut;
@@ -166,14 +167,24 @@ impl RunDirectory {
         Ok(Visited { layers, visited, all })
     }
 
-    /// Lists the cosets of the run and cuts them into shards.
+    /// Lists the cosets of the run and cuts them into shards. With a disk, tables of cosets are read from the directory, or
+    /// kept there; without one nothing is relied on or written.
     ///
     /// # Errors
     /// If `run.toml` contradicts itself or its fingerprint.
-    pub fn build(&self) -> Result<(CosetGraph, ShardCut)> {
-        self.definition
-            .build()
-            .with_context(|| format!("cannot use {}", self.path.join(DEFINITION).display()))
+    pub fn build(&self, disk: Option<&dyn Disk>) -> Result<(CosetGraph, ShardCut)> {
+        let build = || -> Result<(CosetGraph, ShardCut)> {
+            let (space, colouring) = self.definition.check()?;
+            let graph = match disk {
+                Some(disk) => {
+                    tables::cosets(&self.path, self.definition.fingerprint, &space, &colouring, disk)?
+                }
+                None => CosetGraph::build(&space, &colouring)?,
+            };
+            let cut = self.definition.cut(&graph)?;
+            Ok((graph, cut))
+        };
+        build().with_context(|| format!("cannot use {}", self.path.join(DEFINITION).display()))
     }
 
     fn read(path: &Path, lock: Option<File>) -> Result<Self> {

@@ -3,6 +3,7 @@
 
 use crate::definition::Keep;
 use crate::journal::LayerRow;
+use crate::tables::PATTERNS_WORTH_KEEPING;
 use fathom_kernel::{Bits, Engine, SLACK_BYTES};
 use fathom_space::{AxisMap, Plan, Shape, Space, Transform};
 use serde::Serialize;
@@ -133,7 +134,8 @@ pub fn disk_peak_bytes(space: &Space, plan: &Plan, keep: Keep, max_depth: Option
         Keep::Last => 3,
         Keep::All => 5,
     };
-    RUN_OVERHEAD_BYTES + layers * (largest + entries)
+    let kept = if plan.patterns < PATTERNS_WORTH_KEEPING { 0 } else { plan.table_bytes(space) };
+    RUN_OVERHEAD_BYTES + kept + layers * (largest + entries)
 }
 
 /// Bytes that the layer after `layers` will need: exact for dense layers; for those before, the number of states is taken to

@@ -1,7 +1,7 @@
 //! Runs: what is asked, where it is kept, how it is searched, and what is reported. The binary is `fathom`.
 //!
 //! Reading order: [`definition`] (what a run is asked to enumerate, and `run.toml`), [`directory`] (a run's directory:
-//! creation, lock, opening), [`journal`] (`run.db`: what is known of the layers), [`search`] (depth by depth),
+//! creation, lock, opening), [`journal`] (`run.db`: what is known of the layers), [`tables`] (the cosets, kept), [`search`] (depth by depth),
 //! [`watch`] (states whose depths are noted), [`summary`] (results, as a table and as JSON), [`verify`], [`estimate`] (what a run will need), [`memory`], [`progress`],
 //! [`log`] and [`output`], [`exit`] (errors and exit codes). The commands are in `main.rs` and `commands/`.
 //!
@@ -20,5 +20,6 @@ pub mod progress;
 pub mod search;
 pub mod summary;
 pub mod table;
+pub mod tables;
 pub mod verify;
 pub mod watch;

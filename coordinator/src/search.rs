@@ -121,7 +121,7 @@ pub enum End {
 pub fn search(run: &mut RunDirectory, disk: &dyn Disk, options: Options, stop: &Stop) -> Result<End> {
     let _span = info_span!("run", id = %&run.definition.fingerprint.to_string()[..16]).entered();
     let begun = Instant::now();
-    let (graph, cut) = run.build()?;
+    let (graph, cut) = run.build(Some(disk))?;
     let method = match options.kernel {
         Kernel::Cosets(_) | Kernel::Fastest => Method::Cosets(options.kernel.engine(graph.shape())?),
         Kernel::Reference => Method::Reference(

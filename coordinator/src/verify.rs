@@ -28,7 +28,7 @@ pub struct Verified {
 /// # Errors
 /// The first thing that is not as it should be.
 pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
-    let (graph, cut) = run.build()?;
+    let (graph, cut) = run.build(None)?;
     let fixed = Fixed::new(&graph);
     let job = Job {
         graph,

@@ -40,6 +40,18 @@ pub struct CosetGraph {
     states_per_coset: u64,
 }
 
+/// The part of a graph that takes long to find, and that can be kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CosetTables {
+    /// By pattern rank: `representative * symmetries + s`, where symmetry s maps the pattern to the representative's;
+    /// `u32::MAX` for patterns that moves do not reach.
+    pub table: Box<[u32]>,
+    /// The ranks of the representatives' patterns, in increasing order.
+    pub representatives: Box<[u64]>,
+    /// How many patterns are in the orbit of each.
+    pub orbit_sizes: Box<[u32]>,
+}
+
 /// Why the cosets cannot be listed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CosetError {
@@ -54,6 +66,9 @@ pub enum CosetError {
     /// Tensors are addressed by 32-bit positions.
     #[error("the bit tensor of a coset is too large")]
     TensorTooLarge,
+    /// Tables that were kept are not those of the space.
+    #[error("the tables of cosets are not those of this space and colouring")]
+    ForeignTables,
 }
 
 const UNREACHED: u32 = u32::MAX;
@@ -73,25 +88,45 @@ impl CosetGraph {
         if colouring.patterns().total() >= u64::from(CLAIMED) {
             return Err(too_many);
         }
-        let Closure { mut table, representatives, orbit_sizes } =
-            close(space, colouring, &symmetries, &compose).ok_or(too_many)?;
+        let tables = close(space, colouring, &symmetries, &compose).ok_or(too_many)?;
+        Ok(Self::assemble(space, colouring, shape, symmetries, tables))
+    }
 
-        // Number the representatives by rank.
-        let mut order: Vec<u32> = (0..representatives.len() as u32).collect();
-        order.sort_unstable_by_key(|&found| representatives[found as usize]);
-        let mut number = vec![0_u32; order.len()];
-        for (id, &found) in order.iter().enumerate() {
-            number[found as usize] = id as u32;
+    /// The graph of which [`CosetGraph::tables`] were kept, without searching for cosets.
+    ///
+    /// # Errors
+    /// [`CosetError`] as for [`CosetGraph::build`], and if the tables are none of this space and colouring.
+    pub fn from_tables(
+        space: &Space,
+        colouring: &Colouring,
+        tables: CosetTables,
+    ) -> Result<Self, CosetError> {
+        let shape = Shape::of(colouring).ok_or(CosetError::TensorTooLarge)?;
+        let (symmetries, _) = symmetries_in_use(space, colouring);
+        let patterns = colouring.patterns().total();
+        let entries = (tables.representatives.len() * symmetries.len()) as u64;
+        let fits = tables.table.len() as u64 == patterns
+            && tables.orbit_sizes.len() == tables.representatives.len()
+            && tables.representatives.iter().all(|&rank| rank < patterns)
+            && tables.table.par_iter().all(|&entry| u64::from(entry) < entries || entry == UNREACHED);
+        match fits {
+            true => Ok(Self::assemble(space, colouring, shape, symmetries, tables)),
+            false => Err(CosetError::ForeignTables),
         }
-        let group = symmetries.len() as u32;
-        table.par_iter_mut().filter(|entry| **entry != UNREACHED).for_each(|entry| {
-            *entry = number[(*entry / group) as usize] * group + *entry % group;
-        });
+    }
 
+    fn assemble(
+        space: &Space,
+        colouring: &Colouring,
+        shape: Shape,
+        symmetries: Box<[CosetSymmetry]>,
+        tables: CosetTables,
+    ) -> Self {
+        let CosetTables { table, representatives, orbit_sizes } = tables;
         let cells = space.cells();
-        let mut patterns = vec![0_u8; order.len() * cells];
-        for (&found, pattern) in order.iter().zip(patterns.chunks_exact_mut(cells)) {
-            colouring.patterns().unrank(representatives[found as usize], pattern);
+        let mut patterns = vec![0_u8; representatives.len() * cells];
+        for (&rank, pattern) in representatives.iter().zip(patterns.chunks_exact_mut(cells)) {
+            colouring.patterns().unrank(rank, pattern);
         }
         // The source Q of pattern P under move x has Q[c] = P[x(c)].
         let source = |pattern: &[u8], cells: &[u8]| {
@@ -104,18 +139,26 @@ impl CosetGraph {
             .collect();
         let reachable_patterns: u64 = orbit_sizes.iter().map(|&size| u64::from(size)).sum();
         let states = u64::try_from(space.states()).expect("tables this small have fewer than 2^64 states");
-        Ok(Self {
+        Self {
             space: space.clone(),
             colouring: colouring.clone(),
             shape,
             symmetries,
             table,
             patterns: patterns.into(),
-            orbit_sizes: order.iter().map(|&found| orbit_sizes[found as usize]).collect(),
+            orbit_sizes,
             sources: sources.into(),
             reachable_patterns,
             states_per_coset: states / reachable_patterns,
-        })
+        }
+    }
+
+    /// What [`CosetGraph::build`] takes long to find: the pattern table, the ranks of the representatives' patterns, and
+    /// the sizes of their orbits.
+    pub fn tables(&self) -> (&[u32], impl ExactSizeIterator<Item = u64>, &[u32]) {
+        let patterns = self.patterns.chunks_exact(self.space.cells());
+        let ranks = patterns.map(|pattern| self.colouring.patterns().rank(pattern.iter().copied()));
+        (&self.table, ranks, &self.orbit_sizes)
     }
 
     /// The space.
@@ -280,13 +323,6 @@ fn symmetries_in_use(space: &Space, colouring: &Colouring) -> (Box<[CosetSymmetr
     (symmetries, compose)
 }
 
-struct Closure {
-    table: Box<[u32]>,
-    /// Ranks of the representatives' patterns, in the order in which they were found.
-    representatives: Vec<u64>,
-    orbit_sizes: Vec<u32>,
-}
-
 /// An orbit of patterns, when it is found.
 struct Orbit {
     /// The smallest rank of its patterns.
@@ -304,7 +340,7 @@ fn close(
     colouring: &Colouring,
     symmetries: &[CosetSymmetry],
     compose: &[Vec<u32>],
-) -> Option<Closure> {
+) -> Option<CosetTables> {
     let finder = OrbitFinder {
         colouring,
         symmetries,
@@ -339,9 +375,19 @@ fn close(
             return None;
         }
     }
-    orbits.par_sort_unstable_by_key(|orbit| orbit.number);
-    Some(Closure {
-        table: finder.table.into_par_iter().map(AtomicU32::into_inner).collect(),
+    // Number the representatives by rank.
+    orbits.par_sort_unstable_by_key(|orbit| orbit.representative);
+    let mut renumbered = vec![0_u32; orbits.len()];
+    for (orbit, id) in orbits.iter().zip(0..) {
+        renumbered[orbit.number as usize] = id;
+    }
+    let group = symmetries.len() as u32;
+    let renumber = |entry: AtomicU32| match entry.into_inner() {
+        UNREACHED => UNREACHED,
+        entry => renumbered[(entry / group) as usize] * group + entry % group,
+    };
+    Some(CosetTables {
+        table: finder.table.into_par_iter().map(renumber).collect(),
         representatives: orbits.iter().map(|orbit| orbit.representative).collect(),
         orbit_sizes: orbits.iter().map(|orbit| orbit.size).collect(),
     })

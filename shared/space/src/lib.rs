@@ -28,7 +28,7 @@ pub mod transform;
 pub mod words;
 
 pub use colouring::{Colouring, ColouringError};
-pub use cosets::{CosetError, CosetGraph, CosetId};
+pub use cosets::{CosetError, CosetGraph, CosetId, CosetTables};
 pub use labels::{LabelError, Labels};
 pub use planner::{Plan, PlanError};
 pub use shape::Shape;

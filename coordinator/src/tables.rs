@@ -1,0 +1,220 @@
+//! `cosets.bin`: the tables of cosets of a run, kept so that it goes on sooner. Worth it only where they take long to find.
+//!
+//! Little-endian: `FATHOMC1`, the run's fingerprint (32 bytes), the number of patterns and of representatives (8 bytes
+//! each), the rank of each representative's pattern (8 bytes), the size of its orbit (4 bytes), the pattern table (4 bytes
+//! a pattern), and the BLAKE3 hash of all that. Nothing depends on the file: where it is missing or damaged, it is made again.
+
+use anyhow::{Context, Result, anyhow};
+use fathom_layer::{Digest, Disk, DiskFile};
+use fathom_space::{Colouring, CosetGraph, CosetTables, Space};
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+use tracing::warn;
+
+const NAME: &str = "cosets.bin";
+const MAGIC: &[u8; 8] = b"FATHOMC1";
+
+/// Fewer patterns are gone through in the time that it takes to write a file and sync it.
+pub(crate) const PATTERNS_WORTH_KEEPING: u64 = 1 << 20;
+
+/// Bytes that are read or written at once.
+const PIECE: usize = 1 << 20;
+
+/// The cosets of a run: from its directory if they are there, or made, and then kept there unless that fails.
+///
+/// # Errors
+/// If there are more than the tables can address.
+pub fn cosets(
+    run: &Path,
+    fingerprint: Digest,
+    space: &Space,
+    colouring: &Colouring,
+    disk: &dyn Disk,
+) -> Result<CosetGraph> {
+    let path = run.join(NAME);
+    if colouring.patterns().total() < PATTERNS_WORTH_KEEPING {
+        return Ok(CosetGraph::build(space, colouring)?);
+    }
+    if path.exists() {
+        let kept = read(&path, fingerprint, colouring)
+            .and_then(|tables| Ok(CosetGraph::from_tables(space, colouring, tables)?));
+        match kept {
+            Ok(graph) => return Ok(graph),
+            Err(error) => {
+                warn!(error = format!("{error:#}"), path = %path.display(), "tables are made again")
+            }
+        }
+    }
+    let graph = CosetGraph::build(space, colouring)?;
+    if let Err(error) = write(run, fingerprint, &graph, disk) {
+        warn!(error = format!("{error:#}"), path = %path.display(), "tables are not kept");
+    }
+    Ok(graph)
+}
+
+fn read(path: &Path, fingerprint: Digest, colouring: &Colouring) -> Result<CosetTables> {
+    let mut file =
+        Hashed { inner: BufReader::with_capacity(PIECE, File::open(path)?), hasher: blake3::Hasher::new() };
+    if file.bytes::<8>()? != *MAGIC {
+        return Err(anyhow!("it is no file of tables, or one of another version"));
+    }
+    if file.bytes()? != fingerprint.0 {
+        return Err(anyhow!("it belongs to another run"));
+    }
+    let (patterns, representatives) = (u64::from_le_bytes(file.bytes()?), u64::from_le_bytes(file.bytes()?));
+    if patterns != colouring.patterns().total() || representatives > patterns {
+        return Err(anyhow!("it has {patterns} patterns and {representatives} representatives"));
+    }
+    let representatives = representatives as usize;
+    let tables = CosetTables {
+        representatives: file.numbers(representatives, u64::from_le_bytes)?,
+        orbit_sizes: file.numbers(representatives, u32::from_le_bytes)?,
+        table: file.numbers(patterns as usize, u32::from_le_bytes)?,
+    };
+    let got = file.hasher.finalize();
+    let mut expected = [0; 32];
+    file.inner.read_exact(&mut expected)?;
+    if *got.as_bytes() != expected {
+        return Err(anyhow!("it has checksum {got}, expected {}", Digest(expected)));
+    }
+    Ok(tables)
+}
+
+/// A file of which everything that is read is hashed.
+struct Hashed {
+    inner: BufReader<File>,
+    hasher: blake3::Hasher,
+}
+
+impl Hashed {
+    fn fill(&mut self, bytes: &mut [u8]) -> io::Result<()> {
+        self.inner.read_exact(bytes)?;
+        self.hasher.update(bytes);
+        Ok(())
+    }
+
+    fn bytes<const N: usize>(&mut self) -> io::Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.fill(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn numbers<T, const N: usize>(&mut self, count: usize, number: fn([u8; N]) -> T) -> io::Result<Box<[T]>> {
+        let mut numbers = Vec::with_capacity(count);
+        let mut piece = vec![0; PIECE];
+        while numbers.len() < count {
+            let bytes = &mut piece[..(N * (count - numbers.len())).min(PIECE)];
+            self.fill(bytes)?;
+            numbers.extend(bytes.as_chunks().0.iter().map(|&bytes| number(bytes)));
+        }
+        Ok(numbers.into())
+    }
+}
+
+fn write(run: &Path, fingerprint: Digest, graph: &CosetGraph, disk: &dyn Disk) -> Result<()> {
+    let temporary = run.join(format!("{NAME}.tmp"));
+    let (table, representatives, orbit_sizes) = graph.tables();
+    let mut file = Pieces::new(disk.create(&temporary)?);
+    file.push(MAGIC)?;
+    file.push(&fingerprint.0)?;
+    file.push(&(table.len() as u64).to_le_bytes())?;
+    file.push(&(representatives.len() as u64).to_le_bytes())?;
+    for rank in representatives {
+        file.push(&rank.to_le_bytes())?;
+    }
+    for number in orbit_sizes.iter().chain(table) {
+        file.push(&number.to_le_bytes())?;
+    }
+    file.finish()?;
+    disk.rename(&temporary, &run.join(NAME))?;
+    disk.sync_directory(run).context("cannot sync")
+}
+
+/// A file that is written in large pieces, and hashed.
+struct Pieces {
+    file: Box<dyn DiskFile>,
+    hasher: blake3::Hasher,
+    piece: Vec<u8>,
+    offset: u64,
+}
+
+impl Pieces {
+    fn new(file: Box<dyn DiskFile>) -> Self {
+        Self { file, hasher: blake3::Hasher::new(), piece: Vec::with_capacity(PIECE + 64), offset: 0 }
+    }
+
+    fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.piece.extend_from_slice(bytes);
+        if self.piece.len() < PIECE { Ok(()) } else { self.flush() }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.hasher.update(&self.piece);
+        self.file.write_at(&self.piece, self.offset)?;
+        self.offset += self.piece.len() as u64;
+        self.piece.clear();
+        Ok(())
+    }
+
+    fn finish(mut self) -> io::Result<()> {
+        self.flush()?;
+        self.file.write_at(self.hasher.finalize().as_bytes(), self.offset)?;
+        self.file.sync()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_layer::LocalDisk;
+    use fathom_puzzle::{Board, Metric};
+    use fathom_space::{CosetId, Labels, Plan};
+
+    fn small() -> (Space, Colouring) {
+        let board: Board = "3x4".parse().unwrap();
+        let space = Space::new(board.puzzle(Metric::Multi), Metric::Multi, Labels::distinct(12)).unwrap();
+        let colouring = Plan::new(&space).unwrap().colouring;
+        (space, colouring)
+    }
+
+    #[test]
+    fn tables_that_were_kept_make_the_same_graph() {
+        let (space, colouring) = small();
+        let directory = tempfile::tempdir().unwrap();
+        let fingerprint = Digest([7; 32]);
+        let graph = CosetGraph::build(&space, &colouring).unwrap();
+        write(directory.path(), fingerprint, &graph, &LocalDisk).unwrap();
+        let tables = read(&directory.path().join(NAME), fingerprint, &colouring).unwrap();
+        let again = CosetGraph::from_tables(&space, &colouring, tables).unwrap();
+        assert_eq!(again.len(), graph.len());
+        for coset in (0..graph.len()).map(CosetId) {
+            assert_eq!(again.pattern(coset), graph.pattern(coset));
+            assert_eq!(again.orbit_size(coset), graph.orbit_size(coset));
+            (0..space.moves().len())
+                .for_each(|mv| assert_eq!(again.source(coset, mv), graph.source(coset, mv)));
+        }
+    }
+
+    #[test]
+    fn damaged_and_foreign_tables_are_refused() {
+        let (space, colouring) = small();
+        let directory = tempfile::tempdir().unwrap();
+        let fingerprint = Digest([7; 32]);
+        let path = directory.path().join(NAME);
+        write(directory.path(), fingerprint, &CosetGraph::build(&space, &colouring).unwrap(), &LocalDisk)
+            .unwrap();
+        assert!(read(&path, Digest([8; 32]), &colouring).unwrap_err().to_string().contains("another run"));
+        let whole = std::fs::read(&path).unwrap();
+        for damage in 0..whole.len() / 997 {
+            let mut bytes = whole.clone();
+            bytes[damage * 997] ^= 4;
+            std::fs::write(&path, &bytes).unwrap();
+            assert!(read(&path, fingerprint, &colouring).is_err(), "byte {}", damage * 997);
+        }
+        for length in [0, 7, 40, 60, 1000, whole.len() - 1] {
+            std::fs::write(&path, &whole[..length]).unwrap();
+            assert!(read(&path, fingerprint, &colouring).is_err(), "{length} bytes");
+        }
+    }
+}
