@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`definition`] (what a run is asked to enumerate, and `run.toml`), [`directory`] (a run's directory:
 //! creation, lock, opening), [`journal`] (`run.db`: what is known of the layers), [`tables`] (the cosets, kept), [`search`] (depth by depth),
-//! [`watch`] (states whose depths are noted), [`summary`] (results, as a table and as JSON), [`verify`], [`estimate`] (what a run will need), [`memory`], [`progress`],
+//! [`watch`] (states whose depths are noted), [`summary`] (results, as a table and as JSON), [`verify`], [`estimate`] (what a run will need), [`memory`], [`rates`], [`progress`],
 //! [`log`] and [`output`], [`exit`] (errors and exit codes). The commands are in `main.rs` and `commands/`.
 //!
 //! Invariants: the coordinator adds up reports and never looks at the states of a layer; a layer counts when its row is
@@ -17,6 +17,7 @@ pub mod log;
 pub mod memory;
 pub mod output;
 pub mod progress;
+pub mod rates;
 pub mod search;
 pub mod summary;
 pub mod table;

@@ -8,6 +8,7 @@ use fathom_coordinator::estimate::dense_pull_time;
 use fathom_coordinator::log::Verbosity;
 use fathom_coordinator::memory;
 use fathom_coordinator::output;
+use fathom_coordinator::rates::{self, Rate};
 use fathom_coordinator::search::{Kernel, Options, Stop, search};
 use fathom_coordinator::table;
 use fathom_kernel::Engine;
@@ -17,6 +18,7 @@ use fathom_space::{Labels, Plan, Shape};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
+use tempfile::TempDir;
 
 /// Axes as they occur: 3x3, 2x5, 3x4, 4x4, 3x5.
 const SHAPES: [&[u32]; 5] = [&[6, 6, 6], &[120, 120], &[24, 24, 24], &[24, 24, 24, 24], &[120, 120, 120]];
@@ -33,6 +35,7 @@ const SEARCHES: [(&str, Metric); 5] = [
 struct Bench {
     threads: usize,
     pulls: Vec<Pull>,
+    rates: Vec<Rate>,
     searches: Vec<Search>,
 }
 
@@ -58,11 +61,15 @@ pub(crate) fn bench(asked: &BenchArguments) -> Result<()> {
     let pulls =
         SHAPES.into_iter().flat_map(|axes| Engine::ALL.map(|engine| pull(axes, engine))).flatten().collect();
     let root = asked.dir.clone().unwrap_or_else(std::env::temp_dir);
+    let scratch = scratch(&root)?;
+    let shape = Shape::new(SHAPES[3]).expect("the shapes are small");
+    let mut rates = rates::encodings(&shape, scratch.path())?;
+    rates.extend(rates::disk(scratch.path())?);
     let searches = SEARCHES
         .into_iter()
         .map(|(board, metric)| time_search(board, metric, threads, asked.repeat, &root))
         .collect::<Result<_>>()?;
-    let bench = Bench { threads, pulls, searches };
+    let bench = Bench { threads, pulls, rates, searches };
     match asked.json {
         true => output::line(&serde_json::to_string(&bench)?),
         false => output::line(table(&bench, asked.repeat).trim_end()),
@@ -81,16 +88,18 @@ fn pull(lengths: &[u32], engine: Engine) -> Option<Pull> {
     })
 }
 
+fn scratch(root: &Path) -> Result<TempDir> {
+    let made = tempfile::Builder::new().prefix("fathom-bench-").tempdir_in(root);
+    made.with_context(|| format!("cannot make a directory in {}", root.display()))
+}
+
 /// Whole searches with files written and synced, from planning to the last commit.
 fn time_search(board: &str, metric: Metric, threads: usize, repeat: u32, root: &Path) -> Result<Search> {
     let board: Board = board.parse()?;
     let mut times = Vec::new();
     let mut states = 0;
     for _ in 0..repeat {
-        let directory = tempfile::Builder::new()
-            .prefix("fathom-bench-")
-            .tempdir_in(root)
-            .with_context(|| format!("cannot make a directory in {}", root.display()))?;
+        let directory = scratch(root)?;
         let begun = Instant::now();
         let question = Question { board, metric, labels: Labels::distinct(board.cells()) };
         let space = question.space()?;
@@ -124,6 +133,9 @@ fn table(bench: &Bench, repeat: u32) -> String {
         [pull.kernel.into(), pull.axes.clone(), format!("{:.2}", pull.microseconds), rate]
     });
     let pulls = table::plain(["kernel", "axes", "microseconds", "10^9 state-moves/s"], rows);
+    let rows =
+        bench.rates.iter().map(|rate| [rate.what.into(), format!("{:.2}", rate.bytes_per_second / 1e9)]);
+    let rates = table::plain(["what", "10^9 bytes/s"], rows);
     let rows = bench.searches.iter().map(|search| {
         [
             format!("{} {}", search.space, search.metric),
@@ -135,7 +147,7 @@ fn table(bench: &Bench, repeat: u32) -> String {
     });
     let searches = table::plain(["space", "states", "median s", "fastest s", "10^6 states/s"], rows);
     format!(
-        "dense pull of one coset through one move, one thread\n\n{pulls}\nwhole search, {} threads, files written and synced, {repeat} times\n\n{searches}",
+        "dense pull of one coset through one move, one thread\n\n{pulls}\ncosets of 24 x 24 x 24 x 24 and files, one thread\n\n{rates}\nwhole search, {} threads, files written and synced, {repeat} times\n\n{searches}",
         bench.threads
     )
 }

@@ -1,0 +1,152 @@
+//! How fast this machine encodes and decodes cosets, and writes and reads files: for `fathom bench`.
+
+use anyhow::{Context, Result};
+use fathom_layer::{Disk, DiskFile, Identity, LayerFile, LayerWriter, LocalDisk, archive};
+use fathom_space::Shape;
+use serde::Serialize;
+use std::hint::black_box;
+use std::io;
+use std::path::Path;
+use std::time::Instant;
+
+/// Cosets in a layer file of the benchmark.
+const COSETS: u32 = 1000;
+
+/// Bytes of the file with which the disk is measured.
+const FILE_BYTES: usize = 1 << 30;
+const PIECE_BYTES: usize = 1 << 20;
+
+/// What was measured, as it is called, and its rate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Rate {
+    /// What is done.
+    pub what: &'static str,
+    /// Bytes of packed tensors, or of the file, a second.
+    pub bytes_per_second: f64,
+}
+
+impl Rate {
+    fn of<T>(what: &'static str, bytes: u64, work: impl FnOnce() -> Result<T>) -> Result<(Self, T)> {
+        let begun = Instant::now();
+        let result = work()?;
+        Ok((Self { what, bytes_per_second: bytes as f64 / begun.elapsed().as_secs_f64() }, result))
+    }
+}
+
+/// A disk that writes nothing.
+#[derive(Debug)]
+struct Nowhere;
+
+impl Disk for Nowhere {
+    fn create(&self, _: &Path) -> io::Result<Box<dyn DiskFile>> {
+        Ok(Box::new(Self))
+    }
+    fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+    fn remove(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+    fn create_directory(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+    fn remove_directory(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+    fn sync_directory(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl DiskFile for Nowhere {
+    fn write_at(&mut self, bytes: &[u8], _: u64) -> io::Result<()> {
+        black_box(bytes);
+        Ok(())
+    }
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Rates of encoding and decoding cosets of a shape on one thread, files in the page cache.
+///
+/// # Errors
+/// If files cannot be written or read in `directory`.
+pub fn encodings(shape: &Shape, directory: &Path) -> Result<Vec<Rate>> {
+    let bytes = u64::from(shape.packed_bytes()) * u64::from(COSETS);
+    let identity = Identity {
+        fingerprint: [0; 32],
+        depth: 0,
+        shard: 0,
+        first_coset: 0,
+        cosets: COSETS,
+        packed_bytes: shape.packed_bytes(),
+    };
+    let write = |disk: &dyn Disk, path: &Path, packed: &[u8]| -> Result<()> {
+        let states = packed.iter().map(|byte| byte.count_ones()).sum();
+        let mut writer = LayerWriter::create(disk, path, identity.clone())?;
+        (0..COSETS).try_for_each(|_| writer.push(packed, states, states))?;
+        writer.finish(0, 0)?;
+        Ok(())
+    };
+    let read = |path: &Path| Ok(LayerFile::open(path, &identity)?.check_all()?);
+    let mut rates = Vec::new();
+    for (what, one_in) in [
+        (["encode sparse, one state in 2048", "decode sparse, one state in 2048"], 2048),
+        (["encode dense", "decode dense"], 8),
+    ] {
+        let packed = random(shape.packed_bytes() as usize, one_in);
+        let path = directory.join(format!("one-in-{one_in}.layer"));
+        rates.push(Rate::of(what[0], bytes, || write(&Nowhere, &path, &packed))?.0);
+        write(&LocalDisk, &path, &packed)?;
+        rates.push(Rate::of(what[1], bytes, || read(&path))?.0);
+        if one_in == 8 {
+            rates.push(
+                Rate::of("compress dense, one state in 8", bytes, || {
+                    Ok(archive(&LocalDisk, &path, &identity)?)
+                })?
+                .0,
+            );
+            rates.push(Rate::of("decompress dense, one state in 8", bytes, || read(&path))?.0);
+        }
+    }
+    Ok(rates)
+}
+
+/// Bytes of which one bit in so many is set, a power of two, and always the same ones.
+fn random(bytes: usize, one_in: u32) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut bit = || {
+        // Xorshift64* (Vigna, 2016).
+        state ^= state >> 12;
+        state ^= state << 25;
+        state ^= state >> 27;
+        u8::from(state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32 & u64::from(one_in - 1) == 0)
+    };
+    (0..bytes).map(|_| (0..8).fold(0, |byte, _| byte << 1 | bit())).collect()
+}
+
+/// Rates of writing a file and syncing it, and of reading it by a memory map when it has left the page cache.
+///
+/// # Errors
+/// If files cannot be written or read in `directory`.
+pub fn disk(directory: &Path) -> Result<Vec<Rate>> {
+    let path = directory.join("disk");
+    let piece = random(PIECE_BYTES, 2);
+    let (written, mut file) = Rate::of("write and sync a file of 1 GiB", FILE_BYTES as u64, || {
+        let mut file = LocalDisk.create(&path)?;
+        for offset in (0..FILE_BYTES).step_by(PIECE_BYTES) {
+            file.write_at(&piece, offset as u64)?;
+        }
+        file.sync()?;
+        Ok(file)
+    })
+    .with_context(|| format!("cannot write {}", path.display()))?;
+    file.uncache();
+    let (read, _) = Rate::of("read it by a memory map, from disk", FILE_BYTES as u64, || {
+        let map = fathom_layer::map::Map::open(&path)?;
+        let (words, _) = map.bytes().as_chunks::<8>();
+        Ok(black_box(words.iter().fold(0, |sum, word| sum ^ u64::from_le_bytes(*word))))
+    })?;
+    Ok(vec![written, read])
+}
