@@ -169,13 +169,13 @@ pub fn dense_pull_time(shape: &Shape, engine: Engine) -> Option<Duration> {
     let maps: Vec<AxisMap> =
         shape.lengths().iter().map(|&length| AxisMap::new((0..length).rev().collect())).collect();
     let mut target: Vec<u8> = (0..axes as u8).collect();
-    let kept = Transform { target: target.clone(), maps: (0..axes as u32).collect() };
+    let kept = Transform { target: target.clone(), maps: (0..axes as u32).collect(), odd: false };
     // Where the last axis can trade places it does so for about one move in so many.
-    let equal = shape.lengths()[..axes - 1].iter().position(|&length| length == shape.row_bits());
+    let equal = shape.lengths()[..axes - 1].iter().position(|&length| length == shape.lengths()[axes - 1]);
     if let Some(other) = equal {
         target.swap(other, axes - 1);
     }
-    let traded = Transform { target, maps: kept.maps.clone() };
+    let traded = Transform { target, ..kept.clone() };
     let mut packed: Vec<u8> = (0..shape.packed_bytes()).map(|i| (i * 37 % 251) as u8).collect();
     packed.extend([0; SLACK_BYTES]);
     kernel.clear();

@@ -20,8 +20,19 @@ use std::path::Path;
 use std::time::Instant;
 use tempfile::TempDir;
 
-/// Axes as they occur: 3x3, 2x5, 3x4, 4x4, 3x5.
-const SHAPES: [&[u32]; 5] = [&[6, 6, 6], &[120, 120], &[24, 24, 24], &[24, 24, 24, 24], &[120, 120, 120]];
+/// Axes as they occur, and whether the last one is halved: 3x3, 2x5, 3x4, 2x6, 4x4, 3x5, 2x7.
+const SHAPES: [(&[u32], bool); 7] = [
+    (&[6, 6, 6], true),
+    (&[120, 120], false),
+    (&[24, 24, 24], false),
+    (&[720, 720], false),
+    (&[24, 24, 24, 24], false),
+    (&[120, 120, 120], true),
+    (&[5040, 5040], false),
+];
+
+/// The cosets of 4x4.
+const LARGE: &[u32] = &[24, 24, 24, 24];
 
 const SEARCHES: [(&str, Metric); 5] = [
     ("3x3", Metric::Multi),
@@ -62,7 +73,7 @@ pub(crate) fn bench(asked: &BenchArguments) -> Result<()> {
         SHAPES.into_iter().flat_map(|axes| Engine::ALL.map(|engine| pull(axes, engine))).flatten().collect();
     let root = asked.dir.clone().unwrap_or_else(std::env::temp_dir);
     let scratch = scratch(&root)?;
-    let shape = Shape::new(SHAPES[3]).expect("the shapes are small");
+    let shape = Shape::new(LARGE).expect("the shapes are small");
     let mut rates = rates::encodings(&shape, scratch.path())?;
     rates.extend(rates::disk(scratch.path())?);
     let searches = SEARCHES
@@ -77,12 +88,14 @@ pub(crate) fn bench(asked: &BenchArguments) -> Result<()> {
 }
 
 /// `None` where the engine does not do the shape.
-fn pull(lengths: &[u32], engine: Engine) -> Option<Pull> {
-    let shape = Shape::new(lengths).expect("the shapes are small");
+fn pull((lengths, halved): (&[u32], bool), engine: Engine) -> Option<Pull> {
+    let shape = if halved { Shape::halved(lengths) } else { Shape::new(lengths) };
+    let shape = shape.expect("the shapes are small");
     let seconds = dense_pull_time(&shape, engine)?.as_secs_f64();
     Some(Pull {
         kernel: engine.word(),
-        axes: lengths.iter().map(u32::to_string).collect::<Vec<_>>().join(" x "),
+        axes: lengths.iter().map(u32::to_string).collect::<Vec<_>>().join(" x ")
+            + if halved { " / 2" } else { "" },
         microseconds: seconds * 1e6,
         state_moves_per_second: shape.bits() as f64 / seconds,
     })

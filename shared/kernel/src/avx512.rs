@@ -1,4 +1,5 @@
-//! The coset kernel for processors with AVX-512 and GFNI, for tensors whose axes have at most 32 entries.
+//! The coset kernel for processors with AVX-512 and GFNI, for tensors whose axes have at most 32 entries,
+//! the last one not halved.
 //!
 //! Layout: a tensor is split into *byte planes*. Plane b holds byte b of every row, so a row of 24 bits lies in three
 //! planes. Along one axis, the *inner* one, the bytes of a plane are adjacent: a *block* is the bytes of all indices of
@@ -38,7 +39,9 @@ const ROWS_A_STATE: usize = 64;
 
 /// The kernel for tensors of a shape; `None` if this processor or this shape is not one for it.
 pub fn avx512(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
-    let fits = shape.lengths().len() > 1 && shape.lengths().iter().all(|&length| length as usize <= SLOT);
+    let fits = shape.odd().is_none()
+        && shape.lengths().len() > 1
+        && shape.lengths().iter().all(|&length| length as usize <= SLOT);
     (fits && blocks::is_supported()).then(|| Box::new(Avx512::new(shape)) as Box<dyn Kernel + Send>)
 }
 
@@ -340,7 +343,7 @@ impl Kernel for Avx512 {
                 let axes = transform.target.len();
                 let (mut from, mut to) = (vec![0; axes], vec![0; axes]);
                 for position in Bits::positions(bytes) {
-                    self.shape.indices(position, &mut from);
+                    self.shape.indices(position, transform.odd, &mut from);
                     for axis in 0..axes {
                         let map = &maps[transform.maps[axis] as usize];
                         to[usize::from(transform.target[axis])] = map.to[from[axis] as usize];
@@ -363,7 +366,7 @@ impl Kernel for Avx512 {
             Bits::Sparse(bytes) => {
                 let mut indices = vec![0; self.shape.lengths().len()];
                 for position in Bits::positions(bytes) {
-                    self.shape.indices(position, &mut indices);
+                    self.shape.indices(position, false, &mut indices);
                     let (byte, bit) = self.place(&indices);
                     self.collected[natural].bytes[byte] &= !bit;
                 }

@@ -1,7 +1,7 @@
 //! The coset kernel in plain code that compilers vectorise.
 //!
 //! Layout: the states collected so far lie unpacked, each row in `row_words` words of its own: one `u32` for rows of
-//! up to 32 bits, one `u64` up to 64 bits ([`narrow`]), several `u64` above ([`wide`]). Sources are read in place from
+//! up to 32 bits, one `u64` up to 64 bits ([`narrow`], or [`halved`] where the last axis is), several `u64` above ([`wide`]). Sources are read in place from
 //! their packed form.
 //!
 //! A pull is one of three things. *Sparse*: each state's indices are mapped one by one and its bit is set. *Dense, the
@@ -11,6 +11,7 @@
 //! the last axis. In each, every state of the source is carried by exactly the maps of the transform, and states are
 //! only ever added, so the order does not matter.
 
+mod halved;
 mod narrow;
 mod wide;
 
@@ -32,6 +33,8 @@ pub(crate) struct Portable<W> {
     shape: Shape,
     row_words: usize,
     words: Vec<W>,
+    /// Where the last axis is halved: which rows have an odd sum of parities of their indices.
+    odd_rows: Vec<bool>,
     /// By number of the axis map.
     networks: Vec<Option<Network<W>>>,
     scratch: Scratch<W>,
@@ -65,15 +68,18 @@ impl Walk {
 
     /// Repeats every block for each index of one more axis of the target, which `map` leads to from an axis of the
     /// source.
+    #[inline(always)]
     fn along(&mut self, map: &AxisMap, source_stride: u32, target_stride: u32) {
-        let mut expand = |starts: &mut Vec<u32>, step: &dyn Fn(usize) -> u32| {
-            self.next.clear();
-            self.next
-                .extend(starts.iter().flat_map(|start| (0..map.from.len()).map(move |i| start + step(i))));
-            std::mem::swap(starts, &mut self.next);
-        };
-        expand(&mut self.source, &|i| map.from[i] * source_stride);
-        expand(&mut self.target, &|i| i as u32 * target_stride);
+        self.next.clear();
+        for start in &self.source {
+            self.next.extend(map.from.iter().map(|index| start + index * source_stride));
+        }
+        std::mem::swap(&mut self.source, &mut self.next);
+        self.next.clear();
+        for start in &self.target {
+            self.next.extend((0..map.from.len() as u32).map(|index| start + index * target_stride));
+        }
+        std::mem::swap(&mut self.target, &mut self.next);
     }
 }
 
@@ -84,6 +90,7 @@ impl<W: Word> Portable<W> {
             shape: shape.clone(),
             row_words,
             words: vec![W::default(); shape.rows() as usize * row_words],
+            odd_rows: odd_rows(shape),
             networks: Vec::new(),
             scratch: Scratch::default(),
         }
@@ -108,6 +115,27 @@ impl<W: Word> Portable<W> {
         let row_bits = self.shape.row_bytes() * 8;
         let (row, bit) = (position / row_bits, position % row_bits);
         (row as usize * self.row_words + (bit / W::BITS) as usize, W::low(1) << (bit % W::BITS))
+    }
+
+    /// Of a halved axis.
+    #[inline(always)]
+    fn push_sparse_halved(
+        &mut self,
+        positions: impl Iterator<Item = u32>,
+        transform: &Transform,
+        maps: &[AxisMap],
+    ) {
+        let axes = transform.target.len();
+        let (mut from, mut to) = (vec![0; axes], vec![0; axes]);
+        for position in positions {
+            self.shape.indices(position, transform.odd, &mut from);
+            for axis in 0..axes {
+                let map = &maps[transform.maps[axis] as usize];
+                to[usize::from(transform.target[axis])] = map.to[from[axis] as usize];
+            }
+            let (word, bit) = self.place(self.shape.position(&to));
+            self.words[word] |= bit;
+        }
     }
 
     #[inline(always)]
@@ -147,6 +175,16 @@ impl<W: Word> Portable<W> {
     }
 }
 
+fn odd_rows(shape: &Shape) -> Vec<bool> {
+    let Some(odd) = shape.odd() else {
+        return Vec::new();
+    };
+    let outer = &shape.lengths()[..shape.lengths().len() - 1];
+    outer.iter().fold(vec![false], |rows, &length| {
+        rows.iter().flat_map(|row| odd[..length as usize].iter().map(move |odd| row ^ odd)).collect()
+    })
+}
+
 /// How the axes of a dense pull meet.
 enum Meeting {
     /// The last axis stays last.
@@ -176,7 +214,11 @@ impl<W: Word> Kernel for Portable<W> {
     fn pull(&mut self, source: Bits<'_>, transform: &Transform, maps: &[AxisMap]) {
         match source {
             Bits::Empty => {}
+            Bits::Sparse(bytes) if self.shape.odd().is_some() => {
+                self.push_sparse_halved(Bits::positions(bytes), transform, maps);
+            }
             Bits::Sparse(bytes) => self.push_sparse(Bits::positions(bytes), transform, maps),
+            Bits::Dense(packed) if self.shape.odd().is_some() => self.pull_halved(packed, transform, maps),
             Bits::Dense(packed) if self.row_words == 1 => self.pull_narrow(packed, transform, maps),
             Bits::Dense(packed) => self.pull_wide(packed, transform, maps),
         }

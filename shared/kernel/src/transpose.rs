@@ -5,25 +5,24 @@ use crate::word::Word;
 /// Exchanges bit j of word i with bit i of word j. `rows` has as many words as a word has bits.
 ///
 /// Blocks of half the size are exchanged across the diagonal, then blocks of a quarter inside each, and so on
-/// (Warren, *Hacker's Delight*, section 7-3): log2(bits) passes of three operations and two shifts a pair of words.
+/// (Warren, *Hacker's Delight*, section 7-3): log2(bits) passes of five operations and two shifts a pair of words. After each
+/// pass the halves are interleaved, so that every pass pairs the two halves (Pease, *An adaptation of the fast Fourier
+/// transform for parallel processing*, 1968), which is what vectors are good at; after the last one all are back in place.
 #[inline(always)]
 pub(crate) fn transpose<W: Word>(rows: &mut [W]) {
-    let size = W::BITS as usize;
-    let rows = &mut rows[..size];
-    let mut block = size / 2;
-    let mut low = W::low(block as u32);
+    let half = W::BITS as usize / 2;
+    let mut mixed = [W::default(); 64];
+    let mut block = W::BITS / 2;
+    let mut low = W::low(block);
     while block > 0 {
-        let shift = block as u32;
-        for pair in rows.chunks_exact_mut(2 * block) {
-            let (upper, lower) = pair.split_at_mut(block);
-            for (a, b) in upper.iter_mut().zip(lower) {
-                let exchanged = ((*a >> shift) ^ *b) & low;
-                *b ^= exchanged;
-                *a ^= exchanged << shift;
-            }
+        let (upper, lower) = rows[..2 * half].split_at(half);
+        for ((&a, &b), pair) in upper.iter().zip(lower).zip(mixed.as_chunks_mut::<2>().0) {
+            let exchanged = ((a >> block) ^ b) & low;
+            *pair = [a ^ (exchanged << block), b ^ exchanged];
         }
+        rows[..2 * half].copy_from_slice(&mixed[..2 * half]);
         block /= 2;
-        low = low ^ (low << block as u32);
+        low = low ^ (low << block);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The kernels of all engines against the definition: a transform applied to positions one by one.
 
 use fathom_kernel::{Bits, Engine, SLACK_BYTES};
-use fathom_space::{AxisMap, Shape, Transform};
+use fathom_space::{AxisMap, Shape, Transform, Words};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -28,6 +28,9 @@ const SHAPES: [&[u32]; 18] = [
     &[32, 32],
 ];
 
+/// Shapes whose last axis is halved: words of 32 and of 64 bits, one axis and several, equal and unequal.
+const HALVED: [&[u32]; 6] = [&[6, 6, 6], &[24, 24], &[120, 120], &[6], &[2, 120, 6], &[24, 2, 24]];
+
 /// The axis maps and transforms of one test, in the form in which `Transforms` hands them out.
 #[derive(Clone, Debug)]
 struct Step {
@@ -48,10 +51,8 @@ fn step(shape: Shape) -> impl Strategy<Value = Step> {
             if fits { order } else { (0..axes as u8).collect() }
         }
     });
-    let maps: Vec<_> = lengths
-        .iter()
-        .map(|&length| Just((0..length).collect::<Vec<_>>()).prop_shuffle().prop_map(AxisMap::new))
-        .collect();
+    let halved = shape.odd().is_some();
+    let maps: Vec<_> = lengths.iter().map(|&length| axis_map(length, halved)).collect();
     let bits = shape.bits();
     let few = proptest::collection::vec(0..bits, 0..20);
     let many = (any::<u64>(), 1..8_u64).prop_map(move |(seed, one_in)| {
@@ -69,11 +70,31 @@ fn step(shape: Shape) -> impl Strategy<Value = Step> {
         let packed_row = u64::from(shape.row_bytes()) * 8;
         bits.into_iter().map(|bit| (bit / row * packed_row + bit % row) as u32).collect()
     });
-    (target, maps, source).prop_map(|(target, maps, source)| Step {
-        transform: Transform { target, maps: (0..maps.len() as u32).collect() },
+    (target, maps, source, any::<bool>()).prop_map(move |(target, maps, source, odd)| Step {
+        transform: Transform { target, maps: (0..maps.len() as u32).collect(), odd: odd && halved },
         maps,
         source,
     })
+}
+
+/// Any bijection; of a halved shape one that comes from moving places and renaming letters of permutations, for it must
+/// change all parities or none.
+fn axis_map(length: u32, halved: bool) -> BoxedStrategy<AxisMap> {
+    if !halved {
+        return Just((0..length).collect::<Vec<_>>()).prop_shuffle().prop_map(AxisMap::new).boxed();
+    }
+    let letters = (1..).find(|&n| (1..=n).product::<u32>() == length).expect("a factorial");
+    let shuffled = || Just((0..letters as u8).collect::<Vec<_>>()).prop_shuffle();
+    let map = move |(places, names): (Vec<u8>, Vec<u8>)| {
+        let words = Words::new(&vec![1; letters as usize]).expect("few letters");
+        let mut word = vec![0; letters as usize];
+        let image = |rank: u32| {
+            words.unrank(rank.into(), &mut word);
+            words.rank(places.iter().map(|&place| names[usize::from(word[usize::from(place)])])) as u32
+        };
+        AxisMap::new((0..length).map(image).collect())
+    };
+    (shuffled(), shuffled()).prop_map(map).boxed()
 }
 
 fn dense(shape: &Shape, states: &BTreeSet<u32>) -> Vec<u8> {
@@ -95,7 +116,7 @@ fn image(shape: &Shape, step: &Step) -> BTreeSet<u32> {
     step.source
         .iter()
         .map(|&position| {
-            shape.indices(position, &mut from);
+            shape.indices(position, step.transform.odd, &mut from);
             for axis in 0..axes {
                 to[usize::from(step.transform.target[axis])] = step.maps[axis].to[from[axis] as usize];
             }
@@ -105,15 +126,19 @@ fn image(shape: &Shape, step: &Step) -> BTreeSet<u32> {
 }
 
 fn cases() -> impl Strategy<Value = (Shape, Vec<Step>, BTreeSet<u32>)> {
-    (0..SHAPES.len()).prop_flat_map(|which| {
-        let shape = Shape::new(SHAPES[which]).expect("small");
+    (0..SHAPES.len() + HALVED.len()).prop_flat_map(|which| {
+        let shape = match SHAPES.get(which) {
+            Some(lengths) => Shape::new(lengths),
+            None => Shape::halved(HALVED[which - SHAPES.len()]),
+        };
+        let shape = shape.expect("small");
         let known = step(shape.clone()).prop_map(|step| step.source);
         (Just(shape.clone()), proptest::collection::vec(step(shape), 1..4), known)
     })
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(800))]
 
     #[test]
     fn pulls_and_subtractions_are_what_the_definition_says((shape, steps, known) in cases()) {
@@ -132,6 +157,7 @@ proptest! {
                 let transform = Transform {
                     target: step.transform.target.clone(),
                     maps: step.transform.maps.iter().map(|&m| m + maps.len() as u32).collect(),
+                    odd: step.transform.odd,
                 };
                 maps.extend(step.maps.clone());
                 let bytes = if use_dense { dense(&shape, &step.source) } else { sparse(&step.source) };

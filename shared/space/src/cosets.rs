@@ -38,6 +38,8 @@ pub struct CosetGraph {
     sources: Box<[u32]>,
     reachable_patterns: u64,
     states_per_coset: u64,
+    /// By representative, where the last axis is halved: the parity of the sum of the indices of its states.
+    odd: Box<[bool]>,
 }
 
 /// The part of a graph that takes long to find, and that can be kept.
@@ -81,7 +83,7 @@ impl CosetGraph {
     /// # Errors
     /// [`CosetError`] if there are more than the tables can address.
     pub fn build(space: &Space, colouring: &Colouring) -> Result<Self, CosetError> {
-        let shape = Shape::of(colouring).ok_or(CosetError::TensorTooLarge)?;
+        let shape = Shape::of(space, colouring).ok_or(CosetError::TensorTooLarge)?;
         let (symmetries, compose) = symmetries_in_use(space, colouring);
         let too_many =
             CosetError::TooMany { patterns: colouring.patterns().total(), symmetries: symmetries.len() };
@@ -101,7 +103,7 @@ impl CosetGraph {
         colouring: &Colouring,
         tables: CosetTables,
     ) -> Result<Self, CosetError> {
-        let shape = Shape::of(colouring).ok_or(CosetError::TensorTooLarge)?;
+        let shape = Shape::of(space, colouring).ok_or(CosetError::TensorTooLarge)?;
         let (symmetries, _) = symmetries_in_use(space, colouring);
         let patterns = colouring.patterns().total();
         let entries = (tables.representatives.len() * symmetries.len()) as u64;
@@ -137,6 +139,24 @@ impl CosetGraph {
             .par_chunks_exact(cells)
             .flat_map_iter(|pattern| space.moves().iter().map(move |cells| source(pattern, cells)))
             .collect();
+        // The state whose indices are all zero has the pieces of each colour in their order, and its parity is that of the
+        // number of its inversions. A state that is reached is even.
+        let is_odd = |pattern: &[u8]| {
+            let mut next = vec![0_u8; colouring.axes().len()];
+            let word = pattern.iter().map(|&colour| {
+                let local = &mut next[usize::from(colour)];
+                *local += 1;
+                colouring.label(colour, *local - 1)
+            });
+            let word: Vec<u8> = word.collect();
+            let behind =
+                |(cell, label): (usize, &u8)| word[cell..].iter().filter(|other| *other < label).count();
+            word.iter().enumerate().map(behind).sum::<usize>() % 2 == 1
+        };
+        let odd = match shape.odd() {
+            Some(_) => patterns.par_chunks_exact(cells).map(is_odd).collect(),
+            None => Box::default(),
+        };
         let reachable_patterns: u64 = orbit_sizes.iter().map(|&size| u64::from(size)).sum();
         let states = u64::try_from(space.states()).expect("tables this small have fewer than 2^64 states");
         Self {
@@ -150,6 +170,7 @@ impl CosetGraph {
             sources: sources.into(),
             reachable_patterns,
             states_per_coset: states / reachable_patterns,
+            odd,
         }
     }
 
@@ -208,6 +229,12 @@ impl CosetGraph {
         self.states_per_coset
     }
 
+    /// Whether the indices of the states of a representative coset have an odd sum of parities; false unless the last axis
+    /// is halved.
+    pub fn is_odd(&self, coset: CosetId) -> bool {
+        self.odd.get(coset.0 as usize).is_some_and(|&odd| odd)
+    }
+
     /// How many patterns are in the orbit of this representative.
     pub fn orbit_size(&self, coset: CosetId) -> u32 {
         self.orbit_sizes[coset.0 as usize]
@@ -241,7 +268,7 @@ impl CosetGraph {
     }
 
     /// The address of a state that is given as a word of labels: the representative of its coset, and the position
-    /// there of its image under the symmetry that leads to the representative. `None` if the pattern is not reachable.
+    /// there of its image under the symmetry that leads to the representative. `None` if the state is known not to be reachable.
     pub fn locate(&self, word: &[u8]) -> Option<(CosetId, u32)> {
         let pattern = word.iter().map(|&label| self.colouring.of_label(label));
         let entry = self.table[self.colouring.patterns().rank(pattern) as usize];
@@ -259,7 +286,7 @@ impl CosetGraph {
                 self.colouring.axes()[usize::from(colour)].rank(local) as u32
             })
             .collect();
-        Some((coset, self.shape.position(&indices)))
+        self.shape.holds(&indices, self.is_odd(coset)).then(|| (coset, self.shape.position(&indices)))
     }
 
     /// The state at a position of a representative coset, as a word of labels: the inverse of
@@ -267,7 +294,7 @@ impl CosetGraph {
     pub fn word_at(&self, coset: CosetId, position: u32) -> Vec<u8> {
         let axes = self.colouring.axes();
         let mut indices = vec![0; axes.len()];
-        self.shape.indices(position, &mut indices);
+        self.shape.indices(position, self.is_odd(coset), &mut indices);
         let mut word = vec![0; self.space.cells()];
         for (colour, (axis, &index)) in axes.iter().zip(&indices).enumerate() {
             let mut arrangement = vec![0; axis.length()];

@@ -128,7 +128,9 @@ impl Fixed {
             for ((start, fixed), &choice) in cycles.iter().zip(&chosen) {
                 follow(*start, fixed[choice], &mut indices);
             }
-            found(shape.position(&indices));
+            if shape.holds(&indices, transform.odd) {
+                found(shape.position(&indices));
+            }
             let Some(next) = (0..cycles.len()).rev().find(|&c| chosen[c] + 1 < cycles[c].1.len()) else {
                 return;
             };

@@ -1,6 +1,6 @@
 //! What makes two runs the same run.
 
-use crate::{Colouring, Space};
+use crate::{Colouring, Shape, Space};
 
 /// A BLAKE3 hash of everything that the numbering of states depends on: cells, moves, labels, symmetries, colouring,
 /// and the number of shards into which the cosets are cut.
@@ -21,6 +21,9 @@ pub fn fingerprint(space: &Space, colouring: &Colouring, shards: u32) -> [u8; 32
         field("symmetry", &symmetry.cells);
     }
     field("colouring", colouring.of_pieces());
+    if Shape::of(space, colouring).is_some_and(|shape| shape.odd().is_some()) {
+        field("last axis", b"halved");
+    }
     field("shards", &shards.to_le_bytes());
     *hash.finalize().as_bytes()
 }

@@ -60,7 +60,7 @@ impl Plan {
 
     fn with(space: &Space, of_piece: Vec<u8>) -> Option<Self> {
         let colouring = Colouring::new(&of_piece, space.labels()).ok()?;
-        let shape = Shape::of(&colouring)?;
+        let shape = Shape::of(space, &colouring)?;
         let actions: Vec<_> = space
             .symmetries()
             .iter()
@@ -135,7 +135,7 @@ impl Candidate {
         let sizes: Vec<u8> = lengths.iter().map(|&(_, _, size)| size).collect();
         let patterns = u64::try_from(multinomial(&sizes)?).ok()?;
         let axes: Vec<u32> = lengths.iter().map(|&(_, length, _)| length as u32).collect();
-        let shape = Shape::new(&axes)?;
+        let shape = Shape::in_space(space, &axes)?;
         let order: HashMap<u8, u8> =
             lengths.iter().zip(0..).map(|(&(colour, _, _), axis)| (colour, axis)).collect();
         let of_piece: Vec<u8> = of_piece.iter().map(|colour| order[colour]).collect();

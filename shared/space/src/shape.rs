@@ -1,6 +1,6 @@
 //! The bit tensor of one coset: one axis a colour, one bit a state.
 
-use crate::Colouring;
+use crate::{Colouring, Space};
 
 /// The axes of a tensor and how its bits are packed. All cosets of a space have the same shape, because a symmetry
 /// maps a colour only to a colour of the same content.
@@ -9,22 +9,60 @@ use crate::Colouring;
 /// row-major order of the other axes. Packed, a row takes `row_bytes` bytes: bit i of the row is bit `i % 8` of its
 /// byte `i / 8`, and the bits behind the last are zero. The *position* of a state is its bit offset in that packing,
 /// `(row * row_bytes + i / 8) * 8 + i % 8`.
+///
+/// Where all moves are even and all pieces differ, half of the arrangements cannot be reached: the sum of the parities of
+/// the indices is the same for all states of a coset. Then the last axis is *halved*, so that no unreachable bit is stored:
+/// the arrangements of rank 2h and 2h + 1, which differ by an exchange of the last two pieces, share bit h of their row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     lengths: Box<[u32]>,
     /// Rows from one index of an axis to the next; 0 for the last axis.
     strides: Box<[u32]>,
     rows: u32,
+    /// Of a shape whose last axis is halved: whether the permutation of each lexicographic rank is odd.
+    odd: Option<Box<[bool]>>,
 }
 
 impl Shape {
     /// Positions are 32-bit numbers.
     const LARGEST_PACKED_BITS: u64 = 1 << 32;
 
+    /// Rows of halved axes are single words.
+    const LONGEST_HALVED: u32 = 128;
+
     /// The shape of the cosets of a colouring; `None` if positions would exceed 32 bits.
-    pub fn of(colouring: &Colouring) -> Option<Self> {
+    pub fn of(space: &Space, colouring: &Colouring) -> Option<Self> {
         let lengths: Vec<u32> = colouring.axes().iter().map(|axis| axis.total() as u32).collect();
-        Self::new(&lengths)
+        Self::in_space(space, &lengths)
+    }
+
+    /// The shape with these axes of arrangements of pieces of a space; `None` if positions would exceed 32 bits.
+    pub(crate) fn in_space(space: &Space, lengths: &[u32]) -> Option<Self> {
+        let last = *lengths.last()?;
+        let halved = space.has_only_even_states() && last.is_multiple_of(2) && last <= Self::LONGEST_HALVED;
+        if halved { Self::halved(lengths) } else { Self::new(lengths) }
+    }
+
+    /// A shape with these axes, each of the permutations of some pieces, the last one halved.
+    ///
+    /// # Panics
+    /// If the last length is odd.
+    pub fn halved(lengths: &[u32]) -> Option<Self> {
+        let (last, outer) = lengths.split_last()?;
+        assert!(last.is_multiple_of(2), "half of {last} entries");
+        let half = Self::new(&[outer, &[last / 2]].concat())?;
+        let longest = lengths.iter().copied().max()?;
+        // The number of inversions is the sum of the digits of the rank in the factorial number system.
+        let is_odd = |rank: u32| {
+            let (mut rest, mut inversions, mut base) = (rank, 0, 2);
+            while rest > 0 {
+                inversions += rest % base;
+                rest /= base;
+                base += 1;
+            }
+            inversions % 2 == 1
+        };
+        Some(Self { lengths: lengths.into(), odd: Some((0..longest).map(is_odd).collect()), ..half })
     }
 
     /// A shape with these axes, at least one; `None` if positions would exceed 32 bits.
@@ -41,40 +79,62 @@ impl Shape {
             lengths: lengths.into(),
             strides: strides.into(),
             rows: rows as u32,
+            odd: None,
         })
     }
 
     /// The length of each axis.
+    #[inline]
     pub fn lengths(&self) -> &[u32] {
         &self.lengths
     }
 
     /// Rows from one index of each axis to the next; 0 for the last axis.
+    #[inline]
     pub fn strides(&self) -> &[u32] {
         &self.strides
     }
 
     /// The number of rows.
+    #[inline]
     pub fn rows(&self) -> u32 {
         self.rows
     }
 
-    /// Bits a row: the length of the last axis.
+    /// Bits a row: the length of the last axis, or half of it.
+    #[inline]
     pub fn row_bits(&self) -> u32 {
-        *self.lengths.last().expect("a shape has an axis")
+        let last = *self.lengths.last().expect("a shape has an axis");
+        if self.odd.is_some() { last / 2 } else { last }
+    }
+
+    /// For a shape whose last axis is halved, by index along any axis whether it is odd.
+    #[inline]
+    pub fn odd(&self) -> Option<&[bool]> {
+        self.odd.as_deref()
+    }
+
+    /// Whether a coset whose states have indices of this parity in sum has a state with these indices.
+    pub fn holds(&self, indices: &[u32], odd: bool) -> bool {
+        self.odd.as_ref().is_none_or(|is_odd| {
+            indices.iter().fold(false, |sum, &index| sum ^ is_odd[index as usize]) == odd
+        })
     }
 
     /// Bytes a row, packed.
+    #[inline]
     pub fn row_bytes(&self) -> u32 {
         self.row_bits().div_ceil(8)
     }
 
     /// Bytes of a packed tensor.
+    #[inline]
     pub fn packed_bytes(&self) -> u32 {
         self.rows * self.row_bytes()
     }
 
-    /// States of a coset, reachable or not: the product of the axes.
+    /// Bits of a tensor: the states of a coset, reachable or not, or the reachable half.
+    #[inline]
     pub fn bits(&self) -> u64 {
         u64::from(self.rows) * u64::from(self.row_bits())
     }
@@ -82,11 +142,13 @@ impl Shape {
     /// The position of the state with these indices, one an axis.
     pub fn position(&self, indices: &[u32]) -> u32 {
         let row: u32 = indices.iter().zip(&self.strides).map(|(index, stride)| index * stride).sum();
-        row * self.row_bytes() * 8 + indices[self.lengths.len() - 1]
+        let last = indices[self.lengths.len() - 1];
+        row * self.row_bytes() * 8 + if self.odd.is_some() { last / 2 } else { last }
     }
 
-    /// The indices of the state at a position: the inverse of [`Shape::position`].
-    pub fn indices(&self, position: u32, indices: &mut [u32]) {
+    /// The indices of the state at a position: the inverse of [`Shape::position`]. `odd` is the parity of the sum of the
+    /// indices of the coset's states; it matters if the last axis is halved.
+    pub fn indices(&self, position: u32, odd: bool, indices: &mut [u32]) {
         let (mut row, bit) = (position / (self.row_bytes() * 8), position % (self.row_bytes() * 8));
         let last = self.lengths.len() - 1;
         for (index, stride) in indices.iter_mut().zip(&self.strides[..last]) {
@@ -94,6 +156,10 @@ impl Shape {
             row %= stride;
         }
         indices[last] = bit;
+        if self.odd.is_some() {
+            indices[last] = 2 * bit;
+            indices[last] += u32::from(!self.holds(indices, odd));
+        }
     }
 }
 
@@ -109,7 +175,7 @@ mod tests {
             let mut previous = None;
             let mut indices = vec![0; lengths.len()];
             for position in 0..shape.packed_bytes() * 8 {
-                shape.indices(position, &mut indices);
+                shape.indices(position, false, &mut indices);
                 if indices[lengths.len() - 1] < shape.row_bits() {
                     assert_eq!(shape.position(&indices), position);
                     assert!(previous < Some(indices.clone()));
@@ -119,6 +185,29 @@ mod tests {
             }
             assert_eq!(seen, shape.bits());
         }
+    }
+
+    #[test]
+    fn halved_shapes_hold_each_state_of_a_parity_once() {
+        let shape = Shape::halved(&[6, 2, 6]).unwrap();
+        assert_eq!((shape.rows(), shape.row_bits(), shape.bits()), (12, 3, 36));
+        for odd in [false, true] {
+            let mut positions = std::collections::BTreeSet::new();
+            for a in 0..6 {
+                for (b, c) in (0..2).flat_map(|b| (0..6).map(move |c| (b, c))) {
+                    if shape.holds(&[a, b, c], odd) {
+                        let position = shape.position(&[a, b, c]);
+                        assert!(positions.insert(position));
+                        let mut indices = [9; 3];
+                        shape.indices(position, odd, &mut indices);
+                        assert_eq!(indices, [a, b, c]);
+                    }
+                }
+            }
+            assert_eq!(positions.len() as u64, shape.bits());
+        }
+        // The permutations of three points in lexicographic order.
+        assert_eq!(shape.odd().unwrap(), [false, true, true, false, false, true]);
     }
 
     #[test]

@@ -108,6 +108,12 @@ impl Space {
         &self.states
     }
 
+    /// Whether the states are all even permutations of pieces that all differ.
+    pub fn has_only_even_states(&self) -> bool {
+        let factorial: BigUint = (1..=self.cells()).map(BigUint::from).product();
+        self.labels.are_distinct() && &self.group_order * 2_u32 == factorial
+    }
+
     /// Tells of a word with each label as often as it should be whether moves lead from the solved state to it; `None`
     /// unless all pieces are told apart.
     pub fn membership(&self) -> Option<impl Fn(&[u8]) -> bool> {

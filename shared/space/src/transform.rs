@@ -7,6 +7,8 @@
 //! So index i along axis c goes to the index, along axis a⁻¹(c), of the word of i with places moved by π and
 //! letters renamed by ρ. With s different pieces of a colour there are at most s! x s! such maps, each made once.
 
+#[cfg(doc)]
+use crate::Shape;
 use crate::{CosetGraph, CosetId, Words};
 use rustc_hash::FxHashMap;
 
@@ -41,6 +43,9 @@ pub struct Transform {
     pub target: Vec<u8>,
     /// For each axis of the source the number of its [`AxisMap`] in the table that made the transform.
     pub maps: Vec<u32>,
+    /// Whether the indices of the source's states have an odd sum of parities: see [`Shape`]. False where that says
+    /// nothing.
+    pub odd: bool,
 }
 
 /// Makes transforms, and keeps each axis map that it made. One for each thread: nothing in it is shared.
@@ -146,6 +151,7 @@ impl<'g> Transforms<'g> {
             self.codes[colour] |= place.checked_shl(4 * u32::from(self.counts[colour])).unwrap_or(0);
             self.counts[colour] += 1;
         }
+        transform.odd = self.graph.is_odd(source);
         transform.target.clear();
         transform.target.extend_from_slice(&self.graph.symmetries()[symmetry].colours);
         transform.maps.clear();

@@ -1,0 +1,103 @@
+//! Dense pulls where the last axis is halved ([`fathom_space::Shape`]) and a row is one word.
+//!
+//! A bit of a row stands for one of two neighbouring indices, and the parity of the row's other indices says for which. When
+//! rows are turned on their side, the index along the last axis is the index of a word, whose bits are rows. So two masks,
+//! of the rows of either parity, turn the words of a halved axis into those of the whole axis: index k is half k / 2, and
+//! only for rows with the parity of k. The maps are applied to whole axes. To halve an axis again, the words of two
+//! neighbouring indices are joined: of the two states at most one has the coset's parity.
+//!
+//! Cost: as for rows of half the length in [`super::wide`], and one AND and one OR a word more.
+
+use super::{Meeting, Portable, Scratch};
+use crate::transpose::transpose;
+use crate::word::Word;
+use fathom_space::{AxisMap, Transform};
+
+impl<W: Word> Portable<W> {
+    #[inline(always)]
+    pub(super) fn pull_halved(&mut self, packed: &[u8], transform: &Transform, maps: &[AxisMap]) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.rows.resize(W::BITS as usize, W::default());
+        scratch.columns.resize(W::BITS as usize, W::default());
+        let last = transform.target.len() - 1;
+        let except = match Meeting::of(transform) {
+            Meeting::Kept => last,
+            Meeting::Traded { from, .. } => from,
+        };
+        scratch.walk.restart();
+        for source in (0..last).filter(|&source| source != except) {
+            let target = usize::from(transform.target[source]);
+            let map = &maps[transform.maps[source] as usize];
+            scratch.walk.along(map, self.shape.strides()[source], self.shape.strides()[target]);
+        }
+        let turned = &maps[transform.maps[last] as usize];
+        match Meeting::of(transform) {
+            Meeting::Kept => self.keep_halved(packed, turned, transform.odd, &mut scratch),
+            Meeting::Traded { from, to } => {
+                let gather = &maps[transform.maps[from] as usize];
+                self.trade_halved(packed, (gather, turned), (from, to), transform.odd, &mut scratch);
+            }
+        }
+        self.scratch = scratch;
+    }
+
+    /// Turns up to a word's number of rows on their side. Returns the masks of the rows of whose states the last index is
+    /// even, and odd.
+    #[inline(always)]
+    fn turn(&self, packed: &[u8], sources: impl Iterator<Item = u32>, odd: bool, rows: &mut [W]) -> [W; 2] {
+        rows.fill(W::default());
+        let mut masks = [W::default(); 2];
+        for (number, (row, source)) in rows.iter_mut().zip(sources).enumerate() {
+            *row = self.load(packed, source, 0);
+            masks[usize::from(self.odd_rows[source as usize] ^ odd)] |= W::low(1) << number as u32;
+        }
+        transpose(rows);
+        masks
+    }
+
+    #[inline(always)]
+    fn keep_halved(&mut self, packed: &[u8], along: &AxisMap, odd: bool, scratch: &mut Scratch<W>) {
+        let size = W::BITS as usize;
+        let is_odd = self.shape.odd().expect("the last axis is halved");
+        let Scratch { walk, rows, columns, .. } = scratch;
+        for (sources, targets) in walk.source.chunks(size).zip(walk.target.chunks(size)) {
+            let masks = self.turn(packed, sources.iter().copied(), odd, columns);
+            let whole = |index: u32| columns[index as usize / 2] & masks[usize::from(is_odd[index as usize])];
+            rows.fill(W::default());
+            for (row, [even, odd]) in rows.iter_mut().zip(along.from.as_chunks().0) {
+                *row = whole(*even) | whole(*odd);
+            }
+            transpose(rows);
+            for (row, &target) in rows.iter().zip(targets) {
+                self.words[target as usize] |= *row;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn trade_halved(
+        &mut self,
+        packed: &[u8],
+        (gather, scatter): (&AxisMap, &AxisMap),
+        (from, to): (usize, usize),
+        odd: bool,
+        scratch: &mut Scratch<W>,
+    ) {
+        let (from_stride, to_stride) = (self.shape.strides()[from], self.shape.strides()[to]);
+        let Scratch { walk, rows, columns, .. } = scratch;
+        for (&source, &target) in walk.source.iter().zip(&walk.target) {
+            // Of each pair of neighbours along what becomes the last axis, the first ones and the second ones.
+            let half = |which: usize| {
+                gather.from.iter().skip(which).step_by(2).map(move |&index| source + index * from_stride)
+            };
+            let first = self.turn(packed, half(0), odd, rows);
+            let second = self.turn(packed, half(1), odd, columns);
+            let is_odd = self.shape.odd().expect("the last axis is halved");
+            for (index, &image) in scatter.to.iter().enumerate() {
+                let parity = usize::from(is_odd[index]);
+                let whole = rows[index / 2] & first[parity] | columns[index / 2] & second[parity];
+                self.words[(target + image * to_stride) as usize] |= whole;
+            }
+        }
+    }
+}
