@@ -16,6 +16,12 @@ const COSET_OVERHEAD_BYTES: u64 = 56 + 64;
 /// A coset's checksum, on its way from the task to the layer's digest, and the coset's place in the window on a layer.
 const CHECKSUM_BYTES: u64 = 64;
 
+/// A coset is dense from one state in so many bits on.
+const MOST_BITS_A_STATE: f64 = 256.0;
+
+/// Those bits as bytes.
+const MOST_BYTES_A_STATE: u64 = 32;
+
 /// What a kernel keeps: accumulators and copies of a source, and the tensor to be written.
 const TENSORS: u64 = 6;
 
@@ -123,10 +129,10 @@ pub fn disk_peak_bytes(space: &Space, plan: &Plan, keep: Keep, max_depth: Option
     let entries = plan.representative_cosets * COSET_OVERHEAD_BYTES;
     let dense = plan.layer_bytes();
     let largest = match max_depth {
-        // A stored state takes a coset of its own at most.
+        // No encoding takes more bytes a stored state.
         Some(depth) => (space.moves().len() as u64)
             .checked_pow(depth)
-            .and_then(|states| states.checked_mul(u64::from(plan.shape.packed_bytes())))
+            .and_then(|states| states.checked_mul(MOST_BYTES_A_STATE))
             .map_or(dense, |bytes| bytes.min(dense)),
         None => dense,
     };
@@ -138,20 +144,24 @@ pub fn disk_peak_bytes(space: &Space, plan: &Plan, keep: Keep, max_depth: Option
     RUN_OVERHEAD_BYTES + kept + layers * (largest + entries)
 }
 
-/// Bytes that the layer after `layers` will need: exact for dense layers; for those before, the number of states is taken to
-/// grow by no larger a factor than last time.
+/// Bytes that the layer after `layers` will need: exact for dense layers; for those before, a guess. The number of states is
+/// taken to grow by the same factor as last time. A sparse coset takes four bytes a state, and cosets are dense from one state
+/// in 256 bits on; as some have more states than others, a share of them is dense before that, which grows steeply.
 pub fn next_layer_bytes(layers: &[LayerRow], cosets: u64, shape: &Shape) -> u64 {
     let dense = cosets * u64::from(shape.packed_bytes());
     let data = match layers {
         [.., before, newest] if before.stored > 0 => {
-            // A sparse coset has four bytes a state, and is dense if that is no larger.
             let states = newest.stored as f64 * (newest.stored as f64 / before.stored as f64);
-            dense.min((states * 4.0) as u64)
+            let filled = states * MOST_BITS_A_STATE / (8.0 * dense as f64);
+            dense.min((states * 4.0 + dense as f64 * filled.powi(4)) as u64)
         }
         _ => dense.min(4 * cosets),
     };
     cosets * COSET_OVERHEAD_BYTES + data
 }
+
+/// With less of a layer in memory than this, cosets would leave it before they are read.
+pub const LEAST_CACHE_BYTES: u64 = 1 << 20;
 
 /// How many layers are worth counting as dense. A layer grows by a factor of about 0.6 times the moves, because moves
 /// commute and cancel; cosets are dense from one state in 256 on, and the search goes on for two layers after the

@@ -5,8 +5,9 @@ use procfs::{CpuInfo, Current, Meminfo};
 use std::fs;
 use std::path::Path;
 
-/// Where cgroups of version 2 are mounted.
-const CGROUPS: &str = "/sys/fs/cgroup";
+/// Where cgroups are mounted, and what holds the limit of one: of version 2, and of version 1.
+const CGROUPS: (&str, &str) = ("/sys/fs/cgroup", "memory.max");
+const CGROUPS_1: (&str, &str) = ("/sys/fs/cgroup/memory", "memory.limit_in_bytes");
 
 /// Bytes of memory that this process may take: those of the machine, or of the smallest limit among its cgroups.
 pub fn available_bytes() -> u64 {
@@ -16,11 +17,18 @@ pub fn available_bytes() -> u64 {
 
 fn cgroup_limit() -> Option<u64> {
     let groups = Process::myself().ok()?.cgroups().ok()?;
-    let mine = groups.0.into_iter().find(|group| group.hierarchy == 0)?;
-    let mine = Path::new(&mine.pathname).strip_prefix("/").ok()?.to_owned();
-    let limits = mine.ancestors().filter_map(|group| {
-        let limit = fs::read_to_string(Path::new(CGROUPS).join(group).join("memory.max")).ok()?;
-        limit.trim().parse().ok()
+    let limits = groups.0.into_iter().filter_map(|group| {
+        let (mount, limit) = match group.controllers.iter().any(|controller| controller == "memory") {
+            true => CGROUPS_1,
+            false if group.hierarchy == 0 => CGROUPS,
+            false => return None,
+        };
+        let mine = Path::new(&group.pathname).strip_prefix("/").ok()?.to_owned();
+        let limits = mine.ancestors().filter_map(|group| {
+            let text = fs::read_to_string(Path::new(mount).join(group).join(limit)).ok()?;
+            text.trim().parse().ok()
+        });
+        limits.min()
     });
     limits.min()
 }

@@ -2,7 +2,7 @@
 
 use crate::definition::Keep;
 use crate::directory::{RunDirectory, Visited, free_bytes};
-use crate::estimate::{memory_bytes, next_layer_bytes};
+use crate::estimate::{LEAST_CACHE_BYTES, memory_bytes, next_layer_bytes};
 use crate::journal::{Files, LayerRow, ProcessRow, ShardRow};
 use crate::log::Verbosity;
 use crate::memory;
@@ -21,9 +21,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tracing::{debug, info, info_span};
-
-/// With less of a layer in memory than this, a search would wait for the disk all the time.
-const LEAST_CACHE_BYTES: u64 = 64 << 20;
 
 /// How often progress is shown and signals are noticed.
 const TICK: Duration = Duration::from_millis(100);
@@ -134,7 +131,16 @@ pub fn search(run: &mut RunDirectory, disk: &dyn Disk, options: Options, stop: &
         Job { graph, fixed, cut, fingerprint: run.definition.fingerprint.0, method, cache_bytes: 0 };
     let tables =
         memory_bytes(job.graph.table_bytes(), job.graph.len().into(), job.graph.shape(), options.threads);
-    job.cache_bytes = options.memory_bytes.saturating_sub(tables).max(LEAST_CACHE_BYTES);
+    let least = tables + LEAST_CACHE_BYTES;
+    if options.memory_bytes < least {
+        return Err(crate::bad_input!(
+            "{} needs {} of memory at least, and may take {}: give it more with --memory, or use fewer threads",
+            job.graph.space().slug(),
+            HumanBytes(least),
+            HumanBytes(options.memory_bytes)
+        ));
+    }
+    job.cache_bytes = options.memory_bytes - tables;
     let engine = match job.method {
         Method::Cosets(engine) => engine.word(),
         Method::Reference(_) => "reference",

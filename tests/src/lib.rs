@@ -89,11 +89,13 @@ pub struct Setup {
     pub keep: Keep,
     /// The last depth.
     pub max_depth: Option<u32>,
+    /// Bytes of memory.
+    pub memory_bytes: u64,
 }
 
 impl Default for Setup {
     fn default() -> Self {
-        Self { kernel: Kernel::Fastest, threads: 2, shards: None, keep: Keep::Last, max_depth: None }
+        Self { kernel: Kernel::Fastest, threads: 2, shards: None, keep: Keep::Last, max_depth: None, memory_bytes: MEMORY }
     }
 }
 
@@ -113,7 +115,7 @@ impl Setup {
             kernel: self.kernel,
             max_depth: self.max_depth,
             verbosity: Verbosity::Quiet,
-            memory_bytes: MEMORY,
+            memory_bytes: self.memory_bytes,
         };
         search(run, disk, options, &Stop::default())?;
         Summary::of(run)

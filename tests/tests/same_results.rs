@@ -1,10 +1,11 @@
 //! The same run gives the same counts and digests, however it is done.
 
 use fathom_coordinator::definition::{Keep, Question};
+use fathom_coordinator::estimate::memory_bytes;
 use fathom_coordinator::search::Kernel;
 use fathom_kernel::Engine;
 use fathom_puzzle::{Board, Metric};
-use fathom_space::Labels;
+use fathom_space::{Labels, Plan};
 use fathom_tests::Setup;
 use proptest::prelude::*;
 
@@ -26,12 +27,26 @@ fn digests_do_not_depend_on_threads_shards_kernel_or_archiving() {
             (8, None, Kernel::Fastest, Keep::Last),
         ] {
             let found =
-                Setup { threads, shards, kernel, keep, max_depth: None }.search(question("2x5", metric));
+                Setup { threads, shards, kernel, keep, ..Setup::default() }.search(question("2x5", metric));
             assert_eq!(found.digest, expected.digest, "{threads} {shards:?} {kernel:?} {keep}");
             assert_eq!(found.counts, expected.counts);
             assert_eq!(found.classes, expected.classes);
         }
     }
+}
+
+/// Layers of 2x6 take 2.6 MB: with this memory a part of one is read at a time, and what is written leaves memory.
+#[test]
+fn digests_do_not_depend_on_memory() {
+    let question = question("2x6", Metric::Multi);
+    let expected = Setup::default().search(question.clone());
+    let space = question.space().unwrap();
+    let plan = Plan::new(&space).unwrap();
+    let tables = memory_bytes(plan.table_bytes(&space), plan.representative_cosets, &plan.shape, 2);
+    let little = tables + (3 << 19);
+    let found = Setup { memory_bytes: little, ..Setup::default() }.search(question);
+    assert_eq!(found.digest, expected.digest);
+    assert_eq!(found.counts, expected.counts);
 }
 
 #[test]

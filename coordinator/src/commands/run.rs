@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use fathom_coordinator::bad_input;
 use fathom_coordinator::definition::{Definition, Keep, Question};
 use fathom_coordinator::directory::{Found, RunDirectory, free_bytes, look};
-use fathom_coordinator::estimate::{disk_peak_bytes, memory_bytes};
+use fathom_coordinator::estimate::{LEAST_CACHE_BYTES, disk_peak_bytes, memory_bytes};
 use fathom_coordinator::exit::Interrupted;
 use fathom_coordinator::log::{self, Verbosity};
 use fathom_coordinator::output;
@@ -93,11 +93,12 @@ fn begin(path: &Path, question: Question, asked: &RunArguments) -> Result<RunDir
         Distances::ranks(&space, options.memory_bytes).map_err(|error| bad_input!("{error}"))?;
     }
     let tables = plan.table_bytes(&space);
-    let needed = memory_bytes(tables, plan.representative_cosets, &plan.shape, options.threads);
+    let needed =
+        memory_bytes(tables, plan.representative_cosets, &plan.shape, options.threads) + LEAST_CACHE_BYTES;
     let there = options.memory_bytes;
     if needed > there {
         return Err(bad_input!(
-            "{} needs {} of memory besides the page cache, and may take {}: choose a smaller board, fewer threads, another --memory, or ask for less with --track or --labels",
+            "{} needs {} of memory at least, and may take {}: choose a smaller board, fewer threads, another --memory, or ask for less with --track or --labels",
             space.slug(),
             HumanBytes(needed),
             HumanBytes(there)

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Makes the records again: `records/run.sh DIRECTORY [SPACE...]`, spaces as 4x4-multi. DIRECTORY gets the runs, each of which is
+# deleted when its record is written; 4x4 needs 63 GB there. Afterwards `git diff records` shows times and machine alone.
+set -euo pipefail
+runs=$1
+shift
+cd "$(dirname "$0")/.."
+cargo build --release --locked --bin fathom
+fathom=target/release/fathom
+mkdir -p "$runs"
+spaces=("$@")
+if [ ${#spaces[@]} -eq 0 ]; then
+    spaces=({3x4,2x6,2x7,3x5,4x4}-{multi,single})
+fi
+
+for name in "${spaces[@]}"; do
+    board=${name%-*} metric=${name#*-} run=$runs/$name states=$runs/$name.txt
+    cp "records/states-$board.txt" "$states"
+    if [ "$board" = 4x4 ]; then
+        # All arrangements of the bottom two rows, below the top two solved.
+        python3 -c '
+from itertools import permutations
+for bottom in permutations(range(8, 16)):
+    print(*range(8), *bottom)' >> "$states"
+    fi
+    "$fathom" run "$board" --metric "$metric" --dir "$run" --watch-states "$states"
+    "$fathom" verify "$run"
+    "$fathom" status "$run" --json | python3 -m json.tool --compact | sed 's/, "/,\n"/g; s/,"/,\n"/g' > "records/$name.json"
+    # The header, and the random states, which come first.
+    head -n $(($(grep -vc "^#" "records/states-$board.txt") + 1)) "$run/watched.csv" > "records/$name.csv"
+    rm -r "$run" "$states"
+done

@@ -1,0 +1,135 @@
+//! The records: what they must satisfy, what is known of them elsewhere, and those that are quickly made again.
+
+use fathom_coordinator::definition::Question;
+use fathom_puzzle::{Board, Metric};
+use fathom_space::Labels;
+use fathom_tests::Setup;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Deserialize)]
+struct Record {
+    space: String,
+    metric: Metric,
+    states: u64,
+    god_number: u32,
+    complete: bool,
+    counts: Vec<u64>,
+    classes: Vec<u64>,
+    symmetries: u64,
+    digest: String,
+    watched: Vec<u64>,
+}
+
+impl Record {
+    fn question(&self) -> Question {
+        let board: Board = self.space.parse().unwrap();
+        let labels = Labels::distinct(board.cells());
+        Question { board, metric: self.metric, labels }
+    }
+}
+
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../records")
+}
+
+/// By name, such as `4x4-multi`.
+fn records() -> BTreeMap<String, Record> {
+    let files = fs::read_dir(directory()).unwrap().map(|entry| entry.unwrap().path());
+    let records: BTreeMap<String, Record> = files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .map(|path| {
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            (name, serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap())
+        })
+        .collect();
+    assert_eq!(records.len(), 10);
+    records
+}
+
+/// The depths of the random states of a record, by depth.
+fn random_states(name: &str, depths: usize) -> Vec<u64> {
+    let text = fs::read_to_string(directory().join(format!("{name}.csv"))).unwrap();
+    let mut counts = vec![0; depths];
+    for line in text.lines().skip(1) {
+        let (_, depth) = line.split_once(',').unwrap();
+        counts[depth.parse::<usize>().unwrap()] += 1;
+    }
+    counts
+}
+
+/// States up to symmetry, by Burnside's lemma: a symmetry fixes the states that commute with it.
+fn classes(question: &Question) -> u64 {
+    let space = question.space().unwrap();
+    let only_even = space.has_only_even_states();
+    let mut fixed = 0_u64;
+    for symmetry in space.symmetries() {
+        let mut cycles: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut seen = vec![false; space.cells()];
+        for start in 0..space.cells() {
+            let (mut cell, mut length) = (start, 0);
+            while !std::mem::replace(&mut seen[cell], true) {
+                cell = usize::from(symmetry.cells[cell]);
+                length += 1;
+            }
+            if length > 0 {
+                *cycles.entry(length).or_default() += 1;
+            }
+        }
+        let commuting: u64 =
+            cycles.iter().map(|(k, &m)| k.pow(m as u32) * (1..=m).product::<u64>()).product();
+        // Unless all of them are even, half of them are. An odd one is a cycle of even length alone, or the exchange of two
+        // equal cycles of odd length.
+        let has_odd = cycles.iter().any(|(k, &m)| k % 2 == 0 || m > 1);
+        fixed += if only_even && has_odd { commuting / 2 } else { commuting };
+    }
+    assert!(fixed.is_multiple_of(space.symmetries().len() as u64));
+    fixed / space.symmetries().len() as u64
+}
+
+#[test]
+fn each_record_adds_up_to_the_order_of_the_group_and_to_the_number_of_classes() {
+    for (name, record) in records() {
+        let question = record.question();
+        assert_eq!(name, format!("{}-{}", record.space, record.metric));
+        assert!(record.complete, "{name}");
+        assert_eq!(record.states.to_string(), question.space().unwrap().states().to_string(), "{name}");
+        assert_eq!(record.counts.iter().sum::<u64>(), record.states, "{name}");
+        assert_eq!(record.counts.len() as u32, record.god_number + 1, "{name}");
+        assert_eq!(record.symmetries as usize, question.space().unwrap().symmetries().len(), "{name}");
+        assert_eq!(record.classes.iter().sum::<u64>(), classes(&question), "{name}");
+        for (states, classes) in record.counts.iter().zip(&record.classes) {
+            assert!((1..=record.symmetries).contains(&states.div_ceil(*classes)), "{name}");
+        }
+    }
+}
+
+#[test]
+fn small_records_are_made_again() {
+    for name in ["3x4-multi", "3x4-single", "2x6-multi", "2x6-single"] {
+        let record = &records()[name];
+        let found = Setup::default().search(record.question());
+        assert_eq!((&found.counts, &found.digest), (&record.counts, &record.digest), "{name}");
+        assert_eq!(found.classes.as_ref(), Some(&record.classes), "{name}");
+    }
+}
+
+/// T. Rokicki, by solving cosets: the largest distance of the 4x4 board is 18 where a move shifts a line by one cell.
+/// xyzzy (speedsolving.com, thread 75180): the distances of the 8! states of the 4x4 board whose top two rows are solved.
+#[test]
+fn the_4x4_board_agrees_with_independent_work() {
+    let multi = [1, 6, 9, 24, 288, 1132, 1340, 8936, 16721, 8992, 2703, 168];
+    let single = [1, 4, 6, 20, 137, 428, 934, 3172, 8410, 11024, 9792, 5276, 880, 236];
+    let records = records();
+    assert_eq!(records["4x4-single"].god_number, 18);
+    for (name, expected) in [("4x4-multi", &multi[..]), ("4x4-single", &single[..])] {
+        // What was watched are these states and some random ones.
+        let watched = &records[name].watched;
+        let random = random_states(name, watched.len());
+        let two_rows: Vec<u64> = watched.iter().zip(&random).map(|(all, random)| all - random).collect();
+        assert_eq!(&two_rows[..expected.len()], expected, "{name}");
+        assert_eq!(two_rows.iter().sum::<u64>(), 40_320, "{name}");
+    }
+}
