@@ -328,7 +328,9 @@ impl Search<'_> {
             let layer = layer.map_err(|error| self.explain(depth.next(), error))?;
             // A small newest layer is still in memory.
             let windowed = before.is_empty() && layer.bytes() > self.job.cache_bytes / 4;
-            before.push(Arc::new(if windowed { layer.with_window(self.job.cache_bytes) } else { layer }));
+            // The rest of the cache is for what passes through it: the layer before that, and the new one.
+            let most = self.job.cache_bytes / 8 * 7;
+            before.push(Arc::new(if windowed { layer.with_window(most) } else { layer }));
             older = depth.previous();
         }
         let cut = self.job.cut;

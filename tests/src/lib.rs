@@ -95,7 +95,14 @@ pub struct Setup {
 
 impl Default for Setup {
     fn default() -> Self {
-        Self { kernel: Kernel::Fastest, threads: 2, shards: None, keep: Keep::Last, max_depth: None, memory_bytes: MEMORY }
+        Self {
+            kernel: Kernel::Fastest,
+            threads: 2,
+            shards: None,
+            keep: Keep::Last,
+            max_depth: None,
+            memory_bytes: MEMORY,
+        }
     }
 }
 

@@ -24,6 +24,9 @@ impl Layer {
 
     /// The same layer, of which no more than so many bytes are kept in memory, and what is wanted is fetched.
     pub fn with_window(self, most_bytes: u64) -> Self {
+        if most_bytes < self.bytes() {
+            self.files.iter().for_each(LayerFile::read_no_more_than_asked);
+        }
         Self { window: Some(Window::new(self.cut.cosets(), most_bytes)), ..self }
     }
 

@@ -36,7 +36,7 @@ impl Window {
         Self { most_bytes, state, queue: Mutex::default() }
     }
 
-    /// Notes that a coset is about to be read. If it is not in the window, `fetch` is called, which tells its bytes, and
+    /// Notes that a coset is about to be read. If it is not in the window, `fetch` is called, which tells the bytes that it takes, and
     /// `release` for each coset that must leave.
     ///
     /// # Errors

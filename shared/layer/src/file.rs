@@ -173,28 +173,36 @@ impl LayerFile {
         Ok(stored)
     }
 
-    /// Has the data of a coset read into the page cache, without waiting for it. Returns their bytes.
+    /// Has nothing read from disk but what is prefetched, and pages that are read without that.
+    pub fn read_no_more_than_asked(&self) {
+        self.map.read_no_more_than_asked();
+    }
+
+    /// Has the data of a coset read into the page cache, without waiting for it. Returns the bytes of the pages that they touch.
     ///
     /// # Errors
     /// [`LayerError`] if the directory is damaged.
     pub fn prefetch(&self, coset: u32) -> Result<u32, LayerError> {
         let entry = self.entry(coset)?;
-        if let Some(data) = self.data(&entry) {
-            self.map.will_need(data);
-        }
-        Ok(entry.length)
+        let Some(data) = self.data(&entry) else {
+            return Ok(0);
+        };
+        let page = rustix::param::page_size();
+        let pages = data.end.div_ceil(page) - data.start / page;
+        self.map.will_need(data);
+        Ok((pages * page) as u32)
     }
 
-    /// Has the data of a coset leave memory. Returns their bytes.
+    /// Has the data of a coset leave memory.
     ///
     /// # Errors
     /// [`LayerError`] if the directory is damaged.
-    pub fn release(&self, coset: u32) -> Result<u32, LayerError> {
+    pub fn release(&self, coset: u32) -> Result<(), LayerError> {
         let entry = self.entry(coset)?;
         if let Some(data) = self.data(&entry) {
             self.map.page_out(data);
         }
-        Ok(entry.length)
+        Ok(())
     }
 
     /// Has everything leave memory.

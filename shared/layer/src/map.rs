@@ -41,6 +41,12 @@ impl Map {
         &self.map
     }
 
+    /// Has nothing read but what is asked for: otherwise whoever reads a page from disk gets its surroundings too.
+    pub fn read_no_more_than_asked(&self) {
+        // Advice that is not taken costs time alone.
+        let _ = self.map.advise(memmap2::Advice::Random);
+    }
+
     /// Has these bytes read into the page cache, without waiting for it.
     pub fn will_need(&self, bytes: Range<usize>) {
         // Advice that is not taken costs time alone.
