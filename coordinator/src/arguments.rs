@@ -96,7 +96,7 @@ pub(crate) struct SearchArguments {
     #[arg(long, default_value = "fastest")]
     kernel: Kernel,
     /// Memory to take, layers in the page cache among it, for example 8GiB [default: four fifths of what there is]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
     memory: Option<ByteSize>,
     /// Stop when this depth is made
     #[arg(long, value_name = "D")]
@@ -108,12 +108,14 @@ pub(crate) struct SearchArguments {
 
 impl SearchArguments {
     pub(crate) fn options(&self, verbosity: Verbosity) -> Options {
+        let available = memory::available_bytes();
+        // By default the rest is for the system, and for what is written on its way to the disk.
         Options {
             threads: threads(self.threads),
             kernel: self.kernel,
             max_depth: self.max_depth,
             verbosity,
-            memory_bytes: self.memory.map_or_else(default_memory_bytes, |size| size.as_u64()),
+            memory_bytes: self.memory.map_or(available / 5 * 4, |asked| asked.as_u64().min(available)),
         }
     }
 }
@@ -181,7 +183,7 @@ pub(crate) struct BenchArguments {
     /// Repetitions of each whole search; medians are printed
     #[arg(long, default_value_t = 5, value_parser = value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
-    /// Where the searches write their layers [default: the system's directory for temporary files]
+    /// Where files are written, up to 1.2 GB at a time [default: the system's directory for temporary files]
     #[arg(long)]
     pub(crate) dir: Option<PathBuf>,
     /// Print one JSON object instead of a table
@@ -196,7 +198,7 @@ fn threads(asked: Option<u32>) -> usize {
     }
 }
 
-/// The rest is for the system, and for what is written on its way to the disk.
-fn default_memory_bytes() -> u64 {
-    memory::available_bytes() / 5 * 4
+/// Reads a size such as `8GiB`.
+fn size(text: &str) -> Result<ByteSize, String> {
+    text.parse().map_err(|_| format!("{text:?} is no size: give a number and a unit, for example 8GiB"))
 }

@@ -7,11 +7,8 @@
 use crate::bad_input;
 use crate::definition::Definition;
 use crate::journal::{Journal, LayerRow};
-use crate::tables;
 use anyhow::{Context, Result, anyhow};
 use fathom_layer::Disk;
-use fathom_proto::ShardCut;
-use fathom_space::CosetGraph;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
@@ -83,7 +80,7 @@ pub fn look(path: &Path) -> Result<Found> {
 }
 
 impl RunDirectory {
-    /// Makes the directory of a new run, which is to watch the states with the words `watched`, and locks it.
+    /// Makes the directory of a new run, which is to watch the states with the tiles `watched`, and locks it.
     ///
     /// # Errors
     /// If another process holds it or the file system refuses.
@@ -165,26 +162,6 @@ impl RunDirectory {
                 format!("run.db counts more states than the {all} of the space: the run must not be used")
             })?;
         Ok(Visited { layers, visited, all })
-    }
-
-    /// Lists the cosets of the run and cuts them into shards. With a disk, tables of cosets are read from the directory, or
-    /// kept there; without one nothing is relied on or written.
-    ///
-    /// # Errors
-    /// If `run.toml` contradicts itself or its fingerprint.
-    pub fn build(&self, disk: Option<&dyn Disk>) -> Result<(CosetGraph, ShardCut)> {
-        let build = || -> Result<(CosetGraph, ShardCut)> {
-            let (space, colouring) = self.definition.check()?;
-            let graph = match disk {
-                Some(disk) => {
-                    tables::cosets(&self.path, self.definition.fingerprint, &space, &colouring, disk)?
-                }
-                None => CosetGraph::build(&space, &colouring)?,
-            };
-            let cut = self.definition.cut(&graph)?;
-            Ok((graph, cut))
-        };
-        build().with_context(|| format!("cannot use {}", self.path.join(DEFINITION).display()))
     }
 
     fn read(path: &Path, lock: Option<File>) -> Result<Self> {

@@ -1,11 +1,14 @@
 //! What a run will need: memory, disk, time. Sizes are computed, rates are measured on this machine for a moment, and
 //! the growth is guessed.
 
+use crate::bad_input;
 use crate::definition::Keep;
 use crate::journal::LayerRow;
 use crate::tables::PATTERNS_WORTH_KEEPING;
+use anyhow::Result;
 use fathom_kernel::{Bits, Engine, SLACK_BYTES};
-use fathom_space::{AxisMap, Plan, Shape, Space, Transform};
+use fathom_space::{AxisMap, CosetGraph, Plan, Shape, Space, Transform};
+use indicatif::HumanBytes;
 use serde::Serialize;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -18,6 +21,9 @@ const CHECKSUM_BYTES: u64 = 64;
 
 /// A coset is dense from one state in so many bits on.
 const MOST_BITS_A_STATE: f64 = 256.0;
+
+/// With so many times as many states in the mean, practically all cosets are dense, though their number is a guess.
+const CERTAINLY_DENSE: f64 = 4.0;
 
 /// Those bits as bytes.
 const MOST_BYTES_A_STATE: u64 = 32;
@@ -33,6 +39,32 @@ const PROCESS_BYTES: u64 = 16 << 20;
 
 /// run.db and log.jsonl of a small run, headers of files, file system blocks that are not full.
 const RUN_OVERHEAD_BYTES: u64 = 256 << 10;
+
+/// With less of a layer in memory than this, cosets would leave it before they are read.
+const LEAST_CACHE_BYTES: u64 = 1 << 20;
+
+/// Bytes of memory that are left for layers when a search may take `memory_bytes` in all.
+///
+/// # Errors
+/// [`crate::exit::BadInput`] if that is too little.
+pub fn cache_bytes(
+    memory_bytes: u64,
+    space: &Space,
+    patterns: u64,
+    cosets: u64,
+    shape: &Shape,
+    threads: usize,
+) -> Result<u64> {
+    let least = self::memory_bytes(space, patterns, cosets, shape, threads) + LEAST_CACHE_BYTES;
+    memory_bytes.checked_sub(least).map(|rest| rest + LEAST_CACHE_BYTES).ok_or_else(|| {
+        bad_input!(
+            "{} needs {} of memory, and may take {}: give it more with --memory, use fewer threads, choose a smaller board, or ask for less with --track or --labels",
+            space.slug(),
+            HumanBytes(least),
+            HumanBytes(memory_bytes)
+        )
+    })
+}
 
 /// What a run will need. The fields of `plan --json`, in its order.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -100,7 +132,8 @@ impl Estimate {
             coset_bits: plan.shape.bits(),
             layer_bytes: plan.layer_bytes(),
             memory_bytes: memory_bytes(
-                plan.table_bytes(space),
+                space,
+                plan.patterns,
                 plan.representative_cosets,
                 &plan.shape,
                 threads,
@@ -115,9 +148,9 @@ impl Estimate {
 
 /// Bytes of memory besides the page cache: tables, a checksum for each coset of a layer, and for each thread some tensors
 /// and buffers.
-pub fn memory_bytes(table_bytes: u64, cosets: u64, shape: &Shape, threads: usize) -> u64 {
+pub fn memory_bytes(space: &Space, patterns: u64, cosets: u64, shape: &Shape, threads: usize) -> u64 {
     let unpacked = u64::from(shape.rows()) * u64::from(shape.row_bits()).next_power_of_two().max(32) / 8;
-    table_bytes
+    CosetGraph::table_bytes(space, patterns, cosets)
         + cosets * CHECKSUM_BYTES
         + threads as u64 * (TENSORS * (unpacked + u64::from(shape.packed_bytes())) + THREAD_BYTES)
         + PROCESS_BYTES
@@ -144,24 +177,34 @@ pub fn disk_peak_bytes(space: &Space, plan: &Plan, keep: Keep, max_depth: Option
     RUN_OVERHEAD_BYTES + kept + layers * (largest + entries)
 }
 
-/// Bytes that the layer after `layers` will need: exact for dense layers; for those before, a guess. The number of states is
-/// taken to grow by the same factor as last time. A sparse coset takes four bytes a state, and cosets are dense from one state
-/// in 256 bits on; as some have more states than others, a share of them is dense before that, which grows steeply.
-pub fn next_layer_bytes(layers: &[LayerRow], cosets: u64, shape: &Shape) -> u64 {
-    let dense = cosets * u64::from(shape.packed_bytes());
-    let data = match layers {
-        [.., before, newest] if before.stored > 0 => {
-            let states = newest.stored as f64 * (newest.stored as f64 / before.stored as f64);
-            let filled = states * MOST_BITS_A_STATE / (8.0 * dense as f64);
-            dense.min((states * 4.0 + dense as f64 * filled.powi(4)) as u64)
-        }
-        _ => dense.min(4 * cosets),
-    };
-    cosets * COSET_OVERHEAD_BYTES + data
+/// What the layer after some others will need of the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// Bytes.
+    pub bytes: u64,
+    /// Whether practically all its cosets will be dense, so that the bytes are no guess.
+    pub certain: bool,
 }
 
-/// With less of a layer in memory than this, cosets would leave it before they are read.
-pub const LEAST_CACHE_BYTES: u64 = 1 << 20;
+impl Need {
+    /// Of the layer after `layers`, when `left` states are not visited yet. The number of states is taken to grow by the
+    /// same factor as last time, and is no larger than what is left. A sparse coset takes four bytes a state, and cosets are
+    /// dense from one state in 256 bits on; as some have more states than others, a share of them is dense before that,
+    /// which grows steeply.
+    pub fn after(layers: &[LayerRow], left: u64, cosets: u64, shape: &Shape) -> Self {
+        let dense = cosets * u64::from(shape.packed_bytes());
+        let stored = match layers {
+            [.., before, newest] => {
+                let all = newest.stored as f64 / newest.states as f64 * left as f64;
+                all.min(newest.stored as f64 * (newest.stored as f64 / before.stored as f64))
+            }
+            _ => 1.0,
+        };
+        let filled = stored * MOST_BITS_A_STATE / (8.0 * dense as f64);
+        let data = dense.min((stored * 4.0 + dense as f64 * filled.powi(4)) as u64);
+        Self { bytes: cosets * COSET_OVERHEAD_BYTES + data, certain: filled >= CERTAINLY_DENSE }
+    }
+}
 
 /// How many layers are worth counting as dense. A layer grows by a factor of about 0.6 times the moves, because moves
 /// commute and cancel; cosets are dense from one state in 256 on, and the search goes on for two layers after the

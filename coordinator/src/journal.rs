@@ -123,7 +123,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Creates the journal of a new run, with the words of the states that are to be watched.
+    /// Creates the journal of a new run, with the tiles of the states that are to be watched.
     ///
     /// # Errors
     /// If SQLite or the file system refuses.
@@ -144,14 +144,14 @@ impl Journal {
                  begun INTEGER NOT NULL, version TEXT NOT NULL, processor TEXT, threads INTEGER NOT NULL,
                  kernel TEXT NOT NULL, memory_bytes INTEGER NOT NULL, cache_bytes INTEGER NOT NULL,
                  seconds REAL NOT NULL, peak_anonymous_bytes INTEGER);
-             CREATE TABLE watched (number INTEGER PRIMARY KEY, word BLOB NOT NULL, depth INTEGER);
+             CREATE TABLE watched (number INTEGER PRIMARY KEY, tiles BLOB NOT NULL, depth INTEGER);
              INSERT INTO run VALUES (x'{fingerprint}');
              PRAGMA user_version = {SCHEMA};"
         ))?;
         {
             let mut insert = transaction.prepare("INSERT INTO watched VALUES (?1, ?2, NULL)")?;
-            for (number, word) in watched.iter().enumerate() {
-                insert.execute(params![number, word])?;
+            for (number, tiles) in watched.iter().enumerate() {
+                insert.execute(params![number, tiles])?;
             }
         }
         transaction.commit()?;
@@ -258,10 +258,10 @@ impl Journal {
     /// # Errors
     /// If SQLite refuses.
     pub fn watched(&self) -> Result<Vec<Watched>> {
-        let mut query = self.database.prepare("SELECT word, depth FROM watched ORDER BY number")?;
+        let mut query = self.database.prepare("SELECT tiles, depth FROM watched ORDER BY number")?;
         let rows = query.query_map([], |row| {
-            let (word, depth): (Vec<u8>, Option<u32>) = (row.get(0)?, row.get(1)?);
-            Ok(Watched { word: word.into(), depth: depth.map(Depth) })
+            let (tiles, depth): (Vec<u8>, Option<u32>) = (row.get(0)?, row.get(1)?);
+            Ok(Watched { tiles: tiles.into(), depth: depth.map(Depth) })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }

@@ -9,9 +9,12 @@ use std::path::Path;
 const CGROUPS: (&str, &str) = ("/sys/fs/cgroup", "memory.max");
 const CGROUPS_1: (&str, &str) = ("/sys/fs/cgroup/memory", "memory.limit_in_bytes");
 
+/// Where the machine does not tell.
+const UNKNOWN: u64 = 4 << 30;
+
 /// Bytes of memory that this process may take: those of the machine, or of the smallest limit among its cgroups.
 pub fn available_bytes() -> u64 {
-    let machine = Meminfo::current().map_or(u64::MAX, |info| info.mem_total);
+    let machine = Meminfo::current().map_or(UNKNOWN, |info| info.mem_total);
     cgroup_limit().map_or(machine, |limit| limit.min(machine))
 }
 

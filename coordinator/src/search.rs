@@ -2,12 +2,12 @@
 
 use crate::definition::Keep;
 use crate::directory::{RunDirectory, Visited, free_bytes};
-use crate::estimate::{LEAST_CACHE_BYTES, memory_bytes, next_layer_bytes};
+use crate::estimate::{Need, cache_bytes};
 use crate::journal::{Files, LayerRow, ProcessRow, ShardRow};
 use crate::log::Verbosity;
 use crate::memory;
 use crate::progress::Progress;
-use crate::watch;
+use crate::{tables, watch};
 use anyhow::{Context, Result, anyhow};
 use fathom_kernel::Engine;
 use fathom_kernel::reference::Distances;
@@ -17,10 +17,11 @@ use fathom_space::counting::Fixed;
 use fathom_space::{CosetGraph, CosetId, Shape};
 use fathom_worker::{Counters, Job, Leftovers, Method, Pool, Store, TaskError};
 use indicatif::{HumanBytes, HumanCount};
+use rayon::ThreadPoolBuilder;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use tracing::{debug, info, info_span};
+use tracing::{debug, info, info_span, warn};
 
 /// How often progress is shown and signals are noticed.
 const TICK: Duration = Duration::from_millis(100);
@@ -118,29 +119,26 @@ pub enum End {
 pub fn search(run: &mut RunDirectory, disk: &dyn Disk, options: Options, stop: &Stop) -> Result<End> {
     let _span = info_span!("run", id = %&run.definition.fingerprint.to_string()[..16]).entered();
     let begun = Instant::now();
-    let (graph, cut) = run.build(Some(disk))?;
+    // What speaks against it is found before anything is written.
+    let (space, colouring) = run.definition.check()?;
+    let shape = Shape::of(&space, &colouring).context("the cosets are too large")?;
+    let engine = options.kernel.engine(&shape)?;
+    let cosets = run.definition.representative_cosets;
+    let patterns = colouring.patterns().total();
+    let cache_bytes = cache_bytes(options.memory_bytes, &space, patterns, cosets, &shape, options.threads)?;
+    let builders = ThreadPoolBuilder::new().num_threads(options.threads).build()?;
+    let (path, id) = (&run.path, run.definition.fingerprint);
+    let graph = builders.install(|| tables::cosets(path, id, &space, &colouring, disk))?;
+    let cut = run.definition.cut(&graph)?;
     let method = match options.kernel {
-        Kernel::Cosets(_) | Kernel::Fastest => Method::Cosets(options.kernel.engine(graph.shape())?),
+        Kernel::Cosets(_) | Kernel::Fastest => Method::Cosets(engine),
         Kernel::Reference => Method::Reference(
             Distances::search(graph.space(), options.max_depth, options.memory_bytes)
                 .map_err(|error| crate::bad_input!("{error}"))?,
         ),
     };
     let fixed = Fixed::new(&graph);
-    let mut job =
-        Job { graph, fixed, cut, fingerprint: run.definition.fingerprint.0, method, cache_bytes: 0 };
-    let tables =
-        memory_bytes(job.graph.table_bytes(), job.graph.len().into(), job.graph.shape(), options.threads);
-    let least = tables + LEAST_CACHE_BYTES;
-    if options.memory_bytes < least {
-        return Err(crate::bad_input!(
-            "{} needs {} of memory at least, and may take {}: give it more with --memory, or use fewer threads",
-            job.graph.space().slug(),
-            HumanBytes(least),
-            HumanBytes(options.memory_bytes)
-        ));
-    }
-    job.cache_bytes = options.memory_bytes - tables;
+    let job = Job { graph, fixed, cut, fingerprint: id.0, method, cache_bytes };
     let engine = match job.method {
         Method::Cosets(engine) => engine.word(),
         Method::Reference(_) => "reference",
@@ -221,13 +219,12 @@ impl Address {
     /// none.
     fn of_watched(run: &RunDirectory, graph: &CosetGraph) -> Result<Vec<Self>> {
         let watched = run.journal.watched().context("cannot read run.db")?;
-        let missing = watched.iter().enumerate().filter(|(_, state)| state.depth.is_none());
-        let mut addresses: Vec<Self> = missing
-            .filter_map(|(number, state)| {
-                let (coset, position) = graph.locate(&state.word)?;
-                Some(Self { coset, position, number })
-            })
-            .collect();
+        let mut addresses = Vec::new();
+        for (number, state) in watched.iter().enumerate().filter(|(_, state)| state.depth.is_none()) {
+            if let Some((coset, position)) = graph.locate(&state.word(graph.space())?) {
+                addresses.push(Self { coset, position, number });
+            }
+        }
         addresses.sort_unstable_by_key(|address| (address.coset, address.position));
         Ok(addresses)
     }
@@ -258,6 +255,7 @@ impl Search<'_> {
     fn make(&mut self, depth: Depth, left: u64) -> Result<Option<LayerRow>> {
         let _span = info_span!("layer", depth = depth.0).entered();
         let begun = Instant::now();
+        self.require_room(depth, left)?;
         let Some(reports) = self.do_tasks(depth)? else {
             return Ok(None);
         };
@@ -282,8 +280,11 @@ impl Search<'_> {
             .journal
             .commit(&layer, &shards, retired.as_slice(), &found, &self.process)
             .context("cannot write run.db")?;
-        if !found.is_empty() {
-            watch::write(&self.run.path, &self.run.journal, self.disk)?;
+        if !found.is_empty()
+            && let Err(error) = watch::write(&self.run.path, &self.run.journal, self.disk)
+        {
+            // It is written once more at the end.
+            warn!(error = format!("{error:#}"), "watched states are not written");
         }
         if let Some(retired) = retired {
             self.store.remove(retired)?;
@@ -299,27 +300,37 @@ impl Search<'_> {
         Ok(Some(layer))
     }
 
-    /// Looks whether the disk will hold a layer before it is begun.
-    fn require_room(&self, depth: Depth) -> Result<()> {
+    /// Looks whether the disk will hold a layer before it is begun. Where that is no more than a guess it warns alone: if the
+    /// disk runs full, the run can be resumed. `left` states are not visited yet.
+    fn require_room(&self, depth: Depth, left: u64) -> Result<()> {
         let layers = self.run.journal.layers().context("cannot read run.db")?;
-        let needed = next_layer_bytes(&layers, self.job.graph.len().into(), self.job.graph.shape());
-        let needed = needed.saturating_sub(self.store.bytes(depth)?);
+        let cosets = u64::from(self.job.graph.len());
+        let Need { bytes, certain } = Need::after(&layers, left, cosets, self.job.graph.shape());
+        let shards = u64::from(self.job.cut.shards());
+        let missing = shards - self.store.finished_files(depth)?.min(shards);
+        let needed = (u128::from(bytes) * u128::from(missing) / u128::from(shards)) as u64;
         let free = free_bytes(&self.run.path)?;
-        if needed > free {
-            let path = self.run.path.display();
-            return Err(anyhow!(
-                "depth {depth} will need about {} of disk, and {} are free at {path}, {} bytes too few; make room, then go on with 'fathom resume {path}'",
-                HumanBytes(needed),
-                HumanBytes(free),
-                HumanCount(needed - free)
-            ));
+        if needed <= free {
+            return Ok(());
         }
-        Ok(())
+        let path = self.run.path.display();
+        let message = format!(
+            "depth {depth} will need about {} of disk, and {} are free at {path}, {} bytes too few",
+            HumanBytes(needed),
+            HumanBytes(free),
+            HumanCount(needed - free)
+        );
+        match certain {
+            true => Err(anyhow!("{message}; make room, then go on with 'fathom resume {path}'")),
+            false => {
+                warn!("{message}; this is a guess, and the run goes on");
+                Ok(())
+            }
+        }
     }
 
     /// Has every task of a layer done, and returns the reports in order of shards; `None` if stopped.
     fn do_tasks(&self, depth: Depth) -> Result<Option<Vec<ShardReport>>> {
-        self.require_room(depth)?;
         self.store.prepare(depth)?;
         let mut before = Vec::new();
         let mut older = depth.previous();

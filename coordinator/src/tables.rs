@@ -4,9 +4,11 @@
 //! each), the rank of each representative's pattern (8 bytes), the size of its orbit (4 bytes), the pattern table (4 bytes
 //! a pattern), and the BLAKE3 hash of all that. Nothing depends on the file: where it is missing or damaged, it is made again.
 
+use crate::directory::free_bytes;
 use anyhow::{Context, Result, anyhow};
 use fathom_layer::{Digest, Disk, DiskFile};
 use fathom_space::{Colouring, CosetGraph, CosetTables, Space};
+use indicatif::HumanBytes;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
@@ -15,8 +17,8 @@ use tracing::warn;
 const NAME: &str = "cosets.bin";
 const MAGIC: &[u8; 8] = b"FATHOMC1";
 
-/// Fewer patterns are gone through in the time that it takes to write a file and sync it.
-pub(crate) const PATTERNS_WORTH_KEEPING: u64 = 1 << 20;
+/// Fewer patterns are gone through in about the time that it takes to write a file and sync it.
+pub(crate) const PATTERNS_WORTH_KEEPING: u64 = 1 << 15;
 
 /// Bytes that are read or written at once.
 const PIECE: usize = 1 << 20;
@@ -114,8 +116,29 @@ impl Hashed {
 
 fn write(run: &Path, fingerprint: Digest, graph: &CosetGraph, disk: &dyn Disk) -> Result<()> {
     let temporary = run.join(format!("{NAME}.tmp"));
+    let written = write_to(&temporary, fingerprint, graph, disk).and_then(|()| {
+        disk.rename(&temporary, &run.join(NAME))?;
+        disk.sync_directory(run).context("cannot sync")
+    });
+    if written.is_err() {
+        // Layers need the room more.
+        let _ = disk.remove(&temporary);
+    }
+    written
+}
+
+fn write_to(temporary: &Path, fingerprint: Digest, graph: &CosetGraph, disk: &dyn Disk) -> Result<()> {
     let (table, representatives, orbit_sizes) = graph.tables();
-    let mut file = Pieces::new(disk.create(&temporary)?);
+    let bytes = 4 * table.len() as u64 + 12 * representatives.len() as u64;
+    let free = free_bytes(temporary)?;
+    if free / 2 < bytes {
+        return Err(anyhow!(
+            "they take {}, and of {} free most is for layers",
+            HumanBytes(bytes),
+            HumanBytes(free)
+        ));
+    }
+    let mut file = Pieces::new(disk.create(temporary)?);
     file.push(MAGIC)?;
     file.push(&fingerprint.0)?;
     file.push(&(table.len() as u64).to_le_bytes())?;
@@ -126,9 +149,7 @@ fn write(run: &Path, fingerprint: Digest, graph: &CosetGraph, disk: &dyn Disk) -
     for number in orbit_sizes.iter().chain(table) {
         file.push(&number.to_le_bytes())?;
     }
-    file.finish()?;
-    disk.rename(&temporary, &run.join(NAME))?;
-    disk.sync_directory(run).context("cannot sync")
+    Ok(file.finish()?)
 }
 
 /// A file that is written in large pieces, and hashed.

@@ -2,12 +2,13 @@
 
 use crate::directory::RunDirectory;
 use crate::journal::{Files, LayerRow, ShardRow};
+use crate::watch::Watched;
 use anyhow::{Context, Result, anyhow};
 use fathom_kernel::Engine;
 use fathom_layer::{Disk, LayerDigest, LayerFile};
 use fathom_proto::{Depth, ShardId, ShardReport, Task};
 use fathom_space::counting::Fixed;
-use fathom_space::{CosetId, Transforms};
+use fathom_space::{CosetGraph, CosetId, Transforms};
 use fathom_worker::{Job, Method, Store};
 
 /// What was read and found right.
@@ -28,7 +29,10 @@ pub struct Verified {
 /// # Errors
 /// The first thing that is not as it should be.
 pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
-    let (graph, cut) = run.build(None)?;
+    // Kept tables are not relied on.
+    let (space, colouring) = run.definition.check()?;
+    let graph = CosetGraph::build(&space, &colouring)?;
+    let cut = run.definition.cut(&graph)?;
     let fixed = Fixed::new(&graph);
     let job = Job {
         graph,
@@ -40,6 +44,7 @@ pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
     };
     let store = Store::new(&run.path, disk);
     let layers = run.visited()?.layers;
+    let watched = run.journal.watched().context("cannot read run.db")?;
     let symmetries = job.graph.space().symmetries().len() as u64;
     let mut verified = Verified::default();
     let mut counter = Counter { job: &job, transforms: Transforms::new(&job.graph) };
@@ -61,6 +66,8 @@ pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
         }
         verify_layer(&mut counter, &store, layer, &shards, &mut verified)
             .with_context(|| format!("depth {} is not as run.db says", layer.depth))?;
+        verify_watched(&job, &store, layer, &watched)
+            .with_context(|| format!("watched states are not as run.db says at depth {}", layer.depth))?;
         verified.layers += 1;
     }
     Ok(verified)
@@ -100,6 +107,25 @@ fn verify_layer(
         ));
     }
     verified.states += states;
+    Ok(())
+}
+
+/// Looks every watched state up: it is in the layer of its depth, and in no other.
+fn verify_watched(job: &Job, store: &Store<'_>, layer: &LayerRow, watched: &[Watched]) -> Result<()> {
+    if watched.is_empty() {
+        return Ok(());
+    }
+    let files = store.open(job, layer.depth)?;
+    for (state, number) in watched.iter().zip(1..) {
+        let found = match job.graph.locate(&state.word(job.graph.space())?) {
+            Some((coset, position)) => files.coset(coset)?.contains(position),
+            None => false,
+        };
+        if found != (state.depth == Some(layer.depth)) {
+            let there = if found { "is there" } else { "is not there" };
+            return Err(anyhow!("state {number} {there}, and run.db has it at {:?}", state.depth));
+        }
+    }
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 
 use crate::bad_input;
 use crate::journal::Journal;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use fathom_layer::Disk;
 use fathom_proto::Depth;
 use fathom_space::Space;
@@ -15,14 +15,30 @@ const TABLE: &str = "watched.csv";
 /// A state that is watched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watched {
-    /// The label on each cell, row by row.
-    pub word: Box<[u8]>,
+    /// The number of the tile on each cell, row by row.
+    pub tiles: Box<[u8]>,
     /// Its depth; `None` as long as it was not found.
     pub depth: Option<Depth>,
 }
 
-/// Reads a list of states: one a line, the tile on each cell row by row, by its number or by its label, separated by
-/// spaces or commas. Empty lines, and what follows a `#`, say nothing.
+impl Watched {
+    /// Its word of labels.
+    ///
+    /// # Errors
+    /// If these are not the tiles of the space.
+    pub fn word(&self, space: &Space) -> Result<Vec<u8>> {
+        let tiles = check(&self.tiles, space);
+        tiles.map_err(|reason| anyhow!("run.db watches what is no state: {reason}"))?;
+        Ok(word(&self.tiles, space))
+    }
+}
+
+/// The labels of tiles.
+fn word(tiles: &[u8], space: &Space) -> Vec<u8> {
+    tiles.iter().map(|&tile| space.labels().of_pieces()[usize::from(tile)]).collect()
+}
+
+/// Reads a list of states: one a line, the number of the tile on each cell row by row, separated by spaces or commas. Empty lines, and what follows a `#`, say nothing.
 ///
 /// # Errors
 /// [`crate::exit::BadInput`] with the line that is no state of the space.
@@ -30,7 +46,7 @@ pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| bad_input!("--watch-states: cannot read {}: {error}", path.display()))?;
     let is_member = space.membership();
-    let mut words = Vec::new();
+    let mut states = Vec::new();
     for (line, number) in text.lines().zip(1..) {
         let state = line.split('#').next().unwrap_or_default().trim();
         if state.is_empty() {
@@ -40,49 +56,43 @@ pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
             Some(is_member) if !is_member(&word) => Err("the moves do not lead to it".into()),
             _ => Ok(word),
         });
-        words.push(
+        states.push(
             word.map_err(|reason| bad_input!("--watch-states: {}, line {number}: {reason}", path.display()))?,
         );
     }
-    match words.is_empty() {
+    match states.is_empty() {
         true => Err(bad_input!("--watch-states: {} names no states: give one a line", path.display())),
-        false => Ok(words),
+        false => Ok(states),
     }
 }
 
-/// The word of a state that is given by tiles or by labels.
 fn parse(text: &str, space: &Space) -> Result<Box<[u8]>, String> {
     let entries = text.split([' ', '\t', ',']).filter(|entry| !entry.is_empty());
-    let numbers: Vec<u8> = entries
-        .map(|entry| entry.parse().map_err(|_| format!("{entry:?} is no tile: give whole numbers from 0 on")))
-        .collect::<Result<_, _>>()?;
-    if numbers.len() != space.cells() {
-        return Err(format!("it has {} tiles, and the puzzle has {}", numbers.len(), space.cells()));
-    }
-    let sorted = |word: &[u8]| {
-        let mut word = word.to_vec();
-        word.sort_unstable();
-        word
+    let number = |entry: &str| {
+        entry.parse().map_err(|_| format!("{entry:?} is no tile: they are 0 to {}", space.cells() - 1))
     };
-    let labels = space.labels().of_pieces();
-    let given = sorted(&numbers);
-    if given == sorted(labels) {
-        Ok(numbers.into())
-    } else if given.iter().copied().eq(0..space.cells() as u8) {
-        Ok(numbers.iter().map(|&tile| labels[usize::from(tile)]).collect())
-    } else {
-        let twice = given.array_windows().find(|[a, b]| a == b).map(|[a, _]| *a);
-        Err(match twice {
-            Some(tile) if space.labels().are_distinct() => format!("tile {tile} is there twice"),
-            _ => format!(
-                "it has not each of the {} tiles once, nor each label as often as there are tiles with it",
-                space.cells()
-            ),
-        })
-    }
+    let tiles: Box<[u8]> = entries.map(number).collect::<Result<_, _>>()?;
+    check(&tiles, space).map(|()| tiles)
 }
 
-/// Writes `watched.csv`, with a line for each watched state, in the order in which they were given: the labels on its
+/// Whether each tile is there once.
+fn check(tiles: &[u8], space: &Space) -> Result<(), String> {
+    let cells = space.cells();
+    if tiles.len() != cells {
+        return Err(format!("it has {} tiles, and the puzzle has {cells}", tiles.len()));
+    }
+    let mut seen = vec![false; cells];
+    for &tile in tiles {
+        match seen.get_mut(usize::from(tile)) {
+            None => return Err(format!("there is no tile {tile}: they are 0 to {}", cells - 1)),
+            Some(true) => return Err(format!("tile {tile} is there twice")),
+            Some(seen) => *seen = true,
+        }
+    }
+    Ok(())
+}
+
+/// Writes `watched.csv`, with a line for each watched state, in the order in which they were given: the tiles on its
 /// cells, and its depth if that is known. Nothing is written where nothing is watched.
 ///
 /// # Errors
@@ -93,10 +103,10 @@ pub fn write(run: &Path, journal: &Journal, disk: &dyn Disk) -> Result<()> {
         return Ok(());
     }
     let mut text = String::from("state,depth\n");
-    for Watched { word, depth } in watched {
-        let labels: Vec<String> = word.iter().map(u8::to_string).collect();
+    for Watched { tiles, depth } in watched {
+        let tiles: Vec<String> = tiles.iter().map(u8::to_string).collect();
         let depth = depth.map_or_else(String::new, |depth| depth.to_string());
-        writeln!(text, "{},{depth}", labels.join(" ")).expect("a String takes all");
+        writeln!(text, "{},{depth}", tiles.join(" ")).expect("a String takes all");
     }
     let path = run.join(TABLE);
     let temporary = run.join(format!("{TABLE}.tmp"));
@@ -132,12 +142,17 @@ mod tests {
     }
 
     #[test]
-    fn states_are_given_by_tiles_or_by_labels() {
-        let distinct = space("2x2", None);
-        let read = read_text("# a comment\n0 1 2 3\n\n 3,2,1,0 # turned\n", &distinct).unwrap();
-        assert_eq!(read, [Box::from([0, 1, 2, 3]), Box::from([3, 2, 1, 0])]);
-        let labelled = space("2x2", Some("0,0,1,1"));
-        assert_eq!(read_text("2 0 3 1\n1 0 1 0", &labelled).unwrap(), vec![Box::from([1, 0, 1, 0]); 2]);
+    fn states_are_given_by_tiles_however_these_are_labelled() {
+        for labels in [None, Some("5,5,1,1"), Some("3,2,1,0")] {
+            let space = space("2x2", labels);
+            let read = read_text("# a comment\n0 1 2 3\n\n 3,2,1,0 # turned\n", &space).unwrap();
+            assert_eq!(read, [Box::from([0, 1, 2, 3]), Box::from([3, 2, 1, 0])]);
+        }
+        let labelled = space("2x2", Some("5,5,1,1"));
+        let state = Watched { tiles: [2, 0, 3, 1].into(), depth: None };
+        assert_eq!(state.word(&labelled).unwrap(), [1, 0, 1, 0]);
+        let damaged = Watched { tiles: [2, 0, 3, 9].into(), depth: None };
+        assert!(damaged.word(&labelled).unwrap_err().to_string().contains("there is no tile 9"));
     }
 
     #[test]
@@ -147,7 +162,7 @@ mod tests {
         assert!(error("0 1 2 3\n0 1 2").contains("line 2: it has 3 tiles, and the puzzle has 4"));
         assert!(error("0 1 2 x").contains("line 1: \"x\" is no tile"));
         assert!(error("0 1 1 3").contains("tile 1 is there twice"));
-        assert!(error("0 1 2 4").contains("not each of the 4 tiles"));
+        assert!(error("0 1 2 4").contains("there is no tile 4: they are 0 to 3"));
         assert!(error("# nothing\n").contains("names no states"));
         // On 3 x 3 all moves are even.
         let even = space("3x3", None);

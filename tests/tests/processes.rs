@@ -183,12 +183,21 @@ fn a_full_file_system() {
         return;
     }
     let fathom_path = fathom().get_program().to_string_lossy().into_owned();
+    // First a layer that is a guess, and is begun; then one that will be dense for certain, and is not.
     let output = namespace(&format!(
         "mount -t tmpfs -o size=24m none {mount}
-         {fathom_path} run {SPACE} -q --json --max-depth 7 --dir {mount}/run >/dev/null
-         free=$(df --output=avail -k {mount} | tail -n 1)
-         head -c $((free - 1500))k /dev/zero > {mount}/filler
+         fill() {{
+             free=$(df --output=avail -k {mount} | tail -n 1)
+             head -c $((free - $1))k /dev/zero > {mount}/filler
+         }}
+         {fathom_path} run {SPACE} -q --json --max-depth 5 --dir {mount}/run >/dev/null
+         fill 250
          set +e
+         {fathom_path} resume {mount}/run -q --json
+         echo code $?
+         rm {mount}/filler
+         {fathom_path} resume {mount}/run -q --json --max-depth 7 >/dev/null
+         fill 1500
          {fathom_path} resume {mount}/run -q --json
          echo code $?
          {fathom_path} status {mount}/run --json
@@ -198,11 +207,15 @@ fn a_full_file_system() {
     .unwrap();
     let (out, err) = texts(&output);
     let lines: Vec<&str> = out.lines().collect();
-    assert_eq!(lines[0], "code 1", "{out} {err}");
-    assert!(err.contains("depth 8 will need about"), "{err}");
-    assert!(err.contains("bytes too few; make room, then go on with"), "{err}");
-    let half: Value = serde_json::from_str(lines[1]).unwrap();
+    assert_eq!(lines[..2], ["code 1", "code 1"], "{out} {err}");
+    let messages: Vec<&str> = err.lines().filter(|line| line.starts_with("error")).collect();
+    assert!(messages[0].contains("the disk is full at depth"), "{err}");
+    assert!(messages[0].contains("make room, then go on with"), "{err}");
+    assert!(messages[0].contains("No space left on device"), "{err}");
+    assert!(messages[1].contains("depth 8 will need about"), "{err}");
+    assert!(messages[1].contains("bytes too few; make room, then go on with"), "{err}");
+    let half: Value = serde_json::from_str(lines[2]).unwrap();
     assert_eq!(half["complete"], false);
-    let whole: Value = serde_json::from_str(lines[2]).unwrap();
+    let whole: Value = serde_json::from_str(lines[3]).unwrap();
     assert_same(&whole, &undisturbed());
 }

@@ -42,7 +42,7 @@ fn digests_do_not_depend_on_memory() {
     let expected = Setup::default().search(question.clone());
     let space = question.space().unwrap();
     let plan = Plan::new(&space).unwrap();
-    let tables = memory_bytes(plan.table_bytes(&space), plan.representative_cosets, &plan.shape, 2);
+    let tables = memory_bytes(&space, plan.patterns, plan.representative_cosets, &plan.shape, 2);
     let little = tables + (3 << 19);
     let found = Setup { memory_bytes: little, ..Setup::default() }.search(question);
     assert_eq!(found.digest, expected.digest);

@@ -81,6 +81,47 @@ fn every_state_of_a_board_is_noted_at_its_distance_across_an_interruption() {
     assert_eq!(texts(&again).0, out);
 }
 
+/// Whatever the user calls the labels, states are given by tiles: the solved one has them in order.
+#[test]
+fn states_of_labelled_and_of_even_boards() {
+    let directory = tempfile::tempdir().unwrap();
+    let list = directory.path().join("states");
+    let watched = |name: &str, arguments: &[&str]| {
+        let path = directory.path().join(name);
+        let mut command = fathom();
+        command.args(arguments).arg("-q").arg("--dir").arg(&path).arg("--watch-states").arg(&list);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", texts(&output).1);
+        assert!(fathom().arg("verify").arg(&path).output().unwrap().status.success());
+        fs::read_to_string(path.join("watched.csv")).unwrap()
+    };
+    fs::write(&list, "0 1 2 3\n3 2 1 0\n").unwrap();
+    for labels in ["1,1,0,0", "3,2,1,0"] {
+        let found = watched(labels, &["run", "2x2", "--labels", labels]);
+        assert!(found.starts_with("state,depth\n0 1 2 3,0\n3 2 1 0,"), "{found}");
+    }
+    // One rotation of the first row, two of them, and two rotations of two lines.
+    fs::write(&list, "1 2 0 3 4 5 6 7 8\n2 0 1 3 4 5 6 7 8\n1 2 0 4 5 3 6 7 8\n").unwrap();
+    let multi = watched("multi", &["run", "3x3"]);
+    let depths: Vec<&str> = multi.lines().skip(1).map(|line| line.split_once(',').unwrap().1).collect();
+    assert_eq!(depths, ["1", "1", "2"]);
+}
+
+#[test]
+fn a_depth_that_is_not_that_of_its_layer_is_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let (list, path) = (directory.path().join("states"), directory.path().join("run"));
+    fs::write(&list, "0 1 2 3 4 5 6 7\n").unwrap();
+    assert!(run(&path, &["--watch-states", list.to_str().unwrap(), "--keep", "all"]).status.success());
+    let verify = || fathom().arg("verify").arg(&path).output().unwrap();
+    assert!(verify().status.success());
+    let database = rusqlite::Connection::open(path.join("run.db")).unwrap();
+    database.execute("UPDATE watched SET depth = 3", []).unwrap();
+    let refused = verify();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(texts(&refused).1.contains("watched states are not as run.db says"), "{}", texts(&refused).1);
+}
+
 #[test]
 fn a_run_watches_what_it_was_begun_with() {
     let directory = tempfile::tempdir().unwrap();

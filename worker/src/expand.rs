@@ -104,7 +104,9 @@ impl<'j> Expander<'j> {
             writer.uncache();
         }
         let (checksums, bytes) = writer.finish(states, pairs.unwrap_or(u64::MAX))?;
-        if let Some(oldest) = before.get(1) {
+        if let [newest, oldest] = before
+            && newest.is_windowed()
+        {
             oldest.release(task.shard);
         }
         Ok(ShardReport { task, stored, states, pairs, bytes, checksums })

@@ -55,6 +55,11 @@ impl Layer {
         window.want(coset.0, fetch, release)
     }
 
+    /// Whether it may not be in memory as a whole.
+    pub fn is_windowed(&self) -> bool {
+        self.window.is_some()
+    }
+
     /// Notes that a shard will not be read again.
     pub fn release(&self, shard: ShardId) {
         self.files[shard.0 as usize].release_all();

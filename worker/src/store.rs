@@ -115,13 +115,13 @@ impl<'d> Store<'d> {
         })
     }
 
-    /// Bytes of the files of a layer that are there.
+    /// How many files of a layer are there, finished.
     ///
     /// # Errors
     /// [`LayerError::Io`] if they cannot be listed.
-    pub fn bytes(&self, depth: Depth) -> Result<u64, LayerError> {
+    pub fn finished_files(&self, depth: Depth) -> Result<u64, LayerError> {
         let files = list(&self.layer_directory(depth))?;
-        files.iter().map(|path| Ok(fs::metadata(path).map_err(failed("look at", path))?.len())).sum()
+        Ok(files.iter().filter(|path| is_layer(path)).count() as u64)
     }
 
     /// Opens a whole layer.

@@ -48,8 +48,8 @@ impl Window {
         mut release: impl FnMut(u32),
     ) -> Result<(), E> {
         let state = &self.state[coset as usize];
-        if state.load(Ordering::Relaxed) != OUT {
-            state.store(READ_AGAIN, Ordering::Relaxed);
+        let again = |state| (state != OUT).then_some(READ_AGAIN);
+        if state.fetch_update(Ordering::Relaxed, Ordering::Relaxed, again).is_ok() {
             return Ok(());
         }
         let bytes = fetch()?;
@@ -57,7 +57,7 @@ impl Window {
         {
             let mut queue = self.queue.lock().expect("nothing panics with the queue");
             // Two threads may want it at once.
-            if state.swap(IN, Ordering::Relaxed) == OUT {
+            if state.compare_exchange(OUT, IN, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
                 queue.cosets.push_back((coset, bytes));
                 queue.bytes += u64::from(bytes);
             }
@@ -65,8 +65,7 @@ impl Window {
                 && let Some((oldest, bytes)) = queue.cosets.pop_front()
             {
                 let state = &self.state[oldest as usize];
-                if state.load(Ordering::Relaxed) == READ_AGAIN {
-                    state.store(IN, Ordering::Relaxed);
+                if state.compare_exchange(READ_AGAIN, IN, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
                     queue.cosets.push_back((oldest, bytes));
                 } else {
                     state.store(OUT, Ordering::Relaxed);

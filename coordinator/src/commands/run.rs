@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use fathom_coordinator::bad_input;
 use fathom_coordinator::definition::{Definition, Keep, Question};
 use fathom_coordinator::directory::{Found, RunDirectory, free_bytes, look};
-use fathom_coordinator::estimate::{LEAST_CACHE_BYTES, disk_peak_bytes, memory_bytes};
+use fathom_coordinator::estimate::{cache_bytes, disk_peak_bytes};
 use fathom_coordinator::exit::Interrupted;
 use fathom_coordinator::log::{self, Verbosity};
 use fathom_coordinator::output;
@@ -71,8 +71,8 @@ fn require_same(directory: &RunDirectory, question: &Question, asked: &RunArgume
     }
     if let Some(file) = &asked.watch_states {
         let watched = directory.journal.watched().context("cannot read run.db")?;
-        let words = watch::read(file, &question.space()?)?;
-        if !watched.iter().map(|state| &state.word).eq(&words) {
+        let states = watch::read(file, &question.space()?)?;
+        if !watched.iter().map(|state| &state.tiles).eq(&states) {
             return Err(bad_input!(
                 "the run in {path} does not watch the states of {}, and what is watched stays as it was when the run began: leave out --watch-states, or name another directory with --dir",
                 file.display()
@@ -92,18 +92,14 @@ fn begin(path: &Path, question: Question, asked: &RunArguments) -> Result<RunDir
     if options.kernel == Kernel::Reference {
         Distances::ranks(&space, options.memory_bytes).map_err(|error| bad_input!("{error}"))?;
     }
-    let tables = plan.table_bytes(&space);
-    let needed =
-        memory_bytes(tables, plan.representative_cosets, &plan.shape, options.threads) + LEAST_CACHE_BYTES;
-    let there = options.memory_bytes;
-    if needed > there {
-        return Err(bad_input!(
-            "{} needs {} of memory at least, and may take {}: choose a smaller board, fewer threads, another --memory, or ask for less with --track or --labels",
-            space.slug(),
-            HumanBytes(needed),
-            HumanBytes(there)
-        ));
-    }
+    cache_bytes(
+        options.memory_bytes,
+        &space,
+        plan.patterns,
+        plan.representative_cosets,
+        &plan.shape,
+        options.threads,
+    )?;
     let watched = match &asked.watch_states {
         Some(file) => watch::read(file, &space)?,
         None => Vec::new(),
@@ -127,6 +123,7 @@ fn begin(path: &Path, question: Question, asked: &RunArguments) -> Result<RunDir
 /// Searches until the run is complete or as deep as asked, and prints what is known then.
 fn go_on(mut directory: RunDirectory, options: Options, json: bool) -> Result<()> {
     log::start(&directory.path, options.verbosity)?;
+    watch::write(&directory.path, &directory.journal, &LocalDisk)?;
     if !is_settled(&directory, &LocalDisk)? {
         let signal = Arc::new(AtomicUsize::new(0));
         let stop = Stop { at_once: Arc::new(AtomicBool::new(true)), ..Stop::default() };
@@ -150,7 +147,6 @@ fn go_on(mut directory: RunDirectory, options: Options, json: bool) -> Result<()
             .into());
         }
     }
-    // Also where nothing was left to do but this.
     watch::write(&directory.path, &directory.journal, &LocalDisk)?;
     let summary = Summary::of(&directory)?;
     output::line(&if json { summary.to_json() } else { summary.to_string() })

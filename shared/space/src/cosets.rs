@@ -107,8 +107,12 @@ impl CosetGraph {
         let (symmetries, _) = symmetries_in_use(space, colouring);
         let patterns = colouring.patterns().total();
         let entries = (tables.representatives.len() * symmetries.len()) as u64;
+        let reached = tables.table.par_iter().filter(|&&entry| entry != UNREACHED).count() as u64;
         let fits = tables.table.len() as u64 == patterns
+            && !tables.representatives.is_empty()
+            && tables.representatives.is_sorted_by(|a, b| a < b)
             && tables.orbit_sizes.len() == tables.representatives.len()
+            && tables.orbit_sizes.iter().map(|&size| u64::from(size)).sum::<u64>() == reached
             && tables.representatives.iter().all(|&rank| rank < patterns)
             && tables.table.par_iter().all(|&entry| u64::from(entry) < entries || entry == UNREACHED);
         match fits {
@@ -174,6 +178,12 @@ impl CosetGraph {
         }
     }
 
+    /// Bytes of the tables of a graph with so many patterns and representatives.
+    pub fn table_bytes(space: &Space, patterns: u64, representatives: u64) -> u64 {
+        let a_coset = 4 * space.moves().len() as u64 + space.cells() as u64 + 4;
+        4 * patterns + a_coset * representatives
+    }
+
     /// What [`CosetGraph::build`] takes long to find: the pattern table, the ranks of the representatives' patterns, and
     /// the sizes of their orbits.
     pub fn tables(&self) -> (&[u32], impl ExactSizeIterator<Item = u64>, &[u32]) {
@@ -195,12 +205,6 @@ impl CosetGraph {
     /// The shape of every coset's tensor.
     pub fn shape(&self) -> &Shape {
         &self.shape
-    }
-
-    /// Bytes of the tables.
-    pub fn table_bytes(&self) -> u64 {
-        let words = self.table.len() + self.orbit_sizes.len() + self.sources.len();
-        4 * words as u64 + self.patterns.len() as u64
     }
 
     /// The symmetries of the space that map colours to colours, the identity first. Orbits are under these.
@@ -384,13 +388,12 @@ fn close(
         let from_one = |scratch: &mut (Scratch, Vec<u8>, Vec<u8>), orbit: &Orbit| -> Vec<Orbit> {
             let (scratch, pattern, moved) = scratch;
             colouring.patterns().unrank(orbit.representative, pattern);
-            let follow = |cells: &[u8]| {
+            let mut follow = |cells: &[u8]| {
                 for (&to, &colour) in cells.iter().zip(&*pattern) {
                     moved[usize::from(to)] = colour;
                 }
                 finder.discover(moved, scratch)
             };
-            let mut follow = follow;
             space.moves().iter().filter_map(|cells| follow(cells)).collect()
         };
         let scratch = || (Scratch::new(symmetries, cells), vec![0; cells], vec![0; cells]);
@@ -414,7 +417,8 @@ fn close(
         entry => renumbered[(entry / group) as usize] * group + entry % group,
     };
     Some(CosetTables {
-        table: finder.table.into_par_iter().map(renumber).collect(),
+        // In place: the table is most of what a search keeps in memory.
+        table: finder.table.into_iter().map(renumber).collect(),
         representatives: orbits.iter().map(|orbit| orbit.representative).collect(),
         orbit_sizes: orbits.iter().map(|orbit| orbit.size).collect(),
     })

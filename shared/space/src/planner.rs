@@ -90,8 +90,7 @@ impl Plan {
 
     /// Bytes of the tables that a search keeps in memory.
     pub fn table_bytes(&self, space: &Space) -> u64 {
-        let a_coset = 4 * space.moves().len() as u64 + space.cells() as u64 + 4;
-        4 * self.patterns + a_coset * self.representative_cosets
+        CosetGraph::table_bytes(space, self.patterns, self.representative_cosets)
     }
 }
 
