@@ -102,7 +102,7 @@ pub fn encodings(shape: &Shape, directory: &Path) -> Result<Vec<Rate>> {
         rates.push(Rate::of(what[1], bytes, || read(&path))?.0);
         if one_in == 8 {
             rates.push(
-                Rate::of("compress dense, one state in 8", bytes, || {
+                Rate::of("compress dense, write and sync", bytes, || {
                     Ok(archive(&LocalDisk, &path, &identity)?)
                 })?
                 .0,
