@@ -2,7 +2,8 @@
 //!
 //! The code, its layout and the argument for it are those of [`crate::portable`]; only the compiler is told that it may use
 //! vectors of 32 bytes, which hold eight rows of up to 32 bits or four words of longer ones. Everything that matters for
-//! speed is marked `#[inline(always)]` there, so that it is compiled once more here.
+//! speed is marked `#[inline(always)]` there, so that it is compiled once more here. Measured: little gain for rows of one word, where
+//! gathering them is most of the work, and twice the rate for longer ones (`docs/performance.md`).
 
 use crate::kernel::{Bits, Kernel};
 use crate::portable::Portable;

@@ -3,7 +3,7 @@
 //!
 //! Layout: a tensor is split into *byte planes*. Plane b holds byte b of every row, so a row of 24 bits lies in three
 //! planes. Along one axis, the *inner* one, the bytes of a plane are adjacent: a *block* is the bytes of all indices of
-//! that axis, and starts every [`SLOT`] bytes. Two blocks fill a register.
+//! that axis, and starts every 32 bytes, a *slot*. Two blocks fill a register.
 //!
 //! In this layout all parts of a transform are byte shuffles or products of 8 x 8 bit matrices:
 //! - a map along the inner axis is one byte permutation of a register (`vpermb`);
@@ -19,8 +19,8 @@
 //! transform, as each step is a bijection of bits; states are only ever added, so the order does not matter.
 //!
 //! Cost for two blocks of 24 rows of 24 bits, which are 144 bytes of the packed tensor: 27 instructions with the last axis kept,
-//! 29 with it traded; and to split 64 rows of the source into planes, 192 bytes, 16 more. Measured rates are in
-//! `docs/performance.md`.
+//! 29 with it traded; and to split 64 rows of the source into planes, 192 bytes, 16 more. Measured: a dense
+//! pull of 24 x 24 x 24 x 24 in 3.6 us, 90,000 million states a second (`docs/performance.md`).
 
 mod blocks;
 

@@ -1,6 +1,6 @@
 //! The arithmetic of a search.
 //!
-//! Reading order: [`reference`] (the whole search as a plain breadth-first search, the oracle of everything else),
+//! Reading order: [`mod@reference`] (the whole search as a plain breadth-first search, the oracle of everything else),
 //! [`kernel`] (the interface of a coset kernel, and the choice of one), [`portable`] (the coset kernel in plain code),
 //! what that is made of: [`network`] (a fixed permutation of the bits of a word) and [`transpose`] (of a square of
 //! bits), [`avx2`] (the

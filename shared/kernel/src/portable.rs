@@ -1,7 +1,7 @@
 //! The coset kernel in plain code that compilers vectorise.
 //!
 //! Layout: the states collected so far lie unpacked, each row in `row_words` words of its own: one `u32` for rows of
-//! up to 32 bits, one `u64` up to 64 bits ([`narrow`], or [`halved`] where the last axis is), several `u64` above ([`wide`]). Sources are read in place from
+//! up to 32 bits, one `u64` up to 64 bits (`narrow`, or `halved` where the last axis is), several `u64` above (`wide`). Sources are read in place from
 //! their packed form.
 //!
 //! A pull is one of three things. *Sparse*: each state's indices are mapped one by one and its bit is set. *Dense, the
@@ -10,6 +10,8 @@
 //! in the order that the map along it asks for; the square is transposed, and its rows are scattered by the map along
 //! the last axis. In each, every state of the source is carried by exactly the maps of the transform, and states are
 //! only ever added, so the order does not matter.
+//!
+//! Measured: a dense pull of 24 x 24 x 24 x 24 in 30 us, 11,000 million states a second (`docs/performance.md`).
 
 mod halved;
 mod narrow;
@@ -80,6 +82,24 @@ impl Walk {
             self.next.extend((0..map.from.len() as u32).map(|index| start + index * target_stride));
         }
         std::mem::swap(&mut self.target, &mut self.next);
+    }
+}
+
+impl Walk {
+    /// The blocks of a pull whose last axis stays, or meets another: one for each index of all other axes.
+    #[inline(always)]
+    fn blocks(&mut self, shape: &Shape, transform: &Transform, maps: &[AxisMap]) {
+        let last = transform.target.len() - 1;
+        let except = match Meeting::of(transform) {
+            Meeting::Kept => last,
+            Meeting::Traded { from, .. } => from,
+        };
+        self.restart();
+        for source in (0..last).filter(|&source| source != except) {
+            let target = usize::from(transform.target[source]);
+            let map = &maps[transform.maps[source] as usize];
+            self.along(map, shape.strides()[source], shape.strides()[target]);
+        }
     }
 }
 

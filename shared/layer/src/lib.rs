@@ -1,7 +1,7 @@
 //! Layer files: the states of one depth in one shard, immutable, checksummed, read through memory maps.
 //!
-//! Reading order: [`format`] (the bytes; described for people in `docs/format.md`), [`encoding`] (how the states of one
-//! coset are written down), [`writer`], [`file`] (reading), [`disk`] (every change of the file system, as a trait that
+//! Reading order: [`mod@format`] (the bytes; described for people in `docs/format.md`), [`encoding`] (how the states of one
+//! coset are written down), [`writer`], [`mod@file`] (reading), [`disk`] (every change of the file system, as a trait that
 //! tests break on purpose), [`map`] (memory maps, and what happens when the disk fails under one), [`digest`].
 //!
 //! Invariants: a file that has its final name is whole; the bytes of a file are a function of the states alone; what

@@ -19,18 +19,8 @@ impl<W: Word> Portable<W> {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.rows.resize(W::BITS as usize, W::default());
         scratch.columns.resize(W::BITS as usize, W::default());
-        let last = transform.target.len() - 1;
-        let except = match Meeting::of(transform) {
-            Meeting::Kept => last,
-            Meeting::Traded { from, .. } => from,
-        };
-        scratch.walk.restart();
-        for source in (0..last).filter(|&source| source != except) {
-            let target = usize::from(transform.target[source]);
-            let map = &maps[transform.maps[source] as usize];
-            scratch.walk.along(map, self.shape.strides()[source], self.shape.strides()[target]);
-        }
-        let turned = &maps[transform.maps[last] as usize];
+        scratch.walk.blocks(&self.shape, transform, maps);
+        let turned = &maps[transform.maps[transform.target.len() - 1] as usize];
         match Meeting::of(transform) {
             Meeting::Kept => self.keep_halved(packed, turned, transform.odd, &mut scratch),
             Meeting::Traded { from, to } => {
