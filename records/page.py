@@ -22,9 +22,10 @@ computed apart (`tests/tests/records.rs`). Besides:
   (speedsolving.com, thread 75180): `multi` 1, 6, 9, 24, 288, 1132, 1340, 8936, 16721, 8992, 2703, 168, and `single` 1, 4, 6, 20, 137,
   428, 934, 3172, 8410, 11024, 9792, 5276, 880, 236.
 - In each run 82 states were watched, 40 of them uniformly random, the others ends of random walks. Their distances were found again by
-  bidirectional search with a program that shares no code with Fathom, and all agree:
+  bidirectional search with a program that shares no code with Fathom, and all agree. So do states of the last layers of 4x4, which random
+  states do not reach (two each of depths 13, 16 and 17, the antipodes below):
 
-      cargo run --release -p fathom-tests --example bidirectional -- 4x4 single records/4x4-single.csv 9
+      records/check.sh
 
 - A run of 4x4 `multi` was killed with `kill -9` half way through depth 11, with 154 of the 512 shards of that depth finished, and went on
   with `fathom resume`. It ended with the same digests of all depths as the run below.
