@@ -95,7 +95,7 @@ pub(crate) struct SearchArguments {
     /// What computes: fastest, avx512, avx2, portable, or reference (a plain search in memory, to check against)
     #[arg(long, default_value = "fastest")]
     kernel: Kernel,
-    /// Memory to take, layers in the page cache among it, for example 8GiB [default: four fifths of what there is]
+    /// Memory to take, layers in the page cache among it, for example 8GiB [default: nine tenths of what there is]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     memory: Option<ByteSize>,
     /// Stop when this depth is made
@@ -115,7 +115,7 @@ impl SearchArguments {
             kernel: self.kernel,
             max_depth: self.max_depth,
             verbosity,
-            memory_bytes: self.memory.map_or(available / 5 * 4, |asked| asked.as_u64().min(available)),
+            memory_bytes: self.memory.map_or(available / 10 * 9, |asked| asked.as_u64().min(available)),
         }
     }
 }

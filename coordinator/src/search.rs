@@ -340,7 +340,7 @@ impl Search<'_> {
             // A small newest layer is still in memory.
             let windowed = before.is_empty() && layer.bytes() > self.job.cache_bytes / 4;
             // The rest of the cache is for what passes through it: the layer before that, and the new one.
-            let most = self.job.cache_bytes / 8 * 7;
+            let most = self.job.cache_bytes / 16 * 15;
             before.push(Arc::new(if windowed { layer.with_window(most) } else { layer }));
             older = depth.previous();
         }

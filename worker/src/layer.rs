@@ -24,7 +24,8 @@ impl Layer {
 
     /// The same layer, of which no more than so many bytes are kept in memory, and what is wanted is fetched.
     pub fn with_window(self, most_bytes: u64) -> Self {
-        if most_bytes < self.bytes() {
+        // Where most of a layer stays, what is read around a page is wanted soon as well.
+        if most_bytes < self.bytes() / 4 * 3 {
             self.files.iter().for_each(LayerFile::read_no_more_than_asked);
         }
         Self { window: Some(Window::new(self.cut.cosets(), most_bytes)), ..self }

@@ -178,19 +178,16 @@ impl LayerFile {
         self.map.read_no_more_than_asked();
     }
 
-    /// Has the data of a coset read into the page cache, without waiting for it. Returns the bytes of the pages that they touch.
+    /// Has the data of a coset read into the page cache, without waiting for it. Returns their bytes.
     ///
     /// # Errors
     /// [`LayerError`] if the directory is damaged.
     pub fn prefetch(&self, coset: u32) -> Result<u32, LayerError> {
         let entry = self.entry(coset)?;
-        let Some(data) = self.data(&entry) else {
-            return Ok(0);
-        };
-        let page = rustix::param::page_size();
-        let pages = data.end.div_ceil(page) - data.start / page;
-        self.map.will_need(data);
-        Ok((pages * page) as u32)
+        if let Some(data) = self.data(&entry) {
+            self.map.will_need(data);
+        }
+        Ok(entry.length)
     }
 
     /// Has the data of a coset leave memory.
