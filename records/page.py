@@ -27,7 +27,7 @@ computed apart (`tests/tests/records.rs`). Besides:
 
       records/check.sh
 
-- A run of 4x4 `multi` was killed with `kill -9` half way through depth 11, with 154 of the 512 shards of that depth finished, and went on
+- A run of 4x4 `multi` was killed with `kill -9` in depth 11, with 154 of the 512 shards of that depth finished, and went on
   with `fathom resume`. It ended with the same digests of all depths as the run below.
 
 To make them again: `records/run.sh DIRECTORY` (all, about half an hour, 63 GB of disk for 4x4) or `records/run.sh DIRECTORY 3x5-multi`.
