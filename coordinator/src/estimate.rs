@@ -22,11 +22,11 @@ const CHECKSUM_BYTES: u64 = 64;
 /// A coset is dense from one state in so many bits on.
 const MOST_BITS_A_STATE: f64 = 256.0;
 
+/// Those bits as bytes: no encoding takes more a state.
+const MOST_BYTES_A_STATE: u64 = 32;
+
 /// With so many times as many states in the mean, practically all cosets are dense, though their number is a guess.
 const CERTAINLY_DENSE: f64 = 4.0;
-
-/// Those bits as bytes.
-const MOST_BYTES_A_STATE: u64 = 32;
 
 /// What a kernel keeps: accumulators and copies of a source, and the tensor to be written.
 const TENSORS: u64 = 6;
@@ -162,7 +162,6 @@ pub fn disk_peak_bytes(space: &Space, plan: &Plan, keep: Keep, max_depth: Option
     let entries = plan.representative_cosets * COSET_OVERHEAD_BYTES;
     let dense = plan.layer_bytes();
     let largest = match max_depth {
-        // No encoding takes more bytes a stored state.
         Some(depth) => (space.moves().len() as u64)
             .checked_pow(depth)
             .and_then(|states| states.checked_mul(MOST_BYTES_A_STATE))

@@ -99,7 +99,7 @@ impl<'j> Expander<'j> {
             counters.cosets.fetch_add(1, Ordering::Relaxed);
         }
         let pairs = job.fixed.is_some().then_some(pairs);
-        // A layer of which half would not fit beside the one that is read cannot stay in memory until it is read itself.
+        // The new layer will be about as large as the newest. If both do not fit, it would leave memory before it is read.
         if before.first().is_some_and(|newest| newest.bytes() > job.cache_bytes / 2) {
             writer.uncache();
         }
@@ -114,7 +114,7 @@ impl<'j> Expander<'j> {
 
     /// Has what a coset is made from read ahead.
     fn want(&self, coset: CosetId, before: &[&Layer]) -> Result<(), TaskError> {
-        let Some(newest) = before.first() else {
+        let Some(newest) = before.first().filter(|newest| newest.is_windowed()) else {
             return Ok(());
         };
         if u64::from(newest.states(coset)?.1) < self.job.graph.states_per_coset() {

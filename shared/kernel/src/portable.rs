@@ -83,9 +83,7 @@ impl Walk {
         }
         std::mem::swap(&mut self.target, &mut self.next);
     }
-}
 
-impl Walk {
     /// The blocks of a pull whose last axis stays, or meets another: one for each index of all other axes.
     #[inline(always)]
     fn blocks(&mut self, shape: &Shape, transform: &Transform, maps: &[AxisMap]) {
