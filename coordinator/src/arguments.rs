@@ -1,15 +1,15 @@
 //! The command line.
 
 use anyhow::Result;
-use bytesize::ByteSize;
 use clap::{Args, Parser, Subcommand, value_parser};
-use fathom_coordinator::bad_input;
-use fathom_coordinator::definition::{Keep, Question};
-use fathom_coordinator::log::Verbosity;
-use fathom_coordinator::memory;
-use fathom_coordinator::search::{Kernel, Options};
+use fathom_command::bad_input;
+use fathom_command::log::Verbosity;
+use fathom_command::machine::{self, size};
+use fathom_coordinator::search::Options;
 use fathom_puzzle::{Board, Metric};
+use fathom_run::definition::{Keep, Question};
 use fathom_space::Labels;
+use fathom_worker::Kernel;
 use std::path::PathBuf;
 
 /// A shard is a file and a memory map for each of two layers, and Linux gives a process 65,530 maps.
@@ -97,7 +97,7 @@ pub(crate) struct SearchArguments {
     kernel: Kernel,
     /// Memory to take, layers in the page cache among it, for example 8GiB [default: nine tenths of what there is]
     #[arg(long, value_name = "SIZE", value_parser = size)]
-    memory: Option<ByteSize>,
+    memory: Option<u64>,
     /// Stop when this depth is made
     #[arg(long, value_name = "D")]
     pub(crate) max_depth: Option<u32>,
@@ -108,14 +108,12 @@ pub(crate) struct SearchArguments {
 
 impl SearchArguments {
     pub(crate) fn options(&self, verbosity: Verbosity) -> Options {
-        let available = memory::available_bytes();
-        // By default the rest is for the system, and for what is written on its way to the disk.
         Options {
             threads: threads(self.threads),
             kernel: self.kernel,
             max_depth: self.max_depth,
             verbosity,
-            memory_bytes: self.memory.map_or(available / 10 * 9, |asked| asked.as_u64().min(available)),
+            memory_bytes: machine::memory_bytes(self.memory),
         }
     }
 }
@@ -192,13 +190,5 @@ pub(crate) struct BenchArguments {
 }
 
 fn threads(asked: Option<u32>) -> usize {
-    match asked {
-        Some(threads) => threads as usize,
-        None => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-    }
-}
-
-/// Reads a size such as `8GiB`.
-fn size(text: &str) -> Result<ByteSize, String> {
-    text.parse().map_err(|_| format!("{text:?} is no size: give a number and a unit, for example 8GiB"))
+    asked.map_or_else(machine::processors, |threads| threads as usize)
 }

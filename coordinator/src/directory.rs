@@ -4,11 +4,11 @@
 //! A directory is made in an order that can be interrupted anywhere: the lock, the journal, and `run.toml` last. Without
 //! `run.toml` there is no run yet, and beginning again is safe.
 
-use crate::bad_input;
-use crate::definition::Definition;
 use crate::journal::{Journal, LayerRow};
 use anyhow::{Context, Result, anyhow};
+use fathom_command::bad_input;
 use fathom_layer::Disk;
+use fathom_run::definition::Definition;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
@@ -183,18 +183,6 @@ impl RunDirectory {
             .with_context(|| format!("cannot use {}", db.display()))?;
         Ok(Self { path: path.into(), definition, journal, _lock: lock })
     }
-}
-
-/// Free bytes of the file system on which a path is or will be.
-///
-/// # Errors
-/// If the operating system does not tell.
-pub fn free_bytes(path: &Path) -> Result<u64> {
-    let there = path.ancestors().find(|ancestor| ancestor.exists()).filter(|p| !p.as_os_str().is_empty());
-    let there = there.unwrap_or(Path::new("."));
-    let stat = rustix::fs::statvfs(there)
-        .with_context(|| format!("cannot ask for free space at {}", there.display()))?;
-    Ok(stat.f_bavail * stat.f_frsize)
 }
 
 fn require_run(path: &Path) -> Result<()> {

@@ -1,23 +1,18 @@
 //! What a run will need: memory, disk, time. Sizes are computed, rates are measured on this machine for a moment, and
 //! the growth is guessed.
 
-use crate::bad_input;
-use crate::definition::Keep;
 use crate::journal::LayerRow;
-use crate::tables::PATTERNS_WORTH_KEEPING;
-use anyhow::Result;
 use fathom_kernel::{Bits, Engine, SLACK_BYTES};
-use fathom_space::{AxisMap, CosetGraph, Plan, Shape, Space, Transform};
-use indicatif::HumanBytes;
+use fathom_run::budget::memory_bytes;
+use fathom_run::definition::Keep;
+use fathom_run::tables::PATTERNS_WORTH_KEEPING;
+use fathom_space::{AxisMap, Plan, Shape, Space, Transform};
 use serde::Serialize;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 /// A directory entry of a layer file, with the padding of its data.
 const COSET_OVERHEAD_BYTES: u64 = 56 + 64;
-
-/// A coset's checksum, on its way from the task to the layer's digest, and the coset's place in the window on a layer.
-const CHECKSUM_BYTES: u64 = 64;
 
 /// A coset is dense from one state in so many bits on.
 const MOST_BITS_A_STATE: f64 = 256.0;
@@ -28,43 +23,8 @@ const MOST_BYTES_A_STATE: u64 = 32;
 /// With so many times as many states in the mean, practically all cosets are dense, though their number is a guess.
 const CERTAINLY_DENSE: f64 = 4.0;
 
-/// What a kernel keeps: accumulators and copies of a source, and the tensor to be written.
-const TENSORS: u64 = 6;
-
-/// Axis maps and write buffers of a thread.
-const THREAD_BYTES: u64 = 6 << 20;
-
-/// The rest of the process.
-const PROCESS_BYTES: u64 = 16 << 20;
-
 /// run.db and log.jsonl of a small run, headers of files, file system blocks that are not full.
 const RUN_OVERHEAD_BYTES: u64 = 256 << 10;
-
-/// With less of a layer in memory than this, cosets would leave it before they are read.
-const LEAST_CACHE_BYTES: u64 = 1 << 20;
-
-/// Bytes of memory that are left for layers when a search may take `memory_bytes` in all.
-///
-/// # Errors
-/// [`crate::exit::BadInput`] if that is too little.
-pub fn cache_bytes(
-    memory_bytes: u64,
-    space: &Space,
-    patterns: u64,
-    cosets: u64,
-    shape: &Shape,
-    threads: usize,
-) -> Result<u64> {
-    let least = self::memory_bytes(space, patterns, cosets, shape, threads) + LEAST_CACHE_BYTES;
-    memory_bytes.checked_sub(least).map(|rest| rest + LEAST_CACHE_BYTES).ok_or_else(|| {
-        bad_input!(
-            "{} needs {} of memory, and may take {}: give it more with --memory, use fewer threads, choose a smaller board, or ask for less with --track or --labels",
-            space.slug(),
-            HumanBytes(least),
-            HumanBytes(memory_bytes)
-        )
-    })
-}
 
 /// What a run will need. The fields of `plan --json`, in its order.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -144,16 +104,6 @@ impl Estimate {
             seconds: start + dense_layers(space) * dense_layer,
         }
     }
-}
-
-/// Bytes of memory besides the page cache: tables, a checksum for each coset of a layer, and for each thread some tensors
-/// and buffers.
-pub fn memory_bytes(space: &Space, patterns: u64, cosets: u64, shape: &Shape, threads: usize) -> u64 {
-    let unpacked = u64::from(shape.rows()) * u64::from(shape.row_bits()).next_power_of_two().max(32) / 8;
-    CosetGraph::table_bytes(space, patterns, cosets)
-        + cosets * CHECKSUM_BYTES
-        + threads as u64 * (TENSORS * (unpacked + u64::from(shape.packed_bytes())) + THREAD_BYTES)
-        + PROCESS_BYTES
 }
 
 /// Disk at the peak: the layer that is made and the two before it, all as if dense; with all layers kept, what the

@@ -9,7 +9,7 @@
 use crate::watch::Watched;
 use anyhow::{Context, Result, anyhow};
 use fathom_layer::{Digest, LayerDigest, run_digest};
-use fathom_proto::{Depth, ShardId, ShardReport};
+use fathom_run::{Depth, ShardId, ShardReport};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use serde::Serialize;
 use std::path::Path;

@@ -8,7 +8,7 @@ mod commands;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
-use fathom_coordinator::exit::Interrupted;
+use fathom_command::exit::Interrupted;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
                 true => eprintln!("{error}"),
                 false => eprintln!("error: {error:#}"),
             }
-            fathom_coordinator::exit::code(&error)
+            fathom_command::exit::code(&error)
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A bar for each depth while it is made, when standard error is a terminal.
 
-use crate::log::Verbosity;
-use fathom_proto::Depth;
+use fathom_command::log::Verbosity;
+use fathom_run::Depth;
 use fathom_worker::Counters;
 use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
 use std::sync::atomic::Ordering;

@@ -1,23 +1,19 @@
 //! The search: layer after layer, each cut into tasks, merged and committed before the next begins.
 
-use crate::definition::Keep;
-use crate::directory::{RunDirectory, Visited, free_bytes};
-use crate::estimate::{Need, cache_bytes};
+use crate::directory::{RunDirectory, Visited};
+use crate::estimate::Need;
 use crate::journal::{Files, LayerRow, ProcessRow, ShardRow};
-use crate::log::Verbosity;
-use crate::memory;
 use crate::progress::Progress;
-use crate::{tables, watch};
+use crate::watch;
 use anyhow::{Context, Result, anyhow};
-use fathom_kernel::Engine;
-use fathom_kernel::reference::Distances;
-use fathom_layer::{Disk, LayerDigest, LayerError};
-use fathom_proto::{Depth, ShardReport, Task};
-use fathom_space::counting::Fixed;
-use fathom_space::{CosetGraph, CosetId, Shape};
-use fathom_worker::{Counters, Job, Leftovers, Method, Pool, Store, TaskError};
+use fathom_command::log::Verbosity;
+use fathom_command::machine;
+use fathom_layer::{Disk, LayerDigest, LayerError, free_bytes};
+use fathom_run::definition::Keep;
+use fathom_run::{Depth, ShardReport, Task};
+use fathom_space::{CosetGraph, CosetId};
+use fathom_worker::{Counters, Job, Kernel, Leftovers, Pool, Resources, Store, TaskError};
 use indicatif::{HumanBytes, HumanCount};
-use rayon::ThreadPoolBuilder;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -25,55 +21,6 @@ use tracing::{debug, info, info_span, warn};
 
 /// How often progress is shown and signals are noticed.
 const TICK: Duration = Duration::from_millis(100);
-
-/// What finds the layers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kernel {
-    /// The plain breadth-first search in memory, which checks all others.
-    Reference,
-    /// Cosets, with one engine.
-    Cosets(Engine),
-    /// Cosets, with the fastest engine for their shape on this processor.
-    #[default]
-    Fastest,
-}
-
-impl std::str::FromStr for Kernel {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let engine = Engine::ALL.into_iter().find(|engine| engine.word() == text);
-        match (text, engine) {
-            ("reference", _) => Ok(Self::Reference),
-            ("fastest", _) => Ok(Self::Fastest),
-            (_, Some(engine)) => Ok(Self::Cosets(engine)),
-            _ => Err(format!(
-                "kernels are 'fastest', 'avx512', 'avx2', 'portable' and 'reference', not {text:?}"
-            )),
-        }
-    }
-}
-
-impl Kernel {
-    /// The engine for cosets of a shape; the reference engine needs none.
-    ///
-    /// # Errors
-    /// [`crate::exit::BadInput`] if the engine that was asked for does not do this shape on this processor.
-    pub fn engine(self, shape: &Shape) -> Result<Engine> {
-        match self {
-            Self::Reference => Ok(Engine::Portable),
-            Self::Fastest => Ok(Engine::fastest(shape)),
-            Self::Cosets(engine) => engine.kernel(shape).map(|_| engine).ok_or_else(|| {
-                let axes: Vec<String> = shape.lengths().iter().map(u32::to_string).collect();
-                crate::bad_input!(
-                    "the kernel '{}' does not do cosets of {} on this processor: leave out --kernel",
-                    engine.word(),
-                    axes.join(" x ")
-                )
-            }),
-        }
-    }
-}
 
 /// How to search.
 #[derive(Clone, Copy, Debug)]
@@ -119,30 +66,14 @@ pub enum End {
 pub fn search(run: &mut RunDirectory, disk: &dyn Disk, options: Options, stop: &Stop) -> Result<End> {
     let _span = info_span!("run", id = %&run.definition.fingerprint.to_string()[..16]).entered();
     let begun = Instant::now();
-    // What speaks against it is found before anything is written.
-    let (space, colouring) = run.definition.check()?;
-    let shape = Shape::of(&space, &colouring).context("the cosets are too large")?;
-    let engine = options.kernel.engine(&shape)?;
-    let cosets = run.definition.representative_cosets;
-    let patterns = colouring.patterns().total();
-    let cache_bytes = cache_bytes(options.memory_bytes, &space, patterns, cosets, &shape, options.threads)?;
-    let builders = ThreadPoolBuilder::new().num_threads(options.threads).build()?;
-    let (path, id) = (&run.path, run.definition.fingerprint);
-    let graph = builders.install(|| tables::cosets(path, id, &space, &colouring, disk))?;
-    let cut = run.definition.cut(&graph)?;
-    let method = match options.kernel {
-        Kernel::Cosets(_) | Kernel::Fastest => Method::Cosets(engine),
-        Kernel::Reference => Method::Reference(
-            Distances::search(graph.space(), options.max_depth, options.memory_bytes)
-                .map_err(|error| crate::bad_input!("{error}"))?,
-        ),
+    let resources = Resources {
+        kernel: options.kernel,
+        threads: options.threads,
+        memory_bytes: options.memory_bytes,
+        max_depth: options.max_depth,
     };
-    let fixed = Fixed::new(&graph);
-    let job = Job { graph, fixed, cut, fingerprint: id.0, method, cache_bytes };
-    let engine = match job.method {
-        Method::Cosets(engine) => engine.word(),
-        Method::Reference(_) => "reference",
-    };
+    let job = Job::load(&run.definition, &run.path, resources, disk)?;
+    let (engine, cut) = (job.kernel(), job.cut);
     info!(
         kernel = engine,
         cosets = job.graph.len(),
@@ -153,13 +84,13 @@ pub fn search(run: &mut RunDirectory, disk: &dyn Disk, options: Options, stop: &
     let process = ProcessRow {
         begun: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
         version: env!("CARGO_PKG_VERSION").into(),
-        processor: memory::processor(),
+        processor: machine::processor(),
         threads: options.threads,
         kernel: engine.into(),
         memory_bytes: options.memory_bytes,
         cache_bytes: job.cache_bytes,
         seconds: begun.elapsed().as_secs_f64(),
-        peak_anonymous_bytes: memory::anonymous_bytes(),
+        peak_anonymous_bytes: machine::anonymous_bytes(),
     };
     let store = Store::new(&run.path, disk);
     let watched = Address::of_watched(run, &job.graph)?;
@@ -275,7 +206,7 @@ impl Search<'_> {
         };
         let found = self.look_up(depth)?;
         self.process.seconds = self.begun.elapsed().as_secs_f64();
-        self.process.peak_anonymous_bytes = self.process.peak_anonymous_bytes.max(memory::anonymous_bytes());
+        self.process.peak_anonymous_bytes = self.process.peak_anonymous_bytes.max(machine::anonymous_bytes());
         self.run
             .journal
             .commit(&layer, &shards, retired.as_slice(), &found, &self.process)
@@ -309,7 +240,8 @@ impl Search<'_> {
         let shards = u64::from(self.job.cut.shards());
         let missing = shards - self.store.finished_files(depth)?.min(shards);
         let needed = (u128::from(bytes) * u128::from(missing) / u128::from(shards)) as u64;
-        let free = free_bytes(&self.run.path)?;
+        let free = free_bytes(&self.run.path)
+            .with_context(|| format!("cannot ask for free space at {}", self.run.path.display()))?;
         if needed <= free {
             return Ok(());
         }

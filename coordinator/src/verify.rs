@@ -6,7 +6,7 @@ use crate::watch::Watched;
 use anyhow::{Context, Result, anyhow};
 use fathom_kernel::Engine;
 use fathom_layer::{Disk, LayerDigest, LayerFile};
-use fathom_proto::{Depth, ShardId, ShardReport, Task};
+use fathom_run::{Depth, ShardId, ShardReport, Task};
 use fathom_space::counting::Fixed;
 use fathom_space::{CosetGraph, CosetId, Transforms};
 use fathom_worker::{Job, Method, Store};

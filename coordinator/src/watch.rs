@@ -1,11 +1,11 @@
 //! States whose depths a run notes: read from a file when the run begins, kept in its journal, and written to
 //! `watched.csv` in its directory.
 
-use crate::bad_input;
 use crate::journal::Journal;
 use anyhow::{Context, Result, anyhow};
+use fathom_command::bad_input;
 use fathom_layer::Disk;
-use fathom_proto::Depth;
+use fathom_run::Depth;
 use fathom_space::Space;
 use std::fmt::Write;
 use std::path::Path;
@@ -41,7 +41,7 @@ fn word(tiles: &[u8], space: &Space) -> Vec<u8> {
 /// Reads a list of states: one a line, the number of the tile on each cell row by row, separated by spaces or commas. Empty lines, and what follows a `#`, say nothing.
 ///
 /// # Errors
-/// [`crate::exit::BadInput`] with the line that is no state of the space.
+/// [`fathom_command::exit::BadInput`] with the line that is no state of the space.
 pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| bad_input!("--watch-states: cannot read {}: {error}", path.display()))?;

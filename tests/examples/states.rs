@@ -4,7 +4,7 @@
 use fathom_coordinator::directory::RunDirectory;
 use fathom_kernel::Engine;
 use fathom_layer::LocalDisk;
-use fathom_proto::Depth;
+use fathom_run::Depth;
 use fathom_space::{CosetGraph, CosetId};
 use fathom_worker::{Job, Method, Store};
 use std::path::Path;

@@ -1,13 +1,14 @@
 //! What the whole-system tests share: known tables, searches in this process, and the real command.
 
-use fathom_coordinator::definition::{Definition, Keep, Question};
+use fathom_command::log::Verbosity;
 use fathom_coordinator::directory::RunDirectory;
-use fathom_coordinator::log::Verbosity;
-use fathom_coordinator::search::{Kernel, Options, Stop, search};
+use fathom_coordinator::search::{Options, Stop, search};
 use fathom_coordinator::summary::Summary;
 use fathom_layer::{Disk, LocalDisk};
 use fathom_puzzle::{Board, Metric};
+use fathom_run::definition::{Definition, Keep, Question};
 use fathom_space::{Labels, Plan};
+use fathom_worker::Kernel;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};

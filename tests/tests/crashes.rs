@@ -1,11 +1,11 @@
 //! The process dies, or the power fails, at every single change that a run makes to its layers on disk; the run is then
 //! resumed and must end as if nothing had happened.
 
-use fathom_coordinator::definition::{Keep, Question};
 use fathom_coordinator::directory::{Found, RunDirectory, look};
 use fathom_coordinator::summary::Summary;
 use fathom_layer::{Disk, DiskFile, LocalDisk};
 use fathom_puzzle::{Board, Metric};
+use fathom_run::definition::{Keep, Question};
 use fathom_space::Labels;
 use fathom_tests::Setup;
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! The records: what they must satisfy, what is known of them elsewhere, and those that are quickly made again.
 
-use fathom_coordinator::definition::Question;
 use fathom_puzzle::{Board, Metric};
+use fathom_run::definition::Question;
 use fathom_space::Labels;
 use fathom_tests::Setup;
 use serde::Deserialize;

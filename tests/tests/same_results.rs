@@ -1,12 +1,12 @@
 //! The same run gives the same counts and digests, however it is done.
 
-use fathom_coordinator::definition::{Keep, Question};
-use fathom_coordinator::estimate::memory_bytes;
-use fathom_coordinator::search::Kernel;
 use fathom_kernel::Engine;
 use fathom_puzzle::{Board, Metric};
+use fathom_run::budget::memory_bytes;
+use fathom_run::definition::{Keep, Question};
 use fathom_space::{Labels, Plan};
 use fathom_tests::Setup;
+use fathom_worker::Kernel;
 use proptest::prelude::*;
 
 fn question(board: &str, metric: Metric) -> Question {

@@ -1,7 +1,7 @@
 //! Why a task did not end with a report.
 
 use fathom_layer::LayerError;
-use fathom_proto::Task;
+use fathom_run::Task;
 
 /// The kinds call for different answers: stopped tasks are done later, the others end the run.
 #[derive(Debug, thiserror::Error)]

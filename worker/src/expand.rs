@@ -4,7 +4,7 @@ use crate::layer::bits;
 use crate::{Counters, Job, Layer, Method, Store, TaskError};
 use fathom_kernel::{Engine, Kernel};
 use fathom_layer::{LayerError, Stored};
-use fathom_proto::{ShardReport, Task};
+use fathom_run::{ShardReport, Task};
 use fathom_space::{CosetId, Transform, Transforms};
 use std::sync::atomic::{AtomicBool, Ordering};
 

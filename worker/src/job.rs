@@ -1,11 +1,16 @@
 //! What a worker must know of a run: the same for all tasks of it.
 
+use anyhow::{Context, Result};
+use fathom_command::bad_input;
 use fathom_kernel::Engine;
 use fathom_kernel::reference::Distances;
-use fathom_layer::Identity;
-use fathom_proto::{Depth, ShardCut, ShardId};
-use fathom_space::CosetGraph;
+use fathom_layer::{Disk, Identity};
+use fathom_run::budget::cache_bytes;
+use fathom_run::{Definition, Depth, ShardCut, ShardId, tables};
 use fathom_space::counting::Fixed;
+use fathom_space::{CosetGraph, Shape};
+use rayon::ThreadPoolBuilder;
+use std::path::Path;
 
 /// A run, as far as tasks need it.
 #[derive(Debug)]
@@ -33,7 +38,110 @@ pub enum Method {
     Reference(Distances),
 }
 
+/// What finds the layers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kernel {
+    /// The plain breadth-first search in memory, which checks all others.
+    Reference,
+    /// Cosets, with one engine.
+    Cosets(Engine),
+    /// Cosets, with the fastest engine for their shape on this processor.
+    #[default]
+    Fastest,
+}
+
+impl std::str::FromStr for Kernel {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let engine = Engine::ALL.into_iter().find(|engine| engine.word() == text);
+        match (text, engine) {
+            ("reference", _) => Ok(Self::Reference),
+            ("fastest", _) => Ok(Self::Fastest),
+            (_, Some(engine)) => Ok(Self::Cosets(engine)),
+            _ => Err(format!(
+                "kernels are 'fastest', 'avx512', 'avx2', 'portable' and 'reference', not {text:?}"
+            )),
+        }
+    }
+}
+
+impl Kernel {
+    /// The engine for cosets of a shape; the reference engine needs none.
+    ///
+    /// # Errors
+    /// [`fathom_command::exit::BadInput`] if the engine that was asked for does not do this shape on this processor.
+    pub fn engine(self, shape: &Shape) -> Result<Engine> {
+        match self {
+            Self::Reference => Ok(Engine::Portable),
+            Self::Fastest => Ok(Engine::fastest(shape)),
+            Self::Cosets(engine) => engine.kernel(shape).map(|_| engine).ok_or_else(|| {
+                let axes: Vec<String> = shape.lengths().iter().map(u32::to_string).collect();
+                bad_input!(
+                    "the kernel '{}' does not do cosets of {} on this processor: leave out --kernel",
+                    engine.word(),
+                    axes.join(" x ")
+                )
+            }),
+        }
+    }
+}
+
+/// What a process has for its tasks.
+#[derive(Clone, Copy, Debug)]
+pub struct Resources {
+    /// The engine.
+    pub kernel: Kernel,
+    /// Kernel threads.
+    pub threads: usize,
+    /// Bytes of memory that may be taken: for tables and tensors, and what is left for layers in the page cache.
+    pub memory_bytes: u64,
+    /// The last depth that will be asked for, if that is known; it saves the reference engine work.
+    pub max_depth: Option<u32>,
+}
+
 impl Job {
+    /// Makes a run's tables, or reads them from the directory `tables` if they are kept there. What speaks against it is found before
+    /// anything is written.
+    ///
+    /// # Errors
+    /// If the definition contradicts itself, the engine does not suit it, or memory does not suffice.
+    pub fn load(
+        definition: &Definition,
+        tables: &Path,
+        resources: Resources,
+        disk: &dyn Disk,
+    ) -> Result<Self> {
+        let Resources { kernel, threads, memory_bytes, max_depth } = resources;
+        let (space, colouring) = definition.check()?;
+        let shape = Shape::of(&space, &colouring).context("the cosets are too large")?;
+        let engine = kernel.engine(&shape)?;
+        let cosets = definition.representative_cosets;
+        let patterns = colouring.patterns().total();
+        let cache_bytes = cache_bytes(memory_bytes, &space, patterns, cosets, &shape, threads)?;
+        let builders = ThreadPoolBuilder::new().num_threads(threads).build()?;
+        let id = definition.fingerprint;
+        let graph = builders.install(|| tables::cosets(tables, id, &space, &colouring, disk))?;
+        let cut = definition.cut(&graph)?;
+        let method = match kernel {
+            Kernel::Cosets(_) | Kernel::Fastest => Method::Cosets(engine),
+            Kernel::Reference => Method::Reference(
+                Distances::search(graph.space(), max_depth, memory_bytes)
+                    .map_err(|error| bad_input!("{error}"))?,
+            ),
+        };
+        let fixed = Fixed::new(&graph);
+        Ok(Self { graph, fixed, cut, fingerprint: id.0, method, cache_bytes })
+    }
+
+    /// The word for what computes.
+    pub fn kernel(&self) -> &'static str {
+        match self.method {
+            Method::Cosets(engine) => engine.word(),
+            Method::Reference(_) => "reference",
+        }
+    }
+
     /// Which layer file holds a shard of a layer.
     pub fn identity(&self, depth: Depth, shard: ShardId) -> Identity {
         let cosets = self.cut.range(shard);

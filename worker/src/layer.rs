@@ -3,7 +3,7 @@
 use crate::window::Window;
 use fathom_kernel::Bits;
 use fathom_layer::{LayerError, LayerFile, Stored};
-use fathom_proto::{ShardCut, ShardId};
+use fathom_run::{ShardCut, ShardId};
 use fathom_space::CosetId;
 
 /// The files of all shards of one layer.

@@ -16,7 +16,7 @@ pub mod window;
 
 pub use error::TaskError;
 pub use expand::Expander;
-pub use job::{Job, Method};
+pub use job::{Job, Kernel, Method, Resources};
 pub use layer::Layer;
 pub use pool::{Counters, Pool};
 pub use store::{Leftovers, Store};

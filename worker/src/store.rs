@@ -3,7 +3,7 @@
 use crate::{Job, Layer};
 use fathom_layer::writer::TEMPORARY_SUFFIX;
 use fathom_layer::{Disk, LayerError, LayerFile, LayerWriter, archive};
-use fathom_proto::{Depth, ShardId, ShardReport, Task};
+use fathom_run::{Depth, ShardId, ShardReport, Task};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -2,19 +2,20 @@
 
 use crate::arguments::BenchArguments;
 use anyhow::{Context, Result};
-use fathom_coordinator::definition::{Definition, Keep, Question};
+use fathom_command::log::Verbosity;
+use fathom_command::machine;
+use fathom_command::output;
 use fathom_coordinator::directory::RunDirectory;
 use fathom_coordinator::estimate::dense_pull_time;
-use fathom_coordinator::log::Verbosity;
-use fathom_coordinator::memory;
-use fathom_coordinator::output;
 use fathom_coordinator::rates::{self, Rate};
-use fathom_coordinator::search::{Kernel, Options, Stop, search};
+use fathom_coordinator::search::{Options, Stop, search};
 use fathom_coordinator::table;
 use fathom_kernel::Engine;
 use fathom_layer::LocalDisk;
 use fathom_puzzle::{Board, Metric};
+use fathom_run::definition::{Definition, Keep, Question};
 use fathom_space::{Labels, Plan, Shape};
+use fathom_worker::Kernel;
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
@@ -124,7 +125,7 @@ fn time_search(board: &str, metric: Metric, threads: usize, repeat: u32, root: &
             kernel: Kernel::Fastest,
             max_depth: None,
             verbosity: Verbosity::Quiet,
-            memory_bytes: memory::available_bytes(),
+            memory_bytes: machine::available_bytes(),
         };
         search(&mut run, &LocalDisk, options, &Stop::default())?;
         times.push(begun.elapsed().as_secs_f64());

@@ -2,11 +2,11 @@
 
 use crate::arguments::PlanArguments;
 use anyhow::Result;
-use fathom_coordinator::bad_input;
-use fathom_coordinator::definition::Question;
+use fathom_command::bad_input;
+use fathom_command::output;
 use fathom_coordinator::estimate::Estimate;
-use fathom_coordinator::output;
 use fathom_coordinator::table::many;
+use fathom_run::definition::Question;
 use fathom_space::Plan;
 use indicatif::HumanBytes;
 

@@ -2,19 +2,21 @@
 
 use crate::arguments::{ResumeArguments, RunArguments};
 use anyhow::{Context, Result};
-use fathom_coordinator::bad_input;
-use fathom_coordinator::definition::{Definition, Keep, Question};
-use fathom_coordinator::directory::{Found, RunDirectory, free_bytes, look};
-use fathom_coordinator::estimate::{cache_bytes, disk_peak_bytes};
-use fathom_coordinator::exit::Interrupted;
-use fathom_coordinator::log::{self, Verbosity};
-use fathom_coordinator::output;
-use fathom_coordinator::search::{End, Kernel, Options, Stop, is_settled, search};
+use fathom_command::bad_input;
+use fathom_command::exit::Interrupted;
+use fathom_command::log::{self, Verbosity};
+use fathom_command::output;
+use fathom_coordinator::directory::{Found, LOG, RunDirectory, look};
+use fathom_coordinator::estimate::disk_peak_bytes;
+use fathom_coordinator::search::{End, Options, Stop, is_settled, search};
 use fathom_coordinator::summary::Summary;
 use fathom_coordinator::watch;
 use fathom_kernel::reference::Distances;
-use fathom_layer::LocalDisk;
+use fathom_layer::{LocalDisk, free_bytes};
+use fathom_run::budget::cache_bytes;
+use fathom_run::definition::{Definition, Keep, Question};
 use fathom_space::Plan;
+use fathom_worker::Kernel;
 use indicatif::{HumanBytes, HumanCount};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::path::{Path, PathBuf};
@@ -122,7 +124,7 @@ fn begin(path: &Path, question: Question, asked: &RunArguments) -> Result<RunDir
 
 /// Searches until the run is complete or as deep as asked, and prints what is known then.
 fn go_on(mut directory: RunDirectory, options: Options, json: bool) -> Result<()> {
-    log::start(&directory.path, options.verbosity)?;
+    log::start(&directory.path.join(LOG), options.verbosity)?;
     watch::write(&directory.path, &directory.journal, &LocalDisk)?;
     if !is_settled(&directory, &LocalDisk)? {
         let signal = Arc::new(AtomicUsize::new(0));

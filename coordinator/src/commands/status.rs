@@ -2,9 +2,9 @@
 
 use crate::arguments::DirectoryArguments;
 use anyhow::{Context, Result};
+use fathom_command::output;
 use fathom_coordinator::directory::RunDirectory;
 use fathom_coordinator::journal::ProcessRow;
-use fathom_coordinator::output;
 use fathom_coordinator::summary::Summary;
 use fathom_coordinator::table::many;
 use indicatif::HumanBytes;

@@ -2,8 +2,8 @@
 
 use crate::arguments::DirectoryArguments;
 use anyhow::Result;
+use fathom_command::output;
 use fathom_coordinator::directory::RunDirectory;
-use fathom_coordinator::output;
 use fathom_coordinator::summary::Summary;
 use fathom_coordinator::table::many;
 use fathom_coordinator::verify::verify as verify_run;

@@ -34,6 +34,16 @@ pub trait DiskFile: Debug + Send {
     fn uncache(&mut self) {}
 }
 
+/// Free bytes of the file system on which a path is or will be.
+///
+/// # Errors
+/// If the operating system does not tell.
+pub fn free_bytes(path: &Path) -> io::Result<u64> {
+    let there = path.ancestors().find(|ancestor| ancestor.exists()).filter(|p| !p.as_os_str().is_empty());
+    let stat = rustix::fs::statvfs(there.unwrap_or(Path::new(".")))?;
+    Ok(stat.f_bavail * stat.f_frsize)
+}
+
 /// Pieces of this size are worth a disk's attention on their own.
 const WRITE_AT_ONCE: usize = 1 << 20;
 

@@ -17,7 +17,7 @@ pub mod map;
 pub mod writer;
 
 pub use digest::{Digest, LayerDigest, run_digest};
-pub use disk::{Disk, DiskFile, LocalDisk};
+pub use disk::{Disk, DiskFile, LocalDisk, free_bytes};
 pub use error::LayerError;
 pub use file::{LayerFile, Stored};
 pub use format::{Identity, Totals};

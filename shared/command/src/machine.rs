@@ -1,8 +1,10 @@
-//! Memory: what this machine has, what this process may take, and what it takes.
+//! This machine: its memory, what of it this process may take and takes, and its processors.
 
+use bytesize::ByteSize;
 use procfs::process::Process;
 use procfs::{CpuInfo, Current, Meminfo};
 use std::fs;
+use std::num::NonZero;
 use std::path::Path;
 
 /// Where cgroups are mounted, and what holds the limit of one: of version 2, and of version 1.
@@ -44,4 +46,26 @@ pub fn anonymous_bytes() -> Option<u64> {
 /// The name of the processor, if it tells.
 pub fn processor() -> Option<String> {
     CpuInfo::current().ok()?.model_name(0).map(str::to_owned)
+}
+
+/// One thread for each processor that this process may use.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// Reads a size such as `8GiB`, in bytes.
+///
+/// # Errors
+/// A message for people.
+pub fn size(text: &str) -> Result<u64, String> {
+    let size = text.parse::<ByteSize>();
+    size.map(|size| size.as_u64())
+        .map_err(|_| format!("{text:?} is no size: give a number and a unit, for example 8GiB"))
+}
+
+/// Bytes of memory to take when so many are asked for: no more than there are, and unless asked nine tenths of them. The rest
+/// is for the system, and for what is written on its way to the disk.
+pub fn memory_bytes(asked: Option<u64>) -> u64 {
+    let available = available_bytes();
+    asked.map_or(available / 10 * 9, |asked| asked.min(available))
 }

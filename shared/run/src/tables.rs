@@ -4,9 +4,8 @@
 //! each), the rank of each representative's pattern (8 bytes), the size of its orbit (4 bytes), the pattern table (4 bytes
 //! a pattern), and the BLAKE3 hash of all that. Nothing depends on the file: where it is missing or damaged, it is made again.
 
-use crate::directory::free_bytes;
 use anyhow::{Context, Result, anyhow};
-use fathom_layer::{Digest, Disk, DiskFile};
+use fathom_layer::{Digest, Disk, DiskFile, free_bytes};
 use fathom_space::{Colouring, CosetGraph, CosetTables, Space};
 use indicatif::HumanBytes;
 use std::fs::File;
@@ -18,7 +17,7 @@ const NAME: &str = "cosets.bin";
 const MAGIC: &[u8; 8] = b"FATHOMC1";
 
 /// Fewer patterns are gone through in about the time that it takes to write a file and sync it.
-pub(crate) const PATTERNS_WORTH_KEEPING: u64 = 1 << 15;
+pub const PATTERNS_WORTH_KEEPING: u64 = 1 << 15;
 
 /// Bytes that are read or written at once.
 const PIECE: usize = 1 << 20;

@@ -1,9 +1,9 @@
 //! What a run is asked to enumerate, and how it is cut up: `run.toml`.
 
-use crate::bad_input;
+use crate::ShardCut;
 use anyhow::{Context, Result, anyhow};
+use fathom_command::bad_input;
 use fathom_layer::Digest;
-use fathom_proto::ShardCut;
 use fathom_puzzle::{Board, Metric};
 use fathom_space::fingerprint::fingerprint;
 use fathom_space::{Colouring, CosetGraph, Labels, Plan, Space};
@@ -126,7 +126,7 @@ impl Definition {
     /// Plans a run. `shards` as the user asks, or by the size of a layer.
     ///
     /// # Errors
-    /// [`crate::exit::BadInput`] if there are fewer cosets than shards.
+    /// [`fathom_command::exit::BadInput`] if there are fewer cosets than shards.
     pub fn plan(
         question: Question,
         space: &Space,

@@ -1,6 +1,5 @@
 //! Logs: for people on standard error, and as JSON lines in the run's directory.
 
-use crate::directory::LOG;
 use anyhow::{Context, Result};
 use std::fs::File;
 use std::io::IsTerminal;
@@ -39,16 +38,15 @@ impl Verbosity {
     }
 }
 
-/// Starts logging for a run, once a process: appends to its `log.jsonl`.
+/// Starts logging, once a process: for people on standard error, and appended to a file as JSON lines.
 ///
 /// # Errors
 /// If the log file cannot be opened.
-pub fn start(run: &Path, verbosity: Verbosity) -> Result<()> {
-    let path = run.join(LOG);
+pub fn start(path: &Path, verbosity: Verbosity) -> Result<()> {
     let file = File::options()
         .create(true)
         .append(true)
-        .open(&path)
+        .open(path)
         .with_context(|| format!("cannot open {}", path.display()))?;
     let people = fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
     let people = people.with_target(false).compact();

@@ -1,0 +1,9 @@
+//! What the commands `fathom` and `fathom-worker` share, and what knows nothing of puzzles.
+//!
+//! Reading order: [`exit`] (errors as users meet them, and exit codes), [`output`] (results), [`log`] (all else), [`machine`]
+//! (memory and processors).
+
+pub mod exit;
+pub mod log;
+pub mod machine;
+pub mod output;
