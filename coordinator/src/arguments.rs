@@ -31,11 +31,7 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(crate) fn verbosity(&self) -> Verbosity {
-        match (self.quiet, self.verbose) {
-            (true, _) => Verbosity::Quiet,
-            (_, true) => Verbosity::Verbose,
-            _ => Verbosity::Normal,
-        }
+        Verbosity::of(self.quiet, self.verbose)
     }
 }
 
@@ -45,6 +41,8 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Go on with an interrupted run
     Resume(ResumeArguments),
+    /// Finish a layer whose shards 'fathom-worker task' has made
+    Merge(MergeArguments),
     /// Tell how far a run is
     Status(DirectoryArguments),
     /// Read every layer file of a run, check every checksum, count again and compare
@@ -144,6 +142,18 @@ pub(crate) struct ResumeArguments {
     pub(crate) dir: PathBuf,
     #[command(flatten)]
     pub(crate) search: SearchArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MergeArguments {
+    /// The run's directory
+    pub(crate) dir: PathBuf,
+    /// The depth of the layer; once it is merged, merging it again changes nothing
+    #[arg(long, value_name = "D")]
+    pub(crate) depth: u32,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

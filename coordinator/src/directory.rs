@@ -8,13 +8,12 @@ use crate::journal::{Journal, LayerRow};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_layer::Disk;
-use fathom_run::definition::Definition;
-use std::fs::{self, File, TryLockError};
+use fathom_run::definition::{DEFINITION, Definition};
+use fathom_run::lock::{self, LOCK};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-const DEFINITION: &str = "run.toml";
 const JOURNAL: &str = "run.db";
-const LOCK: &str = "lock";
 /// What an interrupted creation may leave behind.
 const LEFTOVERS: [&str; 4] = [LOCK, JOURNAL, "run.db-journal", "run.toml.tmp"];
 /// Progress as JSON lines.
@@ -93,7 +92,7 @@ impl RunDirectory {
         let make = || -> Result<Self> {
             let absent: Vec<&Path> = path.ancestors().take_while(|path| !path.exists()).collect();
             disk.create_directory(path)?;
-            let lock = lock(path)?;
+            let lock = lock::exclusive(path)?;
             // Another process may have begun, and even ended, since the caller looked.
             if look(path)? != Found::Nothing {
                 return Err(bad_input!(
@@ -129,9 +128,9 @@ impl RunDirectory {
     /// # Errors
     /// If there is no run, another process holds it, or its files are missing or damaged.
     pub fn open(path: &Path) -> Result<Self> {
-        require_run(path)?;
-        let lock = lock(path)?;
-        Self::read(path, Some(lock))
+        let definition = Definition::read(path)?;
+        let lock = lock::exclusive(path)?;
+        Self::read(path, definition, Some(lock))
     }
 
     /// Opens the directory of a run for reading, whoever works on it.
@@ -139,8 +138,7 @@ impl RunDirectory {
     /// # Errors
     /// If there is no run, or its files are missing or damaged.
     pub fn open_for_reading(path: &Path) -> Result<Self> {
-        require_run(path)?;
-        Self::read(path, None)
+        Self::read(path, Definition::read(path)?, None)
     }
 
     /// What was visited so far, by the journal.
@@ -164,13 +162,7 @@ impl RunDirectory {
         Ok(Visited { layers, visited, all })
     }
 
-    fn read(path: &Path, lock: Option<File>) -> Result<Self> {
-        let toml = path.join(DEFINITION);
-        let definition = fs::read_to_string(&toml)
-            .map_err(anyhow::Error::from)
-            .and_then(|text| Definition::from_toml(&text))
-            .and_then(|definition| definition.check().map(|_| definition))
-            .with_context(|| format!("cannot use {}", toml.display()))?;
+    fn read(path: &Path, definition: Definition, lock: Option<File>) -> Result<Self> {
         let db = path.join(JOURNAL);
         if !db.try_exists()? {
             return Err(anyhow!(
@@ -182,36 +174,5 @@ impl RunDirectory {
         let journal = Journal::open(&db, definition.fingerprint)
             .with_context(|| format!("cannot use {}", db.display()))?;
         Ok(Self { path: path.into(), definition, journal, _lock: lock })
-    }
-}
-
-fn require_run(path: &Path) -> Result<()> {
-    match look(path)? {
-        Found::Run => Ok(()),
-        Found::Nothing | Found::Other => Err(bad_input!(
-            "{} is no run directory, for it has no {DEFINITION}: name the directory of a run, or begin one with 'fathom run'",
-            path.display()
-        )),
-    }
-}
-
-/// The lock of a run: held until the file is closed, by whatever end of the process.
-fn lock(path: &Path) -> Result<File> {
-    let path = path.join(LOCK);
-    let file = File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&path)
-        .with_context(|| format!("cannot open {}", path.display()))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(bad_input!(
-            "another process is working on this run (it holds {}): wait for it or stop it",
-            path.display()
-        )),
-        Err(TryLockError::Error(error)) => {
-            Err(error).with_context(|| format!("cannot lock {}", path.display()))
-        }
     }
 }

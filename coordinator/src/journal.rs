@@ -302,8 +302,8 @@ impl Journal {
         layer: &LayerRow,
         shards: &[ShardRow],
         retired: &[Depth],
-        found: &[usize],
-        process: &ProcessRow,
+        found: &[u32],
+        process: Option<&ProcessRow>,
     ) -> Result<()> {
         let mut digests: Vec<Digest> = self.layers()?.iter().map(|layer| layer.digest).collect();
         digests.push(layer.digest);
@@ -344,29 +344,12 @@ impl Journal {
                 update.execute(params![number, layer.depth.0])?;
             }
         }
-        match self.process {
-            Some(row) => transaction.execute(
-                "UPDATE process SET seconds = ?2, peak_anonymous_bytes = ?3 WHERE rowid = ?1",
-                params![row, process.seconds, process.peak_anonymous_bytes],
-            )?,
-            None => transaction.execute(
-                "INSERT INTO process VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                params![
-                    process.begun,
-                    process.version,
-                    process.processor,
-                    process.threads,
-                    process.kernel,
-                    process.memory_bytes,
-                    process.cache_bytes,
-                    process.seconds,
-                    process.peak_anonymous_bytes
-                ],
-            )?,
+        let row = match (process, self.process) {
+            (Some(process), row) => Some(note_process(&transaction, process, row)?),
+            (None, row) => row,
         };
-        let row = self.process.unwrap_or_else(|| transaction.last_insert_rowid());
         transaction.commit()?;
-        self.process = Some(row);
+        self.process = row;
         Ok(())
     }
 
@@ -377,6 +360,32 @@ impl Journal {
     pub fn set_files(&mut self, depth: Depth, files: Files) -> Result<()> {
         set_files(&self.database, depth, files)
     }
+}
+
+/// Notes what is known of a process by now: in its row, or in a new one, which is returned.
+fn note_process(database: &Connection, process: &ProcessRow, row: Option<i64>) -> Result<i64> {
+    if let Some(row) = row {
+        database.execute(
+            "UPDATE process SET seconds = ?2, peak_anonymous_bytes = ?3 WHERE rowid = ?1",
+            params![row, process.seconds, process.peak_anonymous_bytes],
+        )?;
+        return Ok(row);
+    }
+    database.execute(
+        "INSERT INTO process VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        params![
+            process.begun,
+            process.version,
+            process.processor,
+            process.threads,
+            process.kernel,
+            process.memory_bytes,
+            process.cache_bytes,
+            process.seconds,
+            process.peak_anonymous_bytes
+        ],
+    )?;
+    Ok(database.last_insert_rowid())
 }
 
 fn set_files(database: &Connection, depth: Depth, files: Files) -> Result<()> {

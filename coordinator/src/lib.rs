@@ -1,7 +1,7 @@
 //! Runs: what is asked, where it is kept, how it is searched, and what is reported. The binary is `fathom`.
 //!
 //! Reading order: [`directory`] (a run's directory: creation, lock, opening), [`journal`] (`run.db`: what is known of the
-//! layers), [`search`] (depth by depth, in one process), [`watch`] (states whose depths are noted), [`summary`] (results, as a table and
+//! layers), [`merge`] (the barrier), [`search`] (depth by depth, in one process), [`watch`] (states whose depths are noted), [`summary`] (results, as a table and
 //! as JSON), [`verify`], [`estimate`] (what a run will need), [`rates`], [`progress`]. The commands are in `main.rs` and
 //! `commands/`.
 //!
@@ -11,6 +11,7 @@
 pub mod directory;
 pub mod estimate;
 pub mod journal;
+pub mod merge;
 pub mod progress;
 pub mod rates;
 pub mod search;

@@ -8,7 +8,7 @@ mod commands;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
-use fathom_command::exit::Interrupted;
+use fathom_command::exit;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -20,19 +20,11 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Run(asked) => commands::run::run(&asked, verbosity),
         Command::Resume(asked) => commands::run::resume(&asked, verbosity),
+        Command::Merge(asked) => commands::merge::merge(&asked, verbosity),
         Command::Status(asked) => commands::status::status(&asked),
         Command::Verify(asked) => commands::verify::verify(&asked),
         Command::Plan(asked) => commands::plan::plan(&asked),
         Command::Bench(asked) => commands::bench::bench(&asked),
     };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            match error.is::<Interrupted>() {
-                true => eprintln!("{error}"),
-                false => eprintln!("error: {error:#}"),
-            }
-            fathom_command::exit::code(&error)
-        }
-    }
+    exit::end(result)
 }

@@ -2,17 +2,15 @@
 
 use crate::directory::{RunDirectory, Visited};
 use crate::estimate::Need;
-use crate::journal::{Files, LayerRow, ProcessRow, ShardRow};
+use crate::journal::{Files, LayerRow, ProcessRow};
+use crate::merge::{Merged, merge};
 use crate::progress::Progress;
-use crate::watch;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::log::Verbosity;
 use fathom_command::machine;
-use fathom_layer::{Disk, LayerDigest, LayerError, free_bytes};
-use fathom_run::definition::Keep;
+use fathom_layer::{Disk, LayerError, free_bytes};
 use fathom_run::{Depth, ShardReport, Task};
-use fathom_space::{CosetGraph, CosetId};
-use fathom_worker::{Counters, Job, Kernel, Leftovers, Pool, Resources, Store, TaskError};
+use fathom_worker::{Counters, Job, Kernel, Leftovers, Pool, Resources, Store, TaskError, Watched};
 use indicatif::{HumanBytes, HumanCount};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -72,8 +70,12 @@ pub fn search(run: &mut RunDirectory, disk: &dyn Disk, options: Options, stop: &
         memory_bytes: options.memory_bytes,
         max_depth: options.max_depth,
     };
-    let job = Job::load(&run.definition, &run.path, resources, disk)?;
-    let (engine, cut) = (job.kernel(), job.cut);
+    let mut job = Job::load(&run.definition, &run.path, resources, disk)?;
+    let words = run.journal.watched().context("cannot read run.db")?;
+    let words: Vec<Vec<u8>> =
+        words.iter().map(|state| state.word(job.graph.space())).collect::<Result<_>>()?;
+    job.watched = Watched::new(&job.graph, &words);
+    let (engine, cut) = (job.kernel(), job.geometry.cut);
     info!(
         kernel = engine,
         cosets = job.graph.len(),
@@ -93,7 +95,6 @@ pub fn search(run: &mut RunDirectory, disk: &dyn Disk, options: Options, stop: &
         peak_anonymous_bytes: machine::anonymous_bytes(),
     };
     let store = Store::new(&run.path, disk);
-    let watched = Address::of_watched(run, &job.graph)?;
     let counters = Counters::default();
     stop.at_once.store(false, Ordering::Relaxed);
     // Also set when a task fails, so that the others end early.
@@ -113,7 +114,6 @@ pub fn search(run: &mut RunDirectory, disk: &dyn Disk, options: Options, stop: &
             options,
             begun,
             process,
-            watched,
         }
         .go_on()
     })
@@ -132,33 +132,6 @@ struct Search<'a> {
     /// When this process began.
     begun: Instant,
     process: ProcessRow,
-    /// Watched states that were not found yet.
-    watched: Vec<Address>,
-}
-
-/// Where a watched state is when its layer is there.
-#[derive(Clone, Copy, Debug)]
-struct Address {
-    coset: CosetId,
-    position: u32,
-    /// Of the state among the watched ones.
-    number: usize,
-}
-
-impl Address {
-    /// The addresses of the watched states whose depths are not known, in order. States that moves do not reach have
-    /// none.
-    fn of_watched(run: &RunDirectory, graph: &CosetGraph) -> Result<Vec<Self>> {
-        let watched = run.journal.watched().context("cannot read run.db")?;
-        let mut addresses = Vec::new();
-        for (number, state) in watched.iter().enumerate().filter(|(_, state)| state.depth.is_none()) {
-            if let Some((coset, position)) = graph.locate(&state.word(graph.space())?) {
-                addresses.push(Self { coset, position, number });
-            }
-        }
-        addresses.sort_unstable_by_key(|address| (address.coset, address.position));
-        Ok(addresses)
-    }
 }
 
 impl Search<'_> {
@@ -184,50 +157,20 @@ impl Search<'_> {
 
     /// Makes one layer and commits it; `None` if stopped. `left` is the number of states that were not visited yet.
     fn make(&mut self, depth: Depth, left: u64) -> Result<Option<LayerRow>> {
-        let _span = info_span!("layer", depth = depth.0).entered();
         let begun = Instant::now();
         self.require_room(depth, left)?;
         let Some(reports) = self.do_tasks(depth)? else {
             return Ok(None);
         };
-        let layer = self.merge(depth, &reports, begun)?;
-        if layer.states == 0 || layer.states > left {
-            return Err(anyhow!(
-                "the counts do not add up: {} states at depth {depth}, but {left} are left; the run is wrong, and must not be used",
-                layer.states
-            ));
-        }
-        let shards: Vec<ShardRow> = reports.iter().map(ShardRow::of).collect();
-        // A layer is noted as removed first and deleted then: one that is still there after an interruption does no
-        // harm, and is swept away when the run goes on.
-        let retired = match self.run.definition.keep {
-            Keep::Last => depth.previous().and_then(Depth::previous),
-            Keep::All => None,
-        };
-        let found = self.look_up(depth)?;
         self.process.seconds = self.begun.elapsed().as_secs_f64();
         self.process.peak_anonymous_bytes = self.process.peak_anonymous_bytes.max(machine::anonymous_bytes());
-        self.run
-            .journal
-            .commit(&layer, &shards, retired.as_slice(), &found, &self.process)
-            .context("cannot write run.db")?;
-        if !found.is_empty()
-            && let Err(error) = watch::write(&self.run.path, &self.run.journal, self.disk)
-        {
-            // It is written once more at the end.
-            warn!(error = format!("{error:#}"), "watched states are not written");
-        }
+        let symmetries = self.job.graph.space().symmetries().len() as u64;
+        let seconds = begun.elapsed().as_secs_f64();
+        let Merged { layer, retired } =
+            merge(self.run, self.disk, &reports, symmetries, seconds, Some(&self.process))?;
         if let Some(retired) = retired {
             self.store.remove(retired)?;
         }
-        info!(
-            states = layer.states,
-            classes = layer.classes,
-            bytes = layer.bytes,
-            seconds = layer.seconds,
-            digest = %layer.digest,
-            "layer done"
-        );
         Ok(Some(layer))
     }
 
@@ -237,7 +180,7 @@ impl Search<'_> {
         let layers = self.run.journal.layers().context("cannot read run.db")?;
         let cosets = u64::from(self.job.graph.len());
         let Need { bytes, certain } = Need::after(&layers, left, cosets, self.job.graph.shape());
-        let shards = u64::from(self.job.cut.shards());
+        let shards = u64::from(self.job.geometry.cut.shards());
         let missing = shards - self.store.finished_files(depth)?.min(shards);
         let needed = (u128::from(bytes) * u128::from(missing) / u128::from(shards)) as u64;
         let free = free_bytes(&self.run.path)
@@ -263,20 +206,17 @@ impl Search<'_> {
 
     /// Has every task of a layer done, and returns the reports in order of shards; `None` if stopped.
     fn do_tasks(&self, depth: Depth) -> Result<Option<Vec<ShardReport>>> {
+        self.store.remove_unfinished(depth)?;
         self.store.prepare(depth)?;
         let mut before = Vec::new();
         let mut older = depth.previous();
         while let Some(depth) = older.filter(|_| before.len() < 2) {
-            let layer = self.store.open(self.job, depth);
+            let layer = self.store.open(&self.job.geometry, depth);
             let layer = layer.map_err(|error| self.explain(depth.next(), error))?;
-            // A small newest layer is still in memory.
-            let windowed = before.is_empty() && layer.bytes() > self.job.cache_bytes / 4;
-            // The rest of the cache is for what passes through it: the layer before that, and the new one.
-            let most = self.job.cache_bytes / 16 * 15;
-            before.push(Arc::new(if windowed { layer.with_window(most) } else { layer }));
+            before.push(Arc::new(self.job.windowed(layer, before.is_empty())));
             older = depth.previous();
         }
-        let cut = self.job.cut;
+        let cut = self.job.geometry.cut;
         let mut reports: Vec<Option<ShardReport>> = vec![None; cut.shards() as usize];
         self.counters.begin();
         for shard in cut.ids() {
@@ -324,25 +264,6 @@ impl Search<'_> {
         }
     }
 
-    /// The numbers of the watched states that lie in a layer whose files are whole. These are watched no longer.
-    fn look_up(&mut self, depth: Depth) -> Result<Vec<usize>> {
-        if self.watched.is_empty() {
-            return Ok(Vec::new());
-        }
-        let layer = self.store.open(self.job, depth)?;
-        let mut found = Vec::new();
-        let mut missing = Vec::new();
-        for of_one_coset in self.watched.chunk_by(|a, b| a.coset == b.coset) {
-            let stored = layer.coset(of_one_coset[0].coset)?;
-            let (here, elsewhere): (Vec<Address>, Vec<Address>) =
-                of_one_coset.iter().partition(|address| stored.contains(address.position));
-            found.extend(here.into_iter().map(|address| address.number));
-            missing.extend(elsewhere);
-        }
-        self.watched = missing;
-        Ok(found)
-    }
-
     /// What a failure of the disk means for the layer that was to be made, and what to do.
     fn explain(&self, depth: Depth, error: LayerError) -> anyhow::Error {
         let path = self.run.path.display();
@@ -358,36 +279,11 @@ impl Search<'_> {
         anyhow::Error::new(error).context(advice)
     }
 
-    /// Adds up the reports of a layer, and checks that they can be true.
-    fn merge(&self, depth: Depth, reports: &[ShardReport], begun: Instant) -> Result<LayerRow> {
-        let mut digest = LayerDigest::new(depth.0);
-        for report in reports {
-            digest.add(&report.checksums);
-        }
-        let symmetries = self.job.graph.space().symmetries().len() as u64;
-        let pairs: Option<u64> = reports.iter().map(|report| report.pairs).sum();
-        if let Some(pairs) = pairs.filter(|pairs| !pairs.is_multiple_of(symmetries)) {
-            return Err(anyhow!(
-                "the counts of depth {depth} contradict each other: {pairs} fixed states are no multiple of {symmetries} symmetries"
-            ));
-        }
-        Ok(LayerRow {
-            depth,
-            states: reports.iter().map(|report| report.states).sum(),
-            classes: pairs.map(|pairs| pairs / symmetries),
-            stored: reports.iter().map(|report| report.stored).sum(),
-            bytes: reports.iter().map(|report| report.bytes).sum(),
-            seconds: begun.elapsed().as_secs_f64(),
-            digest: digest.finish(),
-            files: Files::Live,
-        })
-    }
-
     /// Compresses the layers that are no longer read when `newest` is committed, if they are kept.
     fn archive(&mut self, newest: Option<Depth>) -> Result<()> {
         let layers = self.run.journal.layers().context("cannot read run.db")?;
         for layer in layers.iter().filter(|layer| is_behind(layer, newest)) {
-            let bytes = self.store.archive(self.job, layer.depth)?;
+            let bytes = self.store.archive(&self.job.geometry, layer.depth)?;
             self.run.journal.set_files(layer.depth, Files::Archived).context("cannot write run.db")?;
             debug!(depth = layer.depth.0, bytes, "layer archived");
         }

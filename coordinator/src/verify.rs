@@ -2,14 +2,14 @@
 
 use crate::directory::RunDirectory;
 use crate::journal::{Files, LayerRow, ShardRow};
-use crate::watch::Watched;
+use crate::watch::Watched as WatchedState;
 use anyhow::{Context, Result, anyhow};
 use fathom_kernel::Engine;
 use fathom_layer::{Disk, LayerDigest, LayerFile};
-use fathom_run::{Depth, ShardId, ShardReport, Task};
+use fathom_run::{Depth, Geometry, ShardId, ShardReport, Task};
 use fathom_space::counting::Fixed;
 use fathom_space::{CosetGraph, CosetId, Transforms};
-use fathom_worker::{Job, Method, Store};
+use fathom_worker::{Job, Method, Store, Watched};
 
 /// What was read and found right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,15 +32,18 @@ pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
     // Kept tables are not relied on.
     let (space, colouring) = run.definition.check()?;
     let graph = CosetGraph::build(&space, &colouring)?;
-    let cut = run.definition.cut(&graph)?;
+    let geometry = Geometry::of(&run.definition, &space, &colouring)?;
+    if graph.len() != geometry.cut.cosets() {
+        return Err(anyhow!("run.toml has {} cosets, there are {}", geometry.cut.cosets(), graph.len()));
+    }
     let fixed = Fixed::new(&graph);
     let job = Job {
         graph,
         fixed,
-        cut,
-        fingerprint: run.definition.fingerprint.0,
+        geometry,
         method: Method::Cosets(Engine::Portable),
         cache_bytes: u64::MAX,
+        watched: Watched::default(),
     };
     let store = Store::new(&run.path, disk);
     let layers = run.visited()?.layers;
@@ -50,7 +53,7 @@ pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
     let mut counter = Counter { job: &job, transforms: Transforms::new(&job.graph) };
     for layer in &layers {
         let shards = run.journal.shards(layer.depth).context("cannot read run.db")?;
-        if shards.iter().map(|row| row.shard).ne(cut.ids()) {
+        if shards.iter().map(|row| row.shard).ne(geometry.cut.ids()) {
             return Err(anyhow!("run.db has not each shard of depth {} once", layer.depth));
         }
         let sums = LayerSums::of(&shards, symmetries);
@@ -85,7 +88,7 @@ fn verify_layer(
     let (mut states, mut stored) = (0, 0);
     for row in shards {
         let path = store.path(layer.depth, row.shard);
-        let file = LayerFile::open(&path, &job.identity(layer.depth, row.shard))?;
+        let file = store.open_shard(&job.geometry, layer.depth, row.shard)?;
         let report = counter.count(&file, layer.depth)?;
         let found = ShardRow::of(&report);
         if found != *row {
@@ -111,11 +114,11 @@ fn verify_layer(
 }
 
 /// Looks every watched state up: it is in the layer of its depth, and in no other.
-fn verify_watched(job: &Job, store: &Store<'_>, layer: &LayerRow, watched: &[Watched]) -> Result<()> {
+fn verify_watched(job: &Job, store: &Store<'_>, layer: &LayerRow, watched: &[WatchedState]) -> Result<()> {
     if watched.is_empty() {
         return Ok(());
     }
-    let files = store.open(job, layer.depth)?;
+    let files = store.open(&job.geometry, layer.depth)?;
     for (state, number) in watched.iter().zip(1..) {
         let found = match job.graph.locate(&state.word(job.graph.space())?) {
             Some((coset, position)) => files.coset(coset)?.contains(position),
@@ -188,6 +191,7 @@ impl Counter<'_> {
             pairs,
             bytes: file.bytes(),
             checksums: file.checksums()?,
+            watched: Vec::new(),
         })
     }
 }

@@ -2,11 +2,10 @@
 //! the cosets that have any. Each stands for its class: which of a class is printed depends on the numbering of cosets.
 
 use fathom_coordinator::directory::RunDirectory;
-use fathom_kernel::Engine;
 use fathom_layer::LocalDisk;
-use fathom_run::Depth;
+use fathom_run::{Depth, Geometry};
 use fathom_space::{CosetGraph, CosetId};
-use fathom_worker::{Job, Method, Store};
+use fathom_worker::Store;
 use std::path::Path;
 
 fn main() -> anyhow::Result<()> {
@@ -18,14 +17,10 @@ fn main() -> anyhow::Result<()> {
     let run = RunDirectory::open_for_reading(Path::new(directory))?;
     let (space, colouring) = run.definition.check()?;
     let graph = CosetGraph::build(&space, &colouring)?;
-    let cut = run.definition.cut(&graph)?;
-    let fingerprint = run.definition.fingerprint.0;
-    let method = Method::Cosets(Engine::Portable);
-    let job = Job { graph, fixed: None, cut, fingerprint, method, cache_bytes: u64::MAX };
-    let store = Store::new(&run.path, &LocalDisk);
-    let layer = store.open(&job, Depth(depth))?;
+    let geometry = Geometry::of(&run.definition, &space, &colouring)?;
+    let layer = Store::new(&run.path, &LocalDisk).open(&geometry, Depth(depth))?;
     let mut filled = Vec::new();
-    for coset in (0..job.graph.len()).map(CosetId) {
+    for coset in (0..graph.len()).map(CosetId) {
         if layer.states(coset)?.0 > 0 {
             filled.push(coset);
         }
@@ -33,14 +28,14 @@ fn main() -> anyhow::Result<()> {
     println!("state,depth");
     for &coset in filled.iter().step_by((filled.len() / number.max(1)).max(1)).take(number) {
         let stored = layer.coset(coset)?;
-        let shape = job.graph.shape();
+        let shape = graph.shape();
         let (rows, bits) = (shape.rows(), shape.row_bits());
         // Rows from a place on that differs from coset to coset.
         let mut positions = (0..rows)
             .map(|row| (row + coset.0 * 7919) % rows)
             .flat_map(|row| (0..bits).map(move |bit| row * shape.row_bytes() * 8 + bit));
         let position = positions.find(|&position| stored.contains(position)).expect("the coset has states");
-        let word = job.graph.word_at(coset, position);
+        let word = graph.word_at(coset, position);
         let labels: Vec<String> = word.iter().map(u8::to_string).collect();
         println!("{},{depth}", labels.join(" "));
     }

@@ -58,15 +58,31 @@ impl<'j> Expander<'j> {
         stop: &AtomicBool,
     ) -> Result<ShardReport, TaskError> {
         let job = self.job;
-        if let Some(report) = store.finished(job, task)? {
-            let cosets = job.cut.range(task.shard);
+        let mut report = self.made(store, task, before, counters, stop)?;
+        report.watched = job.watched.found(job.geometry.cut.range(task.shard), || {
+            store.open_shard(&job.geometry, task.depth, task.shard)
+        })?;
+        Ok(report)
+    }
+
+    fn made(
+        &mut self,
+        store: &Store<'_>,
+        task: Task,
+        before: &[&Layer],
+        counters: &Counters,
+        stop: &AtomicBool,
+    ) -> Result<ShardReport, TaskError> {
+        let job = self.job;
+        if let Some(report) = store.finished(&job.geometry, task)? {
+            let cosets = job.geometry.cut.range(task.shard);
             counters.cosets.fetch_add((cosets.end - cosets.start).into(), Ordering::Relaxed);
             counters.states.fetch_add(report.states, Ordering::Relaxed);
             return Ok(report);
         }
-        let mut writer = store.writer(job, task)?;
+        let mut writer = store.writer(&job.geometry, task)?;
         let (mut stored, mut states, mut pairs) = (0, 0, 0);
-        let cosets = job.cut.range(task.shard);
+        let cosets = job.geometry.cut.range(task.shard);
         for coset in cosets.clone().take(FETCH_AHEAD as usize) {
             self.want(CosetId(coset), before)?;
         }
@@ -109,7 +125,7 @@ impl<'j> Expander<'j> {
         {
             oldest.release(task.shard);
         }
-        Ok(ShardReport { task, stored, states, pairs, bytes, checksums })
+        Ok(ShardReport { task, stored, states, pairs, bytes, checksums, watched: Vec::new() })
     }
 
     /// Has what a coset is made from read ahead.

@@ -1,12 +1,13 @@
 //! What a worker must know of a run: the same for all tasks of it.
 
-use anyhow::{Context, Result};
+use crate::{Layer, Watched};
+use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_kernel::Engine;
 use fathom_kernel::reference::Distances;
-use fathom_layer::{Disk, Identity};
+use fathom_layer::Disk;
 use fathom_run::budget::cache_bytes;
-use fathom_run::{Definition, Depth, ShardCut, ShardId, tables};
+use fathom_run::{Definition, Geometry, tables};
 use fathom_space::counting::Fixed;
 use fathom_space::{CosetGraph, Shape};
 use rayon::ThreadPoolBuilder;
@@ -19,14 +20,14 @@ pub struct Job {
     pub graph: CosetGraph,
     /// For counting classes; `None` if they are not counted.
     pub fixed: Option<Fixed>,
-    /// How cosets are cut into shards.
-    pub cut: ShardCut,
-    /// The run's fingerprint.
-    pub fingerprint: [u8; 32],
+    /// Which file holds what.
+    pub geometry: Geometry,
     /// How new layers are found.
     pub method: Method,
     /// Bytes of layers that should be in memory, at most.
     pub cache_bytes: u64,
+    /// States that are looked up in every shard that is made.
+    pub watched: Watched,
 }
 
 /// How new layers are found.
@@ -114,6 +115,7 @@ impl Job {
     ) -> Result<Self> {
         let Resources { kernel, threads, memory_bytes, max_depth } = resources;
         let (space, colouring) = definition.check()?;
+        let geometry = Geometry::of(definition, &space, &colouring)?;
         let shape = Shape::of(&space, &colouring).context("the cosets are too large")?;
         let engine = kernel.engine(&shape)?;
         let cosets = definition.representative_cosets;
@@ -122,7 +124,13 @@ impl Job {
         let builders = ThreadPoolBuilder::new().num_threads(threads).build()?;
         let id = definition.fingerprint;
         let graph = builders.install(|| tables::cosets(tables, id, &space, &colouring, disk))?;
-        let cut = definition.cut(&graph)?;
+        if graph.len() != geometry.cut.cosets() {
+            return Err(anyhow!(
+                "run.toml says {} representative cosets, and there are {}: it was changed",
+                geometry.cut.cosets(),
+                graph.len()
+            ));
+        }
         let method = match kernel {
             Kernel::Cosets(_) | Kernel::Fastest => Method::Cosets(engine),
             Kernel::Reference => Method::Reference(
@@ -131,7 +139,18 @@ impl Job {
             ),
         };
         let fixed = Fixed::new(&graph);
-        Ok(Self { graph, fixed, cut, fingerprint: id.0, method, cache_bytes })
+        Ok(Self { graph, fixed, geometry, method, cache_bytes, watched: Watched::default() })
+    }
+
+    /// A layer that is to be read; `newest` if it is the one that tasks pull from. A large one stays in memory only as far as the
+    /// cache reaches.
+    pub fn windowed(&self, layer: Layer, newest: bool) -> Layer {
+        // A small newest layer is still in memory.
+        if !newest || layer.bytes() <= self.cache_bytes / 4 {
+            return layer;
+        }
+        // The rest of the cache is for what passes through it: the layer before that, and the new one.
+        layer.with_window(self.cache_bytes / 16 * 15)
     }
 
     /// The word for what computes.
@@ -139,19 +158,6 @@ impl Job {
         match self.method {
             Method::Cosets(engine) => engine.word(),
             Method::Reference(_) => "reference",
-        }
-    }
-
-    /// Which layer file holds a shard of a layer.
-    pub fn identity(&self, depth: Depth, shard: ShardId) -> Identity {
-        let cosets = self.cut.range(shard);
-        Identity {
-            fingerprint: self.fingerprint,
-            depth: depth.0,
-            shard: shard.0,
-            first_coset: cosets.start,
-            cosets: cosets.end - cosets.start,
-            packed_bytes: self.graph.shape().packed_bytes(),
         }
     }
 }

@@ -12,6 +12,7 @@ pub mod job;
 pub mod layer;
 pub mod pool;
 pub mod store;
+pub mod watched;
 pub mod window;
 
 pub use error::TaskError;
@@ -20,3 +21,4 @@ pub use job::{Job, Kernel, Method, Resources};
 pub use layer::Layer;
 pub use pool::{Counters, Pool};
 pub use store::{Leftovers, Store};
+pub use watched::Watched;

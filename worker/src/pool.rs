@@ -68,7 +68,7 @@ impl Pool {
         stop: &'env AtomicBool,
     ) -> std::io::Result<Self> {
         // A layer's tasks are submitted together, and one layer at a time.
-        let (orders, inbox) = bounded::<Order>(job.cut.shards() as usize);
+        let (orders, inbox) = bounded::<Order>(job.geometry.cut.shards() as usize);
         let (outbox, ended) = unbounded();
         for number in 0..threads {
             let (inbox, outbox) = (inbox.clone(), outbox.clone());

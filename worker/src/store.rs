@@ -1,9 +1,9 @@
 //! Where layer files lie: `layers/d007/s00012.layer` below a run's directory.
 
-use crate::{Job, Layer};
+use crate::Layer;
 use fathom_layer::writer::TEMPORARY_SUFFIX;
 use fathom_layer::{Disk, LayerError, LayerFile, LayerWriter, archive};
-use fathom_run::{Depth, ShardId, ShardReport, Task};
+use fathom_run::{Depth, Geometry, ShardId, ShardReport, Task};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -48,16 +48,23 @@ impl<'d> Store<'d> {
         self.layer_directory(depth).join(format!("s{:05}.layer", shard.0))
     }
 
-    /// Makes room for a layer, and removes what an interrupted run left there unfinished.
+    /// Removes what interrupted tasks left unfinished in the directory of a layer. Not for a directory in which other processes
+    /// may be at work.
+    ///
+    /// # Errors
+    /// [`LayerError::Io`] if the disk refuses.
+    pub fn remove_unfinished(&self, depth: Depth) -> Result<(), LayerError> {
+        let files = list(&self.layer_directory(depth))?;
+        files.iter().filter(|path| is_temporary(path)).try_for_each(|path| self.remove_file(path))
+    }
+
+    /// Makes the directory of a layer.
     ///
     /// # Errors
     /// [`LayerError::Io`] if the disk refuses.
     pub fn prepare(&self, depth: Depth) -> Result<(), LayerError> {
         let directory = self.layer_directory(depth);
         self.disk.create_directory(&directory).map_err(failed("create", &directory))?;
-        for path in list(&directory)?.iter().filter(|path| is_temporary(path)) {
-            self.disk.remove(path).map_err(failed("remove", path))?;
-        }
         // The new directory's own name, and that of the directory which holds it.
         for directory in [&self.directory, self.directory.parent().unwrap_or(&self.directory)] {
             self.disk.sync_directory(directory).map_err(failed("sync", directory))?;
@@ -69,11 +76,11 @@ impl<'d> Store<'d> {
     ///
     /// # Errors
     /// [`LayerError::Io`] if the disk refuses.
-    pub fn writer(&self, job: &Job, task: Task) -> Result<LayerWriter<'d>, LayerError> {
+    pub fn writer(&self, geometry: &Geometry, task: Task) -> Result<LayerWriter<'d>, LayerError> {
         LayerWriter::create(
             self.disk,
             &self.path(task.depth, task.shard),
-            job.identity(task.depth, task.shard),
+            geometry.identity(task.depth, task.shard),
         )
     }
 
@@ -82,37 +89,42 @@ impl<'d> Store<'d> {
     ///
     /// # Errors
     /// [`LayerError`] if there is a file that belongs elsewhere, or the disk refuses.
-    pub fn finished(&self, job: &Job, task: Task) -> Result<Option<ShardReport>, LayerError> {
+    pub fn finished(&self, geometry: &Geometry, task: Task) -> Result<Option<ShardReport>, LayerError> {
         let path = self.path(task.depth, task.shard);
         if !path.try_exists().map_err(failed("look for", &path))? {
             return Ok(None);
         }
-        match self.read_back(job, task, &path) {
+        match self.read_back(geometry, task, &path) {
             Ok(report) => {
                 debug!(depth = task.depth.0, shard = task.shard.0, states = report.states, "task found done");
                 Ok(Some(report))
             }
             Err(error) if error.is_damage() => {
                 warn!(%error, "an unfinished layer's file is damaged, and is made again");
-                self.disk.remove(&path).map_err(failed("remove", &path))?;
+                self.remove_file(&path)?;
                 Ok(None)
             }
             Err(error) => Err(error),
         }
     }
 
-    fn read_back(&self, job: &Job, task: Task, path: &Path) -> Result<ShardReport, LayerError> {
-        let file = LayerFile::open(path, &job.identity(task.depth, task.shard))?;
+    fn read_back(&self, geometry: &Geometry, task: Task, path: &Path) -> Result<ShardReport, LayerError> {
+        let file = LayerFile::open(path, &geometry.identity(task.depth, task.shard))?;
         file.check_all()?;
-        let totals = file.totals();
-        Ok(ShardReport {
-            task,
-            stored: totals.stored,
-            states: totals.states,
-            pairs: job.fixed.is_some().then_some(totals.pairs),
-            bytes: file.bytes(),
-            checksums: file.checksums()?,
-        })
+        report(task, &file)
+    }
+
+    /// Opens a shard of a layer.
+    ///
+    /// # Errors
+    /// [`LayerError`] if its file is missing, damaged or not the right one.
+    pub fn open_shard(
+        &self,
+        geometry: &Geometry,
+        depth: Depth,
+        shard: ShardId,
+    ) -> Result<LayerFile, LayerError> {
+        LayerFile::open(&self.path(depth, shard), &geometry.identity(depth, shard))
     }
 
     /// How many files of a layer are there, finished.
@@ -128,13 +140,13 @@ impl<'d> Store<'d> {
     ///
     /// # Errors
     /// [`LayerError`] if one of its files is missing, damaged or not the right one.
-    pub fn open(&self, job: &Job, depth: Depth) -> Result<Layer, LayerError> {
-        let files = job
+    pub fn open(&self, geometry: &Geometry, depth: Depth) -> Result<Layer, LayerError> {
+        let files = geometry
             .cut
             .ids()
-            .map(|shard| LayerFile::open(&self.path(depth, shard), &job.identity(depth, shard)))
+            .map(|shard| self.open_shard(geometry, depth, shard))
             .collect::<Result<_, _>>()?;
-        Ok(Layer::new(job.cut, files))
+        Ok(Layer::new(geometry.cut, files))
     }
 
     /// Deletes a layer; files that are gone already are no error, and files that are not Fathom's stay.
@@ -145,12 +157,20 @@ impl<'d> Store<'d> {
         let directory = self.layer_directory(depth);
         for path in list(&directory)? {
             if is_layer(&path) || is_temporary(&path) {
-                self.disk.remove(&path).map_err(failed("remove", &path))?;
+                self.remove_file(&path)?;
             }
         }
         match self.disk.remove_directory(&directory) {
             Err(error) if is_absent(&error) || error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
             other => other.map_err(failed("remove", &directory)),
+        }
+    }
+
+    /// Removes a file; one that is gone already is no error, for another process may have removed it.
+    fn remove_file(&self, path: &Path) -> Result<(), LayerError> {
+        match self.disk.remove(path) {
+            Err(error) if is_absent(&error) => Ok(()),
+            other => other.map_err(failed("remove", path)),
         }
     }
 
@@ -180,7 +200,7 @@ impl<'d> Store<'d> {
     /// [`LayerError::Io`] if the disk refuses.
     pub fn sweep(&self, leftovers: &Leftovers) -> Result<(), LayerError> {
         for path in &leftovers.unfinished {
-            self.disk.remove(path).map_err(failed("remove", path))?;
+            self.remove_file(path)?;
         }
         leftovers.layers.iter().try_for_each(|&depth| self.remove(depth))
     }
@@ -189,12 +209,30 @@ impl<'d> Store<'d> {
     ///
     /// # Errors
     /// [`LayerError`] if it is damaged or the disk refuses.
-    pub fn archive(&self, job: &Job, depth: Depth) -> Result<u64, LayerError> {
-        job.cut
+    pub fn archive(&self, geometry: &Geometry, depth: Depth) -> Result<u64, LayerError> {
+        geometry
+            .cut
             .ids()
-            .map(|shard| archive(self.disk, &self.path(depth, shard), &job.identity(depth, shard)))
+            .map(|shard| archive(self.disk, &self.path(depth, shard), &geometry.identity(depth, shard)))
             .sum()
     }
+}
+
+/// What a finished file adds up to, by its header and its directory.
+///
+/// # Errors
+/// [`LayerError`] if the directory is damaged.
+pub fn report(task: Task, file: &LayerFile) -> Result<ShardReport, LayerError> {
+    let totals = file.totals();
+    Ok(ShardReport {
+        task,
+        stored: totals.stored,
+        states: totals.states,
+        pairs: (totals.pairs != u64::MAX).then_some(totals.pairs),
+        bytes: file.bytes(),
+        checksums: file.checksums()?,
+        watched: Vec::new(),
+    })
 }
 
 /// The paths in a directory; none if it is absent.

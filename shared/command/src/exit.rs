@@ -25,6 +25,18 @@ macro_rules! bad_input {
     };
 }
 
+/// Says why a command failed, and how it ends.
+pub fn end(result: anyhow::Result<()>) -> ExitCode {
+    let Err(error) = result else {
+        return ExitCode::SUCCESS;
+    };
+    match error.is::<Interrupted>() {
+        true => eprintln!("{error}"),
+        false => eprintln!("error: {error:#}"),
+    }
+    code(&error)
+}
+
 /// The exit code of an error: 2 for bad input, 128 + n for signal n, 1 for all else.
 pub fn code(error: &anyhow::Error) -> ExitCode {
     if error.chain().any(|cause| cause.is::<BadInput>()) {

@@ -1,9 +1,10 @@
 //! Logs: for people on standard error, and as JSON lines in the run's directory.
 
+use crate::machine;
 use anyhow::{Context, Result};
 use std::fs::File;
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
@@ -23,6 +24,15 @@ pub enum Verbosity {
 }
 
 impl Verbosity {
+    /// By the options `--quiet` and `--verbose`.
+    pub fn of(quiet: bool, verbose: bool) -> Self {
+        match (quiet, verbose) {
+            (true, _) => Self::Quiet,
+            (_, true) => Self::Verbose,
+            _ => Self::Normal,
+        }
+    }
+
     /// Whether progress is shown as bars.
     pub fn shows_bars(self) -> bool {
         self == Self::Normal && std::io::stderr().is_terminal()
@@ -36,6 +46,17 @@ impl Verbosity {
             Self::Verbose => LevelFilter::DEBUG,
         }
     }
+}
+
+/// The log of this host's processes, among many that work in one directory: `logs/WHAT-HOST.jsonl` below it. Lines are appended
+/// whole, so processes of one host may share it.
+///
+/// # Errors
+/// If the directory cannot be made.
+pub fn file_of_host(directory: &Path, what: &str) -> Result<PathBuf> {
+    let logs = directory.join("logs");
+    std::fs::create_dir_all(&logs).with_context(|| format!("cannot make {}", logs.display()))?;
+    Ok(logs.join(format!("{what}-{}.jsonl", machine::host_name())))
 }
 
 /// Starts logging, once a process: for people on standard error, and appended to a file as JSON lines.

@@ -69,3 +69,8 @@ pub fn memory_bytes(asked: Option<u64>) -> u64 {
     let available = available_bytes();
     asked.map_or(available / 10 * 9, |asked| asked.min(available))
 }
+
+/// The name of this host, as it calls itself.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}

@@ -7,10 +7,22 @@ use crate::error::LayerError;
 use crate::file::LayerFile;
 use crate::format::{ALIGNMENT, Entry, Header, Identity, SLACK_BYTES, Totals, data_offset};
 use std::ffi::OsString;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Behind the name of a file that is not finished.
 pub const TEMPORARY_SUFFIX: &str = ".tmp";
+
+/// The name under which this process writes a file before it gets its final name: no other process writes under it.
+pub fn temporary(path: &Path) -> PathBuf {
+    static PROCESS: OnceLock<u64> = OnceLock::new();
+    // The keys of the standard library's hash tables are random.
+    let process = PROCESS.get_or_init(|| RandomState::new().build_hasher().finish());
+    let mut name = OsString::from(path);
+    name.push(format!(".{process:016x}{TEMPORARY_SUFFIX}"));
+    PathBuf::from(name)
+}
 
 /// Bytes that are collected before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -44,9 +56,7 @@ impl<'d> LayerWriter<'d> {
     /// # Errors
     /// [`LayerError::Io`] if the temporary file cannot be created.
     pub fn create(disk: &'d dyn Disk, path: &Path, identity: Identity) -> Result<Self, LayerError> {
-        let mut temporary = OsString::from(path);
-        temporary.push(TEMPORARY_SUFFIX);
-        let temporary = PathBuf::from(temporary);
+        let temporary = temporary(path);
         let file = disk.create(&temporary).map_err(LayerError::io("create", &temporary))?;
         Ok(Self {
             disk,

@@ -1,15 +1,19 @@
 //! What a run is asked to enumerate, and how it is cut up: `run.toml`.
 
-use crate::ShardCut;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_layer::Digest;
 use fathom_puzzle::{Board, Metric};
 use fathom_space::fingerprint::fingerprint;
-use fathom_space::{Colouring, CosetGraph, Labels, Plan, Space};
+use fathom_space::{Colouring, Labels, Plan, Space};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::io::ErrorKind;
+use std::path::Path;
 use std::str::FromStr;
+
+/// The name of the file in a run's directory.
+pub const DEFINITION: &str = "run.toml";
 
 /// The version of `run.toml` and `run.db` that is written, and the newest that is read.
 pub const FORMAT: u32 = 1;
@@ -213,6 +217,26 @@ impl Definition {
         })
     }
 
+    /// Reads `run.toml` in the directory of a run, and checks it.
+    ///
+    /// # Errors
+    /// [`fathom_command::exit::BadInput`] if there is none; otherwise if it cannot be used.
+    pub fn read(run: &Path) -> Result<Self> {
+        let path = run.join(DEFINITION);
+        let text = match std::fs::read_to_string(&path) {
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                return Err(bad_input!(
+                    "{} is no run directory, for it has no {DEFINITION}: name the directory of a run, or begin one with 'fathom run'",
+                    run.display()
+                ));
+            }
+            other => other.map_err(anyhow::Error::from),
+        };
+        text.and_then(|text| Self::from_toml(&text))
+            .and_then(|definition| definition.check().map(|_| definition))
+            .with_context(|| format!("cannot use {}", path.display()))
+    }
+
     /// Derives the space and the colouring, and checks that they are those for which the run was begun.
     ///
     /// # Errors
@@ -229,27 +253,13 @@ impl Definition {
         }
         Ok((space, colouring))
     }
-
-    /// Cuts the cosets into shards.
-    ///
-    /// # Errors
-    /// If they are not those of the definition.
-    pub fn cut(&self, graph: &CosetGraph) -> Result<ShardCut> {
-        if u64::from(graph.len()) != self.representative_cosets {
-            return Err(anyhow!(
-                "it says {} representative cosets, and there are {}: it was changed",
-                self.representative_cosets,
-                graph.len()
-            ));
-        }
-        ShardCut::new(graph.len(), self.shards)
-            .ok_or_else(|| anyhow!("{} cosets cannot be cut into {} shards", graph.len(), self.shards))
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Geometry;
+    use fathom_space::CosetGraph;
 
     fn definition(labels: &str) -> Definition {
         let board: Board = "3x3".parse().unwrap();
@@ -267,7 +277,9 @@ mod tests {
             let again = Definition::from_toml(&definition.to_toml()).unwrap();
             assert_eq!(again, definition);
             let (space, colouring) = again.check().unwrap();
-            again.cut(&CosetGraph::build(&space, &colouring).unwrap()).unwrap();
+            let graph = CosetGraph::build(&space, &colouring).unwrap();
+            let geometry = Geometry::of(&again, &space, &colouring).unwrap();
+            assert_eq!(geometry.cut.cosets(), graph.len());
         }
     }
 

@@ -5,6 +5,7 @@
 //! a pattern), and the BLAKE3 hash of all that. Nothing depends on the file: where it is missing or damaged, it is made again.
 
 use anyhow::{Context, Result, anyhow};
+use fathom_layer::writer::temporary;
 use fathom_layer::{Digest, Disk, DiskFile, free_bytes};
 use fathom_space::{Colouring, CosetGraph, CosetTables, Space};
 use indicatif::HumanBytes;
@@ -114,7 +115,7 @@ impl Hashed {
 }
 
 fn write(run: &Path, fingerprint: Digest, graph: &CosetGraph, disk: &dyn Disk) -> Result<()> {
-    let temporary = run.join(format!("{NAME}.tmp"));
+    let temporary = temporary(&run.join(NAME));
     let written = write_to(&temporary, fingerprint, graph, disk).and_then(|()| {
         disk.rename(&temporary, &run.join(NAME))?;
         disk.sync_directory(run).context("cannot sync")

@@ -59,4 +59,6 @@ pub struct ShardReport {
     pub bytes: u64,
     /// Checksums of the cosets in order.
     pub checksums: Vec<Digest>,
+    /// Numbers of the watched states that lie in it.
+    pub watched: Vec<u32>,
 }

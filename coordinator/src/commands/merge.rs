@@ -1,0 +1,96 @@
+//! `fathom merge`: the barrier, for runs whose tasks something else than a coordinator deals out.
+
+use crate::arguments::MergeArguments;
+use anyhow::{Context, Result};
+use fathom_command::{bad_input, log, output};
+use fathom_coordinator::directory::{LOG, RunDirectory, Visited};
+use fathom_coordinator::merge::merge as commit;
+use fathom_coordinator::summary::Summary;
+use fathom_coordinator::watch;
+use fathom_layer::LocalDisk;
+use fathom_run::{Depth, Geometry, ShardId, ShardReport, Task, tables};
+use fathom_worker::{Store, Watched, store};
+use std::time::SystemTime;
+
+pub(crate) fn merge(asked: &MergeArguments, verbosity: log::Verbosity) -> Result<()> {
+    let mut run = RunDirectory::open(&asked.dir)?;
+    log::start(&run.path.join(LOG), verbosity)?;
+    let Visited { layers, visited, all } = run.visited()?;
+    let (depth, next) = (Depth(asked.depth), Depth(layers.len() as u32));
+    if depth < next || visited == all {
+        // Done before, by a driver that was interrupted, or beyond the end.
+        return report(&run, asked.json);
+    }
+    if depth > next {
+        return Err(bad_input!(
+            "depth {depth} cannot be merged before depth {next}, which is not finished: make its shards with 'fathom-worker task --run {path} --depth {next}', then 'fathom merge {path} --depth {next}'",
+            path = asked.dir.display()
+        ));
+    }
+    let (space, colouring) = run.definition.check()?;
+    let geometry = Geometry::of(&run.definition, &space, &colouring)?;
+    let store = Store::new(&run.path, &LocalDisk);
+    let watched = run.journal.watched().context("cannot read run.db")?;
+    let watched = match watched.is_empty() {
+        true => Watched::default(),
+        false => {
+            let words: Vec<Vec<u8>> =
+                watched.iter().map(|state| state.word(&space)).collect::<Result<_>>()?;
+            let id = run.definition.fingerprint;
+            Watched::new(&tables::cosets(&run.path, id, &space, &colouring, &LocalDisk)?, &words)
+        }
+    };
+    let mut reports = Vec::new();
+    let mut missing = Vec::new();
+    let mut times = Vec::new();
+    for shard in geometry.cut.ids() {
+        let path = store.path(depth, shard);
+        if !path.exists() {
+            missing.push(shard);
+            continue;
+        }
+        let open = || store.open_shard(&geometry, depth, shard);
+        let file = open()?;
+        let mut made: ShardReport = store::report(Task { depth, shard }, &file)?;
+        made.watched = watched.found(geometry.cut.range(shard), open)?;
+        reports.push(made);
+        times.extend(path.metadata().and_then(|metadata| metadata.modified()));
+    }
+    if !missing.is_empty() {
+        return Err(bad_input!(
+            "depth {depth} lacks {} of {} shards: make them with 'fathom-worker task --run {} --depth {depth} --shards {}'",
+            missing.len(),
+            geometry.cut.shards(),
+            asked.dir.display(),
+            said(&missing)
+        ));
+    }
+    let symmetries = space.symmetries().len() as u64;
+    let merged = commit(&mut run, &LocalDisk, &reports, symmetries, seconds(&times), None)?;
+    if let Some(retired) = merged.retired {
+        store.remove(retired)?;
+    }
+    store.remove_unfinished(depth)?;
+    report(&run, asked.json)
+}
+
+fn report(run: &RunDirectory, json: bool) -> Result<()> {
+    watch::write(&run.path, &run.journal, &LocalDisk)?;
+    let summary = Summary::of(run)?;
+    output::line(&if json { summary.to_json() } else { summary.to_string() })
+}
+
+/// From the first file that was finished to the last: what is known of the time that the layer took.
+fn seconds(times: &[SystemTime]) -> f64 {
+    let span = times.iter().min().zip(times.iter().max());
+    span.and_then(|(first, last)| last.duration_since(*first).ok()).map_or(0.0, |span| span.as_secs_f64())
+}
+
+/// Shards as ranges, as `--shards` takes them.
+fn said(shards: &[ShardId]) -> String {
+    let ranges = shards.chunk_by(|a, b| a.0 + 1 == b.0).map(|range| match range {
+        [one] => one.to_string(),
+        _ => format!("{}-{}", range[0], range[range.len() - 1]),
+    });
+    ranges.collect::<Vec<_>>().join(",")
+}

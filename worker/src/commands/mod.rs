@@ -1,0 +1,3 @@
+//! What `fathom-worker` does, one module a command.
+
+pub(crate) mod task;

@@ -1,0 +1,106 @@
+//! `fathom-worker task`: shards of one layer, from files to files, with nobody to report to.
+
+use crate::arguments::TaskArguments;
+use anyhow::{Context, Result, anyhow};
+use fathom_command::exit::Interrupted;
+use fathom_command::{bad_input, log};
+use fathom_layer::LocalDisk;
+use fathom_run::{Definition, Depth, ShardId, Task, lock};
+use fathom_worker::pool::Ended;
+use fathom_worker::{Counters, Job, Layer, Pool, Store, TaskError};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+use tracing::info;
+
+/// How often signals are noticed.
+const TICK: Duration = Duration::from_millis(100);
+
+pub(crate) fn task(asked: &TaskArguments, verbosity: log::Verbosity) -> Result<()> {
+    let definition = Definition::read(&asked.run)?;
+    let last = definition.shards - 1;
+    if let Some(range) = asked.shards.iter().find(|range| *range.end() > last) {
+        return Err(bad_input!(
+            "the run in {} has the shards 0 to {last}, and there is no shard {}",
+            asked.run.display(),
+            range.end()
+        ));
+    }
+    let _lock = lock::shared(&asked.run)?;
+    log::start(&log::file_of_host(&asked.run, "task")?, verbosity)?;
+    let signal = Arc::new(AtomicUsize::new(0));
+    let stop = Arc::new(AtomicBool::new(false));
+    for number in [SIGINT, SIGTERM] {
+        // The first signal stops at the next coset, a second one at once.
+        signal_hook::flag::register_conditional_shutdown(number, 128 + number, Arc::clone(&stop))?;
+        signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;
+        signal_hook::flag::register(number, Arc::clone(&stop))?;
+    }
+    let job = Job::load(&definition, &asked.run, asked.resources.resources(), &LocalDisk)?;
+    let store = Store::new(&asked.run, &LocalDisk);
+    let depth = Depth(asked.depth);
+    store.prepare(depth)?;
+    let before = before(&store, &job, depth)?;
+    let shards = asked.shards.iter().flat_map(|range| range.clone()).map(ShardId);
+    let tasks: Vec<Task> = shards.map(|shard| Task { depth, shard }).collect();
+    let counters = Counters::default();
+    let ended = std::thread::scope(|scope| -> Result<Result<(), TaskError>> {
+        let threads = asked.resources.resources().threads.min(tasks.len());
+        let pool = Pool::start(scope, threads, &job, &store, &counters, &stop)
+            .context("cannot start kernel threads")?;
+        tasks.iter().for_each(|&task| pool.submit(task, before.clone()));
+        let mut running = tasks.len();
+        let mut failure = Ok(());
+        while running > 0 {
+            let Some(Ended { task, result, took }) = pool.next(TICK)? else {
+                continue;
+            };
+            running -= 1;
+            match result {
+                Ok(report) => info!(
+                    depth = task.depth.0,
+                    shard = task.shard.0,
+                    states = report.states,
+                    bytes = report.bytes,
+                    seconds = took.as_secs_f64(),
+                    "task done"
+                ),
+                Err(error) => {
+                    // The others end early: what is wrong with one is likely to be wrong with all.
+                    stop.store(true, Ordering::Relaxed);
+                    if failure.is_ok() || matches!(failure, Err(TaskError::Stopped)) {
+                        failure = Err(error);
+                    }
+                }
+            }
+        }
+        Ok(failure)
+    })?;
+    match ended {
+        Ok(()) => Ok(()),
+        Err(TaskError::Stopped) => Err(Interrupted {
+            message: "stopped; the same command goes on".into(),
+            signal: signal.load(Ordering::Relaxed) as i32,
+        }
+        .into()),
+        Err(error) => Err(error).with_context(|| format!("depth {depth} could not be made")),
+    }
+}
+
+/// The layers one and two depths above.
+fn before(store: &Store<'_>, job: &Job, depth: Depth) -> Result<Vec<Arc<Layer>>> {
+    let mut before = Vec::new();
+    let mut older = depth.previous();
+    while let Some(above) = older.filter(|_| before.len() < 2) {
+        let layer = store.open(&job.geometry, above).map_err(|error| match error.is_missing() {
+            true => bad_input!(
+                "depth {depth} is made from depth {above}, which is not there as a whole ({error}): make and merge it first; what is read no longer was deleted"
+            ),
+            false => anyhow!(error).context(format!("depth {depth} could not be made")),
+        })?;
+        before.push(Arc::new(job.windowed(layer, before.is_empty())));
+        older = above.previous();
+    }
+    Ok(before)
+}

@@ -1,0 +1,24 @@
+//! The command `fathom-worker`.
+//!
+//! All that it says goes to standard error. Exit codes: 0 done, 1 failed, 2 bad input, 128 + n stopped by signal n.
+
+mod arguments;
+mod commands;
+
+use arguments::{Arguments, Command};
+use clap::Parser;
+use fathom_command::exit;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let verbosity = arguments.verbosity();
+    if let Err(error) = fathom_layer::map::report_faults() {
+        eprintln!("warning: faults under memory maps will not be reported: {error}");
+    }
+    let result = match arguments.command {
+        Some(Command::Task(asked)) => commands::task::task(&asked, verbosity),
+        None => Ok(()),
+    };
+    exit::end(result)
+}
