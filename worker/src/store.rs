@@ -166,6 +166,14 @@ impl<'d> Store<'d> {
         }
     }
 
+    /// Deletes a file that is damaged.
+    ///
+    /// # Errors
+    /// [`LayerError::Io`] if the disk refuses.
+    pub fn discard(&self, task: Task) -> Result<(), LayerError> {
+        self.remove_file(&self.path(task.depth, task.shard))
+    }
+
     /// Removes a file; one that is gone already is no error, for another process may have removed it.
     fn remove_file(&self, path: &Path) -> Result<(), LayerError> {
         match self.disk.remove(path) {
