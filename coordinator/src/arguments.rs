@@ -53,6 +53,8 @@ pub(crate) enum Command {
     Plan(PlanArguments),
     /// Measure kernels and whole searches on this machine
     Bench(BenchArguments),
+    /// Make a token, an authority and a certificate, so that the processes of a run can trust each other
+    Keys(KeysArguments),
 }
 
 /// Which space.
@@ -187,6 +189,15 @@ pub(crate) struct BenchArguments {
     /// Print one JSON object instead of a table
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KeysArguments {
+    /// The directory to make; nothing in it may be there already
+    pub(crate) dir: PathBuf,
+    /// How many days the certificates are valid
+    #[arg(long, default_value_t = 365, value_parser = value_parser!(u32).range(1..=36_500))]
+    pub(crate) days: u32,
 }
 
 fn threads(asked: Option<u32>) -> usize {

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Command::Verify(asked) => commands::verify::verify(&asked),
         Command::Plan(asked) => commands::plan::plan(&asked),
         Command::Bench(asked) => commands::bench::bench(&asked),
+        Command::Keys(asked) => commands::keys::keys(&asked),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

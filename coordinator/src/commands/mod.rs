@@ -1,6 +1,7 @@
 //! One module a command: what is asked, to what is printed.
 
 pub(crate) mod bench;
+pub(crate) mod keys;
 pub(crate) mod plan;
 pub(crate) mod run;
 pub(crate) mod status;
