@@ -3,8 +3,8 @@
 use clap::{Args, Parser, Subcommand, value_parser};
 use fathom_command::log::Verbosity;
 use fathom_command::machine::{self, size};
-use fathom_worker::{Kernel, Resources};
 use fathom_proto::access::AccessArguments;
+use fathom_worker::{Kernel, Resources};
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;

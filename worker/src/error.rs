@@ -38,6 +38,6 @@ pub enum TaskError {
 
 /// An error with all its causes, in one line.
 pub fn chain(error: &dyn Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
+    let causes = std::iter::successors(Some(error), |error: &&dyn Error| (*error).source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

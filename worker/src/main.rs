@@ -20,7 +20,9 @@ fn main() -> ExitCode {
         Some(Command::Task(asked)) => commands::task::task(&asked, verbosity),
         None => match arguments.join {
             Some(asked) => commands::join::join(&asked, verbosity),
-            None => Err(bad_input!("name a coordinator with --join and a store with --store, or do a 'task'")),
+            None => {
+                Err(bad_input!("name a coordinator with --join and a store with --store, or do a 'task'"))
+            }
         },
     };
     exit::end(result)

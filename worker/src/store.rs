@@ -249,7 +249,12 @@ impl<'d> Store<'d> {
     ///
     /// # Errors
     /// [`LayerError`] if it is damaged or the disk refuses.
-    pub fn archive_shard(&self, geometry: &Geometry, depth: Depth, shard: ShardId) -> Result<u64, LayerError> {
+    pub fn archive_shard(
+        &self,
+        geometry: &Geometry,
+        depth: Depth,
+        shard: ShardId,
+    ) -> Result<u64, LayerError> {
         archive(self.disk, &self.path(depth, shard), &geometry.identity(depth, shard))
     }
 }

@@ -84,6 +84,13 @@ impl Desk {
         let _ = self.messages.send(Message::Terminate);
     }
 
+    /// Has all workers stop and the run end, to be gone on with later.
+    pub fn stop(&self) {
+        // Nobody waits for what is said.
+        let (sender, _) = oneshot::channel();
+        let _ = self.messages.send(Message::Ask(Box::new(Event::Stop), sender));
+    }
+
     /// What happens from now on, as lines of JSON.
     pub fn events(&self) -> broadcast::Receiver<String> {
         self.events.subscribe()

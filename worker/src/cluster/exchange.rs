@@ -5,8 +5,8 @@ use crate::cluster::Meter;
 use fathom_command::drill;
 use fathom_layer::{LayerError, LayerFile};
 use fathom_proto::chunk::{self, CHUNK_BYTES};
-use fathom_proto::v1::{self, exchange_server};
 use fathom_proto::convert;
+use fathom_proto::v1::{self, exchange_server};
 use fathom_run::{Depth, Geometry, Task};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -121,7 +121,8 @@ impl exchange_server::Exchange for Exchange {
         let cosets = self.geometry.cut.cosets();
         let mut end = 0;
         for range in &ranges {
-            let last = range.first.checked_add(range.count).filter(|&last| last <= cosets && range.first >= end);
+            let last =
+                range.first.checked_add(range.count).filter(|&last| last <= cosets && range.first >= end);
             end = last.ok_or_else(|| {
                 Status::invalid_argument(format!(
                     "ranges: {} cosets from {} on are out of order, or not among the {cosets} of the run",

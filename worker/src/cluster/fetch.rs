@@ -54,7 +54,8 @@ impl Holders {
     pub fn of(&self, task: Task) -> Vec<String> {
         let shards = self.layers.get(&task.depth);
         let holders = shards.and_then(|shards| shards.get(task.shard.0 as usize));
-        let addresses = holders.into_iter().flatten().filter_map(|&number| self.addresses.get(number as usize));
+        let addresses =
+            holders.into_iter().flatten().filter_map(|&number| self.addresses.get(number as usize));
         addresses.cloned().collect()
     }
 }
@@ -121,9 +122,8 @@ impl Fetcher {
             addresses.rotate_left(turn);
             requests.entry(addresses).or_default().extend(of_shard);
         }
-        let fetches = requests
-            .iter()
-            .map(|(addresses, cosets)| self.cosets_from(depth, cosets, addresses, layer));
+        let fetches =
+            requests.iter().map(|(addresses, cosets)| self.cosets_from(depth, cosets, addresses, layer));
         futures::future::try_join_all(fetches).await.map(|_| ())
     }
 
@@ -139,12 +139,12 @@ impl Fetcher {
         layer: &Arc<Layer>,
     ) -> Result<(), Failure> {
         let file = Task { depth, shard: self.shard(cosets[0]) };
-        self.from_any(file, addresses, async |address: &str| {
+        self.ask_all(file, addresses, |address| async move {
             let missing: Vec<CosetId> = cosets.iter().copied().filter(|&coset| !layer.holds(coset)).collect();
             if missing.is_empty() {
                 return Ok(());
             }
-            self.cosets_of(depth, &missing, address, layer).await?;
+            self.cosets_of(depth, &missing, &address, layer).await?;
             match cosets.iter().all(|&coset| layer.holds(coset)) {
                 true => Ok(()),
                 false => Err(Denial::Elsewhere(format!("{address} sent less than was asked for"))),
@@ -175,7 +175,8 @@ impl Fetcher {
                     self.meter.received.fetch_add(chunk.zstd.len() as u64, Ordering::Relaxed);
                     let layer = Arc::clone(layer);
                     let added = tokio::task::spawn_blocking(move || {
-                        let imports = layer.imports().expect("layers that cosets are fetched for have imports");
+                        let imports =
+                            layer.imports().expect("layers that cosets are fetched for have imports");
                         add(imports, &chunk)
                     });
                     added.await.map_err(|error| Denial::Elsewhere(error.to_string()))??;
@@ -201,7 +202,12 @@ impl Fetcher {
         if let Ok(file) = store.open_shard(&self.geometry, task.depth, task.shard) {
             return Ok(file.bytes());
         }
-        self.from_any(task, addresses, async |address: &str| self.copy_from(store, disk, task, address).await).await
+        self.ask_all(
+            task,
+            addresses,
+            |address| async move { self.copy_from(store, disk, task, &address).await },
+        )
+        .await
     }
 
     async fn copy_from(
@@ -250,7 +256,9 @@ impl Fetcher {
         let identity = self.geometry.identity(task.depth, task.shard);
         let kept = received.and_then(|bytes| {
             let whole = LayerFile::open(&incoming, &identity).and_then(|file| file.check_all());
-            whole.map_err(|error| Denial::Elsewhere(format!("what {address} sent is not the file: {error}")))?;
+            whole.map_err(|error| {
+                Denial::Elsewhere(format!("what {address} sent is not the file: {error}"))
+            })?;
             disk.rename(&incoming, &path).map_err(io("rename"))?;
             disk.sync_directory(&store.layer_directory(task.depth)).map_err(io("sync the directory of"))?;
             Ok(bytes)
@@ -262,20 +270,21 @@ impl Fetcher {
     }
 
     /// Asks one holder after the other.
-    async fn from_any<T>(
+    async fn ask_all<T, F>(
         &self,
         file: Task,
         addresses: &[String],
-        ask: impl AsyncFn(&str) -> Result<T, Denial>,
-    ) -> Result<T, Failure> {
+        ask: impl Fn(String) -> F,
+    ) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<T, Denial>>,
+    {
         let mut message = String::from("nobody holds it");
-        let mut pauses = ExponentialBuilder::default()
-            .with_min_delay(Duration::from_millis(100))
-            .with_jitter()
-            .build();
+        let mut pauses =
+            ExponentialBuilder::default().with_min_delay(Duration::from_millis(100)).with_jitter().build();
         for round in 0..ROUNDS {
             for address in addresses {
-                match ask(address).await {
+                match ask(address.clone()).await {
                     Ok(value) => return Ok(value),
                     // What comes from elsewhere may be whole. That this is not must be known in any case.
                     Err(Denial::Damaged(message)) => {
@@ -286,7 +295,13 @@ impl Fetcher {
                     }
                     Err(Denial::Mine(error)) => return Err(Failure::Other(chain(&error))),
                     Err(Denial::Elsewhere(reason)) => {
-                        tracing::debug!(address, reason, depth = file.depth.0, shard = file.shard.0, "not served");
+                        tracing::debug!(
+                            address,
+                            reason,
+                            depth = file.depth.0,
+                            shard = file.shard.0,
+                            "not served"
+                        );
                         self.connections().remove(address);
                         message = reason;
                     }
@@ -308,8 +323,12 @@ impl Fetcher {
                 }
             }
             Some(fetch_failure::Kind::Missing(_)) => Denial::Elsewhere(format!("{address} does not have it")),
-            Some(fetch_failure::Kind::OtherRun(_)) => Denial::Elsewhere(format!("{address} works on another run")),
-            Some(fetch_failure::Kind::Other(other)) => Denial::Elsewhere(format!("{address}: {}", other.message)),
+            Some(fetch_failure::Kind::OtherRun(_)) => {
+                Denial::Elsewhere(format!("{address} works on another run"))
+            }
+            Some(fetch_failure::Kind::Other(other)) => {
+                Denial::Elsewhere(format!("{address}: {}", other.message))
+            }
             None => Denial::Elsewhere(format!("{address} refuses for a reason that is not known here")),
         }
     }

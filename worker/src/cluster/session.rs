@@ -4,11 +4,11 @@
 //! what they read is here before they begin, and one beats. Nothing that is lost on the way matters: orders that did
 //! not arrive are given again, and files whose reports did not are found again.
 
+use crate::cluster::Meter;
 use crate::cluster::exchange::Exchange;
 use crate::cluster::fetch::{Fetcher, Holders, said};
 use crate::cluster::home::recover;
 use crate::cluster::inputs::AllInputs;
-use crate::cluster::Meter;
 use crate::pool::Ended;
 use crate::{Counters, Job, Pool, Store, TaskError};
 use anyhow::{Result, anyhow};
@@ -92,10 +92,10 @@ impl Caller {
     ///
     /// # Errors
     /// If it is not answered.
-    pub async fn call<T>(
-        &self,
-        call: impl AsyncFn(CoordinatorClient<Connection>) -> Result<tonic::Response<T>, Status>,
-    ) -> Result<T> {
+    pub async fn call<T, F>(&self, call: impl Fn(CoordinatorClient<Connection>) -> F) -> Result<T>
+    where
+        F: Future<Output = Result<tonic::Response<T>, Status>>,
+    {
         let mut pauses = self.pauses();
         loop {
             let reason = match self.client().await {
@@ -127,7 +127,11 @@ impl Caller {
                 ));
             }
             if !self.is_away.swap(true, Ordering::Relaxed) {
-                warn!(reason, patience_s = self.patience.as_secs(), "coordinator cannot be reached; trying again");
+                warn!(
+                    reason,
+                    patience_s = self.patience.as_secs(),
+                    "coordinator cannot be reached; trying again"
+                );
             }
             tokio::time::sleep(pauses.next().unwrap_or(CONNECT)).await;
         }
@@ -156,7 +160,11 @@ impl Caller {
     pub async fn describe(&self, name: &str) -> Result<v1::DescribeRunResponse> {
         let request =
             v1::DescribeRunRequest { protocol_version: v1::PROTOCOL_VERSION, worker_name: name.into() };
-        self.call(async |mut client| client.describe_run(request.clone()).await).await
+        self.call(|mut client| {
+            let request = request.clone();
+            async move { client.describe_run(request).await }
+        })
+        .await
     }
 }
 
@@ -164,7 +172,11 @@ impl Caller {
 fn is_final(status: &Status) -> bool {
     matches!(
         status.code(),
-        Code::Unauthenticated | Code::PermissionDenied | Code::FailedPrecondition | Code::InvalidArgument | Code::Unimplemented
+        Code::Unauthenticated
+            | Code::PermissionDenied
+            | Code::FailedPrecondition
+            | Code::InvalidArgument
+            | Code::Unimplemented
     )
 }
 
@@ -380,7 +392,14 @@ impl Shared {
             version: env!("CARGO_PKG_VERSION").into(),
             inventory,
         };
-        let registered = self.worker.caller.call(async |mut client| client.register(request.clone()).await).await?;
+        let registered = self
+            .worker
+            .caller
+            .call(|mut client| {
+                let request = request.clone();
+                async move { client.register(request).await }
+            })
+            .await?;
         self.session.store(registered.session, Ordering::Relaxed);
         if imports.is_some() {
             let needed: BTreeSet<Depth> = registered.needed_depths.into_iter().map(Depth).collect();
@@ -430,7 +449,14 @@ impl Shared {
     async fn beat_once(&self) -> Result<()> {
         let session = self.session.load(Ordering::Relaxed);
         let request = v1::HeartbeatRequest { session, progress: Some(self.progress()) };
-        let reply = self.worker.caller.call(async |mut client| client.heartbeat(request.clone()).await).await?;
+        let reply = self
+            .worker
+            .caller
+            .call(|mut client| {
+                let request = request.clone();
+                async move { client.heartbeat(request).await }
+            })
+            .await?;
         if !reply.known {
             self.register_again(session).await?;
         }
@@ -458,7 +484,11 @@ impl Shared {
             let session = self.session.load(Ordering::Relaxed);
             let version = self.holders.borrow().version;
             let request = v1::TakeOrdersRequest { session, tasks: free, holders_version: version };
-            let reply = self.worker.caller.call(async |mut client| client.take_orders(request).await).await?;
+            let reply = self
+                .worker
+                .caller
+                .call(|mut client| async move { client.take_orders(request).await })
+                .await?;
             if !reply.known {
                 self.register_again(session).await?;
             }
@@ -659,7 +689,14 @@ impl Shared {
         drill::point("reporting");
         let request = v1::ReportRequest { session, outcomes };
         let reported = async {
-            let reply = self.worker.caller.call(async |mut client| client.report(request.clone()).await).await?;
+            let reply = self
+                .worker
+                .caller
+                .call(|mut client| {
+                    let request = request.clone();
+                    async move { client.report(request).await }
+                })
+                .await?;
             if !reply.known {
                 // The files are told of in the inventory.
                 self.register_again(session).await?;

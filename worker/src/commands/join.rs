@@ -51,7 +51,8 @@ pub(crate) fn join(asked: &JoinArguments, verbosity: log::Verbosity) -> Result<(
     let Some(DescribeRunResponse { definition, shared_store, watched }) = described else {
         return Ok(());
     };
-    let definition = Definition::from_toml(&definition).context("the coordinator serves what cannot be used")?;
+    let definition =
+        Definition::from_toml(&definition).context("the coordinator serves what cannot be used")?;
     let directory = home.of_run(definition.fingerprint, &LocalDisk)?;
     let shared_store = Some(PathBuf::from(shared_store)).filter(|path| !path.as_os_str().is_empty());
     if let Some(shared) = shared_store.as_ref().filter(|shared| !shared.is_dir()) {
