@@ -2,7 +2,8 @@
 //!
 //! Reading order: [`directory`] (a run's directory: creation, lock, opening), [`journal`] (`run.db`: what is known of the
 //! layers), [`search`] (depth by depth, in one process), [`watch`] (states whose depths are noted), [`summary`] (results, as a table and
-//! as JSON), [`verify`], [`estimate`] (what a run will need), [`rates`], [`progress`]. The commands are in `main.rs` and
+//! as JSON), [`verify`], [`estimate`] (what a run will need), [`scaling`] (what it will need on
+//! several workers), [`rates`], [`progress`]. The commands are in `main.rs` and
 //! `commands/`.
 //!
 //! Invariants: the coordinator adds up reports and never looks at the states of a layer; a layer counts when its row is
@@ -13,6 +14,7 @@ pub mod estimate;
 pub mod journal;
 pub mod progress;
 pub mod rates;
+pub mod scaling;
 pub mod search;
 pub mod summary;
 pub mod table;
