@@ -1,5 +1,7 @@
 //! What the whole-system tests share: known tables, searches in this process, and the real command.
 
+pub mod slurm;
+
 use fathom_command::log::Verbosity;
 use fathom_coordinator::directory::RunDirectory;
 use fathom_coordinator::search::{Options, Stop, search};
