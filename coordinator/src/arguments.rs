@@ -6,11 +6,14 @@ use fathom_command::bad_input;
 use fathom_command::log::Verbosity;
 use fathom_command::machine::{self, size};
 use fathom_coordinator::search::Options;
+use fathom_proto::access::AccessArguments;
 use fathom_puzzle::{Board, Metric};
 use fathom_run::definition::{Keep, Question};
 use fathom_space::Labels;
 use fathom_worker::Kernel;
+use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// A shard is a file and a memory map for each of two layers, and Linux gives a process 65,530 maps.
 const MOST_SHARDS: i64 = 16_384;
@@ -43,14 +46,26 @@ pub(crate) enum Command {
     Resume(ResumeArguments),
     /// Finish a layer whose shards 'fathom-worker task' has made
     Merge(MergeArguments),
+    /// Coordinate a run for workers on many hosts; go on with it if its directory is there already
+    Serve(ServeArguments),
     /// Tell how far a run is
-    Status(DirectoryArguments),
+    Status(StatusArguments),
+    /// List the workers of a run that is served
+    Workers(WorkersArguments),
+    /// Have a worker leave as soon as others hold all that it holds
+    Drain(DrainArguments),
+    /// Have all workers stop at the next coset, and end the coordinator
+    Stop(StopArguments),
+    /// Print the log lines of a run in order of time
+    Logs(LogsArguments),
     /// Read every layer file of a run, check every checksum, count again and compare
     Verify(DirectoryArguments),
     /// Tell how a space would be enumerated and what that takes, without a search
     Plan(PlanArguments),
     /// Measure kernels and whole searches on this machine
     Bench(BenchArguments),
+    /// Make a token, an authority and a certificate, so that the processes of a run can trust each other
+    Keys(KeysArguments),
 }
 
 /// Which space.
@@ -105,6 +120,11 @@ pub(crate) struct SearchArguments {
 }
 
 impl SearchArguments {
+    /// The kernel, as it is asked for.
+    pub(crate) fn kernel_word(&self) -> String {
+        self.kernel.to_string()
+    }
+
     pub(crate) fn options(&self, verbosity: Verbosity) -> Options {
         Options {
             threads: threads(self.threads),
@@ -116,10 +136,9 @@ impl SearchArguments {
     }
 }
 
+/// How a run's directory is made, if it is not there.
 #[derive(Debug, Args)]
-pub(crate) struct RunArguments {
-    #[command(flatten)]
-    pub(crate) space: SpaceArguments,
+pub(crate) struct BeginArguments {
     /// The run's directory [default: runs/SPACE-METRIC, or runs/SPACE-METRIC-LETTERS with a letter for each label]
     #[arg(long)]
     pub(crate) dir: Option<PathBuf>,
@@ -132,8 +151,113 @@ pub(crate) struct RunArguments {
     /// Note the depths of these states in watched.csv in the run's directory; one state a line, as tiles row by row
     #[arg(long, value_name = "FILE")]
     pub(crate) watch_states: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    pub(crate) space: SpaceArguments,
+    #[command(flatten)]
+    pub(crate) begin: BeginArguments,
+    /// Have so many worker processes on this machine do it, with threads and memory shared out; layers lie with them
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1024))]
+    pub(crate) workers: Option<u32>,
     #[command(flatten)]
     pub(crate) search: SearchArguments,
+}
+
+/// How a run is served.
+#[derive(Debug, Args)]
+pub(crate) struct ClusterArguments {
+    /// Where to listen for workers
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:7400")]
+    pub(crate) listen: SocketAddr,
+    /// How many workers must hold a file before its task is done
+    #[arg(long, value_name = "R", default_value_t = 1, value_parser = value_parser!(u32).range(1..=16))]
+    pub(crate) replicas: u32,
+    /// A worker that is silent for longer is lost, for example 30s
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = lease)]
+    pub(crate) lease: Duration,
+    /// Stop when this depth is made
+    #[arg(long, value_name = "D")]
+    pub(crate) max_depth: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArguments {
+    #[command(flatten)]
+    pub(crate) space: SpaceArguments,
+    #[command(flatten)]
+    pub(crate) begin: BeginArguments,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArguments,
+    /// Keep the layers in this directory, which coordinator and workers see alike; nothing is sent between workers then
+    #[arg(long, value_name = "DIR")]
+    pub(crate) shared_store: Option<PathBuf>,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) access: AccessArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StatusArguments {
+    /// The run's directory, or its coordinator as HOST:PORT
+    pub(crate) run: String,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print it again every two seconds, until the run is complete or not served any more
+    #[arg(long)]
+    pub(crate) watch: bool,
+    #[command(flatten)]
+    pub(crate) access: AccessArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WorkersArguments {
+    /// The coordinator, as HOST:PORT
+    pub(crate) coordinator: String,
+    /// Print one JSON array instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) access: AccessArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DrainArguments {
+    /// The coordinator, as HOST:PORT
+    pub(crate) coordinator: String,
+    /// The worker, by its name or the beginning of its id
+    pub(crate) worker: String,
+    #[command(flatten)]
+    pub(crate) access: AccessArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StopArguments {
+    /// The coordinator, as HOST:PORT
+    pub(crate) coordinator: String,
+    #[command(flatten)]
+    pub(crate) access: AccessArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LogsArguments {
+    /// The run's directory, and stores of workers; logs are looked for below them
+    #[arg(required = true)]
+    pub(crate) dirs: Vec<PathBuf>,
+    /// Only lines about this depth
+    #[arg(long, value_name = "D")]
+    pub(crate) depth: Option<u32>,
+    /// Only lines about this shard
+    #[arg(long, value_name = "S")]
+    pub(crate) shard: Option<u32>,
+    /// Only lines about this worker, by the beginning of its id
+    #[arg(long, value_name = "ID")]
+    pub(crate) worker: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -199,6 +323,24 @@ pub(crate) struct BenchArguments {
     pub(crate) json: bool,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct KeysArguments {
+    /// The directory to make; nothing in it may be there already
+    pub(crate) dir: PathBuf,
+    /// How many days the certificates are valid
+    #[arg(long, default_value_t = 365, value_parser = value_parser!(u32).range(1..=36_500))]
+    pub(crate) days: u32,
+}
+
 fn threads(asked: Option<u32>) -> usize {
     asked.map_or_else(machine::processors, |threads| threads as usize)
+}
+
+/// Reads a time such as `30s`, no shorter than heartbeats can be told apart.
+fn lease(text: &str) -> Result<Duration, String> {
+    let lease = humantime::parse_duration(text).map_err(|error| format!("{text:?} is no time: {error}"))?;
+    match lease >= Duration::from_millis(500) {
+        true => Ok(lease),
+        false => Err("a lease is 500ms at least".into()),
+    }
 }

@@ -4,7 +4,7 @@
 //! A directory is made in an order that can be interrupted anywhere: the lock, the journal, and `run.toml` last. Without
 //! `run.toml` there is no run yet, and beginning again is safe.
 
-use crate::journal::{Journal, LayerRow};
+use crate::journal::{Journal, LayerRow, LayersAt};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_layer::Disk;
@@ -139,6 +139,18 @@ impl RunDirectory {
     /// If there is no run, or its files are missing or damaged.
     pub fn open_for_reading(path: &Path) -> Result<Self> {
         Self::read(path, Definition::read(path)?, None)
+    }
+
+    /// The directory in which the layers lie; `None` if they lie with workers.
+    ///
+    /// # Errors
+    /// If the journal cannot be read.
+    pub fn store_path(&self) -> Result<Option<PathBuf>> {
+        Ok(match self.journal.layers_at().context("cannot read run.db")? {
+            LayersAt::RunDirectory => Some(self.path.clone()),
+            LayersAt::SharedStore(path) => Some(path),
+            LayersAt::Workers => None,
+        })
     }
 
     /// What was visited so far, by the journal.

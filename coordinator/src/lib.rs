@@ -8,6 +8,7 @@
 //! Invariants: the coordinator adds up reports and never looks at the states of a layer; a layer counts when its row is
 //! committed, and its files were durable before that; what is in the journal is never contradicted, only extended.
 
+pub mod cluster;
 pub mod directory;
 pub mod estimate;
 pub mod journal;

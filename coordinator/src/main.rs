@@ -21,10 +21,16 @@ fn main() -> ExitCode {
         Command::Run(asked) => commands::run::run(&asked, verbosity),
         Command::Resume(asked) => commands::run::resume(&asked, verbosity),
         Command::Merge(asked) => commands::merge::merge(&asked, verbosity),
+        Command::Serve(asked) => commands::serve::serve(&asked, verbosity),
+        Command::Workers(asked) => commands::client::workers(&asked),
+        Command::Drain(asked) => commands::client::drain(&asked),
+        Command::Stop(asked) => commands::client::stop(&asked),
+        Command::Logs(asked) => commands::logs::logs(&asked),
         Command::Status(asked) => commands::status::status(&asked),
         Command::Verify(asked) => commands::verify::verify(&asked),
         Command::Plan(asked) => commands::plan::plan(&asked),
         Command::Bench(asked) => commands::bench::bench(&asked),
+        Command::Keys(asked) => commands::keys::keys(&asked),
     };
     exit::end(result)
 }

@@ -6,12 +6,14 @@ use crate::journal::{Files, LayerRow, ProcessRow};
 use crate::merge::{Merged, merge};
 use crate::progress::Progress;
 use anyhow::{Context, Result, anyhow};
+use fathom_command::bad_input;
 use fathom_command::log::Verbosity;
 use fathom_command::machine;
 use fathom_layer::{Disk, LayerError, free_bytes};
 use fathom_run::{Depth, ShardReport, Task};
 use fathom_worker::{Counters, Job, Kernel, Leftovers, Pool, Resources, Store, TaskError, Watched};
 use indicatif::{HumanBytes, HumanCount};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -64,6 +66,7 @@ pub enum End {
 pub fn search(run: &mut RunDirectory, disk: &dyn Disk, options: Options, stop: &Stop) -> Result<End> {
     let _span = info_span!("run", id = %&run.definition.fingerprint.to_string()[..16]).entered();
     let begun = Instant::now();
+    let store_path = store_path(run)?;
     let resources = Resources {
         kernel: options.kernel,
         threads: options.threads,
@@ -94,7 +97,7 @@ pub fn search(run: &mut RunDirectory, disk: &dyn Disk, options: Options, stop: &
         seconds: begun.elapsed().as_secs_f64(),
         peak_anonymous_bytes: machine::anonymous_bytes(),
     };
-    let store = Store::new(&run.path, disk);
+    let store = Store::new(&store_path, disk);
     let counters = Counters::default();
     stop.at_once.store(false, Ordering::Relaxed);
     // Also set when a task fails, so that the others end early.
@@ -302,9 +305,23 @@ fn is_behind(layer: &LayerRow, newest: Option<Depth>) -> bool {
 /// If the journal or the directory cannot be read, or the journal contradicts itself.
 pub fn is_settled(run: &RunDirectory, disk: &dyn Disk) -> Result<bool> {
     let Visited { layers, visited, all } = run.visited()?;
+    if visited == all && run.store_path()?.is_none() {
+        // Workers see to their files.
+        return Ok(true);
+    }
     let newest = layers.last().map(|layer| layer.depth);
     let behind = layers.iter().any(|layer| is_behind(layer, newest));
-    Ok(visited == all && !behind && leftovers(&Store::new(&run.path, disk), &layers)?.is_empty())
+    Ok(visited == all && !behind && leftovers(&Store::new(&store_path(run)?, disk), &layers)?.is_empty())
+}
+
+/// Where the layers lie that this process is to read and write.
+fn store_path(run: &RunDirectory) -> Result<PathBuf> {
+    run.store_path()?.ok_or_else(|| {
+        bad_input!(
+            "the layers of the run in {path} lie with its workers: go on with 'fathom serve' and these workers, or with 'fathom run --workers' if that is how it began",
+            path = run.path.display()
+        )
+    })
 }
 
 /// What interruptions have left behind of a run with these layers. A layer in the making is no leftover.

@@ -45,7 +45,7 @@ pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
         cache_bytes: u64::MAX,
         watched: Watched::default(),
     };
-    let store = Store::new(&run.path, disk);
+    let store = run.store_path()?.map(|path| Store::new(&path, disk));
     let layers = run.visited()?.layers;
     let watched = run.journal.watched().context("cannot read run.db")?;
     let symmetries = job.graph.space().symmetries().len() as u64;
@@ -64,12 +64,12 @@ pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
                 layer.depth
             ));
         }
-        if layer.files == Files::Removed {
+        let Some(store) = store.as_ref().filter(|_| layer.files != Files::Removed) else {
             continue;
-        }
-        verify_layer(&mut counter, &store, layer, &shards, &mut verified)
+        };
+        verify_layer(&mut counter, store, layer, &shards, &mut verified)
             .with_context(|| format!("depth {} is not as run.db says", layer.depth))?;
-        verify_watched(&job, &store, layer, &watched)
+        verify_watched(&job, store, layer, &watched)
             .with_context(|| format!("watched states are not as run.db says at depth {}", layer.depth))?;
         verified.layers += 1;
     }

@@ -3,13 +3,22 @@
 use clap::{Args, Parser, Subcommand, value_parser};
 use fathom_command::log::Verbosity;
 use fathom_command::machine::{self, size};
+use fathom_proto::access::AccessArguments;
 use fathom_worker::{Kernel, Resources};
+use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::time::Duration;
 
-/// Makes shards of layers for a run of Fathom.
+/// Makes shards of layers for a run of Fathom: for a coordinator that it joins, or from files to files.
 #[derive(Debug, Parser)]
-#[command(name = "fathom-worker", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(
+    name = "fathom-worker",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    args_conflicts_with_subcommands = true
+)]
 pub(crate) struct Arguments {
     /// Say nothing but errors on standard error
     #[arg(short, long, global = true, conflicts_with = "verbose")]
@@ -17,6 +26,8 @@ pub(crate) struct Arguments {
     /// Say what happens to every task on standard error
     #[arg(short, long, global = true)]
     verbose: bool,
+    #[command(flatten)]
+    pub(crate) join: Option<JoinArguments>,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }
@@ -56,6 +67,33 @@ impl ResourceArguments {
             max_depth: None,
         }
     }
+}
+
+#[derive(Debug, Args)]
+#[group(id = "joining")]
+pub(crate) struct JoinArguments {
+    /// The coordinator to work for, as HOST:PORT
+    #[arg(long, value_name = "HOST:PORT", required = false)]
+    pub(crate) join: String,
+    /// Where this worker keeps its layers, on a disk of its own. It must come back with the same directory
+    #[arg(long, value_name = "DIR", required = false)]
+    pub(crate) store: PathBuf,
+    /// What this worker is called [default: the name of this host]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Where to listen for other workers; port 0 is any that is free
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:0")]
+    pub(crate) listen: SocketAddr,
+    /// Where other workers reach this one, as HOST or HOST:PORT [default: where it listens, or as the coordinator sees it]
+    #[arg(long, value_name = "HOST")]
+    pub(crate) advertise: Option<String>,
+    /// How long the coordinator may be silent before this worker gives up, for example 15min
+    #[arg(long, value_name = "TIME", default_value = "15min", value_parser = humantime::parse_duration)]
+    pub(crate) patience: Duration,
+    #[command(flatten)]
+    pub(crate) resources: ResourceArguments,
+    #[command(flatten)]
+    pub(crate) access: AccessArguments,
 }
 
 #[derive(Debug, Args)]

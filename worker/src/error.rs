@@ -2,6 +2,7 @@
 
 use fathom_layer::LayerError;
 use fathom_run::Task;
+use std::error::Error;
 
 /// The kinds call for different answers: stopped tasks are done later, the others end the run.
 #[derive(Debug, thiserror::Error)]
@@ -33,4 +34,10 @@ pub enum TaskError {
         /// The task.
         task: Task,
     },
+}
+
+/// An error with all its causes, in one line.
+pub fn chain(error: &dyn Error) -> String {
+    let causes = std::iter::successors(Some(error), |error: &&dyn Error| (*error).source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

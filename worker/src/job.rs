@@ -11,6 +11,7 @@ use fathom_run::{Definition, Geometry, tables};
 use fathom_space::counting::Fixed;
 use fathom_space::{CosetGraph, Shape};
 use rayon::ThreadPoolBuilder;
+use std::fmt;
 use std::path::Path;
 
 /// A run, as far as tasks need it.
@@ -64,6 +65,16 @@ impl std::str::FromStr for Kernel {
                 "kernels are 'fastest', 'avx512', 'avx2', 'portable' and 'reference', not {text:?}"
             )),
         }
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Reference => "reference",
+            Self::Cosets(engine) => engine.word(),
+            Self::Fastest => "fastest",
+        })
     }
 }
 

@@ -1,11 +1,14 @@
 //! Tasks: making one shard of a layer from the layers before it.
 //!
+//! On many hosts ([`cluster`]) orders come from a coordinator, and what tasks read from other workers.
+//!
 //! Reading order: [`job`] (what a worker must know of a run), [`store`] (where layer files lie), [`layer`] (a whole
 //! layer, open for reading), [`window`] (which part of it is in memory), [`expand`] (one task), [`pool`] (threads that do tasks).
 //!
 //! Invariants: a task is a function of the layers that it reads; doing it twice gives the same file; a task that ends
 //! early leaves nothing under a final name.
 
+pub mod cluster;
 pub mod error;
 pub mod expand;
 pub mod job;

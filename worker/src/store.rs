@@ -127,13 +127,40 @@ impl<'d> Store<'d> {
         LayerFile::open(&self.path(depth, shard), &geometry.identity(depth, shard))
     }
 
+    /// The depths of which there is a directory, in order.
+    ///
+    /// # Errors
+    /// [`LayerError::Io`] if they cannot be listed.
+    pub fn depths(&self) -> Result<Vec<Depth>, LayerError> {
+        let mut depths: Vec<Depth> =
+            list(&self.directory)?.iter().filter_map(|path| depth_of(path)).collect();
+        depths.sort_unstable();
+        Ok(depths)
+    }
+
+    /// The shards of a layer that are there, finished, in order.
+    ///
+    /// # Errors
+    /// [`LayerError::Io`] if they cannot be listed.
+    pub fn shards(&self, depth: Depth) -> Result<Vec<ShardId>, LayerError> {
+        let files = list(&self.layer_directory(depth))?;
+        let mut shards: Vec<ShardId> = files.iter().filter_map(|path| shard_of(path)).collect();
+        shards.sort_unstable();
+        Ok(shards)
+    }
+
+    /// Which layer file of this store has a path, if one has.
+    pub fn task_of(&self, path: &Path) -> Option<Task> {
+        let path = path.strip_prefix(&self.directory).ok()?;
+        Some(Task { depth: depth_of(path.parent()?)?, shard: shard_of(path)? })
+    }
+
     /// How many files of a layer are there, finished.
     ///
     /// # Errors
     /// [`LayerError::Io`] if they cannot be listed.
     pub fn finished_files(&self, depth: Depth) -> Result<u64, LayerError> {
-        let files = list(&self.layer_directory(depth))?;
-        Ok(files.iter().filter(|path| is_layer(path)).count() as u64)
+        Ok(self.shards(depth)?.len() as u64)
     }
 
     /// Opens a whole layer.
@@ -166,6 +193,14 @@ impl<'d> Store<'d> {
         }
     }
 
+    /// Deletes a file that is damaged.
+    ///
+    /// # Errors
+    /// [`LayerError::Io`] if the disk refuses.
+    pub fn discard(&self, task: Task) -> Result<(), LayerError> {
+        self.remove_file(&self.path(task.depth, task.shard))
+    }
+
     /// Removes a file; one that is gone already is no error, for another process may have removed it.
     fn remove_file(&self, path: &Path) -> Result<(), LayerError> {
         match self.disk.remove(path) {
@@ -180,13 +215,10 @@ impl<'d> Store<'d> {
     /// [`LayerError::Io`] if it cannot be listed.
     pub fn leftovers(&self, kept: impl Fn(Depth) -> bool) -> Result<Leftovers, LayerError> {
         let mut found = Leftovers::default();
-        for directory in list(&self.directory)? {
-            let name = directory.file_name().unwrap_or_default().to_string_lossy();
-            let Some(depth) = name.strip_prefix('d').and_then(|digits| digits.parse().ok()).map(Depth) else {
-                continue;
-            };
+        for depth in self.depths()? {
             if kept(depth) {
-                found.unfinished.extend(list(&directory)?.into_iter().filter(|path| is_temporary(path)));
+                let files = list(&self.layer_directory(depth))?;
+                found.unfinished.extend(files.into_iter().filter(|path| is_temporary(path)));
             } else {
                 found.layers.push(depth);
             }
@@ -210,11 +242,20 @@ impl<'d> Store<'d> {
     /// # Errors
     /// [`LayerError`] if it is damaged or the disk refuses.
     pub fn archive(&self, geometry: &Geometry, depth: Depth) -> Result<u64, LayerError> {
-        geometry
-            .cut
-            .ids()
-            .map(|shard| archive(self.disk, &self.path(depth, shard), &geometry.identity(depth, shard)))
-            .sum()
+        geometry.cut.ids().map(|shard| self.archive_shard(geometry, depth, shard)).sum()
+    }
+
+    /// Compresses a shard of a layer that the search no longer reads. Returns its bytes.
+    ///
+    /// # Errors
+    /// [`LayerError`] if it is damaged or the disk refuses.
+    pub fn archive_shard(
+        &self,
+        geometry: &Geometry,
+        depth: Depth,
+        shard: ShardId,
+    ) -> Result<u64, LayerError> {
+        archive(self.disk, &self.path(depth, shard), &geometry.identity(depth, shard))
     }
 }
 
@@ -250,6 +291,16 @@ fn is_absent(error: &io::Error) -> bool {
 
 fn is_temporary(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(TEMPORARY_SUFFIX.as_bytes())
+}
+
+/// The depth of a layer's directory.
+fn depth_of(path: &Path) -> Option<Depth> {
+    path.file_name()?.to_str()?.strip_prefix('d')?.parse().ok().map(Depth)
+}
+
+/// The shard of a layer file.
+fn shard_of(path: &Path) -> Option<ShardId> {
+    path.file_name()?.to_str()?.strip_prefix('s')?.strip_suffix(".layer")?.parse().ok().map(ShardId)
 }
 
 fn is_layer(path: &Path) -> bool {

@@ -1,8 +1,13 @@
 //! One module a command: what is asked, to what is printed.
 
 pub(crate) mod bench;
+pub(crate) mod client;
+pub(crate) mod keys;
+pub(crate) mod local;
+pub(crate) mod logs;
 pub(crate) mod merge;
 pub(crate) mod plan;
 pub(crate) mod run;
+pub(crate) mod serve;
 pub(crate) mod status;
 pub(crate) mod verify;

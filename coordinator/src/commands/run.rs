@@ -1,6 +1,7 @@
 //! `fathom run` and `fathom resume`.
 
-use crate::arguments::{ResumeArguments, RunArguments};
+use crate::arguments::{BeginArguments, ResumeArguments, RunArguments, SpaceArguments};
+use crate::commands::local;
 use anyhow::{Context, Result};
 use fathom_command::bad_input;
 use fathom_command::exit::Interrupted;
@@ -14,8 +15,8 @@ use fathom_coordinator::watch;
 use fathom_kernel::reference::Distances;
 use fathom_layer::{LocalDisk, free_bytes};
 use fathom_run::budget::cache_bytes;
-use fathom_run::definition::{Definition, Keep, Question};
-use fathom_space::Plan;
+use fathom_run::definition::{Definition, Question};
+use fathom_space::{Plan, Space};
 use fathom_worker::Kernel;
 use indicatif::{HumanBytes, HumanCount};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -24,32 +25,56 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 pub(crate) fn run(asked: &RunArguments, verbosity: Verbosity) -> Result<()> {
-    let question = asked.space.question()?;
-    let space = question.space()?;
-    let path = asked.dir.clone().unwrap_or_else(|| PathBuf::from("runs").join(space.slug()));
-    let directory = match look(&path)? {
-        Found::Run => {
-            let directory = RunDirectory::open(&path)?;
-            require_same(&directory, &question, asked)?;
-            directory
-        }
-        Found::Nothing => begin(&path, question, asked)?,
-        Found::Other => {
-            return Err(bad_input!(
-                "{} holds something else than a run; it was left as it is: name another directory with --dir",
-                path.display()
-            ));
-        }
-    };
-    go_on(directory, asked.search.options(verbosity), asked.search.json)
+    if let Some(workers) = asked.workers {
+        return local::run(asked, workers, verbosity);
+    }
+    let options = asked.search.options(verbosity);
+    let directory = open_or_begin(&asked.space, &asked.begin, |space, plan, path| {
+        require_resources(asked, options, space, plan, path)
+    })?;
+    go_on(directory, options, asked.search.json)
 }
 
 pub(crate) fn resume(asked: &ResumeArguments, verbosity: Verbosity) -> Result<()> {
     go_on(RunDirectory::open(&asked.dir)?, asked.search.options(verbosity), asked.search.json)
 }
 
+/// Opens the directory of a run, or makes it. Whatever speaks against a new one, `require` among it, is found before anything is
+/// written.
+pub(crate) fn open_or_begin(
+    space: &SpaceArguments,
+    asked: &BeginArguments,
+    require: impl FnOnce(&Space, &Plan, &Path) -> Result<()>,
+) -> Result<RunDirectory> {
+    let question = space.question()?;
+    let space = question.space()?;
+    let path = asked.dir.clone().unwrap_or_else(|| PathBuf::from("runs").join(space.slug()));
+    match look(&path)? {
+        Found::Run => {
+            let directory = RunDirectory::open(&path)?;
+            require_same(&directory, &question, asked)?;
+            Ok(directory)
+        }
+        Found::Nothing => {
+            let plan = Plan::new(&space).map_err(|error| bad_input!("{error}"))?;
+            require(&space, &plan, &path)?;
+            let watched = match &asked.watch_states {
+                Some(file) => watch::read(file, &space)?,
+                None => Vec::new(),
+            };
+            let keep = asked.keep.unwrap_or_default();
+            let definition = Definition::plan(question, &space, &plan, asked.shards, keep)?;
+            RunDirectory::create(&path, definition, &watched, &LocalDisk)
+        }
+        Found::Other => Err(bad_input!(
+            "{} holds something else than a run; it was left as it is: name another directory with --dir",
+            path.display()
+        )),
+    }
+}
+
 /// A run's directory may be named again only for the same run.
-fn require_same(directory: &RunDirectory, question: &Question, asked: &RunArguments) -> Result<()> {
+fn require_same(directory: &RunDirectory, question: &Question, asked: &BeginArguments) -> Result<()> {
     let there = &directory.definition;
     let path = directory.path.display();
     if there.question != *question {
@@ -84,42 +109,38 @@ fn require_same(directory: &RunDirectory, question: &Question, asked: &RunArgume
     Ok(())
 }
 
-/// Plans a new run and makes its directory. Whatever speaks against it is found before anything is written.
-fn begin(path: &Path, question: Question, asked: &RunArguments) -> Result<RunDirectory> {
-    let space = question.space()?;
-    let plan = Plan::new(&space).map_err(|error| bad_input!("{error}"))?;
-    let keep = asked.keep.unwrap_or(Keep::Last);
-    let options = asked.search.options(Verbosity::Quiet);
+/// Whether this machine has what a new run takes.
+fn require_resources(
+    asked: &RunArguments,
+    options: Options,
+    space: &Space,
+    plan: &Plan,
+    path: &Path,
+) -> Result<()> {
     options.kernel.engine(&plan.shape)?;
     if options.kernel == Kernel::Reference {
-        Distances::ranks(&space, options.memory_bytes).map_err(|error| bad_input!("{error}"))?;
+        Distances::ranks(space, options.memory_bytes).map_err(|error| bad_input!("{error}"))?;
     }
-    cache_bytes(
-        options.memory_bytes,
-        &space,
-        plan.patterns,
-        plan.representative_cosets,
-        &plan.shape,
-        options.threads,
-    )?;
-    let watched = match &asked.watch_states {
-        Some(file) => watch::read(file, &space)?,
-        None => Vec::new(),
-    };
-    let definition = Definition::plan(question, &space, &plan, asked.shards, keep)?;
-    let needed = disk_peak_bytes(&space, &plan, keep, asked.search.max_depth);
+    let cosets = plan.representative_cosets;
+    cache_bytes(options.memory_bytes, space, plan.patterns, cosets, &plan.shape, options.threads)?;
+    require_room(asked, space, plan, path)
+}
+
+/// Whether the disk holds what a new run will write.
+pub(crate) fn require_room(asked: &RunArguments, space: &Space, plan: &Plan, path: &Path) -> Result<()> {
+    let needed = disk_peak_bytes(space, plan, asked.begin.keep.unwrap_or_default(), asked.search.max_depth);
     let free = free_bytes(path)?;
-    if needed > free {
-        return Err(bad_input!(
-            "{} needs up to {} of disk, and {} are free at {}, {} bytes too few: make room, name a directory on another disk with --dir, or ask for less with --track, --labels or --max-depth",
-            space.slug(),
-            HumanBytes(needed),
-            HumanBytes(free),
-            path.display(),
-            HumanCount(needed - free)
-        ));
+    if needed <= free {
+        return Ok(());
     }
-    RunDirectory::create(path, definition, &watched, &LocalDisk)
+    Err(bad_input!(
+        "{} needs up to {} of disk, and {} are free at {}, {} bytes too few: make room, name a directory on another disk with --dir, or ask for less with --track, --labels or --max-depth",
+        space.slug(),
+        HumanBytes(needed),
+        HumanBytes(free),
+        path.display(),
+        HumanCount(needed - free)
+    ))
 }
 
 /// Searches until the run is complete or as deep as asked, and prints what is known then.

@@ -1,8 +1,9 @@
 //! What the commands `fathom` and `fathom-worker` share, and what knows nothing of puzzles.
 //!
 //! Reading order: [`exit`] (errors as users meet them, and exit codes), [`output`] (results), [`log`] (all else), [`machine`]
-//! (memory and processors).
+//! (memory and processors), [`drill`] (to die at a given point).
 
+pub mod drill;
 pub mod exit;
 pub mod log;
 pub mod machine;

@@ -19,8 +19,37 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    pub(crate) fn from_byte(byte: u8) -> Option<Self> {
+    /// The encoding of this number, if there is one.
+    pub fn from_byte(byte: u8) -> Option<Self> {
         [Self::Empty, Self::Sparse, Self::Dense, Self::DenseZstd].into_iter().find(|e| *e as u8 == byte)
+    }
+
+    /// Whether canonical bytes are those of a coset with so many states, so that what reads them needs no second look.
+    ///
+    /// # Errors
+    /// What does not fit, for people.
+    pub fn check(self, canonical: &[u8], states: u32, packed_bytes: u32) -> Result<(), String> {
+        let (right_length, found) = match self {
+            Self::Empty => (canonical.is_empty(), 0),
+            Self::Sparse => (canonical.len().is_multiple_of(4), canonical.len() as u64 / 4),
+            Self::Dense | Self::DenseZstd => (canonical.len() == packed_bytes as usize, count(canonical)),
+        };
+        if !right_length {
+            return Err(format!("{} bytes are no coset of {packed_bytes} packed bytes", canonical.len()));
+        }
+        if self == Self::Sparse {
+            let positions = canonical.as_chunks().0.iter().map(|&position| u32::from_le_bytes(position));
+            let within = u64::from(packed_bytes) * 8;
+            if !positions.clone().is_sorted_by(|a, b| a < b)
+                || positions.clone().next_back().is_some_and(|position| u64::from(position) >= within)
+            {
+                return Err("its positions are out of order or out of range".into());
+            }
+        }
+        if found != u64::from(states) {
+            return Err(format!("it has {found} states, its entry says {states}"));
+        }
+        Ok(())
     }
 
     /// The encoding of a coset with so many states in a new layer. At 256 bits a state a list of positions takes an

@@ -107,6 +107,20 @@ impl LayerError {
         }
     }
 
+    /// The file that it is about.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Io { path, .. }
+            | Self::NotALayer { path, .. }
+            | Self::NewerFormat { path, .. }
+            | Self::DamagedHeader { path, .. }
+            | Self::Misplaced { path, .. }
+            | Self::WrongLength { path, .. }
+            | Self::DamagedDirectory { path, .. }
+            | Self::DamagedCoset { path, .. } => path,
+        }
+    }
+
     /// Whether there is no such file.
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)

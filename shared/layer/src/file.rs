@@ -1,7 +1,7 @@
 //! Reading a layer file.
 
 use crate::digest::Digest;
-use crate::encoding::{self, Encoding};
+use crate::encoding::Encoding;
 use crate::error::LayerError;
 use crate::format::{
     BadHeader, ENTRY_BYTES, Entry, HEADER_BYTES, Header, Identity, SLACK_BYTES, Totals, VERSION, data_offset,
@@ -53,7 +53,7 @@ impl Stored<'_> {
     }
 
     /// The bytes that the checksum is about: without those behind a packed tensor.
-    pub(crate) fn canonical(&self) -> &[u8] {
+    pub fn canonical(&self) -> &[u8] {
         match self {
             Self::Empty => &[],
             Self::Sparse(bytes) => bytes,
@@ -173,6 +173,24 @@ impl LayerFile {
         Ok(stored)
     }
 
+    /// How the states of a coset are written down, their number, and their canonical bytes: nothing, positions, or the packed tensor.
+    ///
+    /// # Errors
+    /// [`LayerError`] if the directory or the coset's data are damaged.
+    pub fn canonical(&self, coset: u32) -> Result<(Encoding, u32, Stored<'_>), LayerError> {
+        let entry = self.entry(coset)?;
+        let encoding = match entry.encoding {
+            Encoding::DenseZstd => Encoding::Dense,
+            other => other,
+        };
+        Ok((encoding, entry.states, self.coset(coset)?))
+    }
+
+    /// The bytes of the whole file.
+    pub fn whole(&self) -> &[u8] {
+        self.map.bytes()
+    }
+
     /// Has nothing read from disk but what is prefetched, and pages that are read without that.
     pub fn read_no_more_than_asked(&self) {
         self.map.read_no_more_than_asked();
@@ -233,31 +251,7 @@ impl LayerFile {
         if got != entry.checksum {
             return Err(format!("checksum {got}, expected {}", entry.checksum));
         }
-        let packed_bytes = self.header.identity.packed_bytes as usize;
-        let (right_length, states) = match entry.encoding {
-            Encoding::Empty => (canonical.is_empty(), 0),
-            Encoding::Sparse => (canonical.len().is_multiple_of(4), canonical.len() as u64 / 4),
-            Encoding::Dense | Encoding::DenseZstd => {
-                (canonical.len() == packed_bytes, encoding::count(canonical))
-            }
-        };
-        if !right_length {
-            return Err(format!("{} bytes are no coset of {packed_bytes} packed bytes", canonical.len()));
-        }
-        if entry.encoding == Encoding::Sparse {
-            let positions =
-                canonical.chunks_exact(4).map(|p| u32::from_le_bytes(p.try_into().expect("chunks of four")));
-            let within = u64::from(self.header.identity.packed_bytes) * 8;
-            if !positions.clone().is_sorted_by(|a, b| a < b)
-                || positions.clone().next_back().is_some_and(|p| u64::from(p) >= within)
-            {
-                return Err("its positions are out of order or out of range".into());
-            }
-        }
-        if states != u64::from(entry.states) {
-            return Err(format!("it has {states} states, its entry says {}", entry.states));
-        }
-        Ok(())
+        entry.encoding.check(canonical, entry.states, self.header.identity.packed_bytes)
     }
 
     /// Where the data of a coset lie, with the bytes behind a packed tensor; `None` if that is outside of the file.

@@ -1,7 +1,8 @@
 //! Layer files: the states of one depth in one shard, immutable, checksummed, read through memory maps.
 //!
 //! Reading order: [`mod@format`] (the bytes; described for people in `docs/format.md`), [`encoding`] (how the states of one
-//! coset are written down), [`writer`], [`mod@file`] (reading), [`disk`] (every change of the file system, as a trait that
+//! coset are written down), [`writer`], [`mod@file`] (reading), [`imports`] (cosets from
+//! elsewhere), [`disk`] (every change of the file system, as a trait that
 //! tests break on purpose), [`map`] (memory maps, and what happens when the disk fails under one), [`digest`].
 //!
 //! Invariants: a file that has its final name is whole; the bytes of a file are a function of the states alone; what
@@ -13,12 +14,15 @@ pub mod encoding;
 mod error;
 pub mod file;
 pub mod format;
+pub mod imports;
 pub mod map;
 pub mod writer;
 
 pub use digest::{Digest, LayerDigest, run_digest};
 pub use disk::{Disk, DiskFile, LocalDisk, free_bytes};
+pub use encoding::Encoding;
 pub use error::LayerError;
 pub use file::{LayerFile, Stored};
 pub use format::{Identity, Totals};
+pub use imports::Imports;
 pub use writer::{LayerWriter, archive};

@@ -1,3 +1,4 @@
 //! What `fathom-worker` does, one module a command.
 
+pub(crate) mod join;
 pub(crate) mod task;

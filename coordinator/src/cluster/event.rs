@@ -1,0 +1,200 @@
+//! What can happen, and what is done about it.
+
+use fathom_proto::{Attempt, Outcome, Session, WorkerId};
+use fathom_run::{Depth, ShardReport, Task};
+use std::time::Duration;
+
+/// Milliseconds since the coordinator began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Millis(pub u64);
+
+impl Millis {
+    /// So much later.
+    pub fn after(self, duration: Duration) -> Self {
+        Self(self.0 + duration.as_millis() as u64)
+    }
+
+    /// The time since then.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+}
+
+/// A request that waits for its reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RequestId(pub u64);
+
+/// What a worker says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Registration {
+    /// Its store.
+    pub worker: WorkerId,
+    /// For people.
+    pub name: String,
+    /// Where its peers reach it.
+    pub address: String,
+    /// Kernel threads.
+    pub threads: u32,
+    /// Bytes of memory that it takes.
+    pub memory_bytes: u64,
+    /// What computes.
+    pub kernel: String,
+    /// Its version.
+    pub version: String,
+    /// Whole files in its store.
+    pub inventory: Vec<Task>,
+}
+
+/// How far a worker is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Cosets done since it began with this depth.
+    pub cosets: u64,
+    /// States found in them.
+    pub states: u64,
+    /// Bytes that it has sent to its peers since it registered.
+    pub sent_bytes: u64,
+    /// Bytes that it has received from them.
+    pub received_bytes: u64,
+    /// Free bytes of its disk.
+    pub free_bytes: u64,
+    /// What was ordered and not reported yet.
+    pub underway: Vec<Task>,
+}
+
+/// What can happen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A worker joins, or joins again.
+    Register(RequestId, Registration),
+    /// A worker lives.
+    Heartbeat(RequestId, Session, Progress),
+    /// A worker waits for orders, and would take so many tasks. It knows this version of the holders.
+    TakeOrders(RequestId, Session, u32, u64),
+    /// A worker tells how orders ended.
+    Report(RequestId, Session, Vec<Outcome>),
+    /// A worker leaves.
+    Leave(RequestId, Session),
+    /// Somebody wants a worker to leave, by its name or the beginning of its id.
+    Drain(RequestId, String),
+    /// Somebody wants the run to stop.
+    Stop(RequestId),
+    /// The coordinator itself was told to end; it will come back.
+    Terminate,
+    /// Time passes.
+    Tick,
+}
+
+/// Why a worker is told to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeaveReason {
+    /// The run is complete, or as deep as was asked.
+    Done,
+    /// Somebody has stopped the run.
+    Stopped,
+    /// It was drained.
+    Drained,
+    /// The run has failed.
+    Failed,
+    /// The coordinator ends and will come back.
+    CoordinatorGoes,
+}
+
+/// What a worker is to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Make a shard.
+    Make(Task, Attempt),
+    /// Take a copy of a file from one of these workers.
+    Copy(Task, Vec<WorkerId>),
+    /// Delete a file that is damaged.
+    Discard(Task),
+    /// A layer is read no longer.
+    Retire(Depth),
+    /// Leave.
+    Leave(LeaveReason),
+}
+
+/// Where the newest layers lie: for each depth, the holders of each shard.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Holders {
+    /// Changes when the rest does.
+    pub version: u64,
+    /// By depth, then by shard.
+    pub layers: Vec<(Depth, Vec<Vec<WorkerId>>)>,
+}
+
+/// An answer to a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// To a registration.
+    Registered {
+        /// The worker's session from now on.
+        session: Session,
+        /// The layers that it should keep.
+        needed: Vec<Depth>,
+    },
+    /// The session has ended: register again.
+    Unknown,
+    /// The message was taken.
+    Known,
+    /// Orders, and who holds what if that has changed.
+    Orders(Vec<Order>, Option<Holders>),
+    /// For people.
+    Said(String),
+    /// It cannot be done, for people.
+    Refused(String),
+}
+
+/// How the run ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Every state was visited.
+    Complete,
+    /// The last depth that was asked for is made.
+    MaxDepth,
+    /// Somebody has stopped it.
+    Stopped,
+    /// The coordinator was told to end.
+    Terminated,
+    /// It cannot go on.
+    Failed(String),
+}
+
+/// Something worth a line in the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// What has happened.
+    pub what: &'static str,
+    /// To which worker.
+    pub worker: Option<WorkerId>,
+    /// To which file.
+    pub task: Option<Task>,
+    /// In which attempt.
+    pub attempt: Option<Attempt>,
+    /// What else there is to say.
+    pub detail: Option<String>,
+}
+
+/// What is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Answers a request.
+    Reply(RequestId, Reply),
+    /// Makes durable which shards of the layer in the making are done.
+    SaveReports(Vec<ShardReport>),
+    /// Makes durable who the workers are.
+    SaveWorker(WorkerId, String, String),
+    /// Makes durable who holds the files of the newest layers.
+    SaveHolders(Vec<(Task, WorkerId)>),
+    /// Commits the layer: the reports of all its shards, in order, and how long it took.
+    Commit(Vec<ShardReport>, Duration),
+    /// Deletes or compresses a layer in the shared store.
+    RetireShared(Depth),
+    /// Deletes a damaged file in the shared store.
+    DiscardShared(Task),
+    /// Writes a line to the log.
+    Note(Note),
+    /// Ends the run, when the replies are out.
+    End(Ending),
+}

@@ -1,0 +1,350 @@
+//! The loop around the decisions: events go in one by one, effects are carried out in order.
+//!
+//! It runs on a thread of its own, because journals are written with calls that block; requests come from the services
+//! through a channel, and each waits for its reply.
+
+use crate::cluster::event::{Effect, Ending, Event, Millis, Note, Reply, RequestId};
+use crate::cluster::state::{HeldFile, Past, Rules, State};
+use crate::cluster::status;
+use crate::directory::{RunDirectory, Visited};
+use crate::journal::{Files, LayersAt};
+use crate::merge::{Merged, merge};
+use anyhow::{Context, Result};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use fathom_layer::{Digest, Disk};
+use fathom_proto::WorkerId;
+use fathom_run::{Geometry, Keep, Task};
+use fathom_worker::Store;
+use serde_json::json;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tokio::sync::{broadcast, oneshot};
+use tracing::{debug, info, warn};
+
+/// How often time passes.
+const TICK: Duration = Duration::from_millis(100);
+/// Lines that a slow watcher may be behind.
+const EVENTS: usize = 1024;
+
+/// A reply, with the addresses of the workers that it names.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The reply.
+    pub reply: Reply,
+    /// Where workers are reached.
+    pub addresses: Arc<BTreeMap<WorkerId, String>>,
+}
+
+enum Message {
+    Ask(Box<dyn FnOnce(RequestId) -> Event + Send>, oneshot::Sender<Answer>),
+    Status(oneshot::Sender<String>),
+    Terminate,
+}
+
+/// How services reach the loop.
+#[derive(Clone, Debug)]
+pub struct Desk {
+    messages: Sender<Message>,
+    events: broadcast::Sender<String>,
+}
+
+/// The loop has ended, and with it the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the coordinator is ending")]
+pub struct Closed;
+
+impl Desk {
+    /// Puts an event to the loop, and waits for its reply.
+    ///
+    /// # Errors
+    /// [`Closed`] if there is none any more.
+    pub async fn ask(
+        &self,
+        event: impl FnOnce(RequestId) -> Event + Send + 'static,
+    ) -> Result<Answer, Closed> {
+        let (sender, receiver) = oneshot::channel();
+        self.messages.send(Message::Ask(Box::new(event), sender)).map_err(|_| Closed)?;
+        receiver.await.map_err(|_| Closed)
+    }
+
+    /// How far the run is, as JSON.
+    ///
+    /// # Errors
+    /// [`Closed`] if there is no loop any more.
+    pub async fn status(&self) -> Result<String, Closed> {
+        let (sender, receiver) = oneshot::channel();
+        self.messages.send(Message::Status(sender)).map_err(|_| Closed)?;
+        receiver.await.map_err(|_| Closed)
+    }
+
+    /// Has the coordinator end, to come back later.
+    pub fn terminate(&self) {
+        // If it has ended already, that is what was wanted.
+        let _ = self.messages.send(Message::Terminate);
+    }
+
+    /// Has all workers stop and the run end, to be gone on with later.
+    pub fn stop(&self) {
+        // Nobody waits for what is said.
+        let (sender, _) = oneshot::channel();
+        let _ = self.messages.send(Message::Ask(Box::new(Event::Stop), sender));
+    }
+
+    /// What happens from now on, as lines of JSON.
+    pub fn events(&self) -> broadcast::Receiver<String> {
+        self.events.subscribe()
+    }
+}
+
+/// The loop of a run, before it begins.
+pub struct Coordinator<'d> {
+    run: RunDirectory,
+    disk: &'d dyn Disk,
+    geometry: Geometry,
+    symmetries: u64,
+    layers_at: LayersAt,
+    state: State,
+    messages: Receiver<Message>,
+    events: broadcast::Sender<String>,
+    requests: HashMap<RequestId, oneshot::Sender<Answer>>,
+    addresses: Arc<BTreeMap<WorkerId, String>>,
+    asked: u64,
+    begun: Instant,
+}
+
+impl<'d> Coordinator<'d> {
+    /// Takes up a run where its journal says that it is.
+    ///
+    /// # Errors
+    /// If the journal cannot be read or written.
+    pub fn new(
+        mut run: RunDirectory,
+        disk: &'d dyn Disk,
+        mut rules: Rules,
+        layers_at: LayersAt,
+    ) -> Result<(Self, Desk)> {
+        let (space, colouring) = run.definition.check()?;
+        let geometry = Geometry::of(&run.definition, &space, &colouring)?;
+        let symmetries = space.symmetries().len() as u64;
+        let Visited { layers, all, .. } = run.visited()?;
+        rules.states = all;
+        let epoch = run.journal.begin_epoch(&layers_at).context("cannot write run.db")?;
+        let mut past = Past {
+            counts: layers.iter().map(|layer| layer.states).collect(),
+            workers: run.journal.workers().context("cannot read run.db")?,
+            reports: run.journal.reports().context("cannot read run.db")?,
+            ..Past::default()
+        };
+        let mut files: BTreeMap<Task, HeldFile> = BTreeMap::new();
+        let first = layers.iter().position(|layer| layer.files != Files::Removed).unwrap_or(layers.len());
+        for layer in &layers[first..] {
+            for row in run.journal.shards(layer.depth).context("cannot read run.db")? {
+                let task = Task { depth: layer.depth, shard: row.shard };
+                files.insert(task, HeldFile { holders: Default::default(), bytes: 0, digest: row.digest });
+            }
+        }
+        for report in &past.reports {
+            let digest: Digest = crate::cluster::state::digest_of(report);
+            files.insert(report.task, HeldFile { holders: Default::default(), bytes: report.bytes, digest });
+        }
+        match rules.shared_store {
+            true => files.values_mut().for_each(|file| {
+                file.holders.insert(WorkerId::SHARED_STORE);
+            }),
+            false => {
+                for (task, worker) in run.journal.holders().context("cannot read run.db")? {
+                    if let Some(file) = files.get_mut(&task) {
+                        file.holders.insert(worker);
+                    }
+                }
+            }
+        }
+        past.files = files.into_iter().collect();
+        let addresses = past.workers.iter().map(|(id, _, address)| (*id, address.clone())).collect();
+        let state = State::new(rules, epoch, past);
+        let (sender, messages) = unbounded();
+        let (events, _) = broadcast::channel(EVENTS);
+        let desk = Desk { messages: sender, events: events.clone() };
+        let coordinator = Self {
+            run,
+            disk,
+            geometry,
+            symmetries,
+            layers_at,
+            state,
+            messages,
+            events,
+            requests: HashMap::new(),
+            addresses: Arc::new(addresses),
+            asked: 0,
+            begun: Instant::now(),
+        };
+        Ok((coordinator, desk))
+    }
+
+    /// Which file holds what.
+    pub fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    /// The run.
+    pub fn run(&self) -> &RunDirectory {
+        &self.run
+    }
+
+    /// Serves until the run ends. Returns how, and the run.
+    ///
+    /// # Errors
+    /// If the journal cannot be written, or counts cannot be true.
+    pub fn serve(mut self) -> Result<(Ending, RunDirectory)> {
+        info!(
+            run = self.name(),
+            depth = self.state.depth.0,
+            epoch = self.state.epoch,
+            shards = self.state.rules.shards,
+            layers_at = %self.layers_at,
+            "serving"
+        );
+        let mut ticked = Instant::now();
+        loop {
+            let left = TICK.saturating_sub(ticked.elapsed());
+            let event = match self.messages.recv_timeout(left) {
+                Ok(Message::Ask(event, sender)) => {
+                    self.asked += 1;
+                    let request = RequestId(self.asked);
+                    self.requests.insert(request, sender);
+                    event(request)
+                }
+                Ok(Message::Status(sender)) => {
+                    let status = status::Status::of(&self.run, &self.state, self.now())?;
+                    // Who asked may be gone.
+                    let _ = sender.send(serde_json::to_string(&status)?);
+                    continue;
+                }
+                Ok(Message::Terminate) => Event::Terminate,
+                Err(RecvTimeoutError::Timeout) => {
+                    ticked = Instant::now();
+                    Event::Tick
+                }
+                Err(RecvTimeoutError::Disconnected) => Event::Terminate,
+            };
+            let now = self.now();
+            for effect in self.state.apply(now, event) {
+                if let Some(ending) = self.carry_out(effect)? {
+                    return Ok((ending, self.run));
+                }
+            }
+            // Requests alone must not keep time from passing.
+            if ticked.elapsed() >= TICK {
+                ticked = Instant::now();
+                let now = self.now();
+                for effect in self.state.apply(now, Event::Tick) {
+                    if let Some(ending) = self.carry_out(effect)? {
+                        return Ok((ending, self.run));
+                    }
+                }
+            }
+        }
+    }
+
+    fn now(&self) -> Millis {
+        Millis(self.begun.elapsed().as_millis() as u64)
+    }
+
+    /// The run in logs.
+    fn name(&self) -> String {
+        self.run.definition.fingerprint.to_string()[..16].to_owned()
+    }
+
+    fn carry_out(&mut self, effect: Effect) -> Result<Option<Ending>> {
+        let failed = "cannot write run.db";
+        match effect {
+            Effect::Reply(request, reply) => {
+                if let Some(sender) = self.requests.remove(&request) {
+                    // A worker that does not wait any more will ask again.
+                    let _ = sender.send(Answer { reply, addresses: Arc::clone(&self.addresses) });
+                }
+            }
+            Effect::SaveReports(reports) => self.run.journal.save_reports(&reports).context(failed)?,
+            Effect::SaveHolders(holders) => self.run.journal.save_holders(&holders).context(failed)?,
+            Effect::SaveWorker(id, name, address) => {
+                self.run.journal.save_worker(id, &name, &address).context(failed)?;
+                Arc::make_mut(&mut self.addresses).insert(id, address);
+            }
+            Effect::Commit(reports, took) => {
+                let seconds = took.as_secs_f64();
+                let Merged { layer, .. } =
+                    merge(&mut self.run, self.disk, &reports, self.symmetries, seconds, None)?;
+                self.tell(json!({"message": "layer done", "depth": layer.depth.0, "states": layer.states}));
+            }
+            Effect::RetireShared(depth) => {
+                if let Some(store) = self.store() {
+                    match self.run.definition.keep {
+                        Keep::Last => store.remove(depth)?,
+                        Keep::All => {
+                            store.archive(&self.geometry, depth)?;
+                            self.run.journal.set_files(depth, Files::Archived).context(failed)?;
+                        }
+                    }
+                }
+            }
+            Effect::DiscardShared(task) => {
+                if let Some(store) = self.store() {
+                    store.discard(task)?;
+                }
+            }
+            Effect::Note(note) => self.note(&note),
+            Effect::End(ending) => {
+                info!(run = self.name(), ending = ?ending, "serving ends");
+                return Ok(Some(ending));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The store that all workers share.
+    fn store(&self) -> Option<Store<'d>> {
+        match &self.layers_at {
+            LayersAt::RunDirectory => Some(Store::new(&self.run.path, self.disk)),
+            LayersAt::SharedStore(path) => Some(Store::new(path, self.disk)),
+            LayersAt::Workers => None,
+        }
+    }
+
+    fn note(&self, note: &Note) {
+        let Note { what, worker, task, attempt, detail } = note;
+        let (depth, shard) = (task.map(|task| task.depth.0), task.map(|task| task.shard.0));
+        let worker = worker.map(|worker| worker.to_string());
+        let attempt = attempt.map(|attempt| attempt.to_string());
+        let run = self.name();
+        match *what {
+            "task given" | "task done" | "copy ordered" | "copy done" => {
+                debug!(run, depth, shard, attempt, worker, detail, "{what}");
+            }
+            "worker lost"
+            | "task failed"
+            | "copy failed"
+            | "damaged file discarded"
+            | "late report ignored" => {
+                warn!(run, depth, shard, attempt, worker, detail, "{what}");
+            }
+            _ => info!(run, depth, shard, attempt, worker, detail, "{what}"),
+        }
+        self.tell(json!({
+            "message": what, "depth": depth, "shard": shard, "attempt": attempt, "worker": worker, "detail": detail,
+        }));
+    }
+
+    /// Tells those who watch.
+    fn tell(&self, event: serde_json::Value) {
+        if self.events.receiver_count() == 0 {
+            return;
+        }
+        let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
+        let mut event = event;
+        event["time_unix_ms"] = json!(time);
+        // Those who have gone do not hear it.
+        let _ = self.events.send(event.to_string());
+    }
+}

@@ -1,0 +1,293 @@
+//! gRPC around the decisions: messages become events, replies become messages.
+
+use crate::cluster::event::{Event, Holders, LeaveReason, Order, Progress, Registration, Reply};
+use crate::cluster::serve::{Answer, Closed, Desk};
+use fathom_proto::v1::{self, coordinator_server};
+use fathom_proto::{Session, WorkerId, convert};
+use fathom_run::{Geometry, Task};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::sync::broadcast::error::RecvError;
+use tokio_stream::Stream;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status};
+use tracing::warn;
+
+/// Messages of workers are at most so large: a report of the largest shard that is worth making.
+pub const MOST_MESSAGE_BYTES: usize = 64 << 20;
+/// Orders that one worker may ask for at once.
+const MOST_TASKS: u32 = 4096;
+/// Letters of a worker's name.
+const LONGEST_NAME: usize = 256;
+
+/// The coordinator, as others see it.
+#[derive(Clone, Debug)]
+pub struct Service {
+    desk: Desk,
+    geometry: Geometry,
+    description: v1::DescribeRunResponse,
+    heartbeat: Duration,
+}
+
+impl Service {
+    /// Of a run with these files, of which workers are told this.
+    pub fn new(
+        desk: Desk,
+        geometry: Geometry,
+        description: v1::DescribeRunResponse,
+        heartbeat: Duration,
+    ) -> Self {
+        Self { desk, geometry, description, heartbeat }
+    }
+
+    fn tasks(&self, files: &[v1::File]) -> Result<Vec<Task>, Status> {
+        Ok(files.iter().map(|file| convert::file(Some(file), &self.geometry)).collect::<Result<_, _>>()?)
+    }
+
+    fn registration(
+        &self,
+        asked: v1::RegisterRequest,
+        peer: Option<SocketAddr>,
+    ) -> Result<Registration, Status> {
+        require_version(asked.protocol_version, &asked.name)?;
+        let fingerprint = convert::digest("fingerprint", &asked.fingerprint)?;
+        if fingerprint.0 != self.geometry.fingerprint {
+            warn!(worker = asked.name, "a worker of another run was refused");
+            return Err(Status::failed_precondition(format!(
+                "this coordinator serves another run than the one that this worker has made its tables for ({fingerprint}): start the worker again, or join another coordinator"
+            )));
+        }
+        if asked.name.len() > LONGEST_NAME || asked.exchange_address.len() > LONGEST_NAME {
+            return Err(Status::invalid_argument(format!("a name is longer than {LONGEST_NAME} bytes")));
+        }
+        let address = match (asked.exchange_address.strip_prefix(':'), peer) {
+            (Some(port), Some(SocketAddr::V6(peer))) => format!("[{}]:{port}", peer.ip()),
+            (Some(port), Some(SocketAddr::V4(peer))) => format!("{}:{port}", peer.ip()),
+            (Some(_), None) => return Err(Status::invalid_argument("exchange_address: has no host")),
+            (None, _) => asked.exchange_address,
+        };
+        Ok(Registration {
+            worker: convert::worker_id(&asked.worker_id)?,
+            name: asked.name,
+            address,
+            threads: asked.threads.clamp(1, MOST_TASKS),
+            memory_bytes: asked.memory_bytes,
+            kernel: asked.kernel,
+            version: asked.version,
+            inventory: self.tasks(&asked.inventory)?,
+        })
+    }
+}
+
+fn require_version(version: u32, worker: &str) -> Result<(), Status> {
+    if version == v1::PROTOCOL_VERSION {
+        return Ok(());
+    }
+    warn!(worker, version, "a worker of another version was refused");
+    Err(Status::failed_precondition(format!(
+        "this coordinator speaks version {} of the protocol, and this worker {version}: use the same version of Fathom for both",
+        v1::PROTOCOL_VERSION
+    )))
+}
+
+impl From<Closed> for Status {
+    fn from(closed: Closed) -> Self {
+        Self::unavailable(closed.to_string())
+    }
+}
+
+/// A reply that does not answer the request: the loop never gives one.
+fn unfitting(reply: &Reply) -> Status {
+    Status::internal(format!("{reply:?} is no answer"))
+}
+
+fn known(answer: Answer) -> Result<bool, Status> {
+    match answer.reply {
+        Reply::Known => Ok(true),
+        Reply::Unknown => Ok(false),
+        reply => Err(unfitting(&reply)),
+    }
+}
+
+fn said(answer: Answer) -> Result<String, Status> {
+    match answer.reply {
+        Reply::Said(message) => Ok(message),
+        Reply::Refused(message) => Err(Status::failed_precondition(message)),
+        reply => Err(unfitting(&reply)),
+    }
+}
+
+#[tonic::async_trait]
+impl coordinator_server::Coordinator for Service {
+    type WatchEventsStream = Pin<Box<dyn Stream<Item = Result<v1::WatchEventsResponse, Status>> + Send>>;
+
+    async fn describe_run(
+        &self,
+        request: Request<v1::DescribeRunRequest>,
+    ) -> Result<Response<v1::DescribeRunResponse>, Status> {
+        let asked = request.into_inner();
+        require_version(asked.protocol_version, &asked.worker_name)?;
+        Ok(Response::new(self.description.clone()))
+    }
+
+    async fn register(
+        &self,
+        request: Request<v1::RegisterRequest>,
+    ) -> Result<Response<v1::RegisterResponse>, Status> {
+        let peer = request.remote_addr();
+        let registration = self.registration(request.into_inner(), peer)?;
+        let answer = self.desk.ask(|request| Event::Register(request, registration)).await?;
+        match answer.reply {
+            Reply::Registered { session, needed } => Ok(Response::new(v1::RegisterResponse {
+                session: session.0,
+                heartbeat_interval_ms: self.heartbeat.as_millis() as u64,
+                needed_depths: needed.into_iter().map(|depth| depth.0).collect(),
+            })),
+            reply => Err(unfitting(&reply)),
+        }
+    }
+
+    async fn heartbeat(
+        &self,
+        request: Request<v1::HeartbeatRequest>,
+    ) -> Result<Response<v1::HeartbeatResponse>, Status> {
+        let v1::HeartbeatRequest { session, progress } = request.into_inner();
+        let progress = progress.unwrap_or_default();
+        let progress = Progress {
+            cosets: progress.cosets,
+            states: progress.states,
+            sent_bytes: progress.sent_bytes,
+            received_bytes: progress.received_bytes,
+            free_bytes: progress.free_bytes,
+            underway: self.tasks(&progress.underway)?,
+        };
+        let answer =
+            self.desk.ask(move |request| Event::Heartbeat(request, Session(session), progress)).await?;
+        Ok(Response::new(v1::HeartbeatResponse { known: known(answer)? }))
+    }
+
+    async fn take_orders(
+        &self,
+        request: Request<v1::TakeOrdersRequest>,
+    ) -> Result<Response<v1::TakeOrdersResponse>, Status> {
+        let v1::TakeOrdersRequest { session, tasks, holders_version } = request.into_inner();
+        let tasks = tasks.min(MOST_TASKS);
+        let event = move |request| Event::TakeOrders(request, Session(session), tasks, holders_version);
+        let Answer { reply, addresses } = self.desk.ask(event).await?;
+        match reply {
+            Reply::Unknown => {
+                Ok(Response::new(v1::TakeOrdersResponse { known: false, ..Default::default() }))
+            }
+            Reply::Orders(orders, holders) => Ok(Response::new(v1::TakeOrdersResponse {
+                known: true,
+                orders: orders.into_iter().map(|order| message(order, &addresses)).collect(),
+                holders: holders.map(|holders| message_of_holders(holders, &addresses)),
+            })),
+            reply => Err(unfitting(&reply)),
+        }
+    }
+
+    async fn report(
+        &self,
+        request: Request<v1::ReportRequest>,
+    ) -> Result<Response<v1::ReportResponse>, Status> {
+        let v1::ReportRequest { session, outcomes } = request.into_inner();
+        let outcomes = outcomes.into_iter().map(|outcome| convert::outcome(outcome, &self.geometry));
+        let outcomes = outcomes.collect::<Result<_, _>>()?;
+        let answer = self.desk.ask(move |request| Event::Report(request, Session(session), outcomes)).await?;
+        Ok(Response::new(v1::ReportResponse { known: known(answer)? }))
+    }
+
+    async fn leave(&self, request: Request<v1::LeaveRequest>) -> Result<Response<v1::LeaveResponse>, Status> {
+        let session = Session(request.into_inner().session);
+        self.desk.ask(move |request| Event::Leave(request, session)).await?;
+        Ok(Response::new(v1::LeaveResponse {}))
+    }
+
+    async fn drain(&self, request: Request<v1::DrainRequest>) -> Result<Response<v1::DrainResponse>, Status> {
+        let name = request.into_inner().worker;
+        let answer = self.desk.ask(move |request| Event::Drain(request, name)).await?;
+        Ok(Response::new(v1::DrainResponse { message: said(answer)? }))
+    }
+
+    async fn stop(&self, _: Request<v1::StopRequest>) -> Result<Response<v1::StopResponse>, Status> {
+        let answer = self.desk.ask(Event::Stop).await?;
+        Ok(Response::new(v1::StopResponse { message: said(answer)? }))
+    }
+
+    async fn get_status(
+        &self,
+        _: Request<v1::GetStatusRequest>,
+    ) -> Result<Response<v1::GetStatusResponse>, Status> {
+        Ok(Response::new(v1::GetStatusResponse { json: self.desk.status().await? }))
+    }
+
+    async fn watch_events(
+        &self,
+        _: Request<v1::WatchEventsRequest>,
+    ) -> Result<Response<Self::WatchEventsStream>, Status> {
+        let mut events = self.desk.events();
+        let (sender, receiver) = tokio::sync::mpsc::channel(16);
+        tokio::spawn(async move {
+            loop {
+                let json = match events.recv().await {
+                    Ok(json) => json,
+                    Err(RecvError::Lagged(lines)) => {
+                        format!(r#"{{"message":"lines left out","lines":{lines}}}"#)
+                    }
+                    Err(RecvError::Closed) => return,
+                };
+                let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                let event = v1::WatchEventsResponse { time_unix_ms: time.as_millis() as u64, json };
+                if sender.send(Ok(event)).await.is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
+    }
+}
+
+fn message(order: Order, addresses: &BTreeMap<WorkerId, String>) -> v1::Order {
+    use v1::order::Kind;
+    let kind = match order {
+        Order::Make(task, attempt) => {
+            Kind::MakeShard(v1::MakeShard { file: Some(task.into()), attempt: Some(attempt.into()) })
+        }
+        Order::Copy(task, from) => Kind::TakeCopy(v1::TakeCopy {
+            file: Some(task.into()),
+            addresses: from.iter().filter_map(|id| addresses.get(id).cloned()).collect(),
+        }),
+        Order::Discard(task) => Kind::Discard(task.into()),
+        Order::Retire(depth) => Kind::RetireLayer(v1::RetireLayer { depth: depth.0 }),
+        Order::Leave(reason) => {
+            let reason = match reason {
+                LeaveReason::Done => v1::LeaveReason::Done,
+                LeaveReason::Stopped => v1::LeaveReason::Stopped,
+                LeaveReason::Drained => v1::LeaveReason::Drained,
+                LeaveReason::Failed => v1::LeaveReason::Failed,
+                LeaveReason::CoordinatorGoes => v1::LeaveReason::CoordinatorGoes,
+            };
+            Kind::Leave(v1::Leave { reason: reason.into() })
+        }
+    };
+    v1::Order { kind: Some(kind) }
+}
+
+fn message_of_holders(holders: Holders, addresses: &BTreeMap<WorkerId, String>) -> v1::Holders {
+    let numbers: BTreeMap<WorkerId, u32> = addresses.keys().copied().zip(0..).collect();
+    let of_shard = |ids: Vec<WorkerId>| v1::HeldShard {
+        holders: ids.iter().filter_map(|id| numbers.get(id).copied()).collect(),
+    };
+    let layers = holders.layers.into_iter().map(|(depth, shards)| v1::HeldLayer {
+        depth: depth.0,
+        shards: shards.into_iter().map(of_shard).collect(),
+    });
+    v1::Holders {
+        version: holders.version,
+        addresses: addresses.values().cloned().collect(),
+        layers: layers.collect(),
+    }
+}

@@ -1,0 +1,183 @@
+//! What people are told of a run on many hosts.
+
+use crate::cluster::event::Millis;
+use crate::cluster::state::{Making, Presence, State, Worker};
+use crate::directory::RunDirectory;
+use crate::summary::Summary;
+use anyhow::Result;
+use fathom_proto::WorkerId;
+use fathom_run::Task;
+use serde::{Deserialize, Serialize};
+
+/// The fields of `status --json` of a run that is served: those of a summary, and these.
+#[derive(Clone, Debug, Serialize)]
+pub struct Status {
+    #[serde(flatten)]
+    summary: Summary,
+    #[serde(flatten)]
+    cluster: ClusterStatus,
+}
+
+/// How far a run on many hosts is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClusterStatus {
+    /// The depth of the layer in the making.
+    pub depth: u32,
+    /// Its shards that are done: made, and held as often as they should be.
+    pub shards_done: u32,
+    /// Those that workers are at, or that wait for copies.
+    pub shards_running: u32,
+    /// Those that wait.
+    pub shards_waiting: u32,
+    /// Seconds since it was begun.
+    pub depth_seconds: f64,
+    /// Seconds until it is done, if it goes on as so far.
+    pub depth_eta_seconds: Option<f64>,
+    /// Bytes that workers have sent each other in their present sessions.
+    pub sent_bytes: u64,
+    /// The workers, those that are gone among them.
+    pub workers: Vec<WorkerStatus>,
+    /// The names of workers without which the run cannot go on.
+    pub waiting_for: Vec<String>,
+    /// What keeps the run from going on, for people.
+    pub obstacle: Option<String>,
+}
+
+/// What is known of a worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkerStatus {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Where its peers reach it.
+    pub address: String,
+    /// alive, draining, awaited, lost or left.
+    pub presence: String,
+    /// Kernel threads.
+    pub threads: u32,
+    /// Shards that it is at.
+    pub shards_running: u32,
+    /// Files of the newest layers that it holds.
+    pub files: u32,
+    /// States a second, in the layer in the making.
+    pub states_per_second: f64,
+    /// Seconds since it was heard last; `None` if it was not in this life of the coordinator.
+    pub heard_seconds: Option<f64>,
+    /// Bytes that it has sent to its peers.
+    pub sent_bytes: u64,
+    /// Bytes that it has received from them.
+    pub received_bytes: u64,
+    /// Free bytes of its disk.
+    pub free_bytes: u64,
+}
+
+impl Status {
+    /// Of a run that is served.
+    ///
+    /// # Errors
+    /// If the journal cannot be read.
+    pub fn of(run: &RunDirectory, state: &State, now: Millis) -> Result<Self> {
+        Ok(Self { summary: Summary::of(run)?, cluster: ClusterStatus::of(state, now) })
+    }
+}
+
+impl ClusterStatus {
+    fn of(state: &State, now: Millis) -> Self {
+        let seconds = now.since(state.begun).as_secs_f64();
+        let (mut done, mut running) = (0, 0);
+        for shard in state.shards() {
+            let task = Task { depth: state.depth, shard };
+            match &state.tasks.get(&task).map(|task| &task.making) {
+                _ if state.is_done(task) => done += 1,
+                Some(Making::Running(..) | Making::Made(_)) => running += 1,
+                _ => {}
+            }
+        }
+        let waiting = state.rules.shards - done - running;
+        let eta = (done > 0).then(|| seconds / f64::from(done) * f64::from(state.rules.shards - done));
+        let workers: Vec<WorkerStatus> = state
+            .workers
+            .iter()
+            .map(|(id, worker)| WorkerStatus::of(state, *id, worker, seconds, now))
+            .collect();
+        let name = |id: &WorkerId| state.workers.get(id).map_or_else(|| id.to_string(), |w| w.name.clone());
+        Self {
+            depth: state.depth.0,
+            shards_done: done,
+            shards_running: running,
+            shards_waiting: waiting,
+            depth_seconds: seconds,
+            depth_eta_seconds: eta,
+            sent_bytes: workers.iter().map(|worker| worker.sent_bytes).sum(),
+            workers,
+            waiting_for: state.waiting_for().iter().map(name).collect(),
+            obstacle: obstacle(state, now),
+        }
+    }
+}
+
+impl WorkerStatus {
+    fn of(state: &State, id: WorkerId, worker: &Worker, seconds: f64, now: Millis) -> Self {
+        let presence = match worker.presence {
+            Presence::Alive(_) if worker.draining => "draining",
+            Presence::Alive(_) => "alive",
+            Presence::Awaited => "awaited",
+            Presence::Lost => "lost",
+            Presence::Left => "left",
+        };
+        let running =
+            state.tasks.values().filter(|task| matches!(task.making, Making::Running(w, _) if w == id));
+        let heard = (worker.presence != Presence::Awaited).then(|| now.since(worker.heard).as_secs_f64());
+        Self {
+            id: id.to_string(),
+            name: worker.name.clone(),
+            address: worker.address.clone(),
+            presence: presence.into(),
+            threads: worker.threads,
+            shards_running: running.count() as u32,
+            files: state.files.values().filter(|file| file.holders.contains(&id)).count() as u32,
+            states_per_second: worker.progress.states as f64 / seconds.max(1e-3),
+            heard_seconds: heard,
+            sent_bytes: worker.progress.sent_bytes,
+            received_bytes: worker.progress.received_bytes,
+            free_bytes: worker.progress.free_bytes,
+        }
+    }
+}
+
+/// Why nothing moves, if nothing does.
+fn obstacle(state: &State, now: Millis) -> Option<String> {
+    let name = |id: &WorkerId| {
+        state.workers.get(id).map_or_else(|| id.to_string(), |worker| format!("{} ({id})", worker.name))
+    };
+    if let Some(task) = state.missing.first() {
+        let holders: Vec<String> = state.waiting_for().iter().map(name).collect();
+        let what = format!(
+            "{} files are with no worker that is there, among them shard {} of depth {}",
+            state.missing.len(),
+            task.shard,
+            task.depth
+        );
+        return Some(match holders.is_empty() {
+            true => format!(
+                "{what}: no whole copy is left; put one back into a worker's store and start that worker again"
+            ),
+            false => format!("{what}: waiting for {} to come back with its store", holders.join(", ")),
+        });
+    }
+    let alive = state.alive().count();
+    if alive == 0 {
+        return Some("no worker is there: start one with 'fathom-worker --join'".into());
+    }
+    if alive < state.rules.replicas {
+        return Some(format!(
+            "{} workers must hold each file, and {alive} are there: start more",
+            state.rules.replicas
+        ));
+    }
+    if state.alive().all(|(_, worker)| worker.full_until > now) {
+        return Some("the disks of all workers are full: make room".into());
+    }
+    None
+}

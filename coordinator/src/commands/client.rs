@@ -1,0 +1,98 @@
+//! Commands that ask a coordinator: `fathom status HOST:PORT`, `fathom workers`, `fathom drain`, `fathom stop`.
+
+use crate::arguments::{DrainArguments, StopArguments, WorkersArguments};
+use anyhow::{Result, anyhow};
+use fathom_command::{bad_input, output};
+use fathom_coordinator::cluster::status::{ClusterStatus, WorkerStatus};
+use fathom_coordinator::table;
+use fathom_proto::access::{Access, AccessArguments, Connection};
+use fathom_proto::v1;
+use fathom_proto::v1::coordinator_client::CoordinatorClient;
+use indicatif::{HumanBytes, HumanCount};
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+use tonic::{Code, Response, Status};
+
+/// For an answer.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// A coordinator that was called.
+pub(crate) struct Coordinator {
+    runtime: Runtime,
+    client: CoordinatorClient<Connection>,
+}
+
+impl Coordinator {
+    /// Calls it.
+    pub(crate) fn call(address: &str, access: &AccessArguments) -> Result<Self> {
+        let access = Access::load(access)?;
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let connection = runtime.block_on(access.connect(address, LIMIT));
+        let connection = connection.map_err(|error| match error.may_pass() {
+            true => anyhow!("{error}"),
+            false => bad_input!("{error}"),
+        })?;
+        Ok(Self { runtime, client: CoordinatorClient::new(connection) })
+    }
+
+    fn answer<T>(&self, call: impl Future<Output = Result<Response<T>, Status>>) -> Result<T> {
+        let answered = self.runtime.block_on(async { tokio::time::timeout(LIMIT, call).await });
+        let answered = answered.map_err(|_| anyhow!("the coordinator does not answer"))?;
+        answered.map(Response::into_inner).map_err(|status| match status.code() {
+            Code::FailedPrecondition | Code::Unauthenticated | Code::InvalidArgument => {
+                bad_input!("{}", status.message())
+            }
+            _ => anyhow!("{}", status.message()),
+        })
+    }
+
+    /// What `fathom status --json` prints.
+    pub(crate) fn status(&mut self) -> Result<String> {
+        let mut client = self.client.clone();
+        Ok(self.answer(async move { client.get_status(v1::GetStatusRequest {}).await })?.json)
+    }
+}
+
+pub(crate) fn workers(asked: &WorkersArguments) -> Result<()> {
+    let json = Coordinator::call(&asked.coordinator, &asked.access)?.status()?;
+    let status: ClusterStatus = serde_json::from_str(&json)?;
+    output::line(&match asked.json {
+        true => serde_json::to_string(&status.workers)?,
+        false => table_of(&status.workers),
+    })
+}
+
+/// The workers, one a line.
+pub(crate) fn table_of(workers: &[WorkerStatus]) -> String {
+    let rows = workers.iter().map(|worker| {
+        [
+            worker.id.clone(),
+            worker.name.clone(),
+            worker.presence.clone(),
+            worker.threads.to_string(),
+            worker.shards_running.to_string(),
+            worker.files.to_string(),
+            format!("{}/s", HumanCount(worker.states_per_second as u64)),
+            worker.heard_seconds.map_or("-".into(), |seconds| format!("{seconds:.1} s ago")),
+            HumanBytes(worker.sent_bytes).to_string(),
+            HumanBytes(worker.free_bytes).to_string(),
+            worker.address.clone(),
+        ]
+    });
+    let header =
+        ["id", "name", "is", "threads", "shards", "files", "states", "heard", "sent", "free disk", "address"];
+    table::plain(header, rows).trim_end().to_owned()
+}
+
+pub(crate) fn drain(asked: &DrainArguments) -> Result<()> {
+    let coordinator = Coordinator::call(&asked.coordinator, &asked.access)?;
+    let mut client = coordinator.client.clone();
+    let request = v1::DrainRequest { worker: asked.worker.clone() };
+    output::line(&coordinator.answer(async move { client.drain(request).await })?.message)
+}
+
+pub(crate) fn stop(asked: &StopArguments) -> Result<()> {
+    let coordinator = Coordinator::call(&asked.coordinator, &asked.access)?;
+    let mut client = coordinator.client.clone();
+    output::line(&coordinator.answer(async move { client.stop(v1::StopRequest {}).await })?.message)
+}

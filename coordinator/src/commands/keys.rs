@@ -1,0 +1,95 @@
+//! `fathom keys`.
+//!
+//! The directory is made under another name and gets its own when all is written, so that there are all keys or none.
+
+use crate::arguments::KeysArguments;
+use anyhow::{Context, Result};
+use fathom_command::{bad_input, output};
+use fathom_layer::{Disk, LocalDisk};
+use fathom_proto::access::Keys;
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+pub(crate) fn keys(asked: &KeysArguments) -> Result<()> {
+    let dir = &asked.dir;
+    require_nothing(dir)?;
+    let keys = Keys::make(asked.days)?;
+    make(dir, &keys).with_context(|| format!("cannot make {}", dir.display()))?;
+    let file = |name| quoted(&dir.join(name));
+    let options = format!(
+        "--token-file {} --tls-cert {} --tls-key {} --tls-ca {}",
+        file("token"),
+        file("cert.pem"),
+        file("key.pem"),
+        file("ca.pem")
+    );
+    output::line(&format!(
+        "fathom serve SPACE --listen 0.0.0.0:7400 {options}\nfathom-worker --join HOST:7400 {options}"
+    ))
+}
+
+fn require_nothing(dir: &Path) -> Result<()> {
+    let taken = match fs::read_dir(dir) {
+        // A link can lead to an empty directory, but not become one.
+        Ok(mut entries) => entries.next().is_some() || dir.is_symlink(),
+        Err(error) if error.kind() == ErrorKind::NotFound => dir.is_symlink(),
+        Err(error) if error.kind() == ErrorKind::NotADirectory => true,
+        Err(error) => return Err(error).with_context(|| format!("cannot list {}", dir.display())),
+    };
+    match taken {
+        true => Err(bad_input!(
+            "{} is there already and was left as it is: name a new directory, or an empty one",
+            dir.display()
+        )),
+        false => Ok(()),
+    }
+}
+
+fn make(dir: &Path, keys: &Keys) -> Result<()> {
+    // As it would be named from the root, so that it has a parent; with nothing after the name.
+    let dir: PathBuf = std::path::absolute(dir)?.components().collect();
+    let parent = dir.parent().context("the root is no place for keys")?;
+    let absent: Vec<&Path> = parent.ancestors().take_while(|path| !path.exists()).collect();
+    LocalDisk.create_directory(parent)?;
+    let unfinished = tempfile::Builder::new()
+        .prefix(".fathom-keys-")
+        .permissions(Permissions::from_mode(0o700))
+        .tempdir_in(parent)?;
+    for (name, text, mode) in [
+        ("token", format!("{}\n", keys.token), 0o600),
+        ("ca.pem", keys.ca.clone(), 0o644),
+        ("ca-key.pem", keys.ca_key.clone(), 0o600),
+        ("cert.pem", keys.cert.clone(), 0o644),
+        ("key.pem", keys.key.clone(), 0o600),
+    ] {
+        write(&unfinished.path().join(name), &text, mode).with_context(|| format!("cannot write {name}"))?;
+    }
+    LocalDisk.sync_directory(unfinished.path())?;
+    // What was made there meanwhile is replaced only if it is an empty directory.
+    LocalDisk.rename(unfinished.path(), &dir)?;
+    // There is nothing left to delete under that name.
+    let _ = unfinished.keep();
+    LocalDisk.sync_directory(parent)?;
+    for made in absent {
+        LocalDisk.sync_directory(made.parent().unwrap_or(Path::new("/")))?;
+    }
+    Ok(())
+}
+
+fn write(path: &Path, text: &str, mode: u32) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let path = path.display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
+    match path.chars().all(is_plain) {
+        true => path,
+        false => format!("'{}'", path.replace('\'', r"'\''")),
+    }
+}

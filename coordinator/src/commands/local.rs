@@ -1,0 +1,135 @@
+//! `fathom run --workers N`: a coordinator here, and worker processes on this machine that it starts, over loopback.
+
+use crate::arguments::{ClusterArguments, RunArguments};
+use crate::commands::run::{open_or_begin, require_room};
+use crate::commands::serve::{Served, on_signals, report};
+use anyhow::{Context, Result, anyhow};
+use fathom_command::exit::Interrupted;
+use fathom_command::{bad_input, log};
+use fathom_coordinator::cluster::event::Ending;
+use fathom_coordinator::cluster::serve::Desk;
+use fathom_coordinator::directory::LOG;
+use fathom_coordinator::journal::LayersAt;
+use fathom_proto::access::{Access, AccessArguments};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tracing::warn;
+
+/// Below the run's directory, with one directory a worker.
+const STORES: &str = "workers";
+/// So often a worker that died is started again.
+const MOST_STARTS: u32 = 10;
+/// Between that.
+const PAUSE: Duration = Duration::from_secs(1);
+
+pub(crate) fn run(asked: &RunArguments, workers: u32, verbosity: log::Verbosity) -> Result<()> {
+    let program = program()?;
+    let run = open_or_begin(&asked.space, &asked.begin, |space, plan, path| {
+        require_room(asked, space, plan, path)
+    })?;
+    log::start(&run.path.join(LOG), verbosity)?;
+    let cluster = ClusterArguments {
+        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+        replicas: 1,
+        lease: Duration::from_secs(30),
+        max_depth: asked.search.max_depth,
+    };
+    let access = Access::load(&AccessArguments::default())?;
+    let stores = stores(&run.path, workers)?;
+    let options = asked.search.options(verbosity);
+    let threads = (options.threads / stores.len()).max(1);
+    let memory = options.memory_bytes / stores.len() as u64;
+    let served = Served::begin(run, &LayersAt::Workers, &cluster, &access)?;
+    let signal = Arc::new(AtomicUsize::new(0));
+    for number in [SIGINT, SIGTERM] {
+        signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;
+    }
+    on_signals(served.desk.clone(), Desk::stop)?;
+    let address = served.address.to_string();
+    let desk = served.desk.clone();
+    let over = AtomicBool::new(false);
+    let refusal = Mutex::new(None);
+    let (ending, run) = std::thread::scope(|scope| -> Result<_> {
+        for (number, store) in stores.iter().enumerate() {
+            let mut command = Command::new(&program);
+            command
+                .args(["--join", &address, "--name", &format!("worker-{number}"), "--patience", "10s"])
+                .args(["--threads", &threads.to_string(), "--memory", &format!("{memory}B")])
+                .args(["--kernel", &asked.search.kernel_word()])
+                .arg("--store")
+                .arg(store)
+                .arg(if verbosity == log::Verbosity::Verbose { "-v" } else { "-q" })
+                .stdin(Stdio::null())
+                .stdout(Stdio::null());
+            let (over, refusal, desk) = (&over, &refusal, &desk);
+            scope.spawn(move || {
+                if let Err(error) = keep_alive(command, over) {
+                    refusal.lock().expect("nothing panics with it").get_or_insert(error);
+                    desk.stop();
+                }
+            });
+        }
+        let end = served.until_end();
+        over.store(true, Ordering::Relaxed);
+        end
+    })?;
+    if let Some(error) = refusal.into_inner().expect("nothing panics with it") {
+        return Err(error);
+    }
+    let signal = signal.load(Ordering::Relaxed) as i32;
+    if ending == Ending::Stopped && signal > 0 {
+        let message = format!("stopped; the same command goes on, in {}", run.path.display());
+        return Err(Interrupted { message, signal }.into());
+    }
+    report(&ending, &run, asked.search.json)
+}
+
+/// The stores of so many workers, and of those that were there before: they hold what the run needs.
+fn stores(run: &Path, workers: u32) -> Result<Vec<PathBuf>> {
+    let directory = run.join(STORES);
+    let before = (0..).take_while(|number| directory.join(number.to_string()).is_dir()).count();
+    let stores: Vec<PathBuf> =
+        (0..before.max(workers as usize)).map(|number| directory.join(number.to_string())).collect();
+    for store in &stores {
+        std::fs::create_dir_all(store).with_context(|| format!("cannot make {}", store.display()))?;
+    }
+    Ok(stores)
+}
+
+/// The program `fathom-worker`: beside this one, or on the path.
+fn program() -> Result<PathBuf> {
+    let beside = std::env::current_exe()?.with_file_name("fathom-worker");
+    if beside.is_file() {
+        return Ok(beside);
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found =
+        std::env::split_paths(&path).map(|path| path.join("fathom-worker")).find(|path| path.is_file());
+    found.ok_or_else(|| {
+        bad_input!(
+            "there is no fathom-worker beside this program, at {}, and none on the PATH: build or install it",
+            beside.display()
+        )
+    })
+}
+
+/// Starts a worker, and starts it again when it dies: its store has what the run needs.
+fn keep_alive(mut command: Command, over: &AtomicBool) -> Result<()> {
+    for start in 1..=MOST_STARTS {
+        let status = command.status().context("cannot start fathom-worker")?;
+        if status.success() || over.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        if status.code() == Some(2) {
+            return Err(bad_input!("a worker cannot do this run: its message stands above"));
+        }
+        warn!(%status, start, "worker died");
+        std::thread::sleep(PAUSE);
+    }
+    Err(anyhow!("a worker died {MOST_STARTS} times: its log is below the run's directory"))
+}

@@ -1,0 +1,199 @@
+//! `fathom serve`: a run for workers on many hosts, and `fathom run --workers`: the same with workers on this one.
+
+use crate::arguments::{ClusterArguments, ServeArguments};
+use crate::commands::run;
+use anyhow::{Context, Result, anyhow};
+use fathom_command::{bad_input, log, output};
+use fathom_coordinator::cluster::event::Ending;
+use fathom_coordinator::cluster::serve::{Coordinator, Desk};
+use fathom_coordinator::cluster::service::{MOST_MESSAGE_BYTES, Service};
+use fathom_coordinator::cluster::state::Rules;
+use fathom_coordinator::directory::{LOG, RunDirectory, Visited};
+use fathom_coordinator::journal::LayersAt;
+use fathom_coordinator::summary::Summary;
+use fathom_coordinator::watch;
+use fathom_layer::LocalDisk;
+use fathom_proto::access::Access;
+use fathom_proto::v1::DescribeRunResponse;
+use fathom_proto::v1::coordinator_server::CoordinatorServer;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::Server;
+
+/// So long are replies waited for that are on their way when the run ends.
+const LAST_REPLIES: Duration = Duration::from_millis(500);
+
+pub(crate) fn serve(asked: &ServeArguments, verbosity: log::Verbosity) -> Result<()> {
+    let access = Access::load(&asked.access)?;
+    access.may_listen(asked.cluster.listen)?;
+    let layers_at = match &asked.shared_store {
+        None => LayersAt::Workers,
+        Some(path) => LayersAt::SharedStore(path.clone()),
+    };
+    let run = run::open_or_begin(&asked.space, &asked.begin, |_, _, _| Ok(()))?;
+    log::start(&run.path.join(LOG), verbosity)?;
+    let served = Served::begin(run, &layers_at, &asked.cluster, &access)?;
+    on_signals(served.desk.clone(), Desk::terminate)?;
+    let (ending, run) = served.until_end()?;
+    report(&ending, &run, asked.json)
+}
+
+/// Has the loop told by the first signal; a second one ends the process at once.
+pub(crate) fn on_signals(desk: Desk, tell: fn(&Desk)) -> Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    std::thread::Builder::new().name("signals".into()).spawn(move || {
+        for (times, signal) in signals.forever().enumerate() {
+            if times > 0 {
+                std::process::exit(128 + signal);
+            }
+            tell(&desk);
+        }
+    })?;
+    Ok(())
+}
+
+/// Prints what is known when a run ends.
+pub(crate) fn report(ending: &Ending, run: &RunDirectory, json: bool) -> Result<()> {
+    watch::write(&run.path, &run.journal, &LocalDisk)?;
+    match ending {
+        Ending::Complete | Ending::MaxDepth => {
+            let summary = Summary::of(run)?;
+            output::line(&if json { summary.to_json() } else { summary.to_string() })
+        }
+        Ending::Stopped | Ending::Terminated => {
+            let path = run.path.display();
+            eprintln!("stopped; the same command goes on, and 'fathom status {path}' tells how far it is");
+            Ok(())
+        }
+        Ending::Failed(message) => Err(anyhow!("{message}")),
+    }
+}
+
+/// A run that is being served.
+pub(crate) struct Served {
+    runtime: Runtime,
+    coordinator: Coordinator<'static>,
+    /// How it is reached from here.
+    pub(crate) desk: Desk,
+    /// Where workers reach it.
+    pub(crate) address: SocketAddr,
+}
+
+impl Served {
+    /// Listens, and takes up the run where it is.
+    pub(crate) fn begin(
+        run: RunDirectory,
+        layers_at: &LayersAt,
+        asked: &ClusterArguments,
+        access: &Access,
+    ) -> Result<Self> {
+        let layers_at = fitting(&run, layers_at)?;
+        let definition = run.definition.clone();
+        let watched = run.journal.watched().context("cannot read run.db")?;
+        let shared_store = match &layers_at {
+            LayersAt::Workers => None,
+            LayersAt::RunDirectory => Some(absolute(&run.path)?),
+            LayersAt::SharedStore(path) => Some(absolute(path)?),
+        };
+        if asked.replicas > 1 && shared_store.is_some() {
+            return Err(bad_input!(
+                "--replicas and --shared-store contradict each other: in a shared store each file is there once for all"
+            ));
+        }
+        let rules = Rules {
+            shards: definition.shards,
+            // The journal knows.
+            states: u64::MAX,
+            keep: definition.keep,
+            max_depth: asked.max_depth,
+            shared_store: shared_store.is_some(),
+            replicas: asked.replicas as usize,
+            lease: asked.lease,
+            heartbeat: asked.lease / 5,
+        };
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let listener = runtime.block_on(TcpListener::bind(asked.listen));
+        let listener = listener.with_context(|| format!("cannot listen on {}", asked.listen))?;
+        let address = listener.local_addr()?;
+        let (coordinator, desk) = Coordinator::new(run, &LocalDisk, rules, layers_at)?;
+        let description = DescribeRunResponse {
+            definition: definition.to_toml(),
+            shared_store: shared_store.unwrap_or_default(),
+            watched: watched.into_iter().map(|state| state.tiles.into_vec().into()).collect(),
+        };
+        let service = Service::new(desk.clone(), coordinator.geometry(), description, rules.heartbeat);
+        let service = CoordinatorServer::new(service).max_decoding_message_size(MOST_MESSAGE_BYTES);
+        let service = InterceptedService::new(service, access.token_check());
+        let incoming = {
+            let _in_runtime = runtime.enter();
+            access.incoming(listener)?
+        };
+        runtime.spawn(async move {
+            if let Err(error) = Server::builder().add_service(service).serve_with_incoming(incoming).await {
+                tracing::error!(error = &error as &dyn std::error::Error, "workers are not served any more");
+            }
+        });
+        tracing::info!(%address, "listening");
+        Ok(Self { runtime, coordinator, desk, address })
+    }
+
+    /// Serves until the run ends.
+    pub(crate) fn until_end(self) -> Result<(Ending, RunDirectory)> {
+        let Self { runtime, coordinator, desk, .. } = self;
+        let end = coordinator.serve()?;
+        drop(desk);
+        runtime.shutdown_timeout(LAST_REPLIES);
+        Ok(end)
+    }
+}
+
+/// Where the layers lie: where they lay before, if there are any.
+fn fitting(run: &RunDirectory, asked: &LayersAt) -> Result<LayersAt> {
+    let asked = match asked {
+        LayersAt::SharedStore(path) if is_same(path, &run.path) => LayersAt::RunDirectory,
+        other => other.clone(),
+    };
+    let Visited { layers, .. } = run.visited()?;
+    let before = run.journal.layers_at().context("cannot read run.db")?;
+    let same = match (&before, &asked) {
+        (LayersAt::SharedStore(a), LayersAt::SharedStore(b)) => is_same(a, b),
+        (before, asked) => before == asked,
+    };
+    if layers.is_empty() || same {
+        return Ok(asked);
+    }
+    let path = run.path.display();
+    Err(match before {
+        LayersAt::RunDirectory => bad_input!(
+            "the layers of the run in {path} lie in its own directory: serve it with --shared-store {path} if all workers see that, or go on with 'fathom resume {path}'"
+        ),
+        LayersAt::SharedStore(store) => bad_input!(
+            "the layers of the run in {path} lie in {store}: serve it with --shared-store {store}",
+            store = store.display()
+        ),
+        LayersAt::Workers => bad_input!(
+            "the layers of the run in {path} lie with its workers: serve it without --shared-store"
+        ),
+    })
+}
+
+fn is_same(a: &Path, b: &Path) -> bool {
+    let same = a.canonicalize().ok().zip(b.canonicalize().ok()).map(|(a, b)| a == b);
+    same.unwrap_or(a == b)
+}
+
+fn absolute(path: &Path) -> Result<String> {
+    let absolute = std::path::absolute(path)?;
+    absolute.to_str().map(str::to_owned).ok_or_else(|| {
+        bad_input!(
+            "{} cannot be told to workers, because it is not UTF-8: choose another directory",
+            path.display()
+        )
+    })
+}

@@ -1,0 +1,34 @@
+//! The options of every command that talks to others.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// Who may talk to this process, and how it calls others.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Who may talk")]
+pub struct AccessArguments {
+    /// A file with the secret that all processes of a run share; nobody else may be able to read it
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// This process's certificate and those that vouch for it, as PEM
+    #[arg(long, value_name = "FILE")]
+    pub tls_cert: Option<PathBuf>,
+    /// The private key of the certificate, as PEM; nobody else may be able to read it
+    #[arg(long, value_name = "FILE")]
+    pub tls_key: Option<PathBuf>,
+    /// The authority that the certificates of others must be from, callers' among them, as PEM
+    #[arg(long, value_name = "FILE")]
+    pub tls_ca: Option<PathBuf>,
+    /// The name that must be in the certificates of those that are called [default: fathom]
+    #[arg(long, value_name = "NAME")]
+    pub tls_name: Option<String>,
+    /// Talk to other machines without token and TLS
+    #[arg(long)]
+    pub insecure: bool,
+}
+
+impl AccessArguments {
+    pub(super) fn has_tls(&self) -> bool {
+        self.tls_cert.is_some() || self.tls_key.is_some() || self.tls_ca.is_some() || self.tls_name.is_some()
+    }
+}

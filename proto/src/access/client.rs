@@ -1,0 +1,234 @@
+//! Calling others.
+
+use super::Access;
+use super::greeting::{Greeted, Io, PREFACE, TLS_ALERT, TLS_HANDSHAKE, part};
+use super::refusal::Refusal;
+use super::token::TokenSender;
+use bytes::{Bytes, BytesMut};
+use hyper_util::rt::TokioIo;
+use std::error::Error;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_rustls::{TlsConnector, TlsStream};
+use tonic::Status;
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::{Channel, Endpoint, Uri};
+use tower::service_fn;
+
+/// After so long without a word from the other side it is asked whether it lives, and then has as long again to answer.
+const KEEPALIVE: Duration = Duration::from_secs(10);
+
+/// What one answer may be ahead of its reader, in bytes, and what all answers of a connection may be: enough for a network
+/// of 10 Gbit/s and 5 ms.
+const STREAM_WINDOW: u32 = 2 << 20;
+const CONNECTION_WINDOW: u32 = 8 << 20;
+
+/// A frame of HTTP/2 begins with length (3 bytes), type, flags, stream (4 bytes): RFC 9113, section 4.1.
+const FRAME_HEADER: usize = 9;
+const FRAME_TYPE: usize = 3;
+const SETTINGS: u8 = 4;
+
+/// A connection that sends the token with every request, and is made anew when it breaks.
+pub type Connection = InterceptedService<Channel, TokenSender>;
+
+/// Why somebody cannot be talked to.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConnectError {
+    /// Nobody answers now. Calling again makes sense.
+    #[error("cannot reach {address}: {reason}")]
+    Unreachable {
+        /// As HOST:PORT.
+        address: String,
+        /// What the network says.
+        reason: String,
+    },
+    /// The two sides do not get on. Calling again does not help.
+    #[error("cannot talk to {address}: {refusal}")]
+    Refused {
+        /// As HOST:PORT.
+        address: String,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// This side must not call like that. Calling again does not help.
+    #[error("cannot call {address}: {reason}")]
+    Unfit {
+        /// As given.
+        address: String,
+        /// Why, and what to do.
+        reason: &'static str,
+    },
+}
+
+impl ConnectError {
+    /// Whether calling again may help.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::Unreachable { .. })
+    }
+
+    /// The one that made a request fail, when its connection had to be made anew and could not be.
+    pub fn behind(status: &Status) -> Option<&Self> {
+        let mut error = status.source();
+        while let Some(this) = error {
+            if let Some(found) = this.downcast_ref() {
+                return Some(found);
+            }
+            error = this.source();
+        }
+        None
+    }
+}
+
+impl Access {
+    /// Calls somebody at HOST:PORT, and is through when it has answered; `limit` is for this and for every time that the
+    /// connection is made anew.
+    ///
+    /// # Errors
+    /// If nobody answers, or the two do not get on. A wrong token is met by the first request alone, as
+    /// [`Unauthenticated`](tonic::Code::Unauthenticated).
+    pub async fn connect(&self, address: &str, limit: Duration) -> Result<Connection, ConnectError> {
+        let unfit = |reason| ConnectError::Unfit { address: address.into(), reason };
+        let is_address = address
+            .rsplit_once(':')
+            .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
+        let endpoint = Endpoint::from_shared(format!("http://{address}"))
+            .ok()
+            .filter(|_| is_address)
+            .ok_or_else(|| unfit("an address is written HOST:PORT, for example node7:7400"))?;
+        if self.server.is_some() && self.client.is_none() {
+            return Err(unfit("nobody's certificate can be checked without --tls-ca: give it too"));
+        }
+        let endpoint = endpoint
+            .http2_keep_alive_interval(KEEPALIVE)
+            .keep_alive_timeout(KEEPALIVE)
+            .keep_alive_while_idle(true)
+            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW);
+        let call = Call { access: self.clone(), address: address.into(), limit };
+        let mut first = Some(call.make().await?);
+        let connector = service_fn(move |_: Uri| {
+            let (first, call) = (first.take(), call.clone());
+            async move {
+                let stream = match first {
+                    Some(stream) => stream,
+                    None => call.make().await?,
+                };
+                Ok::<_, ConnectError>(TokioIo::new(stream))
+            }
+        });
+        let channel = endpoint.connect_with_connector(connector).await.map_err(|error| {
+            ConnectError::Unreachable { address: address.into(), reason: error.to_string() }
+        })?;
+        Ok(InterceptedService::new(channel, self.token_sender()))
+    }
+}
+
+impl Access {
+    /// Whether what this side says may go there: a token does not go to another machine as plain text, unless this process
+    /// was told to be insecure.
+    fn may_tell(&self, peer: SocketAddr) -> bool {
+        self.token.is_none()
+            || self.client.is_some()
+            || self.insecure
+            || peer.ip().to_canonical().is_loopback()
+    }
+}
+
+/// Whom to call, and how.
+#[derive(Clone, Debug)]
+struct Call {
+    access: Access,
+    address: String,
+    limit: Duration,
+}
+
+impl Call {
+    async fn make(&self) -> Result<Greeted, ConnectError> {
+        match tokio::time::timeout(self.limit, self.greet()).await {
+            Ok(result) => result,
+            Err(_) => Err(self.unreachable(format!("no answer within {:?}", self.limit))),
+        }
+    }
+
+    async fn greet(&self) -> Result<Greeted, ConnectError> {
+        let failed = |error: io::Error| match Refusal::of(&error) {
+            Some(refusal) => self.refused(refusal),
+            None => self.unreachable(error.to_string()),
+        };
+        let tcp = TcpStream::connect(&self.address).await.map_err(failed)?;
+        // Without it messages are late, not wrong.
+        let _ = tcp.set_nodelay(true);
+        if !self.access.may_tell(tcp.peer_addr().map_err(failed)?) {
+            return Err(ConnectError::Unfit {
+                address: self.address.clone(),
+                reason: "the token would go there as plain text: give --tls-ca, or --insecure if whoever reads it on its way may",
+            });
+        }
+        let mut io = match &self.access.client {
+            None => Io::Left(tcp),
+            Some(tls) => {
+                let connector = TlsConnector::from(tls.clone());
+                match connector.connect(self.access.name.clone(), tcp).into_fallible().await {
+                    Ok(stream) => Io::Right(TlsStream::Client(stream)),
+                    Err((error, tcp)) => {
+                        part(tcp, &[]).await;
+                        return Err(failed(error));
+                    }
+                }
+            }
+        };
+        io.write_all(PREFACE).await.map_err(failed)?;
+        io.flush().await.map_err(failed)?;
+        let ahead = self.first_frame(&mut io).await.map_err(failed)??;
+        Ok(Greeted::new(io, ahead, PREFACE))
+    }
+
+    /// What the other side says first: with it, it has let this side in.
+    async fn first_frame(&self, io: &mut Io) -> io::Result<Result<Bytes, ConnectError>> {
+        let mut said = BytesMut::with_capacity(1 << 10);
+        while said.len() < FRAME_HEADER {
+            let length = io.read_buf(&mut said).await?;
+            if matches!(io, Io::Left(_)) && matches!(said.first(), Some(&(TLS_HANDSHAKE | TLS_ALERT))) {
+                return Ok(Err(self.refused(Refusal::Tls)));
+            }
+            if length == 0 {
+                return Ok(Err(match said.is_empty() {
+                    true => self.unreachable("it ends the connection at once".into()),
+                    false => self.refused(Refusal::NotHttp2),
+                }));
+            }
+        }
+        Ok(match said[FRAME_TYPE] {
+            SETTINGS => Ok(said.freeze()),
+            _ => Err(self.refused(Refusal::NotHttp2)),
+        })
+    }
+
+    fn unreachable(&self, reason: String) -> ConnectError {
+        ConnectError::Unreachable { address: self.address.clone(), reason }
+    }
+
+    fn refused(&self, refusal: Refusal) -> ConnectError {
+        ConnectError::Refused { address: self.address.clone(), refusal }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::access::{Access, AccessArguments, Token};
+
+    #[test]
+    fn a_token_does_not_go_to_another_machine_as_plain_text() {
+        let mut access = Access::load(&AccessArguments::default()).unwrap();
+        let (near, far) = ("127.0.0.1:7400".parse().unwrap(), "192.0.2.1:7400".parse().unwrap());
+        assert!(access.may_tell(near) && access.may_tell(far), "there is no token");
+        access.token = Some(Token::new(b"0123456789abcdef").unwrap());
+        assert!(access.may_tell(near) && access.may_tell("[::1]:7400".parse().unwrap()));
+        assert!(!access.may_tell(far) && !access.may_tell("[::ffff:192.0.2.1]:7400".parse().unwrap()));
+        access.insecure = true;
+        assert!(access.may_tell(far));
+    }
+}

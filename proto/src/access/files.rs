@@ -1,0 +1,165 @@
+//! Tokens, keys and certificates in files, and what TLS is set up to with them.
+//!
+//! TLS is version 1.3 alone, for both sides are Fathom's. Sessions are never resumed: a certificate is looked at at every
+//! connection, so that one that has expired does not live on.
+
+use super::token::Token;
+use anyhow::Result;
+use fathom_command::bad_input;
+use rustls::client::{Resumption, WebPkiServerVerifier};
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use rustls::version::TLS13;
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// No file of secrets or certificates is larger.
+const LARGEST: u64 = 1 << 20;
+
+/// The protocol that is spoken inside TLS.
+const ALPN: &[u8] = b"h2";
+
+/// Reads a file that only its owner may be able to read.
+fn read_secret(path: &Path, option: &str) -> Result<Vec<u8>> {
+    let file = open(path, option)?;
+    let mode = file.metadata().map_err(|error| unreadable(path, option, &error))?.permissions().mode();
+    if mode & 0o077 != 0 {
+        let path = path.display();
+        return Err(bad_input!(
+            "{option}: others may use {path}, for its mode is {:03o}: chmod 600 {path}",
+            mode & 0o777
+        ));
+    }
+    read(file, path, option)
+}
+
+fn open(path: &Path, option: &str) -> Result<File> {
+    File::open(path).map_err(|error| unreadable(path, option, &error))
+}
+
+fn read(file: File, path: &Path, option: &str) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| unreadable(path, option, &error))?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(bad_input!(
+            "{option}: {} is larger than {LARGEST} bytes: name another file",
+            path.display()
+        ));
+    }
+    Ok(bytes)
+}
+
+fn unreadable(path: &Path, option: &str, error: &std::io::Error) -> anyhow::Error {
+    bad_input!("{option}: cannot read {}: {error}", path.display())
+}
+
+/// Reads a token.
+pub(super) fn token(path: &Path) -> Result<Token> {
+    Token::new(&read_secret(path, "--token-file")?)
+        .map_err(|error| bad_input!("--token-file: {} {error}", path.display()))
+}
+
+fn certificates(path: &Path, option: &str) -> Result<Vec<CertificateDer<'static>>> {
+    let bytes = read(open(path, option)?, path, option)?;
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
+    match certificates {
+        Ok(certificates) if !certificates.is_empty() => Ok(certificates),
+        Ok(_) => Err(bad_input!("{option}: {} holds no certificate: name a PEM file", path.display())),
+        Err(error) => Err(bad_input!("{option}: {} is no PEM file: {error}", path.display())),
+    }
+}
+
+/// This process's certificate.
+pub(super) struct Identity {
+    certificates: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+    /// For messages.
+    path: PathBuf,
+}
+
+/// Reads a certificate and its key.
+pub(super) fn identity(certificate: &Path, key: &Path) -> Result<Identity> {
+    let certificates = certificates(certificate, "--tls-cert")?;
+    // The reason is not told: it might quote the file.
+    let key = PrivateKeyDer::from_pem_slice(&read_secret(key, "--tls-key")?)
+        .map_err(|_| bad_input!("--tls-key: {} holds no private key: name a PEM file", key.display()))?;
+    Ok(Identity { certificates, key, path: certificate.into() })
+}
+
+impl Identity {
+    /// Being called; callers need a certificate if there is an authority to check it by.
+    pub(super) fn server(&self, authority: Option<&Authority>) -> Result<ServerConfig> {
+        let config = ServerConfig::builder_with_provider(provider())
+            .with_protocol_versions(&[&TLS13])
+            .expect("ring does TLS 1.3");
+        let config = match authority {
+            Some(authority) => {
+                let verifier =
+                    WebPkiClientVerifier::builder_with_provider(Arc::clone(&authority.roots), provider());
+                config.with_client_cert_verifier(
+                    verifier.build().expect("an authority has a certificate, and nothing is revoked"),
+                )
+            }
+            None => config.with_no_client_auth(),
+        };
+        let mut config = config
+            .with_single_cert(self.certificates.clone(), self.key.clone_key())
+            .map_err(|error| self.unfit(&error))?;
+        config.alpn_protocols = vec![ALPN.into()];
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+        Ok(config)
+    }
+
+    fn unfit(&self, error: &rustls::Error) -> anyhow::Error {
+        bad_input!("--tls-cert: {} cannot be used with the key of --tls-key: {error}", self.path.display())
+    }
+}
+
+/// Whose certificates are trusted.
+pub(super) struct Authority {
+    roots: Arc<RootCertStore>,
+}
+
+/// Reads the certificates of authorities.
+pub(super) fn authority(path: &Path) -> Result<Authority> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(path, "--tls-ca")? {
+        roots
+            .add(certificate)
+            .map_err(|error| bad_input!("--tls-ca: {} is no authority: {error}", path.display()))?;
+    }
+    Ok(Authority { roots: Arc::new(roots) })
+}
+
+impl Authority {
+    /// Calling others, with a certificate if there is one.
+    pub(super) fn client(&self, identity: Option<&Identity>) -> Result<ClientConfig> {
+        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::clone(&self.roots), provider())
+            .build()
+            .expect("an authority has a certificate, and nothing is revoked");
+        let config = ClientConfig::builder_with_provider(provider())
+            .with_protocol_versions(&[&TLS13])
+            .expect("ring does TLS 1.3")
+            .with_webpki_verifier(verifier);
+        let mut config = match identity {
+            Some(identity) => config
+                .with_client_auth_cert(identity.certificates.clone(), identity.key.clone_key())
+                .map_err(|error| identity.unfit(&error))?,
+            None => config.with_no_client_auth(),
+        };
+        config.alpn_protocols = vec![ALPN.into()];
+        config.resumption = Resumption::disabled();
+        Ok(config)
+    }
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ring::default_provider())
+}

@@ -1,0 +1,122 @@
+//! Who may talk: what a process listens on, whom it lets in, and how it calls others.
+//!
+//! Reading order: [`arguments`] (what is asked on the command line), [`Access`] (the same, read and checked), [`token`] (a secret
+//! that every request carries), [`server`] (who is let in), [`client`] (calling others), [`refusal`] (why two processes do not
+//! get on), [`keys`] (new secrets).
+//!
+//! Invariants: nobody listens to other machines without a token and TLS unless `--insecure` says so; a token goes to another
+//! machine inside TLS alone, with the same exception; no secret is in a log, an error or a `Debug` output; whoever is silent
+//! or talks nonsense is gone after [`server::GREETING_LIMIT`], and holds up nobody until then.
+
+pub mod arguments;
+pub mod client;
+mod files;
+mod greeting;
+pub mod keys;
+pub mod refusal;
+pub mod server;
+pub mod token;
+
+pub use arguments::AccessArguments;
+pub use client::{ConnectError, Connection};
+pub use keys::Keys;
+pub use refusal::{Fault, Refusal};
+pub use server::Incoming;
+pub use token::{Token, TokenCheck, TokenSender};
+
+use anyhow::Result;
+use fathom_command::bad_input;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ServerConfig};
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// The name in the certificates of a run, whatever the hosts are called.
+pub const TLS_NAME: &str = "fathom";
+
+/// How this process talks to others. The same for all that it listens on and all that it calls.
+#[derive(Clone)]
+pub struct Access {
+    token: Option<Token>,
+    /// For being called: with a certificate.
+    server: Option<Arc<ServerConfig>>,
+    /// For calling: with an authority to check the others by.
+    client: Option<Arc<ClientConfig>>,
+    /// What certificates of others must name.
+    name: ServerName<'static>,
+    insecure: bool,
+}
+
+impl fmt::Debug for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Access")
+            .field("token", &self.token)
+            .field("listens_with_tls", &self.server.is_some())
+            .field("calls_with_tls", &self.client.is_some())
+            .field("name", &self.name)
+            .field("insecure", &self.insecure)
+            .finish()
+    }
+}
+
+impl Access {
+    /// Reads the files that are asked for.
+    ///
+    /// # Errors
+    /// Bad input: options that contradict each other, files that are missing, are not what they should be, or are secret and
+    /// can be read by others.
+    pub fn load(asked: &AccessArguments) -> Result<Self> {
+        if asked.insecure && asked.has_tls() {
+            return Err(bad_input!("--insecure and the --tls options contradict each other: leave one out"));
+        }
+        if asked.tls_name.is_some() && asked.tls_ca.is_none() {
+            return Err(bad_input!("--tls-name is of use with --tls-ca alone: give both or neither"));
+        }
+        let identity = match (&asked.tls_cert, &asked.tls_key) {
+            (Some(certificate), Some(key)) => Some(files::identity(certificate, key)?),
+            (None, None) => None,
+            (Some(_), None) => return Err(bad_input!("--tls-cert needs its private key: give --tls-key")),
+            (None, Some(_)) => return Err(bad_input!("--tls-key needs its certificate: give --tls-cert")),
+        };
+        let authority = asked.tls_ca.as_deref().map(files::authority).transpose()?;
+        let name = asked.tls_name.as_deref().unwrap_or(TLS_NAME);
+        Ok(Self {
+            token: asked.token_file.as_deref().map(files::token).transpose()?,
+            server: match &identity {
+                Some(identity) => Some(Arc::new(identity.server(authority.as_ref())?)),
+                None => None,
+            },
+            client: match &authority {
+                Some(authority) => Some(Arc::new(authority.client(identity.as_ref())?)),
+                None => None,
+            },
+            name: ServerName::try_from(name.to_owned())
+                .map_err(|_| bad_input!("--tls-name: {name:?} is no name that a certificate can have"))?,
+            insecure: asked.insecure,
+        })
+    }
+
+    /// Whether this process may listen there: anywhere on this machine, and for others with a token and TLS alone unless
+    /// it was told to be insecure.
+    ///
+    /// # Errors
+    /// Bad input.
+    pub fn may_listen(&self, address: SocketAddr) -> Result<()> {
+        if self.client.is_some() && self.server.is_none() {
+            return Err(bad_input!(
+                "with --tls-ca alone nobody can call this process: give --tls-cert and --tls-key too"
+            ));
+        }
+        let missing = match (&self.token, &self.server) {
+            _ if self.insecure || address.ip().to_canonical().is_loopback() => return Ok(()),
+            (Some(_), Some(_)) => return Ok(()),
+            (None, Some(_)) => "--token-file",
+            (Some(_), None) => "--tls-cert and --tls-key",
+            (None, None) => "--token-file, --tls-cert and --tls-key",
+        };
+        Err(bad_input!(
+            "listening on {address} lets other machines in: give {missing} ('fathom keys DIR' makes the files), or --insecure if whoever reaches this machine may do everything, or listen on 127.0.0.1"
+        ))
+    }
+}

@@ -1,0 +1,212 @@
+//! Letting others in.
+
+use super::Access;
+use super::greeting::{Greeted, Io, PREFACE, TLS_HANDSHAKE, part};
+use super::refusal::Refusal;
+use anyhow::Result;
+use bytes::Bytes;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio::time::Sleep;
+use tokio_rustls::{TlsAcceptor, TlsStream};
+use tokio_stream::Stream;
+use tonic::transport::server::{Connected, TcpConnectInfo};
+
+/// How long a caller may take to say who it is.
+pub const GREETING_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long nobody is let in when the system has no room for another connection.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// To callers that speak plain text where TLS is spoken: a fatal alert, "unexpected message".
+const TLS_REPLY: &[u8] = &[21, 3, 3, 0, 2, 2, 10];
+/// To callers that speak TLS where plain text is spoken. They all see that it is no TLS, and some show it.
+const PLAIN_REPLY: &[u8] = b"HTTP/1.0 400 Bad Request\r\n\r\nThis port speaks plain text, not TLS.\n";
+
+impl Access {
+    /// Lets callers in, for [`serve_with_incoming`](tonic::transport::Server). Each one that is refused is told why, and is a
+    /// line in the log.
+    ///
+    /// # Errors
+    /// Bad input: this process may not listen there.
+    pub fn incoming(&self, listener: TcpListener) -> Result<Incoming> {
+        self.may_listen(listener.local_addr()?)?;
+        Ok(Incoming {
+            listener,
+            access: self.clone(),
+            greetings: JoinSet::new(),
+            pause: None,
+            is_full: false,
+        })
+    }
+}
+
+/// The callers that were let in. Greetings take place side by side; they end when this is dropped.
+#[derive(Debug)]
+pub struct Incoming {
+    listener: TcpListener,
+    access: Access,
+    greetings: JoinSet<Option<Caller>>,
+    pause: Option<Pin<Box<Sleep>>>,
+    is_full: bool,
+}
+
+impl Stream for Incoming {
+    type Item = io::Result<Caller>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        loop {
+            while let Poll::Ready(Some(greeted)) = this.greetings.poll_join_next(cx) {
+                // One that panicked has said so, and was about a single caller.
+                if let Ok(Some(caller)) = greeted {
+                    return Poll::Ready(Some(Ok(caller)));
+                }
+            }
+            if let Some(pause) = &mut this.pause {
+                ready!(pause.as_mut().poll(cx));
+                this.pause = None;
+            }
+            match ready!(this.listener.poll_accept(cx)) {
+                Ok((tcp, peer)) => {
+                    this.is_full = false;
+                    let tls = this.access.server.clone().map(TlsAcceptor::from);
+                    this.greetings.spawn(greet(tcp, peer, tls));
+                }
+                // About that caller alone.
+                Err(error) if is_about_the_caller(&error) => {}
+                Err(error) => {
+                    if !this.is_full {
+                        tracing::warn!(%error, "cannot let callers in, and tries again and again");
+                    }
+                    this.is_full = true;
+                    this.pause = Some(Box::pin(tokio::time::sleep(PAUSE)));
+                }
+            }
+        }
+    }
+}
+
+fn is_about_the_caller(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::Interrupted
+    )
+}
+
+/// Why a caller is not let in.
+enum Turned {
+    /// It left before it said anything, as those do that only look whether somebody listens.
+    Left,
+    /// It is refused, and told so with the last word where it does not know already.
+    Away { refusal: Refusal, tcp: Option<TcpStream>, last_word: &'static [u8] },
+}
+
+impl From<Refusal> for Turned {
+    fn from(refusal: Refusal) -> Self {
+        Self::Away { refusal, tcp: None, last_word: &[] }
+    }
+}
+
+/// Finds out who calls; `None` if it is not let in.
+async fn greet(tcp: TcpStream, peer: SocketAddr, tls: Option<TlsAcceptor>) -> Option<Caller> {
+    let info = TcpConnectInfo { local_addr: tcp.local_addr().ok(), remote_addr: Some(peer) };
+    // Without it messages are late, not wrong.
+    let _ = tcp.set_nodelay(true);
+    let turned = match tokio::time::timeout(GREETING_LIMIT, listen_to(tcp, tls)).await {
+        Ok(Ok(stream)) => return Some(Caller { stream, info }),
+        Ok(Err(turned)) => turned,
+        Err(_) => Refusal::Silent(GREETING_LIMIT).into(),
+    };
+    if let Turned::Away { refusal, tcp, last_word } = turned {
+        tracing::warn!(%peer, reason = %refusal, "connection refused");
+        if let Some(tcp) = tcp {
+            part(tcp, last_word).await;
+        }
+    }
+    None
+}
+
+async fn listen_to(tcp: TcpStream, tls: Option<TlsAcceptor>) -> Result<Greeted, Turned> {
+    let mut first = [0];
+    let speaks_tls = match tcp.peek(&mut first).await {
+        Ok(0) | Err(_) => return Err(Turned::Left),
+        Ok(_) => first[0] == TLS_HANDSHAKE,
+    };
+    let away = |refusal, tcp, last_word| Turned::Away { refusal, tcp: Some(tcp), last_word };
+    let mut io = match (tls, speaks_tls) {
+        (None, false) => Io::Left(tcp),
+        (None, true) => return Err(away(Refusal::Tls, tcp, PLAIN_REPLY)),
+        (Some(_), false) => return Err(away(Refusal::PlainText, tcp, TLS_REPLY)),
+        (Some(tls), true) => match tls.accept(tcp).into_fallible().await {
+            Ok(stream) => Io::Right(TlsStream::Server(stream)),
+            Err((error, tcp)) => {
+                return Err(away(Refusal::of(&error).unwrap_or(Refusal::BrokeOff), tcp, &[]));
+            }
+        },
+    };
+    let mut preface = [0; PREFACE.len()];
+    match io.read_exact(&mut preface).await {
+        Ok(_) if preface == *PREFACE => Ok(Greeted::new(io, Bytes::from_static(PREFACE), &[])),
+        Ok(_) => Err(Refusal::NotHttp2.into()),
+        Err(error) => Err(Refusal::of(&error).unwrap_or(Refusal::BrokeOff).into()),
+    }
+}
+
+/// A connection to somebody who was let in, at the beginning of HTTP/2. Services get its address from
+/// [`Request::remote_addr`](tonic::Request::remote_addr).
+#[derive(Debug)]
+pub struct Caller {
+    stream: Greeted,
+    info: TcpConnectInfo,
+}
+
+impl Connected for Caller {
+    type ConnectInfo = TcpConnectInfo;
+
+    fn connect_info(&self) -> TcpConnectInfo {
+        self.info.clone()
+    }
+}
+
+impl AsyncRead for Caller {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for Caller {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(cx, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,123 @@
+//! The token: a secret that every request carries.
+
+use super::Access;
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use subtle::ConstantTimeEq;
+use tonic::metadata::{Ascii, MetadataValue};
+use tonic::service::Interceptor;
+use tonic::{Request, Status};
+
+/// Shorter ones could be guessed.
+const SHORTEST: usize = 16;
+/// Longer ones do not fit into what a server reads of a request.
+const LONGEST: usize = 1024;
+
+const HEADER: &str = "authorization";
+const SCHEME: &str = "Bearer ";
+
+/// The secret that all processes of a run share.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(Arc<str>);
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(..)")
+    }
+}
+
+/// Why a text is no token. It never quotes the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TokenError {
+    /// Too short, or too long.
+    #[error("holds a token of {0} characters: it must have {SHORTEST} to {LONGEST}")]
+    Length(usize),
+    /// Characters that cannot be sent.
+    #[error("holds no token: it must be one word of letters, digits and signs of ASCII")]
+    Characters,
+}
+
+impl Token {
+    /// A token from the contents of a file; white space around it does not count.
+    ///
+    /// # Errors
+    /// If it cannot be one.
+    pub fn new(text: &[u8]) -> Result<Self, TokenError> {
+        let text = text.trim_ascii();
+        if !text.iter().all(u8::is_ascii_graphic) {
+            return Err(TokenError::Characters);
+        }
+        if !(SHORTEST..=LONGEST).contains(&text.len()) {
+            return Err(TokenError::Length(text.len()));
+        }
+        let text = str::from_utf8(text).expect("ASCII is UTF-8");
+        Ok(Self(text.into()))
+    }
+}
+
+impl Access {
+    /// What looks at the token of every request before a service does. Wrap the service with it when its limits are set:
+    /// `InterceptedService::new(service, access.token_check())`.
+    pub fn token_check(&self) -> TokenCheck {
+        TokenCheck { expected: self.token.clone(), told: Arc::default() }
+    }
+
+    /// What adds the token to every request.
+    pub(super) fn token_sender(&self) -> TokenSender {
+        let header = self.token.as_ref().map(|token| {
+            let text = format!("{SCHEME}{}", token.0);
+            let mut header = MetadataValue::try_from(text).expect("tokens are visible ASCII");
+            header.set_sensitive(true);
+            header
+        });
+        TokenSender { header }
+    }
+}
+
+/// Refuses requests without the right token.
+#[derive(Clone, Debug)]
+pub struct TokenCheck {
+    expected: Option<Token>,
+    /// The connection that was told of last. Who asks on and on over one connection does not fill the log.
+    told: Arc<Mutex<Option<SocketAddr>>>,
+}
+
+impl TokenCheck {
+    fn refuse(&self, request: &Request<()>, reason: &'static str) -> Status {
+        let peer = request.remote_addr();
+        let told = std::mem::replace(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner), peer);
+        if peer.is_none() || told != peer {
+            tracing::warn!(peer = peer.map(tracing::field::display), reason, "request refused");
+        }
+        Status::unauthenticated(format!("{reason}: give the token of this run with --token-file"))
+    }
+}
+
+impl Interceptor for TokenCheck {
+    fn call(&mut self, request: Request<()>) -> Result<Request<()>, Status> {
+        let Some(expected) = &self.expected else { return Ok(request) };
+        let given = request.metadata().get(HEADER).map(MetadataValue::as_bytes);
+        match given.and_then(|given| given.strip_prefix(SCHEME.as_bytes())) {
+            // The time it takes tells the length alone, and that is no secret.
+            Some(given) if bool::from(given.ct_eq(expected.0.as_bytes())) => Ok(request),
+            Some(_) => Err(self.refuse(&request, "wrong token")),
+            None => Err(self.refuse(&request, "no token")),
+        }
+    }
+}
+
+/// Adds the token to requests.
+#[derive(Clone, Debug)]
+pub struct TokenSender {
+    header: Option<MetadataValue<Ascii>>,
+}
+
+impl Interceptor for TokenSender {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        if let Some(header) = &self.header {
+            request.metadata_mut().insert(HEADER, header.clone());
+        }
+        Ok(request)
+    }
+}

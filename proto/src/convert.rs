@@ -1,0 +1,193 @@
+//! Between the messages and what they mean. What comes over the wire may be anything: it is looked at here, once.
+
+use crate::outcome::{Done, Failure, Outcome};
+use crate::{Attempt, WorkerId, v1};
+use fathom_layer::Digest;
+use fathom_run::{Depth, Geometry, ShardId, ShardReport, Task};
+
+/// A message that means nothing: which field, and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {reason}")]
+pub struct Malformed {
+    /// The field.
+    pub field: &'static str,
+    /// Why it cannot be.
+    pub reason: String,
+}
+
+impl From<Malformed> for tonic::Status {
+    fn from(malformed: Malformed) -> Self {
+        Self::invalid_argument(malformed.to_string())
+    }
+}
+
+fn malformed(field: &'static str, reason: impl Into<String>) -> Malformed {
+    Malformed { field, reason: reason.into() }
+}
+
+/// No puzzle that can be enumerated is deeper.
+const DEEPEST: u32 = 100_000;
+
+impl From<Task> for v1::File {
+    fn from(task: Task) -> Self {
+        Self { depth: task.depth.0, shard: task.shard.0 }
+    }
+}
+
+/// A file of a run.
+///
+/// # Errors
+/// [`Malformed`] if the run has no such file.
+pub fn file(file: Option<&v1::File>, geometry: &Geometry) -> Result<Task, Malformed> {
+    let file = file.ok_or_else(|| malformed("file", "is missing"))?;
+    let shards = geometry.cut.shards();
+    if file.shard >= shards {
+        return Err(malformed("shard", format!("there is no shard {}: the run has {shards}", file.shard)));
+    }
+    if file.depth > DEEPEST {
+        return Err(malformed("depth", format!("there is no depth {}", file.depth)));
+    }
+    Ok(Task { depth: Depth(file.depth), shard: ShardId(file.shard) })
+}
+
+/// The id of a worker.
+///
+/// # Errors
+/// [`Malformed`] if it is no id.
+pub fn worker_id(bytes: &[u8]) -> Result<WorkerId, Malformed> {
+    let id = bytes.try_into().map(WorkerId);
+    let id = id.map_err(|_| malformed("worker_id", format!("has {} bytes instead of 16", bytes.len())))?;
+    if id == WorkerId::SHARED_STORE {
+        return Err(malformed("worker_id", "is that of the shared store"));
+    }
+    Ok(id)
+}
+
+/// A hash.
+///
+/// # Errors
+/// [`Malformed`] if it has another length.
+pub fn digest(field: &'static str, bytes: &[u8]) -> Result<Digest, Malformed> {
+    bytes
+        .try_into()
+        .map(Digest)
+        .map_err(|_| malformed(field, format!("has {} bytes instead of 32", bytes.len())))
+}
+
+impl From<Attempt> for v1::Attempt {
+    fn from(attempt: Attempt) -> Self {
+        Self { epoch: attempt.epoch, number: attempt.number }
+    }
+}
+
+impl From<v1::Attempt> for Attempt {
+    fn from(attempt: v1::Attempt) -> Self {
+        Self { epoch: attempt.epoch, number: attempt.number }
+    }
+}
+
+impl From<ShardReport> for v1::ShardReport {
+    fn from(report: ShardReport) -> Self {
+        Self {
+            stored_states: report.stored,
+            states: report.states,
+            pairs: report.pairs,
+            file_bytes: report.bytes,
+            checksums: report.checksums.iter().flat_map(|checksum| checksum.0).collect::<Vec<u8>>().into(),
+            watched: report.watched,
+        }
+    }
+}
+
+fn report(task: Task, report: v1::ShardReport, geometry: &Geometry) -> Result<ShardReport, Malformed> {
+    let (checksums, rest) = report.checksums.as_chunks::<32>();
+    let cosets = geometry.cut.range(task.shard).len();
+    if !rest.is_empty() || checksums.len() != cosets {
+        let reason = format!("{} bytes are not {cosets} checksums", report.checksums.len());
+        return Err(malformed("checksums", reason));
+    }
+    Ok(ShardReport {
+        task,
+        stored: report.stored_states,
+        states: report.states,
+        pairs: report.pairs,
+        bytes: report.file_bytes,
+        checksums: checksums.iter().map(|&checksum| Digest(checksum)).collect(),
+        watched: report.watched,
+    })
+}
+
+impl From<Outcome> for v1::Outcome {
+    fn from(outcome: Outcome) -> Self {
+        use v1::outcome::Result as Wire;
+        let result = match outcome.result {
+            Ok(Done::Made(report)) => Wire::Made(report.into()),
+            Ok(Done::Copied(file_bytes)) => Wire::Copied(v1::Copied { file_bytes }),
+            Err(failure) => Wire::Failure(failure.into()),
+        };
+        Self {
+            file: Some(outcome.task.into()),
+            attempt: outcome.attempt.map(Into::into),
+            result: Some(result),
+        }
+    }
+}
+
+/// What a worker of a run reports.
+///
+/// # Errors
+/// [`Malformed`] if it cannot be.
+pub fn outcome(outcome: v1::Outcome, geometry: &Geometry) -> Result<Outcome, Malformed> {
+    use v1::outcome::Result as Wire;
+    let task = file(outcome.file.as_ref(), geometry)?;
+    let result = match outcome.result.ok_or_else(|| malformed("result", "is missing"))? {
+        Wire::Made(made) => Ok(Done::Made(report(task, made, geometry)?)),
+        Wire::Copied(copied) => Ok(Done::Copied(copied.file_bytes)),
+        Wire::Failure(failure) => Err(self::failure(failure, geometry)?),
+    };
+    Ok(Outcome { task, attempt: outcome.attempt.map(Into::into), result })
+}
+
+impl From<Failure> for v1::Failure {
+    fn from(failure: Failure) -> Self {
+        use v1::failure::Kind;
+        let kind = match failure {
+            Failure::Stopped => Kind::Stopped(v1::Stopped {}),
+            Failure::Unreachable { file, message } => {
+                Kind::Unreachable(v1::Unreachable { file: Some(file.into()), message })
+            }
+            Failure::Damaged { file, address, message } => Kind::Damaged(v1::Damaged {
+                file: Some(file.into()),
+                address: address.unwrap_or_default(),
+                message,
+            }),
+            Failure::DiskFull(message) => Kind::DiskFull(v1::DiskFull { message }),
+            Failure::Other(message) => Kind::Other(v1::Other { message }),
+            Failure::Contradiction(message) => Kind::Contradiction(v1::Contradiction { message }),
+        };
+        Self { kind: Some(kind) }
+    }
+}
+
+/// Why an order of a run was not done.
+///
+/// # Errors
+/// [`Malformed`] if it cannot be.
+pub fn failure(failure: v1::Failure, geometry: &Geometry) -> Result<Failure, Malformed> {
+    use v1::failure::Kind;
+    Ok(match failure.kind.ok_or_else(|| malformed("failure", "is of no kind that is known"))? {
+        Kind::Stopped(_) => Failure::Stopped,
+        Kind::Unreachable(unreachable) => Failure::Unreachable {
+            file: file(unreachable.file.as_ref(), geometry)?,
+            message: unreachable.message,
+        },
+        Kind::Damaged(damaged) => Failure::Damaged {
+            file: file(damaged.file.as_ref(), geometry)?,
+            address: Some(damaged.address).filter(|address| !address.is_empty()),
+            message: damaged.message,
+        },
+        Kind::DiskFull(full) => Failure::DiskFull(full.message),
+        Kind::Other(other) => Failure::Other(other.message),
+        Kind::Contradiction(contradiction) => Failure::Contradiction(contradiction.message),
+    })
+}

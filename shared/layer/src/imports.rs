@@ -1,0 +1,208 @@
+//! Cosets of a layer that came from another worker, kept on disk and mapped as long as the layer is read.
+//!
+//! They are appended to files that have no name, so that nothing is left of them whatever the process dies of. A coset, once there,
+//! is never written again, and is read in place.
+
+use crate::encoding::Encoding;
+use crate::error::LayerError;
+use crate::file::Stored;
+use crate::format::{ALIGNMENT, SLACK_BYTES};
+use memmap2::{MmapOptions, MmapRaw};
+use rustc_hash::FxHashMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, RwLock};
+
+/// Bytes of a file, unless one coset alone is larger.
+const SEGMENT_BYTES: u64 = 256 << 20;
+
+/// Cosets from elsewhere. May be read by threads while another one adds to it.
+#[derive(Debug)]
+pub struct Imports {
+    directory: PathBuf,
+    packed_bytes: u32,
+    segment_bytes: u64,
+    segments: Box<[OnceLock<Segment>]>,
+    index: RwLock<FxHashMap<u32, Place>>,
+    /// The segment that is being filled, and how far it is.
+    end: Mutex<(usize, u64)>,
+}
+
+/// A file without a name. Its bytes are zero until they are written, and what was published is not written again.
+#[derive(Debug)]
+struct Segment {
+    file: File,
+    map: MmapRaw,
+}
+
+/// Where the canonical bytes of a coset lie.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    segment: u32,
+    encoding: Encoding,
+    offset: u64,
+    length: u32,
+}
+
+impl Imports {
+    /// For at most `cosets` cosets of `packed_bytes` each, kept in files in `directory`.
+    pub fn new(directory: &Path, cosets: u32, packed_bytes: u32) -> Self {
+        let most = u64::from(packed_bytes) + SLACK_BYTES + ALIGNMENT;
+        let segment_bytes = SEGMENT_BYTES.max(most);
+        // Each segment but the last is filled up to less than one coset.
+        let a_segment = segment_bytes / most;
+        let segments = u64::from(cosets).div_ceil(a_segment).max(1);
+        Self {
+            directory: directory.into(),
+            packed_bytes,
+            segment_bytes,
+            segments: (0..segments).map(|_| OnceLock::new()).collect(),
+            index: RwLock::default(),
+            end: Mutex::new((0, 0)),
+        }
+    }
+
+    /// Adds a coset by its canonical bytes; nothing happens if it is there.
+    ///
+    /// # Errors
+    /// [`LayerError`] if the bytes are not those of a coset with so many states, or the disk refuses.
+    pub fn push(
+        &self,
+        coset: u32,
+        encoding: Encoding,
+        states: u32,
+        canonical: &[u8],
+    ) -> Result<(), LayerError> {
+        let damaged = |reason: String| LayerError::DamagedCoset {
+            path: self.directory.clone(),
+            coset,
+            offset: 0,
+            length: canonical.len() as u32,
+            reason,
+        };
+        if encoding == Encoding::DenseZstd {
+            return Err(damaged("a compressed coset is not canonical".into()));
+        }
+        encoding.check(canonical, states, self.packed_bytes).map_err(damaged)?;
+        let mut end = self.end.lock().expect("nothing panics while adding");
+        if self.holds(coset) {
+            return Ok(());
+        }
+        let length = canonical.len() as u64;
+        if end.1 + length + SLACK_BYTES > self.segment_bytes {
+            *end = (end.0 + 1, 0);
+        }
+        let (number, offset) = *end;
+        if length > 0 {
+            let failed = LayerError::io("write", &self.directory);
+            self.segment(number)?.file.write_all_at(canonical, offset).map_err(failed)?;
+            *end = (number, (offset + length + SLACK_BYTES).next_multiple_of(ALIGNMENT));
+        }
+        let place = Place { segment: number as u32, encoding, offset, length: length as u32 };
+        self.index.write().expect("nothing panics with the index").insert(coset, place);
+        Ok(())
+    }
+
+    fn segment(&self, number: usize) -> Result<&Segment, LayerError> {
+        let cell = self.segments.get(number).expect("there are segments for all cosets");
+        if let Some(segment) = cell.get() {
+            return Ok(segment);
+        }
+        let make = || -> io::Result<Segment> {
+            let file = tempfile::tempfile_in(&self.directory)?;
+            // Holes take no room, and read as zeros.
+            file.set_len(self.segment_bytes)?;
+            let map = MmapOptions::new().map_raw_read_only(&file)?;
+            Ok(Segment { file, map })
+        };
+        let segment = make().map_err(LayerError::io("make a file in", &self.directory))?;
+        Ok(cell.get_or_init(|| segment))
+    }
+
+    /// Whether a coset is there.
+    pub fn holds(&self, coset: u32) -> bool {
+        self.index.read().expect("nothing panics with the index").contains_key(&coset)
+    }
+
+    /// The states of a coset, if it is there.
+    pub fn coset(&self, coset: u32) -> Option<Stored<'_>> {
+        let place = *self.index.read().expect("nothing panics with the index").get(&coset)?;
+        if place.length == 0 {
+            return Some(Stored::Empty);
+        }
+        let segment = self.segments[place.segment as usize].get().expect("what is in the index was written");
+        let slack = if place.encoding == Encoding::Dense { SLACK_BYTES as usize } else { 0 };
+        // SAFETY: the range lies within the segment, by the way places are given out, and the map lives as long as `self`. Its bytes were
+        // written before the place was published in the index, and neither they nor the slack behind them are written again; the
+        // file has no name, so no other process can change it.
+        let bytes = unsafe {
+            let start = segment.map.as_ptr().add(place.offset as usize);
+            std::slice::from_raw_parts(start, place.length as usize + slack)
+        };
+        Some(match place.encoding {
+            Encoding::Sparse => Stored::Sparse(bytes),
+            _ => Stored::Dense(bytes),
+        })
+    }
+
+    /// Bytes that are there.
+    pub fn bytes(&self) -> u64 {
+        let (segment, offset) = *self.end.lock().expect("nothing panics while adding");
+        segment as u64 * self.segment_bytes + offset
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_added_is_read_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let imports = Imports::new(directory.path(), 100, 41);
+        let dense: Vec<u8> = (0..41).map(|i| i * 7).collect();
+        let states = crate::encoding::count(&dense) as u32;
+        let sparse: Vec<u8> = [3_u32, 9, 300].iter().flat_map(|position| position.to_le_bytes()).collect();
+        for round in 0..25 {
+            imports.push(round * 4, Encoding::Dense, states, &dense).unwrap();
+            imports.push(round * 4 + 1, Encoding::Sparse, 3, &sparse).unwrap();
+            imports.push(round * 4 + 2, Encoding::Empty, 0, &[]).unwrap();
+        }
+        let bytes = imports.bytes();
+        imports.push(0, Encoding::Empty, 0, &[]).unwrap();
+        assert_eq!(imports.bytes(), bytes, "what is there stays");
+        for round in 0..25 {
+            let Some(Stored::Dense(there)) = imports.coset(round * 4) else { panic!("not dense") };
+            assert_eq!((&there[..41], &there[41..]), (&dense[..], &[0; 8][..]));
+            assert!(matches!(imports.coset(round * 4 + 1), Some(Stored::Sparse(there)) if there == sparse));
+            assert!(matches!(imports.coset(round * 4 + 2), Some(Stored::Empty)));
+            assert!(imports.coset(round * 4 + 3).is_none());
+        }
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "files without names");
+    }
+
+    #[test]
+    fn what_is_no_coset_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let imports = Imports::new(directory.path(), 10, 41);
+        let position = |position: u32| position.to_le_bytes();
+        for (encoding, states, bytes) in [
+            (Encoding::Empty, 1, &[][..]),
+            (Encoding::Empty, 0, &[1]),
+            (Encoding::Sparse, 1, &[1, 2, 3]),
+            (Encoding::Sparse, 2, &position(7)),
+            (Encoding::Sparse, 1, &position(41 * 8)),
+            (Encoding::Dense, 1, &[1; 40]),
+            (Encoding::Dense, 1, &[1; 41]),
+            (Encoding::DenseZstd, 41, &[1; 41]),
+        ] {
+            assert!(
+                imports.push(1, encoding, states, bytes).unwrap_err().is_damage(),
+                "{encoding:?} {states}"
+            );
+            assert!(!imports.holds(1));
+        }
+    }
+}

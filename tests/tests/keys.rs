@@ -1,0 +1,103 @@
+//! `fathom keys`: what it makes is what the processes of a run take, and nothing that is there is lost.
+
+use fathom_proto::access::{Access, AccessArguments};
+use fathom_tests::{fathom, texts};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// Runs `fathom keys` in a directory; returns exit code, standard output and error.
+fn keys(directory: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = fathom().arg("keys").args(arguments).current_dir(directory).output().unwrap();
+    let (out, err) = texts(&output);
+    (output.status.code(), out, err)
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+fn arguments(dir: &Path) -> AccessArguments {
+    AccessArguments {
+        token_file: Some(dir.join("token")),
+        tls_cert: Some(dir.join("cert.pem")),
+        tls_key: Some(dir.join("key.pem")),
+        tls_ca: Some(dir.join("ca.pem")),
+        ..AccessArguments::default()
+    }
+}
+
+#[test]
+fn keys_are_made_and_can_be_used() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::create_dir(directory.path().join("empty")).unwrap();
+    for name in ["keys", "a/b/c", "empty", "it's there/", "./dot/../keys-2"] {
+        let (code, out, err) = keys(directory.path(), &[name]);
+        assert_eq!(code, Some(0), "{err}");
+        assert_eq!(err, "");
+        assert_eq!(out.lines().count(), 2, "{out}");
+        assert!(out.starts_with("fathom serve SPACE --listen 0.0.0.0:7400 --token-file "), "{out}");
+        assert!(out.contains("\nfathom-worker --join HOST:7400 --token-file "), "{out}");
+    }
+    let (_, out, _) = keys(directory.path(), &["it's"]);
+    assert!(out.contains(r"--tls-key 'it'\''s/key.pem'"), "{out}");
+
+    let dir = directory.path().join("keys");
+    assert_eq!(mode(&dir), 0o700);
+    let mut names: Vec<_> = fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["ca-key.pem", "ca.pem", "cert.pem", "key.pem", "token"]);
+    for secret in ["token", "ca-key.pem", "key.pem"] {
+        assert_eq!(mode(&dir.join(secret)), 0o600);
+    }
+    let token = fs::read_to_string(dir.join("token")).unwrap();
+    assert_eq!(token.trim_end().len(), 64);
+    assert!(token.trim_end().bytes().all(|byte| byte.is_ascii_hexdigit()));
+    assert_ne!(fs::read_to_string(directory.path().join("empty/token")).unwrap(), token);
+    let access = Access::load(&arguments(&dir)).unwrap();
+    access.may_listen("0.0.0.0:7400".parse().unwrap()).unwrap();
+    // A key of one run does not fit the certificate of another.
+    let mixed = AccessArguments { tls_key: Some(directory.path().join("empty/key.pem")), ..arguments(&dir) };
+    assert!(Access::load(&mixed).is_err());
+    // Nothing unfinished is left.
+    for entry in fs::read_dir(directory.path()).unwrap() {
+        let name = entry.unwrap().file_name();
+        assert!(!name.to_string_lossy().starts_with('.'), "{name:?}");
+    }
+}
+
+#[test]
+fn what_is_there_is_left_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    assert_eq!(keys(directory.path(), &["keys"]).0, Some(0));
+    fs::create_dir(directory.path().join("other")).unwrap();
+    fs::write(directory.path().join("other/file"), "something").unwrap();
+    fs::write(directory.path().join("file"), "something").unwrap();
+    std::os::unix::fs::symlink("nowhere", directory.path().join("link")).unwrap();
+    fs::create_dir(directory.path().join("empty")).unwrap();
+    std::os::unix::fs::symlink("empty", directory.path().join("link-to-empty")).unwrap();
+    let before = fs::read(directory.path().join("keys/key.pem")).unwrap();
+    let count = fs::read_dir(directory.path()).unwrap().count();
+    for (arguments, says) in [
+        (
+            &["keys"][..],
+            "error: keys is there already and was left as it is: name a new directory, or an empty",
+        ),
+        (&["other"], "other is there already"),
+        (&["file"], "file is there already"),
+        (&["link"], "link is there already"),
+        (&["link-to-empty"], "link-to-empty is there already"),
+        (&["new", "--days", "0"], "0 is not in 1..=36500"),
+        (&[], "<DIR>"),
+    ] {
+        let (code, out, err) = keys(directory.path(), arguments);
+        assert_eq!(code, Some(2), "{err}");
+        assert!(err.contains(says), "{err}");
+        assert_eq!(out, "");
+    }
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), count);
+    assert_eq!(fs::read_dir(directory.path().join("other")).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(directory.path().join("keys")).unwrap().count(), 5);
+    assert_eq!(fs::read(directory.path().join("keys/key.pem")).unwrap(), before);
+    assert_eq!(fs::read_to_string(directory.path().join("file")).unwrap(), "something");
+}

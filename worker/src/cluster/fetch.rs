@@ -1,0 +1,371 @@
+//! What peers have: cosets that tasks read, and copies of files.
+//!
+//! A holder that fails is followed by the next; when all have failed they are tried again a few times, and then the failure is
+//! reported by its kind.
+
+use crate::cluster::Meter;
+use crate::error::chain;
+use crate::{Layer, Store};
+use backon::{BackoffBuilder, ExponentialBuilder};
+use fathom_layer::writer::temporary;
+use fathom_layer::{Disk, Imports, LayerError, LayerFile};
+use fathom_proto::access::{Access, Connection};
+use fathom_proto::v1::exchange_client::ExchangeClient;
+use fathom_proto::v1::{self, fetch_failure};
+use fathom_proto::{Failure, chunk, convert};
+use fathom_run::{Depth, Geometry, ShardId, Task};
+use fathom_space::CosetId;
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio_stream::StreamExt;
+use tonic::Status;
+
+/// For a connection to be made.
+const CONNECT: Duration = Duration::from_secs(5);
+/// A peer that sends nothing for so long is taken for gone.
+const SILENCE: Duration = Duration::from_secs(20);
+/// So often all holders are tried.
+const ROUNDS: usize = 3;
+/// Chunks and pieces are not larger.
+const MOST_MESSAGE_BYTES: usize = chunk::MOST_BYTES + (1 << 20);
+
+/// Who holds the layers that are read: by depth and shard, the addresses of the holders.
+#[derive(Clone, Debug, Default)]
+pub struct Holders {
+    /// The version, by the coordinator's count.
+    pub version: u64,
+    addresses: Vec<String>,
+    layers: BTreeMap<Depth, Vec<Vec<u32>>>,
+}
+
+impl Holders {
+    /// As the coordinator tells them.
+    pub fn new(told: v1::Holders) -> Self {
+        let layers = told.layers.into_iter().map(|layer| {
+            let shards = layer.shards.into_iter().map(|shard| shard.holders).collect();
+            (Depth(layer.depth), shards)
+        });
+        Self { version: told.version, addresses: told.addresses, layers: layers.collect() }
+    }
+
+    /// Where a file can be had.
+    pub fn of(&self, task: Task) -> Vec<String> {
+        let shards = self.layers.get(&task.depth);
+        let holders = shards.and_then(|shards| shards.get(task.shard.0 as usize));
+        let addresses =
+            holders.into_iter().flatten().filter_map(|&number| self.addresses.get(number as usize));
+        addresses.cloned().collect()
+    }
+}
+
+/// Why one holder did not serve.
+#[derive(Debug)]
+enum Denial {
+    /// Another one may.
+    Elsewhere(String),
+    /// The file is damaged there.
+    Damaged(String),
+    /// This worker cannot keep what it gets.
+    Mine(LayerError),
+}
+
+/// Fetches from peers.
+#[derive(Debug)]
+pub struct Fetcher {
+    access: Access,
+    geometry: Geometry,
+    meter: Arc<Meter>,
+    connections: Mutex<BTreeMap<String, ExchangeClient<Connection>>>,
+}
+
+impl Fetcher {
+    /// Without connections yet.
+    pub fn new(access: Access, geometry: Geometry, meter: Arc<Meter>) -> Self {
+        Self { access, geometry, meter, connections: Mutex::default() }
+    }
+
+    async fn connect(&self, address: &str) -> Result<ExchangeClient<Connection>, Denial> {
+        if let Some(client) = self.connections().get(address) {
+            return Ok(client.clone());
+        }
+        let connection = self.access.connect(address, CONNECT).await;
+        let connection = connection.map_err(|error| Denial::Elsewhere(error.to_string()))?;
+        let client = ExchangeClient::new(connection).max_decoding_message_size(MOST_MESSAGE_BYTES);
+        self.connections().insert(address.into(), client.clone());
+        Ok(client)
+    }
+
+    fn connections(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, ExchangeClient<Connection>>> {
+        self.connections.lock().expect("nothing panics with the connections")
+    }
+
+    /// Fetches cosets of a layer into its imports. `needed` in order.
+    ///
+    /// # Errors
+    /// [`Failure`] if some cannot be had.
+    pub async fn cosets(
+        &self,
+        depth: Depth,
+        needed: &[CosetId],
+        layer: &Arc<Layer>,
+        holders: &Holders,
+    ) -> Result<(), Failure> {
+        // What the same workers hold is one request; to different ones at once.
+        let mut requests: BTreeMap<Vec<String>, Vec<CosetId>> = BTreeMap::new();
+        for of_shard in needed.chunk_by(|a, b| self.shard(*a) == self.shard(*b)) {
+            let task = Task { depth, shard: self.shard(of_shard[0]) };
+            let mut addresses = holders.of(task);
+            // Not all from the first.
+            let turn = task.shard.0 as usize % addresses.len().max(1);
+            addresses.rotate_left(turn);
+            requests.entry(addresses).or_default().extend(of_shard);
+        }
+        let fetches =
+            requests.iter().map(|(addresses, cosets)| self.cosets_from(depth, cosets, addresses, layer));
+        futures::future::try_join_all(fetches).await.map(|_| ())
+    }
+
+    fn shard(&self, coset: CosetId) -> ShardId {
+        self.geometry.cut.shard_of(coset.0)
+    }
+
+    async fn cosets_from(
+        &self,
+        depth: Depth,
+        cosets: &[CosetId],
+        addresses: &[String],
+        layer: &Arc<Layer>,
+    ) -> Result<(), Failure> {
+        let file = Task { depth, shard: self.shard(cosets[0]) };
+        self.ask_all(file, addresses, |address| async move {
+            let missing: Vec<CosetId> = cosets.iter().copied().filter(|&coset| !layer.holds(coset)).collect();
+            if missing.is_empty() {
+                return Ok(());
+            }
+            self.cosets_of(depth, &missing, &address, layer).await?;
+            match cosets.iter().all(|&coset| layer.holds(coset)) {
+                true => Ok(()),
+                false => Err(Denial::Elsewhere(format!("{address} sent less than was asked for"))),
+            }
+        })
+        .await
+    }
+
+    async fn cosets_of(
+        &self,
+        depth: Depth,
+        cosets: &[CosetId],
+        address: &str,
+        layer: &Arc<Layer>,
+    ) -> Result<(), Denial> {
+        use v1::fetch_cosets_response::Result as Sent;
+        let request = v1::FetchCosetsRequest {
+            fingerprint: self.geometry.fingerprint.to_vec().into(),
+            depth: depth.0,
+            ranges: ranges(cosets),
+        };
+        let lost = |status: Status| Denial::Elsewhere(format!("{address}: {}", said(&status)));
+        let mut client = self.connect(address).await?;
+        let mut stream = client.fetch_cosets(request).await.map_err(lost)?.into_inner();
+        while let Some(message) = next(&mut stream, address).await? {
+            match message.map_err(lost)?.result {
+                Some(Sent::Chunk(chunk)) => {
+                    self.meter.received.fetch_add(chunk.zstd.len() as u64, Ordering::Relaxed);
+                    let layer = Arc::clone(layer);
+                    let added = tokio::task::spawn_blocking(move || {
+                        let imports =
+                            layer.imports().expect("layers that cosets are fetched for have imports");
+                        add(imports, &chunk)
+                    });
+                    added.await.map_err(|error| Denial::Elsewhere(error.to_string()))??;
+                }
+                Some(Sent::Failure(failure)) => return Err(self.denial(address, failure)),
+                None => return Err(Denial::Elsewhere(format!("{address} sent a message of no kind"))),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a copy of a file into the store.
+    ///
+    /// # Errors
+    /// [`Failure`] if it cannot be had or kept.
+    pub async fn copy(
+        &self,
+        store: &'static Store<'static>,
+        disk: &'static dyn Disk,
+        task: Task,
+        addresses: &[String],
+    ) -> Result<u64, Failure> {
+        if let Ok(file) = store.open_shard(&self.geometry, task.depth, task.shard) {
+            return Ok(file.bytes());
+        }
+        self.ask_all(
+            task,
+            addresses,
+            |address| async move { self.copy_from(store, disk, task, &address).await },
+        )
+        .await
+    }
+
+    async fn copy_from(
+        &self,
+        store: &'static Store<'static>,
+        disk: &'static dyn Disk,
+        task: Task,
+        address: &str,
+    ) -> Result<u64, Denial> {
+        use v1::copy_file_response::Result as Sent;
+        let request = v1::CopyFileRequest {
+            fingerprint: self.geometry.fingerprint.to_vec().into(),
+            file: Some(task.into()),
+        };
+        let lost = |status: Status| Denial::Elsewhere(format!("{address}: {}", said(&status)));
+        let mut client = self.connect(address).await?;
+        let mut stream = client.copy_file(request).await.map_err(lost)?.into_inner();
+        store.prepare(task.depth).map_err(Denial::Mine)?;
+        let path = store.path(task.depth, task.shard);
+        let incoming = temporary(&path);
+        let io = |action| {
+            let path = incoming.clone();
+            move |source| Denial::Mine(LayerError::Io { action, path, source })
+        };
+        let mut file = disk.create(&incoming).map_err(io("create"))?;
+        let received: Result<u64, Denial> = async {
+            let mut offset = 0;
+            while let Some(message) = next(&mut stream, address).await? {
+                match message.map_err(lost)?.result {
+                    Some(Sent::Piece(piece)) => {
+                        self.meter.received.fetch_add(piece.zstd.len() as u64, Ordering::Relaxed);
+                        let length = (piece.uncompressed_bytes as usize).min(chunk::CHUNK_BYTES);
+                        let bytes = chunk::decompress(&piece.zstd, length)
+                            .map_err(|error| Denial::Elsewhere(format!("{address}: {error}")))?;
+                        file.write_at(&bytes, offset).map_err(io("write"))?;
+                        offset += bytes.len() as u64;
+                    }
+                    Some(Sent::Failure(failure)) => return Err(self.denial(address, failure)),
+                    None => return Err(Denial::Elsewhere(format!("{address} sent a message of no kind"))),
+                }
+            }
+            file.sync().map_err(io("sync"))?;
+            Ok(offset)
+        }
+        .await;
+        let identity = self.geometry.identity(task.depth, task.shard);
+        let kept = received.and_then(|bytes| {
+            let whole = LayerFile::open(&incoming, &identity).and_then(|file| file.check_all());
+            whole.map_err(|error| {
+                Denial::Elsewhere(format!("what {address} sent is not the file: {error}"))
+            })?;
+            disk.rename(&incoming, &path).map_err(io("rename"))?;
+            disk.sync_directory(&store.layer_directory(task.depth)).map_err(io("sync the directory of"))?;
+            Ok(bytes)
+        });
+        if kept.is_err() {
+            let _ = disk.remove(&incoming);
+        }
+        kept
+    }
+
+    /// Asks one holder after the other.
+    async fn ask_all<T, F>(
+        &self,
+        file: Task,
+        addresses: &[String],
+        ask: impl Fn(String) -> F,
+    ) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<T, Denial>>,
+    {
+        let mut message = String::from("nobody holds it");
+        let mut pauses =
+            ExponentialBuilder::default().with_min_delay(Duration::from_millis(100)).with_jitter().build();
+        for round in 0..ROUNDS {
+            for address in addresses {
+                match ask(address.clone()).await {
+                    Ok(value) => return Ok(value),
+                    // What comes from elsewhere may be whole. That this is not must be known in any case.
+                    Err(Denial::Damaged(message)) => {
+                        return Err(Failure::Damaged { file, address: Some(address.clone()), message });
+                    }
+                    Err(Denial::Mine(error)) if error.is_disk_full() => {
+                        return Err(Failure::DiskFull(chain(&error)));
+                    }
+                    Err(Denial::Mine(error)) => return Err(Failure::Other(chain(&error))),
+                    Err(Denial::Elsewhere(reason)) => {
+                        tracing::debug!(
+                            address,
+                            reason,
+                            depth = file.depth.0,
+                            shard = file.shard.0,
+                            "not served"
+                        );
+                        self.connections().remove(address);
+                        message = reason;
+                    }
+                }
+            }
+            if round + 1 < ROUNDS && !addresses.is_empty() {
+                tokio::time::sleep(pauses.next().unwrap_or(CONNECT)).await;
+            }
+        }
+        Err(Failure::Unreachable { file, message })
+    }
+
+    fn denial(&self, address: &str, failure: v1::FetchFailure) -> Denial {
+        match failure.kind {
+            Some(fetch_failure::Kind::Damaged(damaged)) => {
+                match convert::file(damaged.file.as_ref(), &self.geometry) {
+                    Ok(_) => Denial::Damaged(damaged.message),
+                    Err(error) => Denial::Elsewhere(format!("{address}: {error}")),
+                }
+            }
+            Some(fetch_failure::Kind::Missing(_)) => Denial::Elsewhere(format!("{address} does not have it")),
+            Some(fetch_failure::Kind::OtherRun(_)) => {
+                Denial::Elsewhere(format!("{address} works on another run"))
+            }
+            Some(fetch_failure::Kind::Other(other)) => {
+                Denial::Elsewhere(format!("{address}: {}", other.message))
+            }
+            None => Denial::Elsewhere(format!("{address} refuses for a reason that is not known here")),
+        }
+    }
+}
+
+/// What a status says for people: with what the network says, if that was it.
+pub fn said(status: &Status) -> String {
+    match fathom_proto::access::ConnectError::behind(status) {
+        Some(error) => error.to_string(),
+        None => status.message().to_owned(),
+    }
+}
+
+fn add(imports: &Imports, chunk: &v1::Chunk) -> Result<(), Denial> {
+    let elsewhere = |error: chunk::BadChunk| Denial::Elsewhere(error.to_string());
+    let bytes = chunk::unpack(chunk).map_err(elsewhere)?;
+    for coset in chunk::cosets(&bytes) {
+        let chunk::Coset { number, encoding, states, canonical } = coset.map_err(elsewhere)?;
+        imports.push(number, encoding, states, canonical).map_err(|error| match error.is_damage() {
+            true => Denial::Elsewhere(error.to_string()),
+            false => Denial::Mine(error),
+        })?;
+    }
+    Ok(())
+}
+
+/// The next message, if the peer is not silent for too long.
+async fn next<S: tokio_stream::Stream<Item = T> + Unpin, T>(
+    stream: &mut S,
+    address: &str,
+) -> Result<Option<T>, Denial> {
+    let next = tokio::time::timeout(SILENCE, stream.next()).await;
+    next.map_err(|_| Denial::Elsewhere(format!("{address} was silent for {} s", SILENCE.as_secs())))
+}
+
+/// Cosets as ranges.
+fn ranges(cosets: &[CosetId]) -> Vec<v1::CosetRange> {
+    let runs = cosets.chunk_by(|a, b| a.0 + 1 == b.0);
+    runs.map(|run| v1::CosetRange { first: run[0].0, count: run.len() as u32 }).collect()
+}

@@ -1,0 +1,120 @@
+//! The layers that tasks read, as far as they are here.
+
+use crate::{Job, Layer, Store};
+use fathom_layer::{Imports, LayerError};
+use fathom_run::{Depth, ShardId, Task};
+use fathom_space::CosetId;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+/// What tasks of one depth read: the layers one and two depths above, the newer one first.
+#[derive(Clone, Debug)]
+pub struct Inputs {
+    /// None for depth 0, one for depth 1.
+    pub layers: Vec<Arc<Layer>>,
+    /// Their depths.
+    pub depths: Vec<Depth>,
+}
+
+impl Inputs {
+    /// The files of a task's own shard that are not here.
+    pub fn lacking(&self, shard: ShardId) -> Vec<Task> {
+        let lacks = |(layer, _): &(&Arc<Layer>, &Depth)| !layer.has(shard);
+        let lacking = self.layers.iter().zip(&self.depths).filter(lacks);
+        lacking.map(|(_, &depth)| Task { depth, shard }).collect()
+    }
+
+    /// Notes a file that has come.
+    ///
+    /// # Errors
+    /// [`LayerError`] if it cannot be opened.
+    pub fn add(&self, job: &Job, store: &Store<'_>, task: Task) -> Result<(), LayerError> {
+        for (layer, _) in self.layers.iter().zip(&self.depths).filter(|(_, depth)| **depth == task.depth) {
+            layer.add(task.shard, store.open_shard(&job.geometry, task.depth, task.shard)?);
+        }
+        Ok(())
+    }
+
+    /// The cosets that a task reads and that are not here, in order. The files of its own shard must be.
+    ///
+    /// # Errors
+    /// [`LayerError`] if a directory is damaged.
+    pub fn needed(&self, job: &Job, shard: ShardId) -> Result<Vec<CosetId>, LayerError> {
+        let Some(newest) = self.layers.first() else {
+            return Ok(Vec::new());
+        };
+        let moves = job.graph.space().moves().len();
+        let mut needed = BTreeSet::new();
+        for coset in job.geometry.cut.range(shard).map(CosetId) {
+            if u64::from(newest.states(coset)?.1) < job.graph.states_per_coset() {
+                let sources = (0..moves).map(|mv| job.graph.source(coset, mv).0);
+                needed.extend(sources.filter(|&source| !newest.holds(source)));
+            }
+        }
+        Ok(needed.into_iter().collect())
+    }
+}
+
+/// The inputs of the depths at which this worker is.
+#[derive(Debug)]
+pub struct AllInputs {
+    job: &'static Job,
+    store: &'static Store<'static>,
+    /// Where cosets from peers are kept; `None` if all layers are in the store.
+    imports: Option<PathBuf>,
+    of_depth: Mutex<BTreeMap<Depth, Inputs>>,
+}
+
+impl AllInputs {
+    /// None yet. Without a directory for cosets from peers, the store must have all files of all layers.
+    pub fn new(job: &'static Job, store: &'static Store<'static>, imports: Option<PathBuf>) -> Self {
+        Self { job, store, imports, of_depth: Mutex::default() }
+    }
+
+    /// What tasks of a depth read. Files that are in the store are opened.
+    ///
+    /// # Errors
+    /// [`LayerError`] if one of them is damaged.
+    pub fn of(&self, depth: Depth) -> Result<Inputs, LayerError> {
+        if let Some(inputs) = self.lock().get(&depth) {
+            return Ok(inputs.clone());
+        }
+        let mut inputs = Inputs { layers: Vec::new(), depths: Vec::new() };
+        let mut older = depth.previous();
+        while let Some(above) = older.filter(|_| inputs.layers.len() < 2) {
+            let newest = inputs.layers.is_empty();
+            let layer = match &self.imports {
+                None => self.store.open(&self.job.geometry, above)?,
+                Some(directory) => {
+                    let geometry = &self.job.geometry;
+                    let cosets = geometry.cut.cosets();
+                    let imports = newest.then(|| Imports::new(directory, cosets, geometry.packed_bytes));
+                    let layer = Layer::partial(geometry.cut, imports);
+                    for shard in self.store.shards(above)? {
+                        layer.add(shard, self.store.open_shard(geometry, above, shard)?);
+                    }
+                    layer
+                }
+            };
+            inputs.layers.push(Arc::new(self.job.windowed(layer, newest)));
+            inputs.depths.push(above);
+            older = above.previous();
+        }
+        let mut all = self.lock();
+        // Tasks of earlier depths have ended, but for one that makes a lost file again.
+        while all.len() >= 3 {
+            all.pop_first();
+        }
+        Ok(all.entry(depth).or_insert(inputs).clone())
+    }
+
+    /// Forgets what is open of a layer, because files of it are discarded.
+    pub fn forget(&self, depth: Depth) {
+        self.lock().retain(|_, inputs| !inputs.depths.contains(&depth));
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<Depth, Inputs>> {
+        self.of_depth.lock().expect("nothing panics with the inputs")
+    }
+}

@@ -1,0 +1,24 @@
+//! A worker of a run on many hosts: it makes shards as the coordinator orders, keeps their files, and serves them to its peers.
+//!
+//! Reading order: [`home`] (the store's directory, and what is recovered from it), [`inputs`] (the layers that tasks read), [`fetch`]
+//! (what peers have), [`exchange`] (what peers get), [`session`] (with the coordinator: orders come, outcomes go).
+//!
+//! Invariants: what is reported as made or copied is durable; what a peer sends is checked before it is used; kernel
+//! threads never wait for the network.
+
+pub mod exchange;
+pub mod fetch;
+pub mod home;
+pub mod inputs;
+pub mod session;
+
+use std::sync::atomic::AtomicU64;
+
+/// Bytes that went over the network, as they were sent.
+#[derive(Debug, Default)]
+pub struct Meter {
+    /// To peers.
+    pub sent: AtomicU64,
+    /// From peers.
+    pub received: AtomicU64,
+}

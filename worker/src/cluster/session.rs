@@ -1,0 +1,710 @@
+//! The session with the coordinator: orders come, outcomes go, and in between it is told that this worker lives.
+//!
+//! Three loops run side by side: one asks for orders, one prepares tasks for the kernel threads one after another, so that
+//! what they read is here before they begin, and one beats. Nothing that is lost on the way matters: orders that did
+//! not arrive are given again, and files whose reports did not are found again.
+
+use crate::cluster::Meter;
+use crate::cluster::exchange::Exchange;
+use crate::cluster::fetch::{Fetcher, Holders, said};
+use crate::cluster::home::recover;
+use crate::cluster::inputs::AllInputs;
+use crate::pool::Ended;
+use crate::{Counters, Job, Pool, Store, TaskError};
+use anyhow::{Result, anyhow};
+use backon::{Backoff, BackoffBuilder, ExponentialBuilder};
+use fathom_command::{bad_input, drill};
+use fathom_layer::{Disk, LayerError, free_bytes};
+use fathom_proto::access::{Access, ConnectError, Connection};
+use fathom_proto::v1::coordinator_client::CoordinatorClient;
+use fathom_proto::v1::{self, LeaveReason};
+use fathom_proto::{Attempt, Done, Failure, Outcome, WorkerId, convert};
+use fathom_run::{Depth, Keep, Task};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tonic::{Code, Status};
+use tracing::{debug, info, warn};
+
+/// For a connection to be made.
+const CONNECT: Duration = Duration::from_secs(5);
+/// Copies that are taken at once.
+const COPIES_AT_ONCE: usize = 4;
+/// Messages of the coordinator are not larger.
+const MOST_MESSAGE_BYTES: usize = 64 << 20;
+
+/// What a worker is, for its coordinator.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// By its store.
+    pub id: WorkerId,
+    /// For people.
+    pub name: String,
+    /// Where peers reach its exchange.
+    pub address: String,
+    /// Kernel threads.
+    pub threads: usize,
+    /// Bytes of memory that it takes.
+    pub memory_bytes: u64,
+}
+
+/// Calls the coordinator.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    access: Access,
+    address: String,
+    /// How long it may be silent.
+    patience: Duration,
+    client: Arc<Mutex<Option<CoordinatorClient<Connection>>>>,
+    heard: Arc<Mutex<Instant>>,
+    is_away: Arc<AtomicBool>,
+}
+
+impl Caller {
+    /// Of the coordinator at an address, which may be silent for as long as that.
+    pub fn new(access: Access, address: String, patience: Duration) -> Self {
+        Self {
+            access,
+            address,
+            patience,
+            client: Arc::default(),
+            heard: Arc::new(Mutex::new(Instant::now())),
+            is_away: Arc::default(),
+        }
+    }
+
+    async fn client(&self) -> Result<CoordinatorClient<Connection>, ConnectError> {
+        if let Some(client) = self.client.lock().expect("nothing panics with the client").clone() {
+            return Ok(client);
+        }
+        let connection = self.access.connect(&self.address, CONNECT).await?;
+        let client = CoordinatorClient::new(connection)
+            .max_decoding_message_size(MOST_MESSAGE_BYTES)
+            .max_encoding_message_size(MOST_MESSAGE_BYTES);
+        *self.client.lock().expect("nothing panics with the client") = Some(client.clone());
+        Ok(client)
+    }
+
+    /// Has a call made again and again, until it is answered, makes no sense, or patience is at an end.
+    ///
+    /// # Errors
+    /// If it is not answered.
+    pub async fn call<T, F>(&self, call: impl Fn(CoordinatorClient<Connection>) -> F) -> Result<T>
+    where
+        F: Future<Output = Result<tonic::Response<T>, Status>>,
+    {
+        let mut pauses = self.pauses();
+        loop {
+            let reason = match self.client().await {
+                Ok(client) => match call(client).await {
+                    Ok(response) => {
+                        self.answered();
+                        return Ok(response.into_inner());
+                    }
+                    Err(status) => {
+                        let behind = ConnectError::behind(&status).cloned();
+                        match behind {
+                            Some(error) if !error.may_pass() => return Err(bad_input!("{error}")),
+                            Some(error) => error.to_string(),
+                            None if is_final(&status) => return Err(bad_input!("{}", status.message())),
+                            None => said(&status),
+                        }
+                    }
+                },
+                Err(error) if error.may_pass() => error.to_string(),
+                Err(error) => return Err(bad_input!("{error}")),
+            };
+            // A broken connection is made anew.
+            *self.client.lock().expect("nothing panics with the client") = None;
+            let silent = self.heard.lock().expect("nothing panics with the clock").elapsed();
+            if silent > self.patience {
+                return Err(anyhow!(
+                    "the coordinator was silent for {} s: {reason}; the store is as it was, and the same command goes on",
+                    silent.as_secs()
+                ));
+            }
+            if !self.is_away.swap(true, Ordering::Relaxed) {
+                warn!(
+                    reason,
+                    patience_s = self.patience.as_secs(),
+                    "coordinator cannot be reached; trying again"
+                );
+            }
+            tokio::time::sleep(pauses.next().unwrap_or(CONNECT)).await;
+        }
+    }
+
+    fn answered(&self) {
+        *self.heard.lock().expect("nothing panics with the clock") = Instant::now();
+        if self.is_away.swap(false, Ordering::Relaxed) {
+            info!("coordinator is back");
+        }
+    }
+
+    fn pauses(&self) -> impl Backoff + use<> {
+        ExponentialBuilder::default()
+            .with_min_delay(Duration::from_millis(50))
+            .with_max_delay(Duration::from_secs(10).min(self.patience))
+            .without_max_times()
+            .with_jitter()
+            .build()
+    }
+
+    /// Asks what the run is.
+    ///
+    /// # Errors
+    /// If the coordinator does not tell.
+    pub async fn describe(&self, name: &str) -> Result<v1::DescribeRunResponse> {
+        let request =
+            v1::DescribeRunRequest { protocol_version: v1::PROTOCOL_VERSION, worker_name: name.into() };
+        self.call(|mut client| {
+            let request = request.clone();
+            async move { client.describe_run(request).await }
+        })
+        .await
+    }
+}
+
+/// Whether another call would end in the same way.
+fn is_final(status: &Status) -> bool {
+    matches!(
+        status.code(),
+        Code::Unauthenticated
+            | Code::PermissionDenied
+            | Code::FailedPrecondition
+            | Code::InvalidArgument
+            | Code::Unimplemented
+    )
+}
+
+/// What became of something that was ordered.
+enum Happened {
+    /// A task or a copy ended.
+    Ended(Outcome),
+    /// The process was told to stop.
+    Told,
+    /// The session cannot go on.
+    Broken(anyhow::Error),
+}
+
+/// A worker that has all that it needs.
+pub struct Worker {
+    /// What it is.
+    pub identity: Identity,
+    /// What it works on.
+    pub job: &'static Job,
+    /// Where files lie.
+    pub store: &'static Store<'static>,
+    /// How they are written.
+    pub disk: &'static dyn Disk,
+    /// Its directory, for cosets from peers; `None` if all files are in a store that all workers share.
+    pub imports: Option<PathBuf>,
+    /// What becomes of layers that are read no longer.
+    pub keep: Keep,
+    /// How the coordinator is called.
+    pub caller: Caller,
+    /// How peers are called.
+    pub access: Access,
+    /// What went over the network.
+    pub meter: Arc<Meter>,
+    /// What peers get.
+    pub exchange: Exchange,
+    /// What the kernel threads have done.
+    pub counters: &'static Counters,
+    /// Set to have them stop.
+    pub halt: &'static AtomicBool,
+}
+
+/// How a session ended in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The coordinator said so.
+    Leave(LeaveReason),
+    /// This process was told to stop.
+    Told,
+}
+
+/// What the loops share.
+struct Shared {
+    worker: Worker,
+    pool: Arc<Pool>,
+    fetcher: Fetcher,
+    inputs: AllInputs,
+    session: AtomicU64,
+    holders: watch::Sender<Arc<Holders>>,
+    underway: Mutex<Underway>,
+    happened: mpsc::UnboundedSender<Happened>,
+}
+
+#[derive(Default)]
+struct Underway {
+    /// With the attempt that was ordered last.
+    tasks: BTreeMap<Task, Attempt>,
+    copies: BTreeSet<Task>,
+    /// The depth of the newest task.
+    depth: Option<Depth>,
+}
+
+impl Worker {
+    /// Works until the coordinator ends the session, or `stop` is true.
+    ///
+    /// # Errors
+    /// If the coordinator cannot be reached for too long, or refuses this worker.
+    pub async fn work(
+        self,
+        pool: Arc<Pool>,
+        mut ended: mpsc::UnboundedReceiver<Ended>,
+        mut stop: watch::Receiver<bool>,
+    ) -> Result<End> {
+        let (happened, mut happens) = mpsc::unbounded_channel();
+        let (prepare, to_prepare) = mpsc::unbounded_channel();
+        let (changed, _) = watch::channel(Arc::new(Holders::default()));
+        let threads = self.identity.threads;
+        let shared = Arc::new(Shared {
+            fetcher: Fetcher::new(self.access.clone(), self.job.geometry, Arc::clone(&self.meter)),
+            inputs: AllInputs::new(self.job, self.store, self.imports.clone()),
+            worker: self,
+            pool,
+            session: AtomicU64::new(0),
+            holders: changed,
+            underway: Mutex::default(),
+            happened,
+        });
+        let interval = tokio::select! {
+            interval = shared.register() => interval?,
+            _ = stop.wait_for(|&told| told) => return Ok(End::Told),
+        };
+        let told = shared.happened.clone();
+        tokio::spawn(async move {
+            let _ = stop.wait_for(|&told| told).await;
+            let _ = told.send(Happened::Told);
+        });
+        let beating = tokio::spawn(Arc::clone(&shared).beat(interval));
+        let preparing = tokio::spawn(Arc::clone(&shared).prepare_all(to_prepare));
+        // One kernel thread's worth of tasks is prepared while another is being done.
+        let most = 2 * threads;
+        let (answers, mut answered) = mpsc::unbounded_channel();
+        let mut asking = false;
+        let mut asked_for = 0;
+        let mut leaving: Option<End> = None;
+        let mut outcomes = Vec::new();
+        let result = loop {
+            let busy = shared.underway().tasks.len();
+            if let Some(end) = leaving
+                && busy == 0
+            {
+                break Ok(end);
+            }
+            let free = most.saturating_sub(busy) as u32;
+            // Asked again when more could be taken than when it was asked last: the coordinator answers the older request
+            // then, with nothing.
+            if leaving.is_none() && (!asking || free > asked_for) {
+                asking = true;
+                asked_for = free;
+                tokio::spawn(Arc::clone(&shared).ask(free, answers.clone()));
+            }
+            tokio::select! {
+                Some(Ended { task, result, took }) = ended.recv() => {
+                    let outcome = shared.outcome(task, result, took);
+                    outcomes.extend(outcome);
+                }
+                Some(happened) = happens.recv() => match happened {
+                    Happened::Ended(outcome) => outcomes.extend(shared.ended(outcome)),
+                    Happened::Told => {
+                        info!("stopping at the next coset");
+                        shared.worker.halt.store(true, Ordering::Relaxed);
+                        leaving = leaving.or(Some(End::Told));
+                    }
+                    Happened::Broken(error) => break Err(error),
+                },
+                Some(answer) = answered.recv() => {
+                    let (free, orders): (u32, Vec<v1::order::Kind>) = answer;
+                    if free == asked_for {
+                        asking = false;
+                    }
+                    for order in orders {
+                        if let Some(end) = shared.obey(order, &prepare)? {
+                            if end != LeaveReason::Done && end != LeaveReason::Drained {
+                                shared.worker.halt.store(true, Ordering::Relaxed);
+                            }
+                            leaving = leaving.or(Some(End::Leave(end)));
+                        }
+                    }
+                }
+            }
+            while let Ok(Ended { task, result, took }) = ended.try_recv() {
+                outcomes.extend(shared.outcome(task, result, took));
+            }
+            if !outcomes.is_empty() {
+                let outcomes: Vec<v1::Outcome> = std::mem::take(&mut outcomes);
+                let reporting = Arc::clone(&shared).report(outcomes);
+                // The last ones must be out before the session ends.
+                match leaving {
+                    // If the coordinator cannot be told, the files tell it when this worker comes back.
+                    Some(_) => drop(tokio::time::timeout(CONNECT, reporting).await),
+                    None => drop(tokio::spawn(reporting)),
+                }
+            }
+        };
+        shared.worker.halt.store(true, Ordering::Relaxed);
+        beating.abort();
+        preparing.abort();
+        if result.is_ok() {
+            let leave = v1::LeaveRequest { session: shared.session.load(Ordering::Relaxed) };
+            let left = async {
+                let mut client = shared.worker.caller.client().await.ok()?;
+                client.leave(leave).await.ok()
+            };
+            // If it cannot be told, it will notice.
+            let _ = tokio::time::timeout(CONNECT, left).await;
+        }
+        result
+    }
+}
+
+impl Shared {
+    fn underway(&self) -> std::sync::MutexGuard<'_, Underway> {
+        self.underway.lock().expect("nothing panics with what is under way")
+    }
+
+    /// Joins the run. Returns how often to beat.
+    async fn register(&self) -> Result<Duration> {
+        let Worker { identity, job, store, imports, .. } = &self.worker;
+        let inventory = match imports {
+            Some(_) => {
+                let whole = tokio::task::block_in_place(|| self.inventory())?;
+                whole.into_iter().map(Into::into).collect()
+            }
+            None => Vec::new(),
+        };
+        let request = v1::RegisterRequest {
+            protocol_version: v1::PROTOCOL_VERSION,
+            fingerprint: job.geometry.fingerprint.to_vec().into(),
+            worker_id: identity.id.0.to_vec().into(),
+            name: identity.name.clone(),
+            exchange_address: identity.address.clone(),
+            threads: identity.threads as u32,
+            memory_bytes: identity.memory_bytes,
+            kernel: job.kernel().into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            inventory,
+        };
+        let registered = self
+            .worker
+            .caller
+            .call(|mut client| {
+                let request = request.clone();
+                async move { client.register(request).await }
+            })
+            .await?;
+        self.session.store(registered.session, Ordering::Relaxed);
+        if imports.is_some() {
+            let needed: BTreeSet<Depth> = registered.needed_depths.into_iter().map(Depth).collect();
+            for depth in store.depths()?.into_iter().filter(|depth| !needed.contains(depth)) {
+                self.retire(depth)?;
+            }
+        }
+        info!(session = registered.session, "registered");
+        Ok(Duration::from_millis(registered.heartbeat_interval_ms.max(10)))
+    }
+
+    /// The whole files in the store. Before the first session unfinished ones are removed; later some may be under way.
+    fn inventory(&self) -> Result<Vec<Task>> {
+        let Worker { store, job, .. } = &self.worker;
+        if self.session.load(Ordering::Relaxed) == 0 {
+            return recover(store, &job.geometry);
+        }
+        let mut whole = Vec::new();
+        for depth in store.depths()? {
+            whole.extend(store.shards(depth)?.into_iter().map(|shard| Task { depth, shard }));
+        }
+        Ok(whole)
+    }
+
+    /// Registers again, because the coordinator does not know the session any more.
+    async fn register_again(&self, ended: u64) -> Result<()> {
+        // The other loops may have found out too.
+        if self.session.load(Ordering::Relaxed) != ended {
+            return Ok(());
+        }
+        warn!(session = ended, "the session has ended; registering again");
+        self.register().await.map(|_| ())
+    }
+
+    async fn beat(self: Arc<Self>, interval: Duration) {
+        let mut ticks = tokio::time::interval(interval);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            if let Err(error) = self.beat_once().await {
+                let _ = self.happened.send(Happened::Broken(error));
+                return;
+            }
+        }
+    }
+
+    async fn beat_once(&self) -> Result<()> {
+        let session = self.session.load(Ordering::Relaxed);
+        let request = v1::HeartbeatRequest { session, progress: Some(self.progress()) };
+        let reply = self
+            .worker
+            .caller
+            .call(|mut client| {
+                let request = request.clone();
+                async move { client.heartbeat(request).await }
+            })
+            .await?;
+        if !reply.known {
+            self.register_again(session).await?;
+        }
+        Ok(())
+    }
+
+    fn progress(&self) -> v1::Progress {
+        let Worker { counters, meter, store, .. } = &self.worker;
+        let underway = self.underway();
+        let tasks = underway.tasks.keys().chain(&underway.copies);
+        v1::Progress {
+            depth: underway.depth.map_or(0, |depth| depth.0),
+            cosets: counters.cosets.load(Ordering::Relaxed),
+            states: counters.states.load(Ordering::Relaxed),
+            sent_bytes: meter.sent.load(Ordering::Relaxed),
+            received_bytes: meter.received.load(Ordering::Relaxed),
+            free_bytes: free_bytes(&store.layer_directory(Depth(0))).unwrap_or(0),
+            underway: tasks.map(|&task| task.into()).collect(),
+        }
+    }
+
+    /// Asks for orders once, and passes them on.
+    async fn ask(self: Arc<Self>, free: u32, answers: mpsc::UnboundedSender<(u32, Vec<v1::order::Kind>)>) {
+        let asked = async {
+            let session = self.session.load(Ordering::Relaxed);
+            let version = self.holders.borrow().version;
+            let request = v1::TakeOrdersRequest { session, tasks: free, holders_version: version };
+            let reply = self
+                .worker
+                .caller
+                .call(|mut client| async move { client.take_orders(request).await })
+                .await?;
+            if !reply.known {
+                self.register_again(session).await?;
+            }
+            if let Some(holders) = reply.holders {
+                self.holders.send_replace(Arc::new(Holders::new(holders)));
+            }
+            let orders = reply.orders.into_iter().filter_map(|order| order.kind).collect();
+            let _ = answers.send((free, orders));
+            Ok(())
+        };
+        if let Err(error) = asked.await {
+            let _ = self.happened.send(Happened::Broken(error));
+        }
+    }
+
+    /// Does what is ordered, or has it done. Returns why to leave, if that is ordered.
+    fn obey(
+        self: &Arc<Self>,
+        order: v1::order::Kind,
+        prepare: &mpsc::UnboundedSender<Task>,
+    ) -> Result<Option<LeaveReason>> {
+        use v1::order::Kind;
+        let geometry = &self.worker.job.geometry;
+        match order {
+            Kind::MakeShard(v1::MakeShard { file, attempt }) => {
+                let task = convert::file(file.as_ref(), geometry)?;
+                let attempt = attempt.map_or(Attempt { epoch: 0, number: 0 }, Attempt::from);
+                let mut underway = self.underway();
+                if underway.depth != Some(task.depth) {
+                    underway.depth = Some(task.depth);
+                    self.worker.counters.begin();
+                }
+                debug!(depth = task.depth.0, shard = task.shard.0, %attempt, "task ordered");
+                // One that was ordered before, in another session, goes on for this attempt.
+                if underway.tasks.insert(task, attempt).is_none() {
+                    let _ = prepare.send(task);
+                }
+            }
+            Kind::TakeCopy(v1::TakeCopy { file, addresses }) => {
+                let task = convert::file(file.as_ref(), geometry)?;
+                if self.underway().copies.insert(task) {
+                    debug!(depth = task.depth.0, shard = task.shard.0, "copy ordered");
+                    tokio::spawn(Arc::clone(self).copy(task, addresses));
+                }
+            }
+            Kind::Discard(file) => {
+                let task = convert::file(Some(&file), geometry)?;
+                warn!(depth = task.depth.0, shard = task.shard.0, "damaged file discarded");
+                self.forget(task.depth);
+                self.worker.store.discard(task)?;
+            }
+            Kind::RetireLayer(v1::RetireLayer { depth }) => self.retire(Depth(depth))?,
+            Kind::Leave(v1::Leave { reason }) => {
+                let reason = LeaveReason::try_from(reason).unwrap_or(LeaveReason::Unspecified);
+                if reason != LeaveReason::CoordinatorGoes {
+                    return Ok(Some(reason));
+                }
+                info!("the coordinator goes, and is waited for");
+            }
+        }
+        Ok(None)
+    }
+
+    fn forget(&self, depth: Depth) {
+        self.inputs.forget(depth);
+        self.worker.exchange.forget(depth);
+    }
+
+    fn retire(&self, depth: Depth) -> Result<()> {
+        self.forget(depth);
+        let Worker { store, job, keep, .. } = &self.worker;
+        match keep {
+            Keep::Last => store.remove(depth)?,
+            Keep::All => {
+                for shard in store.shards(depth)? {
+                    store.archive_shard(&job.geometry, depth, shard)?;
+                }
+            }
+        }
+        debug!(depth = depth.0, "layer retired");
+        Ok(())
+    }
+
+    async fn copy(self: Arc<Self>, task: Task, addresses: Vec<String>) {
+        static TURNS: Semaphore = Semaphore::const_new(COPIES_AT_ONCE);
+        let _turn = TURNS.acquire().await;
+        let Worker { store, disk, .. } = self.worker;
+        let copied = self.fetcher.copy(store, disk, task, &addresses).await;
+        let result = copied.map(Done::Copied);
+        let _ = self.happened.send(Happened::Ended(Outcome { task, attempt: None, result }));
+    }
+
+    /// Prepares tasks in the order in which they come.
+    async fn prepare_all(self: Arc<Self>, mut tasks: mpsc::UnboundedReceiver<Task>) {
+        while let Some(task) = tasks.recv().await {
+            let prepared = match self.worker.halt.load(Ordering::Relaxed) {
+                true => Err(Failure::Stopped),
+                false => self.prepare(task).await,
+            };
+            if let Err(failure) = prepared {
+                let attempt = self.underway().tasks.get(&task).copied();
+                let _ = self.happened.send(Happened::Ended(Outcome { task, attempt, result: Err(failure) }));
+            }
+        }
+    }
+
+    /// Has all that a task reads here, and gives it to the kernel threads.
+    async fn prepare(&self, task: Task) -> Result<(), Failure> {
+        let Worker { job, store, disk, imports, .. } = &self.worker;
+        let failed = |error: LayerError| self.failure(&error);
+        let inputs = tokio::task::block_in_place(|| self.inputs.of(task.depth)).map_err(failed)?;
+        if imports.is_some() {
+            let holders = Arc::clone(&self.holders.borrow());
+            for file in inputs.lacking(task.shard) {
+                self.fetcher.copy(store, *disk, file, &holders.of(file)).await?;
+                inputs.add(job, store, file).map_err(failed)?;
+            }
+            let needed = tokio::task::block_in_place(|| inputs.needed(job, task.shard)).map_err(failed)?;
+            if let (Some(newest), Some(&depth)) = (inputs.layers.first(), inputs.depths.first())
+                && !needed.is_empty()
+            {
+                self.fetcher.cosets(depth, &needed, newest, &holders).await?;
+            }
+        }
+        store.prepare(task.depth).map_err(failed)?;
+        drill::point("computing");
+        self.pool.submit(task, inputs.layers);
+        Ok(())
+    }
+
+    /// What a kernel thread's task has come to.
+    fn outcome(
+        &self,
+        task: Task,
+        result: Result<fathom_run::ShardReport, TaskError>,
+        took: Duration,
+    ) -> Option<v1::Outcome> {
+        let attempt = self.underway().tasks.get(&task).copied();
+        let result = match result {
+            Ok(report) => {
+                debug!(
+                    depth = task.depth.0,
+                    shard = task.shard.0,
+                    attempt = attempt.map(tracing::field::display),
+                    states = report.states,
+                    bytes = report.bytes,
+                    seconds = took.as_secs_f64(),
+                    "task done"
+                );
+                // A file that was in the way of an older attempt may be read as a peer's source by now.
+                Ok(Done::Made(report))
+            }
+            Err(TaskError::Layer(error)) => Err(self.failure(&error)),
+            Err(TaskError::Stopped) => Err(Failure::Stopped),
+            Err(error @ TaskError::TooManyStates { .. }) => Err(Failure::Contradiction(error.to_string())),
+            Err(error @ TaskError::Panicked { .. }) => Err(Failure::Other(error.to_string())),
+        };
+        self.ended(Outcome { task, attempt, result })
+    }
+
+    /// Notes that something ended. Returns what is to be reported of it.
+    fn ended(&self, outcome: Outcome) -> Option<v1::Outcome> {
+        let Outcome { task, attempt, .. } = &outcome;
+        let mut underway = self.underway();
+        match attempt {
+            Some(_) => underway.tasks.remove(task).is_some(),
+            None => underway.copies.remove(task),
+        };
+        if let Err(failure) = &outcome.result {
+            info!(
+                depth = task.depth.0,
+                shard = task.shard.0,
+                attempt = attempt.map(tracing::field::display),
+                reason = %failure,
+                "not done"
+            );
+        }
+        Some(outcome.into())
+    }
+
+    /// What a failure of the disk means to the coordinator.
+    fn failure(&self, error: &LayerError) -> Failure {
+        let message = crate::error::chain(error);
+        let file = self.worker.store.task_of(error.path());
+        match file {
+            _ if error.is_disk_full() => Failure::DiskFull(message),
+            Some(file) if error.is_damage() || error.is_missing() => {
+                self.forget(file.depth);
+                Failure::Damaged { file, address: None, message }
+            }
+            _ => Failure::Other(message),
+        }
+    }
+
+    /// Reports until the coordinator has heard it, or knows nothing of the session any more.
+    async fn report(self: Arc<Self>, outcomes: Vec<v1::Outcome>) {
+        let session = self.session.load(Ordering::Relaxed);
+        drill::point("reporting");
+        let request = v1::ReportRequest { session, outcomes };
+        let reported = async {
+            let reply = self
+                .worker
+                .caller
+                .call(|mut client| {
+                    let request = request.clone();
+                    async move { client.report(request).await }
+                })
+                .await?;
+            if !reply.known {
+                // The files are told of in the inventory.
+                self.register_again(session).await?;
+            }
+            Ok(())
+        };
+        if let Err(error) = reported.await {
+            let _ = self.happened.send(Happened::Broken(error));
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! `fathom-worker --join`: makes shards for a coordinator, and keeps them.
+
+use crate::arguments::JoinArguments;
+use anyhow::{Context, Result, anyhow};
+use fathom_command::{bad_input, log, machine};
+use fathom_layer::{Disk, LocalDisk};
+use fathom_proto::access::Access;
+use fathom_proto::v1::exchange_server::ExchangeServer;
+use fathom_proto::v1::{DescribeRunResponse, LeaveReason};
+use fathom_run::Definition;
+use fathom_worker::cluster::Meter;
+use fathom_worker::cluster::exchange::Exchange;
+use fathom_worker::cluster::home::Home;
+use fathom_worker::cluster::session::{Caller, End, Identity, Worker};
+use fathom_worker::pool::Ended;
+use fathom_worker::{Counters, Job, Pool, Store, Watched};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{mpsc, watch};
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::Server;
+use tracing::info;
+
+/// Threads for the network alone.
+const NETWORK_THREADS: usize = 2;
+/// How often the thread that hears of ended tasks looks whether it should end.
+const TICK: Duration = Duration::from_millis(100);
+
+pub(crate) fn join(asked: &JoinArguments, verbosity: log::Verbosity) -> Result<()> {
+    let access = Access::load(&asked.access)?;
+    access.may_listen(asked.listen)?;
+    let home = Home::open(&asked.store, &LocalDisk)?;
+    log::start(&home.log(), verbosity)?;
+    let stop = stop_on_signals()?;
+    let runtime = Builder::new_multi_thread().worker_threads(NETWORK_THREADS).enable_all().build()?;
+    let name = asked.name.clone().unwrap_or_else(machine::host_name);
+    let caller = Caller::new(access.clone(), asked.join.clone(), asked.patience);
+    let described = runtime.block_on(async {
+        let mut stop = stop.clone();
+        tokio::select! {
+            described = caller.describe(&name) => described.map(Some),
+            _ = stop.wait_for(|&told| told) => Ok(None),
+        }
+    })?;
+    let Some(DescribeRunResponse { definition, shared_store, watched }) = described else {
+        return Ok(());
+    };
+    let definition =
+        Definition::from_toml(&definition).context("the coordinator serves what cannot be used")?;
+    let directory = home.of_run(definition.fingerprint, &LocalDisk)?;
+    let shared_store = Some(PathBuf::from(shared_store)).filter(|path| !path.as_os_str().is_empty());
+    if let Some(shared) = shared_store.as_ref().filter(|shared| !shared.is_dir()) {
+        return Err(bad_input!(
+            "the layers of this run lie in {}, which this host does not see: mount it here, or serve the run without --shared-store",
+            shared.display()
+        ));
+    }
+    let resources = asked.resources.resources();
+    let mut job = Job::load(&definition, &directory, resources, &LocalDisk)?;
+    let space = job.graph.space();
+    let words = watched.iter().map(|tiles| {
+        let label = |tile: &u8| space.labels().of_pieces().get(usize::from(*tile)).copied();
+        tiles.iter().map(label).collect::<Option<Vec<u8>>>()
+    });
+    let words: Option<Vec<Vec<u8>>> = words.collect();
+    let words = words.ok_or_else(|| anyhow!("the coordinator watches what is no state"))?;
+    job.watched = Watched::new(&job.graph, &words);
+    // These live as long as the process: its threads and connections all need them.
+    let job: &'static Job = Box::leak(Box::new(job));
+    let store: &'static Store<'static> =
+        Box::leak(Box::new(Store::new(shared_store.as_deref().unwrap_or(&directory), &LocalDisk)));
+    let counters: &'static Counters = Box::leak(Box::default());
+    let halt: &'static AtomicBool = Box::leak(Box::default());
+    let meter = Arc::new(Meter::default());
+    let exchange = Exchange::new(store, job.geometry, Arc::clone(&meter));
+    let listener = runtime.block_on(TcpListener::bind(asked.listen));
+    let listener = listener.with_context(|| format!("cannot listen on {}", asked.listen))?;
+    let address = advertised(asked, listener.local_addr()?.port());
+    info!(kernel = job.kernel(), cosets = job.graph.len(), address, "ready");
+    serve(&runtime, &access, listener, exchange.clone())?;
+    let worker = Worker {
+        identity: Identity {
+            id: home.id(),
+            name,
+            address,
+            threads: resources.threads,
+            memory_bytes: resources.memory_bytes,
+        },
+        job,
+        store,
+        disk: &LocalDisk as &'static dyn Disk,
+        imports: shared_store.is_none().then(|| directory.clone()),
+        keep: definition.keep,
+        caller,
+        access,
+        meter,
+        exchange,
+        counters,
+        halt,
+    };
+    let end = work(&runtime, worker, stop)?;
+    info!(?end, "worker ends");
+    match end {
+        End::Leave(LeaveReason::Failed) => Err(anyhow!("the run has failed: its coordinator says why")),
+        _ => Ok(()),
+    }
+}
+
+/// Where peers reach this worker. Without a host it is the one that the coordinator sees.
+fn advertised(asked: &JoinArguments, port: u16) -> String {
+    match &asked.advertise {
+        Some(address) if address.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok()) => {
+            address.clone()
+        }
+        Some(host) => format!("{host}:{port}"),
+        None if asked.listen.ip().is_unspecified() => format!(":{port}"),
+        None => format!("{}:{port}", host(asked)),
+    }
+}
+
+fn host(asked: &JoinArguments) -> String {
+    match asked.listen.ip() {
+        std::net::IpAddr::V6(ip) => format!("[{ip}]"),
+        std::net::IpAddr::V4(ip) => ip.to_string(),
+    }
+}
+
+/// Serves peers until the process ends.
+fn serve(runtime: &Runtime, access: &Access, listener: TcpListener, exchange: Exchange) -> Result<()> {
+    let _in_runtime = runtime.enter();
+    let incoming = access.incoming(listener)?;
+    let service = InterceptedService::new(ExchangeServer::new(exchange), access.token_check());
+    runtime.spawn(async move {
+        if let Err(error) = Server::builder().add_service(service).serve_with_incoming(incoming).await {
+            tracing::error!(error = &error as &dyn std::error::Error, "peers are not served any more");
+        }
+    });
+    Ok(())
+}
+
+/// Works with kernel threads of its own until the session ends.
+fn work(runtime: &Runtime, worker: Worker, stop: watch::Receiver<bool>) -> Result<End> {
+    let (job, store, counters, halt) = (worker.job, worker.store, worker.counters, worker.halt);
+    let threads = worker.identity.threads;
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let pool = Pool::start(scope, threads, job, store, counters, halt);
+        let pool = Arc::new(pool.context("cannot start kernel threads")?);
+        let (sender, ended) = mpsc::unbounded_channel::<Ended>();
+        let listening = Arc::clone(&pool);
+        let over = &over;
+        let listener = std::thread::Builder::new().name("ended".into());
+        listener.spawn_scoped(scope, move || {
+            while !over.load(Ordering::Relaxed) {
+                match listening.next(TICK) {
+                    Ok(Some(ended)) => drop(sender.send(ended)),
+                    Ok(None) => {}
+                    // The session ends when it hears of nothing more.
+                    Err(_) => return,
+                }
+            }
+        })?;
+        let end = runtime.block_on(worker.work(pool, ended, stop));
+        // Whatever the session ended with, the threads end.
+        halt.store(true, Ordering::Relaxed);
+        over.store(true, Ordering::Relaxed);
+        end
+    })
+}
+
+/// True from the first signal on; a second one ends the process at once.
+fn stop_on_signals() -> Result<watch::Receiver<bool>> {
+    let second = Arc::new(AtomicBool::new(false));
+    for number in [SIGINT, SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(number, 128 + number, Arc::clone(&second))?;
+        signal_hook::flag::register(number, Arc::clone(&second))?;
+    }
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    let (told, stop) = watch::channel(false);
+    std::thread::Builder::new().name("signals".into()).spawn(move || {
+        for _ in signals.forever() {
+            told.send_replace(true);
+        }
+    })?;
+    Ok(stop)
+}
