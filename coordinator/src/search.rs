@@ -325,7 +325,10 @@ fn store_path(run: &RunDirectory) -> Result<PathBuf> {
 }
 
 /// What interruptions have left behind of a run with these layers. A layer in the making is no leftover.
-fn leftovers(store: &Store<'_>, layers: &[LayerRow]) -> Result<Leftovers> {
+///
+/// # Errors
+/// If the directory cannot be listed.
+pub fn leftovers(store: &Store<'_>, layers: &[LayerRow]) -> Result<Leftovers> {
     let removed = |depth: Depth| layers.get(depth.0 as usize).is_some_and(|l| l.files == Files::Removed);
     Ok(store.leftovers(|depth| !removed(depth))?)
 }

@@ -1,5 +1,7 @@
 //! What the whole-system tests share: known tables, searches in this process, and the real command.
 
+pub mod slurm;
+
 use fathom_command::log::Verbosity;
 use fathom_coordinator::directory::RunDirectory;
 use fathom_coordinator::search::{Options, Stop, search};
@@ -11,6 +13,7 @@ use fathom_space::{Labels, Plan};
 use fathom_worker::Kernel;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -141,19 +144,40 @@ impl Setup {
 /// The command `fathom`, built like these tests.
 pub fn fathom() -> Command {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    let binary = BINARY.get_or_init(|| {
-        let build = escargot::CargoBuild::new()
-            .bin("fathom")
-            .manifest_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml"))
-            .current_target();
-        let build = if cfg!(debug_assertions) { build } else { build.release() };
-        build.run().expect("fathom builds").path().into()
-    });
-    Command::new(binary)
+    Command::new(BINARY.get_or_init(|| build("fathom")))
+}
+
+/// The command `fathom-worker`, built like these tests.
+pub fn fathom_worker() -> Command {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    Command::new(BINARY.get_or_init(|| build("fathom-worker")))
+}
+
+fn build(name: &str) -> PathBuf {
+    let build = escargot::CargoBuild::new()
+        .bin(name)
+        .manifest_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml"))
+        .current_target();
+    let build = if cfg!(debug_assertions) { build } else { build.release() };
+    build.run().unwrap_or_else(|error| panic!("{name} builds: {error}")).path().into()
 }
 
 /// Standard output and error of a command, as text.
 pub fn texts(output: &Output) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (text(&output.stdout), text(&output.stderr))
+}
+
+/// The JSON object that a command printed, which must have ended well.
+pub fn json(output: &Output) -> Value {
+    let (out, err) = texts(output);
+    assert!(output.status.success(), "{err}");
+    serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}"))
+}
+
+/// That two runs, as `--json` tells them, found the same.
+pub fn assert_same(found: &Value, expected: &Value) {
+    for field in ["digest", "counts", "classes", "god_number", "complete"] {
+        assert_eq!(found[field], expected[field], "{field}");
+    }
 }

@@ -1,22 +1,16 @@
 //! The real command, killed, stopped, run twice and out of room.
 
-use fathom_tests::{fathom, texts};
+use fathom_tests::{assert_same, fathom, json, texts};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// 12! states in 15 layers: long enough to be hit anywhere, short enough to be hit often.
 const SPACE: &str = "2x6";
-
-fn json(output: &Output) -> Value {
-    let (out, err) = texts(output);
-    assert!(output.status.success(), "{err}");
-    serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}"))
-}
 
 fn run(path: &Path) -> Command {
     let mut command = fathom();
@@ -40,12 +34,6 @@ fn undisturbed() -> Value {
         479_001_600
     );
     found
-}
-
-fn assert_same(found: &Value, expected: &Value) {
-    for field in ["digest", "counts", "classes", "god_number", "complete"] {
-        assert_eq!(found[field], expected[field], "{field}");
-    }
 }
 
 /// Waits until the run has begun a layer; false if it ended before.

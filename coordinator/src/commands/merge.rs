@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use fathom_command::{bad_input, log, output};
 use fathom_coordinator::directory::{LOG, RunDirectory, Visited};
 use fathom_coordinator::merge::merge as commit;
+use fathom_coordinator::search::leftovers;
 use fathom_coordinator::summary::Summary;
 use fathom_coordinator::watch;
 use fathom_layer::LocalDisk;
@@ -40,6 +41,10 @@ pub(crate) fn merge(asked: &MergeArguments, verbosity: log::Verbosity) -> Result
             Watched::new(&tables::cosets(&run.path, id, &space, &colouring, &LocalDisk)?, &words)
         }
     };
+    let way_out = |shards: &[ShardId]| {
+        let (path, shards) = (asked.dir.display(), said(shards));
+        format!("run 'fathom-worker task --run {path} --depth {depth} --shards {shards}'")
+    };
     let mut reports = Vec::new();
     let mut missing = Vec::new();
     let mut times = Vec::new();
@@ -50,31 +55,26 @@ pub(crate) fn merge(asked: &MergeArguments, verbosity: log::Verbosity) -> Result
             continue;
         }
         let open = || store.open_shard(&geometry, depth, shard);
-        let file = open()?;
+        let file =
+            open().with_context(|| format!("depth {depth} cannot be merged: {}", way_out(&[shard])))?;
         let mut made: ShardReport = store::report(Task { depth, shard }, &file)?;
         made.watched = watched.found(geometry.cut.range(shard), open)?;
         reports.push(made);
         times.extend(path.metadata().and_then(|metadata| metadata.modified()));
     }
     if !missing.is_empty() {
-        return Err(bad_input!(
-            "depth {depth} lacks {} of {} shards: make them with 'fathom-worker task --run {} --depth {depth} --shards {}'",
-            missing.len(),
-            geometry.cut.shards(),
-            asked.dir.display(),
-            said(&missing)
-        ));
+        let (missed, shards) = (missing.len(), geometry.cut.shards());
+        return Err(bad_input!("depth {depth} lacks {missed} of {shards} shards: {}", way_out(&missing)));
     }
     let symmetries = space.symmetries().len() as u64;
-    let merged = commit(&mut run, &LocalDisk, &reports, symmetries, seconds(&times), None)?;
-    if let Some(retired) = merged.retired {
-        store.remove(retired)?;
-    }
-    store.remove_unfinished(depth)?;
+    commit(&mut run, &LocalDisk, &reports, symmetries, seconds(&times), None)?;
     report(&run, asked.json)
 }
 
+/// Deletes what is read no longer, also by a merge that was interrupted, and tells how far the run is.
 fn report(run: &RunDirectory, json: bool) -> Result<()> {
+    let store = Store::new(&run.path, &LocalDisk);
+    store.sweep(&leftovers(&store, &run.visited()?.layers)?)?;
     watch::write(&run.path, &run.journal, &LocalDisk)?;
     let summary = Summary::of(run)?;
     output::line(&if json { summary.to_json() } else { summary.to_string() })

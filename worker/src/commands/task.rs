@@ -40,8 +40,8 @@ pub(crate) fn task(asked: &TaskArguments, verbosity: log::Verbosity) -> Result<(
     let job = Job::load(&definition, &asked.run, asked.resources.resources(), &LocalDisk)?;
     let store = Store::new(&asked.run, &LocalDisk);
     let depth = Depth(asked.depth);
-    store.prepare(depth)?;
     let before = before(&store, &job, depth)?;
+    store.prepare(depth)?;
     let shards = asked.shards.iter().flat_map(|range| range.clone()).map(ShardId);
     let tasks: Vec<Task> = shards.map(|shard| Task { depth, shard }).collect();
     let counters = Counters::default();

@@ -1,0 +1,213 @@
+//! A real Slurm on this machine: a controller, one node, and the keeper of its credentials, all in a temporary directory.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How long anything may take that is waited for. Nothing is told by how long it took.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// The node has few processors, and tests are to be alone on them.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Slurm; dropped, it cancels its jobs and ends its daemons.
+#[derive(Debug)]
+pub struct Slurm {
+    directory: tempfile::TempDir,
+    /// In the order in which they were started.
+    daemons: Vec<Child>,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Slurm {
+    /// Starts Slurm. `None` where it cannot be had; with `FATHOM_TEST_ALL` in the environment that is a failure.
+    ///
+    /// # Panics
+    /// If it is installed and does not start.
+    pub fn start() -> Option<Self> {
+        let root = Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout == b"0\n");
+        let programs =
+            ["munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "scancel", "setpriv"];
+        let lacking = programs.iter().find(|name| !has(name));
+        if let Some(lacks) =
+            lacking.map(|name| format!("there is no {name}")).or((!root).then(|| "not root".into()))
+        {
+            assert!(std::env::var_os("FATHOM_TEST_ALL").is_none(), "Slurm cannot be started here: {lacks}");
+            eprintln!("skipped: Slurm cannot be started here: {lacks}");
+            return None;
+        }
+        let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let mut slurm = Self { directory, daemons: Vec::new(), _alone: alone };
+        slurm.configure();
+        let path = slurm.path().display().to_string();
+        let munge = ["key-file", "socket", "pid-file", "log-file", "seed-file"];
+        let munge = munge.map(|option| format!("--{option}={path}/munge.{option}"));
+        slurm.daemon("munged", munge.iter().map(String::as_str).chain(["--foreground", "--force"]));
+        slurm.until("munged answers", || slurm.path().join("munge.socket").exists());
+        let conf = format!("{path}/slurm.conf");
+        slurm.daemon("slurmctld", ["-D", "-f", &conf]);
+        slurm.until("slurmctld answers", || slurm.command("scontrol").arg("ping").output().is_ok_and(well));
+        slurm.daemon("slurmd", ["-D", "-f", &conf]);
+        slurm.until("the node is idle", || slurm.ask("sinfo", &["--noheader", "--format=%T"]) == "idle");
+        Some(slurm)
+    }
+
+    fn configure(&self) {
+        let path = self.path();
+        let random = fs::File::open("/dev/urandom").and_then(|file| {
+            let mut key = vec![0; 1024];
+            std::io::Read::read_exact(&mut &file, &mut key).map(|()| key)
+        });
+        let key = path.join("munge.key-file");
+        fs::write(&key, random.expect("random bytes")).expect("a key");
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o400)).expect("a key of our own");
+        for name in ["state", "spool"] {
+            fs::create_dir(path.join(name)).expect("a directory");
+        }
+        let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("a host name");
+        let host = host.trim().split('.').next().unwrap_or_default();
+        // Bound together, so that they are not the same.
+        let free = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
+        let [controller, node] = free.each_ref().map(|free| free.local_addr().expect("a port").port());
+        let (processors, path) =
+            (std::thread::available_parallelism().map_or(1, usize::from), path.display());
+        let text = format!(
+            "ClusterName=fathom
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={controller}
+SlurmdPort={node}
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+# A job that was requeued waits until what it was told before has expired: two minutes, unless this says less.
+AuthInfo=socket={path}/munge.socket,cred_expire=5
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+ReturnToService=2
+KillWait=5
+StateSaveLocation={path}/state
+SlurmdSpoolDir={path}/spool
+SlurmctldPidFile={path}/slurmctld.pid
+SlurmdPidFile={path}/slurmd.pid
+SlurmctldLogFile={path}/slurmctld.log
+SlurmdLogFile={path}/slurmd.log
+NodeName={host} NodeAddr=127.0.0.1 CPUs={processors} State=UNKNOWN
+PartitionName=main Nodes=ALL Default=YES OverSubscribe=FORCE:8 MaxTime=INFINITE State=UP
+"
+        );
+        fs::write(self.path().join("slurm.conf"), text).expect("slurm.conf");
+    }
+
+    fn daemon<'a>(&mut self, name: &str, arguments: impl IntoIterator<Item = &'a str>) {
+        // It ends with these tests, however they end.
+        let mut command = self.command("setpriv");
+        command.args(["--pdeathsig", "TERM", name]).args(arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        self.daemons.push(command.spawn().unwrap_or_else(|error| panic!("{name} starts: {error}")));
+    }
+
+    /// A directory that lives as long as this Slurm.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// A command that talks to this Slurm, and has the commands of Fathom on its path.
+    pub fn command(&self, program: impl AsRef<Path>) -> Command {
+        let mut paths: Vec<PathBuf> = [crate::fathom(), crate::fathom_worker()]
+            .iter()
+            .filter_map(|command| Path::new(command.get_program()).parent().map(Path::to_owned))
+            .collect();
+        paths.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
+        let mut command = Command::new(program.as_ref());
+        command.env("PATH", std::env::join_paths(paths).expect("paths without colons"));
+        command.env("SLURM_CONF", self.path().join("slurm.conf"));
+        command
+    }
+
+    /// A script of `deploy/slurm`.
+    pub fn script(&self, name: &str) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/slurm").join(name)
+    }
+
+    /// What a command of Slurm says, without the last line's end.
+    ///
+    /// # Panics
+    /// If it fails.
+    pub fn ask(&self, program: &str, arguments: &[&str]) -> String {
+        let output = self.command(program).args(arguments).output().expect("Slurm's commands run");
+        let (out, err) = crate::texts(&output);
+        assert!(output.status.success(), "{program} {arguments:?}: {err}");
+        out.trim_end().into()
+    }
+
+    /// The jobs in the queue, elements of arrays one by one: number and name.
+    pub fn jobs(&self, states: &str) -> Vec<(String, String)> {
+        let said = self.ask("squeue", &["--noheader", "--array", "--states", states, "--format=%i %j"]);
+        said.lines()
+            .filter_map(|line| line.split_once(' '))
+            .map(|(id, name)| (id.into(), name.trim().into()))
+            .collect()
+    }
+
+    /// Waits until something is so.
+    ///
+    /// # Panics
+    /// If it never is; then it says what Slurm wrote.
+    pub fn until(&self, what: &str, so: impl Fn() -> bool) {
+        let begun = Instant::now();
+        while !so() {
+            if begun.elapsed() > PATIENCE {
+                let logs = ["slurmctld.log", "slurmd.log"].map(|name| {
+                    let text = fs::read_to_string(self.path().join(name)).unwrap_or_default();
+                    let lines: Vec<&str> = text.lines().collect();
+                    lines[lines.len().saturating_sub(20)..].join("\n")
+                });
+                panic!("not in {PATIENCE:?}: {what}\n{}", logs.join("\n"));
+            }
+            sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for Slurm {
+    fn drop(&mut self) {
+        if self.daemons.len() == 3 {
+            // Nothing here may panic, for a test that failed is panicking already.
+            let _ = self.command("scancel").args(["--user=root", "--full"]).output();
+            let begun = Instant::now();
+            let left = || {
+                self.command("squeue").arg("--noheader").output().is_ok_and(|left| !left.stdout.is_empty())
+            };
+            while left() && begun.elapsed() < Duration::from_secs(30) {
+                sleep(Duration::from_millis(100));
+            }
+        }
+        for daemon in self.daemons.iter_mut().rev() {
+            let _ = Command::new("kill").arg(daemon.id().to_string()).status();
+            let begun = Instant::now();
+            while matches!(daemon.try_wait(), Ok(None)) && begun.elapsed() < Duration::from_secs(10) {
+                sleep(Duration::from_millis(20));
+            }
+            let _ = daemon.kill();
+            let _ = daemon.wait();
+        }
+    }
+}
+
+fn well(output: Output) -> bool {
+    output.status.success()
+}
+
+fn has(program: &str) -> bool {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&paths).any(|path| path.join(program).is_file())
+}

@@ -1,0 +1,161 @@
+//! The scripts of `deploy/slurm` under a real Slurm.
+
+use fathom_tests::slurm::Slurm;
+use fathom_tests::{assert_same, fathom, json, texts};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+const SPACE: &str = "3x4";
+
+/// What `fathom run` finds when nothing disturbs it.
+fn undisturbed(slurm: &Slurm, arguments: &[&str]) -> Value {
+    let path = slurm.path().join("undisturbed");
+    json(&fathom().args(["run", "-q", "--json", "--dir"]).arg(path).args(arguments).output().unwrap())
+}
+
+/// A run that job arrays make.
+struct Chain<'a> {
+    slurm: &'a Slurm,
+    path: PathBuf,
+}
+
+impl Chain<'_> {
+    fn submit(&self, arguments: &[&str]) -> Output {
+        let mut command = self.slurm.command(self.slurm.script("array.sbatch"));
+        command.arg(&self.path).args(["--tasks", "3", "--threads", "1"]).args(arguments).output().unwrap()
+    }
+
+    fn status(&self) -> Value {
+        json(&fathom().args(["status", "--json"]).arg(&self.path).output().unwrap())
+    }
+
+    fn layers(&self) -> usize {
+        self.status()["counts"].as_array().unwrap().len()
+    }
+
+    /// Waits until the chain has ended, for whatever reason.
+    fn ended(&self) {
+        self.slurm.until("the chain ends", || self.slurm.ask("squeue", &["--noheader"]).is_empty());
+    }
+
+    /// What the jobs wrote whose names contain something.
+    fn logs(&self, of: &str) -> String {
+        let Ok(entries) = fs::read_dir(self.path.with_extension("slurm")) else { return String::new() };
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        let named = |path: &&PathBuf| path.file_name().unwrap().to_string_lossy().contains(of);
+        paths.iter().filter(named).map(|path| fs::read_to_string(path).unwrap()).collect()
+    }
+
+    /// Waits until a task of a depth is in the middle; returns a job that is running.
+    fn meet(&self, depth: u32) -> String {
+        let layer = self.path.join(format!("layers/d{depth:03}"));
+        self.slurm.until("a task begins", || unfinished(&layer));
+        let name = format!("-d{depth:03}");
+        let running = self.slurm.jobs("RUNNING");
+        running.into_iter().find(|(_, job)| job.ends_with(&name)).expect("a task is running").0
+    }
+}
+
+fn unfinished(layer: &Path) -> bool {
+    let names = fs::read_dir(layer).into_iter().flatten().map(|entry| entry.unwrap().path());
+    names.into_iter().any(|path| path.extension().is_some_and(|extension| extension == "tmp"))
+}
+
+#[test]
+fn job_arrays_make_a_whole_run() {
+    let Some(slurm) = Slurm::start() else { return };
+    let chain = Chain { slurm: &slurm, path: slurm.path().join("run") };
+    let nothing = chain.submit(&[]);
+    assert_eq!(nothing.status.code(), Some(2));
+    assert!(texts(&nothing).1.contains("say with --begin which one to begin"), "{}", texts(&nothing).1);
+    let begin = format!("{SPACE} --shards 6");
+    let submitted = chain.submit(&["--begin", &begin, "--", "--comment=from the user"]);
+    assert!(submitted.status.success(), "{}", texts(&submitted).1);
+    // A second chain would be in the first one's way.
+    let again = chain.submit(&["--begin", &begin]);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(texts(&again).1.contains("has jobs in the queue already"), "{}", texts(&again).1);
+    chain.ended();
+    assert_same(&chain.status(), &undisturbed(&slurm, &[SPACE]));
+    assert!(chain.logs("-merge").contains("the run is complete"), "{}", chain.logs("-merge"));
+    // And once more on a run that is complete.
+    assert!(chain.submit(&[]).status.success());
+    chain.ended();
+    assert_eq!(chain.logs("-begin").matches("the run is complete").count(), 1, "{}", chain.logs("-begin"));
+}
+
+#[test]
+fn a_chain_stops_at_a_failure_and_goes_on() {
+    let Some(slurm) = Slurm::start() else { return };
+    let chain = Chain { slurm: &slurm, path: slurm.path().join("run") };
+    let begun = fathom()
+        .args(["run", SPACE, "-q", "--shards", "6", "--max-depth", "9", "--dir"])
+        .arg(&chain.path)
+        .output();
+    assert!(begun.unwrap().status.success());
+    let file = chain.path.join("layers/d009/s00002.layer");
+    let whole = fs::read(&file).unwrap();
+    let mut damaged = whole.clone();
+    let at = damaged.len() - 100;
+    damaged[at] ^= 4;
+    fs::write(&file, damaged).unwrap();
+    assert!(chain.submit(&[]).status.success());
+    chain.ended();
+    assert_eq!(chain.layers(), 10);
+    assert!(
+        chain.logs("-d010.").contains("d009/s00002.layer is damaged at coset"),
+        "{}",
+        chain.logs("-d010.")
+    );
+    let said = chain.logs("-d010-merge");
+    for says in ["depth 10 lacks", "the chain stops at depth 10", "go on with: array.sbatch"] {
+        assert!(said.contains(says), "{said}");
+    }
+    fs::write(&file, whole).unwrap();
+    assert!(chain.submit(&[]).status.success());
+    chain.ended();
+    assert_same(&chain.status(), &undisturbed(&slurm, &[SPACE]));
+}
+
+/// Tasks of a second at this depth.
+const SLOW: [&str; 5] = ["2x7", "--shards", "6", "--max-depth", "9"];
+
+#[test]
+fn tasks_that_are_stopped_or_requeued_in_the_middle_are_run_again() {
+    let Some(slurm) = Slurm::start() else { return };
+    let chain = Chain { slurm: &slurm, path: slurm.path().join("run") };
+    let begun = fathom().args(["run", "-q", "--dir"]).arg(&chain.path).args(SLOW).output();
+    assert!(begun.unwrap().status.success());
+    assert!(chain.submit(&["--", "--signal=B:TERM@60", "--time=30"]).status.success());
+
+    // All of them, as at the end of their time; one may be done before.
+    let met = chain.meet(10);
+    let (array, _) = met.split_once('_').expect("an element of an array");
+    let array: Vec<String> = (0..3).map(|element| format!("{array}_{element}")).collect();
+    slurm.until("all tasks run", || slurm.jobs("RUNNING").len() == 3);
+    slurm.ask("scancel", &["--signal=TERM", "--batch", &array[0], &array[1], &array[2]]);
+    let restarts = |job: &str| {
+        let said = slurm.ask("scontrol", &["show", "job", job]);
+        said.split_once("Restarts=").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok()).unwrap_or(0)
+    };
+    for job in &array {
+        slurm.until("the task goes back into the queue", || restarts(job) == 1);
+    }
+    let said = chain.logs("-d010.");
+    assert_eq!(said.matches("stopped; the same command goes on").count(), 3, "{said}");
+
+    // As at a preemption, when Slurm itself puts it back.
+    let requeued = chain.meet(10);
+    slurm.ask("scontrol", &["requeue", &requeued]);
+    slurm.until("Slurm requeues the task", || restarts(&requeued) == 2);
+
+    slurm.until("depth 10 is merged", || chain.layers() == 11);
+    // A chain that is cancelled stays so, though its tasks are told to stop as above.
+    slurm.until("depth 11 begins", || slurm.jobs("RUNNING").iter().any(|(_, name)| name.ends_with("-d011")));
+    slurm.ask("scancel", &["--user=root"]);
+    chain.ended();
+    assert_same(&chain.status(), &undisturbed(&slurm, &["2x7", "--max-depth", "10"]));
+}
