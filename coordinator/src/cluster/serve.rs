@@ -11,6 +11,7 @@ use crate::journal::{Files, LayersAt};
 use crate::merge::{Merged, merge};
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use fathom_command::drill;
 use fathom_layer::{Digest, Disk};
 use fathom_proto::WorkerId;
 use fathom_run::{Geometry, Keep, Task};
@@ -262,20 +263,26 @@ impl<'d> Coordinator<'d> {
         match effect {
             Effect::Reply(request, reply) => {
                 if let Some(sender) = self.requests.remove(&request) {
+                    drill::point("replying");
                     // A worker that does not wait any more will ask again.
                     let _ = sender.send(Answer { reply, addresses: Arc::clone(&self.addresses) });
                 }
             }
-            Effect::SaveReports(reports) => self.run.journal.save_reports(&reports).context(failed)?,
+            Effect::SaveReports(reports) => {
+                drill::point("saving");
+                self.run.journal.save_reports(&reports).context(failed)?;
+            }
             Effect::SaveHolders(holders) => self.run.journal.save_holders(&holders).context(failed)?,
             Effect::SaveWorker(id, name, address) => {
                 self.run.journal.save_worker(id, &name, &address).context(failed)?;
                 Arc::make_mut(&mut self.addresses).insert(id, address);
             }
             Effect::Commit(reports, took) => {
+                drill::point("committing");
                 let seconds = took.as_secs_f64();
                 let Merged { layer, .. } =
                     merge(&mut self.run, self.disk, &reports, self.symmetries, seconds, None)?;
+                drill::point("committed");
                 self.tell(json!({"message": "layer done", "depth": layer.depth.0, "states": layer.states}));
             }
             Effect::RetireShared(depth) => {

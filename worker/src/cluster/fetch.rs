@@ -7,6 +7,7 @@ use crate::cluster::Meter;
 use crate::error::chain;
 use crate::{Layer, Store};
 use backon::{BackoffBuilder, ExponentialBuilder};
+use fathom_command::drill;
 use fathom_layer::writer::temporary;
 use fathom_layer::{Disk, Imports, LayerError, LayerFile};
 use fathom_proto::access::{Access, Connection};
@@ -249,6 +250,7 @@ impl Fetcher {
                     None => return Err(Denial::Elsewhere(format!("{address} sent a message of no kind"))),
                 }
             }
+            drill::point("copying");
             file.sync().map_err(io("sync"))?;
             Ok(offset)
         }
