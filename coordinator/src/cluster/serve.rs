@@ -303,7 +303,8 @@ impl<'d> Coordinator<'d> {
             }
             Effect::Note(note) => self.note(&note),
             Effect::End(ending) => {
-                info!(run = self.name(), ending = ?ending, "serving ends");
+                let sent: u64 = self.state.workers.values().map(|worker| worker.progress.sent_bytes).sum();
+                info!(run = self.name(), ending = ?ending, sent_bytes = sent, "serving ends");
                 return Ok(Some(ending));
             }
         }

@@ -9,8 +9,8 @@ use crate::cluster::exchange::Exchange;
 use crate::cluster::fetch::{Fetcher, Holders, said};
 use crate::cluster::home::recover;
 use crate::cluster::inputs::AllInputs;
-use crate::pool::Ended;
-use crate::{Counters, Job, Pool, Store, TaskError};
+use crate::pool::{Ended, NoThreads, Orders};
+use crate::{Counters, Job, Store, TaskError};
 use anyhow::{Result, anyhow};
 use backon::{Backoff, BackoffBuilder, ExponentialBuilder};
 use fathom_command::{bad_input, drill};
@@ -231,7 +231,7 @@ pub enum End {
 /// What the loops share.
 struct Shared {
     worker: Worker,
-    pool: Arc<Pool>,
+    pool: Orders,
     fetcher: Fetcher,
     inputs: AllInputs,
     session: AtomicU64,
@@ -256,7 +256,7 @@ impl Worker {
     /// If the coordinator cannot be reached for too long, or refuses this worker.
     pub async fn work(
         self,
-        pool: Arc<Pool>,
+        pool: Orders,
         mut ended: mpsc::UnboundedReceiver<Ended>,
         mut stop: watch::Receiver<bool>,
     ) -> Result<End> {
@@ -310,10 +310,10 @@ impl Worker {
                 asks.spawn(Arc::clone(&shared).ask(free, answers.clone()));
             }
             tokio::select! {
-                Some(Ended { task, result, took }) = ended.recv() => {
-                    let outcome = shared.outcome(task, result, took);
-                    outcomes.extend(outcome);
-                }
+                ended = ended.recv() => match ended {
+                    Some(Ended { task, result, took }) => outcomes.extend(shared.outcome(task, result, took)),
+                    None => break Err(NoThreads.into()),
+                },
                 Some(happened) = happens.recv() => match happened {
                     Happened::Ended(outcome) => outcomes.extend(shared.ended(outcome)),
                     Happened::Told => {
@@ -357,10 +357,12 @@ impl Worker {
         preparing.abort();
         asks.abort_all();
         if result.is_ok() {
-            let leave = v1::LeaveRequest { session: shared.session.load(Ordering::Relaxed) };
+            let session = shared.session.load(Ordering::Relaxed);
+            let last = v1::HeartbeatRequest { session, progress: Some(shared.progress()) };
             let left = async {
                 let mut client = shared.worker.caller.client().await.ok()?;
-                client.leave(leave).await.ok()
+                client.heartbeat(last).await.ok()?;
+                client.leave(v1::LeaveRequest { session }).await.ok()
             };
             // If it cannot be told, it will notice.
             let _ = tokio::time::timeout(CONNECT, left).await;
