@@ -32,7 +32,7 @@ pub(crate) fn run(asked: &RunArguments, workers: u32, verbosity: log::Verbosity)
     let run = open_or_begin(&asked.space, &asked.begin, |space, plan, path| {
         require_room(asked, space, plan, path)
     })?;
-    log::start(&run.path.join(LOG), verbosity)?;
+    log::start(&run.path.join(LOG), verbosity.lines())?;
     let cluster = ClusterArguments {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         replicas: 1,

@@ -15,7 +15,7 @@ use std::time::SystemTime;
 
 pub(crate) fn merge(asked: &MergeArguments, verbosity: log::Verbosity) -> Result<()> {
     let mut run = RunDirectory::open(&asked.dir)?;
-    log::start(&run.path.join(LOG), verbosity)?;
+    log::start(&run.path.join(LOG), verbosity.lines())?;
     let Visited { layers, visited, all } = run.visited()?;
     let (depth, next) = (Depth(asked.depth), Depth(layers.len() as u32));
     if depth < next || visited == all {

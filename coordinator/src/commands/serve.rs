@@ -39,7 +39,7 @@ pub(crate) fn serve(asked: &ServeArguments, verbosity: log::Verbosity) -> Result
         Some(path) => LayersAt::SharedStore(path.clone()),
     };
     let run = run::open_or_begin(&asked.space, &asked.begin, |_, _, _| Ok(()))?;
-    log::start(&run.path.join(LOG), verbosity)?;
+    log::start(&run.path.join(LOG), verbosity.lines())?;
     let served = Served::begin(run, &layers_at, &asked.cluster, &access)?;
     on_signals(served.desk.clone(), Desk::terminate)?;
     let (ending, run) = served.until_end()?;

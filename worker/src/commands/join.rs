@@ -39,7 +39,7 @@ pub(crate) fn join(asked: &JoinArguments, verbosity: log::Verbosity) -> Result<(
     let access = Access::load(&asked.access)?;
     access.may_listen(asked.listen)?;
     let home = Home::open(store, &LocalDisk)?;
-    log::start(&home.log(), verbosity)?;
+    log::start(&home.log(), verbosity.lines())?;
     let stop = stop_on_signals()?;
     let runtime = Builder::new_multi_thread().worker_threads(NETWORK_THREADS).enable_all().build()?;
     let name = asked.name.clone().unwrap_or_else(machine::host_name);
@@ -56,6 +56,7 @@ pub(crate) fn join(asked: &JoinArguments, verbosity: log::Verbosity) -> Result<(
     };
     let definition =
         Definition::from_toml(&definition).context("the coordinator serves what cannot be used")?;
+    log::tag(&definition.fingerprint.to_string()[..16], &home.id().to_string());
     let directory = home.of_run(definition.fingerprint, &LocalDisk)?;
     let shared_store = Some(PathBuf::from(shared_store)).filter(|path| !path.as_os_str().is_empty());
     if let Some(shared) = shared_store.as_ref().filter(|shared| !shared.is_dir()) {
