@@ -156,8 +156,7 @@ pub fn fathom_worker() -> Command {
 fn build(name: &str) -> PathBuf {
     let build = escargot::CargoBuild::new()
         .bin(name)
-        .manifest_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml"))
-        .current_target();
+        .manifest_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml"));
     let build = if cfg!(debug_assertions) { build } else { build.release() };
     build.run().unwrap_or_else(|error| panic!("{name} builds: {error}")).path().into()
 }

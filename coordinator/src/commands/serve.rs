@@ -13,7 +13,7 @@ use fathom_coordinator::journal::LayersAt;
 use fathom_coordinator::summary::Summary;
 use fathom_coordinator::watch;
 use fathom_layer::LocalDisk;
-use fathom_proto::access::Access;
+use fathom_proto::access::{Access, server};
 use fathom_proto::v1::DescribeRunResponse;
 use fathom_proto::v1::coordinator_server::CoordinatorServer;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -26,7 +26,6 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tonic::service::interceptor::InterceptedService;
-use tonic::transport::Server;
 
 /// So long are replies waited for that are on their way when the run ends.
 const LAST_REPLIES: Duration = Duration::from_millis(500);
@@ -143,7 +142,7 @@ impl Served {
         let server = runtime.spawn(async move {
             // The sender says nothing: it is dropped when the run ends.
             let over = async { drop(is_over.await) };
-            let server = Server::builder().add_service(service);
+            let server = server::server().add_service(service);
             if let Err(error) = server.serve_with_incoming_shutdown(incoming, over).await {
                 tracing::error!(error = &error as &dyn std::error::Error, "workers are not served any more");
             }

@@ -4,7 +4,7 @@ use crate::arguments::JoinArguments;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::{bad_input, log, machine};
 use fathom_layer::{Disk, LocalDisk};
-use fathom_proto::access::Access;
+use fathom_proto::access::{Access, server};
 use fathom_proto::v1::exchange_server::ExchangeServer;
 use fathom_proto::v1::{DescribeRunResponse, LeaveReason};
 use fathom_run::Definition;
@@ -24,7 +24,6 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, watch};
 use tonic::service::interceptor::InterceptedService;
-use tonic::transport::Server;
 use tracing::info;
 
 /// Threads for the network alone.
@@ -143,7 +142,7 @@ fn serve(runtime: &Runtime, access: &Access, listener: TcpListener, exchange: Ex
     let incoming = access.incoming(listener)?;
     let service = InterceptedService::new(ExchangeServer::new(exchange), access.token_check());
     runtime.spawn(async move {
-        if let Err(error) = Server::builder().add_service(service).serve_with_incoming(incoming).await {
+        if let Err(error) = server::server().add_service(service).serve_with_incoming(incoming).await {
             tracing::error!(error = &error as &dyn std::error::Error, "peers are not served any more");
         }
     });
