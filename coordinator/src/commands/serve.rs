@@ -39,10 +39,23 @@ pub(crate) fn serve(asked: &ServeArguments, verbosity: log::Verbosity) -> Result
     };
     let run = run::open_or_begin(&asked.space, &asked.begin, |_, _, _| Ok(()))?;
     log::start(&run.path.join(LOG), verbosity.lines())?;
+    if let Some(ending) = ended(&run, asked.cluster.max_depth)? {
+        return report(&ending, &run, asked.json);
+    }
     let served = Served::begin(run, &layers_at, &asked.cluster, &access)?;
     on_signals(served.desk.clone(), Desk::terminate)?;
     let (ending, run) = served.until_end()?;
     report(&ending, &run, asked.json)
+}
+
+/// How a run has ended that has ended before it is served.
+pub(crate) fn ended(run: &RunDirectory, max_depth: Option<u32>) -> Result<Option<Ending>> {
+    let Visited { layers, visited, all } = run.visited()?;
+    let deep_enough = max_depth.is_some_and(|max| layers.len() > max as usize);
+    Ok(match visited == all {
+        true => Some(Ending::Complete),
+        false => deep_enough.then_some(Ending::MaxDepth),
+    })
 }
 
 /// Has the loop told by the first signal; a second one ends the process at once.

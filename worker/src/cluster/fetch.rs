@@ -27,6 +27,8 @@ use tonic::Status;
 const CONNECT: Duration = Duration::from_secs(5);
 /// A peer that sends nothing for so long is taken for gone.
 const SILENCE: Duration = Duration::from_secs(20);
+/// One request names no more cosets, lest it be too large a message.
+const COSETS_AT_ONCE: usize = 1 << 16;
 /// So often all holders are tried.
 const ROUNDS: usize = 3;
 /// Chunks and pieces are not larger.
@@ -142,10 +144,9 @@ impl Fetcher {
         let file = Task { depth, shard: self.shard(cosets[0]) };
         self.ask_all(file, addresses, |address| async move {
             let missing: Vec<CosetId> = cosets.iter().copied().filter(|&coset| !layer.holds(coset)).collect();
-            if missing.is_empty() {
-                return Ok(());
+            for some in missing.chunks(COSETS_AT_ONCE) {
+                self.cosets_of(depth, some, &address, layer).await?;
             }
-            self.cosets_of(depth, &missing, &address, layer).await?;
             match cosets.iter().all(|&coset| layer.holds(coset)) {
                 true => Ok(()),
                 false => Err(Denial::Elsewhere(format!("{address} sent less than was asked for"))),

@@ -235,6 +235,7 @@ struct Shared {
     fetcher: Fetcher,
     inputs: AllInputs,
     session: AtomicU64,
+    registering: tokio::sync::Mutex<()>,
     holders: watch::Sender<Arc<Holders>>,
     underway: Mutex<Underway>,
     happened: mpsc::UnboundedSender<Happened>,
@@ -270,6 +271,7 @@ impl Worker {
             worker: self,
             pool,
             session: AtomicU64::new(0),
+            registering: tokio::sync::Mutex::default(),
             holders: changed,
             underway: Mutex::default(),
             happened,
@@ -433,6 +435,7 @@ impl Shared {
     /// Registers again, because the coordinator does not know the session any more.
     async fn register_again(&self, ended: u64) -> Result<()> {
         // The other loops may have found out too.
+        let _one_at_a_time = self.registering.lock().await;
         if self.session.load(Ordering::Relaxed) != ended {
             return Ok(());
         }
@@ -547,7 +550,15 @@ impl Shared {
                 self.forget(task.depth);
                 self.worker.store.discard(task)?;
             }
-            Kind::RetireLayer(v1::RetireLayer { depth }) => self.retire(Depth(depth))?,
+            Kind::RetireLayer(v1::RetireLayer { depth }) => {
+                let this = Arc::clone(self);
+                tokio::task::spawn_blocking(move || {
+                    // What stays is removed when this worker registers next.
+                    if let Err(error) = this.retire(Depth(depth)) {
+                        warn!(depth, error = format!("{error:#}"), "layer not retired");
+                    }
+                });
+            }
             Kind::Leave(v1::Leave { reason }) => {
                 let reason = LeaveReason::try_from(reason).unwrap_or(LeaveReason::Unspecified);
                 if reason != LeaveReason::CoordinatorGoes {
@@ -585,6 +596,9 @@ impl Shared {
         let Worker { store, disk, .. } = self.worker;
         let copied = self.fetcher.copy(store, disk, task, &addresses).await;
         let result = copied.map(Done::Copied);
+        if result.is_ok() {
+            self.inputs.came(task);
+        }
         let _ = self.happened.send(Happened::Ended(Outcome { task, attempt: None, result }));
     }
 
