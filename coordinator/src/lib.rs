@@ -1,9 +1,9 @@
 //! Runs: what is asked, where it is kept, how it is searched, and what is reported. The binary is `fathom`.
 //!
 //! Reading order: [`directory`] (a run's directory: creation, lock, opening), [`journal`] (`run.db`: what is known of the
-//! layers), [`merge`] (the barrier), [`search`] (depth by depth, in one process), [`watch`] (states whose depths are noted), [`summary`] (results, as a table and
-//! as JSON), [`verify`], [`estimate`] (what a run will need), [`rates`], [`progress`]. The commands are in `main.rs` and
-//! `commands/`.
+//! layers), [`merge`] (the barrier), [`search`] (depth by depth, in one process), [`cluster`] (on many hosts), [`watch`] (states
+//! whose depths are noted), [`summary`] (results, as a table and as JSON), [`verify`], [`estimate`] (what a run will need),
+//! [`scaling`] (what it will need on several workers), [`rates`], [`progress`]. The commands are in `main.rs` and `commands/`.
 //!
 //! Invariants: the coordinator adds up reports and never looks at the states of a layer; a layer counts when its row is
 //! committed, and its files were durable before that; what is in the journal is never contradicted, only extended.
@@ -15,6 +15,7 @@ pub mod journal;
 pub mod merge;
 pub mod progress;
 pub mod rates;
+pub mod scaling;
 pub mod search;
 pub mod summary;
 pub mod table;

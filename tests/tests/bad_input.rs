@@ -42,6 +42,23 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
         (&["run", "5x5"], "7755605021665492992000000 states, gives axes of at most"),
         (&["run", "8x8"], "choose a smaller board, or other tiles with --track or --labels"),
         (&["plan", "5x5"], "no colouring of 5x5-multi"),
+        (&["plan", "3x4", "--workers", "0"], "0 is not in 1.."),
+        (
+            &["plan", "3x4", "--workers", "2", "--network", "0"],
+            "'--network <RATE>': nothing would ever arrive",
+        ),
+        (&["plan", "3x4", "--workers", "2", "--disk", "0"], "'--disk <RATE>': nothing would ever arrive"),
+        (
+            &["plan", "3x4", "--workers", "2", "--network", "fast"],
+            "\"fast\" is no rate: give a number and a unit",
+        ),
+        (&["plan", "3x4", "--network", "25G"], "--workers <N>"),
+        (
+            &["plan", "3x4", "--workers", "2", "--replicas", "3"],
+            "2 workers cannot hold 3 replicas of each file",
+        ),
+        (&["plan", "3x4", "--workers", "2", "--memory", "1MiB"], "of memory, and may take 1.00 MiB"),
+        (&["plan", "3x3", "--workers", "2", "--shards", "1000"], "cannot be cut into 1000 shards"),
         (&["resume", "nowhere"], "nowhere is no run directory"),
         (&["status", "nowhere"], "nowhere is no run directory"),
         (&["verify", "nowhere"], "nowhere is no run directory"),

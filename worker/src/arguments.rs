@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     #[arg(short, long, global = true)]
     verbose: bool,
     #[command(flatten)]
-    pub(crate) join: Option<JoinArguments>,
+    pub(crate) join: JoinArguments,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }
@@ -70,14 +70,13 @@ impl ResourceArguments {
 }
 
 #[derive(Debug, Args)]
-#[group(id = "joining")]
 pub(crate) struct JoinArguments {
     /// The coordinator to work for, as HOST:PORT
-    #[arg(long, value_name = "HOST:PORT", required = false)]
-    pub(crate) join: String,
+    #[arg(long, value_name = "HOST:PORT", requires = "store")]
+    pub(crate) join: Option<String>,
     /// Where this worker keeps its layers, on a disk of its own. It must come back with the same directory
-    #[arg(long, value_name = "DIR", required = false)]
-    pub(crate) store: PathBuf,
+    #[arg(long, value_name = "DIR", requires = "join")]
+    pub(crate) store: Option<PathBuf>,
     /// What this worker is called [default: the name of this host]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,

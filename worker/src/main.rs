@@ -7,7 +7,7 @@ mod commands;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
-use fathom_command::{bad_input, exit};
+use fathom_command::exit;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -18,12 +18,7 @@ fn main() -> ExitCode {
     }
     let result = match arguments.command {
         Some(Command::Task(asked)) => commands::task::task(&asked, verbosity),
-        None => match arguments.join {
-            Some(asked) => commands::join::join(&asked, verbosity),
-            None => {
-                Err(bad_input!("name a coordinator with --join and a store with --store, or do a 'task'"))
-            }
-        },
+        None => commands::join::join(&arguments.join, verbosity),
     };
     exit::end(result)
 }

@@ -398,7 +398,12 @@ impl State {
         worker.presence = presence;
         worker.orders.clear();
         if let Some(taker) = worker.taker.take() {
-            effects.push(Effect::Reply(taker.request, Reply::Unknown));
+            let reply = match presence {
+                // It has said so itself, and waits for nothing.
+                Presence::Left => Reply::Orders(Vec::new(), None),
+                _ => Reply::Unknown,
+            };
+            effects.push(Effect::Reply(taker.request, reply));
         }
         self.moved = true;
         self.forget_unheld();

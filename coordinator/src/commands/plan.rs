@@ -5,23 +5,48 @@ use anyhow::Result;
 use fathom_command::bad_input;
 use fathom_command::output;
 use fathom_coordinator::estimate::Estimate;
+use fathom_coordinator::scaling::growth::Source;
+use fathom_coordinator::scaling::{Cluster, Forecast};
 use fathom_coordinator::table::many;
-use fathom_run::definition::Question;
+use fathom_run::definition::{Definition, Question};
 use fathom_space::Plan;
-use indicatif::HumanBytes;
+use indicatif::{HumanBytes, HumanCount};
+use serde::Serialize;
 
 pub(crate) fn plan(asked: &PlanArguments) -> Result<()> {
     let question = asked.space.question()?;
     let space = question.space()?;
     let plan = Plan::new(&space).map_err(|error| bad_input!("{error}"))?;
     let estimate = Estimate::of(&space, &plan, asked.threads(), asked.keep);
-    output::line(&match asked.json {
-        true => serde_json::to_string(&estimate)?,
-        false => text(&estimate, &question),
+    let forecast = match asked.cluster()? {
+        Some(cluster) => {
+            let definition = Definition::plan(question.clone(), &space, &plan, asked.shards, asked.keep)?;
+            Some(Forecast::of(&definition, &space, &plan, cluster)?)
+        }
+        None => None,
+    };
+    output::line(&match (asked.json, &forecast) {
+        (true, cluster) => {
+            serde_json::to_string(&Planned { estimate: &estimate, cluster: cluster.as_ref() })?
+        }
+        (false, None) => format!("{}\n{}", space_text(&estimate, &question), one_text(&estimate)),
+        (false, Some(forecast)) => {
+            format!("{}\n{}", space_text(&estimate, &question), cluster_text(forecast))
+        }
     })
 }
 
-fn text(estimate: &Estimate, question: &Question) -> String {
+/// What `plan --json` prints.
+#[derive(Serialize)]
+struct Planned<'a> {
+    #[serde(flatten)]
+    estimate: &'a Estimate,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cluster: Option<&'a Forecast>,
+}
+
+/// What does not depend on who searches.
+fn space_text(estimate: &Estimate, question: &Question) -> String {
     let board = |values: &[u8]| {
         let rows = values.chunks(question.board.columns());
         let rows = rows.map(|row| row.iter().map(u8::to_string).collect::<Vec<_>>().join(" "));
@@ -37,10 +62,7 @@ fn text(estimate: &Estimate, question: &Question) -> String {
 {labels}colouring:
 {}coset: {axes} = {}
 cosets: {}, {} under {} of {}
-layer: {} when dense
-memory: {}, besides the page cache
-disk at the peak: {}
-time: about {} with {} (a dense pull takes {:.1} us here; the growth is guessed)",
+layer: {} when dense",
         estimate.space,
         estimate.metric,
         many(estimate.states, "state"),
@@ -51,12 +73,64 @@ time: about {} with {} (a dense pull takes {:.1} us here; the growth is guessed)
         many(estimate.representative_cosets, "representative"),
         estimate.symmetries_used,
         many(estimate.symmetries as u64, "symmetry").replace("symmetrys", "symmetries"),
-        HumanBytes(estimate.layer_bytes),
+        HumanBytes(estimate.layer_bytes)
+    )
+}
+
+/// A search by one process.
+fn one_text(estimate: &Estimate) -> String {
+    format!(
+        "memory: {}, besides the page cache
+disk at the peak: {}
+time: about {} with {} (a dense pull takes {:.1} us here; the growth is guessed)",
         HumanBytes(estimate.memory_bytes),
         HumanBytes(estimate.disk_peak_bytes),
         seconds(estimate.seconds),
         many(estimate.threads as u64, "thread"),
         estimate.pull_microseconds
+    )
+}
+
+/// A search by several workers.
+fn cluster_text(forecast: &Forecast) -> String {
+    let Cluster { workers, threads, network_bits_per_second, disk_bytes_per_second, memory_bytes, replicas } =
+        forecast.cluster;
+    let copies = match replicas {
+        1 => String::new(),
+        _ => format!(", {replicas} copies of each file"),
+    };
+    let idle = match forecast.idle_threads() {
+        0 => String::new(),
+        idle => format!(", too few for {}: ask for more with --shards", many(idle, "thread")),
+    };
+    let growth = match forecast.growth {
+        Source::Measured => "measured: the space was searched",
+        Source::Known => "known, its spread over the cosets is modelled",
+        Source::Modelled => "modelled from the first depths",
+    };
+    format!(
+        "cluster: {} of {}, each with {} Gbit/s, {} GB/s of disk, {} of memory{copies}
+shards: {}{idle}
+growth: {growth}
+memory a worker: {}, and {} of page cache to read nothing twice
+disk a worker at the peak: {}
+received a worker: {}
+sent a worker: {}, {} in all
+time: about {}, limited by {}",
+        many(workers.into(), "worker"),
+        many(threads as u64, "thread"),
+        network_bits_per_second as f64 / 1e9,
+        disk_bytes_per_second as f64 / 1e9,
+        HumanBytes(memory_bytes),
+        HumanCount(forecast.shards.into()),
+        HumanBytes(forecast.worker_process_bytes),
+        HumanBytes(forecast.worker_cache_bytes),
+        HumanBytes(forecast.worker_disk_bytes),
+        HumanBytes(forecast.worker_received_bytes),
+        HumanBytes(forecast.worker_sent_bytes),
+        HumanBytes(forecast.sent_bytes),
+        seconds(forecast.seconds),
+        forecast.limit.word()
     )
 }
 

@@ -23,6 +23,8 @@ use std::path::Path;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Server;
 
@@ -83,6 +85,9 @@ pub(crate) struct Served {
     pub(crate) desk: Desk,
     /// Where workers reach it.
     pub(crate) address: SocketAddr,
+    server: JoinHandle<()>,
+    /// Dropped to end the server.
+    over: oneshot::Sender<()>,
 }
 
 impl Served {
@@ -134,22 +139,28 @@ impl Served {
             let _in_runtime = runtime.enter();
             access.incoming(listener)?
         };
-        runtime.spawn(async move {
-            if let Err(error) = Server::builder().add_service(service).serve_with_incoming(incoming).await {
+        let (over, is_over) = oneshot::channel::<()>();
+        let server = runtime.spawn(async move {
+            // The sender says nothing: it is dropped when the run ends.
+            let over = async { drop(is_over.await) };
+            let server = Server::builder().add_service(service);
+            if let Err(error) = server.serve_with_incoming_shutdown(incoming, over).await {
                 tracing::error!(error = &error as &dyn std::error::Error, "workers are not served any more");
             }
         });
         tracing::info!(%address, "listening");
-        Ok(Self { runtime, coordinator, desk, address })
+        Ok(Self { runtime, coordinator, desk, address, server, over })
     }
 
     /// Serves until the run ends.
     pub(crate) fn until_end(self) -> Result<(Ending, RunDirectory)> {
-        let Self { runtime, coordinator, desk, .. } = self;
-        let end = coordinator.serve()?;
-        drop(desk);
-        runtime.shutdown_timeout(LAST_REPLIES);
-        Ok(end)
+        let Self { runtime, coordinator, server, over, .. } = self;
+        let end = coordinator.serve();
+        drop(over);
+        // Replies that are on their way arrive; who waits for something else does so in vain.
+        let _ = runtime.block_on(async { tokio::time::timeout(LAST_REPLIES, server).await });
+        runtime.shutdown_background();
+        end
     }
 }
 

@@ -7,6 +7,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
@@ -59,6 +60,11 @@ pub fn file_of_host(directory: &Path, what: &str) -> Result<PathBuf> {
     Ok(logs.join(format!("{what}-{}.jsonl", machine::host_name())))
 }
 
+/// What Fathom says itself; of the libraries that it uses, only what must be known.
+fn ours(level: LevelFilter) -> Targets {
+    Targets::new().with_default(level.min(LevelFilter::WARN)).with_target("fathom", level)
+}
+
 /// Starts logging, once a process: for people on standard error, and appended to a file as JSON lines.
 ///
 /// # Errors
@@ -74,8 +80,8 @@ pub fn start(path: &Path, verbosity: Verbosity) -> Result<()> {
     let machines = fmt::layer().json().flatten_event(true).with_writer(Mutex::new(file));
     // A process that has a log already keeps it: tests run several searches in one.
     let _ = tracing_subscriber::registry()
-        .with(people.with_filter(verbosity.level()))
-        .with(machines.with_filter(LevelFilter::DEBUG))
+        .with(people.with_filter(ours(verbosity.level())))
+        .with(machines.with_filter(ours(LevelFilter::DEBUG)))
         .try_init();
     Ok(())
 }

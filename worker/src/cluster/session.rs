@@ -26,6 +26,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::JoinSet;
 use tonic::{Code, Status};
 use tracing::{debug, info, warn};
 
@@ -287,6 +288,7 @@ impl Worker {
         // One kernel thread's worth of tasks is prepared while another is being done.
         let most = 2 * threads;
         let (answers, mut answered) = mpsc::unbounded_channel();
+        let mut asks = JoinSet::new();
         let mut asking = false;
         let mut asked_for = 0;
         let mut leaving: Option<End> = None;
@@ -304,7 +306,8 @@ impl Worker {
             if leaving.is_none() && (!asking || free > asked_for) {
                 asking = true;
                 asked_for = free;
-                tokio::spawn(Arc::clone(&shared).ask(free, answers.clone()));
+                while asks.try_join_next().is_some() {}
+                asks.spawn(Arc::clone(&shared).ask(free, answers.clone()));
             }
             tokio::select! {
                 Some(Ended { task, result, took }) = ended.recv() => {
@@ -352,6 +355,7 @@ impl Worker {
         shared.worker.halt.store(true, Ordering::Relaxed);
         beating.abort();
         preparing.abort();
+        asks.abort_all();
         if result.is_ok() {
             let leave = v1::LeaveRequest { session: shared.session.load(Ordering::Relaxed) };
             let left = async {
@@ -483,6 +487,7 @@ impl Shared {
         let asked = async {
             let session = self.session.load(Ordering::Relaxed);
             let version = self.holders.borrow().version;
+            debug!(free, "asking for orders");
             let request = v1::TakeOrdersRequest { session, tasks: free, holders_version: version };
             let reply = self
                 .worker

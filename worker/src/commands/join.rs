@@ -33,14 +33,17 @@ const NETWORK_THREADS: usize = 2;
 const TICK: Duration = Duration::from_millis(100);
 
 pub(crate) fn join(asked: &JoinArguments, verbosity: log::Verbosity) -> Result<()> {
+    let (Some(coordinator), Some(store)) = (&asked.join, &asked.store) else {
+        return Err(bad_input!("name a coordinator with --join and a store with --store, or do a 'task'"));
+    };
     let access = Access::load(&asked.access)?;
     access.may_listen(asked.listen)?;
-    let home = Home::open(&asked.store, &LocalDisk)?;
+    let home = Home::open(store, &LocalDisk)?;
     log::start(&home.log(), verbosity)?;
     let stop = stop_on_signals()?;
     let runtime = Builder::new_multi_thread().worker_threads(NETWORK_THREADS).enable_all().build()?;
     let name = asked.name.clone().unwrap_or_else(machine::host_name);
-    let caller = Caller::new(access.clone(), asked.join.clone(), asked.patience);
+    let caller = Caller::new(access.clone(), coordinator.clone(), asked.patience);
     let described = runtime.block_on(async {
         let mut stop = stop.clone();
         tokio::select! {

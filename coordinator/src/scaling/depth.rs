@@ -1,0 +1,209 @@
+//! One depth after the other: all workers at once, then the barrier.
+
+use super::cluster::{Cluster, Owners};
+use super::load::{Loads, ShardLoad, Step};
+use super::simulation::{self, TaskTimes};
+use super::{DepthForecast, Limit};
+use fathom_run::ShardCut;
+use fathom_space::CosetGraph;
+use rayon::prelude::*;
+
+/// Seconds to merge and commit a depth.
+const BARRIER_SECONDS: f64 = 10e-3;
+
+/// Bytes that workers report for each coset: its checksum.
+const REPORT_BYTES: f64 = 32.0;
+
+/// Seconds from asking for a task and its sources until the first of them come.
+const REQUEST_SECONDS: f64 = 1e-3;
+
+/// Seconds to sync a file and its directory.
+const SYNC_SECONDS: f64 = 0.5e-3;
+
+/// Bytes a second that the system moves for a thread from disk into the page cache and out again, and from there to disk
+/// (`docs/performance.md`, *System*).
+const SYSTEM_READ_RATE: f64 = 1e9;
+const SYSTEM_WRITE_RATE: f64 = 2e9;
+
+/// Of what memory leaves for layers, the share for what is read at random.
+const WINDOW: f64 = 15.0 / 16.0;
+
+/// What is the same for all depths.
+#[derive(Debug)]
+pub(super) struct Simulation<'g> {
+    pub(super) graph: &'g CosetGraph,
+    pub(super) cut: ShardCut,
+    pub(super) owners: Owners,
+    pub(super) cluster: Cluster,
+    pub(super) cache_bytes: f64,
+    pub(super) pull_seconds: f64,
+}
+
+/// What a worker's shards of one layer add up to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    loads: ShardLoad,
+    compressed_bytes: f64,
+    disk_bytes: f64,
+    seconds: f64,
+    end_seconds: f64,
+}
+
+impl Simulation<'_> {
+    /// One worker's part of a layer. `fetch_seconds` is how long its link and its peers' are busy with what it fetches.
+    fn worker(&self, loads: &Loads, worker: u32, busiest_sent: f64) -> Sum {
+        let Cluster { threads, disk_bytes_per_second, replicas, .. } = self.cluster;
+        let shards = self.owners.shards(worker);
+        let mine = &loads.shards[shards.start as usize..shards.end as usize];
+        let mut sum = Sum::default();
+        for load in mine {
+            let all = &mut sum.loads;
+            all.received_bytes += load.received_bytes;
+            all.spilled_bytes += load.spilled_bytes;
+            all.own_bytes += load.own_bytes;
+            all.touched_bytes += load.touched_bytes;
+            all.older_bytes += load.older_bytes;
+            all.file_bytes += load.file_bytes;
+            sum.compressed_bytes += load.compressed_bytes;
+        }
+        let link = self.cluster.network_bits_per_second as f64 / 8.0;
+        let disk = disk_bytes_per_second as f64;
+        let received = sum.loads.received_bytes;
+        let fetch_seconds = if received > 0.0 { received.max(busiest_sent) / link } else { 0.0 };
+        let serving = loads.serving_seconds[worker as usize] / mine.len().max(1) as f64;
+        let copies = f64::from(replicas - 1);
+        let mut tasks = Vec::with_capacity(mine.len());
+        for load in mine {
+            let read = self.read_bytes(load, &sum.loads);
+            let written = load.spilled_bytes + load.file_bytes * f64::from(replicas);
+            let system = read / SYSTEM_READ_RATE + written / SYSTEM_WRITE_RATE;
+            let seconds = load.seconds + serving + system;
+            let share = if received > 0.0 { load.received_bytes / received } else { 0.0 };
+            sum.disk_bytes += read + written;
+            sum.seconds += seconds;
+            tasks.push(TaskTimes {
+                fetch: nanoseconds(fetch_seconds * share),
+                read: nanoseconds((read + load.spilled_bytes) / disk),
+                compute: nanoseconds(seconds + REQUEST_SECONDS),
+                write: nanoseconds((written - load.spilled_bytes) / disk),
+                sync: nanoseconds(SYNC_SECONDS),
+                copy: nanoseconds(load.compressed_bytes * copies / link),
+            });
+        }
+        sum.end_seconds = simulation::worker(&tasks, threads) as f64 / 1e9;
+        sum
+    }
+
+    /// Bytes of layers that a task reads from disk, because they have left memory. `all` is what the worker's tasks have in
+    /// sum. If only a share f of what is read at random fits, a coset comes in again for (1 - f)^2 of the shards that read it: with 5 GiB, depth
+    /// 11 of 4x4 reads 207 GB of its sources, where f is 0.23 and the shards read 366 GB (`docs/performance.md`, *Little memory*).
+    fn read_bytes(&self, load: &ShardLoad, all: &ShardLoad) -> f64 {
+        let at_random = all.own_bytes + all.spilled_bytes;
+        if at_random + all.older_bytes + all.file_bytes <= self.cache_bytes {
+            return 0.0;
+        }
+        let fits = (self.cache_bytes * WINDOW / at_random).min(1.0);
+        load.older_bytes + load.own_bytes.max(load.touched_bytes * (1.0 - fits).powi(2))
+    }
+}
+
+fn nanoseconds(seconds: f64) -> u64 {
+    (seconds * 1e9) as u64
+}
+
+/// What the depths so far add up to.
+#[derive(Debug)]
+pub(super) struct Tally {
+    keep_all: bool,
+    pub(super) depths: Vec<DepthForecast>,
+    /// Seconds in which each of [`Limit::ALL`] was the limit.
+    limits: [f64; 4],
+    pub(super) received: Vec<f64>,
+    pub(super) sent: Vec<f64>,
+    /// By worker, bytes of the files of the newest layers, the oldest first.
+    files: Vec<[f64; 3]>,
+    /// By worker, bytes of layers that are kept, compressed, and of those that will be.
+    archived: Vec<f64>,
+    pub(super) disk_bytes: f64,
+    pub(super) cache_bytes: f64,
+}
+
+impl Tally {
+    pub(super) fn new(workers: u32, keep_all: bool) -> Self {
+        let workers = workers as usize;
+        Self {
+            keep_all,
+            depths: Vec::new(),
+            limits: [0.0; 4],
+            received: vec![0.0; workers],
+            sent: vec![0.0; workers],
+            files: vec![[0.0; 3]; workers],
+            archived: vec![0.0; workers],
+            disk_bytes: 0.0,
+            cache_bytes: 0.0,
+        }
+    }
+
+    /// Simulates one depth.
+    pub(super) fn add(&mut self, simulation: &Simulation<'_>, step: Step<'_>) {
+        let Simulation { graph, cut, owners, cluster, pull_seconds, .. } = *simulation;
+        let Cluster { workers, threads, replicas, .. } = cluster;
+        let loads = Loads::of(graph, cut, owners, step, pull_seconds);
+        let link = cluster.network_bits_per_second as f64 / 8.0;
+        let busiest = loads.sent_bytes.iter().copied().fold(0.0, f64::max);
+        let sums: Vec<Sum> =
+            (0..workers).into_par_iter().map(|worker| simulation.worker(&loads, worker, busiest)).collect();
+        let copies = f64::from(replicas - 1);
+        let (mut bounds, mut sent_in_all) = ([0.0_f64; 3], 0.0);
+        for (worker, sum) in sums.iter().enumerate() {
+            // Copies are spread evenly: a worker takes as many as it gives.
+            let copied = sum.compressed_bytes * copies;
+            let sent = loads.sent_bytes[worker] + copied;
+            let received = sum.loads.received_bytes + copied;
+            self.sent[worker] += sent;
+            self.received[worker] += received;
+            sent_in_all += sent;
+            let [processors, network, disk] = &mut bounds;
+            *processors = processors.max(sum.seconds / threads as f64);
+            *network = network.max(sent.max(received) / link);
+            *disk = disk.max(sum.disk_bytes / cluster.disk_bytes_per_second as f64);
+            self.store(worker, sum, replicas);
+        }
+        let end = sums.iter().map(|sum| sum.end_seconds).fold(bounds[1], f64::max);
+        let reports = f64::from(graph.len()) * REPORT_BYTES / link;
+        let seconds = end + BARRIER_SECONDS + if workers > 1 { reports } else { 0.0 };
+        let [processors, network, disk] = bounds;
+        let longest = processors.max(network).max(disk);
+        let spent = [processors, network, disk, seconds - longest];
+        let limit = (0..4).max_by(|&a, &b| spent[a].total_cmp(&spent[b])).expect("there are four");
+        self.limits[limit] += seconds;
+        self.depths.push(DepthForecast {
+            states: step.next.states.round(),
+            seconds,
+            sent_bytes: sent_in_all as u64,
+            limit: Limit::ALL[limit],
+        });
+    }
+
+    /// Notes what a worker stores while a layer is made.
+    fn store(&mut self, worker: usize, sum: &Sum, replicas: u32) {
+        let [oldest, older, newest] = &mut self.files[worker];
+        (*oldest, *older, *newest) = (*older, *newest, sum.loads.file_bytes * f64::from(replicas));
+        let files = *oldest + *older + *newest;
+        if self.keep_all {
+            // Two layers later than need be, which errs on the side of more.
+            self.archived[worker] += sum.compressed_bytes * f64::from(replicas);
+        }
+        let disk = files + sum.loads.spilled_bytes + self.archived[worker];
+        let cache =
+            sum.loads.own_bytes + sum.loads.spilled_bytes + sum.loads.older_bytes + sum.loads.file_bytes;
+        self.disk_bytes = self.disk_bytes.max(disk);
+        self.cache_bytes = self.cache_bytes.max(cache);
+    }
+
+    /// In which limit most of the time passes.
+    pub(super) fn limit(&self) -> Limit {
+        let longest = (0..4).max_by(|&a, &b| self.limits[a].total_cmp(&self.limits[b]));
+        Limit::ALL[longest.expect("there are four")]
+    }
+}
