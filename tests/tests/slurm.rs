@@ -59,6 +59,12 @@ impl Chain<'_> {
     }
 }
 
+/// How often a job was put back into the queue.
+fn restarts(slurm: &Slurm, job: &str) -> u32 {
+    let said = slurm.ask("scontrol", &["show", "job", job]);
+    said.split_once("Restarts=").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok()).unwrap_or(0)
+}
+
 fn unfinished(layer: &Path) -> bool {
     let names = fs::read_dir(layer).into_iter().flatten().map(|entry| entry.unwrap().path());
     names.into_iter().any(|path| path.extension().is_some_and(|extension| extension == "tmp"))
@@ -137,12 +143,8 @@ fn tasks_that_are_stopped_or_requeued_in_the_middle_are_run_again() {
     let array: Vec<String> = (0..3).map(|element| format!("{array}_{element}")).collect();
     slurm.until("all tasks run", || slurm.jobs("RUNNING").len() == 3);
     slurm.ask("scancel", &["--signal=TERM", "--batch", &array[0], &array[1], &array[2]]);
-    let restarts = |job: &str| {
-        let said = slurm.ask("scontrol", &["show", "job", job]);
-        said.split_once("Restarts=").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok()).unwrap_or(0)
-    };
     for job in &array {
-        slurm.until("the task goes back into the queue", || restarts(job) == 1);
+        slurm.until("the task goes back into the queue", || restarts(&slurm, job) == 1);
     }
     let said = chain.logs("-d010.");
     assert_eq!(said.matches("stopped; the same command goes on").count(), 3, "{said}");
@@ -150,7 +152,7 @@ fn tasks_that_are_stopped_or_requeued_in_the_middle_are_run_again() {
     // As at a preemption, when Slurm itself puts it back.
     let requeued = chain.meet(10);
     slurm.ask("scontrol", &["requeue", &requeued]);
-    slurm.until("Slurm requeues the task", || restarts(&requeued) == 2);
+    slurm.until("Slurm requeues the task", || restarts(&slurm, &requeued) == 2);
 
     slurm.until("depth 10 is merged", || chain.layers() == 11);
     // A chain that is cancelled stays so, though its tasks are told to stop as above.
@@ -158,4 +160,53 @@ fn tasks_that_are_stopped_or_requeued_in_the_middle_are_run_again() {
     slurm.ask("scancel", &["--user=root"]);
     chain.ended();
     assert_same(&chain.status(), &undisturbed(&slurm, &["2x7", "--max-depth", "10"]));
+}
+
+#[test]
+fn a_coordinator_and_workers_are_stopped_and_come_back() {
+    let Some(slurm) = Slurm::start() else { return };
+    let directory = slurm.path().join("cluster");
+    let said = |name: &str| fs::read_to_string(slurm.path().join(name)).unwrap_or_default();
+    let submit = |script: &str, log: &str, options: &[&str], arguments: &[&str]| {
+        let mut command = slurm.command("sbatch");
+        command.arg("--parsable").arg("--output").arg(slurm.path().join(log)).args(options);
+        let output = command.arg(slurm.script(script)).arg(&directory).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{}", texts(&output).1);
+        texts(&output).0.trim().to_owned()
+    };
+    let keys = fathom().arg("keys").arg(directory.join("keys")).output().unwrap();
+    assert!(keys.status.success(), "{}", texts(&keys).1);
+    // The workers first: they wait.
+    let workers = submit("worker.sbatch", "worker-%a.log", &["--array=1-2"], &[]);
+    let serve = ["2x7", "--shards", "12", "--max-depth", "10"];
+    let coordinator = submit("coordinator.sbatch", "coordinator.log", &[], &serve);
+
+    let stop = |job: &str| {
+        slurm.ask("scancel", &["--signal=TERM", "--batch", job]);
+        slurm.until("the job goes back into the queue", || restarts(&slurm, job) == 1);
+    };
+    let layers = directory.join("run/layers");
+    slurm.until("depth 9 begins", || unfinished(&layers.join("d009")));
+    let worker = format!("{workers}_2");
+    stop(&worker);
+    assert!(said("worker-2.log").contains("the worker stopped in order"), "{}", said("worker-2.log"));
+    slurm.until("depth 10 begins", || unfinished(&layers.join("d010")));
+    stop(&coordinator);
+    assert!(
+        said("coordinator.log").contains("the coordinator stopped in order"),
+        "{}",
+        said("coordinator.log")
+    );
+
+    slurm.until("the run ends", || slurm.ask("squeue", &["--noheader"]).is_empty());
+    for job in [coordinator, worker, format!("{workers}_1")] {
+        let told = slurm.ask("scontrol", &["show", "job", &job]);
+        assert!(
+            told.contains("JobState=COMPLETED"),
+            "{told}\n{}",
+            said("worker-1.log") + &said("worker-2.log")
+        );
+    }
+    let status = fathom().args(["status", "--json"]).arg(directory.join("run")).output().unwrap();
+    assert_same(&json(&status), &undisturbed(&slurm, &["2x7", "--max-depth", "10"]));
 }
