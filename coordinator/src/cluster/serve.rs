@@ -11,7 +11,7 @@ use crate::journal::{Files, LayersAt};
 use crate::merge::{Merged, merge};
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
-use fathom_command::drill;
+use fathom_command::{drill, machine};
 use fathom_layer::{Digest, Disk};
 use fathom_proto::WorkerId;
 use fathom_run::{Geometry, Keep, Task};
@@ -304,7 +304,14 @@ impl<'d> Coordinator<'d> {
             Effect::Note(note) => self.note(&note),
             Effect::End(ending) => {
                 let sent: u64 = self.state.workers.values().map(|worker| worker.progress.sent_bytes).sum();
-                info!(run = self.name(), ending = ?ending, sent_bytes = sent, "serving ends");
+                info!(
+                    run = self.name(),
+                    ending = ?ending,
+                    sent_bytes = sent,
+                    seconds = self.begun.elapsed().as_secs_f64(),
+                    processor_seconds = machine::processor_seconds(),
+                    "serving ends"
+                );
                 return Ok(Some(ending));
             }
         }

@@ -43,6 +43,12 @@ pub fn anonymous_bytes() -> Option<u64> {
     Some(Process::myself().ok()?.status().ok()?.rssanon? << 10)
 }
 
+/// Seconds of processor time that this process has taken.
+pub fn processor_seconds() -> Option<f64> {
+    let stat = Process::myself().ok()?.stat().ok()?;
+    Some((stat.utime + stat.stime) as f64 / procfs::ticks_per_second() as f64)
+}
+
 /// The name of the processor, if it tells.
 pub fn processor() -> Option<String> {
     CpuInfo::current().ok()?.model_name(0).map(str::to_owned)
