@@ -349,6 +349,7 @@ impl Worker {
                 reporting.spawn(Arc::clone(&shared).report(std::mem::take(&mut outcomes)));
             }
             tokio::select! {
+                Some(_) = reporting.join_next() => {}
                 ended = ended.recv() => match ended {
                     Some(Ended { task, result, took }) => {
                         pace.note(took);
