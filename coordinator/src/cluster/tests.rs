@@ -1,0 +1,15 @@
+//! Decisions, tested on events alone: no sockets, no clocks. Each test compares everything that was sent.
+
+mod copies;
+mod damage;
+mod joining;
+mod layers;
+mod leaving;
+mod placement;
+mod restarts;
+mod shared;
+mod table;
+mod tasks;
+
+use crate::cluster::state::Rules;
+use table::{Table, rules};
