@@ -623,10 +623,8 @@ impl State {
         self.begun = now;
         self.begin_tasks();
         self.unsettled.moved = true;
-        if self.visited >= self.rules.states {
-            self.end(now, Ending::Complete, effects);
-        } else if self.rules.max_depth.is_some_and(|max| depth.0 >= max) {
-            self.end(now, Ending::MaxDepth, effects);
+        if let Some(ending) = self.is_through() {
+            self.end(now, ending, effects);
         }
     }
 

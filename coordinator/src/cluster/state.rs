@@ -280,6 +280,8 @@ impl State {
                 task.making = Making::Made(report);
             }
         }
+        // The last life may have ended between the last layer and the end.
+        state.ending = state.is_through().map(|ending| (ending, Millis(0)));
         state
     }
 
@@ -290,6 +292,16 @@ impl State {
         self.workers.values_mut().for_each(|worker| worker.running.clear());
         self.done = 0;
         self.unsettled.owners = true;
+    }
+
+    /// How the run ends, if no layer is left to make.
+    pub fn is_through(&self) -> Option<Ending> {
+        let is_deep_enough =
+            self.depth.previous().is_some_and(|last| self.rules.max_depth.is_some_and(|max| last.0 >= max));
+        match self.visited >= self.rules.states {
+            true => Some(Ending::Complete),
+            false => is_deep_enough.then_some(Ending::MaxDepth),
+        }
     }
 
     /// The tasks that make lost files again.

@@ -7,9 +7,11 @@ mod layers;
 mod leaving;
 mod placement;
 mod restarts;
+mod scale;
 mod shared;
 mod table;
 mod tasks;
+mod world;
 
 use crate::cluster::state::Rules;
 use table::{Table, rules};

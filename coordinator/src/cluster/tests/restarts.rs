@@ -85,9 +85,9 @@ fn reports_of_another_life_are_late() {
 }
 
 #[test]
-fn a_run_that_was_complete_goes_on_to_nothing() {
-    let past = Past { counts: vec![20], ..Past::default() };
-    let t = Table::after(Rules { states: 20, ..rules(2) }, 2, past);
-    assert_eq!(t.state.depth.0, 1);
-    assert_eq!(t.state.visited, 20);
+fn a_run_that_was_through_goes_no_deeper() {
+    for (states, max_depth, end) in [(20, None, "end Complete"), (21, Some(0), "end MaxDepth")] {
+        let mut t = Table::after(Rules { states, max_depth, ..rules(2) }, 2, past());
+        assert_eq!(t.tick(0), [end]);
+    }
 }
