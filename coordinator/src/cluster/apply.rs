@@ -115,6 +115,8 @@ impl State {
             };
         }
         self.moved = true;
+        // It may come back without files that were counted on.
+        self.forget_unheld();
         self.plan_owners();
         effects.push(Effect::Note(Note {
             what: "worker registered",
@@ -348,10 +350,9 @@ impl State {
         let Some(holder) = holder else {
             return;
         };
-        let Some(held) = self.files.get_mut(&file) else {
-            return;
-        };
-        if !held.holders.remove(&holder) {
+        let was_held = self.files.get_mut(&file).is_some_and(|held| held.holders.remove(&holder));
+        // What others say may be old. What a worker says of its own file is so, and it may have taken that file unasked, for a task.
+        if !was_held && holder != reporter {
             return;
         }
         self.moved = true;
@@ -469,6 +470,11 @@ impl State {
 
     fn tick(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let lease = self.rules.lease;
+        // A coordinator that did not get to look cannot tell who was silent: its workers' words still wait to be heard.
+        if now.since(self.looked) > lease / 2 {
+            self.workers.values_mut().for_each(|worker| worker.heard = now);
+        }
+        self.looked = now;
         let is_over = |worker: &Worker| match worker.presence {
             Presence::Alive(_) | Presence::Awaited => now.since(worker.heard) > lease,
             Presence::Lost | Presence::Left => false,
@@ -727,6 +733,10 @@ impl State {
                         detail: None,
                     }));
                 }
+            }
+            // Who asks again has not heard that it should leave.
+            if let Some(reason) = self.workers[&id].leaving.filter(|_| orders.is_empty()) {
+                orders.push(Order::Leave(reason));
             }
             if orders.is_empty() {
                 continue;

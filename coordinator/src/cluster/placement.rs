@@ -98,14 +98,14 @@ impl State {
         let mut chosen: Vec<Task> = repairs;
         chosen.extend(tasks.iter().copied().filter(|task| owner(task).is_none_or(|owner| owner == worker)));
         if chosen.is_empty() && now.since(self.begun) >= WORTH_TAKING_OVER {
-            chosen.extend(self.taken_over(&tasks));
+            chosen.extend(self.taken_over(&tasks, now));
         }
         chosen.truncate(most);
         chosen
     }
 
-    /// The last task of the worker that has most left, beyond what it can begin at once.
-    fn taken_over(&self, tasks: &[Task]) -> Option<Task> {
+    /// The last task of the worker that has most left, beyond what it can begin at once; that is nothing if its disk is full.
+    fn taken_over(&self, tasks: &[Task], now: Millis) -> Option<Task> {
         let mut left: BTreeMap<WorkerId, Vec<Task>> = BTreeMap::new();
         for task in tasks {
             if let Some(owner) = self.owners[task.shard.0 as usize] {
@@ -113,7 +113,8 @@ impl State {
             }
         }
         let threads = |id: &WorkerId| self.workers.get(id).map_or(1, |worker| worker.threads as usize);
-        left.retain(|id, tasks| tasks.len() > threads(id) || !self.is_alive(*id));
+        let is_full = |id: &WorkerId| self.workers.get(id).is_some_and(|worker| worker.full_until > now);
+        left.retain(|id, tasks| tasks.len() > threads(id) || !self.is_alive(*id) || is_full(id));
         let (_, tasks) = left.into_iter().max_by_key(|(id, tasks)| tasks.len() / threads(id))?;
         tasks.last().copied()
     }

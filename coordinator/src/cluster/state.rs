@@ -173,6 +173,8 @@ pub struct State {
     pub unsaved: Vec<ShardId>,
     /// When reports were made durable last.
     pub saved: Millis,
+    /// When it was looked last who is silent.
+    pub looked: Millis,
     /// How the run ends, and since when it does.
     pub ending: Option<(Ending, Millis)>,
     /// Whether the end was announced.
@@ -213,6 +215,7 @@ impl State {
             version: 1,
             unsaved: Vec::new(),
             saved: Millis(0),
+            looked: Millis(0),
             ending: None,
             ended: false,
         };

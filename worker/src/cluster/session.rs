@@ -34,6 +34,8 @@ use tracing::{debug, info, warn};
 const CONNECT: Duration = Duration::from_secs(5);
 /// Copies that are taken at once.
 const COPIES_AT_ONCE: usize = 4;
+/// How often a task that is being prepared looks whether it should stop.
+const HALT_CHECK: Duration = Duration::from_millis(50);
 /// Messages of the coordinator are not larger.
 const MOST_MESSAGE_BYTES: usize = 64 << 20;
 
@@ -607,12 +609,22 @@ impl Shared {
         while let Some(task) = tasks.recv().await {
             let prepared = match self.worker.halt.load(Ordering::Relaxed) {
                 true => Err(Failure::Stopped),
-                false => self.prepare(task).await,
+                false => tokio::select! {
+                    prepared = self.prepare(task) => prepared,
+                    // A peer that is silent is not waited for.
+                    () = self.halted() => Err(Failure::Stopped),
+                },
             };
             if let Err(failure) = prepared {
                 let attempt = self.underway().tasks.get(&task).copied();
                 let _ = self.happened.send(Happened::Ended(Outcome { task, attempt, result: Err(failure) }));
             }
+        }
+    }
+
+    async fn halted(&self) {
+        while !self.worker.halt.load(Ordering::Relaxed) {
+            tokio::time::sleep(HALT_CHECK).await;
         }
     }
 
