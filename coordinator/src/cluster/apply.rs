@@ -508,6 +508,11 @@ impl State {
 
     fn tick(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let lease = self.rules.lease;
+        // A coordinator that did not get to look cannot tell who was silent: its workers' words still wait to be heard.
+        if now.since(self.looked) > lease / 2 {
+            self.workers.values_mut().for_each(|worker| worker.heard = now);
+        }
+        self.looked = now;
         let is_over = |worker: &Worker| match worker.presence {
             Presence::Alive(_) | Presence::Awaited => now.since(worker.heard) > lease,
             Presence::Lost | Presence::Left => false,
@@ -812,6 +817,10 @@ impl State {
                         detail: None,
                     }));
                 }
+            }
+            // Who asks again has not heard that it should leave.
+            if let Some(reason) = self.workers[&id].leaving.filter(|_| orders.is_empty()) {
+                orders.push(Order::Leave(reason));
             }
             if orders.is_empty() {
                 continue;

@@ -190,6 +190,8 @@ pub struct State {
     pub unsaved: Vec<ShardId>,
     /// When reports were made durable last.
     pub saved: Millis,
+    /// When it was looked last who is silent.
+    pub looked: Millis,
     /// How the run ends, and until when workers have time to leave.
     pub ending: Option<(Ending, Millis)>,
     /// Whether the end was announced.
@@ -258,6 +260,7 @@ impl State {
             version: 1,
             unsaved: Vec::new(),
             saved: Millis(0),
+            looked: Millis(0),
             ending: None,
             ended: false,
         };

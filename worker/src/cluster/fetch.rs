@@ -68,8 +68,8 @@ impl Holders {
 enum Denial {
     /// Another one may.
     Elsewhere(String),
-    /// The file is damaged there.
-    Damaged(String),
+    /// A file is damaged there: of those that were asked for, which need not be the first.
+    Damaged(Task, String),
     /// This worker cannot keep what it gets.
     Mine(LayerError),
 }
@@ -290,7 +290,7 @@ impl Fetcher {
                 match ask(address.clone()).await {
                     Ok(value) => return Ok(value),
                     // What comes from elsewhere may be whole. That this is not must be known in any case.
-                    Err(Denial::Damaged(message)) => {
+                    Err(Denial::Damaged(file, message)) => {
                         return Err(Failure::Damaged { file, address: Some(address.clone()), message });
                     }
                     Err(Denial::Mine(error)) if error.is_disk_full() => {
@@ -321,7 +321,7 @@ impl Fetcher {
         match failure.kind {
             Some(fetch_failure::Kind::Damaged(damaged)) => {
                 match convert::file(damaged.file.as_ref(), &self.geometry) {
-                    Ok(_) => Denial::Damaged(damaged.message),
+                    Ok(file) => Denial::Damaged(file, damaged.message),
                     Err(error) => Denial::Elsewhere(format!("{address}: {error}")),
                 }
             }

@@ -38,6 +38,8 @@ const WORTH_HAVING: Duration = Duration::from_millis(100);
 const MOST_TASKS: usize = 32;
 /// Copies that are taken at once.
 const COPIES_AT_ONCE: usize = 4;
+/// How often a task that is being prepared looks whether it should stop.
+const HALT_CHECK: Duration = Duration::from_millis(50);
 /// Messages of the coordinator are not larger.
 const MOST_MESSAGE_BYTES: usize = 64 << 20;
 
@@ -645,12 +647,22 @@ impl Shared {
         while let Some(task) = tasks.recv().await {
             let prepared = match self.worker.halt.load(Ordering::Relaxed) {
                 true => Err(Failure::Stopped),
-                false => self.prepare(task).await,
+                false => tokio::select! {
+                    prepared = self.prepare(task) => prepared,
+                    // A peer that is silent is not waited for.
+                    () = self.halted() => Err(Failure::Stopped),
+                },
             };
             if let Err(failure) = prepared {
                 let attempt = self.underway().tasks.get(&task).copied();
                 let _ = self.happened.send(Happened::Ended(Outcome { task, attempt, result: Err(failure) }));
             }
+        }
+    }
+
+    async fn halted(&self) {
+        while !self.worker.halt.load(Ordering::Relaxed) {
+            tokio::time::sleep(HALT_CHECK).await;
         }
     }
 
