@@ -586,9 +586,10 @@ impl Shared {
             }
             Kind::Discard(file) => {
                 let task = convert::file(Some(&file), geometry)?;
-                warn!(depth = task.depth.0, shard = task.shard.0, "damaged file discarded");
-                self.forget(task.depth);
-                self.worker.store.discard(task)?;
+                tokio::task::spawn_blocking({
+                    let this = Arc::clone(self);
+                    move || this.discard(task)
+                });
             }
             Kind::RetireLayer(v1::RetireLayer { depth }) => {
                 let this = Arc::clone(self);
@@ -608,6 +609,30 @@ impl Shared {
             }
         }
         Ok(None)
+    }
+
+    /// Deletes a file that is said to be damaged, if it is: what a peer says may be the fault of its own memory, and this may be
+    /// the last copy. One that is whole is told of.
+    fn discard(&self, task: Task) {
+        let Worker { store, job, .. } = &self.worker;
+        let (depth, shard) = (task.depth.0, task.shard.0);
+        self.forget(task.depth);
+        let checked = store
+            .open_shard(&job.geometry, task.depth, task.shard)
+            .and_then(|file| file.check_all().map(|()| file.bytes()));
+        match checked {
+            Ok(bytes) => {
+                warn!(depth, shard, "a file was said to be damaged, and is whole: it stays");
+                let result = Ok(Done::Copied(bytes));
+                let _ = self.happened.send(Happened::Ended(Outcome { task, attempt: None, result }));
+            }
+            Err(error) => {
+                warn!(depth, shard, %error, "damaged file discarded");
+                if let Err(error) = store.discard(task) {
+                    warn!(depth, shard, %error, "it cannot be deleted");
+                }
+            }
+        }
     }
 
     fn forget(&self, depth: Depth) {

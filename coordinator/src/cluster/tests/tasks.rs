@@ -80,6 +80,7 @@ fn who_is_silent_is_lost_and_others_take_over() {
     t.join("b");
     assert_eq!(t.take("a", 1), [""; 0]);
     assert_eq!(t.take("b", 1), [""; 0]);
+    assert_eq!(t.tick(5_000), [""; 0]);
     t.now = 9900;
     assert_eq!(t.beat("b", &[]), ["b <- known"]);
     // Requests are answered after twenty seconds, a lease lasts ten.
@@ -90,6 +91,14 @@ fn who_is_silent_is_lost_and_others_take_over() {
         ["a <- unknown", "note worker lost a", "note task given b 0/0", "b <- make 0/0 #1.2, holders"]
     );
     assert_eq!(t.tick(1), [""; 0]);
+}
+
+#[test]
+fn who_did_not_look_does_not_know_who_was_silent() {
+    let mut t = busy();
+    // The coordinator was stopped for longer than a lease.
+    assert_eq!(t.tick(60_000), [""; 0]);
+    assert_eq!(t.beat("a", &[(0, 0)]), ["a <- known"]);
 }
 
 #[test]
