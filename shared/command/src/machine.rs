@@ -44,9 +44,9 @@ pub fn anonymous_bytes() -> Option<u64> {
 }
 
 /// Seconds of processor time that this process has taken.
-pub fn processor_seconds() -> Option<f64> {
-    let stat = Process::myself().ok()?.stat().ok()?;
-    Some((stat.utime + stat.stime) as f64 / procfs::ticks_per_second() as f64)
+pub fn processor_seconds() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
 /// The name of the processor, if it tells.
