@@ -154,7 +154,10 @@ impl Cluster {
     pub fn serving(&self) -> Command {
         let mut command = fathom();
         command.arg("serve").args(&self.space).args(["--json", "--lease", "2s"]);
-        command.args(["--listen", &self.address, "--dir"]).arg(self.run()).args(&self.options);
+        command.arg("--dir").arg(self.run()).args(&self.options);
+        if !self.options.iter().any(|option| option == "--listen") {
+            command.args(["--listen", &self.address]);
+        }
         self.prefixed(&command)
     }
 
@@ -186,8 +189,13 @@ impl Cluster {
 
     /// The command that joins as a worker.
     pub fn joining(&self, name: &str) -> Command {
+        self.joining_at(name, &self.address)
+    }
+
+    /// The command that joins as a worker by another of the coordinator's addresses.
+    pub fn joining_at(&self, name: &str, coordinator: &str) -> Command {
         let mut command = fathom_worker();
-        command.args(["--join", &self.address, "--name", name, "--threads", "1"]);
+        command.args(["--join", coordinator, "--name", name, "--threads", "1"]);
         command.arg("--store").arg(self.store(name));
         command
     }
