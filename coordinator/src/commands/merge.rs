@@ -67,7 +67,7 @@ pub(crate) fn merge(asked: &MergeArguments, verbosity: log::Verbosity) -> Result
         return Err(bad_input!("depth {depth} lacks {missed} of {shards} shards: {}", way_out(&missing)));
     }
     let symmetries = space.symmetries().len() as u64;
-    commit(&mut run, &LocalDisk, &reports, symmetries, seconds(&times), None)?;
+    commit(&mut run, &LocalDisk, &reports, symmetries, seconds(&times), None, &[])?;
     report(&run, asked.json)
 }
 

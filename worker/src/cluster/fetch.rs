@@ -317,15 +317,23 @@ impl Fetcher {
         Err(Failure::Unreachable { file, message })
     }
 
+    /// A file that is of no use where it is.
+    fn useless(&self, address: &str, file: Option<v1::File>, message: String) -> Denial {
+        match convert::file(file.as_ref(), &self.geometry) {
+            Ok(file) => Denial::Damaged(file, message),
+            Err(error) => Denial::Elsewhere(format!("{address}: {error}")),
+        }
+    }
+
     fn denial(&self, address: &str, failure: v1::FetchFailure) -> Denial {
         match failure.kind {
             Some(fetch_failure::Kind::Damaged(damaged)) => {
-                match convert::file(damaged.file.as_ref(), &self.geometry) {
-                    Ok(file) => Denial::Damaged(file, damaged.message),
-                    Err(error) => Denial::Elsewhere(format!("{address}: {error}")),
-                }
+                self.useless(address, damaged.file, damaged.message)
             }
-            Some(fetch_failure::Kind::Missing(_)) => Denial::Elsewhere(format!("{address} does not have it")),
+            // Somebody has deleted it: the coordinator must know that it is not there.
+            Some(fetch_failure::Kind::Missing(missing)) => {
+                self.useless(address, missing.file, format!("{address} does not have it"))
+            }
             Some(fetch_failure::Kind::OtherRun(_)) => {
                 Denial::Elsewhere(format!("{address} works on another run"))
             }
