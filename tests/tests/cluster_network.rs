@@ -220,7 +220,7 @@ async fn messages_that_make_no_sense_to_a_coordinator() {
         (
             v1::RegisterRequest { protocol_version: 99, ..registration(&right) },
             Code::FailedPrecondition,
-            "version 99",
+            "and this worker 99",
         ),
         (registration(&[1; 32]), Code::FailedPrecondition, "serves another run"),
         (registration(&[1; 3]), Code::InvalidArgument, "fingerprint"),
@@ -373,7 +373,6 @@ async fn messages_that_make_no_sense_to_a_worker() {
     // Larger than a request may be.
     let large = vec![range(0, 0); 3 << 20];
     assert!(client.fetch_cosets(fetch(&right, 3, large)).await.is_err());
-    // Some who ask and never listen keep nobody else from being served.
     cluster.join(&["w1"]);
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
 }
