@@ -251,8 +251,9 @@ pub(crate) struct StopArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct LogsArguments {
-    /// The run's directory, and stores of workers; logs are looked for below them
-    #[arg(required = true)]
+    /// The run's directory and stores of workers, below which logs are looked for; or a coordinator as HOST:PORT, of which what happens
+    /// from now on is printed
+    #[arg(required = true, value_name = "DIR|HOST:PORT")]
     pub(crate) dirs: Vec<PathBuf>,
     /// Only lines about this depth
     #[arg(long, value_name = "D")]
@@ -263,6 +264,8 @@ pub(crate) struct LogsArguments {
     /// Only lines about this worker, by the beginning of its id
     #[arg(long, value_name = "ID")]
     pub(crate) worker: Option<String>,
+    #[command(flatten)]
+    pub(crate) access: AccessArguments,
 }
 
 #[derive(Debug, Args)]

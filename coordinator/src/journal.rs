@@ -336,8 +336,8 @@ impl Journal {
     }
 
     /// Commits a layer with all its shards. With it, notes as removed the layers `retired`, and its depth for the watched
-    /// states with the numbers `found`, and what is known of this
-    /// process by now.
+    /// states with the numbers `found`, what is known of this process by now, and who `holders` of
+    /// files are.
     ///
     /// # Errors
     /// If SQLite refuses; then nothing of it is there.
@@ -348,6 +348,7 @@ impl Journal {
         retired: &[Depth],
         found: &[u32],
         process: Option<&ProcessRow>,
+        holders: &[(Task, WorkerId)],
     ) -> Result<()> {
         let mut digests: Vec<Digest> = self.layers()?.iter().map(|layer| layer.digest).collect();
         digests.push(layer.digest);
@@ -390,6 +391,7 @@ impl Journal {
                 update.execute(params![number, layer.depth.0])?;
             }
         }
+        note_holders(&transaction, holders)?;
         let row = match (process, self.process) {
             (Some(process), row) => Some(note_process(&transaction, process, row)?),
             (None, row) => row,
@@ -454,16 +456,7 @@ impl Journal {
     /// If SQLite refuses.
     pub fn save_holders(&mut self, holders: &[(Task, WorkerId)]) -> Result<()> {
         let transaction = self.database.transaction()?;
-        {
-            let mut delete = transaction.prepare("DELETE FROM holder WHERE depth = ?1 AND shard = ?2")?;
-            let mut insert = transaction.prepare("INSERT OR IGNORE INTO holder VALUES (?1, ?2, ?3)")?;
-            for (task, _) in holders {
-                delete.execute(params![task.depth.0, task.shard.0])?;
-            }
-            for (task, worker) in holders {
-                insert.execute(params![task.depth.0, task.shard.0, worker.0])?;
-            }
-        }
+        note_holders(&transaction, holders)?;
         transaction.commit()?;
         Ok(())
     }
@@ -553,6 +546,19 @@ impl Journal {
     pub fn set_files(&mut self, depth: Depth, files: Files) -> Result<()> {
         set_files(&self.database, depth, files)
     }
+}
+
+/// Notes who holds some files, and nobody else does.
+fn note_holders(database: &Connection, holders: &[(Task, WorkerId)]) -> Result<()> {
+    let mut delete = database.prepare("DELETE FROM holder WHERE depth = ?1 AND shard = ?2")?;
+    let mut insert = database.prepare("INSERT OR IGNORE INTO holder VALUES (?1, ?2, ?3)")?;
+    for (task, _) in holders {
+        delete.execute(params![task.depth.0, task.shard.0])?;
+    }
+    for (task, worker) in holders {
+        insert.execute(params![task.depth.0, task.shard.0, worker.0])?;
+    }
+    Ok(())
 }
 
 /// Notes what is known of a process by now: in its row, or in a new one, which is returned.

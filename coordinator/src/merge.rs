@@ -5,7 +5,8 @@ use crate::journal::{Files, LayerRow, ProcessRow, ShardRow};
 use crate::watch;
 use anyhow::{Context, Result, anyhow};
 use fathom_layer::{Disk, LayerDigest};
-use fathom_run::{Depth, Keep, ShardReport};
+use fathom_proto::WorkerId;
+use fathom_run::{Depth, Keep, ShardReport, Task};
 use tracing::{info, warn};
 
 /// A layer that was committed.
@@ -19,7 +20,8 @@ pub struct Merged {
 }
 
 /// Commits the layer at the next depth. `reports` are those of all its shards, in order; `symmetries` is the number of
-/// symmetries of the space, `seconds` the wall-clock time that the layer took, `process` who made it, if it was this process.
+/// symmetries of the space, `seconds` the wall-clock time that the layer took, `process` who made it, if it was this
+/// process, and `holders` who holds its files, if workers do.
 ///
 /// # Errors
 /// If the counts cannot be true, or run.db cannot be written; then nothing is committed.
@@ -30,6 +32,7 @@ pub fn merge(
     symmetries: u64,
     seconds: f64,
     process: Option<&ProcessRow>,
+    holders: &[(Task, WorkerId)],
 ) -> Result<Merged> {
     let Visited { layers, visited, all } = run.visited()?;
     let depth = Depth(layers.len() as u32);
@@ -47,7 +50,7 @@ pub fn merge(
         Keep::All => None,
     };
     let found: Vec<u32> = reports.iter().flat_map(|report| report.watched.iter().copied()).collect();
-    let committed = run.journal.commit(&layer, &shards, retired.as_slice(), &found, process);
+    let committed = run.journal.commit(&layer, &shards, retired.as_slice(), &found, process, holders);
     committed.context("cannot write run.db")?;
     if !found.is_empty()
         && let Err(error) = watch::write(&run.path, &run.journal, disk)

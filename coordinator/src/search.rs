@@ -170,7 +170,7 @@ impl Search<'_> {
         let symmetries = self.job.graph.space().symmetries().len() as u64;
         let seconds = begun.elapsed().as_secs_f64();
         let Merged { layer, retired } =
-            merge(self.run, self.disk, &reports, symmetries, seconds, Some(&self.process))?;
+            merge(self.run, self.disk, &reports, symmetries, seconds, Some(&self.process), &[])?;
         if let Some(retired) = retired {
             self.store.remove(retired)?;
         }

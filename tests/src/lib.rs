@@ -1,5 +1,6 @@
 //! What the whole-system tests share: known tables, searches in this process, and the real command.
 
+pub mod cluster;
 pub mod slurm;
 
 use fathom_command::log::Verbosity;
@@ -156,8 +157,7 @@ pub fn fathom_worker() -> Command {
 fn build(name: &str) -> PathBuf {
     let build = escargot::CargoBuild::new()
         .bin(name)
-        .manifest_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml"))
-        .current_target();
+        .manifest_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml"));
     let build = if cfg!(debug_assertions) { build } else { build.release() };
     build.run().unwrap_or_else(|error| panic!("{name} builds: {error}")).path().into()
 }

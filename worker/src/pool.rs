@@ -50,8 +50,20 @@ pub struct NoThreads;
 /// Threads that do tasks until the pool is dropped.
 #[derive(Debug)]
 pub struct Pool {
-    orders: Sender<Order>,
+    orders: Orders,
     ended: Receiver<Ended>,
+}
+
+/// Gives tasks to the threads of a pool, which end when this is dropped.
+#[derive(Debug)]
+pub struct Orders(Sender<Order>);
+
+impl Orders {
+    /// Gives a task to the threads. `before` as in [`Expander::run`].
+    pub fn submit(&self, task: Task, before: Vec<Arc<Layer>>) {
+        // Without threads there is nobody to take it, and what ends says so.
+        let _ = self.0.send(Order { task, before });
+    }
 }
 
 impl Pool {
@@ -87,13 +99,17 @@ impl Pool {
                 }
             })?;
         }
-        Ok(Self { orders, ended })
+        Ok(Self { orders: Orders(orders), ended })
     }
 
     /// Gives a task to the threads. `before` as in [`Expander::run`].
     pub fn submit(&self, task: Task, before: Vec<Arc<Layer>>) {
-        // Without threads there is nobody to take it, and `next` says so.
-        let _ = self.orders.send(Order { task, before });
+        self.orders.submit(task, before);
+    }
+
+    /// Its two ends, for threads of their own. Of tasks that end is heard until all threads have ended.
+    pub fn into_ends(self) -> (Orders, impl Iterator<Item = Ended> + Send) {
+        (self.orders, self.ended.into_iter())
     }
 
     /// Waits for the next task that ends; `None` if none did within the time.

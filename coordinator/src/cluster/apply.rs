@@ -12,7 +12,7 @@ use crate::cluster::state::{
 };
 use fathom_proto::{Attempt, Done, Failure, Outcome, Session, WorkerId};
 use fathom_run::{Depth, Keep, ShardReport, Task};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// A task that failed waits so long before it is tried again.
@@ -79,7 +79,10 @@ impl State {
                 self.end(now, Ending::Stopped, &mut effects);
             }
             Event::Terminate => self.end(now, Ending::Terminated, &mut effects),
-            Event::Tick => self.tick(now, &mut effects),
+            Event::Tick => {
+                self.tick(now, &mut effects);
+                self.release_drained();
+            }
         }
         self.settle(now, &mut effects);
         effects
@@ -102,20 +105,29 @@ impl State {
         if known.is_none_or(|worker| (&worker.name, &worker.address) != (&name, &address)) {
             effects.push(Effect::SaveWorker(id, name.clone(), address.clone()));
         }
+        // One that was to leave, and has not said that it did, still is.
+        let draining = known.is_some_and(|worker| worker.draining && worker.presence != Presence::Left);
+        let held = known.map(|worker| worker.holds.clone()).unwrap_or_default();
         self.sessions += 1;
         let session = Session(self.epoch << 32 | self.sessions);
         let detail = format!("{name} at {address}, {threads} threads, {} files", inventory.len());
-        self.workers.insert(id, Worker::registered(name, address, threads, session, now));
+        let worker = Worker::registered(name, address, threads, session, now);
+        self.workers.insert(id, Worker { draining, holds: held.clone(), ..worker });
+        self.by_session.insert(session, id);
         // What it has, as far as anybody needs it; and what it was thought to have and has not.
-        let inventory: BTreeSet<Task> = inventory.into_iter().collect();
-        for (task, file) in &mut self.files {
-            match inventory.contains(task) && !self.rules.shared_store {
-                true => file.holders.insert(id),
-                false => file.holders.remove(&id),
-            };
+        let inventory: BTreeSet<Task> = match self.rules.shared_store {
+            true => BTreeSet::new(),
+            false => inventory.into_iter().filter(|task| self.files.contains_key(task)).collect(),
+        };
+        for &task in held.difference(&inventory) {
+            self.lose(task, id);
         }
-        self.moved = true;
-        self.plan_owners();
+        for &task in &inventory {
+            self.gain(task, id);
+        }
+        self.unsettled.moved = true;
+        self.unsettled.owners = true;
+        self.unsettled.targets = true;
         effects.push(Effect::Note(Note {
             what: "worker registered",
             worker: Some(id),
@@ -142,10 +154,6 @@ impl State {
         Some(id)
     }
 
-    fn worker(&mut self, id: WorkerId) -> &mut Worker {
-        self.workers.get_mut(&id).expect("workers that were named once stay known")
-    }
-
     fn heartbeat(
         &mut self,
         now: Millis,
@@ -156,48 +164,49 @@ impl State {
         let Some(id) = self.hear(now, session) else {
             return Reply::Unknown;
         };
-        // An order that was given a while ago and is not under way was lost with the reply that carried it.
+        // What is under way was heard of now. What was not heard of for a while was lost: its order with the reply that
+        // carried it, or its end with the worker's memory. One that has just ended may still be on its way here.
         let underway: BTreeSet<Task> = progress.underway.iter().copied().collect();
-        let is_lost = |task: &Task, since: Millis| {
-            now.since(since) > 3 * self.rules.heartbeat && !underway.contains(task)
-        };
-        let lost_tasks: Vec<Task> = self
-            .running_on(id)
-            .filter(|&(task, since)| is_lost(&task, since))
-            .map(|(task, _)| task)
-            .collect();
-        let lost_copies: Vec<Task> = self
-            .copies
-            .iter()
-            .filter(|((task, target), copying)| {
-                *target == id && matches!(copying, Copying::Ordered(since) if is_lost(task, *since))
-            })
-            .map(|((task, _), _)| *task)
-            .collect();
-        for task in lost_tasks {
+        let is_lost = |since: Millis| now.since(since) > 3 * self.rules.heartbeat;
+        let worker = &self.workers[&id];
+        let waits =
+            |task: Task| worker.orders.iter().any(|order| matches!(order, Order::Copy(t, _) if *t == task));
+        let (mut heard, mut lost) = (Vec::new(), Vec::new());
+        for &task in &worker.running {
+            match self.tasks[&task].making {
+                Making::Running(_, _) if underway.contains(&task) => heard.push(task),
+                Making::Running(_, since) if is_lost(since) => lost.push(task),
+                _ => {}
+            }
+        }
+        let (mut heard_copies, mut lost_copies) = (Vec::new(), Vec::new());
+        for &task in &worker.coming {
+            match self.copies.get(&(task, id)) {
+                Some(Copying::Ordered(_)) if underway.contains(&task) => heard_copies.push(task),
+                Some(Copying::Ordered(since)) if is_lost(*since) && !waits(task) => lost_copies.push(task),
+                _ => {}
+            }
+        }
+        for task in heard {
+            self.set_making(task, Making::Running(id, now), now);
+        }
+        for task in heard_copies {
+            self.set_copying(task, id, Copying::Ordered(now));
+        }
+        for task in lost {
             self.set_waiting(task, now);
             effects.push(note_of("order was lost", Some(id), task, None));
         }
         for task in lost_copies {
-            self.copies.remove(&(task, id));
+            self.forget_copy(task, id);
             effects.push(note_of("order was lost", Some(id), task, None));
         }
         self.worker(id).progress = progress;
         Reply::Known
     }
 
-    fn running_on(&self, id: WorkerId) -> impl Iterator<Item = (Task, Millis)> {
-        self.tasks.iter().filter_map(move |(task, state)| match state.making {
-            Making::Running(worker, since) if worker == id => Some((*task, since)),
-            _ => None,
-        })
-    }
-
     fn set_waiting(&mut self, task: Task, not_before: Millis) {
-        if let Some(state) = self.tasks.get_mut(&task) {
-            state.making = Making::Waiting;
-            state.not_before = not_before;
-        }
+        self.set_making(task, Making::Waiting, not_before);
     }
 
     fn take_orders(&mut self, now: Millis, session: Session, taker: Taker, effects: &mut Vec<Effect>) {
@@ -205,8 +214,17 @@ impl State {
             effects.push(Effect::Reply(taker.request, Reply::Unknown));
             return;
         };
-        if let Some(older) = self.worker(id).taker.replace(taker) {
+        self.unsettled.awake.insert(id);
+        let worker = self.worker(id);
+        if let Some(older) = worker.taker.replace(taker) {
             effects.push(Effect::Reply(older.request, Reply::Orders(Vec::new(), None)));
+        }
+        // Who still asks when it was told to leave was not told: the reply was lost. A coordinator that goes is asked until
+        // it is gone.
+        if let Some(reason) = worker.leaving.filter(|reason| *reason != LeaveReason::CoordinatorGoes)
+            && !worker.orders.contains(&Order::Leave(reason))
+        {
+            worker.orders.push(Order::Leave(reason));
         }
     }
 
@@ -259,27 +277,37 @@ impl State {
             return self.end(now, Ending::Failed(message), effects);
         }
         let file = HeldFile { holders: BTreeSet::new(), bytes: report.bytes, digest };
-        self.files.entry(task).or_insert(file).holders.insert(holder);
-        self.moved = true;
+        self.files.entry(task).or_insert(file).bytes = report.bytes;
+        self.gain(task, holder);
         if task.depth == self.depth {
             self.unsaved.push(task.shard);
-            self.tasks.get_mut(&task).expect("it was running").making = Making::Made(report);
+            self.set_making(task, Making::Made(report), now);
         } else {
             // A lost file is back.
-            self.tasks.remove(&task);
+            self.forget_repair(task);
+            self.unsettled.moved = true;
         }
+    }
+
+    fn forget_repair(&mut self, task: Task) {
+        if let Some(TaskState { making: Making::Running(worker, _), .. }) = self.tasks.remove(&task) {
+            self.worker(worker).running.remove(&task);
+        }
+        self.anyone.remove(&task);
     }
 
     fn report_copy(&mut self, now: Millis, id: WorkerId, outcome: Outcome, effects: &mut Vec<Effect>) {
         let task = outcome.task;
-        let ordered = self.copies.remove(&(task, id));
+        let ordered = self.forget_copy(task, id);
         match &outcome.result {
             Ok(Done::Copied(_)) => {
                 // Also one that was not ordered is one, if the file is still of use.
-                if let Some(file) = self.files.get_mut(&task) {
-                    file.holders.insert(id);
-                    self.moved = true;
+                if self.files.contains_key(&task) {
+                    self.gain(task, id);
+                    self.unsettled.moved |= self.missing.contains(&task);
                     effects.push(note("copy done", Some(id), &outcome, None));
+                } else if task.depth < self.depth {
+                    self.order(id, Order::Retire(task.depth));
                 }
             }
             Ok(Done::Made(_)) => {
@@ -287,12 +315,12 @@ impl State {
             }
             Err(failure) if ordered.is_some() => {
                 effects.push(note("copy failed", Some(id), &outcome, Some(failure.to_string())));
-                self.copies.insert((task, id), Copying::Failed(now.after(PAUSE)));
+                self.set_copying(task, id, Copying::Failed(now.after(PAUSE)));
                 match failure {
                     Failure::Damaged { file, address, .. } => {
                         self.damaged(id, *file, address.as_deref(), effects)
                     }
-                    Failure::DiskFull(_) => self.worker(id).full_until = now.after(FULL),
+                    Failure::DiskFull(_) => self.full(now, id),
                     _ => {}
                 }
             }
@@ -309,15 +337,15 @@ impl State {
         effects: &mut Vec<Effect>,
     ) {
         match failure {
-            Failure::Stopped => self.set_waiting(task, now),
-            Failure::Unreachable { .. } => self.set_waiting(task, now.after(PAUSE)),
+            // A worker that stops, and has asked for orders before, must not get it again.
+            Failure::Stopped | Failure::Unreachable { .. } => self.set_waiting(task, now.after(PAUSE)),
             Failure::Damaged { file, address, .. } => {
-                self.set_waiting(task, now);
+                self.set_waiting(task, now.after(PAUSE));
                 self.damaged(id, *file, address.as_deref(), effects);
             }
             Failure::DiskFull(_) => {
                 self.set_waiting(task, now);
-                self.worker(id).full_until = now.after(FULL);
+                self.full(now, id);
             }
             Failure::Other(message) => {
                 self.set_waiting(task, now.after(PAUSE));
@@ -338,6 +366,12 @@ impl State {
         }
     }
 
+    /// A worker has no room: others do what it would have done.
+    fn full(&mut self, now: Millis, id: WorkerId) {
+        self.worker(id).full_until = now.after(FULL);
+        self.unsettled.owners = true;
+    }
+
     /// A file is not what was written: whoever has it deletes it.
     fn damaged(&mut self, reporter: WorkerId, file: Task, address: Option<&str>, effects: &mut Vec<Effect>) {
         let holder = match address {
@@ -348,19 +382,18 @@ impl State {
         let Some(holder) = holder else {
             return;
         };
-        let Some(held) = self.files.get_mut(&file) else {
-            return;
+        let was_held = self.lose(file, holder);
+        // A file of its own that is not known, such as one whose discarding was lost with a reply, is in the worker's way
+        // too. But not one that it is making or getting right now: the damage is older than that.
+        let is_in_the_way = |worker: &Worker| {
+            address.is_none() && !worker.running.contains(&file) && !worker.coming.contains(&file)
         };
-        if !held.holders.remove(&holder) {
-            return;
-        }
-        self.moved = true;
-        match holder == WorkerId::SHARED_STORE {
-            true => effects.push(Effect::DiscardShared(file)),
-            false => self.worker(holder).orders.push(Order::Discard(file)),
+        match self.workers.get(&holder) {
+            None if was_held => effects.push(Effect::DiscardShared(file)),
+            Some(worker) if was_held || is_in_the_way(worker) => self.order(holder, Order::Discard(file)),
+            _ => return,
         }
         effects.push(note_of("damaged file discarded", Some(holder), file, None));
-        self.forget_unheld();
     }
 
     /// Shards of the layer in the making that nobody has any more are made again.
@@ -389,11 +422,17 @@ impl State {
 
     /// A worker is gone, one way or the other.
     fn part(&mut self, id: WorkerId, presence: Presence, what: &'static str, effects: &mut Vec<Effect>) {
-        let running: Vec<Task> = self.running_on(id).map(|(task, _)| task).collect();
-        for task in running {
+        for task in self.worker(id).running.clone() {
             self.set_waiting(task, Millis(0));
         }
-        self.copies.retain(|(_, target), _| *target != id);
+        for task in self.worker(id).coming.clone() {
+            self.forget_copy(task, id);
+        }
+        self.lost_files(self.workers[&id].holds.clone());
+        self.unsettled.owners = true;
+        if let Presence::Alive(session) = self.workers[&id].presence {
+            self.by_session.remove(&session);
+        }
         let worker = self.worker(id);
         worker.presence = presence;
         worker.orders.clear();
@@ -405,9 +444,6 @@ impl State {
             };
             effects.push(Effect::Reply(taker.request, reply));
         }
-        self.moved = true;
-        self.forget_unheld();
-        self.plan_owners();
         effects.push(Effect::Note(Note {
             what,
             worker: Some(id),
@@ -442,8 +478,8 @@ impl State {
             ));
         }
         self.worker(id).draining = true;
-        self.moved = true;
-        self.plan_owners();
+        self.unsettled.files.extend(self.workers[&id].holds.clone());
+        self.unsettled.owners = true;
         effects.push(Effect::Note(Note {
             what: "worker is drained",
             worker: Some(id),
@@ -454,21 +490,29 @@ impl State {
         Ok(format!("{id} leaves when what it holds is with others"))
     }
 
-    /// The run ends, unless it is ending already. That it has failed is told in any case.
+    /// The run ends, unless it is ending already. That it has failed is told in any case, and a coordinator that is told to
+    /// end waits for nobody any more.
     fn end(&mut self, now: Millis, ending: Ending, effects: &mut Vec<Effect>) {
-        let before = self.ending.as_ref().map(|(before, _)| before);
-        let stronger = matches!(ending, Ending::Failed(_)) || ending == Ending::Terminated;
-        if before.is_some_and(|before| matches!(before, Ending::Failed(_)) || !stronger) {
-            return;
+        let until = if ending == Ending::Terminated { now } else { now.after(GRACE) };
+        match &mut self.ending {
+            None => {
+                self.save(now, effects);
+                self.ending = Some((ending, until));
+            }
+            Some((_, before)) if ending == Ending::Terminated => *before = until,
+            Some((Ending::Failed(_), _)) => {}
+            Some(before) if matches!(ending, Ending::Failed(_)) => *before = (ending, until),
+            Some(_) => {}
         }
-        if before.is_none() {
-            self.save(now, effects);
-        }
-        self.ending = Some((ending, now));
     }
 
     fn tick(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let lease = self.rules.lease;
+        // A coordinator that did not get to look cannot tell who was silent: its workers' words still wait to be heard.
+        if now.since(self.looked) > lease / 2 {
+            self.workers.values_mut().for_each(|worker| worker.heard = now);
+        }
+        self.looked = now;
         let is_over = |worker: &Worker| match worker.presence {
             Presence::Alive(_) | Presence::Awaited => now.since(worker.heard) > lease,
             Presence::Lost | Presence::Left => false,
@@ -488,6 +532,17 @@ impl State {
         if now.since(self.saved) > SAVE_EVERY {
             self.save(now, effects);
         }
+        let has_room_again = |worker: &Worker| worker.full_until != Millis(0) && worker.full_until <= now;
+        for worker in self.workers.values_mut().filter(|worker| has_room_again(worker)) {
+            worker.full_until = Millis(0);
+            self.unsettled.owners = true;
+            self.unsettled.targets = true;
+        }
+        if now.since(self.unsettled.tried) >= PAUSE {
+            self.unsettled.tried = now;
+            self.unsettled.targets = true;
+        }
+        self.unsettled.all_awake = true;
     }
 
     /// Makes the reports durable that are not.
@@ -516,19 +571,24 @@ impl State {
 
     /// Does what follows from what is known.
     fn settle(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        while self.ending.is_none()
-            && self.shards().all(|shard| self.is_done(Task { depth: self.depth, shard }))
-        {
+        // Those who leave at the end have their files when they come back.
+        if std::mem::take(&mut self.unsettled.unheld) && self.ending.is_none() {
+            self.forget_unheld();
+        }
+        while self.ending.is_none() && self.is_layer_done() {
             self.commit(now, effects);
         }
-        if std::mem::take(&mut self.moved) {
+        if std::mem::take(&mut self.unsettled.moved) {
             self.version += 1;
             self.find_missing();
             self.repair(now, effects);
+            self.unsettled.all_awake = true;
+        }
+        if std::mem::take(&mut self.unsettled.owners) {
+            self.plan_owners(now);
         }
         if self.ending.is_none() {
             self.order_copies(now, effects);
-            self.release_drained();
         }
         self.order_to_leave();
         self.give_orders(now, effects);
@@ -538,11 +598,10 @@ impl State {
     /// The layer in the making is done.
     fn commit(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let depth = self.depth;
-        let reports: Vec<ShardReport> = self
-            .tasks
-            .values()
-            .filter_map(|state| match &state.making {
-                Making::Made(report) if report.task.depth == depth => Some(report.clone()),
+        let reports: Vec<ShardReport> = std::mem::take(&mut self.tasks)
+            .into_values()
+            .filter_map(|state| match state.making {
+                Making::Made(report) if report.task.depth == depth => Some(report),
                 _ => None,
             })
             .collect();
@@ -557,132 +616,157 @@ impl State {
             if self.rules.shared_store {
                 effects.push(Effect::RetireShared(retired));
             } else {
-                self.workers.values_mut().for_each(|worker| worker.orders.push(Order::Retire(retired)));
+                for id in self.alive().map(|(id, _)| id).collect::<Vec<_>>() {
+                    self.order(id, Order::Retire(retired));
+                }
             }
             if self.rules.keep == Keep::Last {
-                self.files.retain(|task, _| task.depth > retired);
-                self.copies.retain(|(task, _), _| task.depth > retired);
+                self.forget_layers(retired);
             }
         }
         self.depth = depth.next();
         self.begun = now;
         self.begin_tasks();
-        self.plan_owners();
-        self.moved = true;
-        if self.visited >= self.rules.states {
-            self.end(now, Ending::Complete, effects);
-        } else if self.rules.max_depth.is_some_and(|max| depth.0 >= max) {
-            self.end(now, Ending::MaxDepth, effects);
+        self.unsettled.moved = true;
+        if let Some(ending) = self.is_through() {
+            self.end(now, ending, effects);
         }
     }
 
     /// Which files are read for the layer in the making, and are with nobody who is there.
     fn find_missing(&mut self) {
-        let read = Self::read_for(self.depth)
-            .flat_map(|depth| self.shards().map(move |shard| Task { depth, shard }));
-        self.missing = read.filter(|&task| !self.is_held(task)).collect();
+        self.missing = Self::read_for(self.depth).flat_map(|depth| self.unheld(depth)).collect();
     }
 
-    /// Has missing files made again, where the layers that they are made from are there.
+    /// Has missing files made again, where the layers that they are made from are there. Where these are missing too but
+    /// known, because all layers are kept, they come first.
     fn repair(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        for task in self.missing.clone() {
-            if self.tasks.contains_key(&task) {
-                continue;
+        let mut wanted = self.missing.clone();
+        let mut next: Vec<Task> = wanted.iter().copied().collect();
+        let mut sources: BTreeMap<Depth, Vec<Task>> = BTreeMap::new();
+        let mut begun = BTreeSet::new();
+        while let Some(task) = next.pop() {
+            let mut lacking = Vec::new();
+            let mut is_lacking = false;
+            if let Some(newest) = task.depth.previous() {
+                // What one task of a depth lacks of the layer before, all do.
+                let unheld = sources.entry(newest).or_insert_with(|| {
+                    lacking = self.unheld(newest);
+                    lacking.clone()
+                });
+                is_lacking = !unheld.is_empty();
+                let older = newest.previous().map(|depth| Task { depth, shard: task.shard });
+                if let Some(older) = older.filter(|&older| !self.is_held(older)) {
+                    is_lacking = true;
+                    lacking.push(older);
+                }
             }
-            let mut older = Self::read_for(task.depth);
-            let sources = older
-                .next()
-                .is_none_or(|depth| self.shards().all(|shard| self.is_held(Task { depth, shard })));
-            let visited = older.next().is_none_or(|depth| self.is_held(Task { depth, shard: task.shard }));
-            if sources && visited {
-                self.tasks.insert(task, TaskState::new());
-                effects.push(note_of("file is made again", None, task, None));
-            } else if self.rules.shared_store {
+            if !is_lacking {
+                begun.insert(task);
+            } else if self.rules.shared_store && lacking.iter().any(|task| !self.files.contains_key(task)) {
                 let message = format!(
                     "shard {} of depth {} is damaged, and what it was made from is not there any more: put the file back from a copy, then serve the run again; or begin anew",
                     task.shard, task.depth
                 );
                 self.end(now, Ending::Failed(message), effects);
             }
+            next.extend(
+                lacking.into_iter().filter(|task| self.files.contains_key(task) && wanted.insert(*task)),
+            );
         }
-        let missing = &self.missing;
-        let depth = self.depth;
-        self.tasks.retain(|task, state| {
-            task.depth == depth || missing.contains(task) || matches!(state.making, Making::Running(..))
-        });
+        for task in begun {
+            // One that may come back with its worker at any moment is waited for.
+            if !self.tasks.contains_key(&task) && !self.is_awaited(task) {
+                self.tasks.insert(task, TaskState::new());
+                self.anyone.insert(task);
+                effects.push(note_of("file is made again", None, task, None));
+            }
+        }
+        let is_wanted = |(task, state): &(&Task, &TaskState)| {
+            wanted.contains(task) || matches!(state.making, Making::Running(..))
+        };
+        let unwanted: Vec<Task> =
+            self.repairs().filter(|repair| !is_wanted(repair)).map(|(task, _)| *task).collect();
+        for task in unwanted {
+            self.forget_repair(task);
+        }
+    }
+
+    /// Whether a worker has a file that was there before this life of the coordinator, and may still come back.
+    fn is_awaited(&self, task: Task) -> bool {
+        let is_awaited = |id| self.workers.get(id).is_some_and(|w| w.presence == Presence::Awaited);
+        self.files.get(&task).is_some_and(|file| file.holders.iter().any(is_awaited))
     }
 
     /// Has every file copied that should be with more workers than have it.
     fn order_copies(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        if self.rules.shared_store {
+        let mut files = std::mem::take(&mut self.unsettled.files);
+        if std::mem::take(&mut self.unsettled.targets) {
+            files.append(&mut self.unsettled.lacking);
+        }
+        if self.rules.shared_store || files.is_empty() {
             return;
         }
-        let draining = self.alive().any(|(_, worker)| worker.draining);
-        if self.rules.replicas == 1 && !draining {
-            return;
-        }
-        let mut load: Vec<(usize, WorkerId)> = self
-            .alive()
-            .filter(|(_, worker)| !worker.draining && worker.leaving.is_none() && worker.full_until <= now)
-            .map(|(id, _)| (0, id))
-            .collect();
-        for (underway, id) in &mut load {
-            *underway = self.copies.keys().filter(|(_, target)| target == id).count();
-        }
-        let tasks: Vec<Task> = self.files.keys().copied().collect();
-        for task in tasks {
+        // Those who can take copies, the least busy first.
+        let mut targets: Option<BTreeSet<(usize, WorkerId)>> = None;
+        for task in files {
             let from: Vec<WorkerId> = self.holders_alive(task).collect();
             let staying = from.iter().filter(|id| !self.workers[id].draining).count();
-            let coming = load
-                .iter()
-                .filter(|(_, id)| matches!(self.copies.get(&(task, *id)), Some(Copying::Ordered(_))));
-            let wanted = self.rules.replicas.saturating_sub(staying + coming.count());
+            let all = (task, WorkerId([0; 16]))..=(task, WorkerId([0xff; 16]));
+            let is_coming = |((_, id), copying): &(&(Task, WorkerId), &Copying)| {
+                matches!(copying, Copying::Ordered(_)) && self.workers[id].is_willing(now)
+            };
+            let coming = self.copies.range(all).filter(is_coming).count();
+            let wanted = self.rules.replicas.saturating_sub(staying + coming);
             if from.is_empty() || wanted == 0 {
                 continue;
             }
-            load.sort_unstable();
-            let free = |(_, id): &&mut (usize, WorkerId)| match self.copies.get(&(task, *id)) {
+            let targets = targets.get_or_insert_with(|| {
+                let willing = self.workers.iter().filter(|(_, worker)| worker.is_willing(now));
+                willing.map(|(id, worker)| (worker.coming.len(), *id)).collect()
+            });
+            let is_free = |(_, id): &&(usize, WorkerId)| match self.copies.get(&(task, *id)) {
                 Some(Copying::Ordered(_)) => false,
                 Some(Copying::Failed(not_before)) => *not_before <= now,
                 None => !from.contains(id),
             };
-            let targets: Vec<&mut (usize, WorkerId)> = load.iter_mut().filter(free).take(wanted).collect();
-            let ordered: Vec<WorkerId> = targets
-                .into_iter()
-                .map(|(underway, id)| {
-                    *underway += 1;
-                    *id
-                })
-                .collect();
-            for id in ordered {
-                self.copies.insert((task, id), Copying::Ordered(now));
-                self.worker(id).orders.push(Order::Copy(task, from.clone()));
+            let chosen: Vec<(usize, WorkerId)> =
+                targets.iter().filter(is_free).take(wanted).copied().collect();
+            if chosen.len() < wanted {
+                self.unsettled.lacking.insert(task);
+            }
+            for (underway, id) in chosen {
+                targets.remove(&(underway, id));
+                targets.insert((underway + 1, id));
+                self.set_copying(task, id, Copying::Ordered(now));
+                self.order(id, Order::Copy(task, from.clone()));
                 effects.push(note_of("copy ordered", Some(id), task, None));
             }
         }
     }
 
-    /// Lets those leave that are drained.
+    /// Lets those leave that are drained: when they do nothing any more, and those who stay hold what they hold, as often
+    /// as it should be held if they are enough.
     fn release_drained(&mut self) {
-        let alone = |id: WorkerId| {
-            let mut held = self.files.keys().filter(|task| self.files[task].holders.contains(&id));
-            held.any(|&task| !self.holders_alive(task).any(|other| !self.is_leaving(other)))
+        if !self.alive().any(|(_, worker)| worker.draining && worker.leaving.is_none()) {
+            return;
+        }
+        let staying = self.alive().filter(|(_, worker)| worker.is_staying()).count();
+        let enough = self.rules.replicas.min(staying).max(1);
+        let is_safe = |task: &Task| {
+            let holders = self.holders_alive(*task).filter(|id| self.workers[id].is_staying());
+            holders.take(enough).count() == enough
         };
         let free: Vec<WorkerId> = self
             .alive()
             .filter(|(_, worker)| worker.draining && worker.leaving.is_none())
+            .filter(|(_, worker)| worker.running.is_empty() && worker.holds.iter().all(is_safe))
             .map(|(id, _)| id)
-            .filter(|&id| self.running_on(id).next().is_none() && !alone(id))
             .collect();
         for id in free {
-            let worker = self.worker(id);
-            worker.leaving = Some(LeaveReason::Drained);
-            worker.orders.push(Order::Leave(LeaveReason::Drained));
+            self.worker(id).leaving = Some(LeaveReason::Drained);
+            self.order(id, Order::Leave(LeaveReason::Drained));
         }
-    }
-
-    fn is_leaving(&self, id: WorkerId) -> bool {
-        self.workers.get(&id).is_some_and(|worker| worker.draining || worker.leaving.is_some())
     }
 
     /// When the run ends, all are told.
@@ -696,27 +780,33 @@ impl State {
             Ending::Terminated => LeaveReason::CoordinatorGoes,
             Ending::Failed(_) => LeaveReason::Failed,
         };
-        for worker in self.workers.values_mut() {
-            if matches!(worker.presence, Presence::Alive(_)) && worker.leaving != Some(reason) {
-                worker.leaving = Some(reason);
-                worker.orders.push(Order::Leave(reason));
-            }
+        let untold = |(_, worker): &(WorkerId, &Worker)| worker.leaving != Some(reason);
+        for id in self.alive().filter(untold).map(|(id, _)| id).collect::<Vec<_>>() {
+            self.worker(id).leaving = Some(reason);
+            self.order(id, Order::Leave(reason));
         }
     }
 
     /// Answers the workers that wait for orders, as far as there are any.
     fn give_orders(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        let takers: Vec<(WorkerId, Taker)> =
-            self.alive().filter_map(|(id, worker)| Some((id, worker.taker?))).collect();
-        for (id, taker) in takers {
+        let awake = std::mem::take(&mut self.unsettled.awake);
+        let awake: Vec<WorkerId> = match std::mem::take(&mut self.unsettled.all_awake) {
+            true => self.workers.keys().copied().collect(),
+            false => awake.into_iter().collect(),
+        };
+        // When there is nothing to be taken over by one, there is nothing for the others.
+        let mut may_take_over = true;
+        for id in awake {
             let worker = self.worker(id);
+            let Some(taker) = worker.taker else {
+                continue;
+            };
             let mut orders = std::mem::take(&mut worker.orders);
-            let willing = worker.leaving.is_none() && !worker.draining && worker.full_until <= now;
-            if willing && self.ending.is_none() && taker.tasks > 0 {
-                for task in self.tasks_for(id, taker.tasks as usize, now) {
+            if worker.is_willing(now) && self.ending.is_none() && taker.tasks > 0 {
+                for task in self.tasks_for(id, taker.tasks as usize, now, &mut may_take_over) {
+                    self.set_making(task, Making::Running(id, now), now);
                     let state = self.tasks.get_mut(&task).expect("it was chosen from the tasks");
                     state.attempts += 1;
-                    state.making = Making::Running(id, now);
                     let attempt = Attempt { epoch: self.epoch, number: state.attempts };
                     orders.push(Order::Make(task, attempt));
                     effects.push(Effect::Note(Note {
@@ -728,10 +818,16 @@ impl State {
                     }));
                 }
             }
+            // Who asks again has not heard that it should leave.
+            if let Some(reason) = self.workers[&id].leaving.filter(|_| orders.is_empty()) {
+                orders.push(Order::Leave(reason));
+            }
             if orders.is_empty() {
                 continue;
             }
-            let news = !self.rules.shared_store && taker.version != self.version;
+            // Those who make nothing read nothing.
+            let reads = orders.iter().any(|order| matches!(order, Order::Make(..)));
+            let news = reads && !self.rules.shared_store && taker.version != self.version;
             let holders = news.then(|| self.holders());
             self.worker(id).taker = None;
             effects.push(Effect::Reply(taker.request, Reply::Orders(orders, holders)));
@@ -740,15 +836,10 @@ impl State {
 
     /// When all have left, or have had the time to, the run is over.
     fn finish(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        let Some((ending, since)) = &self.ending else {
+        let Some((ending, until)) = &self.ending else {
             return;
         };
-        let waits = match ending {
-            // Workers need not leave: they wait for the next life.
-            Ending::Terminated => false,
-            _ => self.alive().next().is_some() && now.since(*since) < GRACE,
-        };
-        if waits || self.ended {
+        if self.ended || (now < *until && self.alive().next().is_some()) {
             return;
         }
         let ending = ending.clone();

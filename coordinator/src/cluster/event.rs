@@ -2,6 +2,7 @@
 
 use fathom_proto::{Attempt, Outcome, Session, WorkerId};
 use fathom_run::{Depth, ShardReport, Task};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Milliseconds since the coordinator began.
@@ -139,7 +140,7 @@ pub enum Reply {
     /// The message was taken.
     Known,
     /// Orders, and who holds what if that has changed.
-    Orders(Vec<Order>, Option<Holders>),
+    Orders(Vec<Order>, Option<Arc<Holders>>),
     /// For people.
     Said(String),
     /// It cannot be done, for people.

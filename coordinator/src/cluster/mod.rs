@@ -14,3 +14,5 @@ pub mod serve;
 pub mod service;
 pub mod state;
 pub mod status;
+#[cfg(test)]
+mod tests;

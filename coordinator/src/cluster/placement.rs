@@ -6,10 +6,11 @@
 //! that to be worth the copying.
 
 use crate::cluster::event::Millis;
-use crate::cluster::state::{Making, State};
+use crate::cluster::state::{HeldFile, Making, State, Worker};
 use fathom_proto::WorkerId;
-use fathom_run::{ShardId, Task};
-use std::collections::BTreeMap;
+use fathom_run::Task;
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::time::Duration;
 
 /// A layer that takes less is not worth moving shards for.
@@ -18,103 +19,127 @@ const WORTH_TAKING_OVER: Duration = Duration::from_secs(1);
 /// What a shard weighs besides its bytes: some work is the same for all.
 const SHARD_BYTES: u64 = 4096;
 
+/// A worker that can make shards.
+struct Candidate {
+    id: WorkerId,
+    threads: u32,
+    /// What it has been dealt, in bytes.
+    load: u64,
+    /// What it should have.
+    share: u64,
+}
+
 impl State {
     /// Deals out the shards of the layer in the making.
-    pub fn plan_owners(&mut self) {
-        let candidates: BTreeMap<WorkerId, u64> = self
+    pub fn plan_owners(&mut self, now: Millis) {
+        let candidates: Vec<Candidate> = self
             .alive()
-            .filter(|(_, worker)| !worker.draining && worker.leaving.is_none())
-            .map(|(id, worker)| (id, u64::from(worker.threads)))
+            .filter(|(_, worker)| worker.is_willing(now))
+            .map(|(id, worker)| Candidate { id, threads: worker.threads, load: 0, share: 0 })
             .collect();
-        let threads: u64 = candidates.values().sum();
-        if threads == 0 {
-            self.owners.fill(None);
-            return;
+        self.owners = self.deal(candidates);
+        // What waits, waits for its owner.
+        let owners = &self.owners;
+        self.workers.values_mut().for_each(|worker| worker.queue.clear());
+        self.anyone.clear();
+        for (&task, state) in &self.tasks {
+            if matches!(state.making, Making::Waiting) {
+                let owner = owners[task.shard.0 as usize].filter(|_| task.depth == self.depth);
+                match owner.and_then(|owner| self.workers.get_mut(&owner)) {
+                    Some(owner) => owner.queue.insert(task),
+                    None => self.anyone.insert(task),
+                };
+            }
         }
-        let weights: Vec<u64> = self.shards().map(|shard| self.weight(shard)).collect();
-        let total: u64 = weights.iter().sum();
+        self.unsettled.all_awake = true;
+    }
+
+    /// The owner of each shard, if there are any candidates. Takes time in proportion to the shards.
+    fn deal(&self, mut candidates: Vec<Candidate>) -> Vec<Option<WorkerId>> {
+        let threads: u128 = candidates.iter().map(|candidate| u128::from(candidate.threads)).sum();
+        if threads == 0 {
+            return vec![None; self.rules.shards as usize];
+        }
+        let newest = self.depth.previous().map(|depth| self.layer(depth));
+        let own = self.layer(self.depth);
+        // About what each shard takes: by its size in the newest layer.
+        let newest_of = |shard: usize| newest.as_ref().and_then(|layer| layer[shard]);
+        let weights: Vec<u64> =
+            (0..own.len()).map(|shard| newest_of(shard).map_or(0, |file| file.bytes) + SHARD_BYTES).collect();
+        let total: u128 = weights.iter().copied().map(u128::from).sum();
         let largest = weights.iter().copied().max().unwrap_or(0);
         // Shares add up to the whole; what is over by less than a shard is not worth moving.
-        let share = |id: &WorkerId| total * candidates[id] / threads;
-        let mut load: BTreeMap<WorkerId, u64> = candidates.keys().map(|&id| (id, 0)).collect();
+        for candidate in &mut candidates {
+            candidate.share = (total * u128::from(candidate.threads) / threads) as u64;
+        }
+        let index: HashMap<WorkerId, usize> =
+            candidates.iter().map(|candidate| candidate.id).zip(0..).collect();
+        // A shard's home: who has its file already, or else the file before.
         let mut owners = vec![None; weights.len()];
         let mut homeless = Vec::new();
-        for (shard, &weight) in self.shards().zip(&weights) {
-            let home = self.homes(shard).filter(|id| candidates.contains_key(id)).min_by_key(|id| load[id]);
-            match home.filter(|id| load[id] + weight <= share(id) + largest) {
-                Some(id) => {
-                    owners[shard.0 as usize] = Some(id);
-                    *load.get_mut(&id).expect("homes are candidates") += weight;
+        for (shard, &weight) in weights.iter().enumerate() {
+            let is_held = |file: &&HeldFile| file.holders.iter().any(|&holder| self.is_alive(holder));
+            let known = own[shard].filter(is_held).or_else(|| newest_of(shard));
+            let homes = known.into_iter().flat_map(|file| &file.holders).filter_map(|id| index.get(id));
+            let home = homes.copied().min_by_key(|&home| candidates[home].load);
+            match home.filter(|&home| candidates[home].load + weight <= candidates[home].share + largest) {
+                Some(home) => {
+                    owners[shard] = Some(candidates[home].id);
+                    candidates[home].load += weight;
                 }
                 None => homeless.push(shard),
             }
         }
         // The rest in order, each worker up to its share; the last takes what rounding leaves.
-        let mut takers: Vec<WorkerId> = candidates.keys().copied().collect();
-        takers.sort_by_key(|id| std::cmp::Reverse(share(id).saturating_sub(load[id])));
-        let mut takers = takers.into_iter().peekable();
+        candidates.sort_by_key(|candidate| Reverse(candidate.share.saturating_sub(candidate.load)));
+        let mut at = 0;
         for shard in homeless {
-            let weight = weights[shard.0 as usize];
-            while let Some(id) = takers.peek()
-                && load[id] + weight / 2 >= share(id)
-                && takers.len() > 1
-            {
-                takers.next();
+            let weight = weights[shard];
+            while at + 1 < candidates.len() && candidates[at].load + weight / 2 >= candidates[at].share {
+                at += 1;
             }
-            let id = *takers.peek().expect("the last one stays");
-            owners[shard.0 as usize] = Some(id);
-            *load.get_mut(&id).expect("takers are candidates") += weight;
+            owners[shard] = Some(candidates[at].id);
+            candidates[at].load += weight;
         }
-        self.owners = owners;
+        owners
     }
 
-    /// About what a shard takes, by its size in the newest layer.
-    fn weight(&self, shard: ShardId) -> u64 {
-        let newest = self.depth.previous().and_then(|depth| self.files.get(&Task { depth, shard }));
-        newest.map_or(0, |file| file.bytes) + SHARD_BYTES
-    }
-
-    /// The workers that have the file of a shard already, or else those that have the layers that it is made from.
-    fn homes(&self, shard: ShardId) -> impl Iterator<Item = WorkerId> {
-        let own = Task { depth: self.depth, shard };
-        let newest = self.depth.previous().map(|depth| Task { depth, shard });
-        let known = if self.is_held(own) { Some(own) } else { newest };
-        known.into_iter().flat_map(|task| self.holders_alive(task))
-    }
-
-    /// The tasks that a worker gets, at most so many.
-    pub fn tasks_for(&self, worker: WorkerId, most: usize, now: Millis) -> Vec<Task> {
-        let open = |task: &Task| {
-            let state = &self.tasks[task];
-            matches!(state.making, Making::Waiting) && state.not_before <= now
-        };
+    /// The tasks that a worker gets, at most so many. Clears `may_take_over` when nothing is left that could be.
+    pub fn tasks_for(
+        &self,
+        worker: WorkerId,
+        most: usize,
+        now: Millis,
+        may_take_over: &mut bool,
+    ) -> Vec<Task> {
+        let open = |task: &&Task| self.tasks[*task].not_before <= now;
         // A layer without all of its shards can be made no further. What is missing may itself be made again.
-        let (repairs, tasks): (Vec<Task>, Vec<Task>) =
-            self.tasks.keys().copied().filter(open).partition(|task| task.depth != self.depth);
         if !self.missing.is_empty() {
-            return repairs.into_iter().take(most).collect();
+            let repairs = self.anyone.iter().take_while(|task| task.depth != self.depth);
+            return repairs.filter(open).take(most).copied().collect();
         }
-        let owner = |task: &Task| self.owners[task.shard.0 as usize];
-        let mut chosen: Vec<Task> = repairs;
-        chosen.extend(tasks.iter().copied().filter(|task| owner(task).is_none_or(|owner| owner == worker)));
-        if chosen.is_empty() && now.since(self.begun) >= WORTH_TAKING_OVER {
-            chosen.extend(self.taken_over(&tasks));
+        let queue = self.workers.get(&worker).into_iter().flat_map(|worker| &worker.queue);
+        let mut chosen: Vec<Task> =
+            self.anyone.iter().chain(queue).filter(open).take(most).copied().collect();
+        if chosen.is_empty() && *may_take_over && now.since(self.begun) >= WORTH_TAKING_OVER {
+            chosen.extend(self.taken_over(now));
+            *may_take_over = !chosen.is_empty();
         }
-        chosen.truncate(most);
         chosen
     }
 
     /// The last task of the worker that has most left, beyond what it can begin at once.
-    fn taken_over(&self, tasks: &[Task]) -> Option<Task> {
-        let mut left: BTreeMap<WorkerId, Vec<Task>> = BTreeMap::new();
-        for task in tasks {
-            if let Some(owner) = self.owners[task.shard.0 as usize] {
-                left.entry(owner).or_default().push(*task);
-            }
-        }
-        let threads = |id: &WorkerId| self.workers.get(id).map_or(1, |worker| worker.threads as usize);
-        left.retain(|id, tasks| tasks.len() > threads(id) || !self.is_alive(*id));
-        let (_, tasks) = left.into_iter().max_by_key(|(id, tasks)| tasks.len() / threads(id))?;
-        tasks.last().copied()
+    fn taken_over(&self, now: Millis) -> Option<Task> {
+        let open = |task: &&Task| self.tasks[*task].not_before <= now;
+        let over = |worker: &&Worker| {
+            let begins = if worker.is_willing(now) { worker.threads as usize } else { 0 };
+            worker.queue.len() > begins && worker.queue.iter().any(|task| open(&task))
+        };
+        let most = self
+            .workers
+            .values()
+            .filter(over)
+            .max_by_key(|worker| worker.queue.len() / worker.threads as usize)?;
+        most.queue.iter().rev().find(open).copied()
     }
 }

@@ -11,9 +11,10 @@ use crate::journal::{Files, LayersAt};
 use crate::merge::{Merged, merge};
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use fathom_command::{drill, machine};
 use fathom_layer::{Digest, Disk};
 use fathom_proto::WorkerId;
-use fathom_run::{Geometry, Keep, Task};
+use fathom_run::{Geometry, Keep, ShardReport, Task};
 use fathom_worker::Store;
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap};
@@ -230,19 +231,17 @@ impl<'d> Coordinator<'d> {
                 Err(RecvTimeoutError::Disconnected) => Event::Terminate,
             };
             let now = self.now();
-            for effect in self.state.apply(now, event) {
-                if let Some(ending) = self.carry_out(effect)? {
-                    return Ok((ending, self.run));
-                }
+            let effects = self.state.apply(now, event);
+            if let Some(ending) = self.carry_out_all(effects)? {
+                return Ok((ending, self.run));
             }
             // Requests alone must not keep time from passing.
             if ticked.elapsed() >= TICK {
                 ticked = Instant::now();
                 let now = self.now();
-                for effect in self.state.apply(now, Event::Tick) {
-                    if let Some(ending) = self.carry_out(effect)? {
-                        return Ok((ending, self.run));
-                    }
+                let effects = self.state.apply(now, Event::Tick);
+                if let Some(ending) = self.carry_out_all(effects)? {
+                    return Ok((ending, self.run));
                 }
             }
         }
@@ -257,27 +256,58 @@ impl<'d> Coordinator<'d> {
         self.run.definition.fingerprint.to_string()[..16].to_owned()
     }
 
+    fn carry_out_all(&mut self, effects: Vec<Effect>) -> Result<Option<Ending>> {
+        let mut effects = effects.into_iter().peekable();
+        while let Some(effect) = effects.next() {
+            if let Effect::Commit(reports, took) = effect {
+                // Who holds the layer becomes durable with it: one synchronisation of the disk less a depth.
+                let holders = match effects.next_if(|next| matches!(next, Effect::SaveHolders(_))) {
+                    Some(Effect::SaveHolders(holders)) => holders,
+                    _ => Vec::new(),
+                };
+                self.commit(&reports, took, &holders)?;
+            } else if let Some(ending) = self.carry_out(effect)? {
+                return Ok(Some(ending));
+            }
+        }
+        Ok(None)
+    }
+
+    fn commit(
+        &mut self,
+        reports: &[ShardReport],
+        took: Duration,
+        holders: &[(Task, WorkerId)],
+    ) -> Result<()> {
+        drill::point("committing");
+        let seconds = took.as_secs_f64();
+        let (run, symmetries) = (&mut self.run, self.symmetries);
+        let Merged { layer, .. } = merge(run, self.disk, reports, symmetries, seconds, None, holders)?;
+        drill::point("committed");
+        self.tell(json!({"message": "layer done", "depth": layer.depth.0, "states": layer.states}));
+        Ok(())
+    }
+
     fn carry_out(&mut self, effect: Effect) -> Result<Option<Ending>> {
         let failed = "cannot write run.db";
         match effect {
             Effect::Reply(request, reply) => {
                 if let Some(sender) = self.requests.remove(&request) {
+                    drill::point("replying");
                     // A worker that does not wait any more will ask again.
                     let _ = sender.send(Answer { reply, addresses: Arc::clone(&self.addresses) });
                 }
             }
-            Effect::SaveReports(reports) => self.run.journal.save_reports(&reports).context(failed)?,
+            Effect::SaveReports(reports) => {
+                drill::point("saving");
+                self.run.journal.save_reports(&reports).context(failed)?;
+            }
             Effect::SaveHolders(holders) => self.run.journal.save_holders(&holders).context(failed)?,
             Effect::SaveWorker(id, name, address) => {
                 self.run.journal.save_worker(id, &name, &address).context(failed)?;
                 Arc::make_mut(&mut self.addresses).insert(id, address);
             }
-            Effect::Commit(reports, took) => {
-                let seconds = took.as_secs_f64();
-                let Merged { layer, .. } =
-                    merge(&mut self.run, self.disk, &reports, self.symmetries, seconds, None)?;
-                self.tell(json!({"message": "layer done", "depth": layer.depth.0, "states": layer.states}));
-            }
+            Effect::Commit(reports, took) => self.commit(&reports, took, &[])?,
             Effect::RetireShared(depth) => {
                 if let Some(store) = self.store() {
                     match self.run.definition.keep {
@@ -296,7 +326,15 @@ impl<'d> Coordinator<'d> {
             }
             Effect::Note(note) => self.note(&note),
             Effect::End(ending) => {
-                info!(run = self.name(), ending = ?ending, "serving ends");
+                let sent: u64 = self.state.workers.values().map(|worker| worker.progress.sent_bytes).sum();
+                info!(
+                    run = self.name(),
+                    ending = ?ending,
+                    sent_bytes = sent,
+                    seconds = self.begun.elapsed().as_secs_f64(),
+                    processor_seconds = machine::processor_seconds(),
+                    "serving ends"
+                );
                 return Ok(Some(ending));
             }
         }

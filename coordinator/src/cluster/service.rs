@@ -183,7 +183,7 @@ impl coordinator_server::Coordinator for Service {
             Reply::Orders(orders, holders) => Ok(Response::new(v1::TakeOrdersResponse {
                 known: true,
                 orders: orders.into_iter().map(|order| message(order, &addresses)).collect(),
-                holders: holders.map(|holders| message_of_holders(holders, &addresses)),
+                holders: holders.map(|holders| message_of_holders(&holders, &addresses)),
             })),
             reply => Err(unfitting(&reply)),
         }
@@ -276,14 +276,14 @@ fn message(order: Order, addresses: &BTreeMap<WorkerId, String>) -> v1::Order {
     v1::Order { kind: Some(kind) }
 }
 
-fn message_of_holders(holders: Holders, addresses: &BTreeMap<WorkerId, String>) -> v1::Holders {
+fn message_of_holders(holders: &Holders, addresses: &BTreeMap<WorkerId, String>) -> v1::Holders {
     let numbers: BTreeMap<WorkerId, u32> = addresses.keys().copied().zip(0..).collect();
-    let of_shard = |ids: Vec<WorkerId>| v1::HeldShard {
+    let of_shard = |ids: &Vec<WorkerId>| v1::HeldShard {
         holders: ids.iter().filter_map(|id| numbers.get(id).copied()).collect(),
     };
-    let layers = holders.layers.into_iter().map(|(depth, shards)| v1::HeldLayer {
+    let layers = holders.layers.iter().map(|(depth, shards)| v1::HeldLayer {
         depth: depth.0,
-        shards: shards.into_iter().map(of_shard).collect(),
+        shards: shards.iter().map(of_shard).collect(),
     });
     v1::Holders {
         version: holders.version,

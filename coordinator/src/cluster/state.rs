@@ -5,6 +5,7 @@ use fathom_layer::{Digest, LayerDigest};
 use fathom_proto::{Session, WorkerId};
 use fathom_run::{Depth, Keep, ShardId, ShardReport, Task};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What does not change while a coordinator lives.
@@ -66,6 +67,14 @@ pub struct Worker {
     pub taker: Option<Taker>,
     /// Why it was told to leave, if it was.
     pub leaving: Option<LeaveReason>,
+    /// The tasks that it is at.
+    pub running: BTreeSet<Task>,
+    /// The tasks that it should make and that nobody has begun.
+    pub queue: BTreeSet<Task>,
+    /// The files that it has, whether it is there or not.
+    pub holds: BTreeSet<Task>,
+    /// The copies that were ordered from it, those that failed among them.
+    pub coming: BTreeSet<Task>,
 }
 
 /// A worker's request that waits for orders.
@@ -86,7 +95,7 @@ pub struct Taker {
 pub enum Making {
     /// Nobody is at it.
     Waiting,
-    /// A worker is at it.
+    /// A worker is at it, and has last said so then, or was told to.
     Running(WorkerId, Millis),
     /// It was made.
     Made(ShardReport),
@@ -132,7 +141,7 @@ pub struct HeldFile {
 /// A copy that was ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copying {
-    /// Since then.
+    /// The worker has last said so then, or was told to.
     Ordered(Millis),
     /// It failed, and is not ordered again before.
     Failed(Millis),
@@ -163,20 +172,54 @@ pub struct State {
     pub workers: BTreeMap<WorkerId, Worker>,
     /// Who should make which shard.
     pub owners: Vec<Option<WorkerId>>,
+    /// Tasks that wait and that nobody owns; those that make lost files again are among them.
+    pub anyone: BTreeSet<Task>,
+    /// The workers that are there, by their sessions.
+    pub by_session: BTreeMap<Session, WorkerId>,
+    /// All shards before this one are done.
+    pub done: u32,
     /// Files that are read and that nobody who is there has.
     pub missing: BTreeSet<Task>,
-    /// Whether holders have changed since `missing` was found.
-    pub moved: bool,
+    /// What has to be looked at again.
+    pub unsettled: Unsettled,
+    /// Where the layers lie, as workers are told it.
+    pub told: Option<Arc<Holders>>,
     /// Changes with the holders.
     pub version: u64,
     /// Shards whose reports are not durable yet.
     pub unsaved: Vec<ShardId>,
     /// When reports were made durable last.
     pub saved: Millis,
-    /// How the run ends, and since when it does.
+    /// When it was looked last who is silent.
+    pub looked: Millis,
+    /// How the run ends, and until when workers have time to leave.
     pub ending: Option<(Ending, Millis)>,
     /// Whether the end was announced.
     pub ended: bool,
+}
+
+/// What has to be looked at again, because something has happened that it depends on. Events are many, and shards are
+/// too: what an event does not touch is not looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Unsettled {
+    /// Somebody came or went, or lost a file that is read: what is missing, and what can be done about it.
+    pub moved: bool,
+    /// Somebody may have lost a file of the layer in the making.
+    pub unheld: bool,
+    /// Who should make which shard.
+    pub owners: bool,
+    /// Files that may have to be copied.
+    pub files: BTreeSet<Task>,
+    /// Files that have to be copied, when somebody can take a copy.
+    pub lacking: BTreeSet<Task>,
+    /// Somebody may be able to now.
+    pub targets: bool,
+    /// When it was tried last.
+    pub tried: Millis,
+    /// Workers for which there may be orders.
+    pub awake: BTreeSet<WorkerId>,
+    /// There may be orders for all.
+    pub all_awake: bool,
 }
 
 /// What is known of a run from before this life of the coordinator.
@@ -208,17 +251,30 @@ impl State {
             copies: BTreeMap::new(),
             workers: BTreeMap::new(),
             owners: vec![None; rules.shards as usize],
+            anyone: BTreeSet::new(),
+            by_session: BTreeMap::new(),
+            done: 0,
             missing: BTreeSet::new(),
-            moved: true,
+            unsettled: Unsettled { moved: true, owners: true, ..Unsettled::default() },
+            told: None,
             version: 1,
             unsaved: Vec::new(),
             saved: Millis(0),
+            looked: Millis(0),
             ending: None,
             ended: false,
         };
         for (id, name, address) in past.workers {
             state.workers.insert(id, Worker::known(name, address));
         }
+        for (task, file) in &state.files {
+            for holder in &file.holders {
+                if let Some(worker) = state.workers.get_mut(holder) {
+                    worker.holds.insert(*task);
+                }
+            }
+        }
+        state.unsettled.files = state.files.keys().copied().collect();
         state.begin_tasks();
         for report in past.reports.into_iter().filter(|report| report.task.depth == depth) {
             if state.files.contains_key(&report.task)
@@ -227,6 +283,8 @@ impl State {
                 task.making = Making::Made(report);
             }
         }
+        // The last life may have ended between the last layer and the end.
+        state.ending = state.is_through().map(|ending| (ending, Millis(0)));
         state
     }
 
@@ -234,6 +292,24 @@ impl State {
     pub fn begin_tasks(&mut self) {
         let depth = self.depth;
         self.tasks = self.shards().map(|shard| (Task { depth, shard }, TaskState::new())).collect();
+        self.workers.values_mut().for_each(|worker| worker.running.clear());
+        self.done = 0;
+        self.unsettled.owners = true;
+    }
+
+    /// How the run ends, if no layer is left to make.
+    pub fn is_through(&self) -> Option<Ending> {
+        let is_deep_enough =
+            self.depth.previous().is_some_and(|last| self.rules.max_depth.is_some_and(|max| last.0 >= max));
+        match self.visited >= self.rules.states {
+            true => Some(Ending::Complete),
+            false => is_deep_enough.then_some(Ending::MaxDepth),
+        }
+    }
+
+    /// The tasks that make lost files again.
+    pub fn repairs(&self) -> impl Iterator<Item = (&Task, &TaskState)> {
+        self.tasks.range(..first(self.depth))
     }
 
     /// All shards.
@@ -262,7 +338,7 @@ impl State {
 
     /// The worker of a session, if it lasts.
     pub fn of_session(&self, session: Session) -> Option<WorkerId> {
-        self.alive().find(|(_, worker)| worker.presence == Presence::Alive(session)).map(|(id, _)| id)
+        self.by_session.get(&session).copied()
     }
 
     /// The worker that its peers reach at an address.
@@ -287,16 +363,166 @@ impl State {
         made && self.holders_alive(task).count() >= self.rules.replicas
     }
 
-    /// Where the layers lie that tasks read now.
-    pub fn holders(&self) -> Holders {
+    /// Whether all shards of the layer in the making are done. Looks at each shard once, until somebody loses a file.
+    pub fn is_layer_done(&mut self) -> bool {
+        let depth = self.depth;
+        while self.done < self.rules.shards && self.is_done(Task { depth, shard: ShardId(self.done) }) {
+            self.done += 1;
+        }
+        self.done == self.rules.shards
+    }
+
+    /// The files of a layer, by shard.
+    pub fn layer(&self, depth: Depth) -> Vec<Option<&HeldFile>> {
+        let mut layer = vec![None; self.rules.shards as usize];
+        for (task, file) in self.files.range(first(depth)..first(depth.next())) {
+            if let Some(shard) = layer.get_mut(task.shard.0 as usize) {
+                *shard = Some(file);
+            }
+        }
+        layer
+    }
+
+    /// The files of a layer that nobody who is there has.
+    pub fn unheld(&self, depth: Depth) -> Vec<Task> {
+        let is_held = |file: &HeldFile| file.holders.iter().any(|&holder| self.is_alive(holder));
+        let shards = self.shards().zip(self.layer(depth));
+        let unheld = shards.filter(|(_, file)| !file.is_some_and(is_held));
+        unheld.map(|(shard, _)| Task { depth, shard }).collect()
+    }
+
+    /// Where the layers lie that tasks read now. Copies that were taken since it was put together, and do not matter to
+    /// anybody yet, are not in it: it is large, and all workers get it when it changes.
+    pub fn holders(&mut self) -> Arc<Holders> {
+        if let Some(told) = self.told.as_ref().filter(|told| told.version == self.version) {
+            return Arc::clone(told);
+        }
         let mut depths: BTreeSet<Depth> = Self::read_for(self.depth).collect();
-        for repaired in self.tasks.keys().filter(|task| task.depth != self.depth) {
+        for (repaired, _) in self.repairs() {
             depths.extend(Self::read_for(repaired.depth));
         }
-        let of_shard =
-            |depth| move |shard| -> Vec<WorkerId> { self.holders_alive(Task { depth, shard }).collect() };
-        let of_layer = |depth| (depth, self.shards().map(of_shard(depth)).collect());
-        Holders { version: self.version, layers: depths.into_iter().map(of_layer).collect() }
+        let of_shard = |file: Option<&HeldFile>| -> Vec<WorkerId> {
+            let holders = file.into_iter().flat_map(|file| &file.holders);
+            holders.copied().filter(|&holder| self.is_alive(holder)).collect()
+        };
+        let of_layer = |depth| (depth, self.layer(depth).into_iter().map(of_shard).collect());
+        let layers = depths.into_iter().map(of_layer).collect();
+        let holders = Arc::new(Holders { version: self.version, layers });
+        self.told = Some(Arc::clone(&holders));
+        holders
+    }
+
+    /// The worker of an id that was named before.
+    pub fn worker(&mut self, id: WorkerId) -> &mut Worker {
+        self.workers.get_mut(&id).expect("workers that were named once stay known")
+    }
+
+    /// Has a worker do something when it asks.
+    pub fn order(&mut self, id: WorkerId, order: Order) {
+        self.worker(id).orders.push(order);
+        self.unsettled.awake.insert(id);
+    }
+
+    /// Changes how far a task is. One that waits is not given out before then.
+    pub fn set_making(&mut self, task: Task, making: Making, not_before: Millis) {
+        let Some(state) = self.tasks.get_mut(&task) else {
+            return;
+        };
+        state.not_before = not_before;
+        match std::mem::replace(&mut state.making, making.clone()) {
+            Making::Waiting => {
+                self.queue_of(task).remove(&task);
+            }
+            Making::Running(worker, _) => {
+                self.worker(worker).running.remove(&task);
+            }
+            Making::Made(_) => {}
+        }
+        match making {
+            Making::Waiting => {
+                self.queue_of(task).insert(task);
+                match self.owner(task) {
+                    Some(owner) => self.unsettled.awake.insert(owner),
+                    None => std::mem::replace(&mut self.unsettled.all_awake, true),
+                };
+            }
+            Making::Running(worker, _) => {
+                self.worker(worker).running.insert(task);
+            }
+            Making::Made(_) => {}
+        }
+    }
+
+    /// Who should make a task; nobody in particular if it makes a lost file again.
+    fn owner(&self, task: Task) -> Option<WorkerId> {
+        self.owners[task.shard.0 as usize].filter(|_| task.depth == self.depth)
+    }
+
+    /// Where a task is while it waits.
+    pub fn queue_of(&mut self, task: Task) -> &mut BTreeSet<Task> {
+        match self.owner(task) {
+            Some(owner) => &mut self.worker(owner).queue,
+            None => &mut self.anyone,
+        }
+    }
+
+    /// A worker, or the shared store, has a file now that is known.
+    pub fn gain(&mut self, task: Task, id: WorkerId) {
+        let Some(file) = self.files.get_mut(&task) else {
+            return;
+        };
+        file.holders.insert(id);
+        if let Some(worker) = self.workers.get_mut(&id) {
+            worker.holds.insert(task);
+            // However it came: a copy that is still to come changes nothing.
+            worker.coming.remove(&task);
+            self.copies.remove(&(task, id));
+        }
+        self.unsettled.files.insert(task);
+    }
+
+    /// It has it no more. Returns whether it had it.
+    pub fn lose(&mut self, task: Task, id: WorkerId) -> bool {
+        let was_held = self.files.get_mut(&task).is_some_and(|file| file.holders.remove(&id));
+        if let Some(worker) = self.workers.get_mut(&id) {
+            worker.holds.remove(&task);
+        }
+        if was_held {
+            self.lost_files([task]);
+        }
+        was_held
+    }
+
+    /// These files are with fewer workers than they were.
+    pub fn lost_files(&mut self, tasks: impl IntoIterator<Item = Task>) {
+        self.done = 0;
+        self.unsettled.moved = true;
+        self.unsettled.unheld = true;
+        self.unsettled.files.extend(tasks);
+    }
+
+    /// Notes that a copy comes to a worker, or does not.
+    pub fn set_copying(&mut self, task: Task, id: WorkerId, copying: Copying) {
+        self.copies.insert((task, id), copying);
+        self.worker(id).coming.insert(task);
+    }
+
+    /// Forgets that a copy comes to a worker. Returns how far it was.
+    pub fn forget_copy(&mut self, task: Task, id: WorkerId) -> Option<Copying> {
+        self.worker(id).coming.remove(&task);
+        self.unsettled.files.insert(task);
+        self.copies.remove(&(task, id))
+    }
+
+    /// Forgets the files of a layer and of those before it: they are read no longer.
+    pub fn forget_layers(&mut self, last: Depth) {
+        let kept = first(last.next());
+        self.files = self.files.split_off(&kept);
+        self.copies.retain(|(task, _), _| *task >= kept);
+        for worker in self.workers.values_mut() {
+            worker.holds = worker.holds.split_off(&kept);
+            worker.coming = worker.coming.split_off(&kept);
+        }
     }
 
     /// The workers that would have to come back for the run to go on: those that have what nobody else has.
@@ -321,6 +547,10 @@ impl Worker {
             orders: Vec::new(),
             taker: None,
             leaving: None,
+            running: BTreeSet::new(),
+            queue: BTreeSet::new(),
+            holds: BTreeSet::new(),
+            coming: BTreeSet::new(),
         }
     }
 
@@ -328,6 +558,21 @@ impl Worker {
     pub fn registered(name: String, address: String, threads: u32, session: Session, now: Millis) -> Self {
         Self { threads, presence: Presence::Alive(session), heard: now, ..Self::known(name, address) }
     }
+
+    /// Whether it is there and stays.
+    pub fn is_staying(&self) -> bool {
+        matches!(self.presence, Presence::Alive(_)) && !self.draining && self.leaving.is_none()
+    }
+
+    /// Whether it can take what needs room on its disk.
+    pub fn is_willing(&self, now: Millis) -> bool {
+        self.is_staying() && self.full_until <= now
+    }
+}
+
+/// The first file of a layer, in the order of files.
+fn first(depth: Depth) -> Task {
+    Task { depth, shard: ShardId(0) }
 }
 
 /// The digest of a shard's checksums, by which files of one shard are compared.

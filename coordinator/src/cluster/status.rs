@@ -96,11 +96,8 @@ impl ClusterStatus {
         }
         let waiting = state.rules.shards - done - running;
         let eta = (done > 0).then(|| seconds / f64::from(done) * f64::from(state.rules.shards - done));
-        let workers: Vec<WorkerStatus> = state
-            .workers
-            .iter()
-            .map(|(id, worker)| WorkerStatus::of(state, *id, worker, seconds, now))
-            .collect();
+        let workers: Vec<WorkerStatus> =
+            state.workers.iter().map(|(id, worker)| WorkerStatus::of(*id, worker, seconds, now)).collect();
         let name = |id: &WorkerId| state.workers.get(id).map_or_else(|| id.to_string(), |w| w.name.clone());
         Self {
             depth: state.depth.0,
@@ -118,7 +115,7 @@ impl ClusterStatus {
 }
 
 impl WorkerStatus {
-    fn of(state: &State, id: WorkerId, worker: &Worker, seconds: f64, now: Millis) -> Self {
+    fn of(id: WorkerId, worker: &Worker, seconds: f64, now: Millis) -> Self {
         let presence = match worker.presence {
             Presence::Alive(_) if worker.draining => "draining",
             Presence::Alive(_) => "alive",
@@ -126,8 +123,6 @@ impl WorkerStatus {
             Presence::Lost => "lost",
             Presence::Left => "left",
         };
-        let running =
-            state.tasks.values().filter(|task| matches!(task.making, Making::Running(w, _) if w == id));
         let heard = (worker.presence != Presence::Awaited).then(|| now.since(worker.heard).as_secs_f64());
         Self {
             id: id.to_string(),
@@ -135,8 +130,8 @@ impl WorkerStatus {
             address: worker.address.clone(),
             presence: presence.into(),
             threads: worker.threads,
-            shards_running: running.count() as u32,
-            files: state.files.values().filter(|file| file.holders.contains(&id)).count() as u32,
+            shards_running: worker.running.len() as u32,
+            files: worker.holds.len() as u32,
             states_per_second: worker.progress.states as f64 / seconds.max(1e-3),
             heard_seconds: heard,
             sent_bytes: worker.progress.sent_bytes,

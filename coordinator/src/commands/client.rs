@@ -46,6 +46,16 @@ impl Coordinator {
         })
     }
 
+    /// Passes on what happens, as lines of JSON, until the coordinator ends.
+    pub(crate) fn follow(&mut self, tell: impl Fn(&str) -> Result<()>) -> Result<()> {
+        let mut client = self.client.clone();
+        let mut events = self.answer(async move { client.watch_events(v1::WatchEventsRequest {}).await })?;
+        while let Ok(Some(event)) = self.runtime.block_on(events.message()) {
+            tell(&event.json)?;
+        }
+        Ok(())
+    }
+
     /// What `fathom status --json` prints.
     pub(crate) fn status(&mut self) -> Result<String> {
         let mut client = self.client.clone();

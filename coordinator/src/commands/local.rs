@@ -2,7 +2,7 @@
 
 use crate::arguments::{ClusterArguments, RunArguments};
 use crate::commands::run::{open_or_begin, require_room};
-use crate::commands::serve::{Served, on_signals, report};
+use crate::commands::serve::{Served, ended, on_signals, report};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::exit::Interrupted;
 use fathom_command::{bad_input, log};
@@ -32,7 +32,10 @@ pub(crate) fn run(asked: &RunArguments, workers: u32, verbosity: log::Verbosity)
     let run = open_or_begin(&asked.space, &asked.begin, |space, plan, path| {
         require_room(asked, space, plan, path)
     })?;
-    log::start(&run.path.join(LOG), verbosity)?;
+    log::start(&run.path.join(LOG), verbosity.lines())?;
+    if let Some(ending) = ended(&run, asked.search.max_depth)? {
+        return report(&ending, &run, asked.search.json);
+    }
     let cluster = ClusterArguments {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         replicas: 1,

@@ -1,6 +1,7 @@
 //! `fathom logs`: the log lines of all processes of a run, in order of time.
 
 use crate::arguments::LogsArguments;
+use crate::commands::client::Coordinator;
 use anyhow::{Context, Result};
 use fathom_command::{bad_input, output};
 use serde_json::Value;
@@ -11,6 +12,14 @@ use std::path::{Path, PathBuf};
 const DEEPEST: usize = 3;
 
 pub(crate) fn logs(asked: &LogsArguments) -> Result<()> {
+    if let [one] = &asked.dirs[..]
+        && let Some(address) = one.to_str().filter(|text| !one.exists() && text.contains(':'))
+    {
+        return Coordinator::call(address, &asked.access)?.follow(|line| match serde_json::from_str(line) {
+            Ok(fields) if is_asked_for(&fields, asked) => output::line(line),
+            _ => Ok(()),
+        });
+    }
     let mut files = Vec::new();
     for dir in &asked.dirs {
         find(dir, DEEPEST, &mut files).with_context(|| format!("cannot look into {}", dir.display()))?;

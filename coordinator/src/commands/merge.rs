@@ -15,7 +15,7 @@ use std::time::SystemTime;
 
 pub(crate) fn merge(asked: &MergeArguments, verbosity: log::Verbosity) -> Result<()> {
     let mut run = RunDirectory::open(&asked.dir)?;
-    log::start(&run.path.join(LOG), verbosity)?;
+    log::start(&run.path.join(LOG), verbosity.lines())?;
     let Visited { layers, visited, all } = run.visited()?;
     let (depth, next) = (Depth(asked.depth), Depth(layers.len() as u32));
     if depth < next || visited == all {
@@ -67,7 +67,7 @@ pub(crate) fn merge(asked: &MergeArguments, verbosity: log::Verbosity) -> Result
         return Err(bad_input!("depth {depth} lacks {missed} of {shards} shards: {}", way_out(&missing)));
     }
     let symmetries = space.symmetries().len() as u64;
-    commit(&mut run, &LocalDisk, &reports, symmetries, seconds(&times), None)?;
+    commit(&mut run, &LocalDisk, &reports, symmetries, seconds(&times), None, &[])?;
     report(&run, asked.json)
 }
 

@@ -145,7 +145,7 @@ pub(crate) fn require_room(asked: &RunArguments, space: &Space, plan: &Plan, pat
 
 /// Searches until the run is complete or as deep as asked, and prints what is known then.
 fn go_on(mut directory: RunDirectory, options: Options, json: bool) -> Result<()> {
-    log::start(&directory.path.join(LOG), options.verbosity)?;
+    log::start(&directory.path.join(LOG), options.verbosity.beside_bars())?;
     watch::write(&directory.path, &directory.journal, &LocalDisk)?;
     if !is_settled(&directory, &LocalDisk)? {
         let signal = Arc::new(AtomicUsize::new(0));

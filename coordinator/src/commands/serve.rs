@@ -13,7 +13,7 @@ use fathom_coordinator::journal::LayersAt;
 use fathom_coordinator::summary::Summary;
 use fathom_coordinator::watch;
 use fathom_layer::LocalDisk;
-use fathom_proto::access::Access;
+use fathom_proto::access::{Access, server};
 use fathom_proto::v1::DescribeRunResponse;
 use fathom_proto::v1::coordinator_server::CoordinatorServer;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -26,7 +26,6 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tonic::service::interceptor::InterceptedService;
-use tonic::transport::Server;
 
 /// So long are replies waited for that are on their way when the run ends.
 const LAST_REPLIES: Duration = Duration::from_millis(500);
@@ -39,11 +38,24 @@ pub(crate) fn serve(asked: &ServeArguments, verbosity: log::Verbosity) -> Result
         Some(path) => LayersAt::SharedStore(path.clone()),
     };
     let run = run::open_or_begin(&asked.space, &asked.begin, |_, _, _| Ok(()))?;
-    log::start(&run.path.join(LOG), verbosity)?;
+    log::start(&run.path.join(LOG), verbosity.lines())?;
+    if let Some(ending) = ended(&run, asked.cluster.max_depth)? {
+        return report(&ending, &run, asked.json);
+    }
     let served = Served::begin(run, &layers_at, &asked.cluster, &access)?;
     on_signals(served.desk.clone(), Desk::terminate)?;
     let (ending, run) = served.until_end()?;
     report(&ending, &run, asked.json)
+}
+
+/// How a run has ended that has ended before it is served.
+pub(crate) fn ended(run: &RunDirectory, max_depth: Option<u32>) -> Result<Option<Ending>> {
+    let Visited { layers, visited, all } = run.visited()?;
+    let deep_enough = max_depth.is_some_and(|max| layers.len() > max as usize);
+    Ok(match visited == all {
+        true => Some(Ending::Complete),
+        false => deep_enough.then_some(Ending::MaxDepth),
+    })
 }
 
 /// Has the loop told by the first signal; a second one ends the process at once.
@@ -143,7 +155,7 @@ impl Served {
         let server = runtime.spawn(async move {
             // The sender says nothing: it is dropped when the run ends.
             let over = async { drop(is_over.await) };
-            let server = Server::builder().add_service(service);
+            let server = server::server().add_service(service);
             if let Err(error) = server.serve_with_incoming_shutdown(incoming, over).await {
                 tracing::error!(error = &error as &dyn std::error::Error, "workers are not served any more");
             }

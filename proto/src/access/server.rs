@@ -16,10 +16,19 @@ use tokio::task::JoinSet;
 use tokio::time::Sleep;
 use tokio_rustls::{TlsAcceptor, TlsStream};
 use tokio_stream::Stream;
+use tonic::transport::Server;
 use tonic::transport::server::{Connected, TcpConnectInfo};
 
 /// How long a caller may take to say who it is.
 pub const GREETING_LIMIT: Duration = Duration::from_secs(10);
+
+/// After so long without a word from a caller it is asked whether it lives, and has as long again to answer.
+const KEEPALIVE: Duration = Duration::from_secs(10);
+
+/// A server that notices when callers are gone.
+pub fn server() -> Server {
+    Server::builder().http2_keepalive_interval(Some(KEEPALIVE)).http2_keepalive_timeout(Some(KEEPALIVE))
+}
 
 /// How long nobody is let in when the system has no room for another connection.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -213,13 +213,16 @@ async fn the_silent_hold_up_nobody() {
         let host = Host::serve(&good).await;
         let hello = hello();
         let mut silent = Vec::new();
-        for count in 0..300 {
-            let mut tcp = TcpStream::connect(host.address).await.unwrap();
-            if count % 3 == 0 && good.tls_ca.is_some() {
-                tcp.write_all(&hello[..hello.len() / 2]).await.unwrap();
+        let come = async {
+            for count in 0..300 {
+                let mut tcp = TcpStream::connect(host.address).await.unwrap();
+                if count % 3 == 0 && good.tls_ca.is_some() {
+                    tcp.write_all(&hello[..hello.len() / 2]).await.unwrap();
+                }
+                silent.push(tcp);
             }
-            silent.push(tcp);
-        }
+        };
+        tokio::time::timeout(LIMIT, come).await.expect("there is room for all");
         assert!(host.ask(&good).await.is_ok());
         assert_eq!(host.lines.now(), [""; 0], "they still have time");
     }

@@ -3,9 +3,9 @@
 use crate::machine;
 use anyhow::{Context, Result};
 use std::fs::File;
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
@@ -39,10 +39,15 @@ impl Verbosity {
         self == Self::Normal && std::io::stderr().is_terminal()
     }
 
-    fn level(self) -> LevelFilter {
+    /// What is said by a command that shows bars where it can.
+    pub fn beside_bars(self) -> LevelFilter {
+        if self.shows_bars() { LevelFilter::WARN } else { self.lines() }
+    }
+
+    /// What is said by a command that has no bars.
+    pub fn lines(self) -> LevelFilter {
         match self {
             Self::Quiet => LevelFilter::ERROR,
-            Self::Normal if self.shows_bars() => LevelFilter::WARN,
             Self::Normal => LevelFilter::INFO,
             Self::Verbose => LevelFilter::DEBUG,
         }
@@ -65,11 +70,36 @@ fn ours(level: LevelFilter) -> Targets {
     Targets::new().with_default(level.min(LevelFilter::WARN)).with_target("fathom", level)
 }
 
-/// Starts logging, once a process: for people on standard error, and appended to a file as JSON lines.
+/// Has every line in the file from now on tell which worker of which run says it.
+pub fn tag(run: &str, worker: &str) {
+    // Whoever was named first is who this process is.
+    let _ = TAGS.set(format!(r#"{{"run":"{run}","worker":"{worker}","#));
+}
+
+static TAGS: OnceLock<String> = OnceLock::new();
+
+/// A file of JSON lines, each of which comes in one piece.
+struct Tagged(File);
+
+impl Write for Tagged {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        match (TAGS.get(), line.strip_prefix(b"{")) {
+            (Some(tags), Some(rest)) => self.0.write_all(&[tags.as_bytes(), rest].concat())?,
+            _ => self.0.write_all(line)?,
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// Starts logging, once a process: for people on standard error up to a level, and appended to a file as JSON lines.
 ///
 /// # Errors
 /// If the log file cannot be opened.
-pub fn start(path: &Path, verbosity: Verbosity) -> Result<()> {
+pub fn start(path: &Path, people_hear: LevelFilter) -> Result<()> {
     let file = File::options()
         .create(true)
         .append(true)
@@ -77,10 +107,10 @@ pub fn start(path: &Path, verbosity: Verbosity) -> Result<()> {
         .with_context(|| format!("cannot open {}", path.display()))?;
     let people = fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
     let people = people.with_target(false).compact();
-    let machines = fmt::layer().json().flatten_event(true).with_writer(Mutex::new(file));
+    let machines = fmt::layer().json().flatten_event(true).with_writer(Mutex::new(Tagged(file)));
     // A process that has a log already keeps it: tests run several searches in one.
     let _ = tracing_subscriber::registry()
-        .with(people.with_filter(ours(verbosity.level())))
+        .with(people.with_filter(ours(people_hear)))
         .with(machines.with_filter(ours(LevelFilter::DEBUG)))
         .try_init();
     Ok(())

@@ -43,6 +43,12 @@ pub fn anonymous_bytes() -> Option<u64> {
     Some(Process::myself().ok()?.status().ok()?.rssanon? << 10)
 }
 
+/// Seconds of processor time that this process has taken.
+pub fn processor_seconds() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
 /// The name of the processor, if it tells.
 pub fn processor() -> Option<String> {
     CpuInfo::current().ok()?.model_name(0).map(str::to_owned)

@@ -7,6 +7,7 @@ use crate::cluster::Meter;
 use crate::error::chain;
 use crate::{Layer, Store};
 use backon::{BackoffBuilder, ExponentialBuilder};
+use fathom_command::drill;
 use fathom_layer::writer::temporary;
 use fathom_layer::{Disk, Imports, LayerError, LayerFile};
 use fathom_proto::access::{Access, Connection};
@@ -26,6 +27,8 @@ use tonic::Status;
 const CONNECT: Duration = Duration::from_secs(5);
 /// A peer that sends nothing for so long is taken for gone.
 const SILENCE: Duration = Duration::from_secs(20);
+/// One request names no more cosets, lest it be too large a message.
+const COSETS_AT_ONCE: usize = 1 << 16;
 /// So often all holders are tried.
 const ROUNDS: usize = 3;
 /// Chunks and pieces are not larger.
@@ -65,8 +68,8 @@ impl Holders {
 enum Denial {
     /// Another one may.
     Elsewhere(String),
-    /// The file is damaged there.
-    Damaged(String),
+    /// A file is damaged there: of those that were asked for, which need not be the first.
+    Damaged(Task, String),
     /// This worker cannot keep what it gets.
     Mine(LayerError),
 }
@@ -141,10 +144,9 @@ impl Fetcher {
         let file = Task { depth, shard: self.shard(cosets[0]) };
         self.ask_all(file, addresses, |address| async move {
             let missing: Vec<CosetId> = cosets.iter().copied().filter(|&coset| !layer.holds(coset)).collect();
-            if missing.is_empty() {
-                return Ok(());
+            for some in missing.chunks(COSETS_AT_ONCE) {
+                self.cosets_of(depth, some, &address, layer).await?;
             }
-            self.cosets_of(depth, &missing, &address, layer).await?;
             match cosets.iter().all(|&coset| layer.holds(coset)) {
                 true => Ok(()),
                 false => Err(Denial::Elsewhere(format!("{address} sent less than was asked for"))),
@@ -249,6 +251,7 @@ impl Fetcher {
                     None => return Err(Denial::Elsewhere(format!("{address} sent a message of no kind"))),
                 }
             }
+            drill::point("copying");
             file.sync().map_err(io("sync"))?;
             Ok(offset)
         }
@@ -287,7 +290,7 @@ impl Fetcher {
                 match ask(address.clone()).await {
                     Ok(value) => return Ok(value),
                     // What comes from elsewhere may be whole. That this is not must be known in any case.
-                    Err(Denial::Damaged(message)) => {
+                    Err(Denial::Damaged(file, message)) => {
                         return Err(Failure::Damaged { file, address: Some(address.clone()), message });
                     }
                     Err(Denial::Mine(error)) if error.is_disk_full() => {
@@ -314,15 +317,23 @@ impl Fetcher {
         Err(Failure::Unreachable { file, message })
     }
 
+    /// A file that is of no use where it is.
+    fn useless(&self, address: &str, file: Option<v1::File>, message: String) -> Denial {
+        match convert::file(file.as_ref(), &self.geometry) {
+            Ok(file) => Denial::Damaged(file, message),
+            Err(error) => Denial::Elsewhere(format!("{address}: {error}")),
+        }
+    }
+
     fn denial(&self, address: &str, failure: v1::FetchFailure) -> Denial {
         match failure.kind {
             Some(fetch_failure::Kind::Damaged(damaged)) => {
-                match convert::file(damaged.file.as_ref(), &self.geometry) {
-                    Ok(_) => Denial::Damaged(damaged.message),
-                    Err(error) => Denial::Elsewhere(format!("{address}: {error}")),
-                }
+                self.useless(address, damaged.file, damaged.message)
             }
-            Some(fetch_failure::Kind::Missing(_)) => Denial::Elsewhere(format!("{address} does not have it")),
+            // Somebody has deleted it: the coordinator must know that it is not there.
+            Some(fetch_failure::Kind::Missing(missing)) => {
+                self.useless(address, missing.file, format!("{address} does not have it"))
+            }
             Some(fetch_failure::Kind::OtherRun(_)) => {
                 Denial::Elsewhere(format!("{address} works on another run"))
             }

@@ -109,6 +109,13 @@ impl AllInputs {
         Ok(all.entry(depth).or_insert(inputs).clone())
     }
 
+    /// Notes a file that has come. If it cannot be opened, that is found when it is needed.
+    pub fn came(&self, task: Task) {
+        for inputs in self.lock().values() {
+            let _ = inputs.add(self.job, self.store, task);
+        }
+    }
+
     /// Forgets what is open of a layer, because files of it are discarded.
     pub fn forget(&self, depth: Depth) {
         self.lock().retain(|_, inputs| !inputs.depths.contains(&depth));

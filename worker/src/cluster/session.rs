@@ -9,8 +9,8 @@ use crate::cluster::exchange::Exchange;
 use crate::cluster::fetch::{Fetcher, Holders, said};
 use crate::cluster::home::recover;
 use crate::cluster::inputs::AllInputs;
-use crate::pool::Ended;
-use crate::{Counters, Job, Pool, Store, TaskError};
+use crate::pool::{Ended, NoThreads, Orders};
+use crate::{Counters, Job, Store, TaskError};
 use anyhow::{Result, anyhow};
 use backon::{Backoff, BackoffBuilder, ExponentialBuilder};
 use fathom_command::{bad_input, drill};
@@ -32,8 +32,14 @@ use tracing::{debug, info, warn};
 
 /// For a connection to be made.
 const CONNECT: Duration = Duration::from_secs(5);
+/// Tasks of so much time are worth having here, to be done while more are asked for.
+const WORTH_HAVING: Duration = Duration::from_millis(100);
+/// No more for a thread.
+const MOST_TASKS: usize = 32;
 /// Copies that are taken at once.
 const COPIES_AT_ONCE: usize = 4;
+/// How often a task that is being prepared looks whether it should stop.
+const HALT_CHECK: Duration = Duration::from_millis(50);
 /// Messages of the coordinator are not larger.
 const MOST_MESSAGE_BYTES: usize = 64 << 20;
 
@@ -231,13 +237,40 @@ pub enum End {
 /// What the loops share.
 struct Shared {
     worker: Worker,
-    pool: Arc<Pool>,
+    pool: Orders,
     fetcher: Fetcher,
     inputs: AllInputs,
     session: AtomicU64,
+    registering: tokio::sync::Mutex<()>,
     holders: watch::Sender<Arc<Holders>>,
     underway: Mutex<Underway>,
     happened: mpsc::UnboundedSender<Happened>,
+}
+
+/// A request for orders that is not answered.
+#[derive(Clone, Copy)]
+struct Asked {
+    number: u64,
+    tasks: u32,
+}
+
+/// How long tasks take, and so how many are worth having here: as many as are done while more are asked for.
+#[derive(Default)]
+struct Pace {
+    /// The mean of the last ones.
+    took: Duration,
+}
+
+impl Pace {
+    fn note(&mut self, took: Duration) {
+        self.took = (self.took * 3 + took) / 4;
+    }
+
+    /// Tasks for so many threads: two each, one to be done and one to be prepared, or more if they are short.
+    fn most(&self, threads: usize) -> usize {
+        let short = WORTH_HAVING.as_nanos() / self.took.as_nanos().max(1);
+        threads * (short as usize).clamp(2, MOST_TASKS)
+    }
 }
 
 #[derive(Default)]
@@ -256,7 +289,7 @@ impl Worker {
     /// If the coordinator cannot be reached for too long, or refuses this worker.
     pub async fn work(
         self,
-        pool: Arc<Pool>,
+        pool: Orders,
         mut ended: mpsc::UnboundedReceiver<Ended>,
         mut stop: watch::Receiver<bool>,
     ) -> Result<End> {
@@ -270,6 +303,7 @@ impl Worker {
             worker: self,
             pool,
             session: AtomicU64::new(0),
+            registering: tokio::sync::Mutex::default(),
             holders: changed,
             underway: Mutex::default(),
             happened,
@@ -285,12 +319,12 @@ impl Worker {
         });
         let beating = tokio::spawn(Arc::clone(&shared).beat(interval));
         let preparing = tokio::spawn(Arc::clone(&shared).prepare_all(to_prepare));
-        // One kernel thread's worth of tasks is prepared while another is being done.
-        let most = 2 * threads;
         let (answers, mut answered) = mpsc::unbounded_channel();
         let mut asks = JoinSet::new();
-        let mut asking = false;
-        let mut asked_for = 0;
+        let mut asked: Option<Asked> = None;
+        let mut number = 0;
+        let mut pace = Pace::default();
+        let mut reporting = JoinSet::new();
         let mut leaving: Option<End> = None;
         let mut outcomes = Vec::new();
         let result = loop {
@@ -300,20 +334,31 @@ impl Worker {
             {
                 break Ok(end);
             }
-            let free = most.saturating_sub(busy) as u32;
-            // Asked again when more could be taken than when it was asked last: the coordinator answers the older request
-            // then, with nothing.
-            if leaving.is_none() && (!asking || free > asked_for) {
-                asking = true;
-                asked_for = free;
+            // There is always a request with the coordinator, for there are orders that are no tasks. One that asked for no tasks is
+            // followed by one that does, when there is room for half of what may be here; the coordinator answers the
+            // older one then, with nothing.
+            let most = pace.most(threads);
+            let free = if 2 * busy <= most { (most - busy) as u32 } else { 0 };
+            let is_enough = asked.is_some_and(|asked| asked.tasks > 0 || free == 0);
+            if leaving.is_none() && !is_enough {
+                number += 1;
+                asked = Some(Asked { number, tasks: free });
                 while asks.try_join_next().is_some() {}
-                asks.spawn(Arc::clone(&shared).ask(free, answers.clone()));
+                asks.spawn(Arc::clone(&shared).ask(number, free, answers.clone()));
+            }
+            // What ends while a report is on its way waits for the next one.
+            if !outcomes.is_empty() && reporting.is_empty() {
+                reporting.spawn(Arc::clone(&shared).report(std::mem::take(&mut outcomes)));
             }
             tokio::select! {
-                Some(Ended { task, result, took }) = ended.recv() => {
-                    let outcome = shared.outcome(task, result, took);
-                    outcomes.extend(outcome);
-                }
+                Some(_) = reporting.join_next() => {}
+                ended = ended.recv() => match ended {
+                    Some(Ended { task, result, took }) => {
+                        pace.note(took);
+                        outcomes.extend(shared.outcome(task, result, took));
+                    }
+                    None => break Err(NoThreads.into()),
+                },
                 Some(happened) = happens.recv() => match happened {
                     Happened::Ended(outcome) => outcomes.extend(shared.ended(outcome)),
                     Happened::Told => {
@@ -324,10 +369,8 @@ impl Worker {
                     Happened::Broken(error) => break Err(error),
                 },
                 Some(answer) = answered.recv() => {
-                    let (free, orders): (u32, Vec<v1::order::Kind>) = answer;
-                    if free == asked_for {
-                        asking = false;
-                    }
+                    let (answered, orders): (u64, Vec<v1::order::Kind>) = answer;
+                    asked = asked.filter(|asked| asked.number != answered);
                     for order in orders {
                         if let Some(end) = shared.obey(order, &prepare)? {
                             if end != LeaveReason::Done && end != LeaveReason::Drained {
@@ -338,29 +381,25 @@ impl Worker {
                     }
                 }
             }
-            while let Ok(Ended { task, result, took }) = ended.try_recv() {
-                outcomes.extend(shared.outcome(task, result, took));
-            }
-            if !outcomes.is_empty() {
-                let outcomes: Vec<v1::Outcome> = std::mem::take(&mut outcomes);
-                let reporting = Arc::clone(&shared).report(outcomes);
-                // The last ones must be out before the session ends.
-                match leaving {
-                    // If the coordinator cannot be told, the files tell it when this worker comes back.
-                    Some(_) => drop(tokio::time::timeout(CONNECT, reporting).await),
-                    None => drop(tokio::spawn(reporting)),
-                }
-            }
         };
+        // If the coordinator cannot be told, the files tell it when this worker comes back.
+        let last = Arc::clone(&shared).report(outcomes);
+        let _ = tokio::time::timeout(CONNECT, async {
+            while reporting.join_next().await.is_some() {}
+            last.await;
+        })
+        .await;
         shared.worker.halt.store(true, Ordering::Relaxed);
         beating.abort();
         preparing.abort();
         asks.abort_all();
         if result.is_ok() {
-            let leave = v1::LeaveRequest { session: shared.session.load(Ordering::Relaxed) };
+            let session = shared.session.load(Ordering::Relaxed);
+            let last = v1::HeartbeatRequest { session, progress: Some(shared.progress()) };
             let left = async {
                 let mut client = shared.worker.caller.client().await.ok()?;
-                client.leave(leave).await.ok()
+                client.heartbeat(last).await.ok()?;
+                client.leave(v1::LeaveRequest { session }).await.ok()
             };
             // If it cannot be told, it will notice.
             let _ = tokio::time::timeout(CONNECT, left).await;
@@ -431,6 +470,7 @@ impl Shared {
     /// Registers again, because the coordinator does not know the session any more.
     async fn register_again(&self, ended: u64) -> Result<()> {
         // The other loops may have found out too.
+        let _one_at_a_time = self.registering.lock().await;
         if self.session.load(Ordering::Relaxed) != ended {
             return Ok(());
         }
@@ -482,8 +522,13 @@ impl Shared {
         }
     }
 
-    /// Asks for orders once, and passes them on.
-    async fn ask(self: Arc<Self>, free: u32, answers: mpsc::UnboundedSender<(u32, Vec<v1::order::Kind>)>) {
+    /// Asks for orders once, and passes them on with the number of the request.
+    async fn ask(
+        self: Arc<Self>,
+        number: u64,
+        free: u32,
+        answers: mpsc::UnboundedSender<(u64, Vec<v1::order::Kind>)>,
+    ) {
         let asked = async {
             let session = self.session.load(Ordering::Relaxed);
             let version = self.holders.borrow().version;
@@ -501,7 +546,7 @@ impl Shared {
                 self.holders.send_replace(Arc::new(Holders::new(holders)));
             }
             let orders = reply.orders.into_iter().filter_map(|order| order.kind).collect();
-            let _ = answers.send((free, orders));
+            let _ = answers.send((number, orders));
             Ok(())
         };
         if let Err(error) = asked.await {
@@ -541,11 +586,20 @@ impl Shared {
             }
             Kind::Discard(file) => {
                 let task = convert::file(Some(&file), geometry)?;
-                warn!(depth = task.depth.0, shard = task.shard.0, "damaged file discarded");
-                self.forget(task.depth);
-                self.worker.store.discard(task)?;
+                tokio::task::spawn_blocking({
+                    let this = Arc::clone(self);
+                    move || this.discard(task)
+                });
             }
-            Kind::RetireLayer(v1::RetireLayer { depth }) => self.retire(Depth(depth))?,
+            Kind::RetireLayer(v1::RetireLayer { depth }) => {
+                let this = Arc::clone(self);
+                tokio::task::spawn_blocking(move || {
+                    // What stays is removed when this worker registers next.
+                    if let Err(error) = this.retire(Depth(depth)) {
+                        warn!(depth, error = format!("{error:#}"), "layer not retired");
+                    }
+                });
+            }
             Kind::Leave(v1::Leave { reason }) => {
                 let reason = LeaveReason::try_from(reason).unwrap_or(LeaveReason::Unspecified);
                 if reason != LeaveReason::CoordinatorGoes {
@@ -555,6 +609,30 @@ impl Shared {
             }
         }
         Ok(None)
+    }
+
+    /// Deletes a file that is said to be damaged, if it is: what a peer says may be the fault of its own memory, and this may be
+    /// the last copy. One that is whole is told of.
+    fn discard(&self, task: Task) {
+        let Worker { store, job, .. } = &self.worker;
+        let (depth, shard) = (task.depth.0, task.shard.0);
+        self.forget(task.depth);
+        let checked = store
+            .open_shard(&job.geometry, task.depth, task.shard)
+            .and_then(|file| file.check_all().map(|()| file.bytes()));
+        match checked {
+            Ok(bytes) => {
+                warn!(depth, shard, "a file was said to be damaged, and is whole: it stays");
+                let result = Ok(Done::Copied(bytes));
+                let _ = self.happened.send(Happened::Ended(Outcome { task, attempt: None, result }));
+            }
+            Err(error) => {
+                warn!(depth, shard, %error, "damaged file discarded");
+                if let Err(error) = store.discard(task) {
+                    warn!(depth, shard, %error, "it cannot be deleted");
+                }
+            }
+        }
     }
 
     fn forget(&self, depth: Depth) {
@@ -583,6 +661,9 @@ impl Shared {
         let Worker { store, disk, .. } = self.worker;
         let copied = self.fetcher.copy(store, disk, task, &addresses).await;
         let result = copied.map(Done::Copied);
+        if result.is_ok() {
+            self.inputs.came(task);
+        }
         let _ = self.happened.send(Happened::Ended(Outcome { task, attempt: None, result }));
     }
 
@@ -591,12 +672,22 @@ impl Shared {
         while let Some(task) = tasks.recv().await {
             let prepared = match self.worker.halt.load(Ordering::Relaxed) {
                 true => Err(Failure::Stopped),
-                false => self.prepare(task).await,
+                false => tokio::select! {
+                    prepared = self.prepare(task) => prepared,
+                    // A peer that is silent is not waited for.
+                    () = self.halted() => Err(Failure::Stopped),
+                },
             };
             if let Err(failure) = prepared {
                 let attempt = self.underway().tasks.get(&task).copied();
                 let _ = self.happened.send(Happened::Ended(Outcome { task, attempt, result: Err(failure) }));
             }
+        }
+    }
+
+    async fn halted(&self) {
+        while !self.worker.halt.load(Ordering::Relaxed) {
+            tokio::time::sleep(HALT_CHECK).await;
         }
     }
 
@@ -690,6 +781,9 @@ impl Shared {
 
     /// Reports until the coordinator has heard it, or knows nothing of the session any more.
     async fn report(self: Arc<Self>, outcomes: Vec<v1::Outcome>) {
+        if outcomes.is_empty() {
+            return;
+        }
         let session = self.session.load(Ordering::Relaxed);
         drill::point("reporting");
         let request = v1::ReportRequest { session, outcomes };

@@ -4,7 +4,7 @@ use crate::arguments::JoinArguments;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::{bad_input, log, machine};
 use fathom_layer::{Disk, LocalDisk};
-use fathom_proto::access::Access;
+use fathom_proto::access::{Access, server};
 use fathom_proto::v1::exchange_server::ExchangeServer;
 use fathom_proto::v1::{DescribeRunResponse, LeaveReason};
 use fathom_run::Definition;
@@ -24,13 +24,12 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, watch};
 use tonic::service::interceptor::InterceptedService;
-use tonic::transport::Server;
 use tracing::info;
 
 /// Threads for the network alone.
 const NETWORK_THREADS: usize = 2;
-/// How often the thread that hears of ended tasks looks whether it should end.
-const TICK: Duration = Duration::from_millis(100);
+/// For what is under way in the network when the session ends.
+const LAST_WORDS: Duration = Duration::from_millis(100);
 
 pub(crate) fn join(asked: &JoinArguments, verbosity: log::Verbosity) -> Result<()> {
     let (Some(coordinator), Some(store)) = (&asked.join, &asked.store) else {
@@ -39,7 +38,7 @@ pub(crate) fn join(asked: &JoinArguments, verbosity: log::Verbosity) -> Result<(
     let access = Access::load(&asked.access)?;
     access.may_listen(asked.listen)?;
     let home = Home::open(store, &LocalDisk)?;
-    log::start(&home.log(), verbosity)?;
+    log::start(&home.log(), verbosity.lines())?;
     let stop = stop_on_signals()?;
     let runtime = Builder::new_multi_thread().worker_threads(NETWORK_THREADS).enable_all().build()?;
     let name = asked.name.clone().unwrap_or_else(machine::host_name);
@@ -56,6 +55,7 @@ pub(crate) fn join(asked: &JoinArguments, verbosity: log::Verbosity) -> Result<(
     };
     let definition =
         Definition::from_toml(&definition).context("the coordinator serves what cannot be used")?;
+    log::tag(&definition.fingerprint.to_string()[..16], &home.id().to_string());
     let directory = home.of_run(definition.fingerprint, &LocalDisk)?;
     let shared_store = Some(PathBuf::from(shared_store)).filter(|path| !path.as_os_str().is_empty());
     if let Some(shared) = shared_store.as_ref().filter(|shared| !shared.is_dir()) {
@@ -107,8 +107,10 @@ pub(crate) fn join(asked: &JoinArguments, verbosity: log::Verbosity) -> Result<(
         counters,
         halt,
     };
-    let end = work(&runtime, worker, stop)?;
-    info!(?end, "worker ends");
+    let meter = Arc::clone(&worker.meter);
+    let end = work(runtime, worker, stop)?;
+    let (sent, received) = (meter.sent.load(Ordering::Relaxed), meter.received.load(Ordering::Relaxed));
+    info!(?end, sent_bytes = sent, received_bytes = received, "worker ends");
     match end {
         End::Leave(LeaveReason::Failed) => Err(anyhow!("the run has failed: its coordinator says why")),
         _ => Ok(()),
@@ -140,7 +142,7 @@ fn serve(runtime: &Runtime, access: &Access, listener: TcpListener, exchange: Ex
     let incoming = access.incoming(listener)?;
     let service = InterceptedService::new(ExchangeServer::new(exchange), access.token_check());
     runtime.spawn(async move {
-        if let Err(error) = Server::builder().add_service(service).serve_with_incoming(incoming).await {
+        if let Err(error) = server::server().add_service(service).serve_with_incoming(incoming).await {
             tracing::error!(error = &error as &dyn std::error::Error, "peers are not served any more");
         }
     });
@@ -148,31 +150,21 @@ fn serve(runtime: &Runtime, access: &Access, listener: TcpListener, exchange: Ex
 }
 
 /// Works with kernel threads of its own until the session ends.
-fn work(runtime: &Runtime, worker: Worker, stop: watch::Receiver<bool>) -> Result<End> {
+fn work(runtime: Runtime, worker: Worker, stop: watch::Receiver<bool>) -> Result<End> {
     let (job, store, counters, halt) = (worker.job, worker.store, worker.counters, worker.halt);
     let threads = worker.identity.threads;
-    let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let pool = Pool::start(scope, threads, job, store, counters, halt);
-        let pool = Arc::new(pool.context("cannot start kernel threads")?);
+        let (orders, all_ended) = pool.context("cannot start kernel threads")?.into_ends();
         let (sender, ended) = mpsc::unbounded_channel::<Ended>();
-        let listening = Arc::clone(&pool);
-        let over = &over;
         let listener = std::thread::Builder::new().name("ended".into());
         listener.spawn_scoped(scope, move || {
-            while !over.load(Ordering::Relaxed) {
-                match listening.next(TICK) {
-                    Ok(Some(ended)) => drop(sender.send(ended)),
-                    Ok(None) => {}
-                    // The session ends when it hears of nothing more.
-                    Err(_) => return,
-                }
-            }
+            all_ended.for_each(|ended| drop(sender.send(ended)));
         })?;
-        let end = runtime.block_on(worker.work(pool, ended, stop));
-        // Whatever the session ended with, the threads end.
+        let end = runtime.block_on(worker.work(orders, ended, stop));
+        // Whatever the session ended with, the threads end: nobody has orders for them any more.
         halt.store(true, Ordering::Relaxed);
-        over.store(true, Ordering::Relaxed);
+        runtime.shutdown_timeout(LAST_WORDS);
         end
     })
 }

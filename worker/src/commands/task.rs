@@ -3,7 +3,7 @@
 use crate::arguments::TaskArguments;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::exit::Interrupted;
-use fathom_command::{bad_input, log};
+use fathom_command::{bad_input, log, machine};
 use fathom_layer::LocalDisk;
 use fathom_run::{Definition, Depth, ShardId, Task, lock};
 use fathom_worker::pool::Ended;
@@ -28,7 +28,8 @@ pub(crate) fn task(asked: &TaskArguments, verbosity: log::Verbosity) -> Result<(
         ));
     }
     let _lock = lock::shared(&asked.run)?;
-    log::start(&log::file_of_host(&asked.run, "task")?, verbosity)?;
+    log::start(&log::file_of_host(&asked.run, "task")?, verbosity.lines())?;
+    log::tag(&definition.fingerprint.to_string()[..16], &machine::host_name());
     let signal = Arc::new(AtomicUsize::new(0));
     let stop = Arc::new(AtomicBool::new(false));
     for number in [SIGINT, SIGTERM] {

@@ -1,0 +1,17 @@
+//! Decisions, tested on events alone: no sockets, no clocks. Each test compares everything that was sent.
+
+mod copies;
+mod damage;
+mod joining;
+mod layers;
+mod leaving;
+mod placement;
+mod restarts;
+mod scale;
+mod shared;
+mod table;
+mod tasks;
+mod world;
+
+use crate::cluster::state::Rules;
+use table::{Table, rules};

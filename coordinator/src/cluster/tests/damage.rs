@@ -1,0 +1,134 @@
+//! Files that are gone or damaged.
+
+use super::table::{damaged, task};
+use super::*;
+use fathom_run::Keep;
+
+#[test]
+fn without_its_files_a_run_pauses_and_says_whom_it_waits_for() {
+    let mut t = Table::with(rules(2), "a b").at_depth(4);
+    assert_eq!(t.take("b", 1), ["b <- retire 1, make 4/1 #1.1, holders 2: a|b 3: a|b"]);
+    assert_eq!(t.leave("a"), ["a <- known"]);
+    let waits: Vec<String> = t.state.waiting_for().iter().map(|id| char::from(id.0[0]).into()).collect();
+    assert_eq!(waits, ["a"]);
+    assert_eq!(t.state.missing.len(), 2);
+    // What is under way may end well; nothing else is begun.
+    assert_eq!(t.made("b", 4, 1, 1), ["b <- known"]);
+    assert_eq!(t.take("b", 1), [""; 0]);
+    assert_eq!(t.tick(1100), ["save 4/1", "save holders 4/1 b"]);
+    assert_eq!(t.join_with("a", 1, &[(2, 0), (3, 0)]), ["a <- registered, keeps 2 3 4"]);
+    assert_eq!(t.take("a", 1), ["a <- make 4/0 #1.1, holders 2: a|b 3: a|b"]);
+    assert_eq!(t.state.waiting_for().len(), 0);
+}
+
+/// Depth 0 is made from nothing.
+#[test]
+fn a_lost_file_is_made_again_if_it_can_be() {
+    let mut t = Table::with(rules(2), "a b").at_depth(1);
+    t.notes = true;
+    assert_eq!(t.failed("b", 1, 1, 1, damaged(0, 1, None)), ["note late report ignored b 1/1", "b <- known"]);
+    t.take("b", 1);
+    assert_eq!(
+        t.failed("b", 1, 1, 1, damaged(0, 1, None)),
+        [
+            "note task failed b 1/1",
+            "note damaged file discarded b 0/1",
+            "b <- known",
+            "note file is made again 0/1"
+        ]
+    );
+    t.notes = false;
+    assert_eq!(t.take("b", 1), ["b <- discard 0/1, make 0/1 #1.1, holders 0: a|"]);
+    // Nothing is built on it before it is back.
+    assert_eq!(t.take("a", 1), [""; 0]);
+    assert_eq!(t.made("b", 0, 1, 1), ["b <- known", "a <- make 1/0 #1.1, holders 0: a|b"]);
+    assert_eq!(t.state.tasks.len(), 2);
+}
+
+#[test]
+fn a_file_that_is_made_again_must_be_as_it_was() {
+    let mut t = Table::with(rules(1), "a").at_depth(1);
+    t.take("a", 1);
+    t.failed("a", 1, 0, 1, damaged(0, 0, None));
+    assert_eq!(t.take("a", 1), ["a <- discard 0/0, make 0/0 #1.1, holders 0: "]);
+    let mut other = table::report(0, 0);
+    other.checksums = vec![fathom_layer::Digest::of(b"other")];
+    let (attempt, result) = (t.attempt(1), Ok(fathom_proto::Done::Made(other)));
+    assert_eq!(t.outcome("a", fathom_proto::Outcome { task: task(0, 0), attempt, result }), ["a <- known"]);
+    assert_eq!(t.take("a", 1), ["a <- leave Failed"]);
+}
+
+/// A file is made again from files that are made again.
+#[test]
+fn where_all_layers_are_kept_lost_ones_are_made_again_from_the_first() {
+    let mut t = Table::with(Rules { keep: Keep::All, ..rules(1) }, "a").at_depth(4);
+    assert_eq!(t.join("a"), ["a <- registered, keeps 0 1 2 3 4"]);
+    for (depth, holders) in
+        [(0, "2:  3: "), (1, "0: a 2:  3: "), (2, "0: a 1: a 2:  3: "), (3, "1: a 2: a 3: ")]
+    {
+        let lines = t.take("a", 4);
+        assert_eq!(lines, [format!("a <- make {depth}/0 #1.1, holders {holders}")], "{depth}");
+        t.made("a", depth, 0, 1);
+    }
+    assert_eq!(t.take("a", 4), ["a <- make 4/0 #1.1, holders 2: a 3: a"]);
+}
+
+#[test]
+fn a_file_that_cannot_be_made_again_is_waited_for() {
+    let mut t = Table::with(rules(1), "a").at_depth(4);
+    assert_eq!(t.join("a"), ["a <- registered, keeps 2 3 4"]);
+    assert_eq!(t.take("a", 4), [""; 0]);
+    assert_eq!(t.tick(5000), [""; 0]);
+    assert_eq!(t.state.missing.len(), 2);
+    // Nobody has it any more, and nobody is waited for.
+    assert_eq!(t.state.waiting_for().len(), 0);
+}
+
+#[test]
+fn a_file_that_comes_back_is_not_made_again() {
+    let mut t = Table::with(rules(1), "a").at_depth(1);
+    t.join("b");
+    assert_eq!(t.leave("a"), ["a <- known"]);
+    assert_eq!(t.state.tasks.len(), 2);
+    assert_eq!(t.join_with("a", 1, &[(0, 0)]), ["a <- registered, keeps 0 1"]);
+    assert_eq!(t.state.tasks.len(), 1);
+    assert_eq!(t.take("a", 4), ["a <- make 1/0 #1.1, holders 0: a"]);
+}
+
+#[test]
+fn a_peers_damaged_file_is_discarded_there() {
+    let mut t = Table::with(rules(2), "a b").at_depth(1);
+    t.take("b", 1);
+    assert_eq!(t.take("a", 0), [""; 0]);
+    assert_eq!(t.failed("b", 1, 1, 1, damaged(0, 0, Some("a"))), ["b <- known", "a <- discard 0/0"]);
+    assert_eq!(t.take("a", 4), ["a <- make 0/0 #1.1, holders 0: |b"]);
+}
+
+#[test]
+fn damage_at_an_address_that_nobody_has_changes_nothing() {
+    let mut t = Table::with(rules(2), "a b").at_depth(1);
+    t.take("b", 1);
+    assert_eq!(t.failed("b", 1, 1, 1, damaged(0, 0, Some("z"))), ["b <- known"]);
+    assert_eq!(t.take("b", 1), [""; 0]);
+    assert_eq!(t.tick(1000), ["b <- make 1/1 #1.2"]);
+}
+
+/// One that a worker has beside what is known, such as from a copy for its own use, goes too.
+#[test]
+fn a_worker_discards_a_damaged_file_that_it_was_not_known_to_have() {
+    let mut t = Table::with(rules(2), "a b").at_depth(1);
+    t.take("b", 1);
+    assert_eq!(t.failed("b", 1, 1, 1, damaged(0, 0, None)), ["b <- known"]);
+    assert_eq!(t.take("b", 1), ["b <- discard 0/0"]);
+    assert!(t.state.is_held(task(0, 0)));
+}
+
+#[test]
+fn a_damaged_file_of_the_layer_in_the_making_is_made_again() {
+    let mut t = Table::with(rules(2), "a");
+    t.take("a", 2);
+    t.made("a", 0, 0, 1);
+    assert_eq!(t.failed("a", 0, 1, 1, damaged(0, 0, None)), ["a <- known"]);
+    assert_eq!(t.take("a", 2), ["a <- discard 0/0, make 0/0 #1.2, holders"]);
+    assert_eq!(t.made("a", 0, 0, 2), ["a <- known"]);
+}

@@ -1,0 +1,91 @@
+//! Registration: new workers, old ones, and what they bring.
+
+use super::*;
+
+#[test]
+fn a_new_worker_is_known_and_gets_a_task() {
+    let mut t = Table::new(rules(2));
+    t.notes = true;
+    assert_eq!(t.join("a"), ["save worker a", "note worker registered a", "a <- registered, keeps 0"]);
+    assert_eq!(t.take("a", 1), ["note task given a 0/0", "a <- make 0/0 #1.1, holders"]);
+    // What others hold is told when it has changed.
+    assert_eq!(t.take("a", 1), ["note task given a 0/1", "a <- make 0/1 #1.1"]);
+    assert_eq!(t.take("a", 1), [""; 0]);
+}
+
+#[test]
+fn a_worker_that_begins_again_before_it_was_missed_is_answered_anew() {
+    let mut t = Table::with(rules(1), "a");
+    assert_eq!(t.take("a", 2), ["a <- make 0/0 #1.1, holders"]);
+    assert_eq!(t.take("a", 1), [""; 0]);
+    let old = t.sessions["a"];
+    t.notes = true;
+    assert_eq!(
+        t.join("a"),
+        [
+            "a <- unknown",
+            "note worker begins again a",
+            "note worker registered a",
+            "a <- registered, keeps 0"
+        ]
+    );
+    assert_ne!(t.sessions["a"], old);
+    // The task is given again, and what is said of the old attempt counts no more.
+    t.notes = false;
+    assert_eq!(t.take("a", 1), ["a <- make 0/0 #1.2, holders"]);
+    assert_eq!(t.made("a", 0, 0, 1), ["a <- known"]);
+    assert_eq!(t.made("a", 0, 0, 2), ["a <- known", "commit 0/0 in 0 ms", "save holders 0/0 a"]);
+}
+
+#[test]
+fn a_worker_at_another_address_is_saved_again() {
+    let mut t = Table::with(rules(1), "a");
+    t.state.workers.get_mut(&table::id("a")).unwrap().address = "elsewhere:1".into();
+    assert_eq!(t.join("a"), ["save worker a", "a <- registered, keeps 0"]);
+}
+
+#[test]
+fn a_worker_that_comes_back_has_what_it_says() {
+    let mut t = Table::with(rules(2), "a b").at_depth(4);
+    assert_eq!(t.leave("a"), ["a <- known"]);
+    assert_eq!(t.state.waiting_for().len(), 1);
+    // Without its files nobody can go on; with them, it does what is its own.
+    assert_eq!(t.join("a"), ["a <- registered, keeps 2 3 4"]);
+    assert_eq!(t.take("a", 2), [""; 0]);
+    assert_eq!(t.state.missing.len(), 2);
+    assert_eq!(t.leave("a"), ["a <- nothing", "a <- known"]);
+    assert_eq!(t.join_with("a", 1, &[(2, 0), (3, 0), (7, 7)]), ["a <- registered, keeps 2 3 4"]);
+    assert_eq!(t.take("a", 2), ["a <- make 4/0 #1.1, holders 2: a|b 3: a|b"]);
+}
+
+/// Its reports are not lost with its session, if its files are not.
+#[test]
+fn what_a_worker_has_made_counts_when_it_begins_again() {
+    let mut t = Table::with(rules(3), "a");
+    assert_eq!(t.take("a", 2), ["a <- make 0/0 #1.1, make 0/1 #1.1, holders"]);
+    assert_eq!(t.made("a", 0, 0, 1), ["a <- known"]);
+    assert_eq!(t.made("a", 0, 1, 1), ["a <- known"]);
+    assert_eq!(t.join_with("a", 1, &[(0, 0)]), ["a <- registered, keeps 0"]);
+    assert_eq!(t.take("a", 4), ["a <- make 0/1 #1.2, make 0/2 #1.1, holders"]);
+}
+
+#[test]
+fn sessions_of_nobody_are_unknown() {
+    let mut t = Table::new(rules(1));
+    assert_eq!(t.take("a", 1), ["a <- unknown"]);
+    assert_eq!(t.beat("a", &[]), ["a <- unknown"]);
+    assert_eq!(t.made("a", 0, 0, 1), ["a <- unknown"]);
+    // Who has gone is gone.
+    assert_eq!(t.leave("a"), ["a <- known"]);
+}
+
+/// Two stores with one content, as of a directory that was copied.
+#[test]
+fn a_worker_may_come_with_the_files_of_another() {
+    let mut t = Table::with(rules(2), "a b").at_depth(1);
+    assert_eq!(t.leave("a"), ["a <- known"]);
+    assert_eq!(t.join_with("c", 1, &[(0, 0)]), ["save worker c", "c <- registered, keeps 0 1"]);
+    assert_eq!(t.take("c", 2), ["c <- make 1/0 #1.1, holders 0: c|b"]);
+    assert_eq!(t.join_with("a", 1, &[(0, 0)]), ["a <- registered, keeps 0 1"]);
+    assert_eq!(t.state.waiting_for().len(), 0);
+}

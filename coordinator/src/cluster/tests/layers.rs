@@ -1,0 +1,94 @@
+//! From one layer to the next.
+
+use super::*;
+use fathom_run::Keep;
+
+/// What is durable comes before what is built on it.
+#[test]
+fn a_layer_is_committed_before_the_next_is_begun() {
+    let mut t = Table::with(rules(2), "a b");
+    assert_eq!(t.take("a", 1), ["a <- make 0/0 #1.1, holders"]);
+    assert_eq!(t.take("b", 1), ["b <- make 0/1 #1.1, holders"]);
+    assert_eq!(t.made("a", 0, 0, 1), ["a <- known"]);
+    assert_eq!(t.take("a", 1), [""; 0]);
+    t.now = 300;
+    assert_eq!(
+        t.made("b", 0, 1, 1),
+        [
+            "b <- known",
+            "commit 0/0 0/1 in 300 ms",
+            "save holders 0/0 a, 0/1 b",
+            "a <- make 1/0 #1.1, holders 0: a|b"
+        ]
+    );
+    assert_eq!(t.take("b", 1), ["b <- make 1/1 #1.1, holders 0: a|b"]);
+}
+
+#[test]
+fn reports_are_made_durable_now_and_then() {
+    let mut t = Table::with(rules(3), "a");
+    t.take("a", 2);
+    assert_eq!(t.made("a", 0, 0, 1), ["a <- known"]);
+    assert_eq!(t.tick(500), [""; 0]);
+    assert_eq!(t.tick(1), ["save 0/0", "save holders 0/0 a"]);
+    assert_eq!(t.made("a", 0, 1, 1), ["a <- known"]);
+    assert_eq!(t.tick(500), [""; 0]);
+    assert_eq!(t.tick(1), ["save 0/1", "save holders 0/1 a"]);
+    assert_eq!(t.tick(501), [""; 0]);
+}
+
+#[test]
+fn layers_that_are_read_no_longer_are_retired() {
+    for keep in [Keep::Last, Keep::All] {
+        let mut t = Table::with(Rules { keep, ..rules(2) }, "a b").at_depth(2);
+        t.take("a", 1);
+        t.take("b", 1);
+        t.made("a", 2, 0, 1);
+        let committed = ["b <- known", "commit 2/0 2/1 in 0 ms"];
+        let lines = t.made("b", 2, 1, 1);
+        assert_eq!(lines[..2], committed);
+        assert_eq!(lines[2..], ["save holders 1/0 a, 1/1 b, 2/0 a, 2/1 b"]);
+        let holders = "holders 1: a|b 2: a|b";
+        assert_eq!(t.take("a", 1), [format!("a <- retire 0, make 3/0 #1.1, {holders}")]);
+        assert_eq!(t.take("b", 1), [format!("b <- retire 0, make 3/1 #1.1, {holders}")]);
+        assert_eq!(t.state.files.contains_key(&table::task(0, 0)), keep == Keep::All);
+        let keeps = match keep {
+            Keep::Last => "a <- registered, keeps 1 2 3",
+            Keep::All => "a <- registered, keeps 0 1 2 3",
+        };
+        assert_eq!(t.join("a"), [keeps]);
+    }
+}
+
+#[test]
+fn who_is_away_gets_no_orders() {
+    let mut t = Table::with(rules(1), "a").at_depth(1);
+    t.join("b");
+    t.leave("b");
+    t.sessions.remove("b");
+    assert_eq!(t.at_depth(4).state.workers[&table::id("b")].orders, []);
+}
+
+#[test]
+fn a_run_is_complete_when_all_states_are_visited() {
+    let mut t = Table::with(Rules { states: 20, ..rules(1) }, "a").at_depth(1);
+    assert_eq!(t.take("a", 1), ["a <- make 1/0 #1.1, holders 0: a"]);
+    t.join("b");
+    assert_eq!(t.take("b", 1), [""; 0]);
+    assert_eq!(
+        t.made("a", 1, 0, 1),
+        ["a <- known", "commit 1/0 in 0 ms", "save holders 0/0 a, 1/0 a", "b <- leave Done"]
+    );
+    assert_eq!(t.take("a", 1), ["a <- leave Done"]);
+    assert_eq!(t.leave("a"), ["a <- known"]);
+    assert_eq!(t.leave("b"), ["b <- known", "end Complete"]);
+}
+
+#[test]
+fn a_run_goes_no_deeper_than_was_asked() {
+    let mut t = Table::with(Rules { max_depth: Some(1), ..rules(1) }, "a").at_depth(1);
+    t.take("a", 1);
+    assert_eq!(t.made("a", 1, 0, 1), ["a <- known", "commit 1/0 in 0 ms", "save holders 0/0 a, 1/0 a"]);
+    assert_eq!(t.take("a", 1), ["a <- leave Done"]);
+    assert_eq!(t.leave("a"), ["a <- known", "end MaxDepth"]);
+}

@@ -1,0 +1,153 @@
+//! Draining, stopping, ending.
+
+use super::*;
+use crate::cluster::event::Event;
+
+#[test]
+fn a_worker_is_drained_when_others_have_what_it_holds() {
+    let mut t = Table::with(rules(2), "a b").at_depth(1);
+    assert_eq!(t.take("a", 1), ["a <- make 1/0 #1.1, holders 0: a|b"]);
+    assert_eq!(t.take("a", 1), [""; 0]);
+    assert_eq!(t.take("b", 0), [""; 0]);
+    let lines = t.drain("host-a");
+    assert_eq!(
+        lines,
+        ["person <- said 61616161 leaves when what it holds is with others", "b <- copy 0/0 from a"]
+    );
+    assert_eq!(t.copied("b", 0, 0), ["b <- known"]);
+    // It ends what it is at, and that is copied too.
+    assert_eq!(t.tick(100), [""; 0]);
+    assert_eq!(t.take("b", 0), [""; 0]);
+    assert_eq!(t.made("a", 1, 0, 1), ["a <- known", "b <- copy 1/0 from a"]);
+    assert_eq!(t.copied("b", 1, 0), ["b <- known"]);
+    assert_eq!(t.tick(100), ["a <- leave Drained"]);
+    // An answer may be lost: who asks again is told again.
+    assert_eq!(t.take("a", 1), ["a <- leave Drained"]);
+    assert_eq!(t.leave("a"), ["a <- known"]);
+    assert_eq!(t.take("b", 1), ["b <- make 1/1 #1.1, holders 0: b|b"]);
+    assert_eq!(t.state.missing.len(), 0);
+}
+
+#[test]
+fn draining_is_refused_if_it_is_not_clear_or_nobody_is_left() {
+    let mut t = Table::new(rules(1));
+    assert_eq!(t.drain("a"), ["person <- refused no worker is there"]);
+    t.join("a");
+    let refused = |t: &mut Table, name: &str, why: &str| {
+        let lines = t.drain(name);
+        assert_eq!(lines.len(), 1);
+        assert!(lines[0].starts_with("person <- refused") && lines[0].contains(why), "{lines:?}");
+    };
+    refused(&mut t, "host-a", "is the last worker");
+    t.join("b");
+    refused(&mut t, "host-z", "there are 61616161 (host-a), 62626262 (host-b)");
+    refused(&mut t, "", "there is no worker");
+    refused(&mut t, "6", "may be 2 workers");
+    assert_eq!(t.drain("61"), ["person <- said 61616161 leaves when what it holds is with others"]);
+    refused(&mut t, "host-b", "is the last worker");
+}
+
+#[test]
+fn two_that_are_drained_at_once_do_not_count_on_each_other() {
+    let mut t = Table::with(Rules { replicas: 2, ..rules(1) }, "a b").at_depth(1);
+    t.join("c");
+    t.drain("host-a");
+    t.drain("host-b");
+    t.take("a", 0);
+    t.take("b", 0);
+    assert_eq!(t.tick(100), [""; 0]);
+    assert_eq!(t.take("c", 0), ["c <- copy 0/0 from ab"]);
+    assert_eq!(t.copied("c", 0, 0), ["c <- known"]);
+    // Both may go: one worker can hold one copy.
+    assert_eq!(t.tick(100), ["a <- leave Drained", "b <- leave Drained"]);
+}
+
+#[test]
+fn a_drained_worker_leaves_as_many_copies_as_there_should_be() {
+    let mut t = Table::with(Rules { replicas: 2, ..rules(1) }, "a b").at_depth(1);
+    t.join("c");
+    t.take("a", 0);
+    t.drain("host-a");
+    assert_eq!(t.tick(100), [""; 0]);
+    assert_eq!(t.take("c", 0), ["c <- copy 0/0 from ab"]);
+    assert_eq!(t.copied("c", 0, 0), ["c <- known"]);
+    assert_eq!(t.tick(100), ["a <- leave Drained"]);
+}
+
+#[test]
+fn a_drained_worker_that_comes_again_in_between_is_still_drained() {
+    let mut t = Table::with(rules(1), "a").at_depth(1);
+    t.join("b");
+    t.drain("host-a");
+    assert_eq!(t.join_with("a", 1, &[(0, 0)]), ["a <- registered, keeps 0 1"]);
+    assert!(t.state.workers[&table::id("a")].draining);
+    // One that has left and is started again is wanted again.
+    t.leave("a");
+    assert_eq!(t.join_with("a", 1, &[(0, 0)]), ["a <- registered, keeps 0 1"]);
+    assert!(!t.state.workers[&table::id("a")].draining);
+}
+
+#[test]
+fn a_run_that_is_stopped_ends_when_all_have_left() {
+    let mut t = Table::with(rules(2), "a b");
+    t.take("a", 1);
+    t.made("a", 0, 0, 1);
+    t.take("b", 1);
+    assert_eq!(t.take("a", 1), [""; 0]);
+    assert_eq!(
+        t.stop(),
+        [
+            "person <- said stopping: 2 workers stop at the next coset",
+            "save 0/0",
+            "save holders 0/0 a",
+            "a <- leave Stopped"
+        ]
+    );
+    // What still comes is kept, but nothing is committed and nothing begun.
+    assert_eq!(t.made("b", 0, 1, 1), ["b <- known"]);
+    assert_eq!(t.leave("a"), ["a <- known"]);
+    assert_eq!(t.take("b", 1), ["b <- leave Stopped"]);
+    assert_eq!(t.stop(), ["person <- said stopping: 1 workers stop at the next coset"]);
+    assert_eq!(t.leave("b"), ["b <- known", "save 0/1", "save holders 0/1 b", "end Stopped"]);
+    assert_eq!(t.stop(), ["person <- said stopping: 0 workers stop at the next coset"]);
+}
+
+#[test]
+fn a_run_without_workers_stops_at_once() {
+    let mut t = Table::new(rules(2));
+    assert_eq!(t.stop(), ["person <- said stopping: 0 workers stop at the next coset", "end Stopped"]);
+}
+
+#[test]
+fn a_coordinator_that_is_told_to_end_does_not_wait() {
+    let mut t = Table::with(rules(2), "a b");
+    t.take("a", 1);
+    t.made("a", 0, 0, 1);
+    t.take("a", 1);
+    assert_eq!(
+        t.apply(Event::Terminate),
+        ["save 0/0", "save holders 0/0 a", "a <- leave CoordinatorGoes", "end Terminated"]
+    );
+    assert_eq!(t.apply(Event::Terminate), [""; 0]);
+}
+
+/// A run that is complete stays complete.
+#[test]
+fn a_coordinator_that_is_told_to_end_while_it_ends_says_how_the_run_ended() {
+    let mut t = Table::with(Rules { max_depth: Some(0), ..rules(1) }, "a");
+    t.take("a", 1);
+    t.made("a", 0, 0, 1);
+    assert_eq!(t.apply(Event::Terminate), ["end MaxDepth"]);
+
+    let mut t = Table::with(rules(1), "a");
+    t.stop();
+    assert_eq!(t.apply(Event::Terminate), ["end Stopped"]);
+}
+
+#[test]
+fn a_worker_that_joins_while_the_run_ends_is_told_to_leave() {
+    let mut t = Table::with(rules(1), "a");
+    t.stop();
+    t.join("b");
+    assert_eq!(t.take("b", 1), ["b <- leave Stopped"]);
+}

@@ -1,0 +1,119 @@
+//! Who makes which shard.
+
+use super::table::{id, task};
+use super::*;
+use std::collections::BTreeMap;
+
+/// The owners of all shards, as one word.
+fn owners(t: &mut Table) -> String {
+    t.tick(0);
+    t.state.owners.iter().map(|owner| owner.map_or('-', |id| char::from(id.0[0]))).collect()
+}
+
+#[test]
+fn what_nobody_has_is_dealt_out_in_pieces() {
+    let mut t = Table::with(rules(9), "a b c");
+    assert_eq!(owners(&mut t), "aaabbbccc");
+    t.leave("b");
+    assert_eq!(owners(&mut t), "aaaaccccc");
+    t.leave("a");
+    t.leave("c");
+    assert_eq!(owners(&mut t), "---------");
+}
+
+#[test]
+fn who_has_more_threads_gets_more() {
+    let mut t = Table::new(rules(8));
+    t.join_with("a", 3, &[]);
+    t.join_with("b", 1, &[]);
+    assert_eq!(owners(&mut t), "aaaaaabb");
+}
+
+#[test]
+fn shards_stay_where_their_files_are() {
+    let mut t = Table::with(rules(4), "a b").at_depth(1);
+    assert_eq!(owners(&mut t), "aabb");
+    t.leave("b");
+    assert_eq!(owners(&mut t), "aaaa");
+    t.join_with("b", 1, &[(0, 2), (0, 3)]);
+    assert_eq!(owners(&mut t), "aabb");
+}
+
+#[test]
+fn bytes_are_balanced_and_not_shards() {
+    let mut t = Table::with(rules(4), "a").at_depth(1);
+    for (shard, bytes) in [(0, 6 << 20), (1, 2 << 20), (2, 2 << 20), (3, 2 << 20)] {
+        t.state.files.get_mut(&task(0, shard)).unwrap().bytes = bytes;
+    }
+    t.join("b");
+    assert_eq!(owners(&mut t), "aaab");
+    // What is over by less than a shard is not moved; what is over by more is.
+    for shard in 0..4 {
+        t.state.files.get_mut(&task(0, shard)).unwrap().bytes = 1 << 20;
+    }
+    t.join("c");
+    let loads = owners(&mut t).chars().fold(BTreeMap::new(), |mut loads, owner| {
+        *loads.entry(owner).or_insert(0) += 1;
+        loads
+    });
+    assert!(loads.len() == 3 && loads.values().all(|&shards| shards <= 2), "{loads:?}");
+}
+
+#[test]
+fn a_worker_that_joins_in_the_middle_gets_what_is_not_begun() {
+    let mut t = Table::with(rules(6), "a").at_depth(1);
+    t.take("a", 2);
+    t.join("b");
+    assert_eq!(t.take("b", 1), ["b <- make 1/4 #1.1, holders 0: a|a|a|a|a|a"]);
+    assert_eq!(t.take("a", 6), ["a <- make 1/2 #1.1, make 1/3 #1.1, holders 0: a|a|a|a|a|a"]);
+}
+
+#[test]
+fn who_has_nothing_left_takes_over_after_a_second() {
+    let mut t = Table::with(rules(8), "a b").at_depth(1);
+    assert_eq!(t.take("b", 8)[0].matches("make").count(), 4);
+    assert_eq!(t.take("b", 1), [""; 0]);
+    assert_eq!(t.tick(999), [""; 0]);
+    assert_eq!(t.tick(1), ["b <- make 1/3 #1.1"]);
+    assert_eq!(t.take("b", 4), ["b <- make 1/2 #1.1"]);
+    // It leaves what its owner can begin at once.
+    assert_eq!(t.take("b", 4), ["b <- make 1/1 #1.1"]);
+    assert_eq!(t.take("b", 4), [""; 0]);
+    assert_eq!(t.take("a", 4), ["a <- make 1/0 #1.1, holders 0: a|a|a|a|b|b|b|b"]);
+}
+
+/// Its shards go to those who have room.
+#[test]
+fn a_worker_whose_disk_is_full_owns_nothing() {
+    let mut t = Table::with(rules(2), "a b").at_depth(1);
+    t.take("a", 1);
+    t.failed("a", 1, 0, 1, fathom_proto::Failure::DiskFull("no room".into()));
+    assert_eq!(owners(&mut t), "bb");
+    t.now += 29_999;
+    t.beat("a", &[]);
+    t.beat("b", &[]);
+    assert_eq!(owners(&mut t), "bb");
+    t.now += 1;
+    assert_eq!(owners(&mut t), "ab");
+}
+
+#[test]
+fn a_drained_worker_owns_nothing() {
+    let mut t = Table::with(rules(4), "a b").at_depth(1);
+    t.drain("host-a");
+    assert_eq!(owners(&mut t), "bbbb");
+}
+
+/// Of bytes and threads as large as they may be.
+#[test]
+fn large_shares_are_right() {
+    let mut t = Table::new(rules(4));
+    t.join_with("a", 4096, &[]);
+    let mut t = t.at_depth(1);
+    for shard in 0..4 {
+        t.state.files.get_mut(&task(0, shard)).unwrap().bytes = 1 << 52;
+    }
+    t.join_with("b", 4096, &[]);
+    assert_eq!(owners(&mut t), "aaab");
+    assert!(t.state.is_alive(id("b")));
+}

@@ -1,0 +1,94 @@
+//! The coordinator comes back, with what was durable.
+
+use super::table::{held, report};
+use super::*;
+use crate::cluster::state::Past;
+
+/// Depth 0 is committed and with a and b; of depth 1, shard 0 was made by a.
+fn past() -> Past {
+    let worker = |name: &str| (table::id(name), format!("host-{name}"), format!("{name}:1"));
+    Past {
+        counts: vec![20],
+        workers: vec![worker("a"), worker("b")],
+        files: vec![held(0, 0, "a"), held(0, 1, "b"), held(1, 0, "a")],
+        reports: vec![report(1, 0)],
+    }
+}
+
+#[test]
+fn those_who_were_there_are_waited_for() {
+    let mut t = Table::after(rules(2), 2, past());
+    assert_eq!(t.tick(100), [""; 0]);
+    assert_eq!(t.join_with("b", 1, &[(0, 1)]), ["b <- registered, keeps 0 1"]);
+    assert_eq!(t.take("b", 1), [""; 0]);
+    assert_eq!(t.state.waiting_for().len(), 1);
+    // What was made is not made again, and what is done counts when its holder is back.
+    assert_eq!(
+        t.join_with("a", 1, &[(0, 0), (1, 0)]),
+        ["a <- registered, keeps 0 1", "b <- make 1/1 #2.1, holders 0: a|b"]
+    );
+    assert_eq!(t.take("a", 1), [""; 0]);
+    assert_eq!(t.made("b", 1, 1, 1)[..2], ["b <- known", "commit 1/0 1/1 in 100 ms"]);
+}
+
+#[test]
+fn those_who_do_not_come_back_are_lost_after_a_lease() {
+    let mut t = Table::after(rules(2), 2, past());
+    t.notes = true;
+    assert_eq!(t.tick(5_000), [""; 0]);
+    assert_eq!(t.tick(5_000), [""; 0]);
+    // Now what can be made again is.
+    assert_eq!(
+        t.tick(1),
+        [
+            "note worker lost a",
+            "note worker lost b",
+            "note file is made again 0/0",
+            "note file is made again 0/1"
+        ]
+    );
+    assert_eq!(t.tick(1), [""; 0]);
+}
+
+/// Its disk was wiped: its shard must be made again, not waited for.
+#[test]
+fn a_report_whose_file_did_not_come_back_counts_no_more() {
+    let mut t = Table::after(rules(2), 2, past());
+    t.join_with("b", 1, &[(0, 1)]);
+    assert_eq!(t.join_with("a", 1, &[(0, 0)]), ["a <- registered, keeps 0 1"]);
+    assert_eq!(t.take("a", 2), ["a <- make 1/0 #2.1, holders 0: a|b"]);
+}
+
+#[test]
+fn a_layer_whose_shards_were_all_made_is_committed_when_its_holders_are_back() {
+    let past = Past { files: vec![held(0, 0, "a"), held(1, 0, "a")], ..past() };
+    let mut t = Table::after(rules(1), 2, past);
+    assert_eq!(t.tick(100), [""; 0]);
+    assert_eq!(
+        t.join_with("a", 1, &[(0, 0), (1, 0)]),
+        ["a <- registered, keeps 0 1", "commit 1/0 in 100 ms", "save holders 0/0 a, 1/0 a"]
+    );
+    assert_eq!(t.take("a", 1), ["a <- make 2/0 #2.1, holders 0: a 1: a"]);
+}
+
+#[test]
+fn reports_of_another_life_are_late() {
+    let mut t = Table::after(rules(2), 2, past());
+    t.join_with("a", 1, &[(0, 0), (1, 0)]);
+    t.join_with("b", 1, &[(0, 1)]);
+    t.take("b", 1);
+    t.state.epoch = 1;
+    let attempt = t.attempt(1);
+    t.state.epoch = 2;
+    let result = Ok(fathom_proto::Done::Made(report(1, 1)));
+    let late = fathom_proto::Outcome { task: table::task(1, 1), attempt, result };
+    assert_eq!(t.outcome("b", late), ["b <- known"]);
+}
+
+#[test]
+fn a_run_that_was_through_goes_no_deeper() {
+    for (states, max_depth, end) in [(20, None, "end Complete"), (21, Some(0), "end MaxDepth")] {
+        let mut t = Table::after(Rules { states, max_depth, ..rules(2) }, 2, past());
+        assert_eq!(t.tick(0), [end]);
+    }
+}

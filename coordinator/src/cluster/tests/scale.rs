@@ -1,0 +1,137 @@
+//! What the largest runs cost the coordinator: an event must not look at all shards.
+
+use super::table::{id, report};
+use super::*;
+use crate::cluster::event::{Effect, Event, Millis, Order, Progress, Registration, Reply, RequestId};
+use crate::cluster::state::{Past, State};
+use fathom_proto::{Attempt, Done, Outcome, Session, WorkerId};
+use fathom_run::Task;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+struct Large {
+    state: State,
+    now: u64,
+    asked: u64,
+    events: u64,
+    waits: BTreeMap<RequestId, usize>,
+    sessions: Vec<(Session, u64)>,
+    orders: Vec<(usize, Order)>,
+}
+
+fn worker(number: usize) -> WorkerId {
+    let mut bytes = id("w").0;
+    bytes[..4].copy_from_slice(&(number as u32).to_be_bytes());
+    WorkerId(bytes)
+}
+
+impl Large {
+    fn apply(&mut self, from: usize, event: impl FnOnce(RequestId, Session, u64) -> Event) {
+        (self.asked, self.events) = (self.asked + 1, self.events + 1);
+        let (session, version) = self.sessions[from];
+        let request = RequestId(self.asked);
+        self.waits.insert(request, from);
+        for effect in self.state.apply(Millis(self.now), event(request, session, version)) {
+            let Effect::Reply(request, reply) = effect else {
+                continue;
+            };
+            let Some(at) = self.waits.remove(&request) else {
+                continue;
+            };
+            match reply {
+                Reply::Registered { session, .. } => self.sessions[at].0 = session,
+                Reply::Orders(orders, holders) => {
+                    self.sessions[at].1 = holders.map_or(self.sessions[at].1, |holders| holders.version);
+                    self.orders.extend(orders.into_iter().map(|order| (at, order)));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn join(&mut self, at: usize) {
+        let registration = Registration {
+            worker: worker(at),
+            name: format!("host-{at}"),
+            address: format!("host-{at}:1"),
+            threads: 8,
+            memory_bytes: 0,
+            kernel: String::new(),
+            version: String::new(),
+            inventory: Vec::new(),
+        };
+        self.apply(at, |request, _, _| Event::Register(request, registration));
+    }
+
+    fn report(&mut self, at: usize, task: Task, attempt: Option<Attempt>) {
+        let result = match attempt {
+            Some(_) => Ok(Done::Made(report(task.depth.0, task.shard.0))),
+            None => Ok(Done::Copied(1000)),
+        };
+        let outcome = Outcome { task, attempt, result };
+        self.apply(at, |request, session, _| Event::Report(request, session, vec![outcome]));
+        self.apply(at, |request, session, version| Event::TakeOrders(request, session, 16, version));
+    }
+}
+
+/// Layers of 16,384 shards with 1,024 workers: an event takes about 6 us, 12 us with two replicas. The bound is loose, so that it holds on a busy machine, and below what a look at all shards takes.
+#[test]
+fn an_event_of_a_large_run_is_cheap() {
+    const WORKERS: usize = 1024;
+    for replicas in [1, 2] {
+        let state = State::new(Rules { replicas, ..rules(16_384) }, 1, Past::default());
+        let sessions = vec![(Session(0), 0); WORKERS];
+        let mut large = Large {
+            state,
+            now: 0,
+            asked: 0,
+            events: 0,
+            waits: BTreeMap::new(),
+            sessions,
+            orders: Vec::new(),
+        };
+        let begun = Instant::now();
+        for at in 0..WORKERS {
+            large.join(at);
+            large.apply(at, |request, session, version| Event::TakeOrders(request, session, 16, version));
+        }
+        let joined = begun.elapsed();
+        let (begun, events) = (Instant::now(), large.events);
+        let mut worst = Duration::ZERO;
+        while large.state.depth.0 < 4 {
+            let orders = std::mem::take(&mut large.orders);
+            assert!(!orders.is_empty(), "it stalls at depth {}", large.state.depth);
+            for (at, order) in orders {
+                let one = Instant::now();
+                match order {
+                    Order::Make(task, attempt) => large.report(at, task, Some(attempt)),
+                    Order::Copy(task, _) => large.report(at, task, None),
+                    _ => {}
+                }
+                worst = worst.max(one.elapsed());
+            }
+            // Two seconds: all are heard, and time passes.
+            for tick in 0..20 {
+                large.now += 100;
+                large.apply(0, |_, _, _| Event::Tick);
+                for at in (0..WORKERS).filter(|at| at % 20 == tick) {
+                    let underway = large.state.workers[&worker(at)].running.iter().copied().collect();
+                    let progress = Progress { underway, ..Progress::default() };
+                    large.apply(at, |request, session, _| Event::Heartbeat(request, session, progress));
+                }
+            }
+        }
+        let (took, events) = (begun.elapsed(), large.events - events);
+        let each = took / events as u32;
+        eprintln!(
+            "{replicas} replicas: {WORKERS} joined in {joined:?}; {events} events in {took:?}: {each:?} each, {worst:?} at worst"
+        );
+        let begun = Instant::now();
+        for _ in 0..3 {
+            large.now += 5_000;
+            large.apply(0, |_, _, _| Event::Tick);
+        }
+        eprintln!("all lost at once: {:?}", begun.elapsed());
+        assert_eq!(large.state.alive().count(), 0);
+    }
+}

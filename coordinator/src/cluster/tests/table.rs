@@ -1,0 +1,339 @@
+//! A coordinator's state with somebody at its table who hands events in and reads out what is sent.
+//!
+//! Workers are named by one letter. Effects become lines, such as `a <- make 1/0 #1.1, holders 0: a|b` (the worker's request
+//! is answered: it makes shard 0 of depth 1 in attempt 1 of epoch 1, and shards 0 and 1 of depth 0 are with a and b). Tests
+//! compare all lines. Notes for the log are left out, unless `notes` is set.
+
+use crate::cluster::event::{Effect, Event, Millis, Order, Progress, Registration, Reply, RequestId};
+use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
+use fathom_layer::Digest;
+use fathom_proto::{Attempt, Done, Failure, Outcome, Session, WorkerId};
+use fathom_run::{Depth, Keep, ShardId, ShardReport, Task};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Of so many shards, without an end.
+pub(super) fn rules(shards: u32) -> Rules {
+    Rules {
+        shards,
+        states: u64::MAX,
+        keep: Keep::Last,
+        max_depth: None,
+        shared_store: false,
+        replicas: 1,
+        lease: Duration::from_secs(10),
+        heartbeat: Duration::from_secs(2),
+    }
+}
+
+pub(super) fn task(depth: u32, shard: u32) -> Task {
+    Task { depth: Depth(depth), shard: ShardId(shard) }
+}
+
+pub(super) fn id(name: &str) -> WorkerId {
+    WorkerId([name.as_bytes()[0]; 16])
+}
+
+fn name(id: WorkerId) -> String {
+    match id {
+        WorkerId::SHARED_STORE => "shared".into(),
+        id => char::from(id.0[0]).into(),
+    }
+}
+
+fn file(task: Task) -> String {
+    format!("{}/{}", task.depth, task.shard)
+}
+
+/// What a shard comes to, whoever makes it: 10 states, 1000 bytes.
+pub(super) fn report(depth: u32, shard: u32) -> ShardReport {
+    ShardReport {
+        task: task(depth, shard),
+        stored: 10,
+        states: 10,
+        pairs: None,
+        bytes: 1000,
+        checksums: vec![Digest::of(format!("{depth}/{shard}").as_bytes())],
+        watched: Vec::new(),
+    }
+}
+
+/// A file with these holders.
+pub(super) fn held(depth: u32, shard: u32, holders: &str) -> (Task, HeldFile) {
+    let holders = holders.split_whitespace().map(id).collect();
+    (task(depth, shard), HeldFile { holders, bytes: 1000, digest: digest_of(&report(depth, shard)) })
+}
+
+pub(super) fn damaged(depth: u32, shard: u32, address: Option<&str>) -> Failure {
+    let address = address.map(|name| format!("{name}:1"));
+    Failure::Damaged { file: task(depth, shard), address, message: "bits".into() }
+}
+
+pub(super) fn unreachable(depth: u32, shard: u32) -> Failure {
+    Failure::Unreachable { file: task(depth, shard), message: "silence".into() }
+}
+
+pub(super) struct Table {
+    pub(super) state: State,
+    pub(super) now: u64,
+    /// Whether notes are among the lines.
+    pub(super) notes: bool,
+    requests: BTreeMap<RequestId, String>,
+    asked: u64,
+    pub(super) sessions: BTreeMap<String, Session>,
+    versions: BTreeMap<String, u64>,
+}
+
+impl Table {
+    pub(super) fn new(rules: Rules) -> Self {
+        Self::after(rules, 1, Past::default())
+    }
+
+    pub(super) fn after(rules: Rules, epoch: u64, past: Past) -> Self {
+        Self {
+            state: State::new(rules, epoch, past),
+            now: 0,
+            notes: false,
+            requests: BTreeMap::new(),
+            asked: 0,
+            sessions: BTreeMap::new(),
+            versions: BTreeMap::new(),
+        }
+    }
+
+    /// With these workers, of one thread each.
+    pub(super) fn with(rules: Rules, workers: &str) -> Self {
+        let mut table = Self::new(rules);
+        for worker in workers.split_whitespace() {
+            table.join(worker);
+        }
+        table
+    }
+
+    /// Has the depths before this one made by whoever is there. Nobody asks for more then.
+    pub(super) fn at_depth(mut self, depth: u32) -> Self {
+        let workers: Vec<String> = self.sessions.keys().cloned().collect();
+        for _ in 0..1000 {
+            if self.state.depth.0 >= depth {
+                return self;
+            }
+            for worker in &workers {
+                let of = &self.state.workers[&id(worker)];
+                if self.state.depth.0 >= depth || (of.queue.is_empty() && of.orders.is_empty()) {
+                    continue;
+                }
+                for line in self.take(worker, 1).into_iter().filter(|line| line.contains("<-")) {
+                    self.obey(&line);
+                }
+            }
+        }
+        panic!("depth {depth} is not reached");
+    }
+
+    /// Does the orders of a line, and those that follow from them.
+    fn obey(&mut self, line: &str) {
+        let (worker, orders) = line.split_once(" <- ").expect("an answer");
+        let mut follow = Vec::new();
+        for order in orders.split(", ") {
+            let words: Vec<&str> = order.split_whitespace().collect();
+            let number = |word: &str| -> (u32, u32) {
+                let (depth, shard) = word.split_once('/').expect("a file");
+                (depth.parse().expect("a depth"), shard.parse().expect("a shard"))
+            };
+            match words[..] {
+                ["make", file, attempt] => {
+                    let (depth, shard) = number(file);
+                    let attempt = attempt.split_once('.').expect("an attempt").1.parse().expect("a number");
+                    follow.extend(self.made(worker, depth, shard, attempt));
+                }
+                ["copy", file, ..] => {
+                    let (depth, shard) = number(file);
+                    follow.extend(self.copied(worker, depth, shard));
+                }
+                _ => {}
+            }
+        }
+        for line in follow.into_iter().filter(|line| line.contains("<-")) {
+            self.obey(&line);
+        }
+    }
+
+    pub(super) fn apply(&mut self, event: Event) -> Vec<String> {
+        let effects = self.state.apply(Millis(self.now), event);
+        let lines: Vec<String> = effects.iter().map(|effect| self.line(effect)).collect();
+        lines.into_iter().filter(|line| self.notes || !line.starts_with("note")).collect()
+    }
+
+    pub(super) fn ask(&mut self, who: &str, event: impl FnOnce(RequestId) -> Event) -> Vec<String> {
+        self.asked += 1;
+        let request = RequestId(self.asked);
+        self.requests.insert(request, who.into());
+        self.apply(event(request))
+    }
+
+    fn session(&self, worker: &str) -> Session {
+        self.sessions.get(worker).copied().unwrap_or(Session(0))
+    }
+
+    pub(super) fn join(&mut self, worker: &str) -> Vec<String> {
+        self.join_with(worker, 1, &[])
+    }
+
+    pub(super) fn join_with(&mut self, worker: &str, threads: u32, files: &[(u32, u32)]) -> Vec<String> {
+        let registration = Registration {
+            worker: id(worker),
+            name: format!("host-{worker}"),
+            address: format!("{worker}:1"),
+            threads,
+            memory_bytes: 1 << 30,
+            kernel: "portable".into(),
+            version: "0".into(),
+            inventory: files.iter().map(|&(depth, shard)| task(depth, shard)).collect(),
+        };
+        self.versions.remove(worker);
+        self.ask(worker, |request| Event::Register(request, registration))
+    }
+
+    pub(super) fn take(&mut self, worker: &str, tasks: u32) -> Vec<String> {
+        let (session, version) = (self.session(worker), self.versions.get(worker).copied().unwrap_or(0));
+        self.ask(worker, |request| Event::TakeOrders(request, session, tasks, version))
+    }
+
+    pub(super) fn beat(&mut self, worker: &str, underway: &[(u32, u32)]) -> Vec<String> {
+        let underway = underway.iter().map(|&(depth, shard)| task(depth, shard)).collect();
+        let (session, progress) = (self.session(worker), Progress { underway, ..Progress::default() });
+        self.ask(worker, |request| Event::Heartbeat(request, session, progress))
+    }
+
+    pub(super) fn outcome(&mut self, worker: &str, outcome: Outcome) -> Vec<String> {
+        let session = self.session(worker);
+        self.ask(worker, |request| Event::Report(request, session, vec![outcome]))
+    }
+
+    pub(super) fn attempt(&self, number: u32) -> Option<Attempt> {
+        Some(Attempt { epoch: self.state.epoch, number })
+    }
+
+    pub(super) fn made(&mut self, worker: &str, depth: u32, shard: u32, attempt: u32) -> Vec<String> {
+        let (attempt, result) = (self.attempt(attempt), Ok(Done::Made(report(depth, shard))));
+        self.outcome(worker, Outcome { task: task(depth, shard), attempt, result })
+    }
+
+    pub(super) fn failed(
+        &mut self,
+        worker: &str,
+        depth: u32,
+        shard: u32,
+        attempt: u32,
+        failure: Failure,
+    ) -> Vec<String> {
+        let attempt = self.attempt(attempt);
+        self.outcome(worker, Outcome { task: task(depth, shard), attempt, result: Err(failure) })
+    }
+
+    pub(super) fn copied(&mut self, worker: &str, depth: u32, shard: u32) -> Vec<String> {
+        let result = Ok(Done::Copied(1000));
+        self.outcome(worker, Outcome { task: task(depth, shard), attempt: None, result })
+    }
+
+    pub(super) fn copy_failed(
+        &mut self,
+        worker: &str,
+        depth: u32,
+        shard: u32,
+        failure: Failure,
+    ) -> Vec<String> {
+        self.outcome(worker, Outcome { task: task(depth, shard), attempt: None, result: Err(failure) })
+    }
+
+    pub(super) fn leave(&mut self, worker: &str) -> Vec<String> {
+        let session = self.session(worker);
+        self.ask(worker, |request| Event::Leave(request, session))
+    }
+
+    pub(super) fn drain(&mut self, worker: &str) -> Vec<String> {
+        let worker = worker.to_owned();
+        self.ask("person", |request| Event::Drain(request, worker))
+    }
+
+    pub(super) fn stop(&mut self) -> Vec<String> {
+        self.ask("person", Event::Stop)
+    }
+
+    /// Time passes, and the coordinator sees it.
+    pub(super) fn tick(&mut self, millis: u64) -> Vec<String> {
+        self.now += millis;
+        self.apply(Event::Tick)
+    }
+
+    fn line(&mut self, effect: &Effect) -> String {
+        match effect {
+            Effect::Reply(request, reply) => {
+                let who = self.requests.remove(request).expect("each request is answered once");
+                let said = self.said(&who, reply);
+                format!("{who} <- {said}")
+            }
+            Effect::SaveReports(reports) => format!("save {}", files(reports.iter().map(|r| r.task))),
+            Effect::SaveWorker(id, ..) => format!("save worker {}", name(*id)),
+            Effect::SaveHolders(holders) => {
+                let holders = holders.iter().map(|(task, id)| format!("{} {}", file(*task), name(*id)));
+                format!("save holders {}", holders.collect::<Vec<_>>().join(", "))
+            }
+            Effect::Commit(reports, took) => {
+                format!("commit {} in {} ms", files(reports.iter().map(|r| r.task)), took.as_millis())
+            }
+            Effect::RetireShared(depth) => format!("retire shared {depth}"),
+            Effect::DiscardShared(task) => format!("discard shared {}", file(*task)),
+            Effect::Note(note) => {
+                let worker = note.worker.map(|id| format!(" {}", name(id))).unwrap_or_default();
+                let task = note.task.map(|task| format!(" {}", file(task))).unwrap_or_default();
+                format!("note {}{worker}{task}", note.what)
+            }
+            Effect::End(ending) => format!("end {ending:?}"),
+        }
+    }
+
+    fn said(&mut self, who: &str, reply: &Reply) -> String {
+        match reply {
+            Reply::Registered { session, needed } => {
+                self.sessions.insert(who.into(), *session);
+                let needed: Vec<String> = needed.iter().map(Depth::to_string).collect();
+                format!("registered, keeps {}", needed.join(" "))
+            }
+            Reply::Unknown => "unknown".into(),
+            Reply::Known => "known".into(),
+            Reply::Orders(orders, holders) => {
+                let mut words: Vec<String> = orders.iter().map(order).collect();
+                if let Some(holders) = holders {
+                    self.versions.insert(who.into(), holders.version);
+                    let shard = |ids: &Vec<WorkerId>| ids.iter().map(|&id| name(id)).collect::<String>();
+                    let shards = |shards: &[Vec<WorkerId>]| shards.iter().map(shard).collect::<Vec<_>>();
+                    let layer = |(depth, of): &(Depth, Vec<_>)| format!(" {depth}: {}", shards(of).join("|"));
+                    words.push(format!("holders{}", holders.layers.iter().map(layer).collect::<String>()));
+                }
+                match words.is_empty() {
+                    true => "nothing".into(),
+                    false => words.join(", "),
+                }
+            }
+            Reply::Said(text) => format!("said {text}"),
+            Reply::Refused(text) => format!("refused {text}"),
+        }
+    }
+}
+
+fn files(tasks: impl Iterator<Item = Task>) -> String {
+    tasks.map(file).collect::<Vec<_>>().join(" ")
+}
+
+fn order(order: &Order) -> String {
+    match order {
+        Order::Make(task, attempt) => format!("make {} #{attempt}", file(*task)),
+        Order::Copy(task, from) => {
+            format!("copy {} from {}", file(*task), from.iter().map(|&id| name(id)).collect::<String>())
+        }
+        Order::Discard(task) => format!("discard {}", file(*task)),
+        Order::Retire(depth) => format!("retire {depth}"),
+        Order::Leave(reason) => format!("leave {reason:?}"),
+    }
+}

@@ -1,0 +1,226 @@
+//! Orders: given, lost, late, failed.
+
+use super::table::{damaged, task, unreachable};
+use super::*;
+use crate::cluster::event::Event;
+use crate::cluster::state::Making;
+use fathom_proto::{Attempt, Done, Failure, Outcome};
+
+/// In which a has the one task of depth 0, and b joins when it is asked for.
+fn busy() -> Table {
+    let mut t = Table::with(rules(1), "a");
+    assert_eq!(t.take("a", 1), ["a <- make 0/0 #1.1, holders"]);
+    t
+}
+
+fn is_waiting(t: &Table, depth: u32, shard: u32) -> bool {
+    matches!(t.state.tasks[&task(depth, shard)].making, Making::Waiting)
+}
+
+#[test]
+fn reports_that_are_late_change_nothing() {
+    let mut t = busy();
+    t.join("b");
+    t.notes = true;
+    // Of another worker, of another attempt, of another life of the coordinator, of a session that has ended.
+    let ignored = |name: &str| {
+        vec!["note late report ignored ".to_owned() + name + " 0/0", name.to_owned() + " <- known"]
+    };
+    assert_eq!(t.made("b", 0, 0, 1), ignored("b"));
+    assert_eq!(t.made("a", 0, 0, 2), ignored("a"));
+    let attempt = Some(Attempt { epoch: 0, number: 1 });
+    let result = Ok(Done::Made(table::report(0, 0)));
+    assert_eq!(t.outcome("a", Outcome { task: task(0, 0), attempt, result }), ignored("a"));
+    t.sessions.insert("c".into(), t.sessions["a"]);
+    t.leave("a");
+    assert_eq!(t.made("c", 0, 0, 1), ["note late report ignored 0/0", "c <- unknown"]);
+    assert!(is_waiting(&t, 0, 0));
+}
+
+#[test]
+fn reports_that_come_twice_count_once() {
+    let mut t = Table::with(rules(2), "a");
+    t.take("a", 2);
+    assert_eq!(t.made("a", 0, 0, 1), ["a <- known"]);
+    assert_eq!(t.made("a", 0, 0, 1), ["a <- known"]);
+    assert_eq!(t.made("a", 0, 1, 1), ["a <- known", "commit 0/0 0/1 in 0 ms", "save holders 0/0 a, 0/1 a"]);
+    assert_eq!(t.made("a", 0, 1, 1), ["a <- known"]);
+    assert_eq!(t.state.visited, 20);
+}
+
+#[test]
+fn orders_that_were_lost_are_given_again() {
+    let mut t = busy();
+    assert_eq!(t.take("a", 1), [""; 0]);
+    t.now = 6000;
+    assert_eq!(t.beat("a", &[]), ["a <- known"]);
+    t.now = 6001;
+    assert_eq!(t.beat("a", &[]), ["a <- known", "a <- make 0/0 #1.2"]);
+    t.now = 15_000;
+    assert_eq!(t.beat("a", &[(0, 0)]), ["a <- known"]);
+    assert!(!is_waiting(&t, 0, 0));
+}
+
+/// A worker takes a task off its list before its report is heard.
+#[test]
+fn a_report_on_its_way_is_not_a_lost_order() {
+    let mut t = busy();
+    for now in [2000, 4000, 6000, 8000, 10_000] {
+        t.now = now;
+        assert_eq!(t.beat("a", &[(0, 0)]), ["a <- known"]);
+    }
+    t.now = 12_000;
+    assert_eq!(t.beat("a", &[]), ["a <- known"]);
+    assert_eq!(t.made("a", 0, 0, 1), ["a <- known", "commit 0/0 in 12000 ms", "save holders 0/0 a"]);
+}
+
+#[test]
+fn who_is_silent_is_lost_and_others_take_over() {
+    let mut t = busy();
+    t.join("b");
+    assert_eq!(t.take("a", 1), [""; 0]);
+    assert_eq!(t.take("b", 1), [""; 0]);
+    assert_eq!(t.tick(5_000), [""; 0]);
+    t.now = 9900;
+    assert_eq!(t.beat("b", &[]), ["b <- known"]);
+    // Requests are answered after twenty seconds, a lease lasts ten.
+    assert_eq!(t.tick(100), [""; 0]);
+    t.notes = true;
+    assert_eq!(
+        t.tick(1),
+        ["a <- unknown", "note worker lost a", "note task given b 0/0", "b <- make 0/0 #1.2, holders"]
+    );
+    assert_eq!(t.tick(1), [""; 0]);
+}
+
+#[test]
+fn who_did_not_look_does_not_know_who_was_silent() {
+    let mut t = busy();
+    // The coordinator was stopped for longer than a lease.
+    assert_eq!(t.tick(60_000), [""; 0]);
+    assert_eq!(t.beat("a", &[(0, 0)]), ["a <- known"]);
+}
+
+#[test]
+fn a_request_is_answered_by_the_next_one_or_after_a_while() {
+    let mut t = busy();
+    t.join("b");
+    assert_eq!(t.take("b", 1), [""; 0]);
+    assert_eq!(t.take("b", 2), ["b <- nothing"]);
+    t.now = 20_000;
+    t.beat("a", &[(0, 0)]);
+    t.beat("b", &[]);
+    assert_eq!(t.tick(0), [""; 0]);
+    assert_eq!(t.tick(1), ["b <- nothing"]);
+    assert_eq!(t.tick(1), [""; 0]);
+}
+
+#[test]
+fn what_was_stopped_is_given_to_others() {
+    let mut t = busy();
+    t.join("b");
+    assert_eq!(t.take("b", 1), [""; 0]);
+    assert_eq!(t.failed("a", 0, 0, 1, Failure::Stopped), ["a <- known"]);
+    assert!(is_waiting(&t, 0, 0));
+    // It stays with its worker for a second, which may leave by then.
+    assert_eq!(t.tick(1000), ["b <- make 0/0 #1.2, holders"]);
+}
+
+#[test]
+fn failures_are_tried_again_after_a_pause() {
+    for failure in [unreachable(0, 0), damaged(0, 0, Some("nobody")), damaged(0, 0, None)] {
+        let mut t = busy();
+        assert_eq!(t.failed("a", 0, 0, 1, failure), ["a <- known"]);
+        let discarded = t.take("a", 1);
+        assert!(!discarded.iter().any(|line| line.contains("make")), "{discarded:?}");
+        t.take("a", 1);
+        assert_eq!(t.tick(999), [""; 0]);
+        assert_eq!(t.tick(1), ["a <- make 0/0 #1.2"]);
+    }
+}
+
+#[test]
+fn what_fails_five_times_will_fail_again() {
+    let mut t = busy();
+    for attempt in 1..5 {
+        assert_eq!(t.failed("a", 0, 0, attempt, Failure::Other("no".into())), ["a <- known"]);
+        assert_eq!(t.take("a", 1), [""; 0]);
+        assert_eq!(t.tick(1000), [format!("a <- make 0/0 #1.{}", attempt + 1)]);
+    }
+    t.now += 1000;
+    t.join("b");
+    assert_eq!(t.take("b", 1), [""; 0]);
+    assert_eq!(t.failed("a", 0, 0, 5, Failure::Other("no".into())), ["a <- known", "b <- leave Failed"]);
+    assert_eq!(t.take("a", 1), ["a <- leave Failed"]);
+    assert_eq!(t.leave("a"), ["a <- known"]);
+    assert_eq!(
+        t.leave("b"),
+        ["b <- known", r#"end Failed("shard 0 of depth 0 failed 5 times, last with: no")"#]
+    );
+}
+
+#[test]
+fn a_contradiction_ends_the_run() {
+    let mut t = busy();
+    t.join("b");
+    assert_eq!(t.failed("a", 0, 0, 1, Failure::Contradiction("too many".into())), ["a <- known"]);
+    assert_eq!(t.take("b", 1), ["b <- leave Failed"]);
+    assert_eq!(t.leave("b"), ["b <- known"]);
+    // Whoever does not leave is not waited for.
+    t.now += 29_000;
+    assert_eq!(t.beat("a", &[]), ["a <- known"]);
+    assert_eq!(t.tick(1000), [r#"end Failed("too many")"#]);
+    assert_eq!(t.tick(1000), [""; 0]);
+}
+
+/// The file of a worker that was lost is made again, differently.
+#[test]
+fn two_reports_of_one_shard_must_agree() {
+    let mut t = Table::with(rules(2), "a");
+    t.take("a", 1);
+    assert_eq!(t.made("a", 0, 0, 1), ["a <- known"]);
+    assert_eq!(t.leave("a"), ["a <- known"]);
+    t.join("b");
+    assert_eq!(t.take("b", 1), ["b <- make 0/0 #1.2, holders"]);
+    let mut other = table::report(0, 0);
+    other.checksums.reverse();
+    other.checksums.push(other.checksums[0]);
+    let (attempt, result) = (t.attempt(2), Ok(Done::Made(other)));
+    let lines = t.outcome("b", Outcome { task: task(0, 0), attempt, result });
+    assert_eq!(lines, ["b <- known"]);
+    let lines = t.leave("b");
+    assert_eq!(lines[0], "b <- known");
+    assert!(lines[1].contains("was made twice with different states"), "{lines:?}");
+    assert_eq!(lines.len(), 2);
+}
+
+#[test]
+fn a_copy_is_no_answer_to_a_task() {
+    let mut t = busy();
+    let (attempt, result) = (t.attempt(1), Ok(Done::Copied(1)));
+    assert_eq!(t.outcome("a", Outcome { task: task(0, 0), attempt, result }), ["a <- known"]);
+    assert!(is_waiting(&t, 0, 0));
+    let result = Ok(Done::Made(table::report(0, 0)));
+    assert_eq!(t.outcome("a", Outcome { task: task(0, 0), attempt: None, result }), ["a <- known"]);
+    assert!(is_waiting(&t, 0, 0));
+}
+
+#[test]
+fn a_full_disk_gets_nothing_for_a_while() {
+    let mut t = busy();
+    t.join("b");
+    assert_eq!(t.take("b", 1), [""; 0]);
+    assert_eq!(
+        t.failed("a", 0, 0, 1, Failure::DiskFull("no room".into())),
+        ["a <- known", "b <- make 0/0 #1.2, holders"]
+    );
+    assert_eq!(t.take("a", 1), [""; 0]);
+    t.leave("b");
+    for now in [9_000, 18_000, 27_000, 29_999] {
+        t.now = now;
+        assert_eq!(t.beat("a", &[]), ["a <- known"]);
+        assert_eq!(t.apply(Event::Tick).iter().filter(|line| line.contains("make")).count(), 0);
+        t.take("a", 1);
+    }
+    assert_eq!(t.tick(1), ["a <- make 0/0 #1.3, holders"]);
+}

@@ -1,0 +1,499 @@
+//! A coordinator and its workers as processes of this machine, and what may happen to them.
+//!
+//! Nothing is told by how long it took: what is waited for is waited for until it is so, or for [`PATIENCE`] at most.
+
+use crate::{fathom, fathom_worker, json, texts};
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::os::unix::fs::FileExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How long anything may take that is waited for.
+pub const PATIENCE: Duration = Duration::from_secs(240);
+/// Between looks at what is waited for.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Clusters are to be alone on the processors, lest leases end because others are at work.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Waits until something is so.
+///
+/// # Panics
+/// If it is never so.
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < PATIENCE, "never: {what}");
+        sleep(LOOK);
+    }
+}
+
+/// What `fathom run` finds in a space when nothing disturbs it.
+///
+/// # Panics
+/// If it fails.
+pub fn undisturbed(space: &[&str]) -> Value {
+    static FOUND: Mutex<Option<HashMap<String, Value>>> = Mutex::new(None);
+    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = found.get_or_insert_default();
+    let entry = found.entry(space.join(" ")).or_insert_with(|| {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let mut command = fathom();
+        command.arg("run").args(space).args(["-q", "--json", "--dir"]).arg(directory.path().join("run"));
+        json(&command.output().expect("fathom starts"))
+    });
+    entry.clone()
+}
+
+/// Sends a signal.
+///
+/// # Panics
+/// If there is no such process.
+pub fn signal(process: &Child, number: i32) {
+    let (number, id) = (format!("-{number}"), process.id().to_string());
+    assert!(Command::new("kill").args([number, id]).status().expect("kill starts").success());
+}
+
+/// A port that is free, and that the system gives to nobody unasked, so that it stays free while nobody listens.
+fn free_port() -> u16 {
+    static TRIED: AtomicU16 = AtomicU16::new(0);
+    let first = 10_000 + (std::process::id() % 2_000) as u16 * 10;
+    loop {
+        let port = first + TRIED.fetch_add(1, Ordering::Relaxed) % 2_000;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
+/// A run that is served. Dropped, it kills what is left of it.
+#[derive(Debug)]
+pub struct Cluster {
+    directory: tempfile::TempDir,
+    space: Vec<String>,
+    options: Vec<String>,
+    /// Where its coordinator listens.
+    pub address: String,
+    /// Put before commands that serve or ask, such as `ip netns exec`.
+    prefix: Vec<String>,
+    coordinator: Option<Child>,
+    workers: BTreeMap<String, Child>,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Cluster {
+    /// Of a space, with options of `fathom serve`. Nothing is started yet.
+    ///
+    /// # Panics
+    /// If there is no temporary directory.
+    pub fn new(space: &[&str], options: &[&str]) -> Self {
+        let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+        Self {
+            directory: tempfile::tempdir().expect("a temporary directory"),
+            space: words(space),
+            options: words(options),
+            address: format!("127.0.0.1:{}", free_port()),
+            prefix: Vec::new(),
+            coordinator: None,
+            workers: BTreeMap::new(),
+            _alone: alone,
+        }
+    }
+
+    /// Has its coordinator, and those that ask it, work behind a command, at another address.
+    pub fn behind(mut self, prefix: &[&str], address: &str) -> Self {
+        self.prefix = prefix.iter().map(|&word| word.to_owned()).collect();
+        self.address = address.into();
+        self
+    }
+
+    /// Adds to the options of `fathom serve`.
+    ///
+    /// # Panics
+    /// If it is not UTF-8.
+    pub fn option(&mut self, option: &Path) {
+        self.options.push(option.to_str().expect("paths of tests are UTF-8").into());
+    }
+
+    /// Where all of its files are.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// The run's directory.
+    pub fn run(&self) -> PathBuf {
+        self.path().join("run")
+    }
+
+    /// The store of a worker.
+    pub fn store(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+
+    fn prefixed(&self, command: &Command) -> Command {
+        prefixed(&self.prefix, command)
+    }
+
+    /// A command that asks the coordinator: `fathom WORD ADDRESS …`.
+    pub fn ask(&self, word: &str, more: &[&str]) -> Output {
+        let mut command = fathom();
+        command.arg(word).arg(&self.address).args(more);
+        self.prefixed(&command).output().expect("fathom starts")
+    }
+
+    /// The command that serves the run.
+    pub fn serving(&self) -> Command {
+        let mut command = fathom();
+        command.arg("serve").args(&self.space).args(["--json", "--lease", "2s"]);
+        command.arg("--dir").arg(self.run()).args(&self.options);
+        if !self.options.iter().any(|option| option == "--listen") {
+            command.args(["--listen", &self.address]);
+        }
+        self.prefixed(&command)
+    }
+
+    /// Starts the coordinator.
+    pub fn serve(&mut self) {
+        self.serve_by(self.serving());
+    }
+
+    /// Starts a coordinator that kills itself when it comes to a point the N-th time, as `POINT:N`.
+    pub fn serve_until(&mut self, drill: &str) {
+        let mut command = self.serving();
+        command.env("FATHOM_DRILL", drill);
+        self.serve_by(command);
+    }
+
+    /// Starts the coordinator by a command, and waits until it listens.
+    ///
+    /// # Panics
+    /// If one is there.
+    pub fn serve_by(&mut self, mut command: Command) {
+        assert!(self.coordinator.is_none(), "one coordinator is enough");
+        let before = self.logged("listening").len();
+        let mut child = start(&mut command, &self.path().join("coordinator"));
+        until("the coordinator listens, or ends", || {
+            self.logged("listening").len() > before || child.try_wait().is_ok_and(|ended| ended.is_some())
+        });
+        self.coordinator = Some(child);
+    }
+
+    /// The command that joins as a worker.
+    pub fn joining(&self, name: &str) -> Command {
+        self.joining_at(name, &self.address)
+    }
+
+    /// The command that joins as a worker by another of the coordinator's addresses.
+    pub fn joining_at(&self, name: &str, coordinator: &str) -> Command {
+        let mut command = fathom_worker();
+        command.args(["--join", coordinator, "--name", name, "--threads", "1"]);
+        command.arg("--store").arg(self.store(name));
+        command
+    }
+
+    /// Starts workers.
+    pub fn join(&mut self, names: &[&str]) {
+        names.iter().for_each(|name| self.join_by(name, self.joining(name)));
+    }
+
+    /// Starts a worker that kills itself when it comes to a point the N-th time, as `POINT:N`.
+    pub fn join_until(&mut self, name: &str, drill: &str) {
+        let mut command = self.joining(name);
+        command.env("FATHOM_DRILL", drill);
+        self.join_by(name, command);
+    }
+
+    /// Starts a worker by a command.
+    ///
+    /// # Panics
+    /// If it is there.
+    pub fn join_by(&mut self, name: &str, mut command: Command) {
+        let child = start(&mut command, &self.path().join(format!("{name}-worker")));
+        assert!(self.workers.insert(name.into(), child).is_none(), "{name} is there already");
+    }
+
+    /// A worker's process.
+    pub fn worker(&self, name: &str) -> &Child {
+        &self.workers[name]
+    }
+
+    /// Sends a signal to a worker.
+    pub fn signal(&self, name: &str, number: i32) {
+        signal(self.worker(name), number);
+    }
+
+    /// Sends a signal to the coordinator.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn signal_coordinator(&self, number: i32) {
+        signal(self.coordinator.as_ref().expect("a coordinator"), number);
+    }
+
+    /// Waits until a worker ends.
+    pub fn ends(&mut self, name: &str) -> ExitStatus {
+        let mut child = self.workers.remove(name).expect("a worker that was started");
+        let ended = self.ended(name, &mut child);
+        // Whatever is wrong, it is killed with the others.
+        ended.unwrap_or_else(|| {
+            self.workers.insert(name.into(), child);
+            panic!("{name} does not end")
+        })
+    }
+
+    /// Waits until a drill, or the test, has killed a worker.
+    ///
+    /// # Panics
+    /// If it ended otherwise.
+    pub fn dies(&mut self, name: &str) {
+        let status = self.ends(name);
+        assert_eq!(status.signal(), Some(libc::SIGKILL), "{name} was not killed: {status}\n{}", self.said());
+    }
+
+    /// Kills workers, all at once.
+    pub fn kill(&mut self, names: &[&str]) {
+        names.iter().for_each(|name| self.signal(name, libc::SIGKILL));
+        names.iter().for_each(|name| self.dies(name));
+    }
+
+    /// Waits until the coordinator ends.
+    ///
+    /// # Panics
+    /// If it does not.
+    pub fn coordinator_ends(&mut self) -> ExitStatus {
+        let mut child = self.coordinator.take().expect("a coordinator");
+        let ended = self.ended("the coordinator", &mut child);
+        ended.unwrap_or_else(|| {
+            self.coordinator = Some(child);
+            panic!("the coordinator does not end")
+        })
+    }
+
+    /// Waits until a drill, or the test, has killed the coordinator.
+    ///
+    /// # Panics
+    /// If it ended otherwise.
+    pub fn coordinator_dies(&mut self) {
+        let status = self.coordinator_ends();
+        assert_eq!(status.signal(), Some(libc::SIGKILL), "it was not killed: {status}\n{}", self.said());
+    }
+
+    fn ended(&self, who: &str, child: &mut Child) -> Option<ExitStatus> {
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE {
+            if let Some(status) = child.try_wait().expect("a child of this process") {
+                return Some(status);
+            }
+            sleep(LOOK);
+        }
+        eprintln!("{who} does not end:\n{}", self.said());
+        None
+    }
+
+    /// Waits until the run is complete and all have left in order; returns what was found.
+    ///
+    /// # Panics
+    /// If anybody ends otherwise.
+    pub fn finishes(&mut self) -> Value {
+        let status = self.coordinator_ends();
+        assert!(status.success(), "the coordinator ended with {status}:\n{}", self.said());
+        let names: Vec<String> = self.workers.keys().cloned().collect();
+        for name in names {
+            let status = self.ends(&name);
+            assert!(status.success(), "{name} ended with {status}:\n{}", self.said());
+        }
+        let out = fs::read_to_string(self.path().join("coordinator.out")).expect("what it printed");
+        serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}"))
+    }
+
+    /// What `fathom status ADDRESS --json` prints; `None` if nobody answers.
+    pub fn status(&self) -> Option<Value> {
+        let output = self.ask("status", &["--json"]);
+        output.status.success().then(|| json(&output))
+    }
+
+    /// Waits until the status is as wanted; returns it.
+    ///
+    /// # Panics
+    /// If it never is.
+    pub fn until_status(&self, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+        let begun = Instant::now();
+        loop {
+            let status = self.status();
+            if let Some(status) = status.as_ref().filter(|status| is_so(status)) {
+                return status.clone();
+            }
+            assert!(begun.elapsed() < PATIENCE, "never: {what}; at last {status:?}\n{}", self.said());
+            sleep(LOOK);
+        }
+    }
+
+    /// Waits until a layer is in the making.
+    pub fn until_depth(&self, depth: u64) -> Value {
+        self.until_status(&format!("depth {depth}"), |status| status["depth"].as_u64() >= Some(depth))
+    }
+
+    /// How a worker is, by its name in a status.
+    pub fn presence<'v>(status: &'v Value, name: &str) -> Option<&'v str> {
+        let workers = status["workers"].as_array()?;
+        workers.iter().find(|worker| worker["name"] == name)?["presence"].as_str()
+    }
+
+    /// Waits until a worker is, for the coordinator, as said: alive, lost, left.
+    pub fn until_worker_is(&self, name: &str, presence: &str) -> Value {
+        self.until_status(&format!("{name} is {presence}"), |status| {
+            Self::presence(status, name) == Some(presence)
+        })
+    }
+
+    /// The lines of the coordinator's log with a message.
+    pub fn logged(&self, message: &str) -> Vec<Value> {
+        lines(&self.run().join("log.jsonl"), message)
+    }
+
+    /// The lines of a worker's log with a message.
+    pub fn logged_by(&self, name: &str, message: &str) -> Vec<Value> {
+        lines(&self.store(name).join("log.jsonl"), message)
+    }
+
+    /// Waits until the coordinator has logged a message.
+    ///
+    /// # Panics
+    /// If it never does.
+    pub fn until_logged(&self, message: &str) -> Vec<Value> {
+        let begun = Instant::now();
+        loop {
+            let lines = self.logged(message);
+            if !lines.is_empty() {
+                return lines;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{message:?} was never logged\n{}", self.said());
+            sleep(LOOK);
+        }
+    }
+
+    /// The layer files in a worker's store: depth, shard and path.
+    pub fn files(&self, name: &str) -> Vec<(u32, u32, PathBuf)> {
+        let Ok(entries) = fs::read_dir(self.store(name)) else { return Vec::new() };
+        entries.flat_map(|entry| layer_files(&entry.expect("an entry").path().join("layers"))).collect()
+    }
+
+    /// What everybody has said on standard error.
+    pub fn said(&self) -> String {
+        let entries = fs::read_dir(self.path()).into_iter().flatten().flatten();
+        let mut files: Vec<PathBuf> = entries
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|extension| extension == "err"))
+            .collect();
+        files.sort();
+        let said = files.iter().map(|path| {
+            let text = fs::read_to_string(path).unwrap_or_default();
+            let lines: Vec<&str> = text.lines().collect();
+            let last = lines[lines.len().saturating_sub(60)..].join("\n");
+            format!("--- {}\n{last}\n", path.file_name().unwrap_or_default().to_string_lossy())
+        });
+        said.collect()
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("{}", self.said());
+        }
+        for child in self.workers.values_mut().chain(&mut self.coordinator) {
+            // It may have ended already.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// The same command behind another.
+pub fn prefixed(prefix: &[String], command: &Command) -> Command {
+    let Some((first, rest)) = prefix.split_first() else {
+        let mut same = Command::new(command.get_program());
+        same.args(command.get_args());
+        return same;
+    };
+    let mut behind = Command::new(first);
+    behind.args(rest).arg(command.get_program()).args(command.get_args());
+    behind
+}
+
+/// Starts a process whose output goes to `PATH.out`, anew, and whose errors to `PATH.err`, after those of its predecessors.
+fn start(command: &mut Command, path: &Path) -> Child {
+    let out = File::create(path.with_extension("out")).expect("a file for output");
+    let err = File::options().create(true).append(true).open(path.with_extension("err"));
+    command.stdin(Stdio::null()).stdout(out).stderr(err.expect("a file for errors"));
+    command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"))
+}
+
+/// The lines of a log with a message.
+fn lines(log: &Path, message: &str) -> Vec<Value> {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    lines.filter(|line| line["message"] == message).collect()
+}
+
+/// The finished files below a `layers`: depth, shard and path.
+pub fn layer_files(layers: &Path) -> Vec<(u32, u32, PathBuf)> {
+    let number = |path: &Path, prefix: char| {
+        path.file_stem()?.to_str()?.strip_prefix(prefix).and_then(|digits| digits.parse().ok())
+    };
+    let entries = |path: &Path| {
+        let entries = fs::read_dir(path).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect::<Vec<_>>()
+    };
+    let mut found = Vec::new();
+    for layer in entries(layers) {
+        for file in entries(&layer) {
+            if let Some((depth, shard)) = number(&layer, 'd').zip(number(&file, 's'))
+                && file.extension().is_some_and(|extension| extension == "layer")
+            {
+                found.push((depth, shard, file));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Changes a bit in the bytes of the last coset that a file stores.
+///
+/// # Panics
+/// If it cannot be read or written.
+pub fn damage(file: &Path) {
+    damage_at(file, file.metadata().expect("a layer file").len() - 100);
+}
+
+/// Changes a bit somewhere in a file.
+///
+/// # Panics
+/// If it cannot be read or written.
+pub fn damage_at(file: &Path, at: u64) {
+    // In place, as a bad disk does it: the file may be mapped.
+    let file = File::options().read(true).write(true).open(file).expect("a layer file");
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, at).expect("a byte");
+    file.write_all_at(&[byte[0] ^ 4], at).expect("a byte");
+}
+
+/// That a command ended well; returns what it printed.
+///
+/// # Panics
+/// If it did not.
+pub fn well(output: &Output) -> String {
+    let (out, err) = texts(output);
+    assert!(output.status.success(), "{err}");
+    out
+}

@@ -1,0 +1,260 @@
+//! Runs on several workers: as they should go, and as people make them go.
+
+use fathom_tests::cluster::{Cluster, layer_files, signal, undisturbed, until, well};
+use fathom_tests::{assert_same, fathom, json, texts};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// 12! states in 14 layers.
+const SPACE: [&str; 3] = ["3x4", "--shards", "8"];
+/// 12! states in 17 layers.
+const LONG: [&str; 5] = ["2x6", "--metric", "single", "--shards", "16"];
+
+#[test]
+fn a_worker_replaced_and_the_coordinator_restarted() {
+    let mut cluster = Cluster::new(&SPACE, &["--replicas", "2"]);
+    cluster.serve();
+    cluster.join(&["w1", "w2"]);
+    cluster.until_depth(6);
+    cluster.kill(&["w1"]);
+    // With an empty store.
+    cluster.join(&["w3"]);
+    cluster.until_depth(8);
+    cluster.signal_coordinator(libc::SIGKILL);
+    cluster.coordinator_dies();
+    cluster.serve();
+    assert_same(&cluster.finishes(), &undisturbed(&SPACE));
+    assert_eq!(cluster.logged("serving").len(), 2);
+}
+
+#[test]
+fn without_replicas_the_run_waits_for_who_holds_what_it_needs() {
+    let mut cluster = Cluster::new(&SPACE, &[]);
+    cluster.serve();
+    cluster.join_until("w1", "computing:24");
+    cluster.join(&["w2"]);
+    cluster.dies("w1");
+    let waits = |status: &Value| status["waiting_for"] == serde_json::json!(["w1"]);
+    let status = cluster.until_status("it waits for w1", waits);
+    let obstacle = status["obstacle"].as_str().unwrap();
+    assert!(obstacle.contains("waiting for w1 ("), "{obstacle}");
+    assert!(obstacle.contains("to come back with its store"), "{obstacle}");
+    assert!(well(&cluster.ask("status", &[])).contains("waiting: "));
+    let made = status["counts"].clone();
+    assert_eq!(cluster.status().unwrap()["counts"], made);
+    cluster.join(&["w1"]);
+    assert_same(&cluster.finishes(), &undisturbed(&SPACE));
+}
+
+#[test]
+fn a_worker_that_joins_late_takes_shards() {
+    let mut cluster = Cluster::new(&LONG, &[]);
+    cluster.serve();
+    cluster.join(&["w1"]);
+    cluster.until_depth(7);
+    cluster.join(&["w2"]);
+    assert_same(&cluster.finishes(), &undisturbed(&LONG));
+    assert!(!cluster.logged_by("w2", "task done").is_empty(), "it was given nothing");
+}
+
+#[test]
+fn a_drained_worker_leaves_nothing_that_nobody_else_has() {
+    let mut cluster = Cluster::new(&LONG, &[]);
+    cluster.serve();
+    cluster.join(&["w1", "w2"]);
+    cluster.until_depth(7);
+    assert!(well(&cluster.ask("drain", &["w1"])).contains("leaves when what it holds is with others"));
+    assert!(cluster.ends("w1").success(), "{}", cluster.said());
+    assert_eq!(cluster.logged("worker is drained").len(), 1);
+    // What it has kept is in vain.
+    fs::remove_dir_all(cluster.store("w1")).unwrap();
+    let output = cluster.ask("drain", &["w2"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(texts(&output).1.contains("is the last worker"), "{}", texts(&output).1);
+    let output = cluster.ask("drain", &["w1"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(texts(&output).1.contains("there is no worker \"w1\""), "{}", texts(&output).1);
+    assert_same(&cluster.finishes(), &undisturbed(&LONG));
+}
+
+#[test]
+fn a_worker_that_is_told_to_stop_hands_back_and_may_come_again() {
+    let mut cluster = Cluster::new(&LONG, &[]);
+    cluster.serve();
+    cluster.join(&["w1", "w2"]);
+    cluster.until_depth(7);
+    cluster.signal("w1", libc::SIGTERM);
+    assert!(cluster.ends("w1").success());
+    let status = cluster.until_worker_is("w1", "left");
+    assert_eq!(status["complete"], false);
+    assert_eq!(cluster.logged("worker left").len(), 1);
+    assert!(cluster.logged("worker lost").is_empty());
+    cluster.join(&["w1"]);
+    assert_same(&cluster.finishes(), &undisturbed(&LONG));
+}
+
+#[test]
+fn workers_wait_for_a_coordinator_that_was_told_to_stop() {
+    let mut cluster = Cluster::new(&LONG, &[]);
+    cluster.serve();
+    cluster.join(&["w1", "w2"]);
+    cluster.until_depth(7);
+    cluster.signal_coordinator(libc::SIGTERM);
+    assert!(cluster.coordinator_ends().success());
+    until("the workers miss it", || {
+        ["w1", "w2"]
+            .iter()
+            .all(|name| !cluster.logged_by(name, "coordinator cannot be reached; trying again").is_empty())
+    });
+    assert!(
+        well(&fathom().arg("status").arg(cluster.run()).output().unwrap())
+            .contains("go on with 'fathom serve")
+    );
+    cluster.serve();
+    assert_same(&cluster.finishes(), &undisturbed(&LONG));
+    assert!(!cluster.logged_by("w1", "coordinator is back").is_empty());
+}
+
+#[test]
+fn a_run_that_is_stopped_is_served_again() {
+    let mut cluster = Cluster::new(&LONG, &[]);
+    cluster.serve();
+    cluster.join(&["w1", "w2"]);
+    cluster.until_depth(7);
+    well(&cluster.ask("stop", &[]));
+    assert!(cluster.coordinator_ends().success());
+    for name in ["w1", "w2"] {
+        assert!(cluster.ends(name).success());
+    }
+    cluster.serve();
+    cluster.join(&["w2", "w1"]);
+    assert_same(&cluster.finishes(), &undisturbed(&LONG));
+    // A run that is complete is told, and nobody is waited for.
+    cluster.serve();
+    assert_same(&cluster.finishes(), &undisturbed(&LONG));
+}
+
+#[test]
+fn a_worker_loses_patience_and_keeps_its_store() {
+    let mut cluster = Cluster::new(&LONG, &[]);
+    cluster.serve();
+    let mut command = cluster.joining("w1");
+    command.args(["--patience", "2s"]);
+    cluster.join_by("w1", command);
+    cluster.until_depth(7);
+    cluster.signal_coordinator(libc::SIGKILL);
+    cluster.coordinator_dies();
+    assert_eq!(cluster.ends("w1").code(), Some(1));
+    assert!(cluster.said().contains("the store is as it was, and the same command goes on"));
+    assert!(!cluster.files("w1").is_empty());
+    cluster.serve();
+    cluster.join(&["w1"]);
+    assert_same(&cluster.finishes(), &undisturbed(&LONG));
+}
+
+#[test]
+fn layers_in_a_shared_store() {
+    let mut cluster = Cluster::new(&SPACE, &["--shared-store"]);
+    let shared = cluster.path().join("shared");
+    fs::create_dir(&shared).unwrap();
+    cluster.option(&shared);
+    cluster.serve();
+    cluster.join_until("w1", "computing:20");
+    cluster.join(&["w2"]);
+    cluster.dies("w1");
+    cluster.join(&["w1"]);
+    let found = cluster.finishes();
+    assert_same(&found, &undisturbed(&SPACE));
+    assert_eq!(cluster.files("w1"), []);
+    let last = found["god_number"].as_u64().unwrap() as u32;
+    let files = layer_files(&shared.join("layers"));
+    assert!(
+        files.iter().all(|(depth, _, _)| depth + 1 >= last),
+        "layers that are read no longer stay: {files:?}"
+    );
+    assert_eq!(files.len(), 16);
+    well(&fathom().arg("verify").arg(cluster.run()).output().unwrap());
+}
+
+#[test]
+fn a_run_changes_from_one_process_to_many_and_back() {
+    let mut cluster = Cluster::new(&SPACE, &["--shared-store"]);
+    let mut begin = fathom();
+    begin.arg("run").args(SPACE).args(["-q", "--max-depth", "5", "--dir"]).arg(cluster.run());
+    well(&begin.output().unwrap());
+    let run = cluster.run();
+    cluster.option(&run);
+    // Without the option it is refused: its layers lie in its directory.
+    let mut wrong = fathom();
+    wrong.arg("serve").args(SPACE).args(["--listen", &cluster.address, "--dir"]).arg(cluster.run());
+    let output = wrong.output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(texts(&output).1.contains("serve it with --shared-store"), "{}", texts(&output).1);
+    cluster.serve();
+    cluster.join(&["w1", "w2"]);
+    cluster.until_depth(8);
+    cluster.signal_coordinator(libc::SIGTERM);
+    assert!(cluster.coordinator_ends().success());
+    for name in ["w1", "w2"] {
+        cluster.signal(name, libc::SIGTERM);
+        assert!(cluster.ends(name).success());
+    }
+    let found = json(&fathom().args(["resume", "-q", "--json"]).arg(cluster.run()).output().unwrap());
+    assert_same(&found, &undisturbed(&SPACE));
+    well(&fathom().arg("verify").arg(cluster.run()).output().unwrap());
+}
+
+/// `fathom run --workers 3`, in a directory.
+fn local(path: &Path) -> Child {
+    let mut command = fathom();
+    command
+        .arg("run")
+        .args(LONG)
+        .args(["--workers", "3", "--threads", "3", "--json", "-v", "--dir"])
+        .arg(path);
+    command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// The worker processes that a process has started.
+fn children(of: &Child) -> Vec<u32> {
+    let path = format!("/proc/{id}/task", id = of.id());
+    let tasks = fs::read_dir(path).into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    lists.flat_map(|list| list.split_whitespace().map(|id| id.parse().unwrap()).collect::<Vec<_>>()).collect()
+}
+
+fn until_layer(path: &Path, depth: u32) {
+    until("a layer is begun", || {
+        (0..3).any(|worker| {
+            let stores = fs::read_dir(path.join(format!("workers/{worker}"))).into_iter().flatten().flatten();
+            stores.into_iter().any(|run| {
+                layer_files(&run.path().join("layers")).iter().any(|(found, _, _)| *found >= depth)
+            })
+        })
+    });
+}
+
+#[test]
+fn workers_of_one_machine() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run");
+    let child = local(&path);
+    until_layer(&path, 7);
+    let workers = children(&child);
+    assert_eq!(workers.len(), 3);
+    // One dies, and is replaced.
+    assert!(Command::new("kill").args(["-9", &workers[1].to_string()]).status().unwrap().success());
+    let log = path.join("log.jsonl");
+    until("its death is noticed", || fs::read_to_string(&log).unwrap().contains("worker died"));
+    // The same command goes on with what was interrupted.
+    signal(&child, libc::SIGINT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(128 + libc::SIGINT), "{}", texts(&output).1);
+    let found = json(&local(&path).wait_with_output().unwrap());
+    assert_same(&found, &undisturbed(&LONG));
+    assert!(workers.iter().all(|id| !Path::new(&format!("/proc/{id}")).exists()), "a worker lives on");
+    // And tells what it knows when there is nothing to do.
+    assert_same(&json(&local(&path).wait_with_output().unwrap()), &undisturbed(&LONG));
+}

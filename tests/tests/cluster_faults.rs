@@ -1,0 +1,278 @@
+//! Workers and coordinators that are killed, stopped, out of room, or have damaged files: what is found is what is found without.
+
+use fathom_tests::cluster::{Cluster, damage, damage_at, undisturbed};
+use fathom_tests::{assert_same, fathom_worker};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// 12! states in 17 layers, some 130 tasks for each of two workers.
+const MANY_TASKS: [&str; 5] = ["2x6", "--metric", "single", "--shards", "16"];
+/// Tasks of tenths of a second at depths 8 and 9, so that processes can be met in the middle of one.
+const LONG_TASKS: [&str; 5] = ["2x7", "--shards", "8", "--max-depth", "9"];
+
+const TWO_COPIES: [&str; 2] = ["--replicas", "2"];
+
+/// One of two workers dies at a point of its work, and comes back with its store.
+fn killed_and_back(drill: &str, options: &[&str]) {
+    let mut cluster = Cluster::new(&MANY_TASKS, options);
+    cluster.serve();
+    cluster.join_until("w1", drill);
+    cluster.join(&["w2"]);
+    cluster.dies("w1");
+    cluster.join(&["w1"]);
+    assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
+}
+
+#[test]
+fn killed_before_a_task() {
+    killed_and_back("computing:60", &[]);
+}
+
+#[test]
+fn killed_before_a_file_is_whole() {
+    killed_and_back("writing:60", &[]);
+}
+
+#[test]
+fn killed_before_a_report() {
+    killed_and_back("reporting:30", &[]);
+}
+
+#[test]
+fn killed_while_it_serves_a_peer() {
+    killed_and_back("serving:12", &[]);
+}
+
+#[test]
+fn killed_while_a_copy_is_taken_of_its_file() {
+    killed_and_back("pushing:30", &TWO_COPIES);
+}
+
+#[test]
+fn killed_while_it_takes_a_copy() {
+    killed_and_back("copying:30", &TWO_COPIES);
+}
+
+/// One of three workers dies at a point of its work, and is never seen again.
+#[test]
+fn killed_for_good_where_there_are_copies() {
+    for drill in ["computing:40", "writing:40", "reporting:20", "serving:12", "pushing:30", "copying:30"] {
+        let mut cluster = Cluster::new(&MANY_TASKS, &TWO_COPIES);
+        cluster.serve();
+        cluster.join_until("w1", drill);
+        cluster.join(&["w2", "w3"]);
+        cluster.dies("w1");
+        fs::remove_dir_all(cluster.store("w1")).unwrap();
+        assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
+        assert_eq!(cluster.logged("worker lost").len(), 1, "{drill}");
+    }
+}
+
+#[test]
+fn two_of_four_killed_at_once_and_one_comes_back() {
+    let mut cluster = Cluster::new(&MANY_TASKS, &TWO_COPIES);
+    cluster.serve();
+    cluster.join(&["w1", "w2", "w3", "w4"]);
+    cluster.until_depth(7);
+    cluster.kill(&["w1", "w2"]);
+    cluster.join(&["w2"]);
+    assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
+    assert_eq!(cluster.logged("worker lost").len(), 1);
+}
+
+#[test]
+fn two_of_four_killed_for_good_where_there_are_three_copies() {
+    let mut cluster = Cluster::new(&MANY_TASKS, &["--replicas", "3"]);
+    cluster.serve();
+    cluster.join(&["w1", "w2", "w3", "w4"]);
+    cluster.until_depth(7);
+    cluster.kill(&["w1", "w2"]);
+    // What is made now has two holders at most, and so the layer is not done; what is needed for that is said.
+    cluster.until_status("it asks for more workers", |status| {
+        let obstacle = status["obstacle"].as_str().unwrap_or_default();
+        obstacle.contains("3 workers must hold each file, and 2 are there")
+    });
+    cluster.join(&["w5"]);
+    assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
+    assert_eq!(cluster.logged("worker lost").len(), 2);
+}
+
+#[test]
+fn the_coordinator_killed_five_times() {
+    let mut cluster = Cluster::new(&LONG_TASKS, &[]);
+    let drills = ["replying:20", "committing:2", "committed:2", "replying:30", "saving:1"];
+    for (number, drill) in drills.into_iter().enumerate() {
+        cluster.serve_until(drill);
+        if number == 0 {
+            cluster.join(&["w1", "w2"]);
+        }
+        cluster.coordinator_dies();
+    }
+    cluster.serve();
+    assert_same(&cluster.finishes(), &undisturbed(&LONG_TASKS));
+    assert_eq!(cluster.logged("serving").len(), 6);
+}
+
+/// Waits until a worker is at a task of one of the last layers.
+fn until_at_work(cluster: &Cluster, name: &str) {
+    cluster.until_status("it is at work", |status| {
+        let workers = status["workers"].as_array().into_iter().flatten();
+        let mut running = workers.filter(|worker| worker["name"] == name);
+        status["depth"].as_u64() >= Some(8)
+            && running.any(|worker| worker["shards_running"].as_u64() > Some(0))
+    });
+}
+
+#[test]
+fn a_worker_that_sleeps_through_its_lease() {
+    let mut cluster = Cluster::new(&LONG_TASKS, &TWO_COPIES);
+    cluster.serve();
+    cluster.join(&["w1", "w2", "w3"]);
+    until_at_work(&cluster, "w1");
+    cluster.signal("w1", libc::SIGSTOP);
+    cluster.until_worker_is("w1", "lost");
+    cluster.signal("w1", libc::SIGCONT);
+    assert_same(&cluster.finishes(), &undisturbed(&LONG_TASKS));
+    assert!(!cluster.logged("worker lost").is_empty());
+    assert!(!cluster.logged("late report ignored").is_empty(), "it was not met at work");
+}
+
+#[test]
+fn a_coordinator_that_sleeps_blames_nobody() {
+    let mut cluster = Cluster::new(&LONG_TASKS, &[]);
+    cluster.serve();
+    cluster.join(&["w1", "w2"]);
+    until_at_work(&cluster, "w1");
+    cluster.signal_coordinator(libc::SIGSTOP);
+    // Longer than the lease, which is 2 s.
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    cluster.signal_coordinator(libc::SIGCONT);
+    assert_same(&cluster.finishes(), &undisturbed(&LONG_TASKS));
+    assert_eq!(cluster.logged("worker lost"), Vec::<Value>::new());
+}
+
+/// A worker whose store is a file system that really runs full, in a mount namespace of its own.
+#[test]
+fn a_worker_whose_disk_is_full() {
+    let mut cluster = Cluster::new(&LONG_TASKS, &[]);
+    let store = cluster.store("w1");
+    fs::create_dir(&store).unwrap();
+    let mount = format!("mount -t tmpfs -o size=24m none {}", store.display());
+    let possible = Command::new("unshare").args(["-m", "sh", "-ec", &mount]).status();
+    if !possible.is_ok_and(|status| status.success()) {
+        assert!(std::env::var_os("FATHOM_TEST_ALL").is_none(), "a tmpfs cannot be mounted here");
+        eprintln!("skipped: a tmpfs cannot be mounted here");
+        return;
+    }
+    cluster.serve();
+    let joining = cluster.joining("w1");
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-ec", &format!("{mount}; exec \"$@\""), "sh"]);
+    command.arg(fathom_worker().get_program()).args(joining.get_args());
+    cluster.join_by("w1", command);
+    cluster.join(&["w2"]);
+    assert_same(&cluster.finishes(), &undisturbed(&LONG_TASKS));
+    let failed = cluster.logged("task failed");
+    let full = |line: &Value| {
+        line["detail"].as_str().is_some_and(|detail| detail.contains("No space left on device"))
+    };
+    assert!(failed.iter().any(full), "its disk was never full: {failed:?}");
+}
+
+/// The files of a worker's newest layer that is whole.
+fn newest(cluster: &Cluster, name: &str) -> Vec<(u32, u32, PathBuf)> {
+    let depth = u32::try_from(cluster.status().unwrap()["depth"].as_u64().unwrap()).unwrap() - 1;
+    let files = cluster.files(name);
+    let newest: Vec<_> = files.into_iter().filter(|(found, _, _)| *found == depth).collect();
+    assert!(!newest.is_empty(), "{name} has no files of depth {depth}");
+    newest
+}
+
+/// The files that the coordinator had discarded.
+fn discarded(cluster: &Cluster) -> BTreeSet<(u32, u32)> {
+    let number = |field: &Value| u32::try_from(field.as_u64().unwrap()).unwrap();
+    let lines = cluster.logged("damaged file discarded");
+    lines.iter().map(|line| (number(&line["depth"]), number(&line["shard"]))).collect()
+}
+
+#[test]
+fn damaged_files_are_replaced_by_copies() {
+    let mut cluster = Cluster::new(&MANY_TASKS, &TWO_COPIES);
+    cluster.serve();
+    cluster.join_until("w1", "computing:55");
+    cluster.join(&["w2", "w3"]);
+    cluster.dies("w1");
+    let files = newest(&cluster, "w1");
+    files.iter().for_each(|(_, _, path)| damage(path));
+    cluster.join(&["w1"]);
+    assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
+    let damaged: BTreeSet<(u32, u32)> = files.iter().map(|(depth, shard, _)| (*depth, *shard)).collect();
+    let discarded = discarded(&cluster);
+    assert!(!discarded.is_empty(), "nobody has found it");
+    assert!(discarded.is_subset(&damaged), "whole files were discarded: {discarded:?} of {damaged:?}");
+}
+
+#[test]
+fn a_damaged_file_is_made_again_where_older_layers_are_kept() {
+    let mut cluster = Cluster::new(&MANY_TASKS, &["--keep", "all"]);
+    cluster.serve();
+    cluster.join_until("w1", "computing:70");
+    cluster.join(&["w2"]);
+    cluster.dies("w1");
+    // Not the first of those that a peer asks for.
+    let (depth, shard, path) = newest(&cluster, "w1").pop().unwrap();
+    damage(&path);
+    cluster.join(&["w1"]);
+    assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
+    assert_eq!(discarded(&cluster), BTreeSet::from([(depth, shard)]));
+    let again = cluster.logged("file is made again");
+    assert!(again.iter().any(|line| line["depth"] == depth && line["shard"] == shard), "{again:?}");
+}
+
+#[test]
+fn a_damaged_file_without_a_copy_is_named_and_may_be_put_back() {
+    let mut cluster = Cluster::new(&MANY_TASKS, &[]);
+    cluster.serve();
+    cluster.join_until("w1", "computing:70");
+    cluster.join(&["w2"]);
+    cluster.dies("w1");
+    let (depth, shard, path) = newest(&cluster, "w1").pop().unwrap();
+    let whole = fs::read(&path).unwrap();
+    damage(&path);
+    cluster.join(&["w1"]);
+    let status = cluster.until_status("it says what is missing", |status| {
+        status["obstacle"].as_str().is_some_and(|obstacle| obstacle.contains("no whole copy is left"))
+    });
+    let obstacle = status["obstacle"].as_str().unwrap();
+    assert!(obstacle.contains(&format!("shard {shard} of depth {depth}:")), "{obstacle}");
+    assert_eq!(discarded(&cluster), BTreeSet::from([(depth, shard)]));
+    cluster.signal("w1", libc::SIGTERM);
+    assert!(cluster.ends("w1").success());
+    fs::write(&path, whole).unwrap();
+    cluster.join(&["w1"]);
+    assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
+}
+
+#[test]
+fn a_damaged_file_of_the_layer_in_the_making_is_made_again() {
+    let mut cluster = Cluster::new(&LONG_TASKS, &[]);
+    cluster.serve();
+    cluster.join(&["w1", "w2"]);
+    cluster.until_status("some of the last layer is made", |status| {
+        status["depth"] == 9 && status["shards_done"].as_u64() >= Some(4)
+    });
+    // It has saved what is made. When it is back it counts on the files of w1.
+    cluster.signal_coordinator(libc::SIGTERM);
+    assert!(cluster.coordinator_ends().success());
+    cluster.kill(&["w1"]);
+    let files: Vec<_> = cluster.files("w1").into_iter().filter(|(depth, _, _)| *depth == 9).collect();
+    files.iter().for_each(|(_, _, path)| damage_at(path, 20));
+    cluster.serve();
+    cluster.join(&["w1"]);
+    assert_same(&cluster.finishes(), &undisturbed(&LONG_TASKS));
+    assert_eq!(cluster.logged_by("w1", "damaged file discarded").len(), files.len());
+    assert!(!files.is_empty());
+}
