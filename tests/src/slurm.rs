@@ -166,15 +166,25 @@ PartitionName=main Nodes=ALL Default=YES OverSubscribe=FORCE:8 MaxTime=INFINITE 
         let begun = Instant::now();
         while !so() {
             if begun.elapsed() > PATIENCE {
-                let logs = ["slurmctld.log", "slurmd.log"].map(|name| {
-                    let text = fs::read_to_string(self.path().join(name)).unwrap_or_default();
-                    let lines: Vec<&str> = text.lines().collect();
-                    lines[lines.len().saturating_sub(20)..].join("\n")
-                });
-                panic!("not in {PATIENCE:?}: {what}\n{}", logs.join("\n"));
+                let queue = self.command("squeue").output().map(|queue| crate::texts(&queue).0);
+                panic!("not in {PATIENCE:?}: {what}\n{}\n{}", queue.unwrap_or_default(), self.logs());
             }
             sleep(Duration::from_millis(10));
         }
+    }
+}
+
+impl Slurm {
+    /// The last lines of what the daemons wrote, and of what jobs wrote to this directory.
+    fn logs(&self) -> String {
+        let entries = fs::read_dir(self.path()).into_iter().flatten().flatten().map(|entry| entry.path());
+        let logs = entries.filter(|path| path.extension().is_some_and(|extension| extension == "log"));
+        let tail = |path: PathBuf| {
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            let lines: Vec<&str> = text.lines().collect();
+            format!("{}:\n{}\n", path.display(), lines[lines.len().saturating_sub(20)..].join("\n"))
+        };
+        logs.map(tail).collect()
     }
 }
 
