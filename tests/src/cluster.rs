@@ -17,7 +17,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// How long anything may take that is waited for.
-pub const PATIENCE: Duration = Duration::from_secs(240);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 /// Between looks at what is waited for.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -96,6 +96,8 @@ impl Cluster {
     /// If there is no temporary directory.
     pub fn new(space: &[&str], options: &[&str]) -> Self {
         let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        // Built before anything waits for them.
+        let _ = (fathom(), fathom_worker());
         let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
         Self {
             directory: tempfile::tempdir().expect("a temporary directory"),
@@ -200,9 +202,20 @@ impl Cluster {
         command
     }
 
-    /// Starts workers.
+    /// Starts workers, and waits until the coordinator knows them, lest the run be over before the last one has come.
     pub fn join(&mut self, names: &[&str]) {
+        let before: Vec<usize> = names.iter().map(|name| self.registrations(name)).collect();
         names.iter().for_each(|name| self.join_by(name, self.joining(name)));
+        until("the workers are there", || {
+            names.iter().zip(&before).all(|(name, before)| self.registrations(name) > *before)
+        });
+    }
+
+    /// How often a worker has registered.
+    fn registrations(&self, name: &str) -> usize {
+        let of = format!("{name} at ");
+        let lines = self.logged("worker registered");
+        lines.iter().filter(|line| line["detail"].as_str().is_some_and(|is| is.starts_with(&of))).count()
     }
 
     /// Starts a worker that kills itself when it comes to a point the N-th time, as `POINT:N`.
