@@ -43,15 +43,14 @@ fn outcomes() -> Vec<Outcome> {
 
 /// Random bytes, or real ones of which some are changed.
 fn bytes(real: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
-    let changed = (prop::sample::select(real), vec((any::<prop::sample::Index>(), any::<u8>()), 0..4)).prop_map(
-        |(mut bytes, changes)| {
+    let changed = (prop::sample::select(real), vec((any::<prop::sample::Index>(), any::<u8>()), 0..4))
+        .prop_map(|(mut bytes, changes)| {
             for (at, byte) in changes {
                 let at = at.index(bytes.len());
                 bytes[at] = byte;
             }
             bytes
-        },
-    );
+        });
     prop_oneof![vec(any::<u8>(), 0..300), changed]
 }
 

@@ -7,14 +7,14 @@ use crate::cluster::event::{Effect, Ending, Event, Millis, Note, Reply, RequestI
 use crate::cluster::state::{HeldFile, Past, Rules, State};
 use crate::cluster::status;
 use crate::directory::{RunDirectory, Visited};
-use crate::journal::{Files, LayersAt};
+use crate::journal::{Files, LayerRow, LayersAt};
 use crate::merge::{Merged, merge};
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use fathom_command::{drill, machine};
 use fathom_layer::{Digest, Disk};
 use fathom_proto::WorkerId;
-use fathom_run::{Geometry, Keep, ShardReport, Task};
+use fathom_run::{Depth, Geometry, Keep, ShardReport, Task};
 use fathom_worker::Store;
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap};
@@ -181,7 +181,20 @@ impl<'d> Coordinator<'d> {
             asked: 0,
             begun: Instant::now(),
         };
+        coordinator.sweep(&layers)?;
         Ok((coordinator, desk))
+    }
+
+    /// Deletes the layers that an earlier life has noted as removed and had no time to delete, where they are this process's to
+    /// delete.
+    fn sweep(&self, layers: &[LayerRow]) -> Result<()> {
+        let Some(store) = self.store() else {
+            return Ok(());
+        };
+        let is_removed =
+            |depth: Depth| layers.get(depth.0 as usize).is_some_and(|l| l.files == Files::Removed);
+        let removed = store.depths()?.into_iter().filter(|&depth| is_removed(depth));
+        removed.into_iter().try_for_each(|depth| Ok(store.remove(depth)?))
     }
 
     /// Which file holds what.

@@ -58,6 +58,7 @@ pub(crate) fn run(asked: &RunArguments, workers: u32, verbosity: log::Verbosity)
     let over = AtomicBool::new(false);
     let refusal = Mutex::new(None);
     let (ending, run) = std::thread::scope(|scope| -> Result<_> {
+        let mut keepers = Vec::new();
         for (number, store) in stores.iter().enumerate() {
             let mut command = Command::new(&program);
             command
@@ -70,15 +71,17 @@ pub(crate) fn run(asked: &RunArguments, workers: u32, verbosity: log::Verbosity)
                 .stdin(Stdio::null())
                 .stdout(Stdio::null());
             let (over, refusal, desk) = (&over, &refusal, &desk);
-            scope.spawn(move || {
+            let keeper = scope.spawn(move || {
                 if let Err(error) = keep_alive(command, over) {
                     refusal.lock().expect("nothing panics with it").get_or_insert(error);
                     desk.stop();
                 }
             });
+            keepers.push(keeper);
         }
         let end = served.until_end();
         over.store(true, Ordering::Relaxed);
+        keepers.iter().for_each(|keeper| keeper.thread().unpark());
         end
     })?;
     if let Some(error) = refusal.into_inner().expect("nothing panics with it") {
@@ -121,18 +124,19 @@ fn program() -> Result<PathBuf> {
     })
 }
 
-/// Starts a worker, and starts it again when it dies: its store has what the run needs.
+/// Starts a worker, and starts it again when it ends before the run does: its store has what the run needs.
 fn keep_alive(mut command: Command, over: &AtomicBool) -> Result<()> {
     for start in 1..=MOST_STARTS {
         let status = command.status().context("cannot start fathom-worker")?;
-        if status.success() || over.load(Ordering::Relaxed) {
-            return Ok(());
-        }
         if status.code() == Some(2) {
             return Err(bad_input!("a worker cannot do this run: its message stands above"));
         }
-        warn!(%status, start, "worker died");
-        std::thread::sleep(PAUSE);
+        // One that leaves because the run ends may be faster than the coordinator's own end.
+        std::thread::park_timeout(PAUSE);
+        if over.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        warn!(%status, start, "worker ended");
     }
     Err(anyhow!("a worker died {MOST_STARTS} times: its log is below the run's directory"))
 }
