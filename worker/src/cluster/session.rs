@@ -242,6 +242,8 @@ struct Shared {
     inputs: AllInputs,
     session: AtomicU64,
     registering: tokio::sync::Mutex<()>,
+    /// The depth whose directory was made last.
+    prepared: Mutex<Option<Depth>>,
     holders: watch::Sender<Arc<Holders>>,
     underway: Mutex<Underway>,
     happened: mpsc::UnboundedSender<Happened>,
@@ -304,6 +306,7 @@ impl Worker {
             pool,
             session: AtomicU64::new(0),
             registering: tokio::sync::Mutex::default(),
+            prepared: Mutex::default(),
             holders: changed,
             underway: Mutex::default(),
             happened,
@@ -709,9 +712,19 @@ impl Shared {
                 self.fetcher.cosets(depth, &needed, newest, &holders).await?;
             }
         }
-        store.prepare(task.depth).map_err(failed)?;
+        self.prepare_directory(task.depth).map_err(failed)?;
         drill::point("computing");
         self.pool.submit(task, inputs.layers);
+        Ok(())
+    }
+
+    /// Makes the directory of a layer, once: its name must be durable, and that takes the disk longer than a small task.
+    fn prepare_directory(&self, depth: Depth) -> Result<(), LayerError> {
+        let mut prepared = self.prepared.lock().expect("nothing panics with it");
+        if *prepared != Some(depth) {
+            self.worker.store.prepare(depth)?;
+            *prepared = Some(depth);
+        }
         Ok(())
     }
 
