@@ -242,8 +242,8 @@ struct Shared {
     inputs: AllInputs,
     session: AtomicU64,
     registering: tokio::sync::Mutex<()>,
-    /// The depth whose directory was made last.
-    prepared: Mutex<Option<Depth>>,
+    /// The depths whose directories were made.
+    prepared: Mutex<BTreeSet<Depth>>,
     holders: watch::Sender<Arc<Holders>>,
     underway: Mutex<Underway>,
     happened: mpsc::UnboundedSender<Happened>,
@@ -393,6 +393,10 @@ impl Worker {
         })
         .await;
         shared.worker.halt.store(true, Ordering::Relaxed);
+        if let Some(&newest) = shared.prepared().last() {
+            // It was made ahead, and stays if there is anything in it.
+            let _ = std::fs::remove_dir(shared.worker.store.layer_directory(newest));
+        }
         beating.abort();
         preparing.abort();
         asks.abort_all();
@@ -645,6 +649,7 @@ impl Shared {
 
     fn retire(&self, depth: Depth) -> Result<()> {
         self.forget(depth);
+        self.prepared().remove(&depth);
         let Worker { store, job, keep, .. } = &self.worker;
         match keep {
             Keep::Last => store.remove(depth)?,
@@ -672,6 +677,7 @@ impl Shared {
 
     /// Prepares tasks in the order in which they come.
     async fn prepare_all(self: Arc<Self>, mut tasks: mpsc::UnboundedReceiver<Task>) {
+        let mut ahead: Option<Depth> = None;
         while let Some(task) = tasks.recv().await {
             let prepared = match self.worker.halt.load(Ordering::Relaxed) {
                 true => Err(Failure::Stopped),
@@ -681,6 +687,12 @@ impl Shared {
                     () = self.halted() => Err(Failure::Stopped),
                 },
             };
+            let next = task.depth.next();
+            if prepared.is_ok() && ahead.replace(next) != Some(next) {
+                // While tasks are done there is time for the next layer's directory.
+                let this = Arc::clone(&self);
+                tokio::task::spawn_blocking(move || this.prepare_directory(next));
+            }
             if let Err(failure) = prepared {
                 let attempt = self.underway().tasks.get(&task).copied();
                 let _ = self.happened.send(Happened::Ended(Outcome { task, attempt, result: Err(failure) }));
@@ -720,12 +732,15 @@ impl Shared {
 
     /// Makes the directory of a layer, once: its name must be durable, and that takes the disk longer than a small task.
     fn prepare_directory(&self, depth: Depth) -> Result<(), LayerError> {
-        let mut prepared = self.prepared.lock().expect("nothing panics with it");
-        if *prepared != Some(depth) {
+        if !self.prepared().contains(&depth) {
             self.worker.store.prepare(depth)?;
-            *prepared = Some(depth);
+            self.prepared().insert(depth);
         }
         Ok(())
+    }
+
+    fn prepared(&self) -> std::sync::MutexGuard<'_, BTreeSet<Depth>> {
+        self.prepared.lock().expect("nothing panics with it")
     }
 
     /// What a kernel thread's task has come to.
