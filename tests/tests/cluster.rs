@@ -247,7 +247,7 @@ fn workers_of_one_machine() {
     // One dies, and is replaced.
     assert!(Command::new("kill").args(["-9", &workers[1].to_string()]).status().unwrap().success());
     let log = path.join("log.jsonl");
-    until("its death is noticed", || fs::read_to_string(&log).unwrap().contains("worker died"));
+    until("its death is noticed", || fs::read_to_string(&log).unwrap().contains("worker ended"));
     // The same command goes on with what was interrupted.
     signal(&child, libc::SIGINT);
     let output = child.wait_with_output().unwrap();
