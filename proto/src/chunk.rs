@@ -1,10 +1,10 @@
-//! Cosets on the wire: some of them after one another, hashed and compressed together.
+//! Cosets on the wire: some of them after one another, compressed together with a checksum of zstd's. Those of the cosets themselves
+//! were checked when they were read from the sender's file.
 //!
 //! Of each coset, little-endian: its number (4 bytes), encoding (1 byte, then 3 that are zero), number of states (4), length of its
 //! canonical bytes (4), and these bytes.
 
-use crate::v1;
-use fathom_layer::{Digest, Encoding};
+use fathom_layer::Encoding;
 
 /// A chunk is sent when it has so many bytes.
 pub const CHUNK_BYTES: usize = 1 << 20;
@@ -45,44 +45,47 @@ pub fn push(bytes: &mut Vec<u8>, coset: Coset<'_>) {
     bytes.extend_from_slice(coset.canonical);
 }
 
-/// Compresses the bytes of a chunk.
-///
-/// # Panics
-/// If zstd has no memory.
-pub fn pack(bytes: &[u8]) -> v1::Chunk {
-    let zstd = zstd::bulk::compress(bytes, ZSTD_LEVEL).expect("there is memory for a chunk");
-    v1::Chunk {
-        zstd: zstd.into(),
-        uncompressed_bytes: bytes.len() as u32,
-        checksum: Digest::of(bytes).0.to_vec().into(),
+/// Compresses chunks, and pieces of files, one after the other.
+pub struct Compressor(zstd::bulk::Compressor<'static>);
+
+impl Compressor {
+    /// A compressor, with the memory that it needs.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn new() -> Self {
+        let mut compressor = zstd::bulk::Compressor::new(ZSTD_LEVEL).expect("there is memory for zstd");
+        compressor.include_checksum(true).expect("zstd knows checksums");
+        Self(compressor)
+    }
+
+    /// Compresses bytes, with their checksum (XXH64, 32 bits of it: RFC 8878, section 3.1.1).
+    ///
+    /// # Panics
+    /// If zstd has no memory.
+    pub fn compress(&mut self, bytes: &[u8]) -> Vec<u8> {
+        self.0.compress(bytes).expect("there is memory for a chunk")
     }
 }
 
-/// Decompresses a chunk and checks it.
+impl Default for Compressor {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Decompresses what has exactly so many bytes then, and checks it. Memory is taken as they come, whatever the sender says.
 ///
 /// # Errors
-/// [`BadChunk`] if it is not what [`pack`] made.
-pub fn unpack(chunk: &v1::Chunk) -> Result<Vec<u8>, BadChunk> {
-    let length = chunk.uncompressed_bytes as usize;
+/// [`BadChunk`] if it is not what was compressed.
+pub fn decompress(zstd: &[u8], length: usize) -> Result<Vec<u8>, BadChunk> {
+    use std::io::Read;
     if length > MOST_BYTES {
         return Err(BadChunk(format!("it says that it has {length} bytes")));
     }
-    let bytes = decompress(&chunk.zstd, length)?;
-    let got = Digest::of(&bytes);
-    if got.0 != *chunk.checksum {
-        return Err(BadChunk(format!("its checksum is {got}, not the one that came with it")));
-    }
-    Ok(bytes)
-}
-
-/// Decompresses what has exactly so many bytes then. Memory is taken as they come, whatever the sender says.
-///
-/// # Errors
-/// [`BadChunk`] if it has not.
-pub fn decompress(zstd: &[u8], length: usize) -> Result<Vec<u8>, BadChunk> {
-    use std::io::Read;
     let bad = |error: std::io::Error| BadChunk(format!("it does not decompress: {error}"));
-    let mut bytes = Vec::new();
+    // One more, so that its end is seen, and with it the checksum.
+    let mut bytes = Vec::with_capacity((length + 1).min(2 * CHUNK_BYTES));
     let decoder = zstd::stream::read::Decoder::with_buffer(zstd).map_err(bad)?;
     decoder.take(length as u64 + 1).read_to_end(&mut bytes).map_err(bad)?;
     if bytes.len() != length {
@@ -129,8 +132,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_is_unpacked() {
-        let bytes = unpack(&pack(&sample())).unwrap();
+    fn what_is_compressed_is_decompressed() {
+        let mut compressor = Compressor::new();
+        compressor.compress(b"something before");
+        let bytes = decompress(&compressor.compress(&sample()), sample().len()).unwrap();
         let cosets: Vec<Coset<'_>> = cosets(&bytes).collect::<Result<_, _>>().unwrap();
         assert_eq!(
             cosets.iter().map(|coset| (coset.number, coset.states)).collect::<Vec<_>>(),
@@ -141,12 +146,11 @@ mod tests {
 
     #[test]
     fn a_small_message_takes_little_memory_whatever_it_says() {
-        let mut chunk = pack(&vec![0; 100 << 20]);
-        assert!(chunk.zstd.len() < 20_000);
-        chunk.uncompressed_bytes = 1000;
-        assert!(unpack(&chunk).is_err());
-        chunk.uncompressed_bytes = u32::MAX;
-        assert!(unpack(&chunk).is_err());
+        let zstd = Compressor::new().compress(&vec![0; 100 << 20]);
+        assert!(zstd.len() < 20_000);
+        for length in [1000, MOST_BYTES, u32::MAX as usize] {
+            assert!(decompress(&zstd, length).is_err());
+        }
     }
 
     proptest! {
@@ -165,13 +169,11 @@ mod tests {
 
         #[test]
         fn damaged_chunks_are_refused(at in any::<prop::sample::Index>(), bit in 0..8_u8) {
-            let mut chunk = pack(&sample());
-            let mut zstd = chunk.zstd.to_vec();
+            let mut zstd = Compressor::new().compress(&sample());
             let at = at.index(zstd.len());
             zstd[at] ^= 1 << bit;
-            chunk.zstd = zstd.into();
             // Bits of a zstd frame that say nothing of its contents may change.
-            if let Ok(bytes) = unpack(&chunk) {
+            if let Ok(bytes) = decompress(&zstd, sample().len()) {
                 prop_assert_eq!(bytes, sample());
             }
         }

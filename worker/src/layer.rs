@@ -5,13 +5,13 @@ use fathom_kernel::Bits;
 use fathom_layer::{Imports, LayerError, LayerFile, Stored};
 use fathom_run::{ShardCut, ShardId};
 use fathom_space::CosetId;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// One layer: the files of all its shards; or of some, and cosets of the others as far as tasks need them.
 #[derive(Debug)]
 pub struct Layer {
     cut: ShardCut,
-    files: Box<[OnceLock<LayerFile>]>,
+    files: Box<[OnceLock<Arc<LayerFile>>]>,
     /// Cosets from other workers.
     imports: Option<Imports>,
     /// Of a layer that may not be in memory.
@@ -22,7 +22,8 @@ impl Layer {
     /// A layer of these files, one a shard, in order.
     pub fn new(cut: ShardCut, files: Vec<LayerFile>) -> Self {
         assert_eq!(files.len(), cut.shards() as usize, "one file a shard");
-        Self { cut, files: files.into_iter().map(OnceLock::from).collect(), imports: None, window: None }
+        let files = files.into_iter().map(|file| OnceLock::from(Arc::new(file))).collect();
+        Self { cut, files, imports: None, window: None }
     }
 
     /// A layer of which no file is here yet. Without imports, only cosets of shards that are added can be read.
@@ -31,7 +32,7 @@ impl Layer {
     }
 
     /// Adds the file of a shard; nothing happens if it is there.
-    pub fn add(&self, shard: ShardId, file: LayerFile) {
+    pub fn add(&self, shard: ShardId, file: Arc<LayerFile>) {
         let _ = self.files[shard.0 as usize].set(file);
     }
 
@@ -96,7 +97,7 @@ impl Layer {
 
     /// The files that are here, in order of shards.
     pub fn files(&self) -> impl Iterator<Item = &LayerFile> {
-        self.files.iter().filter_map(OnceLock::get)
+        self.files.iter().filter_map(OnceLock::get).map(|file| &**file)
     }
 
     /// The states of a coset.

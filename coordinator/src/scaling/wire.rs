@@ -10,8 +10,8 @@ pub const ZSTD_LEVEL: i32 = 1;
 /// Cosets are sent in chunks of about so many bytes before compression.
 pub const CHUNK_BYTES: u64 = 1 << 20;
 
-/// What comes with a chunk: its checksum, its length, frames.
-pub const CHUNK_OVERHEAD_BYTES: u64 = 64;
+/// What comes with a chunk: its length, frames.
+pub const CHUNK_OVERHEAD_BYTES: u64 = 32;
 
 /// What precedes a coset in a chunk: its number, encoding, states, and the length of its data.
 pub const COSET_HEADER_BYTES: u64 = 16;

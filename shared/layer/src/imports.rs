@@ -22,6 +22,7 @@ const SEGMENT_BYTES: u64 = 256 << 20;
 #[derive(Debug)]
 pub struct Imports {
     directory: PathBuf,
+    cosets: u32,
     packed_bytes: u32,
     segment_bytes: u64,
     segments: Box<[OnceLock<Segment>]>,
@@ -37,6 +38,27 @@ struct Segment {
     map: MmapRaw,
 }
 
+/// A coset from elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Import<'a> {
+    /// Its number among the representatives.
+    pub coset: u32,
+    /// How its states are written down: not compressed.
+    pub encoding: Encoding,
+    /// Their number.
+    pub states: u32,
+    /// Nothing, positions, or the packed tensor.
+    pub canonical: &'a [u8],
+}
+
+/// Cosets that have a place and are not written yet, all in one segment.
+#[derive(Default)]
+struct Pending {
+    /// What to write at the end of the segment.
+    bytes: Vec<u8>,
+    places: Vec<(u32, Place)>,
+}
+
 /// Where the canonical bytes of a coset lie.
 #[derive(Clone, Copy, Debug)]
 struct Place {
@@ -50,12 +72,13 @@ impl Imports {
     /// For at most `cosets` cosets of `packed_bytes` each, kept in files in `directory`.
     pub fn new(directory: &Path, cosets: u32, packed_bytes: u32) -> Self {
         let most = u64::from(packed_bytes) + SLACK_BYTES + ALIGNMENT;
-        let segment_bytes = SEGMENT_BYTES.max(most);
+        let segment_bytes = SEGMENT_BYTES.max(most.next_multiple_of(ALIGNMENT));
         // Each segment but the last is filled up to less than one coset.
         let a_segment = segment_bytes / most;
         let segments = u64::from(cosets).div_ceil(a_segment).max(1);
         Self {
             directory: directory.into(),
+            cosets,
             packed_bytes,
             segment_bytes,
             segments: (0..segments).map(|_| OnceLock::new()).collect(),
@@ -64,44 +87,65 @@ impl Imports {
         }
     }
 
-    /// Adds a coset by its canonical bytes; nothing happens if it is there.
+    /// Adds cosets; nothing happens to those that are there.
     ///
     /// # Errors
-    /// [`LayerError`] if the bytes are not those of a coset with so many states, or the disk refuses.
-    pub fn push(
-        &self,
-        coset: u32,
-        encoding: Encoding,
-        states: u32,
-        canonical: &[u8],
-    ) -> Result<(), LayerError> {
-        let damaged = |reason: String| LayerError::DamagedCoset {
-            path: self.directory.clone(),
-            coset,
-            offset: 0,
-            length: canonical.len() as u32,
-            reason,
-        };
-        if encoding == Encoding::DenseZstd {
-            return Err(damaged("a compressed coset is not canonical".into()));
+    /// [`LayerError`] if they are not in order, one is not what it says, or the disk refuses.
+    pub fn push(&self, cosets: &[Import<'_>]) -> Result<(), LayerError> {
+        let mut next = 0;
+        for import in cosets {
+            self.check(import, next).map_err(|reason| LayerError::DamagedCoset {
+                path: self.directory.clone(),
+                coset: import.coset,
+                offset: 0,
+                length: import.canonical.len() as u32,
+                reason,
+            })?;
+            next = import.coset + 1;
         }
-        encoding.check(canonical, states, self.packed_bytes).map_err(damaged)?;
         let mut end = self.end.lock().expect("nothing panics while adding");
-        if self.holds(coset) {
-            return Ok(());
+        let mut pending = Pending::default();
+        for &Import { coset, encoding, canonical, .. } in cosets {
+            if self.holds(coset) {
+                continue;
+            }
+            let room = self.segment_bytes - end.1 - pending.bytes.len() as u64;
+            if canonical.len() as u64 + SLACK_BYTES > room {
+                self.publish(&mut end, &mut pending)?;
+                *end = (end.0 + 1, 0);
+            }
+            let offset = end.1 + pending.bytes.len() as u64;
+            let place = Place { segment: end.0 as u32, encoding, offset, length: canonical.len() as u32 };
+            pending.places.push((coset, place));
+            if !canonical.is_empty() {
+                pending.bytes.extend_from_slice(canonical);
+                let slack = pending.bytes.len() + SLACK_BYTES as usize;
+                pending.bytes.resize(slack.next_multiple_of(ALIGNMENT as usize), 0);
+            }
         }
-        let length = canonical.len() as u64;
-        if end.1 + length + SLACK_BYTES > self.segment_bytes {
-            *end = (end.0 + 1, 0);
+        self.publish(&mut end, &mut pending)
+    }
+
+    fn check(&self, import: &Import<'_>, next: u32) -> Result<(), String> {
+        let &Import { coset, encoding, states, canonical } = import;
+        if coset < next || coset >= self.cosets {
+            return Err("it is out of order, or there is none of that number".into());
         }
-        let (number, offset) = *end;
-        if length > 0 {
-            let failed = LayerError::io("write", &self.directory);
-            self.segment(number)?.file.write_all_at(canonical, offset).map_err(failed)?;
-            *end = (number, (offset + length + SLACK_BYTES).next_multiple_of(ALIGNMENT));
+        if encoding == Encoding::DenseZstd || canonical.len() > self.packed_bytes as usize {
+            return Err("it is not written down as it should be".into());
         }
-        let place = Place { segment: number as u32, encoding, offset, length: length as u32 };
-        self.index.write().expect("nothing panics with the index").insert(coset, place);
+        encoding.check(canonical, states, self.packed_bytes)
+    }
+
+    /// Writes what is pending, and only then has it found.
+    fn publish(&self, end: &mut (usize, u64), pending: &mut Pending) -> Result<(), LayerError> {
+        let bytes = std::mem::take(&mut pending.bytes);
+        if !bytes.is_empty() {
+            let written = self.segment(end.0)?.file.write_all_at(&bytes, end.1);
+            written.map_err(LayerError::io("write", &self.directory))?;
+            end.1 += bytes.len() as u64;
+        }
+        self.index.write().expect("nothing panics with the index").extend(pending.places.drain(..));
         Ok(())
     }
 
@@ -166,12 +210,20 @@ mod tests {
         let states = crate::encoding::count(&dense) as u32;
         let sparse: Vec<u8> = [3_u32, 9, 300].iter().flat_map(|position| position.to_le_bytes()).collect();
         for round in 0..25 {
-            imports.push(round * 4, Encoding::Dense, states, &dense).unwrap();
-            imports.push(round * 4 + 1, Encoding::Sparse, 3, &sparse).unwrap();
-            imports.push(round * 4 + 2, Encoding::Empty, 0, &[]).unwrap();
+            let import = |coset, encoding, states, canonical| Import { coset, encoding, states, canonical };
+            let cosets = [
+                import(round * 4, Encoding::Dense, states, &dense[..]),
+                import(round * 4 + 1, Encoding::Sparse, 3, &sparse),
+                import(round * 4 + 2, Encoding::Empty, 0, &[]),
+            ];
+            // Together, and one by one.
+            match round % 2 {
+                0 => imports.push(&cosets).unwrap(),
+                _ => cosets.iter().for_each(|coset| imports.push(&[*coset]).unwrap()),
+            }
         }
         let bytes = imports.bytes();
-        imports.push(0, Encoding::Empty, 0, &[]).unwrap();
+        imports.push(&[Import { coset: 0, encoding: Encoding::Empty, states: 0, canonical: &[] }]).unwrap();
         assert_eq!(imports.bytes(), bytes, "what is there stays");
         for round in 0..25 {
             let Some(Stored::Dense(there)) = imports.coset(round * 4) else { panic!("not dense") };
@@ -198,11 +250,14 @@ mod tests {
             (Encoding::Dense, 1, &[1; 41]),
             (Encoding::DenseZstd, 41, &[1; 41]),
         ] {
-            assert!(
-                imports.push(1, encoding, states, bytes).unwrap_err().is_damage(),
-                "{encoding:?} {states}"
-            );
+            let import = Import { coset: 1, encoding, states, canonical: bytes };
+            assert!(imports.push(&[import]).unwrap_err().is_damage(), "{encoding:?} {states}");
             assert!(!imports.holds(1));
+        }
+        let empty = |coset| Import { coset, encoding: Encoding::Empty, states: 0, canonical: &[] };
+        for cosets in [[3, 2], [3, 3], [3, 10]] {
+            assert!(imports.push(&cosets.map(empty)).unwrap_err().is_damage(), "{cosets:?}");
+            assert!(!imports.holds(3));
         }
     }
 }

@@ -24,5 +24,5 @@ pub use encoding::Encoding;
 pub use error::LayerError;
 pub use file::{LayerFile, Stored};
 pub use format::{Identity, Totals};
-pub use imports::Imports;
+pub use imports::{Import, Imports};
 pub use writer::{LayerWriter, archive};

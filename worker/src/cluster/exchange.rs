@@ -1,16 +1,15 @@
 //! What peers get: cosets of layers, and whole files.
 
-use crate::Store;
 use crate::cluster::Meter;
+use crate::cluster::files::OpenFiles;
 use fathom_command::drill;
-use fathom_layer::{LayerError, LayerFile};
+use fathom_layer::LayerError;
 use fathom_proto::chunk::{self, CHUNK_BYTES};
 use fathom_proto::convert;
 use fathom_proto::v1::{self, exchange_server};
 use fathom_run::{Depth, Geometry, Task};
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
@@ -19,39 +18,20 @@ use tonic::{Request, Response, Status};
 const AHEAD: usize = 2;
 /// Answers that are made at once; others wait.
 const AT_ONCE: usize = 16;
-/// zstd level of files on their way.
-const ZSTD_LEVEL: i32 = 1;
 
 /// The exchange of a worker.
 #[derive(Clone, Debug)]
 pub struct Exchange {
-    store: &'static Store<'static>,
+    files: OpenFiles,
     geometry: Geometry,
     meter: Arc<Meter>,
-    files: Arc<Mutex<BTreeMap<Task, Arc<LayerFile>>>>,
     turns: Arc<Semaphore>,
 }
 
 impl Exchange {
-    /// Of a store.
-    pub fn new(store: &'static Store<'static>, geometry: Geometry, meter: Arc<Meter>) -> Self {
-        Self { store, geometry, meter, files: Arc::default(), turns: Arc::new(Semaphore::new(AT_ONCE)) }
-    }
-
-    /// Forgets the open files of a layer, because they are removed.
-    pub fn forget(&self, depth: Depth) {
-        self.files.lock().expect("nothing panics with the files").retain(|task, _| task.depth != depth);
-    }
-
-    fn open(&self, task: Task) -> Result<Arc<LayerFile>, v1::FetchFailure> {
-        let mut files = self.files.lock().expect("nothing panics with the files");
-        if let Some(file) = files.get(&task) {
-            return Ok(Arc::clone(file));
-        }
-        let file = self.store.open_shard(&self.geometry, task.depth, task.shard);
-        let file = Arc::new(file.map_err(|error| refusal(task, &error))?);
-        files.insert(task, Arc::clone(&file));
-        Ok(file)
+    /// Of these files.
+    pub fn new(files: OpenFiles, geometry: Geometry, meter: Arc<Meter>) -> Self {
+        Self { files, geometry, meter, turns: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
     fn other_run(&self, fingerprint: &[u8]) -> Option<v1::FetchFailure> {
@@ -61,31 +41,87 @@ impl Exchange {
         (*fingerprint != mine).then_some(v1::FetchFailure { kind: Some(other) })
     }
 
+    /// Answers a request when its turn comes, in a thread of its own: `send` says by `None` that nobody listens any more.
+    async fn answer<R: Send + 'static>(
+        &self,
+        fingerprint: &[u8],
+        refused: impl FnOnce(v1::FetchFailure) -> R + Send + 'static,
+        work: impl FnOnce(&Self, &dyn Fn(R) -> Option<()>) -> Result<(), v1::FetchFailure> + Send + 'static,
+    ) -> Response<Stream<R>> {
+        let (sender, receiver) = mpsc::channel(AHEAD);
+        let other_run = self.other_run(fingerprint);
+        // The semaphore is never closed.
+        let turn = Arc::clone(&self.turns).acquire_owned().await;
+        let this = self.clone();
+        tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            let send = |message| sender.blocking_send(Ok(message)).ok();
+            let answered = match other_run {
+                Some(failure) => Err(failure),
+                None => work(&this, &send),
+            };
+            if let Err(failure) = answered {
+                send(refused(failure));
+            }
+        });
+        Response::new(ReceiverStream::new(receiver))
+    }
+
     /// Sends cosets until all are sent, one cannot be read, or nobody listens any more.
     fn send_cosets(
         &self,
         depth: Depth,
         ranges: &[v1::CosetRange],
-        mut send: impl FnMut(v1::Chunk) -> Option<()>,
+        send: impl Fn(v1::Chunk) -> Option<()>,
     ) -> Result<(), v1::FetchFailure> {
+        let mut compressor = chunk::Compressor::new();
+        let mut send = |bytes: &[u8]| {
+            let chunk =
+                v1::Chunk { zstd: compressor.compress(bytes).into(), uncompressed_bytes: bytes.len() as u32 };
+            drill::point("serving");
+            self.meter.sent.fetch_add(chunk.zstd.len() as u64, Ordering::Relaxed);
+            send(chunk)
+        };
         let mut bytes = Vec::new();
         for coset in ranges.iter().flat_map(|range| range.first..range.first + range.count) {
-            let shard = self.geometry.cut.shard_of(coset);
-            let task = Task { depth, shard };
-            let file = self.open(task)?;
+            let task = Task { depth, shard: self.geometry.cut.shard_of(coset) };
+            let refused = |error| refusal(task, &error);
+            let file = self.files.open(task).map_err(refused)?;
             let local = coset - file.identity().first_coset;
-            let (encoding, states, stored) = file.canonical(local).map_err(|error| refusal(task, &error))?;
+            let (encoding, states, stored) = file.canonical(local).map_err(refused)?;
             let canonical = stored.canonical();
             chunk::push(&mut bytes, chunk::Coset { number: coset, encoding, states, canonical });
             if bytes.len() >= CHUNK_BYTES {
-                if send(chunk::pack(&bytes)).is_none() {
+                if send(&bytes).is_none() {
                     return Ok(());
                 }
                 bytes.clear();
             }
         }
         if !bytes.is_empty() {
-            send(chunk::pack(&bytes));
+            send(&bytes);
+        }
+        Ok(())
+    }
+
+    /// Sends a file until it is sent, or nobody listens any more.
+    fn send_file(&self, task: Task, send: impl Fn(v1::Piece) -> Option<()>) -> Result<(), v1::FetchFailure> {
+        let refused = |error| refusal(task, &error);
+        let file = self.files.open(task).map_err(refused)?;
+        // The receiver finds what is damaged; but then it is good to know here too.
+        file.check_all().map_err(refused)?;
+        let mut compressor = chunk::Compressor::new();
+        for bytes in file.whole().chunks(CHUNK_BYTES) {
+            drill::point("pushing");
+            let piece = v1::Piece {
+                zstd: compressor.compress(bytes).into(),
+                uncompressed_bytes: bytes.len() as u32,
+                file_bytes: file.whole().len() as u64,
+            };
+            self.meter.sent.fetch_add(piece.zstd.len() as u64, Ordering::Relaxed);
+            if send(piece).is_none() {
+                return Ok(());
+            }
         }
         Ok(())
     }
@@ -130,26 +166,11 @@ impl exchange_server::Exchange for Exchange {
                 ))
             })?;
         }
-        let (sender, receiver) = mpsc::channel(AHEAD);
-        let response = |result| Ok(v1::FetchCosetsResponse { result: Some(result) });
-        if let Some(failure) = self.other_run(&fingerprint) {
-            let _ = sender.send(response(Sent::Failure(failure))).await;
-            return Ok(Response::new(ReceiverStream::new(receiver)));
-        }
-        let turn = Arc::clone(&self.turns).acquire_owned().await;
-        let this = self.clone();
-        tokio::task::spawn_blocking(move || {
-            let _turn = turn;
-            let sent = this.send_cosets(Depth(depth), &ranges, |chunk| {
-                drill::point("serving");
-                this.meter.sent.fetch_add(chunk.zstd.len() as u64, Ordering::Relaxed);
-                sender.blocking_send(response(Sent::Chunk(chunk))).ok()
-            });
-            if let Err(failure) = sent {
-                let _ = sender.blocking_send(response(Sent::Failure(failure)));
-            }
-        });
-        Ok(Response::new(ReceiverStream::new(receiver)))
+        let message = |result| v1::FetchCosetsResponse { result: Some(result) };
+        let work = move |this: &Self, send: &dyn Fn(_) -> Option<()>| {
+            this.send_cosets(Depth(depth), &ranges, |chunk| send(message(Sent::Chunk(chunk))))
+        };
+        Ok(self.answer(&fingerprint, move |failure| message(Sent::Failure(failure)), work).await)
     }
 
     async fn copy_file(
@@ -159,49 +180,10 @@ impl exchange_server::Exchange for Exchange {
         use v1::copy_file_response::Result as Sent;
         let v1::CopyFileRequest { fingerprint, file } = request.into_inner();
         let task = convert::file(file.as_ref(), &self.geometry)?;
-        let (sender, receiver) = mpsc::channel(AHEAD);
-        let response = |result| Ok(v1::CopyFileResponse { result: Some(result) });
-        if let Some(failure) = self.other_run(&fingerprint) {
-            let _ = sender.send(response(Sent::Failure(failure))).await;
-            return Ok(Response::new(ReceiverStream::new(receiver)));
-        }
-        let turn = Arc::clone(&self.turns).acquire_owned().await;
-        let this = self.clone();
-        tokio::task::spawn_blocking(move || {
-            let _turn = turn;
-            // The receiver finds what is damaged; but then it is good to know here too.
-            let file = this.open(task).and_then(|file| match file.check_all() {
-                Ok(()) => Ok(file),
-                Err(error) => Err(refusal(task, &error)),
-            });
-            let file = match file {
-                Ok(file) => file,
-                Err(failure) => {
-                    let _ = sender.blocking_send(response(Sent::Failure(failure)));
-                    return;
-                }
-            };
-            let whole = file.whole();
-            for bytes in whole.chunks(CHUNK_BYTES) {
-                drill::point("pushing");
-                let zstd = match zstd::bulk::compress(bytes, ZSTD_LEVEL) {
-                    Ok(zstd) => zstd,
-                    Err(error) => {
-                        let _ = sender.blocking_send(Err(Status::internal(error.to_string())));
-                        return;
-                    }
-                };
-                this.meter.sent.fetch_add(zstd.len() as u64, Ordering::Relaxed);
-                let piece = v1::Piece {
-                    zstd: zstd.into(),
-                    uncompressed_bytes: bytes.len() as u32,
-                    file_bytes: whole.len() as u64,
-                };
-                if sender.blocking_send(response(Sent::Piece(piece))).is_err() {
-                    return;
-                }
-            }
-        });
-        Ok(Response::new(ReceiverStream::new(receiver)))
+        let message = |result| v1::CopyFileResponse { result: Some(result) };
+        let work = move |this: &Self, send: &dyn Fn(_) -> Option<()>| {
+            this.send_file(task, |piece| send(message(Sent::Piece(piece))))
+        };
+        Ok(self.answer(&fingerprint, move |failure| message(Sent::Failure(failure)), work).await)
     }
 }

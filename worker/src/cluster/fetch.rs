@@ -9,7 +9,7 @@ use crate::{Layer, Store};
 use backon::{BackoffBuilder, ExponentialBuilder};
 use fathom_command::drill;
 use fathom_layer::writer::temporary;
-use fathom_layer::{Disk, Imports, LayerError, LayerFile};
+use fathom_layer::{Disk, Import, Imports, LayerError, LayerFile};
 use fathom_proto::access::{Access, Connection};
 use fathom_proto::v1::exchange_client::ExchangeClient;
 use fathom_proto::v1::{self, fetch_failure};
@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::task::block_in_place;
 use tokio_stream::StreamExt;
 use tonic::Status;
 
@@ -112,7 +113,7 @@ impl Fetcher {
         &self,
         depth: Depth,
         needed: &[CosetId],
-        layer: &Arc<Layer>,
+        layer: &Layer,
         holders: &Holders,
     ) -> Result<(), Failure> {
         // What the same workers hold is one request; to different ones at once.
@@ -139,7 +140,7 @@ impl Fetcher {
         depth: Depth,
         cosets: &[CosetId],
         addresses: &[String],
-        layer: &Arc<Layer>,
+        layer: &Layer,
     ) -> Result<(), Failure> {
         let file = Task { depth, shard: self.shard(cosets[0]) };
         self.ask_all(file, addresses, |address| async move {
@@ -160,7 +161,7 @@ impl Fetcher {
         depth: Depth,
         cosets: &[CosetId],
         address: &str,
-        layer: &Arc<Layer>,
+        layer: &Layer,
     ) -> Result<(), Denial> {
         use v1::fetch_cosets_response::Result as Sent;
         let request = v1::FetchCosetsRequest {
@@ -175,13 +176,8 @@ impl Fetcher {
             match message.map_err(lost)?.result {
                 Some(Sent::Chunk(chunk)) => {
                     self.meter.received.fetch_add(chunk.zstd.len() as u64, Ordering::Relaxed);
-                    let layer = Arc::clone(layer);
-                    let added = tokio::task::spawn_blocking(move || {
-                        let imports =
-                            layer.imports().expect("layers that cosets are fetched for have imports");
-                        add(imports, &chunk)
-                    });
-                    added.await.map_err(|error| Denial::Elsewhere(error.to_string()))??;
+                    let imports = layer.imports().expect("layers that cosets are fetched for have imports");
+                    block_in_place(|| add(imports, &chunk))?;
                 }
                 Some(Sent::Failure(failure)) => return Err(self.denial(address, failure)),
                 None => return Err(Denial::Elsewhere(format!("{address} sent a message of no kind"))),
@@ -201,7 +197,7 @@ impl Fetcher {
         task: Task,
         addresses: &[String],
     ) -> Result<u64, Failure> {
-        if let Ok(file) = store.open_shard(&self.geometry, task.depth, task.shard) {
+        if let Ok(file) = block_in_place(|| store.open_shard(&self.geometry, task.depth, task.shard)) {
             return Ok(file.bytes());
         }
         self.ask_all(
@@ -227,14 +223,17 @@ impl Fetcher {
         let lost = |status: Status| Denial::Elsewhere(format!("{address}: {}", said(&status)));
         let mut client = self.connect(address).await?;
         let mut stream = client.copy_file(request).await.map_err(lost)?.into_inner();
-        store.prepare(task.depth).map_err(Denial::Mine)?;
         let path = store.path(task.depth, task.shard);
         let incoming = temporary(&path);
         let io = |action| {
             let path = incoming.clone();
             move |source| Denial::Mine(LayerError::Io { action, path, source })
         };
-        let mut file = disk.create(&incoming).map_err(io("create"))?;
+        // Whatever waits for the disk lets the runtime's other tasks go on: a heartbeat among them.
+        let mut file = block_in_place(|| {
+            store.prepare(task.depth).map_err(Denial::Mine)?;
+            disk.create(&incoming).map_err(io("create"))
+        })?;
         let received: Result<u64, Denial> = async {
             let mut offset = 0;
             while let Some(message) = next(&mut stream, address).await? {
@@ -242,34 +241,39 @@ impl Fetcher {
                     Some(Sent::Piece(piece)) => {
                         self.meter.received.fetch_add(piece.zstd.len() as u64, Ordering::Relaxed);
                         let length = (piece.uncompressed_bytes as usize).min(chunk::CHUNK_BYTES);
-                        let bytes = chunk::decompress(&piece.zstd, length)
-                            .map_err(|error| Denial::Elsewhere(format!("{address}: {error}")))?;
-                        file.write_at(&bytes, offset).map_err(io("write"))?;
-                        offset += bytes.len() as u64;
+                        offset += block_in_place(|| {
+                            let bytes = chunk::decompress(&piece.zstd, length)
+                                .map_err(|error| Denial::Elsewhere(format!("{address}: {error}")))?;
+                            file.write_at(&bytes, offset).map_err(io("write"))?;
+                            Ok(bytes.len() as u64)
+                        })?;
                     }
                     Some(Sent::Failure(failure)) => return Err(self.denial(address, failure)),
                     None => return Err(Denial::Elsewhere(format!("{address} sent a message of no kind"))),
                 }
             }
-            drill::point("copying");
-            file.sync().map_err(io("sync"))?;
             Ok(offset)
         }
         .await;
         let identity = self.geometry.identity(task.depth, task.shard);
-        let kept = received.and_then(|bytes| {
-            let whole = LayerFile::open(&incoming, &identity).and_then(|file| file.check_all());
-            whole.map_err(|error| {
-                Denial::Elsewhere(format!("what {address} sent is not the file: {error}"))
-            })?;
-            disk.rename(&incoming, &path).map_err(io("rename"))?;
-            disk.sync_directory(&store.layer_directory(task.depth)).map_err(io("sync the directory of"))?;
-            Ok(bytes)
-        });
-        if kept.is_err() {
-            let _ = disk.remove(&incoming);
-        }
-        kept
+        block_in_place(|| {
+            let kept = received.and_then(|bytes| {
+                drill::point("copying");
+                file.sync().map_err(io("sync"))?;
+                let whole = LayerFile::open(&incoming, &identity).and_then(|file| file.check_all());
+                whole.map_err(|error| {
+                    Denial::Elsewhere(format!("what {address} sent is not the file: {error}"))
+                })?;
+                disk.rename(&incoming, &path).map_err(io("rename"))?;
+                disk.sync_directory(&store.layer_directory(task.depth))
+                    .map_err(io("sync the directory of"))?;
+                Ok(bytes)
+            });
+            if kept.is_err() {
+                let _ = disk.remove(&incoming);
+            }
+            kept
+        })
     }
 
     /// Asks one holder after the other.
@@ -355,15 +359,16 @@ pub fn said(status: &Status) -> String {
 
 fn add(imports: &Imports, chunk: &v1::Chunk) -> Result<(), Denial> {
     let elsewhere = |error: chunk::BadChunk| Denial::Elsewhere(error.to_string());
-    let bytes = chunk::unpack(chunk).map_err(elsewhere)?;
+    let bytes = chunk::decompress(&chunk.zstd, chunk.uncompressed_bytes as usize).map_err(elsewhere)?;
+    let mut cosets = Vec::new();
     for coset in chunk::cosets(&bytes) {
         let chunk::Coset { number, encoding, states, canonical } = coset.map_err(elsewhere)?;
-        imports.push(number, encoding, states, canonical).map_err(|error| match error.is_damage() {
-            true => Denial::Elsewhere(error.to_string()),
-            false => Denial::Mine(error),
-        })?;
+        cosets.push(Import { coset: number, encoding, states, canonical });
     }
-    Ok(())
+    imports.push(&cosets).map_err(|error| match error.is_damage() {
+        true => Denial::Elsewhere(error.to_string()),
+        false => Denial::Mine(error),
+    })
 }
 
 /// The next message, if the peer is not silent for too long.

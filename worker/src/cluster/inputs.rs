@@ -1,5 +1,6 @@
 //! The layers that tasks read, as far as they are here.
 
+use crate::cluster::files::OpenFiles;
 use crate::{Job, Layer, Store};
 use fathom_layer::{Imports, LayerError};
 use fathom_run::{Depth, ShardId, Task};
@@ -29,30 +30,29 @@ impl Inputs {
     ///
     /// # Errors
     /// [`LayerError`] if it cannot be opened.
-    pub fn add(&self, job: &Job, store: &Store<'_>, task: Task) -> Result<(), LayerError> {
+    pub fn add(&self, files: &OpenFiles, task: Task) -> Result<(), LayerError> {
         for (layer, _) in self.layers.iter().zip(&self.depths).filter(|(_, depth)| **depth == task.depth) {
-            layer.add(task.shard, store.open_shard(&job.geometry, task.depth, task.shard)?);
+            layer.add(task.shard, files.open(task)?);
         }
         Ok(())
     }
 
-    /// The cosets that a task reads and that are not here, in order. The files of its own shard must be.
+    /// Adds to `needed` the cosets that a task reads and that are not here. The files of its own shard must be.
     ///
     /// # Errors
     /// [`LayerError`] if a directory is damaged.
-    pub fn needed(&self, job: &Job, shard: ShardId) -> Result<Vec<CosetId>, LayerError> {
+    pub fn need(&self, job: &Job, shard: ShardId, needed: &mut BTreeSet<CosetId>) -> Result<(), LayerError> {
         let Some(newest) = self.layers.first() else {
-            return Ok(Vec::new());
+            return Ok(());
         };
         let moves = job.graph.space().moves().len();
-        let mut needed = BTreeSet::new();
         for coset in job.geometry.cut.range(shard).map(CosetId) {
             if u64::from(newest.states(coset)?.1) < job.graph.states_per_coset() {
                 let sources = (0..moves).map(|mv| job.graph.source(coset, mv).0);
                 needed.extend(sources.filter(|&source| !newest.holds(source)));
             }
         }
-        Ok(needed.into_iter().collect())
+        Ok(())
     }
 }
 
@@ -61,6 +61,7 @@ impl Inputs {
 pub struct AllInputs {
     job: &'static Job,
     store: &'static Store<'static>,
+    files: OpenFiles,
     /// Where cosets from peers are kept; `None` if all layers are in the store.
     imports: Option<PathBuf>,
     of_depth: Mutex<BTreeMap<Depth, Inputs>>,
@@ -68,8 +69,13 @@ pub struct AllInputs {
 
 impl AllInputs {
     /// None yet. Without a directory for cosets from peers, the store must have all files of all layers.
-    pub fn new(job: &'static Job, store: &'static Store<'static>, imports: Option<PathBuf>) -> Self {
-        Self { job, store, imports, of_depth: Mutex::default() }
+    pub fn new(
+        job: &'static Job,
+        store: &'static Store<'static>,
+        files: OpenFiles,
+        imports: Option<PathBuf>,
+    ) -> Self {
+        Self { job, store, files, imports, of_depth: Mutex::default() }
     }
 
     /// What tasks of a depth read. Files that are in the store are opened.
@@ -92,7 +98,7 @@ impl AllInputs {
                     let imports = newest.then(|| Imports::new(directory, cosets, geometry.packed_bytes));
                     let layer = Layer::partial(geometry.cut, imports);
                     for shard in self.store.shards(above)? {
-                        layer.add(shard, self.store.open_shard(geometry, above, shard)?);
+                        layer.add(shard, self.files.open(Task { depth: above, shard })?);
                     }
                     layer
                 }
@@ -112,13 +118,14 @@ impl AllInputs {
     /// Notes a file that has come. If it cannot be opened, that is found when it is needed.
     pub fn came(&self, task: Task) {
         for inputs in self.lock().values() {
-            let _ = inputs.add(self.job, self.store, task);
+            let _ = inputs.add(&self.files, task);
         }
     }
 
     /// Forgets what is open of a layer, because files of it are discarded.
     pub fn forget(&self, depth: Depth) {
         self.lock().retain(|_, inputs| !inputs.depths.contains(&depth));
+        self.files.forget(depth);
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<Depth, Inputs>> {

@@ -1,15 +1,21 @@
 //! A worker of a run on many hosts: it makes shards as the coordinator orders, keeps their files, and serves them to its peers.
 //!
-//! Reading order: [`home`] (the store's directory, and what is recovered from it), [`inputs`] (the layers that tasks read), [`fetch`]
-//! (what peers have), [`exchange`] (what peers get), [`session`] (with the coordinator: orders come, outcomes go).
+//! Reading order: [`home`] (the store's directory, and what is recovered from it), [`files`] (those of the store that are open),
+//! [`inputs`] (the layers that tasks read), [`fetch`] (what peers have), [`exchange`] (what peers get), [`caller`] (how the
+//! coordinator is called), [`session`] (with it: orders come, outcomes go), `orders` (how they are carried out),
+//! `prepare` (what is had here before a task begins).
 //!
 //! Invariants: what is reported as made or copied is durable; what a peer sends is checked before it is used; kernel
 //! threads never wait for the network.
 
+pub mod caller;
 pub mod exchange;
 pub mod fetch;
+pub mod files;
 pub mod home;
 pub mod inputs;
+mod orders;
+mod prepare;
 pub mod session;
 
 use std::sync::atomic::AtomicU64;

@@ -9,9 +9,11 @@ use fathom_proto::v1::exchange_server::ExchangeServer;
 use fathom_proto::v1::{DescribeRunResponse, LeaveReason};
 use fathom_run::Definition;
 use fathom_worker::cluster::Meter;
+use fathom_worker::cluster::caller::Caller;
 use fathom_worker::cluster::exchange::Exchange;
+use fathom_worker::cluster::files::OpenFiles;
 use fathom_worker::cluster::home::Home;
-use fathom_worker::cluster::session::{Caller, End, Identity, Worker};
+use fathom_worker::cluster::session::{End, Identity, Worker};
 use fathom_worker::pool::Ended;
 use fathom_worker::{Counters, Job, Pool, Store, Watched};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -81,12 +83,13 @@ pub(crate) fn join(asked: &JoinArguments, verbosity: log::Verbosity) -> Result<(
     let counters: &'static Counters = Box::leak(Box::default());
     let halt: &'static AtomicBool = Box::leak(Box::default());
     let meter = Arc::new(Meter::default());
-    let exchange = Exchange::new(store, job.geometry, Arc::clone(&meter));
+    let files = OpenFiles::new(store, job.geometry);
+    let exchange = Exchange::new(files.clone(), job.geometry, Arc::clone(&meter));
     let listener = runtime.block_on(TcpListener::bind(asked.listen));
     let listener = listener.with_context(|| format!("cannot listen on {}", asked.listen))?;
     let address = advertised(asked, listener.local_addr()?.port());
     info!(kernel = job.kernel(), cosets = job.graph.len(), address, "ready");
-    serve(&runtime, &access, listener, exchange.clone())?;
+    serve(&runtime, &access, listener, exchange)?;
     let worker = Worker {
         identity: Identity {
             id: home.id(),
@@ -103,7 +106,7 @@ pub(crate) fn join(asked: &JoinArguments, verbosity: log::Verbosity) -> Result<(
         caller,
         access,
         meter,
-        exchange,
+        files,
         counters,
         halt,
     };

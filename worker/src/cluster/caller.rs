@@ -1,0 +1,148 @@
+//! Calls to the coordinator, made again and again while it is away.
+
+use crate::cluster::fetch::said;
+use anyhow::{Result, anyhow};
+use backon::{Backoff, BackoffBuilder, ExponentialBuilder};
+use fathom_command::bad_input;
+use fathom_proto::access::{Access, ConnectError, Connection};
+use fathom_proto::v1;
+use fathom_proto::v1::coordinator_client::CoordinatorClient;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tonic::{Code, Status};
+use tracing::{info, warn};
+
+/// For a connection to be made.
+const CONNECT: Duration = Duration::from_secs(5);
+/// Messages of the coordinator are not larger.
+const MOST_MESSAGE_BYTES: usize = 64 << 20;
+
+/// Calls the coordinator.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    access: Access,
+    address: String,
+    /// How long it may be silent.
+    patience: Duration,
+    client: Arc<Mutex<Option<CoordinatorClient<Connection>>>>,
+    heard: Arc<Mutex<Instant>>,
+    is_away: Arc<AtomicBool>,
+}
+
+impl Caller {
+    /// Of the coordinator at an address, which may be silent for as long as that.
+    pub fn new(access: Access, address: String, patience: Duration) -> Self {
+        Self {
+            access,
+            address,
+            patience,
+            client: Arc::default(),
+            heard: Arc::new(Mutex::new(Instant::now())),
+            is_away: Arc::default(),
+        }
+    }
+
+    pub(super) async fn client(&self) -> Result<CoordinatorClient<Connection>, ConnectError> {
+        if let Some(client) = self.client.lock().expect("nothing panics with the client").clone() {
+            return Ok(client);
+        }
+        let connection = self.access.connect(&self.address, CONNECT).await?;
+        let client = CoordinatorClient::new(connection)
+            .max_decoding_message_size(MOST_MESSAGE_BYTES)
+            .max_encoding_message_size(MOST_MESSAGE_BYTES);
+        *self.client.lock().expect("nothing panics with the client") = Some(client.clone());
+        Ok(client)
+    }
+
+    /// Has a call made again and again, until it is answered, makes no sense, or patience is at an end.
+    ///
+    /// # Errors
+    /// If it is not answered.
+    pub async fn call<T, F>(&self, call: impl Fn(CoordinatorClient<Connection>) -> F) -> Result<T>
+    where
+        F: Future<Output = Result<tonic::Response<T>, Status>>,
+    {
+        let mut pauses = self.pauses();
+        loop {
+            let reason = match self.client().await {
+                Ok(client) => match call(client).await {
+                    Ok(response) => {
+                        self.answered();
+                        return Ok(response.into_inner());
+                    }
+                    Err(status) => {
+                        let behind = ConnectError::behind(&status).cloned();
+                        match behind {
+                            Some(error) if !error.may_pass() => return Err(bad_input!("{error}")),
+                            Some(error) => error.to_string(),
+                            None if is_final(&status) => return Err(bad_input!("{}", status.message())),
+                            None => said(&status),
+                        }
+                    }
+                },
+                Err(error) if error.may_pass() => error.to_string(),
+                Err(error) => return Err(bad_input!("{error}")),
+            };
+            // A broken connection is made anew.
+            *self.client.lock().expect("nothing panics with the client") = None;
+            let silent = self.heard.lock().expect("nothing panics with the clock").elapsed();
+            if silent > self.patience {
+                return Err(anyhow!(
+                    "the coordinator was silent for {} s: {reason}; the store is as it was, and the same command goes on",
+                    silent.as_secs()
+                ));
+            }
+            if !self.is_away.swap(true, Ordering::Relaxed) {
+                warn!(
+                    reason,
+                    patience_s = self.patience.as_secs(),
+                    "coordinator cannot be reached; trying again"
+                );
+            }
+            tokio::time::sleep(pauses.next().unwrap_or(CONNECT)).await;
+        }
+    }
+
+    fn answered(&self) {
+        *self.heard.lock().expect("nothing panics with the clock") = Instant::now();
+        if self.is_away.swap(false, Ordering::Relaxed) {
+            info!("coordinator is back");
+        }
+    }
+
+    fn pauses(&self) -> impl Backoff + use<> {
+        ExponentialBuilder::default()
+            .with_min_delay(Duration::from_millis(50))
+            .with_max_delay(Duration::from_secs(10).min(self.patience))
+            .without_max_times()
+            .with_jitter()
+            .build()
+    }
+
+    /// Asks what the run is.
+    ///
+    /// # Errors
+    /// If the coordinator does not tell.
+    pub async fn describe(&self, name: &str) -> Result<v1::DescribeRunResponse> {
+        let request =
+            v1::DescribeRunRequest { protocol_version: v1::PROTOCOL_VERSION, worker_name: name.into() };
+        self.call(|mut client| {
+            let request = request.clone();
+            async move { client.describe_run(request).await }
+        })
+        .await
+    }
+}
+
+/// Whether another call would end in the same way.
+fn is_final(status: &Status) -> bool {
+    matches!(
+        status.code(),
+        Code::Unauthenticated
+            | Code::PermissionDenied
+            | Code::FailedPrecondition
+            | Code::InvalidArgument
+            | Code::Unimplemented
+    )
+}

@@ -1,0 +1,133 @@
+//! What a task reads is had here before a kernel thread begins with it.
+
+use crate::cluster::inputs::Inputs;
+use crate::cluster::session::{Happened, Shared, Worker};
+use fathom_command::drill;
+use fathom_layer::LayerError;
+use fathom_proto::{Failure, Outcome};
+use fathom_run::{Depth, Task};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::task::block_in_place;
+
+/// How often it is looked, while peers are waited for, whether the worker should stop.
+const HALT_CHECK: Duration = Duration::from_millis(50);
+/// Tasks that make so many bytes of cosets are prepared together: for small ones a request each would take longer than they do.
+const TOGETHER_BYTES: u64 = 4 << 20;
+
+impl Shared {
+    /// Prepares tasks in the order in which they come, and gives them to the kernel threads.
+    pub(super) async fn prepare_all(self: Arc<Self>, mut tasks: mpsc::UnboundedReceiver<Task>) {
+        let geometry = &self.worker.job.geometry;
+        let a_task =
+            u64::from(geometry.cut.cosets() / geometry.cut.shards()) * u64::from(geometry.packed_bytes);
+        let most = (TOGETHER_BYTES / a_task.max(1)).max(1) as usize;
+        let mut ahead = None;
+        let mut other = None;
+        loop {
+            let Some(first) = (match other.take() {
+                Some(task) => Some(task),
+                None => tasks.recv().await,
+            }) else {
+                return;
+            };
+            let mut together = vec![first];
+            while together.len() < most
+                && other.is_none()
+                && let Ok(task) = tasks.try_recv()
+            {
+                match task.depth == first.depth {
+                    true => together.push(task),
+                    false => other = Some(task),
+                }
+            }
+            let prepared = tokio::select! {
+                prepared = self.prepare(first.depth, &together) => prepared,
+                // A peer that is silent is not waited for.
+                () = self.halted() => Err(Failure::Stopped),
+            };
+            for task in together {
+                if let Err(failure) = block_in_place(|| self.begin(task, &prepared)) {
+                    let attempt = self.underway().tasks.get(&task).copied();
+                    let outcome = Outcome { task, attempt, result: Err(failure) };
+                    let _ = self.happened.send(Happened::Ended(outcome));
+                }
+            }
+            // While tasks are done there is time for the next layer's directory. Not in a store that others use too.
+            let next = first.depth.next();
+            if self.worker.imports.is_some() && prepared.is_ok() && ahead.replace(next) != Some(next) {
+                let this = Arc::clone(&self);
+                tokio::task::spawn_blocking(move || this.prepare_directory(next));
+            }
+        }
+    }
+
+    async fn halted(&self) {
+        while !self.worker.halt.load(Ordering::Relaxed) {
+            tokio::time::sleep(HALT_CHECK).await;
+        }
+    }
+
+    /// Has all here that some tasks of a depth read.
+    async fn prepare(&self, depth: Depth, tasks: &[Task]) -> Result<(), Failure> {
+        let Worker { job, store, disk, imports, .. } = &self.worker;
+        let failed = |error: LayerError| self.failure(&error);
+        if imports.is_none() {
+            return Ok(());
+        }
+        let inputs = block_in_place(|| self.inputs.of(depth)).map_err(failed)?;
+        let holders = Arc::clone(&self.holders.borrow());
+        for file in tasks.iter().flat_map(|task| inputs.lacking(task.shard)) {
+            self.fetcher.copy(store, *disk, file, &holders.of(file)).await?;
+            block_in_place(|| inputs.add(&self.worker.files, file)).map_err(failed)?;
+        }
+        let mut needed = BTreeSet::new();
+        block_in_place(|| tasks.iter().try_for_each(|task| inputs.need(job, task.shard, &mut needed)))
+            .map_err(failed)?;
+        match (inputs.layers.first(), inputs.depths.first()) {
+            (Some(newest), Some(&depth)) if !needed.is_empty() => {
+                let needed: Vec<_> = needed.into_iter().collect();
+                self.fetcher.cosets(depth, &needed, newest, &holders).await
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives a task to the kernel threads. One whose preparation has failed goes on only if it lacks nothing: others were prepared
+    /// with it.
+    fn begin(&self, task: Task, prepared: &Result<(), Failure>) -> Result<(), Failure> {
+        let failed = |error: LayerError| self.failure(&error);
+        let inputs = self.inputs.of(task.depth).map_err(failed)?;
+        if let Err(failure) = prepared
+            && (*failure == Failure::Stopped || self.lacks(&inputs, task)?)
+        {
+            return Err(failure.clone());
+        }
+        self.prepare_directory(task.depth).map_err(failed)?;
+        drill::point("computing");
+        self.pool.submit(task, inputs.layers);
+        Ok(())
+    }
+
+    fn lacks(&self, inputs: &Inputs, task: Task) -> Result<bool, Failure> {
+        if !inputs.lacking(task.shard).is_empty() {
+            return Ok(true);
+        }
+        let mut needed = BTreeSet::new();
+        let scanned = inputs.need(self.worker.job, task.shard, &mut needed);
+        scanned.map_err(|error| self.failure(&error))?;
+        Ok(!needed.is_empty())
+    }
+
+    /// Makes the directory of a layer, once: its name must be durable, and that takes the disk longer than a small task.
+    fn prepare_directory(&self, depth: Depth) -> Result<(), LayerError> {
+        if !self.prepared().contains(&depth) {
+            self.worker.store.prepare(depth)?;
+            self.prepared().insert(depth);
+        }
+        Ok(())
+    }
+}
