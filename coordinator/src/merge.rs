@@ -7,6 +7,7 @@ use anyhow::{Context, Result, anyhow};
 use fathom_layer::{Disk, LayerDigest};
 use fathom_proto::WorkerId;
 use fathom_run::{Depth, Keep, ShardReport, Task};
+use std::borrow::Borrow;
 use tracing::{info, warn};
 
 /// A layer that was committed.
@@ -25,10 +26,10 @@ pub struct Merged {
 ///
 /// # Errors
 /// If the counts cannot be true, or run.db cannot be written; then nothing is committed.
-pub fn merge(
+pub fn merge<R: Borrow<ShardReport>>(
     run: &mut RunDirectory,
     disk: &dyn Disk,
-    reports: &[ShardReport],
+    reports: &[R],
     symmetries: u64,
     seconds: f64,
     process: Option<&ProcessRow>,
@@ -44,12 +45,12 @@ pub fn merge(
             layer.states
         ));
     }
-    let shards: Vec<ShardRow> = reports.iter().map(ShardRow::of).collect();
+    let shards: Vec<ShardRow> = reports.iter().map(|report| ShardRow::of(report.borrow())).collect();
     let retired = match run.definition.keep {
         Keep::Last => depth.previous().and_then(Depth::previous),
         Keep::All => None,
     };
-    let found: Vec<u32> = reports.iter().flat_map(|report| report.watched.iter().copied()).collect();
+    let found: Vec<u32> = reports.iter().flat_map(|report| report.borrow().watched.iter().copied()).collect();
     let committed = run.journal.commit(&layer, &shards, retired.as_slice(), &found, process, holders);
     committed.context("cannot write run.db")?;
     if !found.is_empty()
@@ -71,9 +72,15 @@ pub fn merge(
 }
 
 /// Adds up the reports of a layer, and checks that they can be true.
-fn add_up(depth: Depth, reports: &[ShardReport], symmetries: u64, seconds: f64) -> Result<LayerRow> {
+fn add_up<R: Borrow<ShardReport>>(
+    depth: Depth,
+    reports: &[R],
+    symmetries: u64,
+    seconds: f64,
+) -> Result<LayerRow> {
+    let reports: Vec<&ShardReport> = reports.iter().map(Borrow::borrow).collect();
     let mut digest = LayerDigest::new(depth.0);
-    for report in reports {
+    for report in &reports {
         digest.add(&report.checksums);
     }
     let pairs: Option<u64> = reports.iter().map(|report| report.pairs).sum();

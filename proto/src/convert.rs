@@ -93,7 +93,7 @@ impl From<ShardReport> for v1::ShardReport {
             states: report.states,
             pairs: report.pairs,
             file_bytes: report.bytes,
-            checksums: report.checksums.iter().flat_map(|checksum| checksum.0).collect::<Vec<u8>>().into(),
+            checksums: Digest::concatenated(&report.checksums).into(),
             watched: report.watched,
         }
     }

@@ -116,6 +116,9 @@ pub enum Order {
     Leave(LeaveReason),
 }
 
+/// Who holds files: each with each of its holders.
+pub type Held = Vec<(Task, WorkerId)>;
+
 /// Where the newest layers lie: for each depth, the holders of each shard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Holders {
@@ -182,14 +185,12 @@ pub struct Note {
 pub enum Effect {
     /// Answers a request.
     Reply(RequestId, Reply),
-    /// Makes durable which shards of the layer in the making are done.
-    SaveReports(Vec<ShardReport>),
+    /// Makes durable which shards of the layer in the making are done, and who holds them.
+    SaveReports(Vec<Arc<ShardReport>>, Held),
     /// Makes durable who the workers are.
     SaveWorker(WorkerId, String, String),
-    /// Makes durable who holds the files of the newest layers.
-    SaveHolders(Vec<(Task, WorkerId)>),
-    /// Commits the layer: the reports of all its shards, in order, and how long it took.
-    Commit(Vec<ShardReport>, Duration),
+    /// Commits the layer: the reports of all its shards, in order, how long it took, and who holds the newest layers.
+    Commit(Vec<Arc<ShardReport>>, Duration, Held),
     /// Deletes or compresses a layer in the shared store.
     RetireShared(Depth),
     /// Deletes a damaged file in the shared store.

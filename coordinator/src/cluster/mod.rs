@@ -1,8 +1,8 @@
 //! A run on many hosts: the coordinator deals out shards, workers make them and keep them.
 //!
-//! Reading order: [`event`] (what can happen, and what is done about it), [`state`] (what is known), [`apply`] (what follows from what:
-//! pure and synchronous), [`placement`] (who makes which shard), [`service`] (gRPC around it), [`serve`] (the loop that
-//! feeds events in and carries effects out), [`status`] (what people are told).
+//! Reading order: [`event`] (what can happen, and what is done about it), [`state`] (what is known), [`apply`] (what an event changes:
+//! pure and synchronous), `settle` (what follows from it), [`placement`] (who makes which shard), [`service`] (gRPC around
+//! it), [`serve`] (the loop that feeds events in and carries effects out), [`status`] (what people are told).
 //!
 //! Invariants: an effect is carried out after all that stand before it; a layer is committed before the next is begun; a worker's
 //! word counts as long as its session lasts.
@@ -12,6 +12,7 @@ pub mod event;
 pub mod placement;
 pub mod serve;
 pub mod service;
+mod settle;
 pub mod state;
 pub mod status;
 #[cfg(test)]

@@ -3,16 +3,16 @@
 //! It runs on a thread of its own, because journals are written with calls that block; requests come from the services
 //! through a channel, and each waits for its reply.
 
-use crate::cluster::event::{Effect, Ending, Event, Millis, Note, Reply, RequestId};
-use crate::cluster::state::{HeldFile, Past, Rules, State};
+use crate::cluster::event::{Effect, Ending, Event, Held, Millis, Note, Reply, RequestId};
+use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
 use crate::cluster::status;
 use crate::directory::{RunDirectory, Visited};
-use crate::journal::{Files, LayerRow, LayersAt};
+use crate::journal::{Files, Journal, LayerRow, LayersAt};
 use crate::merge::{Merged, merge};
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use fathom_command::{drill, machine};
-use fathom_layer::{Digest, Disk};
+use fathom_layer::Disk;
 use fathom_proto::WorkerId;
 use fathom_run::{Depth, Geometry, Keep, ShardReport, Task};
 use fathom_worker::Store;
@@ -114,6 +114,37 @@ pub struct Coordinator<'d> {
     begun: Instant,
 }
 
+/// What the journal knows.
+fn past(journal: &Journal, layers: &[LayerRow], shared_store: bool) -> Result<Past> {
+    let reports = journal.reports()?;
+    let unheld = |bytes, digest| HeldFile { holders: Default::default(), bytes, digest };
+    let mut files: BTreeMap<Task, HeldFile> = BTreeMap::new();
+    let first = layers.iter().position(|layer| layer.files != Files::Removed).unwrap_or(layers.len());
+    for layer in &layers[first..] {
+        for row in journal.shards(layer.depth)? {
+            files.insert(Task { depth: layer.depth, shard: row.shard }, unheld(0, row.digest));
+        }
+    }
+    for report in &reports {
+        files.insert(report.task, unheld(report.bytes, digest_of(report)));
+    }
+    let holders = match shared_store {
+        true => files.keys().map(|&task| (task, WorkerId::SHARED_STORE)).collect(),
+        false => journal.holders()?,
+    };
+    for (task, worker) in holders {
+        if let Some(file) = files.get_mut(&task) {
+            file.holders.insert(worker);
+        }
+    }
+    Ok(Past {
+        counts: layers.iter().map(|layer| layer.states).collect(),
+        workers: journal.workers()?,
+        files: files.into_iter().collect(),
+        reports,
+    })
+}
+
 impl<'d> Coordinator<'d> {
     /// Takes up a run where its journal says that it is.
     ///
@@ -131,37 +162,7 @@ impl<'d> Coordinator<'d> {
         let Visited { layers, all, .. } = run.visited()?;
         rules.states = all;
         let epoch = run.journal.begin_epoch(&layers_at).context("cannot write run.db")?;
-        let mut past = Past {
-            counts: layers.iter().map(|layer| layer.states).collect(),
-            workers: run.journal.workers().context("cannot read run.db")?,
-            reports: run.journal.reports().context("cannot read run.db")?,
-            ..Past::default()
-        };
-        let mut files: BTreeMap<Task, HeldFile> = BTreeMap::new();
-        let first = layers.iter().position(|layer| layer.files != Files::Removed).unwrap_or(layers.len());
-        for layer in &layers[first..] {
-            for row in run.journal.shards(layer.depth).context("cannot read run.db")? {
-                let task = Task { depth: layer.depth, shard: row.shard };
-                files.insert(task, HeldFile { holders: Default::default(), bytes: 0, digest: row.digest });
-            }
-        }
-        for report in &past.reports {
-            let digest: Digest = crate::cluster::state::digest_of(report);
-            files.insert(report.task, HeldFile { holders: Default::default(), bytes: report.bytes, digest });
-        }
-        match rules.shared_store {
-            true => files.values_mut().for_each(|file| {
-                file.holders.insert(WorkerId::SHARED_STORE);
-            }),
-            false => {
-                for (task, worker) in run.journal.holders().context("cannot read run.db")? {
-                    if let Some(file) = files.get_mut(&task) {
-                        file.holders.insert(worker);
-                    }
-                }
-            }
-        }
-        past.files = files.into_iter().collect();
+        let past = past(&run.journal, &layers, rules.shared_store).context("cannot read run.db")?;
         let addresses = past.workers.iter().map(|(id, _, address)| (*id, address.clone())).collect();
         let state = State::new(rules, epoch, past);
         let (sender, messages) = unbounded();
@@ -270,32 +271,19 @@ impl<'d> Coordinator<'d> {
     }
 
     fn carry_out_all(&mut self, effects: Vec<Effect>) -> Result<Option<Ending>> {
-        let mut effects = effects.into_iter().peekable();
-        while let Some(effect) = effects.next() {
-            if let Effect::Commit(reports, took) = effect {
-                // Who holds the layer becomes durable with it: one synchronisation of the disk less a depth.
-                let holders = match effects.next_if(|next| matches!(next, Effect::SaveHolders(_))) {
-                    Some(Effect::SaveHolders(holders)) => holders,
-                    _ => Vec::new(),
-                };
-                self.commit(&reports, took, &holders)?;
-            } else if let Some(ending) = self.carry_out(effect)? {
+        for effect in effects {
+            if let Some(ending) = self.carry_out(effect)? {
                 return Ok(Some(ending));
             }
         }
         Ok(None)
     }
 
-    fn commit(
-        &mut self,
-        reports: &[ShardReport],
-        took: Duration,
-        holders: &[(Task, WorkerId)],
-    ) -> Result<()> {
+    fn commit(&mut self, reports: &[Arc<ShardReport>], took: Duration, held: &Held) -> Result<()> {
         drill::point("committing");
         let seconds = took.as_secs_f64();
         let (run, symmetries) = (&mut self.run, self.symmetries);
-        let Merged { layer, .. } = merge(run, self.disk, reports, symmetries, seconds, None, holders)?;
+        let Merged { layer, .. } = merge(run, self.disk, reports, symmetries, seconds, None, held)?;
         drill::point("committed");
         self.tell(json!({"message": "layer done", "depth": layer.depth.0, "states": layer.states}));
         Ok(())
@@ -311,16 +299,15 @@ impl<'d> Coordinator<'d> {
                     let _ = sender.send(Answer { reply, addresses: Arc::clone(&self.addresses) });
                 }
             }
-            Effect::SaveReports(reports) => {
+            Effect::SaveReports(reports, held) => {
                 drill::point("saving");
-                self.run.journal.save_reports(&reports).context(failed)?;
+                self.run.journal.save_reports(&reports, &held).context(failed)?;
             }
-            Effect::SaveHolders(holders) => self.run.journal.save_holders(&holders).context(failed)?,
             Effect::SaveWorker(id, name, address) => {
                 self.run.journal.save_worker(id, &name, &address).context(failed)?;
                 Arc::make_mut(&mut self.addresses).insert(id, address);
             }
-            Effect::Commit(reports, took) => self.commit(&reports, took, &[])?,
+            Effect::Commit(reports, took, held) => self.commit(&reports, took, &held)?,
             Effect::RetireShared(depth) => {
                 if let Some(store) = self.store() {
                     match self.run.definition.keep {

@@ -59,8 +59,8 @@ pub struct Worker {
     pub progress: Progress,
     /// Whether it shall leave when others hold all that it holds.
     pub draining: bool,
-    /// Until when it gets nothing that takes room on its disk.
-    pub full_until: Millis,
+    /// Until when it gets nothing to make or to keep.
+    pub rests_until: Millis,
     /// Orders that wait until it asks.
     pub orders: Vec<Order>,
     /// Its request that waits for orders.
@@ -98,7 +98,7 @@ pub enum Making {
     /// A worker is at it, and has last said so then, or was told to.
     Running(WorkerId, Millis),
     /// It was made.
-    Made(ShardReport),
+    Made(Arc<ShardReport>),
 }
 
 /// A task of the layer in the making, or one that makes a lost file again.
@@ -231,7 +231,7 @@ pub struct Past {
     pub workers: Vec<(WorkerId, String, String)>,
     /// The files of the newest layers: bytes, digests, holders.
     pub files: Vec<(Task, HeldFile)>,
-    /// Reports of the layer in the making, with those that held its files.
+    /// Reports of the layer in the making.
     pub reports: Vec<ShardReport>,
 }
 
@@ -280,7 +280,7 @@ impl State {
             if state.files.contains_key(&report.task)
                 && let Some(task) = state.tasks.get_mut(&report.task)
             {
-                task.making = Making::Made(report);
+                task.making = Making::Made(Arc::new(report));
             }
         }
         // The last life may have ended between the last layer and the end.
@@ -543,7 +543,7 @@ impl Worker {
             heard: Millis(0),
             progress: Progress::default(),
             draining: false,
-            full_until: Millis(0),
+            rests_until: Millis(0),
             orders: Vec::new(),
             taker: None,
             leaving: None,
@@ -564,9 +564,9 @@ impl Worker {
         matches!(self.presence, Presence::Alive(_)) && !self.draining && self.leaving.is_none()
     }
 
-    /// Whether it can take what needs room on its disk.
+    /// Whether it can make and keep files.
     pub fn is_willing(&self, now: Millis) -> bool {
-        self.is_staying() && self.full_until <= now
+        self.is_staying() && self.rests_until <= now
     }
 }
 

@@ -171,7 +171,7 @@ fn obstacle(state: &State, now: Millis) -> Option<String> {
             state.rules.replicas
         ));
     }
-    if state.alive().all(|(_, worker)| worker.full_until > now) {
+    if state.alive().all(|(_, worker)| worker.rests_until > now) {
         return Some("the disks of all workers are full: make room".into());
     }
     None

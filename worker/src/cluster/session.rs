@@ -35,7 +35,7 @@ const WORTH_HAVING: Duration = Duration::from_millis(100);
 /// No more for a thread.
 const MOST_TASKS: usize = 32;
 /// What ends waits so long for more to be reported with it, unless there is nothing else to do.
-const TOGETHER: Duration = Duration::from_millis(5);
+const TOGETHER: Duration = Duration::from_millis(50);
 /// For what is said last.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 

@@ -15,7 +15,7 @@ fn without_its_files_a_run_pauses_and_says_whom_it_waits_for() {
     // What is under way may end well; nothing else is begun.
     assert_eq!(t.made("b", 4, 1, 1), ["b <- known"]);
     assert_eq!(t.take("b", 1), [""; 0]);
-    assert_eq!(t.tick(1100), ["save 4/1", "save holders 4/1 b"]);
+    assert_eq!(t.tick(1100), ["save 4/1, held 4/1 b"]);
     assert_eq!(t.join_with("a", 1, &[(2, 0), (3, 0)]), ["a <- registered, keeps 2 3 4"]);
     assert_eq!(t.take("a", 1), ["a <- make 4/0 #1.1, holders 2: a|b 3: a|b"]);
     assert_eq!(t.state.waiting_for().len(), 0);

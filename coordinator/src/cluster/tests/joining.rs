@@ -34,7 +34,7 @@ fn a_worker_that_begins_again_before_it_was_missed_is_answered_anew() {
     t.notes = false;
     assert_eq!(t.take("a", 1), ["a <- make 0/0 #1.2, holders"]);
     assert_eq!(t.made("a", 0, 0, 1), ["a <- known"]);
-    assert_eq!(t.made("a", 0, 0, 2), ["a <- known", "commit 0/0 in 0 ms", "save holders 0/0 a"]);
+    assert_eq!(t.made("a", 0, 0, 2), ["a <- known", "commit 0/0 in 0 ms, held 0/0 a"]);
 }
 
 #[test]

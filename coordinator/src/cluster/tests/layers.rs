@@ -14,12 +14,7 @@ fn a_layer_is_committed_before_the_next_is_begun() {
     t.now = 300;
     assert_eq!(
         t.made("b", 0, 1, 1),
-        [
-            "b <- known",
-            "commit 0/0 0/1 in 300 ms",
-            "save holders 0/0 a, 0/1 b",
-            "a <- make 1/0 #1.1, holders 0: a|b"
-        ]
+        ["b <- known", "commit 0/0 0/1 in 300 ms, held 0/0 a, 0/1 b", "a <- make 1/0 #1.1, holders 0: a|b"]
     );
     assert_eq!(t.take("b", 1), ["b <- make 1/1 #1.1, holders 0: a|b"]);
 }
@@ -30,10 +25,10 @@ fn reports_are_made_durable_now_and_then() {
     t.take("a", 2);
     assert_eq!(t.made("a", 0, 0, 1), ["a <- known"]);
     assert_eq!(t.tick(500), [""; 0]);
-    assert_eq!(t.tick(1), ["save 0/0", "save holders 0/0 a"]);
+    assert_eq!(t.tick(1), ["save 0/0, held 0/0 a"]);
     assert_eq!(t.made("a", 0, 1, 1), ["a <- known"]);
     assert_eq!(t.tick(500), [""; 0]);
-    assert_eq!(t.tick(1), ["save 0/1", "save holders 0/1 a"]);
+    assert_eq!(t.tick(1), ["save 0/1, held 0/1 a"]);
     assert_eq!(t.tick(501), [""; 0]);
 }
 
@@ -44,10 +39,8 @@ fn layers_that_are_read_no_longer_are_retired() {
         t.take("a", 1);
         t.take("b", 1);
         t.made("a", 2, 0, 1);
-        let committed = ["b <- known", "commit 2/0 2/1 in 0 ms"];
-        let lines = t.made("b", 2, 1, 1);
-        assert_eq!(lines[..2], committed);
-        assert_eq!(lines[2..], ["save holders 1/0 a, 1/1 b, 2/0 a, 2/1 b"]);
+        let committed = "commit 2/0 2/1 in 0 ms, held 1/0 a, 1/1 b, 2/0 a, 2/1 b";
+        assert_eq!(t.made("b", 2, 1, 1), ["b <- known", committed]);
         let holders = "holders 1: a|b 2: a|b";
         assert_eq!(t.take("a", 1), [format!("a <- retire 0, make 3/0 #1.1, {holders}")]);
         assert_eq!(t.take("b", 1), [format!("b <- retire 0, make 3/1 #1.1, {holders}")]);
@@ -77,7 +70,7 @@ fn a_run_is_complete_when_all_states_are_visited() {
     assert_eq!(t.take("b", 1), [""; 0]);
     assert_eq!(
         t.made("a", 1, 0, 1),
-        ["a <- known", "commit 1/0 in 0 ms", "save holders 0/0 a, 1/0 a", "b <- leave Done"]
+        ["a <- known", "commit 1/0 in 0 ms, held 0/0 a, 1/0 a", "b <- leave Done"]
     );
     assert_eq!(t.take("a", 1), ["a <- leave Done"]);
     assert_eq!(t.leave("a"), ["a <- known"]);
@@ -88,7 +81,7 @@ fn a_run_is_complete_when_all_states_are_visited() {
 fn a_run_goes_no_deeper_than_was_asked() {
     let mut t = Table::with(Rules { max_depth: Some(1), ..rules(1) }, "a").at_depth(1);
     t.take("a", 1);
-    assert_eq!(t.made("a", 1, 0, 1), ["a <- known", "commit 1/0 in 0 ms", "save holders 0/0 a, 1/0 a"]);
+    assert_eq!(t.made("a", 1, 0, 1), ["a <- known", "commit 1/0 in 0 ms, held 0/0 a, 1/0 a"]);
     assert_eq!(t.take("a", 1), ["a <- leave Done"]);
     assert_eq!(t.leave("a"), ["a <- known", "end MaxDepth"]);
 }

@@ -98,8 +98,7 @@ fn a_run_that_is_stopped_ends_when_all_have_left() {
         t.stop(),
         [
             "person <- said stopping: 2 workers stop at the next coset",
-            "save 0/0",
-            "save holders 0/0 a",
+            "save 0/0, held 0/0 a",
             "a <- leave Stopped"
         ]
     );
@@ -108,7 +107,7 @@ fn a_run_that_is_stopped_ends_when_all_have_left() {
     assert_eq!(t.leave("a"), ["a <- known"]);
     assert_eq!(t.take("b", 1), ["b <- leave Stopped"]);
     assert_eq!(t.stop(), ["person <- said stopping: 1 workers stop at the next coset"]);
-    assert_eq!(t.leave("b"), ["b <- known", "save 0/1", "save holders 0/1 b", "end Stopped"]);
+    assert_eq!(t.leave("b"), ["b <- known", "save 0/1, held 0/1 b", "end Stopped"]);
     assert_eq!(t.stop(), ["person <- said stopping: 0 workers stop at the next coset"]);
 }
 
@@ -126,7 +125,7 @@ fn a_coordinator_that_is_told_to_end_does_not_wait() {
     t.take("a", 1);
     assert_eq!(
         t.apply(Event::Terminate),
-        ["save 0/0", "save holders 0/0 a", "a <- leave CoordinatorGoes", "end Terminated"]
+        ["save 0/0, held 0/0 a", "a <- leave CoordinatorGoes", "end Terminated"]
     );
     assert_eq!(t.apply(Event::Terminate), [""; 0]);
 }

@@ -28,7 +28,9 @@ fn those_who_were_there_are_waited_for() {
         ["a <- registered, keeps 0 1", "b <- make 1/1 #2.1, holders 0: a|b"]
     );
     assert_eq!(t.take("a", 1), [""; 0]);
-    assert_eq!(t.made("b", 1, 1, 1)[..2], ["b <- known", "commit 1/0 1/1 in 100 ms"]);
+    let committed = "commit 1/0 1/1 in 100 ms, held 0/0 a, 0/1 b, 1/0 a, 1/1 b";
+    let begun = "a <- make 2/0 #2.1, holders 0: a|b 1: a|b";
+    assert_eq!(t.made("b", 1, 1, 1), ["b <- known", committed, begun]);
 }
 
 #[test]
@@ -66,7 +68,7 @@ fn a_layer_whose_shards_were_all_made_is_committed_when_its_holders_are_back() {
     assert_eq!(t.tick(100), [""; 0]);
     assert_eq!(
         t.join_with("a", 1, &[(0, 0), (1, 0)]),
-        ["a <- registered, keeps 0 1", "commit 1/0 in 100 ms", "save holders 0/0 a, 1/0 a"]
+        ["a <- registered, keeps 0 1", "commit 1/0 in 100 ms, held 0/0 a, 1/0 a"]
     );
     assert_eq!(t.take("a", 1), ["a <- make 2/0 #2.1, holders 0: a 1: a"]);
 }

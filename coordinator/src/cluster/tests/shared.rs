@@ -16,10 +16,7 @@ fn files_are_with_all_and_need_no_copies() {
     assert_eq!(t.made("a", 0, 0, 1), ["a <- known"]);
     // Who has made a file may go.
     assert_eq!(t.leave("a"), ["a <- known"]);
-    assert_eq!(
-        t.made("b", 0, 1, 1),
-        ["b <- known", "commit 0/0 0/1 in 0 ms", "save holders 0/0 shared, 0/1 shared"]
-    );
+    assert_eq!(t.made("b", 0, 1, 1), ["b <- known", "commit 0/0 0/1 in 0 ms, held 0/0 shared, 0/1 shared"]);
     assert_eq!(t.take("b", 4), ["b <- make 1/0 #1.1, make 1/1 #1.1"]);
 }
 
@@ -29,7 +26,7 @@ fn the_coordinator_retires_layers() {
     t.take("a", 1);
     assert_eq!(
         t.made("a", 2, 0, 1),
-        ["a <- known", "commit 2/0 in 0 ms", "save holders 1/0 shared, 2/0 shared", "retire shared 0"]
+        ["a <- known", "commit 2/0 in 0 ms, held 1/0 shared, 2/0 shared", "retire shared 0"]
     );
     assert_eq!(t.take("a", 1), ["a <- make 3/0 #1.1"]);
 }
@@ -78,6 +75,7 @@ fn a_drained_worker_leaves_when_it_has_nothing_to_do() {
     t.drain("host-a");
     assert_eq!(t.take("a", 1), [""; 0]);
     assert_eq!(t.tick(100), [""; 0]);
-    assert_eq!(t.made("a", 1, 0, 1)[..2], ["a <- known", "commit 1/0 in 100 ms"]);
+    let committed = "commit 1/0 in 100 ms, held 0/0 shared, 1/0 shared";
+    assert_eq!(t.made("a", 1, 0, 1), ["a <- known", committed]);
     assert_eq!(t.tick(100), ["a <- leave Drained"]);
 }

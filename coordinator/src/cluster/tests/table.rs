@@ -4,7 +4,7 @@
 //! is answered: it makes shard 0 of depth 1 in attempt 1 of epoch 1, and shards 0 and 1 of depth 0 are with a and b). Tests
 //! compare all lines. Notes for the log are left out, unless `notes` is set.
 
-use crate::cluster::event::{Effect, Event, Millis, Order, Progress, Registration, Reply, RequestId};
+use crate::cluster::event::{Effect, Event, Held, Millis, Order, Progress, Registration, Reply, RequestId};
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
 use fathom_layer::Digest;
 use fathom_proto::{Attempt, Done, Failure, Outcome, Session, WorkerId};
@@ -273,14 +273,13 @@ impl Table {
                 let said = self.said(&who, reply);
                 format!("{who} <- {said}")
             }
-            Effect::SaveReports(reports) => format!("save {}", files(reports.iter().map(|r| r.task))),
-            Effect::SaveWorker(id, ..) => format!("save worker {}", name(*id)),
-            Effect::SaveHolders(holders) => {
-                let holders = holders.iter().map(|(task, id)| format!("{} {}", file(*task), name(*id)));
-                format!("save holders {}", holders.collect::<Vec<_>>().join(", "))
+            Effect::SaveReports(reports, held) => {
+                format!("save {}, held {}", files(reports.iter().map(|r| r.task)), by(held))
             }
-            Effect::Commit(reports, took) => {
-                format!("commit {} in {} ms", files(reports.iter().map(|r| r.task)), took.as_millis())
+            Effect::SaveWorker(id, ..) => format!("save worker {}", name(*id)),
+            Effect::Commit(reports, took, held) => {
+                let files = files(reports.iter().map(|r| r.task));
+                format!("commit {files} in {} ms, held {}", took.as_millis(), by(held))
             }
             Effect::RetireShared(depth) => format!("retire shared {depth}"),
             Effect::DiscardShared(task) => format!("discard shared {}", file(*task)),
@@ -320,6 +319,10 @@ impl Table {
             Reply::Refused(text) => format!("refused {text}"),
         }
     }
+}
+
+fn by(held: &Held) -> String {
+    held.iter().map(|(task, id)| format!("{} {}", file(*task), name(*id))).collect::<Vec<_>>().join(", ")
 }
 
 fn files(tasks: impl Iterator<Item = Task>) -> String {

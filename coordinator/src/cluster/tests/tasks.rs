@@ -43,7 +43,7 @@ fn reports_that_come_twice_count_once() {
     t.take("a", 2);
     assert_eq!(t.made("a", 0, 0, 1), ["a <- known"]);
     assert_eq!(t.made("a", 0, 0, 1), ["a <- known"]);
-    assert_eq!(t.made("a", 0, 1, 1), ["a <- known", "commit 0/0 0/1 in 0 ms", "save holders 0/0 a, 0/1 a"]);
+    assert_eq!(t.made("a", 0, 1, 1), ["a <- known", "commit 0/0 0/1 in 0 ms, held 0/0 a, 0/1 a"]);
     assert_eq!(t.made("a", 0, 1, 1), ["a <- known"]);
     assert_eq!(t.state.visited, 20);
 }
@@ -71,7 +71,7 @@ fn a_report_on_its_way_is_not_a_lost_order() {
     }
     t.now = 12_000;
     assert_eq!(t.beat("a", &[]), ["a <- known"]);
-    assert_eq!(t.made("a", 0, 0, 1), ["a <- known", "commit 0/0 in 12000 ms", "save holders 0/0 a"]);
+    assert_eq!(t.made("a", 0, 0, 1), ["a <- known", "commit 0/0 in 12000 ms, held 0/0 a"]);
 }
 
 #[test]
@@ -157,6 +157,21 @@ fn what_fails_five_times_will_fail_again() {
         t.leave("b"),
         ["b <- known", r#"end Failed("shard 0 of depth 0 failed 5 times, last with: no")"#]
     );
+}
+
+/// What failed on one disk is done on another one, and the run does not end for it.
+#[test]
+fn a_worker_where_tasks_fail_rests_while_there_are_others() {
+    let mut t = busy();
+    t.join("b");
+    assert_eq!(t.take("b", 1), [""; 0]);
+    assert_eq!(t.failed("a", 0, 0, 1, Failure::Other("no".into())), ["a <- known"]);
+    assert_eq!(t.take("a", 1), [""; 0]);
+    assert_eq!(t.tick(1000), ["b <- make 0/0 #1.2, holders"]);
+    // The last one is not spared.
+    assert_eq!(t.failed("b", 0, 0, 2, Failure::Other("no".into())), ["b <- known"]);
+    assert_eq!(t.take("b", 1), [""; 0]);
+    assert_eq!(t.tick(1000), ["b <- make 0/0 #1.3"]);
 }
 
 #[test]

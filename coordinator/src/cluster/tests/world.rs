@@ -4,12 +4,15 @@
 
 use super::table::{id, report, task};
 use super::*;
-use crate::cluster::event::{Effect, Ending, Event, Millis, Order, Progress, Registration, Reply, RequestId};
+use crate::cluster::event::{
+    Effect, Ending, Event, Held, Millis, Order, Progress, Registration, Reply, RequestId,
+};
 use crate::cluster::state::{HeldFile, Past, State, digest_of};
 use fathom_proto::{Attempt, Done, Failure, Outcome, Session, WorkerId};
 use fathom_run::{Depth, Keep, ShardId, ShardReport, Task};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 
@@ -37,6 +40,17 @@ struct Journal {
     workers: BTreeMap<WorkerId, (String, String)>,
     holders: BTreeMap<Task, BTreeSet<WorkerId>>,
     reports: BTreeMap<Task, ShardReport>,
+}
+
+impl Journal {
+    fn hold(&mut self, held: Held) {
+        for (task, _) in &held {
+            self.holders.remove(task);
+        }
+        for (task, id) in held {
+            self.holders.entry(task).or_default().insert(id);
+        }
+    }
 }
 
 struct World {
@@ -93,21 +107,18 @@ impl World {
                         self.hear(at, reply);
                     }
                 }
-                Effect::SaveReports(reports) => {
-                    self.journal.reports.extend(reports.into_iter().map(|report| (report.task, report)));
+                Effect::SaveReports(reports, held) => {
+                    self.journal.hold(held);
+                    let reports = reports.iter().map(|report| (report.task, (**report).clone()));
+                    self.journal.reports.extend(reports);
                 }
                 Effect::SaveWorker(id, name, address) => {
                     drop(self.journal.workers.insert(id, (name, address)))
                 }
-                Effect::SaveHolders(holders) => {
-                    for (task, _) in &holders {
-                        self.journal.holders.remove(task);
-                    }
-                    for (task, id) in holders {
-                        self.journal.holders.entry(task).or_default().insert(id);
-                    }
+                Effect::Commit(reports, _, held) => {
+                    self.journal.hold(held);
+                    self.commit(&reports);
                 }
-                Effect::Commit(reports, _) => self.commit(&reports),
                 Effect::End(ending) => {
                     assert_eq!(self.ended.replace(ending), None, "a run ends once");
                 }
@@ -118,10 +129,10 @@ impl World {
         answer
     }
 
-    fn commit(&mut self, reports: &[ShardReport]) {
+    fn commit(&mut self, reports: &[Arc<ShardReport>]) {
         let depth = self.journal.counts.len() as u32;
-        let right: Vec<ShardReport> = (0..self.rules.shards).map(|shard| report(depth, shard)).collect();
-        assert_eq!(reports, right);
+        let right = (0..self.rules.shards).map(|shard| Arc::new(report(depth, shard)));
+        assert_eq!(reports, right.collect::<Vec<_>>());
         for report in reports {
             let holders = self.state.holders_alive(report.task).count();
             // A worker that died a moment ago still has its disk.

@@ -6,6 +6,10 @@
 //! A rollback journal and not WAL, so that a run can be asked how far it is from other hosts and from directories that
 //! cannot be written to. One commit a layer is few enough to pay for it.
 
+mod cluster;
+
+pub use cluster::LayersAt;
+
 use crate::watch::Watched;
 use anyhow::{Context, Result, anyhow};
 use fathom_layer::{Digest, LayerDigest, run_digest};
@@ -13,8 +17,7 @@ use fathom_proto::WorkerId;
 use fathom_run::{Depth, ShardId, ShardReport, Task};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use serde::Serialize;
-use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The version of the schema.
 const SCHEMA: i32 = 3;
@@ -38,39 +41,6 @@ impl Files {
             Self::Live => "live",
             Self::Archived => "archived",
             Self::Removed => "removed",
-        }
-    }
-}
-
-/// Where the layers of a run lie.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum LayersAt {
-    /// In its own directory.
-    #[default]
-    RunDirectory,
-    /// In another directory, which all who work on the run see.
-    SharedStore(PathBuf),
-    /// With the workers, each shard with some of them.
-    Workers,
-}
-
-impl LayersAt {
-    fn of(text: &str) -> Option<Self> {
-        match (text, text.strip_prefix("shared ")) {
-            ("run", _) => Some(Self::RunDirectory),
-            ("workers", _) => Some(Self::Workers),
-            (_, Some(path)) => Some(Self::SharedStore(path.into())),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for LayersAt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::RunDirectory => f.write_str("run"),
-            Self::SharedStore(path) => write!(f, "shared {}", path.display()),
-            Self::Workers => f.write_str("workers"),
         }
     }
 }
@@ -391,7 +361,7 @@ impl Journal {
                 update.execute(params![number, layer.depth.0])?;
             }
         }
-        note_holders(&transaction, holders)?;
+        cluster::note_holders(&transaction, holders)?;
         let row = match (process, self.process) {
             (Some(process), row) => Some(note_process(&transaction, process, row)?),
             (None, row) => row,
@@ -401,144 +371,6 @@ impl Journal {
         Ok(())
     }
 
-    /// Where the layers of the run lie.
-    ///
-    /// # Errors
-    /// If SQLite refuses, or they lie where this version does not know of.
-    pub fn layers_at(&self) -> Result<LayersAt> {
-        let query =
-            self.database.query_row("SELECT layers_at FROM cluster", [], |row| row.get(0)).optional()?;
-        let Some(text): Option<String> = query else {
-            return Ok(LayersAt::RunDirectory);
-        };
-        LayersAt::of(&text)
-            .with_context(|| format!("the layers lie at {text:?}, which this version does not know"))
-    }
-
-    /// Begins another life of the coordinator, whose layers lie there from now on. Returns its number.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
-    pub fn begin_epoch(&mut self, layers_at: &LayersAt) -> Result<u64> {
-        let transaction = self.database.transaction()?;
-        let before: Option<u64> =
-            transaction.query_row("SELECT epoch FROM cluster", [], |row| row.get(0)).optional()?;
-        let epoch = before.unwrap_or(0) + 1;
-        transaction.execute("DELETE FROM cluster", [])?;
-        transaction.execute("INSERT INTO cluster VALUES (?1, ?2)", params![epoch, layers_at.to_string()])?;
-        transaction.commit()?;
-        Ok(epoch)
-    }
-
-    /// Notes a worker, or its new name or address.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
-    pub fn save_worker(&mut self, worker: WorkerId, name: &str, address: &str) -> Result<()> {
-        self.database
-            .execute("INSERT OR REPLACE INTO worker VALUES (?1, ?2, ?3)", params![worker.0, name, address])?;
-        Ok(())
-    }
-
-    /// The workers that were ever there: id, name, address.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
-    pub fn workers(&self) -> Result<Vec<(WorkerId, String, String)>> {
-        let mut query = self.database.prepare("SELECT id, name, address FROM worker ORDER BY id")?;
-        let rows = query.query_map([], |row| Ok((WorkerId(row.get(0)?), row.get(1)?, row.get(2)?)))?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
-
-    /// Notes who holds some files, and nobody else does.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
-    pub fn save_holders(&mut self, holders: &[(Task, WorkerId)]) -> Result<()> {
-        let transaction = self.database.transaction()?;
-        note_holders(&transaction, holders)?;
-        transaction.commit()?;
-        Ok(())
-    }
-
-    /// Who holds the files of the newest layers.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
-    pub fn holders(&self) -> Result<Vec<(Task, WorkerId)>> {
-        let mut query = self.database.prepare("SELECT depth, shard, worker FROM holder")?;
-        let rows = query.query_map([], |row| {
-            let task = Task { depth: Depth(row.get(0)?), shard: ShardId(row.get(1)?) };
-            Ok((task, WorkerId(row.get(2)?)))
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
-
-    /// Notes shards that are done of the layer in the making.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
-    pub fn save_reports(&mut self, reports: &[ShardReport]) -> Result<()> {
-        let transaction = self.database.transaction()?;
-        {
-            let mut insert = transaction
-                .prepare("INSERT OR REPLACE INTO report VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?;
-            for report in reports {
-                let checksums: Vec<u8> = report.checksums.iter().flat_map(|checksum| checksum.0).collect();
-                insert.execute(params![
-                    report.task.depth.0,
-                    report.task.shard.0,
-                    report.stored,
-                    report.states,
-                    report.pairs,
-                    report.bytes,
-                    serde_json::to_string(&report.watched)?,
-                    checksums
-                ])?;
-            }
-        }
-        transaction.commit()?;
-        Ok(())
-    }
-
-    /// The shards that are done of the layer in the making.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
-    pub fn reports(&self) -> Result<Vec<ShardReport>> {
-        let mut query = self.database.prepare(
-            "SELECT depth, shard, stored, states, pairs, bytes, watched, checksums FROM report ORDER BY depth, shard",
-        )?;
-        let rows = query.query_map([], |row| {
-            let (watched, checksums): (String, Vec<u8>) = (row.get(6)?, row.get(7)?);
-            Ok((
-                ShardReport {
-                    task: Task { depth: Depth(row.get(0)?), shard: ShardId(row.get(1)?) },
-                    stored: row.get(2)?,
-                    states: row.get(3)?,
-                    pairs: row.get(4)?,
-                    bytes: row.get(5)?,
-                    checksums: checksums.as_chunks().0.iter().map(|&checksum| Digest(checksum)).collect(),
-                    watched: Vec::new(),
-                },
-                watched,
-            ))
-        })?;
-        rows.map(|row| {
-            let (report, watched) = row?;
-            Ok(ShardReport { watched: serde_json::from_str(&watched)?, ..report })
-        })
-        .collect()
-    }
-
-    /// How many shards are done of the layer in the making.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
-    pub fn shards_done(&self) -> Result<u64> {
-        Ok(self.database.query_row("SELECT count(*) FROM report", [], |row| row.get(0))?)
-    }
-
     /// Notes what has become of a layer's files.
     ///
     /// # Errors
@@ -546,19 +378,6 @@ impl Journal {
     pub fn set_files(&mut self, depth: Depth, files: Files) -> Result<()> {
         set_files(&self.database, depth, files)
     }
-}
-
-/// Notes who holds some files, and nobody else does.
-fn note_holders(database: &Connection, holders: &[(Task, WorkerId)]) -> Result<()> {
-    let mut delete = database.prepare("DELETE FROM holder WHERE depth = ?1 AND shard = ?2")?;
-    let mut insert = database.prepare("INSERT OR IGNORE INTO holder VALUES (?1, ?2, ?3)")?;
-    for (task, _) in holders {
-        delete.execute(params![task.depth.0, task.shard.0])?;
-    }
-    for (task, worker) in holders {
-        insert.execute(params![task.depth.0, task.shard.0, worker.0])?;
-    }
-    Ok(())
 }
 
 /// Notes what is known of a process by now: in its row, or in a new one, which is returned.

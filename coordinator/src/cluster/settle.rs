@@ -1,0 +1,285 @@
+//! What follows from what is known, whatever has happened.
+
+use crate::cluster::apply::note_of;
+use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, Note, Order, Reply};
+use crate::cluster::state::{Copying, Making, Presence, State, TaskState, Worker};
+use fathom_proto::{Attempt, WorkerId};
+use fathom_run::{Depth, Keep, ShardReport, Task};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+impl State {
+    /// Does what follows from what is known.
+    pub(super) fn settle(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+        // Those who leave at the end have their files when they come back.
+        if std::mem::take(&mut self.unsettled.unheld) && self.ending.is_none() {
+            self.forget_unheld();
+        }
+        while self.ending.is_none() && self.is_layer_done() {
+            self.commit(now, effects);
+        }
+        if std::mem::take(&mut self.unsettled.moved) {
+            self.version += 1;
+            self.find_missing();
+            self.repair(now, effects);
+            self.unsettled.all_awake = true;
+        }
+        if std::mem::take(&mut self.unsettled.owners) {
+            self.plan_owners(now);
+        }
+        if self.ending.is_none() {
+            self.order_copies(now, effects);
+        }
+        self.order_to_leave();
+        self.give_orders(now, effects);
+        self.finish(now, effects);
+    }
+
+    /// The layer in the making is done.
+    fn commit(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+        let depth = self.depth;
+        let reports: Vec<Arc<ShardReport>> = std::mem::take(&mut self.tasks)
+            .into_values()
+            .filter_map(|state| match state.making {
+                Making::Made(report) if report.task.depth == depth => Some(report),
+                _ => None,
+            })
+            .collect();
+        self.visited += reports.iter().map(|report| report.states).sum::<u64>();
+        let took = now.since(self.begun);
+        let holders = self.files.keys().copied().filter(|task| task.depth.0 + 1 >= depth.0);
+        let holders = holders.flat_map(|task| self.held_by(task)).collect();
+        effects.push(Effect::Commit(reports, took, holders));
+        self.unsaved.clear();
+        if let Some(retired) = depth.previous().and_then(Depth::previous) {
+            if self.rules.shared_store {
+                effects.push(Effect::RetireShared(retired));
+            } else {
+                for id in self.alive().map(|(id, _)| id).collect::<Vec<_>>() {
+                    self.order(id, Order::Retire(retired));
+                }
+            }
+            if self.rules.keep == Keep::Last {
+                self.forget_layers(retired);
+            }
+        }
+        self.depth = depth.next();
+        self.begun = now;
+        self.begin_tasks();
+        self.unsettled.moved = true;
+        if let Some(ending) = self.is_through() {
+            self.end(now, ending, effects);
+        }
+    }
+
+    /// Which files are read for the layer in the making, and are with nobody who is there.
+    fn find_missing(&mut self) {
+        self.missing = Self::read_for(self.depth).flat_map(|depth| self.unheld(depth)).collect();
+    }
+
+    /// Has missing files made again, where the layers that they are made from are there. Where these are missing too but
+    /// known, because all layers are kept, they come first.
+    fn repair(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+        let mut wanted = self.missing.clone();
+        let mut next: Vec<Task> = wanted.iter().copied().collect();
+        let mut sources: BTreeMap<Depth, Vec<Task>> = BTreeMap::new();
+        let mut begun = BTreeSet::new();
+        while let Some(task) = next.pop() {
+            let mut lacking = Vec::new();
+            let mut is_lacking = false;
+            if let Some(newest) = task.depth.previous() {
+                // What one task of a depth lacks of the layer before, all do.
+                let unheld = sources.entry(newest).or_insert_with(|| {
+                    lacking = self.unheld(newest);
+                    lacking.clone()
+                });
+                is_lacking = !unheld.is_empty();
+                let older = newest.previous().map(|depth| Task { depth, shard: task.shard });
+                if let Some(older) = older.filter(|&older| !self.is_held(older)) {
+                    is_lacking = true;
+                    lacking.push(older);
+                }
+            }
+            if !is_lacking {
+                begun.insert(task);
+            } else if self.rules.shared_store && lacking.iter().any(|task| !self.files.contains_key(task)) {
+                let message = format!(
+                    "shard {} of depth {} is damaged, and what it was made from is not there any more: put the file back from a copy, then serve the run again; or begin anew",
+                    task.shard, task.depth
+                );
+                self.end(now, Ending::Failed(message), effects);
+            }
+            next.extend(
+                lacking.into_iter().filter(|task| self.files.contains_key(task) && wanted.insert(*task)),
+            );
+        }
+        for task in begun {
+            // One that may come back with its worker at any moment is waited for.
+            if !self.tasks.contains_key(&task) && !self.is_awaited(task) {
+                self.tasks.insert(task, TaskState::new());
+                self.anyone.insert(task);
+                effects.push(note_of("file is made again", None, task, None));
+            }
+        }
+        let is_wanted = |(task, state): &(&Task, &TaskState)| {
+            wanted.contains(task) || matches!(state.making, Making::Running(..))
+        };
+        let unwanted: Vec<Task> =
+            self.repairs().filter(|repair| !is_wanted(repair)).map(|(task, _)| *task).collect();
+        for task in unwanted {
+            self.forget_repair(task);
+        }
+    }
+
+    /// Whether a worker has a file that was there before this life of the coordinator, and may still come back.
+    fn is_awaited(&self, task: Task) -> bool {
+        let is_awaited = |id| self.workers.get(id).is_some_and(|w| w.presence == Presence::Awaited);
+        self.files.get(&task).is_some_and(|file| file.holders.iter().any(is_awaited))
+    }
+
+    /// Has every file copied that should be with more workers than have it.
+    fn order_copies(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+        let mut files = std::mem::take(&mut self.unsettled.files);
+        if std::mem::take(&mut self.unsettled.targets) {
+            files.append(&mut self.unsettled.lacking);
+        }
+        if self.rules.shared_store || files.is_empty() {
+            return;
+        }
+        // Those who can take copies, the least busy first.
+        let mut targets: Option<BTreeSet<(usize, WorkerId)>> = None;
+        for task in files {
+            let from: Vec<WorkerId> = self.holders_alive(task).collect();
+            let staying = from.iter().filter(|id| !self.workers[id].draining).count();
+            let all = (task, WorkerId([0; 16]))..=(task, WorkerId([0xff; 16]));
+            let is_coming = |((_, id), copying): &(&(Task, WorkerId), &Copying)| {
+                matches!(copying, Copying::Ordered(_)) && self.workers[id].is_willing(now)
+            };
+            let coming = self.copies.range(all).filter(is_coming).count();
+            let wanted = self.rules.replicas.saturating_sub(staying + coming);
+            if from.is_empty() || wanted == 0 {
+                continue;
+            }
+            let targets = targets.get_or_insert_with(|| {
+                let willing = self.workers.iter().filter(|(_, worker)| worker.is_willing(now));
+                willing.map(|(id, worker)| (worker.coming.len(), *id)).collect()
+            });
+            let is_free = |(_, id): &&(usize, WorkerId)| match self.copies.get(&(task, *id)) {
+                Some(Copying::Ordered(_)) => false,
+                Some(Copying::Failed(not_before)) => *not_before <= now,
+                None => !from.contains(id),
+            };
+            let chosen: Vec<(usize, WorkerId)> =
+                targets.iter().filter(is_free).take(wanted).copied().collect();
+            if chosen.len() < wanted {
+                self.unsettled.lacking.insert(task);
+            }
+            for (underway, id) in chosen {
+                targets.remove(&(underway, id));
+                targets.insert((underway + 1, id));
+                self.set_copying(task, id, Copying::Ordered(now));
+                self.order(id, Order::Copy(task, from.clone()));
+                effects.push(note_of("copy ordered", Some(id), task, None));
+            }
+        }
+    }
+
+    /// Lets those leave that are drained: when they do nothing any more, and those who stay hold what they hold, as often
+    /// as it should be held if they are enough.
+    pub(super) fn release_drained(&mut self) {
+        if !self.alive().any(|(_, worker)| worker.draining && worker.leaving.is_none()) {
+            return;
+        }
+        let staying = self.alive().filter(|(_, worker)| worker.is_staying()).count();
+        let enough = self.rules.replicas.min(staying).max(1);
+        let is_safe = |task: &Task| {
+            let holders = self.holders_alive(*task).filter(|id| self.workers[id].is_staying());
+            holders.take(enough).count() == enough
+        };
+        let free: Vec<WorkerId> = self
+            .alive()
+            .filter(|(_, worker)| worker.draining && worker.leaving.is_none())
+            .filter(|(_, worker)| worker.running.is_empty() && worker.holds.iter().all(is_safe))
+            .map(|(id, _)| id)
+            .collect();
+        for id in free {
+            self.worker(id).leaving = Some(LeaveReason::Drained);
+            self.order(id, Order::Leave(LeaveReason::Drained));
+        }
+    }
+
+    /// When the run ends, all are told.
+    fn order_to_leave(&mut self) {
+        let Some((ending, _)) = &self.ending else {
+            return;
+        };
+        let reason = match ending {
+            Ending::Complete | Ending::MaxDepth => LeaveReason::Done,
+            Ending::Stopped => LeaveReason::Stopped,
+            Ending::Terminated => LeaveReason::CoordinatorGoes,
+            Ending::Failed(_) => LeaveReason::Failed,
+        };
+        let untold = |(_, worker): &(WorkerId, &Worker)| worker.leaving != Some(reason);
+        for id in self.alive().filter(untold).map(|(id, _)| id).collect::<Vec<_>>() {
+            self.worker(id).leaving = Some(reason);
+            self.order(id, Order::Leave(reason));
+        }
+    }
+
+    /// Answers the workers that wait for orders, as far as there are any.
+    fn give_orders(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+        let awake = std::mem::take(&mut self.unsettled.awake);
+        let awake: Vec<WorkerId> = match std::mem::take(&mut self.unsettled.all_awake) {
+            true => self.workers.keys().copied().collect(),
+            false => awake.into_iter().collect(),
+        };
+        // When there is nothing to be taken over by one, there is nothing for the others.
+        let mut may_take_over = true;
+        for id in awake {
+            let worker = self.worker(id);
+            let Some(taker) = worker.taker else {
+                continue;
+            };
+            let mut orders = std::mem::take(&mut worker.orders);
+            if worker.is_willing(now) && self.ending.is_none() && taker.tasks > 0 {
+                for task in self.tasks_for(id, taker.tasks as usize, now, &mut may_take_over) {
+                    self.set_making(task, Making::Running(id, now), now);
+                    let state = self.tasks.get_mut(&task).expect("it was chosen from the tasks");
+                    state.attempts += 1;
+                    let attempt = Attempt { epoch: self.epoch, number: state.attempts };
+                    orders.push(Order::Make(task, attempt));
+                    effects.push(Effect::Note(Note {
+                        what: "task given",
+                        worker: Some(id),
+                        task: Some(task),
+                        attempt: Some(attempt),
+                        detail: None,
+                    }));
+                }
+            }
+            if orders.is_empty() {
+                continue;
+            }
+            // Those who make nothing read nothing.
+            let reads = orders.iter().any(|order| matches!(order, Order::Make(..)));
+            let news = reads && !self.rules.shared_store && taker.version != self.version;
+            let holders = news.then(|| self.holders());
+            self.worker(id).taker = None;
+            effects.push(Effect::Reply(taker.request, Reply::Orders(orders, holders)));
+        }
+    }
+
+    /// When all have left, or have had the time to, the run is over.
+    fn finish(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+        let Some((ending, until)) = &self.ending else {
+            return;
+        };
+        if self.ended || (now < *until && self.alive().next().is_some()) {
+            return;
+        }
+        let ending = ending.clone();
+        self.ended = true;
+        self.save(now, effects);
+        effects.push(Effect::End(ending));
+    }
+}
