@@ -12,7 +12,7 @@ use fathom_proto::access::AccessArguments;
 use fathom_puzzle::{Board, Metric};
 use fathom_run::definition::{Keep, Question};
 use fathom_space::Labels;
-use fathom_worker::Kernel;
+use fathom_worker::resources::{ResourceArguments, Resources};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -107,15 +107,8 @@ impl SpaceArguments {
 /// How to search.
 #[derive(Debug, Args)]
 pub(crate) struct SearchArguments {
-    /// Kernel threads [default: one for each processor]
-    #[arg(long, value_parser = value_parser!(u32).range(1..=4096))]
-    threads: Option<u32>,
-    /// What computes: fastest, avx512, avx2, portable, or reference (a plain search in memory, to check against)
-    #[arg(long, default_value = "fastest")]
-    kernel: Kernel,
-    /// Memory to take, layers in the page cache among it, for example 8GiB [default: nine tenths of what there is]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
-    memory: Option<u64>,
+    #[command(flatten)]
+    pub(crate) resources: ResourceArguments,
     /// Stop when this depth is made
     #[arg(long, value_name = "D")]
     pub(crate) max_depth: Option<u32>,
@@ -125,19 +118,9 @@ pub(crate) struct SearchArguments {
 }
 
 impl SearchArguments {
-    /// The kernel, as it is asked for.
-    pub(crate) fn kernel_word(&self) -> String {
-        self.kernel.to_string()
-    }
-
     pub(crate) fn options(&self, verbosity: Verbosity) -> Options {
-        Options {
-            threads: threads(self.threads),
-            kernel: self.kernel,
-            max_depth: self.max_depth,
-            verbosity,
-            memory_bytes: machine::memory_bytes(self.memory),
-        }
+        let Resources { kernel, threads, memory_bytes, .. } = self.resources.resources();
+        Options { threads, kernel, max_depth: self.max_depth, verbosity, memory_bytes }
     }
 }
 

@@ -1,10 +1,9 @@
 //! The command line.
 
-use clap::{Args, Parser, Subcommand, value_parser};
+use clap::{Args, Parser, Subcommand};
 use fathom_command::log::Verbosity;
-use fathom_command::machine::{self, size};
 use fathom_proto::access::AccessArguments;
-use fathom_worker::{Kernel, Resources};
+use fathom_worker::resources::ResourceArguments;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -42,31 +41,6 @@ impl Arguments {
 pub(crate) enum Command {
     /// Make shards of one layer, from and to files in a run's directory, without a coordinator
     Task(TaskArguments),
-}
-
-/// What may be taken of this machine.
-#[derive(Debug, Args)]
-pub(crate) struct ResourceArguments {
-    /// Kernel threads [default: one for each processor]
-    #[arg(long, value_parser = value_parser!(u32).range(1..=4096))]
-    threads: Option<u32>,
-    /// What computes: fastest, avx512, avx2, portable, or reference (a plain search in memory, to check against)
-    #[arg(long, default_value = "fastest")]
-    kernel: Kernel,
-    /// Memory to take, layers in the page cache among it, for example 8GiB [default: nine tenths of what there is]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
-    memory: Option<u64>,
-}
-
-impl ResourceArguments {
-    pub(crate) fn resources(&self) -> Resources {
-        Resources {
-            kernel: self.kernel,
-            threads: self.threads.map_or_else(machine::processors, |threads| threads as usize),
-            memory_bytes: machine::memory_bytes(self.memory),
-            max_depth: None,
-        }
-    }
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,6 @@
 //! What a worker must know of a run: the same for all tasks of it.
 
-use crate::{Layer, Watched};
+use crate::{Layer, Resources, Watched};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_kernel::Engine;
@@ -97,19 +97,6 @@ impl Kernel {
             }),
         }
     }
-}
-
-/// What a process has for its tasks.
-#[derive(Clone, Copy, Debug)]
-pub struct Resources {
-    /// The engine.
-    pub kernel: Kernel,
-    /// Kernel threads.
-    pub threads: usize,
-    /// Bytes of memory that may be taken: for tables and tensors, and what is left for layers in the page cache.
-    pub memory_bytes: u64,
-    /// The last depth that will be asked for, if that is known; it saves the reference engine work.
-    pub max_depth: Option<u32>,
 }
 
 impl Job {

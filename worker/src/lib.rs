@@ -2,7 +2,7 @@
 //!
 //! On many hosts ([`cluster`]) orders come from a coordinator, and what tasks read from other workers.
 //!
-//! Reading order: [`job`] (what a worker must know of a run), [`store`] (where layer files lie), [`layer`] (a whole
+//! Reading order: [`resources`] (what may be taken of this machine), [`job`] (what a worker must know of a run), [`store`] (where layer files lie), [`layer`] (a whole
 //! layer, open for reading), [`window`] (which part of it is in memory), [`expand`] (one task), [`pool`] (threads that do tasks).
 //!
 //! Invariants: a task is a function of the layers that it reads; doing it twice gives the same file; a task that ends
@@ -14,14 +14,16 @@ pub mod expand;
 pub mod job;
 pub mod layer;
 pub mod pool;
+pub mod resources;
 pub mod store;
 pub mod watched;
 pub mod window;
 
 pub use error::TaskError;
 pub use expand::Expander;
-pub use job::{Job, Kernel, Method, Resources};
+pub use job::{Job, Kernel, Method};
 pub use layer::Layer;
 pub use pool::{Counters, Pool};
+pub use resources::Resources;
 pub use store::{Leftovers, Store};
 pub use watched::Watched;

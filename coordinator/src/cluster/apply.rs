@@ -96,7 +96,8 @@ impl State {
         registration: Registration,
         effects: &mut Vec<Effect>,
     ) {
-        let Registration { worker: id, name, address, threads, inventory, .. } = registration;
+        let Registration { worker: id, name, address, threads, memory_bytes, kernel, version, inventory } =
+            registration;
         let known = self.workers.get(&id);
         if known.is_some_and(|worker| matches!(worker.presence, Presence::Alive(_))) {
             // Its process has died and begun again before it was missed.
@@ -111,8 +112,11 @@ impl State {
         let held = known.map(|worker| worker.holds.clone()).unwrap_or_default();
         self.sessions += 1;
         let session = Session(self.epoch << 32 | self.sessions);
-        let detail = format!("{name} at {address}, {threads} threads, {} files", inventory.len());
-        let worker = Worker::registered(name, address, threads, session, now);
+        let detail = format!(
+            "{name} at {address}, version {version}, {threads} threads of {kernel}, {memory_bytes} bytes of memory, {} files",
+            inventory.len()
+        );
+        let worker = Worker::registered(name, address, threads, kernel, session, now);
         self.workers.insert(id, Worker { draining, holds: held.clone(), ..worker });
         self.by_session.insert(session, id);
         // What it has, as far as anybody needs it; and what it was thought to have and has not.

@@ -51,6 +51,8 @@ pub struct Worker {
     pub address: String,
     /// Kernel threads.
     pub threads: u32,
+    /// What computes; empty for one that is known from before.
+    pub kernel: String,
     /// Whether it is there.
     pub presence: Presence,
     /// When it was heard last.
@@ -539,6 +541,7 @@ impl Worker {
             name,
             address,
             threads: 1,
+            kernel: String::new(),
             presence: Presence::Awaited,
             heard: Millis(0),
             progress: Progress::default(),
@@ -555,8 +558,16 @@ impl Worker {
     }
 
     /// One that has just registered.
-    pub fn registered(name: String, address: String, threads: u32, session: Session, now: Millis) -> Self {
-        Self { threads, presence: Presence::Alive(session), heard: now, ..Self::known(name, address) }
+    pub fn registered(
+        name: String,
+        address: String,
+        threads: u32,
+        kernel: String,
+        session: Session,
+        now: Millis,
+    ) -> Self {
+        let presence = Presence::Alive(session);
+        Self { threads, kernel, presence, heard: now, ..Self::known(name, address) }
     }
 
     /// Whether it is there and stays.

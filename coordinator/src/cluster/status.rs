@@ -56,6 +56,8 @@ pub struct WorkerStatus {
     pub presence: String,
     /// Kernel threads.
     pub threads: u32,
+    /// What computes.
+    pub kernel: String,
     /// Shards that it is at.
     pub shards_running: u32,
     /// Files of the newest layers that it holds.
@@ -130,6 +132,7 @@ impl WorkerStatus {
             address: worker.address.clone(),
             presence: presence.into(),
             threads: worker.threads,
+            kernel: worker.kernel.clone(),
             shards_running: worker.running.len() as u32,
             files: worker.holds.len() as u32,
             states_per_second: worker.progress.states as f64 / seconds.max(1e-3),
@@ -171,8 +174,13 @@ fn obstacle(state: &State, now: Millis) -> Option<String> {
             state.rules.replicas
         ));
     }
+    if state.alive().all(|(_, worker)| worker.draining) {
+        return Some("all workers are being drained: start another one".into());
+    }
     if state.alive().all(|(_, worker)| worker.rests_until > now) {
-        return Some("the disks of all workers are full: make room".into());
+        return Some(
+            "all workers rest, because their disks are full or tasks failed there: the log says more".into(),
+        );
     }
     None
 }

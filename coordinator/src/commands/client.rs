@@ -79,7 +79,10 @@ pub(crate) fn table_of(workers: &[WorkerStatus]) -> String {
             worker.id.clone(),
             worker.name.clone(),
             worker.presence.clone(),
-            worker.threads.to_string(),
+            match worker.kernel.as_str() {
+                "" => worker.threads.to_string(),
+                kernel => format!("{} {kernel}", worker.threads),
+            },
             worker.shards_running.to_string(),
             worker.files.to_string(),
             format!("{}/s", HumanCount(worker.states_per_second as u64)),

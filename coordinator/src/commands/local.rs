@@ -64,7 +64,7 @@ pub(crate) fn run(asked: &RunArguments, workers: u32, verbosity: log::Verbosity)
             command
                 .args(["--join", &address, "--name", &format!("worker-{number}"), "--patience", "10s"])
                 .args(["--threads", &threads.to_string(), "--memory", &format!("{memory}B")])
-                .args(["--kernel", &asked.search.kernel_word()])
+                .args(["--kernel", &options.kernel.to_string()])
                 .arg("--store")
                 .arg(store)
                 .arg(if verbosity == log::Verbosity::Verbose { "-v" } else { "-q" })

@@ -1,0 +1,199 @@
+//! Relabellings: the permutations that map a set of permutations onto itself when points are renamed by them.
+//!
+//! Found by backtracking over partial maps. Once it is decided to which point c goes and to which element of the set x goes, it is
+//! decided where x(c) goes; so a few decisions, spread along orbits, leave nothing open, and a contradiction shows at
+//! once.
+
+use crate::Permutation;
+use std::collections::HashMap;
+
+/// All relabellings `a` such that [`x.relabel(&a)`](Permutation::relabel) is in `set` for every x in `set`, in order of their images, so
+/// the identity first: a group. Points that no element moves stay where they are.
+///
+/// If there are more than `most`, those of them that fix the first points, as few as it takes: a subgroup.
+///
+/// # Panics
+/// If `set` holds the same permutation twice, or permutations that are not of this degree.
+pub fn relabellings(degree: usize, set: &[Permutation], most: usize) -> Vec<Permutation> {
+    let numbers: HashMap<&Permutation, usize> = set.iter().zip(0..).collect();
+    assert_eq!(numbers.len(), set.len(), "a set has each element once");
+    assert!(set.iter().all(|x| x.degree() == degree), "all permutations are of one degree");
+    (0..=degree)
+        .find_map(|fixed| Search { degree, set, numbers: &numbers, most, found: Vec::new() }.all(fixed))
+        .expect("the identity alone fixes all points")
+}
+
+struct Search<'a> {
+    degree: usize,
+    set: &'a [Permutation],
+    numbers: &'a HashMap<&'a Permutation, usize>,
+    most: usize,
+    found: Vec<Permutation>,
+}
+
+/// What is decided: where points go, and where elements of the set go.
+#[derive(Clone)]
+struct Partial {
+    points: Vec<Option<usize>>,
+    /// The point that goes to each.
+    preimages: Vec<Option<usize>>,
+    elements: Vec<Option<usize>>,
+    taken: Vec<bool>,
+}
+
+impl Search<'_> {
+    /// All that fix the first points; `None` if they are too many.
+    fn all(mut self, fixed: usize) -> Option<Vec<Permutation>> {
+        let partial = Partial {
+            points: vec![None; self.degree],
+            preimages: vec![None; self.degree],
+            elements: vec![None; self.set.len()],
+            taken: vec![false; self.set.len()],
+        };
+        let is_moved = |point: usize| self.set.iter().any(|x| x.apply(point) != point);
+        let stay = (0..self.degree).filter(|&point| point < fixed || !is_moved(point));
+        let stay: Vec<(usize, usize)> = stay.map(|point| (point, point)).collect();
+        let begun = self.with(partial, stay, None).expect("the identity is always among them");
+        self.extend(begun).then(|| {
+            // The identity comes first in the order of images.
+            self.found.sort_unstable();
+            self.found
+        })
+    }
+
+    /// Finds all that extend what is decided. False if there are too many.
+    fn extend(&mut self, partial: Partial) -> bool {
+        // An element that moves a point of which it is known where it goes tells most.
+        let open = |x: &usize| partial.elements[*x].is_none();
+        let tells =
+            |x: &usize| (0..self.degree).any(|c| partial.points[c].is_some() && self.set[*x].apply(c) != c);
+        let next_element = (0..self.set.len()).filter(open).find(tells);
+        let is_free = |point: &usize| partial.points[*point].is_none();
+        match (next_element, (0..self.degree).find(is_free)) {
+            // All is decided for the elements when it is for the points.
+            (_, None) => {
+                let images: Vec<u16> = partial.points.iter().flatten().map(|&to| to as u16).collect();
+                let relabelling = Permutation::from_images(images).expect("no two points go to one");
+                if self.set.iter().all(|x| self.numbers.contains_key(&x.relabel(&relabelling))) {
+                    self.found.push(relabelling);
+                }
+                self.found.len() <= self.most
+            }
+            (Some(x), Some(_)) => {
+                (0..self.set.len()).all(|to| match self.with(partial.clone(), Vec::new(), Some((x, to))) {
+                    Some(more) => self.extend(more),
+                    None => true,
+                })
+            }
+            (None, Some(point)) => {
+                (0..self.degree).all(|to| match self.with(partial.clone(), vec![(point, to)], None) {
+                    Some(more) => self.extend(more),
+                    None => true,
+                })
+            }
+        }
+    }
+
+    /// Decides some points, or an element, and all that follows; `None` if that contradicts itself.
+    fn with(
+        &self,
+        mut partial: Partial,
+        mut points: Vec<(usize, usize)>,
+        element: Option<(usize, usize)>,
+    ) -> Option<Partial> {
+        // What a point that is known and an element that is known say of another point.
+        let follows =
+            |x: usize, y: usize, (from, to): (usize, usize)| (self.set[x].apply(from), self.set[y].apply(to));
+        if let Some((x, y)) = element {
+            if std::mem::replace(&mut partial.taken[y], true) {
+                return None;
+            }
+            partial.elements[x] = Some(y);
+            let known = partial.points.iter().enumerate().filter_map(|(from, to)| Some((from, (*to)?)));
+            points.extend(known.map(|known| follows(x, y, known)));
+        }
+        while let Some((from, to)) = points.pop() {
+            match (partial.points[from], partial.preimages[to]) {
+                (Some(before), _) if before == to => continue,
+                (None, None) => {}
+                _ => return None,
+            }
+            partial.points[from] = Some(to);
+            partial.preimages[to] = Some(from);
+            let known = partial.elements.iter().enumerate().filter_map(|(x, y)| Some((x, (*y)?)));
+            points.extend(known.map(|(x, y)| follows(x, y, (from, to))));
+        }
+        Some(partial)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    fn set(degree: usize, cycles: &[&str]) -> Vec<Permutation> {
+        cycles.iter().map(|cycles| Permutation::parse(cycles, degree).unwrap()).collect()
+    }
+
+    fn every(degree: usize) -> impl Iterator<Item = Permutation> {
+        let all: u64 = (1..=degree as u64).product();
+        (0..all).map(move |rank| Permutation::unrank(degree, rank.into()).unwrap())
+    }
+
+    /// By trying all permutations, over all sets of up to three of the permutations of four points, and others.
+    #[test]
+    fn all_are_found() {
+        let four: Vec<Permutation> = every(4).filter(|x| !x.is_identity()).collect();
+        let mut sets: Vec<(usize, Vec<Permutation>)> = vec![(4, Vec::new())];
+        for (i, x) in four.iter().enumerate() {
+            sets.push((4, vec![x.clone()]));
+            for (j, y) in four[..i].iter().enumerate() {
+                sets.push((4, vec![x.clone(), y.clone()]));
+                sets.extend(four[..j].iter().map(|z| (4, vec![x.clone(), y.clone(), z.clone()])));
+            }
+        }
+        for cycles in [
+            &["(1,2,3)(4,5,6)", "(1,4)"][..],
+            &["(1,2)(3,4)", "(5,6)", "(1,3)"],
+            &["(1,2,3,4,5,6)", "(1,6,5,4,3,2)", "(1,2)"],
+        ] {
+            sets.push((6, set(6, cycles)));
+        }
+        for (degree, set) in sets {
+            let is_moved = |c: usize| set.iter().any(|x| x.apply(c) != c);
+            let maps = |a: &Permutation| {
+                set.iter().all(|x| set.contains(&x.relabel(a)))
+                    && (0..degree).all(|c| is_moved(c) || a.apply(c) == c)
+            };
+            let right: HashSet<Permutation> = every(degree).filter(maps).collect();
+            let found = relabellings(degree, &set, usize::MAX);
+            assert!(found[0].is_identity());
+            assert_eq!(found.len(), right.len(), "{set:?}");
+            assert_eq!(found.into_iter().collect::<HashSet<_>>(), right, "{set:?}");
+        }
+    }
+
+    #[test]
+    fn of_too_many_a_subgroup_is_told() {
+        let transpositions: Vec<Permutation> = (0..8)
+            .flat_map(|i| (0..i).map(move |j| (i, j)))
+            .map(|(i, j)| {
+                Permutation::from_fn(8, |c| {
+                    if c == i {
+                        j
+                    } else if c == j {
+                        i
+                    } else {
+                        c
+                    }
+                })
+            })
+            .collect();
+        // All 8! relabellings map the set of transpositions onto itself; 6! fix two points.
+        let found = relabellings(8, &transpositions, 1000);
+        assert_eq!(found.len(), 720);
+        assert!(found.iter().all(|a| a.apply(0) == 0 && a.apply(1) == 1));
+        assert_eq!(found.iter().collect::<HashSet<_>>().len(), 720);
+    }
+}

@@ -1,0 +1,44 @@
+//! What may be taken of this machine.
+
+use crate::Kernel;
+use clap::{Args, value_parser};
+use fathom_command::machine::{self, size};
+
+/// What a process has for its tasks.
+#[derive(Clone, Copy, Debug)]
+pub struct Resources {
+    /// The engine.
+    pub kernel: Kernel,
+    /// Kernel threads.
+    pub threads: usize,
+    /// Bytes of memory that may be taken: for tables and tensors, and what is left for layers in the page cache.
+    pub memory_bytes: u64,
+    /// The last depth that will be asked for, if that is known; it saves the reference engine work.
+    pub max_depth: Option<u32>,
+}
+
+/// The same, on a command line.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct ResourceArguments {
+    /// Kernel threads [default: one for each processor]
+    #[arg(long, value_parser = value_parser!(u32).range(1..=4096))]
+    threads: Option<u32>,
+    /// What computes: fastest, avx512, avx2, portable, or reference (a plain search in memory, to check against)
+    #[arg(long, default_value = "fastest")]
+    kernel: Kernel,
+    /// Memory to take, layers in the page cache among it, for example 8GiB [default: nine tenths of what there is]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    memory: Option<u64>,
+}
+
+impl ResourceArguments {
+    /// What was asked for, or what there is.
+    pub fn resources(&self) -> Resources {
+        Resources {
+            kernel: self.kernel,
+            threads: self.threads.map_or_else(machine::processors, |threads| threads as usize),
+            memory_bytes: machine::memory_bytes(self.memory),
+            max_depth: None,
+        }
+    }
+}
