@@ -5,8 +5,8 @@
 //! its orientation, modulo that order. All of them on the same cells form a wreath product of cyclic groups, one
 //! factor an order. They compose as [permutations do](crate): from left to right.
 
+use crate::Permutation;
 use crate::permutation::gcd;
-use crate::{NotAPermutation, Permutation};
 use std::fmt;
 
 /// A permutation of cells, with an amount for each cell that is added to the orientation of the piece that leaves it.
@@ -21,8 +21,6 @@ pub struct OrientedPermutation {
 /// from 1 where the error is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotOriented {
-    /// The images of the cells are no permutation.
-    Cells(NotAPermutation),
     /// The three lists are not equally long.
     Lengths {
         /// The number of cells.
@@ -53,7 +51,6 @@ pub enum NotOriented {
 impl fmt::Display for NotOriented {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Cells(error) => error.fmt(f),
             Self::Lengths { cells, turns, orders } => {
                 write!(f, "{cells} cells, {turns} turns and {orders} orders do not match")
             }
