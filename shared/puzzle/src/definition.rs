@@ -1,6 +1,10 @@
 //! The definition of any permutation puzzle: orbits of cells, generators that permute and turn the pieces on them,
 //! and what stands where when it is solved. Files and families end here, and all of them are checked here.
 
+mod error;
+
+pub use error::DefinitionError;
+
 use crate::Metric;
 use fathom_algebra::{OrientedPermutation, StabiliserChain};
 use std::collections::{HashMap, HashSet};
@@ -53,116 +57,6 @@ pub struct Definition {
     spare: Vec<Generator>,
     solved: Vec<Piece>,
     metric: Metric,
-}
-
-/// Why something is no definition of a puzzle. Cells are counted from 1 where they are written.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DefinitionError {
-    /// No orbits, or an orbit without cells.
-    #[error("the puzzle has no cells: it needs at least one orbit, and each orbit at least one cell")]
-    NoCells,
-    /// An orbit whose pieces have 0 orientations.
-    #[error("the pieces of {0:?} have 0 orientations: write 1 where orientation does not matter")]
-    NoOrientations(String),
-    /// Above the limit.
-    #[error(
-        "the puzzle has {points} points (cells times orientations), more than {limit}",
-        limit = Definition::MAX_POINTS
-    )]
-    TooManyPoints {
-        /// Their number.
-        points: usize,
-    },
-    /// Above the limit.
-    #[error("there are more than {limit} moves", limit = Definition::MAX_MOVES)]
-    TooManyMoves,
-    /// Two orbits, or two generators, of one name.
-    #[error("the name {0:?} is given twice")]
-    NameTwice(String),
-    /// A name that could not be written on the command line.
-    #[error("{0:?} is no name: names are not empty, without blanks, commas, quotes and parentheses")]
-    BadName(String),
-    /// A generator of another puzzle.
-    #[error("{name} acts on {found} cells, but the puzzle has {cells}")]
-    OtherCells {
-        /// The generator.
-        name: String,
-        /// Its number of cells.
-        found: usize,
-        /// The puzzle's number of cells.
-        cells: usize,
-    },
-    /// A generator made for other numbers of orientations.
-    #[error("{name} turns the piece on cell {cell} modulo {found}, but it has {order} orientations")]
-    OtherOrders {
-        /// The generator.
-        name: String,
-        /// The first such cell, from 1.
-        cell: usize,
-        /// The modulus of the generator.
-        found: u16,
-        /// The number of orientations of the orbit.
-        order: u16,
-    },
-    /// A generator that carries a piece into another orbit.
-    #[error(
-        "{name} carries the piece on cell {from} ({from_orbit}) to cell {to} ({to_orbit}), another orbit"
-    )]
-    BetweenOrbits {
-        /// The generator.
-        name: String,
-        /// The cell that the piece leaves, from 1.
-        from: usize,
-        /// Its orbit.
-        from_orbit: String,
-        /// The cell that it reaches, from 1.
-        to: usize,
-        /// Its orbit.
-        to_orbit: String,
-    },
-    /// A solved state of another puzzle.
-    #[error("the solved state tells {found} pieces, but the puzzle has {cells} cells")]
-    SolvedCells {
-        /// The number of pieces told.
-        found: usize,
-        /// The puzzle's number of cells.
-        cells: usize,
-    },
-    /// A piece turned further than it can be.
-    #[error("the piece on cell {cell} is solved with orientation {orientation}, but it has {order} of them")]
-    SolvedOrientation {
-        /// The cell, from 1.
-        cell: usize,
-        /// The orientation as given.
-        orientation: u16,
-        /// The number of orientations.
-        order: u16,
-    },
-    /// Orientations told apart by something else than a divisor.
-    #[error(
-        "{seen} of the {order} orientations of the piece on cell {cell} cannot be told apart: use a divisor"
-    )]
-    Seen {
-        /// The cell, from 1.
-        cell: usize,
-        /// The number as given.
-        seen: u16,
-        /// The number of orientations.
-        order: u16,
-    },
-    /// Interchangeable pieces that differ.
-    #[error("the pieces on cells {first} and {second} have one label, but differ in {what}")]
-    UnlikePieces {
-        /// The first cell, from 1.
-        first: usize,
-        /// The second cell, from 1.
-        second: usize,
-        /// In what they differ.
-        what: &'static str,
-    },
-    /// Nothing to search with.
-    #[error("the puzzle has no moves")]
-    NoMoves,
 }
 
 impl Definition {
@@ -397,6 +291,16 @@ impl Definition {
         let points = self.orders().iter().map(|&order| usize::from(order)).sum();
         let generators: Vec<_> = self.moves.iter().chain(&self.free).map(|g| g.action.as_points()).collect();
         StabiliserChain::new(points, &generators)
+    }
+
+    /// The number of states that moves and free moves reach from the solved one, those that differ by free moves
+    /// being one state: the order of the group over that of the free moves. `None` if pieces are interchangeable or
+    /// hide orientations, or if the number exceeds 128 bits.
+    pub fn states(&self) -> Option<u128> {
+        let free: Vec<_> = self.free.iter().map(|generator| generator.action.as_points()).collect();
+        let points = free.first().map_or(0, |action| action.degree());
+        let free = StabiliserChain::new(points, &free).order()?;
+        self.is_plain().then(|| self.group().order())?.map(|order| order / free)
     }
 
     /// A generator that fits the orbits, with a name that is free.
