@@ -39,21 +39,26 @@ pub(crate) fn growth(puzzle: &Definition, metric: Metric, deepest: usize) -> Vec
         }
         next += 1;
     }
-    let least = |state| free.iter().map(|action| moved(state, action, &seen)).min().unwrap();
+    let (free, seen) = (&free, &seen);
+    let equals =
+        |state| std::iter::once(state).chain(free[1..].iter().map(move |action| moved(state, action, seen)));
+    let least = |state| equals(state).min().unwrap();
     let moves: Vec<_> = puzzle.generators(metric).unwrap().into_iter().map(|g| g.action).collect();
-    let mut reached: FxHashSet<State> = FxHashSet::default();
+    // Two words are hashed faster than one of 128 bits.
+    let key = |state: State| (state as u64, (state >> 64) as u64);
+    let mut reached: FxHashSet<(u64, u64)> = FxHashSet::default();
     let mut layer = vec![least(solved)];
-    reached.insert(layer[0]);
+    reached.insert(key(layer[0]));
     let mut counts = Vec::new();
     while !layer.is_empty() && counts.len() <= deepest {
         counts.push(layer.len());
         let mut next_layer = Vec::new();
         for state in layer {
             // Free moves may be made before each move: the moves are tried from each of the states that are one.
-            for turned in free.iter().map(|action| moved(state, action, &seen)) {
+            for turned in equals(state) {
                 for action in &moves {
-                    let next = least(moved(turned, action, &seen));
-                    if reached.insert(next) {
+                    let next = least(moved(turned, action, seen));
+                    if reached.insert(key(next)) {
                         next_layer.push(next);
                     }
                 }
