@@ -1,7 +1,11 @@
 //! Cycle notation, both ways: `(1,2,3)(4,5)` as in the literature and `[[1,2,3],[4,5]]` as some programs write it.
 //! Points are counted from 1; commas or blanks separate them; `()` is the identity.
+//!
+//! In an oriented permutation a point may be followed by the amount that is added to the orientation of the piece
+//! that leaves it: `(1,2+1,3+2)` carries the piece on cell 1 to cell 2 as it is, that on 2 to 3 turned by 1, and that
+//! on 3 to 1 turned by 2. `(4+1)` turns the piece on cell 4 where it is; `-1` is `+2` where there are 3 orientations.
 
-use crate::Permutation;
+use crate::{NotOriented, OrientedPermutation, Permutation};
 use std::fmt;
 
 /// Why a text is not a permutation in cycle notation. Positions are byte offsets from 0.
@@ -32,24 +36,60 @@ pub enum CycleError {
         /// The point, counted from 1.
         point: usize,
     },
+    /// An amount that is not below the number of orientations.
+    TurnOutOfRange {
+        /// Byte offset of the number.
+        at: usize,
+        /// The number as written.
+        turn: String,
+        /// The number of orientations.
+        order: u16,
+    },
+    /// A cycle through cells with different numbers of orientations.
+    OrderChanges {
+        /// Byte offset of the cycle's first point.
+        at: usize,
+        /// The cell that a piece leaves, counted from 1.
+        from: usize,
+        /// The cell that it reaches, counted from 1.
+        to: usize,
+    },
+}
+
+impl CycleError {
+    /// The byte offset at which it was found.
+    pub fn at(&self) -> usize {
+        match self {
+            Self::Unexpected { at, .. }
+            | Self::OutOfRange { at, .. }
+            | Self::Repeated { at, .. }
+            | Self::TurnOutOfRange { at, .. }
+            | Self::OrderChanges { at, .. } => *at,
+        }
+    }
+
+    /// What is wrong there, without the place: for readers of larger texts, which name the place themselves.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Unexpected { found: Some(found), expected, .. } => {
+                format!("expected {expected}, found {found:?}")
+            }
+            Self::Unexpected { found: None, expected, .. } => format!("expected {expected}, found the end"),
+            Self::OutOfRange { point, degree, .. } => format!("point {point} is not between 1 and {degree}"),
+            Self::Repeated { point, .. } => format!("point {point} occurs twice; cycles must be disjoint"),
+            Self::TurnOutOfRange { turn, order, .. } => {
+                format!("the turn {turn} is not below the number of orientations, {order}")
+            }
+            Self::OrderChanges { from, to, .. } => {
+                format!("cells {from} and {to} have different numbers of orientations")
+            }
+        }
+    }
 }
 
 impl fmt::Display for CycleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unexpected { at, found: Some(found), expected } => {
-                write!(f, "at offset {at}: expected {expected}, found {found:?}")
-            }
-            Self::Unexpected { at, found: None, expected } => {
-                write!(f, "at offset {at}: expected {expected}, found the end")
-            }
-            Self::OutOfRange { at, point, degree } => {
-                write!(f, "at offset {at}: point {point} is not between 1 and {degree}")
-            }
-            Self::Repeated { at, point } => {
-                write!(f, "at offset {at}: point {point} occurs twice; cycles must be disjoint")
-            }
-        }
+        write!(f, "at offset {}: {}", self.at(), self.reason())
     }
 }
 
@@ -61,7 +101,9 @@ impl Permutation {
     /// # Errors
     /// [`CycleError`] with the place and the reason.
     pub fn parse(text: &str, degree: usize) -> Result<Self, CycleError> {
-        Parser { text, at: 0, degree, images: (0..degree as u16).collect(), seen: vec![false; degree] }.run()
+        let mut parser = Parser::new(text, degree, None);
+        parser.run()?;
+        Ok(Permutation::from_images(parser.images).expect("disjoint cycles are a permutation"))
     }
 
     /// Writes it as `[[1,2,3],[4,5]]`; the identity is `[]`.
@@ -70,6 +112,56 @@ impl Permutation {
             "[{}]",
             self.cycles().iter().map(|c| format!("[{}]", points(c))).collect::<Vec<_>>().join(",")
         )
+    }
+}
+
+impl OrientedPermutation {
+    /// Reads an oriented permutation of cells of these orders, in either notation.
+    ///
+    /// # Panics
+    /// If an order is 0.
+    ///
+    /// # Errors
+    /// [`CycleError`] with the place and the reason.
+    pub fn parse(text: &str, orders: &[u16]) -> Result<Self, CycleError> {
+        assert!(orders.iter().all(|&order| order > 0), "a piece has at least one orientation");
+        let mut parser = Parser::new(text, orders.len(), Some(orders));
+        parser.run()?;
+        let cells = Permutation::from_images(parser.images).expect("disjoint cycles are a permutation");
+        Self::new(cells, parser.turns, orders).map_err(|error| match error {
+            NotOriented::OrderChanges { from, to } => {
+                CycleError::OrderChanges { at: parser.places[from], from: from + 1, to: to + 1 }
+            }
+            _ => unreachable!("turns are checked as they are read, and there are as many as cells"),
+        })
+    }
+}
+
+/// Writes it as `(1,2+1,3+2)`; the identity is `()`.
+impl fmt::Display for OrientedPermutation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_identity() {
+            return f.write_str("()");
+        }
+        for cycle in self.cells().cycles_with_fixed_points() {
+            if cycle.len() == 1 && self.turns()[cycle[0]] == 0 {
+                continue;
+            }
+            for (i, &cell) in cycle.iter().enumerate() {
+                write!(f, "{}{}", if i == 0 { '(' } else { ',' }, cell + 1)?;
+                if self.turns()[cell] > 0 {
+                    write!(f, "+{}", self.turns()[cell])?;
+                }
+            }
+            f.write_str(")")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for OrientedPermutation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -98,12 +190,30 @@ struct Parser<'a> {
     text: &'a str,
     at: usize,
     degree: usize,
+    /// The order of each cell, where turns are allowed.
+    orders: Option<&'a [u16]>,
     images: Vec<u16>,
+    turns: Vec<u16>,
+    /// Where each point was read.
+    places: Vec<usize>,
     seen: Vec<bool>,
 }
 
-impl Parser<'_> {
-    fn run(mut self) -> Result<Permutation, CycleError> {
+impl<'a> Parser<'a> {
+    fn new(text: &'a str, degree: usize, orders: Option<&'a [u16]>) -> Self {
+        Self {
+            text,
+            at: 0,
+            degree,
+            orders,
+            images: (0..degree as u16).collect(),
+            turns: vec![0; degree],
+            places: vec![0; degree],
+            seen: vec![false; degree],
+        }
+    }
+
+    fn run(&mut self) -> Result<(), CycleError> {
         if self.accept('[') {
             if !self.accept(']') {
                 loop {
@@ -123,7 +233,7 @@ impl Parser<'_> {
             }
         }
         match self.peek() {
-            None => Ok(Permutation::from_images(self.images).expect("disjoint cycles are a permutation")),
+            None => Ok(()),
             found => Err(self.unexpected(found, "the end")),
         }
     }
@@ -133,7 +243,11 @@ impl Parser<'_> {
         let mut cycle = Vec::new();
         if !self.accept(close) {
             loop {
-                cycle.push(self.point()?);
+                let point = self.point()?;
+                if let Some(orders) = self.orders {
+                    self.turns[point] = self.turn(orders[point])?;
+                }
+                cycle.push(point);
                 self.accept(',');
                 if self.accept(close) {
                     break;
@@ -164,7 +278,30 @@ impl Parser<'_> {
         if std::mem::replace(&mut self.seen[point - 1], true) {
             return Err(CycleError::Repeated { at: start, point });
         }
+        self.places[point - 1] = start;
         Ok(point - 1)
+    }
+
+    /// The amount behind a point, 0 if there is none.
+    fn turn(&mut self, order: u16) -> Result<u16, CycleError> {
+        let backwards = match self.peek() {
+            Some('+') => false,
+            Some('-') => true,
+            _ => return Ok(0),
+        };
+        self.at += 1;
+        let found = self.peek();
+        let start = self.at;
+        let digits = self.text[start..].bytes().take_while(u8::is_ascii_digit).count();
+        if digits == 0 {
+            return Err(self.unexpected(found, "an amount to turn by"));
+        }
+        self.at += digits;
+        let written = &self.text[start..self.at];
+        match written.parse::<u16>() {
+            Ok(turn) if turn < order => Ok(if backwards { (order - turn) % order } else { turn }),
+            _ => Err(CycleError::TurnOutOfRange { at: start, turn: written.into(), order }),
+        }
     }
 
     /// The next character that is not blank.
@@ -232,5 +369,26 @@ mod tests {
             "at offset 1: point 99999999999999999999 is not between 1 and 4"
         );
         assert!(Permutation::parse("(1,é)", 4).is_err());
+        assert_eq!(message("(1,2+1)"), "at offset 4: expected a point, found '+'");
+    }
+
+    #[test]
+    fn turns_are_read_and_written() {
+        let read = |text| OrientedPermutation::parse(text, &[3, 3, 3, 2]).map(|p| p.to_string());
+        assert_eq!(read("(1,2+1,3+2)").unwrap(), "(1,2+1,3+2)");
+        assert_eq!(read("(2+1,3-1,1) (4-1)").unwrap(), "(1,2+1,3+2)(4+1)");
+        assert_eq!(read("[[1, 2 + 1 3]]").unwrap(), "(1,2+1,3)");
+        assert_eq!(read("()").unwrap(), "()");
+        let message = |text| read(text).unwrap_err().to_string();
+        assert_eq!(message("(1,2+3)"), "at offset 5: the turn 3 is not below the number of orientations, 3");
+        assert_eq!(message("(1,2+)"), "at offset 5: expected an amount to turn by, found ')'");
+        assert_eq!(
+            message("(1,2)(3,4)"),
+            "at offset 6: cells 3 and 4 have different numbers of orientations"
+        );
+        assert_eq!(
+            message("(4+99999)"),
+            "at offset 3: the turn 99999 is not below the number of orientations, 2"
+        );
     }
 }

@@ -129,6 +129,7 @@ impl Board {
                 Metric::Multi => (1..length).collect(),
                 Metric::Single if length > 2 => vec![1, -1],
                 Metric::Single => (1..length).collect(),
+                Metric::Given => (1..length.min(2)).collect(),
             };
             for shift in shifts {
                 moves.push(Move { name: line.move_name(shift), action: self.rotation(line, shift) });

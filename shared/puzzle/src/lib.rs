@@ -1,18 +1,28 @@
 //! Permutation puzzles as moves and symmetries on numbered cells.
 //!
-//! Reading order: [`puzzle`] (what every puzzle is to the engine), [`metric`] (which rotations cost one move),
-//! [`board`] (the m x n two-dimensional magic cube), [`notation`] (move names such as `V2^-1`).
+//! Reading order: [`puzzle`] (what every puzzle is to the engine), [`metric`] (which powers of a move cost one move),
+//! [`board`] (the m x n two-dimensional magic cube), [`notation`] (move names such as `V2^-1`). Then puzzles of any
+//! other shape: [`definition`] (orbits, pieces that turn, generators, the solved state), [`generators`] (what a metric
+//! makes of the listed moves), [`load`] (definitions read from files), [`family`] (those that have a word of their own).
 //!
 //! Invariants: a move is a permutation of the cells, `move.apply(c)` being the cell to which it carries whatever
 //! stands on cell `c`; piece `p` belongs on cell `p`; a symmetry renames cells and pieces alike and maps the set
 //! of moves onto itself.
 
 pub mod board;
+pub mod definition;
+pub mod family;
+pub mod generators;
+pub mod load;
 pub mod metric;
 pub mod notation;
 pub mod puzzle;
 
 pub use board::{Board, BoardError, Line};
+pub use definition::{Definition, DefinitionError, Generator, Orbit, Piece};
+pub use family::{Family, FamilyError, families};
+pub use generators::SelectionError;
+pub use load::{Format, LoadError};
 pub use metric::{Metric, UnknownMetric};
 pub use notation::NotationError;
 pub use puzzle::{Move, Puzzle};

@@ -1,22 +1,25 @@
-//! A metric is a choice of generators.
+//! A metric is a choice of generators: which powers of the listed moves cost one move.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Which rotations of a line cost one move.
+/// Which powers of a listed move cost one move. A board lists the shift of each line by one cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Metric {
-    /// Any rotation of one line: the *manipulation* of Jia, Zhang and Xiang.
+    /// Every power: any rotation of one line, the *manipulation* of Jia, Zhang and Xiang.
     #[default]
     Multi,
-    /// A shift of one line by one cell, either way.
+    /// The listed move and its inverse: a shift of one line by one cell, either way.
     Single,
+    /// The listed move alone. What is listed need not be closed under inverses.
+    Given,
 }
 
 impl Metric {
-    /// All metrics, in the order in which they are listed to users.
+    /// The metrics in which a board is searched, in the order in which they are listed to users: those that are
+    /// closed under inverses.
     pub const ALL: [Self; 2] = [Self::Multi, Self::Single];
 
     /// Its word on the command line and in files.
@@ -24,6 +27,7 @@ impl Metric {
         match self {
             Self::Multi => "multi",
             Self::Single => "single",
+            Self::Given => "given",
         }
     }
 }
@@ -37,7 +41,8 @@ impl fmt::Display for Metric {
 /// A word that names no metric.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "there is no metric {0:?}: use 'multi' (any rotation of a line is one move) or 'single' (a shift by one cell)"
+    "there is no metric {0:?}: use 'multi' (any rotation of a line, or power of a listed move, is one move), \
+     'single' (a shift by one cell, or a listed move or its inverse) or 'given' (the listed moves alone)"
 )]
 pub struct UnknownMetric(pub String);
 
@@ -45,6 +50,9 @@ impl FromStr for Metric {
     type Err = UnknownMetric;
 
     fn from_str(text: &str) -> Result<Self, UnknownMetric> {
-        Self::ALL.into_iter().find(|metric| metric.word() == text).ok_or_else(|| UnknownMetric(text.into()))
+        [Self::Multi, Self::Single, Self::Given]
+            .into_iter()
+            .find(|metric| metric.word() == text)
+            .ok_or_else(|| UnknownMetric(text.into()))
     }
 }

@@ -1,0 +1,472 @@
+//! The definition of any permutation puzzle: orbits of cells, generators that permute and turn the pieces on them,
+//! and what stands where when it is solved. Files and families end here, and all of them are checked here.
+
+mod error;
+
+pub use error::DefinitionError;
+
+use crate::Metric;
+use fathom_algebra::{OrientedPermutation, StabiliserChain};
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+/// Cells between which pieces move, and the number of ways in which a piece can stand on them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Orbit {
+    /// As people call the pieces: one word.
+    pub name: String,
+    /// The number of cells.
+    pub cells: usize,
+    /// The number of orientations of each piece: 1 where it has none.
+    pub orientations: u16,
+}
+
+/// A named generator.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Generator {
+    /// As people write it.
+    pub name: String,
+    /// What it does to the pieces on all cells.
+    pub action: OrientedPermutation,
+}
+
+/// What stands on a cell when the puzzle is solved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Piece {
+    /// Pieces with one label are interchangeable.
+    pub label: u16,
+    /// How the piece is turned when the puzzle is solved, modulo `seen`.
+    pub orientation: u16,
+    /// How many of its orientations are told apart, a divisor of the orbit's number: that number where orientation
+    /// counts, 1 where it is not looked at.
+    pub seen: u16,
+}
+
+/// A puzzle. Cells are numbered across orbits, from 0, in the order of the orbits.
+///
+/// Always true: generators have distinct names, permute each orbit within itself, and turn pieces by less than their
+/// number of orientations; pieces with one label belong to one orbit and show equally many orientations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    name: String,
+    orbits: Vec<Orbit>,
+    /// The orbit of each cell, by its place in `orbits`.
+    orbit_of: Vec<usize>,
+    moves: Vec<Generator>,
+    free: Vec<Generator>,
+    spare: Vec<Generator>,
+    solved: Vec<Piece>,
+    metric: Metric,
+}
+
+impl Definition {
+    /// The largest number of points, that is of cells times orientations.
+    pub const MAX_POINTS: usize = 4096;
+    /// The largest number of generators, listed or made by a metric.
+    pub const MAX_MOVES: usize = 4096;
+
+    /// A puzzle without moves, all of whose pieces are different and show all their orientations. Its metric is
+    /// [`Metric::Given`].
+    ///
+    /// # Errors
+    /// [`DefinitionError`] if the orbits have no cells, too many points, or one name twice.
+    pub fn new(name: impl Into<String>, orbits: Vec<Orbit>) -> Result<Self, DefinitionError> {
+        if orbits.is_empty() || orbits.iter().any(|orbit| orbit.cells == 0) {
+            return Err(DefinitionError::NoCells);
+        }
+        let mut names = HashSet::new();
+        for orbit in &orbits {
+            check_name(&orbit.name)?;
+            if orbit.orientations == 0 {
+                return Err(DefinitionError::NoOrientations(orbit.name.clone()));
+            }
+            if !names.insert(&orbit.name) {
+                return Err(DefinitionError::NameTwice(orbit.name.clone()));
+            }
+        }
+        let points = orbits.iter().fold(0_usize, |points, orbit| {
+            points.saturating_add(orbit.cells.saturating_mul(orbit.orientations.into()))
+        });
+        if points > Self::MAX_POINTS {
+            return Err(DefinitionError::TooManyPoints { points });
+        }
+        let orbit_of: Vec<usize> =
+            orbits.iter().enumerate().flat_map(|(i, orbit)| vec![i; orbit.cells]).collect();
+        let solved = (0_u16..)
+            .zip(&orbit_of)
+            .map(|(cell, &orbit)| Piece { label: cell, orientation: 0, seen: orbits[orbit].orientations })
+            .collect();
+        Ok(Self {
+            name: name.into(),
+            orbits,
+            orbit_of,
+            moves: Vec::new(),
+            free: Vec::new(),
+            spare: Vec::new(),
+            solved,
+            metric: Metric::Given,
+        })
+    }
+
+    /// A puzzle of `degree` cells whose pieces have no orientation.
+    ///
+    /// # Errors
+    /// [`DefinitionError`] if there are no cells, or too many.
+    pub fn of_degree(name: impl Into<String>, degree: usize) -> Result<Self, DefinitionError> {
+        Self::new(name, vec![Orbit { name: "cells".into(), cells: degree, orientations: 1 }])
+    }
+
+    /// Adds a generator that costs one move, behind those that are there.
+    ///
+    /// # Errors
+    /// [`DefinitionError`] if its name is taken or bad, or it does not fit the orbits.
+    pub fn add_move(
+        &mut self,
+        name: impl Into<String>,
+        action: OrientedPermutation,
+    ) -> Result<(), DefinitionError> {
+        let generator = self.checked(name.into(), action)?;
+        self.moves.push(generator);
+        Ok(())
+    }
+
+    /// Adds a generator that costs nothing.
+    ///
+    /// # Errors
+    /// As [`Definition::add_move`].
+    pub fn add_free(
+        &mut self,
+        name: impl Into<String>,
+        action: OrientedPermutation,
+    ) -> Result<(), DefinitionError> {
+        let generator = self.checked(name.into(), action)?;
+        self.free.push(generator);
+        Ok(())
+    }
+
+    /// Adds a named permutation that is no generator unless somebody chooses it by name.
+    ///
+    /// # Errors
+    /// As [`Definition::add_move`].
+    pub fn add_spare(
+        &mut self,
+        name: impl Into<String>,
+        action: OrientedPermutation,
+    ) -> Result<(), DefinitionError> {
+        let generator = self.checked(name.into(), action)?;
+        self.spare.push(generator);
+        Ok(())
+    }
+
+    /// Says what stands on each cell when the puzzle is solved. Labels are renumbered in the order in which they
+    /// first occur, and orientations are reduced to those that are seen.
+    ///
+    /// # Errors
+    /// [`DefinitionError`] if the pieces do not fit the cells, or pieces with one label differ.
+    pub fn set_solved(&mut self, pieces: &[Piece]) -> Result<(), DefinitionError> {
+        if pieces.len() != self.cells() {
+            return Err(DefinitionError::SolvedCells { found: pieces.len(), cells: self.cells() });
+        }
+        let mut first_of: HashMap<u16, (u16, usize)> = HashMap::new();
+        let mut solved = Vec::with_capacity(pieces.len());
+        for (cell, (&piece, order)) in pieces.iter().zip(self.orders()).enumerate() {
+            let Piece { label, orientation, seen } = piece;
+            if orientation >= order {
+                return Err(DefinitionError::SolvedOrientation { cell: cell + 1, orientation, order });
+            }
+            if seen == 0 || order % seen != 0 {
+                return Err(DefinitionError::Seen { cell: cell + 1, seen, order });
+            }
+            let next = first_of.len() as u16;
+            let &mut (label, first) = first_of.entry(label).or_insert((next, cell));
+            let unlike = |what| DefinitionError::UnlikePieces { first: first + 1, second: cell + 1, what };
+            if self.orbit_of(first) != self.orbit_of(cell) {
+                return Err(unlike("their orbits"));
+            }
+            if pieces[first].seen != seen {
+                return Err(unlike("the orientations that are looked at"));
+            }
+            solved.push(Piece { label, orientation: orientation % seen, seen });
+        }
+        self.solved = solved;
+        Ok(())
+    }
+
+    /// Sets the metric that is meant unless another one is asked for.
+    pub fn set_metric(&mut self, metric: Metric) {
+        self.metric = metric;
+    }
+
+    /// The definition, now that everything has been added.
+    ///
+    /// # Errors
+    /// [`DefinitionError::NoMoves`].
+    pub fn finished(self) -> Result<Self, DefinitionError> {
+        if self.moves.is_empty() { Err(DefinitionError::NoMoves) } else { Ok(self) }
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The orbits.
+    pub fn orbits(&self) -> &[Orbit] {
+        &self.orbits
+    }
+
+    /// Exactly the listed generators, in their order.
+    pub fn moves(&self) -> &[Generator] {
+        &self.moves
+    }
+
+    /// The generators that cost nothing.
+    pub fn free(&self) -> &[Generator] {
+        &self.free
+    }
+
+    /// Named permutations that are no generators unless they are chosen by name: whole-puzzle rotations of a
+    /// twsearch file, derived moves of a kpuzzle.
+    pub fn spare(&self) -> &[Generator] {
+        &self.spare
+    }
+
+    /// What stands on each cell when the puzzle is solved.
+    pub fn solved(&self) -> &[Piece] {
+        &self.solved
+    }
+
+    /// The metric that is meant unless another one is asked for.
+    pub fn metric(&self) -> Metric {
+        self.metric
+    }
+
+    /// The number of cells of all orbits.
+    pub fn cells(&self) -> usize {
+        self.solved.len()
+    }
+
+    /// The number of orientations of the piece on each cell.
+    pub fn orders(&self) -> Vec<u16> {
+        self.orbit_of.iter().map(|&orbit| self.orbits[orbit].orientations).collect()
+    }
+
+    /// The cells of orbit `orbit`, by its place in [`Definition::orbits`].
+    pub fn cells_of(&self, orbit: usize) -> Range<usize> {
+        let first = self.orbits[..orbit].iter().map(|orbit| orbit.cells).sum();
+        first..first + self.orbits[orbit].cells
+    }
+
+    /// The orbit that a cell belongs to, by its place in [`Definition::orbits`].
+    pub fn orbit_of(&self, cell: usize) -> usize {
+        self.orbit_of[cell]
+    }
+
+    /// A label for each point of [`OrientedPermutation::as_points`], such that a state of the puzzle is how the
+    /// generators have permuted these labels: point k of a cell shows side k - o, modulo what is seen, of the piece
+    /// on that cell, o being its orientation. The stabiliser of the labels is what cannot be seen.
+    pub fn point_labels(&self) -> Vec<u16> {
+        let mut numbers: HashMap<(u16, u16), u16> = HashMap::new();
+        let mut labels = Vec::new();
+        for (piece, order) in self.solved.iter().zip(self.orders()) {
+            for k in 0..order {
+                let side = (k % piece.seen + piece.seen - piece.orientation) % piece.seen;
+                let next = numbers.len() as u16;
+                labels.push(*numbers.entry((piece.label, side)).or_insert(next));
+            }
+        }
+        labels
+    }
+
+    /// Whether every piece has a label of its own and shows all its orientations, so that states are the elements
+    /// of the group.
+    pub fn is_plain(&self) -> bool {
+        let labels: HashSet<u16> = self.solved.iter().map(|piece| piece.label).collect();
+        labels.len() == self.cells()
+            && self.solved.iter().zip(self.orders()).all(|(piece, order)| piece.seen == order)
+    }
+
+    /// The group that moves and free moves generate, on points.
+    pub fn group(&self) -> StabiliserChain {
+        let points = self.orders().iter().map(|&order| usize::from(order)).sum();
+        let generators: Vec<_> = self.moves.iter().chain(&self.free).map(|g| g.action.as_points()).collect();
+        StabiliserChain::new(points, &generators)
+    }
+
+    /// The number of states that moves and free moves reach from the solved one, those that differ by free moves
+    /// being one state: the order of the group over that of the free moves. `None` if pieces are interchangeable or
+    /// hide orientations, or if the number exceeds 128 bits.
+    pub fn states(&self) -> Option<u128> {
+        let free: Vec<_> = self.free.iter().map(|generator| generator.action.as_points()).collect();
+        let points = free.first().map_or(0, |action| action.degree());
+        let free = StabiliserChain::new(points, &free).order()?;
+        self.is_plain().then(|| self.group().order())?.map(|order| order / free)
+    }
+
+    /// A generator that fits the orbits, with a name that is free.
+    fn checked(&self, name: String, action: OrientedPermutation) -> Result<Generator, DefinitionError> {
+        check_name(&name)?;
+        let listed = || self.moves.iter().chain(&self.free).chain(&self.spare);
+        if listed().any(|other| other.name == name) {
+            return Err(DefinitionError::NameTwice(name));
+        }
+        if listed().count() >= Self::MAX_MOVES {
+            return Err(DefinitionError::TooManyMoves);
+        }
+        if action.degree() != self.cells() {
+            return Err(DefinitionError::OtherCells { name, found: action.degree(), cells: self.cells() });
+        }
+        for (cell, (&found, order)) in action.orders().iter().zip(self.orders()).enumerate() {
+            if found != order {
+                return Err(DefinitionError::OtherOrders { name, cell: cell + 1, found, order });
+            }
+        }
+        for (from, &to) in action.cells().images().iter().enumerate() {
+            let to = usize::from(to);
+            if self.orbit_of[from] != self.orbit_of[to] {
+                let orbit_name = |cell: usize| self.orbits[self.orbit_of[cell]].name.clone();
+                return Err(DefinitionError::BetweenOrbits {
+                    name,
+                    from: from + 1,
+                    from_orbit: orbit_name(from),
+                    to: to + 1,
+                    to_orbit: orbit_name(to),
+                });
+            }
+        }
+        Ok(Generator { name, action })
+    }
+}
+
+/// Names are words of a list on the command line, and parentheses are kept for names of powers.
+fn check_name(name: &str) -> Result<(), DefinitionError> {
+    let bad = |c: char| c.is_whitespace() || c.is_control() || ",\"()".contains(c);
+    if name.is_empty() || name.contains(bad) { Err(DefinitionError::BadName(name.into())) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_algebra::Permutation;
+
+    fn orbits(sizes: &[(&str, usize, u16)]) -> Vec<Orbit> {
+        sizes
+            .iter()
+            .map(|&(name, cells, orientations)| Orbit { name: name.into(), cells, orientations })
+            .collect()
+    }
+
+    fn two_orbits() -> Definition {
+        Definition::new("test", orbits(&[("corners", 3, 3), ("edges", 2, 2)])).unwrap()
+    }
+
+    #[test]
+    fn orbits_without_sense_are_refused() {
+        let error = |sizes| Definition::new("x", orbits(sizes)).unwrap_err().to_string();
+        let no_cells =
+            "the puzzle has no cells: it needs at least one orbit, and each orbit at least one cell";
+        assert_eq!(error(&[]), no_cells);
+        assert_eq!(error(&[("a", 2, 1), ("b", 0, 1)]), no_cells);
+        assert_eq!(
+            error(&[("a", 2, 0)]),
+            "the pieces of \"a\" have 0 orientations: write 1 where orientation does not matter"
+        );
+        assert_eq!(error(&[("a", 2, 1), ("a", 2, 1)]), "the name \"a\" is given twice");
+        assert_eq!(
+            error(&[("a", 2049, 2)]),
+            "the puzzle has 4098 points (cells times orientations), more than 4096"
+        );
+        assert_eq!(
+            error(&[("a", usize::MAX, 3)]),
+            format!("the puzzle has {} points (cells times orientations), more than 4096", usize::MAX)
+        );
+        assert_eq!(Definition::of_degree("x", 4096).unwrap().cells(), 4096);
+        assert_eq!(Definition::of_degree("x", 2).unwrap().finished(), Err(DefinitionError::NoMoves));
+    }
+
+    #[test]
+    fn generators_that_do_not_fit_are_refused() {
+        let mut puzzle = two_orbits();
+        let orders = puzzle.orders();
+        let good = OrientedPermutation::parse("(1,2+1,3+2)(4,5)", &orders).unwrap();
+        puzzle.add_move("R", good.clone()).unwrap();
+        let mut error =
+            |name: &str, action: &OrientedPermutation| puzzle.add_free(name, action.clone()).unwrap_err();
+        assert_eq!(error("R", &good).to_string(), "the name \"R\" is given twice");
+        for name in ["", "a b", "a,b", "(a)", "a\"", "a\n"] {
+            assert_eq!(error(name, &good), DefinitionError::BadName(name.into()));
+        }
+        let other = OrientedPermutation::from_cells(Permutation::identity(4));
+        assert_eq!(error("x", &other).to_string(), "x acts on 4 cells, but the puzzle has 5");
+        let other = OrientedPermutation::from_cells(Permutation::identity(5));
+        assert_eq!(
+            error("x", &other).to_string(),
+            "x turns the piece on cell 1 modulo 1, but it has 3 orientations"
+        );
+        let mut puzzle = Definition::new("x", orbits(&[("a", 2, 1), ("b", 2, 1)])).unwrap();
+        let across = OrientedPermutation::from_cells(Permutation::parse("(2,3)", 4).unwrap());
+        assert_eq!(
+            puzzle.add_spare("x", across).unwrap_err().to_string(),
+            "x carries the piece on cell 2 (a) to cell 3 (b), another orbit"
+        );
+    }
+
+    #[test]
+    fn solved_states_that_do_not_fit_are_refused() {
+        let mut puzzle = two_orbits();
+        let plain = puzzle.solved().to_vec();
+        let mut error = |change: fn(&mut Vec<Piece>)| {
+            let mut pieces = plain.clone();
+            change(&mut pieces);
+            puzzle.set_solved(&pieces).unwrap_err().to_string()
+        };
+        assert_eq!(
+            error(|pieces| pieces.truncate(4)),
+            "the solved state tells 4 pieces, but the puzzle has 5 cells"
+        );
+        assert_eq!(
+            error(|pieces| pieces[4].orientation = 2),
+            "the piece on cell 5 is solved with orientation 2, but it has 2 of them"
+        );
+        assert_eq!(
+            error(|pieces| pieces[0].seen = 2),
+            "2 of the 3 orientations of the piece on cell 1 cannot be told apart: use a divisor"
+        );
+        assert_eq!(
+            error(|pieces| pieces[3].label = 0),
+            "the pieces on cells 1 and 4 have one label, but differ in their orbits"
+        );
+        assert_eq!(
+            error(|pieces| {
+                pieces[1].label = 0;
+                pieces[1].seen = 1;
+            }),
+            "the pieces on cells 1 and 2 have one label, but differ in the orientations that are looked at"
+        );
+    }
+
+    #[test]
+    fn labels_are_numbered_as_they_first_occur() {
+        let mut puzzle = two_orbits();
+        let piece = |label, orientation, seen| Piece { label, orientation, seen };
+        puzzle
+            .set_solved(&[piece(7, 2, 3), piece(9, 2, 1), piece(7, 0, 3), piece(1, 1, 2), piece(0, 0, 2)])
+            .unwrap();
+        assert_eq!(
+            puzzle.solved(),
+            [piece(0, 2, 3), piece(1, 0, 1), piece(0, 0, 3), piece(2, 1, 2), piece(3, 0, 2)]
+        );
+        assert!(!puzzle.is_plain());
+        assert!(two_orbits().is_plain());
+    }
+
+    #[test]
+    fn points_show_the_sides_of_pieces() {
+        let mut puzzle = Definition::new("x", orbits(&[("a", 3, 2)])).unwrap();
+        assert_eq!(puzzle.point_labels(), [0, 1, 2, 3, 4, 5]);
+        let piece = |label, orientation, seen| Piece { label, orientation, seen };
+        puzzle.set_solved(&[piece(0, 0, 2), piece(0, 1, 2), piece(1, 0, 1)]).unwrap();
+        // The second piece is the first one turned round; the sides of the third are alike.
+        assert_eq!(puzzle.point_labels(), [0, 1, 1, 0, 2, 2]);
+    }
+}

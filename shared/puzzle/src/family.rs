@@ -1,0 +1,310 @@
+//! Puzzles that have a word of their own: families of sorting puzzles such as `pancake:8`, and twisty puzzles such as
+//! `2x2x2`. Boards (`3x4`) have their [own type](crate::Board).
+
+pub mod cube;
+pub mod geometry;
+pub mod ring;
+pub mod sorting;
+pub mod tetrahedron;
+
+use crate::Metric;
+use crate::definition::Definition;
+
+/// A word, or a pattern of words, and what it stands for.
+#[derive(Debug)]
+pub struct Family {
+    /// As it is written, `N` and `K` being numbers: `pancake:N`.
+    pub pattern: &'static str,
+    /// A word of this pattern.
+    pub example: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// How many states it has, as a formula in N.
+    pub states: &'static str,
+    /// The metric that is meant unless another one is asked for.
+    pub metric: Metric,
+    build: Build,
+}
+
+#[derive(Debug)]
+enum Build {
+    /// The pattern is the word.
+    One(fn() -> Definition),
+    /// One number, at least this.
+    Sized(usize, fn(usize) -> Definition),
+    /// Two numbers N,K with 2 <= K <= N.
+    Ring(fn(usize, usize) -> Definition),
+}
+
+/// Why a word names no puzzle of a family.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FamilyError {
+    /// No family of this name.
+    #[error("{word:?} names no puzzle: there are {known}, boards such as 3x4, and files")]
+    Unknown {
+        /// The word as written.
+        word: String,
+        /// The patterns that there are.
+        known: String,
+    },
+    /// A family, with other numbers than it takes.
+    #[error("{word:?} is not of the form {pattern} with {limits}: for example {example}")]
+    Numbers {
+        /// The word as written.
+        word: String,
+        /// The pattern of its family.
+        pattern: &'static str,
+        /// Which numbers it takes.
+        limits: String,
+        /// A word of this pattern.
+        example: &'static str,
+    },
+}
+
+/// The largest N of a family, the size of the largest board.
+pub const MAX_SIZE: usize = crate::Board::MAX_CELLS;
+
+/// All families, in the order in which they are listed to users.
+pub fn families() -> &'static [Family] {
+    &FAMILIES
+}
+
+/// The puzzle that a word of a family names.
+///
+/// # Errors
+/// [`FamilyError`] with the words that there are, or the numbers that the family takes.
+pub fn puzzle(word: &str) -> Result<Definition, FamilyError> {
+    let (name, numbers) = match word.split_once(':') {
+        Some((name, numbers)) => (name, Some(numbers)),
+        None => (word, None),
+    };
+    let family = FAMILIES.iter().find(|family| family.name() == name).ok_or_else(|| {
+        let patterns: Vec<_> = FAMILIES.iter().map(|family| family.pattern).collect();
+        FamilyError::Unknown { word: word.into(), known: patterns.join(", ") }
+    })?;
+    let limits = match &family.build {
+        Build::One(_) => "no numbers".into(),
+        Build::Sized(least, _) => format!("{least} <= N <= {MAX_SIZE}"),
+        Build::Ring(_) => format!("2 <= K <= N <= {MAX_SIZE}"),
+    };
+    let wrong = || FamilyError::Numbers {
+        word: word.into(),
+        pattern: family.pattern,
+        limits,
+        example: family.example,
+    };
+    let number = |text: &str| {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse::<usize>().ok().filter(|&n| digits && n <= MAX_SIZE)
+    };
+    let mut puzzle = match (&family.build, numbers) {
+        (Build::One(build), None) => build(),
+        (Build::Sized(least, build), Some(numbers)) => {
+            build(number(numbers).filter(|n| n >= least).ok_or_else(wrong)?)
+        }
+        (Build::Ring(build), Some(numbers)) => {
+            let pair = numbers.split_once(',').and_then(|(n, k)| Some((number(n)?, number(k)?)));
+            let (n, k) = pair.filter(|&(n, k)| 2 <= k && k <= n).ok_or_else(wrong)?;
+            build(n, k)
+        }
+        _ => return Err(wrong()),
+    };
+    puzzle.set_metric(family.metric);
+    Ok(puzzle)
+}
+
+impl Family {
+    /// The word without its numbers.
+    pub fn name(&self) -> &'static str {
+        self.pattern.split(':').next().expect("a split has at least one part")
+    }
+}
+
+static FAMILIES: [Family; 17] = [
+    Family {
+        pattern: "pancake:N",
+        example: "pancake:8",
+        about: "N pancakes in a stack; a move turns over the top 2 to N of them",
+        states: "N!",
+        metric: Metric::Given,
+        build: Build::Sized(2, sorting::pancake),
+    },
+    Family {
+        pattern: "burnt-pancake:N",
+        example: "burnt-pancake:6",
+        about: "as pancake, each with a burnt side; a move turns over the top 1 to N",
+        states: "2^N N!",
+        metric: Metric::Given,
+        build: Build::Sized(1, sorting::burnt_pancake),
+    },
+    Family {
+        pattern: "star:N",
+        example: "star:8",
+        about: "the star graph: a move exchanges the first piece with any other",
+        states: "N!",
+        metric: Metric::Given,
+        build: Build::Sized(2, sorting::star),
+    },
+    Family {
+        pattern: "coxeter:N",
+        example: "coxeter:8",
+        about: "bubble sort: a move exchanges two neighbours",
+        states: "N!",
+        metric: Metric::Given,
+        build: Build::Sized(2, sorting::coxeter),
+    },
+    Family {
+        pattern: "all-transpositions:N",
+        example: "all-transpositions:8",
+        about: "a move exchanges any two pieces",
+        states: "N!",
+        metric: Metric::Given,
+        build: Build::Sized(2, sorting::all_transpositions),
+    },
+    Family {
+        pattern: "lrx:N",
+        example: "lrx:8",
+        about: "N pieces in a ring; moves shift it left (L) or right (R), or exchange the first two (X)",
+        states: "N!",
+        metric: Metric::Given,
+        build: Build::Sized(2, ring::lrx),
+    },
+    Family {
+        pattern: "lx:N",
+        example: "lx:8",
+        about: "as lrx with L and X alone, which are not closed under inverses",
+        states: "N!",
+        metric: Metric::Given,
+        build: Build::Sized(2, ring::lx),
+    },
+    Family {
+        pattern: "topspin:N,K",
+        example: "topspin:8,4",
+        about: "N pieces in a ring; moves shift it left (L) or right (R), or turn round the first K (T)",
+        states: "order of the group",
+        metric: Metric::Given,
+        build: Build::Ring(ring::topspin),
+    },
+    Family {
+        pattern: "2x2x2",
+        example: "2x2x2",
+        about: "the pocket cube, one corner held fixed: 7 corners, faces U R F",
+        states: "7! 3^6",
+        metric: Metric::Multi,
+        build: Build::One(cube::pocket),
+    },
+    Family {
+        pattern: "2x2x2-free",
+        example: "2x2x2-free",
+        about: "the same cube with all six faces; turning the whole cube is free",
+        states: "8! 3^7 / 24",
+        metric: Metric::Multi,
+        build: Build::One(cube::pocket_free),
+    },
+    Family {
+        pattern: "3x3x3-corners",
+        example: "3x3x3-corners",
+        about: "the corners of Rubik's cube, six faces",
+        states: "8! 3^7",
+        metric: Metric::Multi,
+        build: Build::One(cube::corners),
+    },
+    Family {
+        pattern: "3x3x3-edges",
+        example: "3x3x3-edges",
+        about: "the edges of Rubik's cube, six faces",
+        states: "12! 2^11",
+        metric: Metric::Multi,
+        build: Build::One(cube::edges),
+    },
+    Family {
+        pattern: "3x3x3",
+        example: "3x3x3",
+        about: "Rubik's cube, six faces",
+        states: "8! 3^7 12! 2^11 / 2",
+        metric: Metric::Multi,
+        build: Build::One(cube::rubik),
+    },
+    Family {
+        pattern: "skewb",
+        example: "skewb",
+        about: "the cube that is cut in halves across its corners, held at four of them",
+        states: "3^4 * 4!/2 * 3^2 * 6!/2",
+        metric: Metric::Multi,
+        build: Build::One(cube::skewb),
+    },
+    Family {
+        pattern: "dino",
+        example: "dino",
+        about: "the cube whose eight corners turn three edges each, in space: turned cubes differ",
+        states: "12!/2",
+        metric: Metric::Multi,
+        build: Build::One(cube::dino),
+    },
+    Family {
+        pattern: "pyraminx",
+        example: "pyraminx",
+        about: "the tetrahedron with four turning corners, without its tips",
+        states: "3^4 * 6!/2 * 2^5",
+        metric: Metric::Multi,
+        build: Build::One(tetrahedron::pyraminx),
+    },
+    Family {
+        pattern: "pyraminx+tips",
+        example: "pyraminx+tips",
+        about: "the same with its four tips, which turn alone or with their corner",
+        states: "3^8 * 6!/2 * 2^5",
+        metric: Metric::Multi,
+        build: Build::One(tetrahedron::pyraminx_with_tips),
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_example_is_a_puzzle_with_the_metric_of_its_family() {
+        for family in families() {
+            let puzzle = puzzle(family.example).unwrap();
+            assert_eq!(puzzle.name(), family.example);
+            assert_eq!(puzzle.metric(), family.metric, "{}", family.example);
+            assert!(!puzzle.generators(family.metric).unwrap().is_empty());
+            assert!(families().iter().filter(|other| other.name() == family.name()).count() == 1);
+        }
+    }
+
+    #[test]
+    fn the_smallest_and_largest_of_each_family_exist() {
+        for word in ["pancake:2", "burnt-pancake:1", "star:2", "coxeter:2", "all-transpositions:2"] {
+            assert!(puzzle(word).is_ok(), "{word}");
+        }
+        for word in ["lrx:2", "lx:2", "topspin:2,2", "topspin:64,64", "all-transpositions:64", "lrx:64"] {
+            assert!(puzzle(word).is_ok(), "{word}");
+        }
+    }
+
+    #[test]
+    fn words_that_name_no_puzzle_are_refused_with_what_there_is() {
+        let message = |word: &str| puzzle(word).unwrap_err().to_string();
+        assert!(message("pancakes").starts_with(
+            "\"pancakes\" names no puzzle: there are pancake:N, burnt-pancake:N, star:N, coxeter:N, "
+        ));
+        assert!(message("").ends_with("pyraminx+tips, boards such as 3x4, and files"));
+        let pancake = "is not of the form pancake:N with 2 <= N <= 64: for example pancake:8";
+        for word in
+            ["pancake", "pancake:", "pancake:1", "pancake:65", "pancake:+5", "pancake:5,2", "pancake:x"]
+        {
+            assert_eq!(message(word), format!("{word:?} {pancake}"));
+        }
+        assert!(message("pancake:99999999999999999999999").ends_with(pancake));
+        let topspin = "is not of the form topspin:N,K with 2 <= K <= N <= 64: for example topspin:8,4";
+        for word in ["topspin:8", "topspin:8,1", "topspin:4,8", "topspin:8,4,2", "topspin:,"] {
+            assert_eq!(message(word), format!("{word:?} {topspin}"));
+        }
+        assert_eq!(
+            message("2x2x2:3"),
+            "\"2x2x2:3\" is not of the form 2x2x2 with no numbers: for example 2x2x2"
+        );
+    }
+}

@@ -1,0 +1,104 @@
+//! Puzzles of the shape of a cube. Places are named by the faces that meet there, in clockwise order from the facelet
+//! that orientation is measured by: `URF` is the corner between top, right and front.
+
+use super::geometry::{Cell, Cells, Vector, dot, puzzle, sum, turn};
+use crate::definition::Definition;
+
+const FACES: [char; 6] = ['U', 'R', 'F', 'D', 'L', 'B'];
+/// `DBL` is the last: without it seven are left, which `U`, `R` and `F` move.
+const CORNERS: [&str; 8] = ["URF", "UFL", "ULB", "UBR", "DFR", "DLF", "DRB", "DBL"];
+const EDGES: [&str; 12] = ["UF", "UL", "UB", "UR", "DF", "DL", "DB", "DR", "FR", "FL", "BL", "BR"];
+
+/// The 2x2x2 cube without its corner `DBL`, which none of the three faces moves.
+pub fn pocket() -> Definition {
+    with_faces("2x2x2", &[("corners", cells(&CORNERS[..7], 3))], &FACES[..3])
+}
+
+/// The 2x2x2 cube with six faces, whose turns in the hand cost nothing.
+pub fn pocket_free() -> Definition {
+    let orbits = [("corners", cells(&CORNERS, 3))];
+    let mut cube = with_faces("2x2x2-free", &orbits, &FACES);
+    for (name, face) in [("x", 'R'), ("y", 'U')] {
+        cube.add_free(name, turn(&orbits, direction(face), |_| true)).expect("rotations keep the corners");
+    }
+    cube
+}
+
+/// The corners of the 3x3x3 cube.
+pub fn corners() -> Definition {
+    with_faces("3x3x3-corners", &[("corners", cells(&CORNERS, 3))], &FACES)
+}
+
+/// The edges of the 3x3x3 cube.
+pub fn edges() -> Definition {
+    with_faces("3x3x3-edges", &[("edges", cells(&EDGES, 2))], &FACES)
+}
+
+/// Rubik's cube. Centres stay where they are, and how they are turned is not looked at.
+pub fn rubik() -> Definition {
+    with_faces("3x3x3", &[("corners", cells(&CORNERS, 3)), ("edges", cells(&EDGES, 2))], &FACES)
+}
+
+/// The skewb: a turn about a corner takes half of the cube along. Four corners that share no edge stay where they are
+/// and hold it; turns about the other four are turns of the opposite half.
+pub fn skewb() -> Definition {
+    const HELD: [&str; 4] = ["URF", "ULB", "DLF", "DRB"];
+    const OTHERS: [&str; 4] = ["UFL", "UBR", "DFR", "DBL"];
+    let orbits = [
+        ("held", cells(&HELD, 3)),
+        ("corners", cells(&OTHERS, 3)),
+        ("centres", cells(&["U", "R", "F", "D", "L", "B"], 1)),
+    ];
+    let mut skewb = puzzle("skewb", &orbits);
+    for name in HELD {
+        let axis = place(name);
+        skewb.add_move(name, turn(&orbits, axis, |at| dot(at, axis) > 0)).expect("a turn keeps the orbits");
+    }
+    skewb
+}
+
+/// The dino cube: a turn about any of the eight corners takes the three edges there along, which only fit one way.
+pub fn dino() -> Definition {
+    let orbits = [("edges", cells(&EDGES, 1))];
+    let mut dino = puzzle("dino", &orbits);
+    for name in CORNERS {
+        let axis = place(name);
+        dino.add_move(name, turn(&orbits, axis, |at| dot(at, axis) == 2)).expect("a turn keeps the orbits");
+    }
+    dino
+}
+
+fn with_faces(name: &str, orbits: &[Cells], faces: &[char]) -> Definition {
+    let mut cube = puzzle(name, orbits);
+    for &face in faces {
+        let axis = direction(face);
+        cube.add_move(face.to_string(), turn(orbits, axis, |at| dot(at, axis) > 0))
+            .expect("a turn keeps the orbits");
+    }
+    cube
+}
+
+/// Cells by their names, with as many facelets as pieces have orientations.
+fn cells(names: &[&str], orientations: usize) -> Vec<Cell> {
+    let cell = |name: &&str| Cell {
+        place: place(name),
+        facelets: name.chars().take(orientations).map(direction).collect(),
+    };
+    names.iter().map(cell).collect()
+}
+
+fn place(name: &str) -> Vector {
+    name.chars().map(direction).fold([0; 3], sum)
+}
+
+fn direction(face: char) -> Vector {
+    match face {
+        'U' => [0, 1, 0],
+        'D' => [0, -1, 0],
+        'R' => [1, 0, 0],
+        'L' => [-1, 0, 0],
+        'F' => [0, 0, 1],
+        'B' => [0, 0, -1],
+        _ => unreachable!("places are named by the six faces"),
+    }
+}

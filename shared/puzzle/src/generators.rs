@@ -1,0 +1,262 @@
+//! The generators that a metric makes of the listed ones, their names, and the choice of some of them by name.
+
+use crate::Metric;
+use crate::definition::{Definition, DefinitionError, Generator};
+use fathom_algebra::OrientedPermutation;
+use std::collections::HashSet;
+use std::fmt;
+
+/// Why a list of words chooses no generators.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SelectionError {
+    /// A word that names no generator.
+    #[error("there is no move {word:?} in the metric '{metric}' of {puzzle}: there are {known}")]
+    Unknown {
+        /// The word as written.
+        word: String,
+        /// The metric.
+        metric: Metric,
+        /// The puzzle.
+        puzzle: String,
+        /// The names that there are.
+        known: Names,
+    },
+    /// A word that is there twice.
+    #[error("the move {0:?} is chosen twice")]
+    Twice(String),
+    /// No words.
+    #[error("no moves are chosen: name at least one, for example {0}")]
+    Empty(String),
+    /// A metric that makes too many generators.
+    #[error(transparent)]
+    Definition(#[from] DefinitionError),
+}
+
+/// Names of generators, written with blanks between them and cut short after the first hundred.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names(pub Vec<String>);
+
+impl fmt::Display for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 100;
+        f.write_str(&self.0[..self.0.len().min(SHOWN)].join(" "))?;
+        match self.0.len().checked_sub(SHOWN) {
+            Some(more) if more > 0 => write!(f, " and {more} more"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Definition {
+    /// The generators of a metric, in the order of the listed ones, each followed by its powers. None of them is
+    /// the identity and no two are equal: what is listed keeps its name, and a power that has been there before is
+    /// left out.
+    ///
+    /// # Errors
+    /// [`DefinitionError::TooManyMoves`] if a generator has too many powers.
+    pub fn generators(&self, metric: Metric) -> Result<Vec<Generator>, DefinitionError> {
+        made_of(&self.moves().iter().collect::<Vec<_>>(), metric)
+    }
+
+    /// The generators that `words` names, with commas or blanks between them, in that order: any of those that
+    /// `metric` makes of the listed and of the spare generators.
+    ///
+    /// # Errors
+    /// [`SelectionError`] that names the first word that names none, and what there is.
+    pub fn select(&self, metric: Metric, words: &str) -> Result<Vec<Generator>, SelectionError> {
+        let all = made_of(&self.moves().iter().chain(self.spare()).collect::<Vec<_>>(), metric)?;
+        let mut chosen: Vec<Generator> = Vec::new();
+        for word in words.split([',', ' ', '\t', '\n']).filter(|word| !word.is_empty()) {
+            let found = all.iter().find(|generator| generator.name == word);
+            let generator = found.ok_or_else(|| SelectionError::Unknown {
+                word: word.into(),
+                metric,
+                puzzle: self.name().into(),
+                known: Names(all.iter().map(|generator| generator.name.clone()).collect()),
+            })?;
+            if chosen.contains(generator) {
+                return Err(SelectionError::Twice(word.into()));
+            }
+            chosen.push(generator.clone());
+        }
+        if chosen.is_empty() {
+            return Err(SelectionError::Empty(
+                self.moves().first().map_or(String::new(), |m| m.name.clone()),
+            ));
+        }
+        Ok(chosen)
+    }
+}
+
+fn made_of(listed: &[&Generator], metric: Metric) -> Result<Vec<Generator>, DefinitionError> {
+    let mut seen: HashSet<OrientedPermutation> = HashSet::new();
+    let mut made: Vec<Generator> = Vec::new();
+    let mut add = |name: String, action: OrientedPermutation| {
+        if action.is_identity() || !seen.insert(action.clone()) {
+            return Ok(());
+        }
+        made.push(Generator { name, action });
+        if made.len() > Definition::MAX_MOVES { Err(DefinitionError::TooManyMoves) } else { Ok(()) }
+    };
+    for generator in listed {
+        add(generator.name.clone(), generator.action.clone())?;
+        let order = generator.action.order().filter(|&order| order <= i64::MAX as u64);
+        let exponents = match (metric, order) {
+            (Metric::Given, _) => 0..0,
+            (Metric::Single, _) => -1..0,
+            // 1 < order: with more powers than there may be moves, the limit is reached before the end.
+            (Metric::Multi, order) => {
+                2..order.unwrap_or(u64::MAX).min(Definition::MAX_MOVES as u64 + 3) as i64
+            }
+        };
+        let mut power = generator.action.clone();
+        for exponent in exponents {
+            power = if exponent < 0 { generator.action.inverse() } else { power.then(&generator.action) };
+            let exponent = match order {
+                // The shorter way round, forwards where both are equally long: R2, not R2'.
+                Some(order) if exponent > 0 && 2 * exponent > order as i64 => exponent - order as i64,
+                _ => exponent,
+            };
+            let name = match listed.iter().find(|other| other.action == power) {
+                Some(other) => other.name.clone(),
+                None => power_name(&generator.name, exponent, listed),
+            };
+            add(name, power.clone())?;
+        }
+    }
+    Ok(made)
+}
+
+/// The name of a power: `R2`, `R'`, `R2'` as on cubes where the name ends in a letter, `V1^2`, `V1^-1` as on boards
+/// elsewhere, and `(R)^2` if both are the names of other generators (no listed name has parentheses).
+fn power_name(base: &str, exponent: i64, listed: &[&Generator]) -> String {
+    let prime = if exponent < 0 { "'" } else { "" };
+    let times = match exponent.unsigned_abs() {
+        1 => String::new(),
+        times => times.to_string(),
+    };
+    let cube_style = base.ends_with(|c: char| c.is_alphabetic()).then(|| format!("{base}{times}{prime}"));
+    cube_style
+        .into_iter()
+        .chain([format!("{base}^{exponent}")])
+        .find(|name| listed.iter().all(|other| other.name != *name))
+        .unwrap_or_else(|| format!("({base})^{exponent}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Board, Line};
+    use fathom_algebra::Permutation;
+
+    fn puzzle(degree: usize, moves: &[(&str, &str)]) -> Definition {
+        let mut puzzle = Definition::of_degree("test", degree).unwrap();
+        for (name, cycles) in moves {
+            let cells = Permutation::parse(cycles, degree).unwrap();
+            puzzle.add_move(*name, OrientedPermutation::from_cells(cells)).unwrap();
+        }
+        puzzle
+    }
+
+    fn names(puzzle: &Definition, metric: Metric) -> String {
+        let generators = puzzle.generators(metric).unwrap();
+        generators.into_iter().map(|generator| generator.name).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn metrics_of_listed_moves() {
+        let cube = puzzle(5, &[("R", "(1,2,3,4)"), ("U", "(4,5)"), ("W", "(1,2,3,4,5)")]);
+        assert_eq!(names(&cube, Metric::Given), "R U W");
+        assert_eq!(names(&cube, Metric::Single), "R R' U W W'");
+        assert_eq!(names(&cube, Metric::Multi), "R R2 R' U W W2 W2' W'");
+        let lines = puzzle(5, &[("V1", "(1,2,3,4)"), ("R'", "(1,2,5)")]);
+        assert_eq!(names(&lines, Metric::Single), "V1 V1^-1 R' R'^-1");
+        assert_eq!(names(&lines, Metric::Multi), "V1 V1^2 V1^-1 R' R'^-1");
+    }
+
+    #[test]
+    fn what_is_listed_keeps_its_name_and_nothing_is_there_twice() {
+        let moves =
+            [("R", "(1,2,3,4)"), ("Rr", "(1,3)(2,4)"), ("R'", "(1,4,3,2)"), ("X", "()"), ("S", "(1,2,3,4)")];
+        let doubled = puzzle(4, &moves);
+        assert_eq!(names(&doubled, Metric::Given), "R Rr R'");
+        assert_eq!(names(&doubled, Metric::Multi), "R Rr R'");
+        // The names of powers make way for other moves.
+        let taken = puzzle(4, &[("R", "(1,2,3)"), ("R'", "(1,2)"), ("R^-1", "(2,3)")]);
+        assert_eq!(names(&taken, Metric::Single), "R (R)^-1 R' R^-1");
+    }
+
+    #[test]
+    fn metrics_are_what_they_say() {
+        let cube = puzzle(9, &[("R", "(1,2,3,4)(5,6,7)"), ("U", "(4,5)(7,8,9)")]);
+        for generator in cube.generators(Metric::Multi).unwrap() {
+            let order = generator.action.order().unwrap() as i64;
+            let of = |power: &OrientedPermutation| {
+                cube.moves()
+                    .iter()
+                    .any(|m| (1..m.action.order().unwrap() as i64).any(|e| m.action.power(e) == *power))
+            };
+            assert!(order > 1 && of(&generator.action), "{}", generator.name);
+        }
+        assert_eq!(cube.generators(Metric::Multi).unwrap().len(), 11 + 5);
+    }
+
+    #[test]
+    fn a_board_by_its_shifts_has_the_moves_of_the_board() {
+        let board: Board = "3x5".parse().unwrap();
+        let mut shifts = Definition::of_degree("3x5", board.cells()).unwrap();
+        for line in board.lines() {
+            let shift = OrientedPermutation::from_cells(board.rotation(line, 1));
+            shifts.add_move(line.move_name(1), shift).unwrap();
+        }
+        for metric in [Metric::Multi, Metric::Single, Metric::Given] {
+            let mut made: Vec<_> =
+                shifts.generators(metric).unwrap().iter().map(|g| g.action.cells().clone()).collect();
+            let mut moves: Vec<_> = board.puzzle(metric).moves.into_iter().map(|m| m.action).collect();
+            made.sort();
+            moves.sort();
+            assert_eq!(made, moves, "{metric}");
+        }
+        for generator in shifts.generators(Metric::Multi).unwrap() {
+            let read = board.parse_sequence(&generator.name).unwrap();
+            assert_eq!(read, *generator.action.cells(), "{}", generator.name);
+        }
+        assert_eq!(Line::Row(0).move_name(2), "H1^2");
+    }
+
+    #[test]
+    fn too_many_powers_are_refused() {
+        // Cycles of lengths 2, 3, 5, … make an order of 2 * 3 * 5 * 7 * 11 * 13 = 30,030.
+        let long = "(1,2)(3,4,5)(6,7,8,9,10)(11,12,13,14,15,16,17)(18,19,20,21,22,23,24,25,26,27,28)\
+                    (29,30,31,32,33,34,35,36,37,38,39,40,41)";
+        let long = puzzle(41, &[("R", long)]);
+        assert_eq!(long.generators(Metric::Single).unwrap().len(), 2);
+        assert_eq!(long.generators(Metric::Multi), Err(DefinitionError::TooManyMoves));
+        assert_eq!(DefinitionError::TooManyMoves.to_string(), "there are more than 4096 moves");
+    }
+
+    #[test]
+    fn moves_are_chosen_by_name() {
+        let mut cube = puzzle(5, &[("R", "(1,2,3,4)"), ("U", "(4,5)")]);
+        cube.add_spare("x", OrientedPermutation::from_cells(Permutation::parse("(1,2,3)", 5).unwrap()))
+            .unwrap();
+        let chosen = |words| {
+            cube.select(Metric::Multi, words).map(|all| all.into_iter().map(|g| g.name).collect::<Vec<_>>())
+        };
+        assert_eq!(chosen("U,R2"), Ok(vec!["U".into(), "R2".into()]));
+        assert_eq!(chosen(" R' , x' "), Ok(vec!["R'".into(), "x'".into()]));
+        assert_eq!(
+            chosen("R,F2").unwrap_err().to_string(),
+            "there is no move \"F2\" in the metric 'multi' of test: there are R R2 R' U x x'"
+        );
+        assert_eq!(chosen("R,U,R").unwrap_err().to_string(), "the move \"R\" is chosen twice");
+        assert_eq!(
+            chosen(" ,").unwrap_err().to_string(),
+            "no moves are chosen: name at least one, for example R"
+        );
+        assert_eq!(
+            cube.select(Metric::Given, "R2").unwrap_err().to_string(),
+            "there is no move \"R2\" in the metric 'given' of test: there are R U x"
+        );
+    }
+}

@@ -1,0 +1,250 @@
+//! Puzzles read from files: [Fathom's own format](toml), [GAP](gap), [ksolve and twsearch](ksolve), and
+//! [kpuzzle](kpuzzle) (cubing.js). `docs/puzzles.md` describes them field by field.
+//!
+//! Each reader finds its faults at byte offsets; what is written here is the file, the line and the column.
+
+pub mod algorithm;
+pub mod gap;
+pub mod kpuzzle;
+pub mod ksolve;
+pub mod toml;
+
+use crate::definition::{Definition, DefinitionError};
+use fathom_algebra::CycleError;
+use std::collections::HashMap;
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+/// The largest file that is read, in bytes: far more than the largest puzzle takes.
+pub const MAX_BYTES: u64 = 1 << 24;
+
+/// How a file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Fathom's own: `.toml`.
+    Toml,
+    /// Permutations as GAP reads them: `.g`, `.gap`.
+    Gap,
+    /// ksolve and twsearch: `.tws`, `.def`, `.ksolve`.
+    Ksolve,
+    /// A kpuzzle definition of cubing.js: `.json`.
+    Kpuzzle,
+}
+
+/// Where in a file, lines and columns counted from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file as it was named.
+    pub file: String,
+    /// Line and column, where the fault is in one place.
+    pub line_and_column: Option<(usize, usize)>,
+}
+
+/// What is wrong with the text of a file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Reason {
+    /// Well written, but no puzzle.
+    #[error(transparent)]
+    Definition(#[from] DefinitionError),
+    /// Not cycle notation.
+    #[error("{}", .0.reason())]
+    Cycles(CycleError),
+    /// Something else than what the format allows at this place.
+    #[error("{0}")]
+    Syntax(String),
+    /// A word that the format does not have.
+    #[error("unknown keyword {word:?}: there are {known}")]
+    UnknownKeyword {
+        /// The word.
+        word: String,
+        /// What there is.
+        known: &'static str,
+    },
+    /// A part of the format that Fathom does not follow.
+    #[error("{what} is not supported: {why}")]
+    Unsupported {
+        /// The part.
+        what: String,
+        /// Why it cannot be passed over, or what to do.
+        why: &'static str,
+    },
+}
+
+/// Why a file is no definition of a puzzle.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The operating system refused.
+    #[error("{file}: cannot be read: {source}")]
+    Read {
+        /// The file as it was named.
+        file: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// Above the limit.
+    #[error("{file}: the file is larger than {MAX_BYTES} bytes, too large for a puzzle")]
+    TooLarge {
+        /// The file as it was named.
+        file: String,
+    },
+    /// The text is wrong.
+    #[error("{place}: {reason}")]
+    Bad {
+        /// Where.
+        place: Place,
+        /// What.
+        reason: Box<Reason>,
+    },
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        match self.line_and_column {
+            Some((line, column)) => write!(f, ":{line}:{column}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Format {
+    /// The format of a file by the end of its name, and by its text where the name does not say (`.txt`).
+    pub fn of(file: &str, text: &str) -> Self {
+        let extension = Path::new(file).extension().and_then(|e| e.to_str()).unwrap_or_default();
+        match extension.to_ascii_lowercase().as_str() {
+            "toml" => Self::Toml,
+            "g" | "gap" => Self::Gap,
+            "tws" | "def" | "ksolve" => Self::Ksolve,
+            "json" => Self::Kpuzzle,
+            _ => Self::of_text(text),
+        }
+    }
+
+    /// By the first line that is neither empty nor a comment.
+    fn of_text(text: &str) -> Self {
+        let mut rest = text.trim_start();
+        while rest.starts_with('#') {
+            rest = rest.split_once('\n').map_or("", |(_, rest)| rest.trim_start());
+        }
+        let list = rest.strip_prefix('[').is_some_and(|rest| rest.trim_start().starts_with('('));
+        match rest.split_whitespace().next().unwrap_or_default() {
+            "Name" | "Set" => Self::Ksolve,
+            word if word.starts_with('{') => Self::Kpuzzle,
+            word if list || word.starts_with('(') || word.starts_with("Group") => Self::Gap,
+            _ if rest.lines().next().is_some_and(|line| line.contains(":=")) => Self::Gap,
+            _ => Self::Toml,
+        }
+    }
+}
+
+/// Reads the puzzle that a file defines.
+///
+/// # Errors
+/// [`LoadError`] with the file, the place and the reason.
+pub fn load(path: &Path) -> Result<Definition, LoadError> {
+    let file = path.display().to_string();
+    let read = |source| LoadError::Read { file: file.clone(), source };
+    if std::fs::metadata(path).map_err(read)?.len() > MAX_BYTES {
+        return Err(LoadError::TooLarge { file });
+    }
+    let bytes = std::fs::read(path).map_err(read)?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let before = String::from_utf8_lossy(&error.as_bytes()[..at]).into_owned();
+        Fault::syntax(at, "the file is not text in UTF-8").in_file(&file, &before)
+    })?;
+    parse(&text, Format::of(&file, &text), &file)
+}
+
+/// Reads the puzzle that a text defines. `file` is named in errors, and gives its name to a puzzle that has none.
+///
+/// # Errors
+/// [`LoadError`] with the file, the place and the reason.
+pub fn parse(text: &str, format: Format, file: &str) -> Result<Definition, LoadError> {
+    let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str()).unwrap_or("puzzle");
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    match format {
+        Format::Toml => toml::read(text, stem),
+        Format::Gap => gap::read(text, stem),
+        Format::Ksolve => ksolve::read(text, stem),
+        Format::Kpuzzle => kpuzzle::read(text),
+    }
+    .map_err(|fault| fault.in_file(file, text))
+}
+
+/// A reason, and the byte offset at which it was found.
+#[derive(Debug)]
+struct Fault {
+    at: Option<usize>,
+    reason: Reason,
+}
+
+impl Fault {
+    fn new(at: usize, reason: impl Into<Reason>) -> Self {
+        Self { at: Some(at), reason: reason.into() }
+    }
+
+    fn syntax(at: usize, reason: impl Into<String>) -> Self {
+        Self::new(at, Reason::Syntax(reason.into()))
+    }
+
+    /// A fault of the file as a whole.
+    fn whole(reason: impl Into<Reason>) -> Self {
+        Self { at: None, reason: reason.into() }
+    }
+
+    fn in_file(self, file: &str, text: &str) -> LoadError {
+        let line_and_column = self.at.map(|at| {
+            let before = &text[..text.floor_char_boundary(at)];
+            let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+            (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+        });
+        let place = Place { file: file.into(), line_and_column };
+        LoadError::Bad { place, reason: Box::new(self.reason) }
+    }
+}
+
+/// Labels as files give them, by orbit, to labels of a definition, which are numbered across orbits.
+#[derive(Default)]
+struct LabelNumbers {
+    numbers: HashMap<(usize, u64), u16>,
+}
+
+impl LabelNumbers {
+    fn number(&mut self, orbit: usize, label: u64) -> u16 {
+        let next = self.numbers.len() as u16;
+        *self.numbers.entry((orbit, label)).or_insert(next)
+    }
+}
+
+/// The images of a permutation of one orbit as files give it: for each cell, counted from `first`, the cell that its
+/// piece comes from. The error is the place of a number in the list, and what is wrong with it.
+fn images_of_sources(sources: &[u64], first: u64) -> Result<Vec<usize>, (usize, String)> {
+    let cells = sources.len() as u64;
+    let mut images = vec![usize::MAX; sources.len()];
+    for (to, &source) in sources.iter().enumerate() {
+        let from = source.checked_sub(first).filter(|&from| from < cells).ok_or_else(|| {
+            (to, format!("{source} is not between {first} and {}", (cells + first).saturating_sub(1)))
+        })?;
+        if images[from as usize] != usize::MAX {
+            return Err((to, format!("not a permutation: {source} occurs twice")));
+        }
+        images[from as usize] = to;
+    }
+    Ok(images)
+}
+
+/// An orientation that is below the number of orientations.
+fn below(at: usize, turn: u64, order: u16) -> Result<u16, Fault> {
+    match u16::try_from(turn) {
+        Ok(turn) if turn < order => Ok(turn),
+        _ => {
+            let reason = format!("the orientation {turn} is not below the number of orientations, {order}");
+            Err(Fault::syntax(at, reason))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,299 @@
+//! Definitions of cubing.js (`KPuzzleDefinition`, <https://standards.cubing.net/draft/3/kpuzzle/>), also as they were
+//! written before 2023: orbits as an object, `startStateData`, `experimentalDerivedMoves`.
+//!
+//! Cells count from 0. A permutation says for each cell which cell its piece comes from, and the orientation added
+//! stands at the cell that the piece reaches. All entries of `moves` are generators, whole-puzzle rotations too: choose
+//! among them by name. Derived moves are worked out, and [spare](Definition::spare).
+
+use super::{Fault, LabelNumbers, Reason, algorithm, below, images_of_sources};
+use crate::definition::{Definition, Orbit, Piece};
+use fathom_algebra::{OrientedPermutation, Permutation};
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use std::collections::HashMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// How deep derived moves may refer to each other.
+const MAX_DEPTH: usize = 32;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct File<'a> {
+    name: String,
+    #[serde(borrow)]
+    orbits: &'a RawValue,
+    #[serde(borrow, alias = "startStateData")]
+    default_pattern: Entries<&'a RawValue>,
+    #[serde(borrow)]
+    moves: Entries<&'a RawValue>,
+    #[serde(borrow, default, alias = "experimentalDerivedMoves")]
+    derived_moves: Option<Entries<&'a RawValue>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NamedOrbit {
+    orbit_name: String,
+    num_pieces: usize,
+    num_orientations: u16,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OrbitSize {
+    num_pieces: usize,
+    num_orientations: u16,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Pattern {
+    pieces: Vec<u64>,
+    orientation: Vec<u64>,
+    orientation_mod: Option<Vec<u64>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Transformation {
+    permutation: Vec<u64>,
+    #[serde(alias = "orientation")]
+    orientation_delta: Vec<u64>,
+}
+
+/// The entries of an object, in their order.
+struct Entries<T>(Vec<(String, T)>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Entries<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for InOrder<T> {
+            type Value = Entries<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries<T>, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(Entries(entries))
+            }
+        }
+        deserializer.deserialize_map(InOrder(PhantomData))
+    }
+}
+
+pub(super) fn read(text: &str) -> Result<Definition, Fault> {
+    let file: File<'_> = serde_json::from_str(text).map_err(|error| json_fault(text, 0, &error))?;
+    let reader = Reader { text };
+    let orbits = reader.orbits(file.orbits)?;
+    let mut puzzle =
+        Definition::new(file.name, orbits).map_err(|error| Fault::new(reader.place(file.orbits), error))?;
+    reader.solved(&mut puzzle, &file.default_pattern)?;
+    for (name, raw) in &file.moves.0 {
+        let action = reader.transformation(&puzzle, raw)?;
+        puzzle.add_move(name, action).map_err(|error| Fault::new(reader.place(raw), error))?;
+    }
+    let derived = file.derived_moves.map_or(Vec::new(), |entries| entries.0);
+    reader.derived(&mut puzzle, &derived)?;
+    puzzle.finished().map_err(Fault::whole)
+}
+
+/// Parts of the file keep where they stand in its text.
+struct Reader<'a> {
+    text: &'a str,
+}
+
+impl Reader<'_> {
+    /// The byte offset of a part of the text.
+    fn place(&self, raw: &RawValue) -> usize {
+        (raw.get().as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize)
+    }
+
+    fn part<T: DeserializeOwned>(&self, raw: &RawValue) -> Result<T, Fault> {
+        serde_json::from_str(raw.get()).map_err(|error| json_fault(raw.get(), self.place(raw), &error))
+    }
+
+    fn entries<'r>(&self, raw: &'r RawValue) -> Result<Vec<(String, &'r RawValue)>, Fault> {
+        let entries: Result<Entries<&'r RawValue>, _> = serde_json::from_str(raw.get());
+        entries.map(|entries| entries.0).map_err(|error| json_fault(raw.get(), self.place(raw), &error))
+    }
+
+    fn orbits(&self, raw: &RawValue) -> Result<Vec<Orbit>, Fault> {
+        if raw.get().starts_with('[') {
+            let orbits: Vec<NamedOrbit> = self.part(raw)?;
+            return Ok(orbits
+                .into_iter()
+                .map(|orbit| Orbit {
+                    name: orbit.orbit_name,
+                    cells: orbit.num_pieces,
+                    orientations: orbit.num_orientations,
+                })
+                .collect());
+        }
+        self.entries(raw)?
+            .into_iter()
+            .map(|(name, raw)| {
+                let size: OrbitSize = self.part(raw)?;
+                Ok(Orbit { name, cells: size.num_pieces, orientations: size.num_orientations })
+            })
+            .collect()
+    }
+
+    /// The orbit of this name, by its place.
+    fn orbit(&self, puzzle: &Definition, name: &str, at: usize) -> Result<usize, Fault> {
+        puzzle
+            .orbits()
+            .iter()
+            .position(|orbit| orbit.name == name)
+            .ok_or_else(|| Fault::syntax(at, format!("there is no orbit {name:?}")))
+    }
+
+    fn solved(&self, puzzle: &mut Definition, pattern: &Entries<&RawValue>) -> Result<(), Fault> {
+        let mut labels = LabelNumbers::default();
+        let mut pieces: Vec<Piece> = puzzle.solved().to_vec();
+        let mut told = vec![false; puzzle.orbits().len()];
+        for (name, raw) in &pattern.0 {
+            let at = self.place(raw);
+            let orbit = self.orbit(puzzle, name, at)?;
+            if std::mem::replace(&mut told[orbit], true) {
+                return Err(Fault::syntax(at, format!("the orbit {name:?} is told twice")));
+            }
+            let Pattern { pieces: here, orientation, orientation_mod } = self.part(raw)?;
+            let cells = puzzle.cells_of(orbit);
+            let orientation_mod = orientation_mod.unwrap_or_else(|| vec![0; cells.len()]);
+            for (list, numbers) in
+                [("pieces", &here), ("orientation", &orientation), ("orientationMod", &orientation_mod)]
+            {
+                check_length(at, name, cells.len(), list, numbers)?;
+            }
+            for (i, cell) in cells.enumerate() {
+                let order = pieces[cell].seen;
+                let seen = match orientation_mod[i] {
+                    0 => order,
+                    seen => u16::try_from(seen).unwrap_or(u16::MAX),
+                };
+                let orientation = below(at, orientation[i], order)?;
+                pieces[cell] = Piece { label: labels.number(orbit, here[i]), orientation, seen };
+            }
+        }
+        if let Some(orbit) = told.iter().position(|told| !told) {
+            let name = &puzzle.orbits()[orbit].name;
+            return Err(Fault::whole(Reason::Syntax(format!(
+                "the default pattern does not tell the orbit {name:?}"
+            ))));
+        }
+        let at = pattern.0.first().map_or(0, |(_, raw)| self.place(raw));
+        puzzle.set_solved(&pieces).map_err(|error| Fault::new(at, error))
+    }
+
+    fn transformation(&self, puzzle: &Definition, raw: &RawValue) -> Result<OrientedPermutation, Fault> {
+        let orders = puzzle.orders();
+        let mut images: Vec<u16> = (0..orders.len() as u16).collect();
+        let mut turns = vec![0; orders.len()];
+        let mut told = vec![false; puzzle.orbits().len()];
+        for (name, raw) in self.entries(raw)? {
+            let at = self.place(raw);
+            let orbit = self.orbit(puzzle, &name, at)?;
+            if std::mem::replace(&mut told[orbit], true) {
+                return Err(Fault::syntax(at, format!("the orbit {name:?} is told twice")));
+            }
+            let Transformation { permutation, orientation_delta } = self.part(raw)?;
+            let cells = puzzle.cells_of(orbit);
+            check_length(at, &name, cells.len(), "permutation", &permutation)?;
+            check_length(at, &name, cells.len(), "orientationDelta", &orientation_delta)?;
+            let of_orbit = images_of_sources(&permutation, 0)
+                .map_err(|(_, reason)| Fault::syntax(at, format!("permutation of {name}: {reason}")))?;
+            for (from, &to) in of_orbit.iter().enumerate() {
+                let cell = cells.start + from;
+                images[cell] = (cells.start + to) as u16;
+                turns[cell] = below(at, orientation_delta[to], orders[cell])?;
+            }
+        }
+        let cells = Permutation::from_images(images).expect("each orbit is permuted within itself");
+        Ok(OrientedPermutation::new(cells, turns, orders)
+            .expect("turns are below the orders of their orbits"))
+    }
+
+    fn derived(&self, puzzle: &mut Definition, entries: &[(String, &RawValue)]) -> Result<(), Fault> {
+        let mut sequences: HashMap<String, String> = HashMap::new();
+        for (name, raw) in entries {
+            sequences.insert(name.clone(), self.part(raw)?);
+        }
+        let mut done: HashMap<String, OrientedPermutation> = puzzle
+            .moves()
+            .iter()
+            .map(|generator| (generator.name.clone(), generator.action.clone()))
+            .collect();
+        let identity = OrientedPermutation::identity(puzzle.orders());
+        for (name, raw) in entries {
+            let at = self.place(raw);
+            let action = work_out(name, &sequences, &identity, &mut done, 0)
+                .map_err(|reason| Fault::syntax(at, reason))?
+                .expect("the name is one of the sequences");
+            // A move that is listed as well is what is listed.
+            if puzzle.moves().iter().any(|generator| generator.name == *name) {
+                continue;
+            }
+            puzzle.add_spare(name, action).map_err(|error| Fault::new(at, error))?;
+        }
+        Ok(())
+    }
+}
+
+/// What a listed or derived move does; `None` if there is none of this name.
+fn work_out(
+    name: &str,
+    sequences: &HashMap<String, String>,
+    identity: &OrientedPermutation,
+    done: &mut HashMap<String, OrientedPermutation>,
+    depth: usize,
+) -> Result<Option<OrientedPermutation>, String> {
+    if let Some(action) = done.get(name) {
+        return Ok(Some(action.clone()));
+    }
+    let Some(sequence) = sequences.get(name) else { return Ok(None) };
+    if depth > MAX_DEPTH {
+        return Err(format!("derived moves refer to each other in a circle, or more than {MAX_DEPTH} deep"));
+    }
+    let action = algorithm::evaluate(sequence, identity, &mut |name| {
+        work_out(name, sequences, identity, done, depth + 1)
+    })
+    .map_err(|(at, reason)| {
+        // The innermost reason is the one that counts.
+        if reason.starts_with("derived moves") {
+            reason
+        } else {
+            format!("in {sequence:?} at offset {at}: {reason}")
+        }
+    })?;
+    done.insert(name.into(), action.clone());
+    Ok(Some(action))
+}
+
+fn check_length(at: usize, orbit: &str, cells: usize, list: &str, numbers: &[u64]) -> Result<(), Fault> {
+    if numbers.len() == cells {
+        return Ok(());
+    }
+    let found = numbers.len();
+    Err(Fault::syntax(
+        at,
+        format!("the orbit {orbit} has {cells} pieces, but its {list} has {found} numbers"),
+    ))
+}
+
+/// An error of the JSON reader within the part of the text that starts at `start`.
+fn json_fault(part: &str, start: usize, error: &serde_json::Error) -> Fault {
+    let line_start: usize =
+        part.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+    let at = (line_start + error.column().saturating_sub(1)).min(part.len());
+    // The reader's own words end in the place within the part.
+    let reason = error.to_string();
+    let reason = reason.rsplit_once(" at line ").map_or(reason.as_str(), |(reason, _)| reason);
+    Fault::syntax(start + at, reason)
+}

@@ -1,0 +1,330 @@
+//! Definitions of ksolve and of twsearch (`.def`, `.tws`).
+//!
+//! A row of a permutation says for each cell which cell its piece comes from. Under `Move` and `Solved` cells count
+//! from 1, under `MoveTransformation` and `StartState` from 0. The orientations of a `Move` stand at the cell that the
+//! piece leaves, those of a `MoveTransformation`, like those of a state, at the cell that it reaches (twsearch,
+//! `ksolveformat.txt` and `readksolve.cpp`; ksolve+, `readdef.h`).
+//!
+//! Both programs count every power of a move as one move: that is the metric `multi`. Moves that twsearch takes for
+//! rotations of the whole puzzle (`x`, `y`, `z`, and capitals followed by `v`) are no moves to it, and
+//! [spare](Definition::spare) here.
+
+use super::{Fault, LabelNumbers, Reason, algorithm, below, images_of_sources};
+use crate::definition::{Definition, DefinitionError, Orbit, Piece};
+use fathom_algebra::{OrientedPermutation, Permutation};
+
+const KEYWORDS: &str = "Name, Set, Solved, StartState, Move, MoveTransformation, MoveSequence, MoveAlias, Ignore, \
+                        Multiplicators, ParallelMoves, MoveLimits";
+
+/// A word and its byte offset.
+type Word<'a> = (usize, &'a str);
+
+/// A number of a row, `None` for `?`, and its byte offset.
+type Number = (usize, Option<u64>);
+
+/// The rows of one set in a state or a move.
+struct Rows {
+    orbit: usize,
+    at: usize,
+    permutation: Vec<Number>,
+    orientation: Option<Vec<Number>>,
+}
+
+pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
+    let mut reader = Reader {
+        lines: lines_of(text),
+        next: 0,
+        end: text.trim_end().len(),
+        name: stem.into(),
+        orbits: Vec::new(),
+        puzzle: None,
+        solved: false,
+    };
+    while let Some(line) = reader.line() {
+        reader.command(text, line)?;
+    }
+    let orbits = reader.orbits.clone();
+    match reader.puzzle {
+        Some(puzzle) => puzzle.finished().map_err(Fault::whole),
+        None if orbits.is_empty() => Err(Fault::whole(DefinitionError::NoCells)),
+        None => Err(Fault::whole(DefinitionError::NoMoves)),
+    }
+}
+
+/// The words of each line that has any. A word that starts with `#` and what follows it is a comment.
+fn lines_of(text: &str) -> Vec<Vec<Word<'_>>> {
+    let mut lines = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive(['\n', '\r']) {
+        let mut words = Vec::new();
+        let mut at = start;
+        for part in line.split_inclusive(char::is_whitespace) {
+            let word = part.trim_end();
+            if word.starts_with('#') {
+                break;
+            }
+            if !word.is_empty() {
+                words.push((at, word));
+            }
+            at += part.len();
+        }
+        if !words.is_empty() {
+            lines.push(words);
+        }
+        start += line.len();
+    }
+    lines
+}
+
+struct Reader<'a> {
+    lines: Vec<Vec<Word<'a>>>,
+    next: usize,
+    /// The offset of the end of the text.
+    end: usize,
+    name: String,
+    orbits: Vec<Orbit>,
+    /// From the first line on that needs all sets.
+    puzzle: Option<Definition>,
+    solved: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn line(&mut self) -> Option<Vec<Word<'a>>> {
+        let line = self.lines.get(self.next).cloned();
+        self.next += 1;
+        line
+    }
+
+    fn command(&mut self, text: &str, line: Vec<Word<'a>>) -> Result<(), Fault> {
+        let (at, keyword) = line[0];
+        match keyword {
+            "Name" => {
+                let (last, word) = line[line.len() - 1];
+                let name = text[at + keyword.len()..last + word.len()].trim();
+                self.name = unquoted(name).into();
+                Ok(())
+            }
+            "Set" => self.set(&line),
+            "Solved" | "StartState" => self.solved(at, keyword),
+            "Move" | "MoveTransformation" => self.one_move(&line, keyword),
+            "MoveSequence" => self.sequence(text, &line),
+            // Another name of a move, which nothing here needs.
+            "MoveAlias" => Ok(()),
+            // Deprecated, or about searches for solutions: states and distances are the same without them.
+            "Ignore" | "Multiplicators" | "ParallelMoves" | "MoveLimits" => {
+                while let Some(line) = self.line() {
+                    if line[0].1 == "End" {
+                        return Ok(());
+                    }
+                }
+                Err(self.missing_end(keyword))
+            }
+            "Block" => Err(unsupported(at, keyword, "moves that some states forbid cannot be searched")),
+            "Illegal" => Err(unsupported(at, keyword, "states that must not be reached cannot be told")),
+            "ForbiddenPairs" | "ForbiddenGroups" => {
+                Err(unsupported(at, keyword, "remove it if it only spares the search equal sequences"))
+            }
+            "SwizzleSet" => Err(unsupported(at, keyword, "remove it if it only serves symmetries")),
+            _ => Err(Fault::new(at, Reason::UnknownKeyword { word: keyword.into(), known: KEYWORDS })),
+        }
+    }
+
+    fn set(&mut self, line: &[Word<'_>]) -> Result<(), Fault> {
+        let &[(at, _), (_, name), pieces, orientations] = line else {
+            return Err(Fault::syntax(line[0].0, "expected: Set NAME PIECES ORIENTATIONS"));
+        };
+        if self.puzzle.is_some() {
+            return Err(Fault::syntax(at, "every Set stands before Solved and before the first Move"));
+        }
+        let small = |word: Word<'_>| match number(word)? {
+            (_, Some(n)) if n <= Definition::MAX_POINTS as u64 => Ok(n),
+            _ => Err(Fault::syntax(word.0, format!("{} is too large", word.1))),
+        };
+        let (cells, orientations) = (small(pieces)? as usize, small(orientations)? as u16);
+        self.orbits.push(Orbit { name: unquoted(name).into(), cells, orientations });
+        // What is wrong with this set is said at this set.
+        Definition::new("", self.orbits.clone()).map_err(|error| Fault::new(at, error))?;
+        Ok(())
+    }
+
+    /// The puzzle with all its sets.
+    fn puzzle(&mut self, at: usize) -> Result<&mut Definition, Fault> {
+        if self.puzzle.is_none() {
+            let puzzle = Definition::new(self.name.clone(), self.orbits.clone());
+            self.puzzle = Some(puzzle.map_err(|error| Fault::new(at, error))?);
+        }
+        Ok(self.puzzle.as_mut().expect("it has just been made"))
+    }
+
+    fn solved(&mut self, at: usize, keyword: &str) -> Result<(), Fault> {
+        let first = u64::from(keyword == "Solved");
+        if std::mem::replace(&mut self.solved, true) {
+            return Err(Fault::syntax(at, "the solved state is told twice"));
+        }
+        let mut pieces = self.puzzle(at)?.solved().to_vec();
+        let mut labels = LabelNumbers::default();
+        let rows = self.rows(keyword)?;
+        let puzzle = self.puzzle(at)?;
+        for orbit in 0..puzzle.orbits().len() {
+            let cells = puzzle.cells_of(orbit);
+            let Some(rows) = rows.iter().find(|rows| rows.orbit == orbit) else {
+                for (label, piece) in (0..).zip(&mut pieces[cells]) {
+                    piece.label = labels.number(orbit, label);
+                }
+                continue;
+            };
+            for (i, piece) in pieces[cells].iter_mut().enumerate() {
+                let (place, label) = rows.permutation[i];
+                let label = label.filter(|&label| label >= first).ok_or_else(|| {
+                    Fault::syntax(
+                        place,
+                        format!("pieces are numbers from {first} on; only orientations may be '?'"),
+                    )
+                })?;
+                *piece = Piece { label: labels.number(orbit, label), orientation: 0, seen: piece.seen };
+                match rows.orientation.as_ref().map(|row| row[i]) {
+                    Some((_, None)) => piece.seen = 1,
+                    Some((place, Some(turn))) => piece.orientation = below(place, turn, piece.seen)?,
+                    None => {}
+                }
+            }
+        }
+        puzzle.set_solved(&pieces).map_err(|error| Fault::new(at, error))
+    }
+
+    fn one_move(&mut self, line: &[Word<'_>], keyword: &str) -> Result<(), Fault> {
+        let &[(at, _), (_, name)] = line else {
+            return Err(Fault::syntax(
+                line[0].0,
+                format!("expected: {keyword} NAME, the name being one word"),
+            ));
+        };
+        self.puzzle(at)?;
+        let rows = self.rows(&format!("{keyword} {name}"))?;
+        let puzzle = self.puzzle(at)?;
+        let orders = puzzle.orders();
+        let mut images: Vec<u16> = (0..orders.len() as u16).collect();
+        let mut turns = vec![0; orders.len()];
+        for rows in rows {
+            let known = |&(place, number): &Number| {
+                number.ok_or_else(|| Fault::syntax(place, "a move tells all numbers; '?' is for Solved"))
+            };
+            let sources: Vec<u64> = rows.permutation.iter().map(known).collect::<Result<_, _>>()?;
+            let first = u64::from(keyword == "Move");
+            let of_orbit = images_of_sources(&sources, first)
+                .map_err(|(i, reason)| Fault::syntax(rows.permutation[i].0, reason))?;
+            let cells = puzzle.cells_of(rows.orbit);
+            for (from, &to) in of_orbit.iter().enumerate() {
+                let cell = cells.start + from;
+                images[cell] = (cells.start + to) as u16;
+                if let Some(row) = &rows.orientation {
+                    let entry = row[if keyword == "Move" { from } else { to }];
+                    turns[cell] = below(entry.0, known(&entry)?, orders[cell])?;
+                }
+            }
+        }
+        let cells = Permutation::from_images(images).expect("each orbit is permuted within itself");
+        let action = OrientedPermutation::new(cells, turns, orders)
+            .expect("turns are below the orders of their orbits");
+        let name = unquoted(name);
+        let added =
+            if is_rotation(name) { puzzle.add_spare(name, action) } else { puzzle.add_move(name, action) };
+        added.map_err(|error| Fault::new(at, error))
+    }
+
+    /// `MoveSequence NAME MOVES`: a name for a sequence.
+    fn sequence(&mut self, text: &str, line: &[Word<'_>]) -> Result<(), Fault> {
+        let &[(at, _), (_, name), (start, _), ..] = line else {
+            return Err(Fault::syntax(line[0].0, "expected: MoveSequence NAME MOVES"));
+        };
+        let (last, word) = line[line.len() - 1];
+        let puzzle = self.puzzle(at)?;
+        let identity = OrientedPermutation::identity(puzzle.orders());
+        let action = algorithm::evaluate(&text[start..last + word.len()], &identity, &mut |name| {
+            let named = puzzle.moves().iter().chain(puzzle.spare()).find(|generator| generator.name == name);
+            Ok(named.map(|generator| generator.action.clone()))
+        })
+        .map_err(|(offset, reason)| Fault::syntax(start + offset, reason))?;
+        puzzle.add_spare(unquoted(name), action).map_err(|error| Fault::new(at, error))
+    }
+
+    /// The rows up to `End`.
+    fn rows(&mut self, what: &str) -> Result<Vec<Rows>, Fault> {
+        let mut all: Vec<Rows> = Vec::new();
+        loop {
+            let Some(line) = self.line() else { return Err(self.missing_end(what)) };
+            let (place, word) = line[0];
+            if word == "End" {
+                break;
+            }
+            if word == "?" || word.starts_with(|c: char| c.is_ascii_digit()) {
+                let numbers: Vec<Number> = line.iter().map(|&word| number(word)).collect::<Result<_, _>>()?;
+                let Some(rows) = all.last_mut() else {
+                    return Err(Fault::syntax(place, "numbers stand behind the name of a set"));
+                };
+                let Orbit { name, cells, .. } = &self.orbits[rows.orbit];
+                if numbers.len() != *cells {
+                    let found = numbers.len();
+                    return Err(Fault::syntax(
+                        place,
+                        format!("the set {name} has {cells} pieces, but here are {found} numbers"),
+                    ));
+                }
+                if rows.permutation.is_empty() {
+                    rows.permutation = numbers;
+                } else if rows.orientation.is_none() {
+                    rows.orientation = Some(numbers);
+                } else {
+                    return Err(Fault::syntax(place, format!("a third row of numbers for the set {name}")));
+                }
+                continue;
+            }
+            let Some(orbit) = self.orbits.iter().position(|orbit| orbit.name == unquoted(word)) else {
+                let names: Vec<_> = self.orbits.iter().map(|orbit| orbit.name.as_str()).collect();
+                let names = names.join(", ");
+                return Err(Fault::syntax(
+                    place,
+                    format!("{word:?} in {what} is no set (there are {names}); is End missing?"),
+                ));
+            };
+            if all.iter().any(|rows| rows.orbit == orbit) {
+                return Err(Fault::syntax(place, format!("the set {word} is told twice in {what}")));
+            }
+            all.push(Rows { orbit, at: place, permutation: Vec::new(), orientation: None });
+        }
+        match all.iter().find(|rows| rows.permutation.is_empty()) {
+            Some(rows) => Err(Fault::syntax(rows.at, "no numbers stand behind the name of the set")),
+            None => Ok(all),
+        }
+    }
+
+    fn missing_end(&self, what: &str) -> Fault {
+        Fault::syntax(self.end, format!("the file ends within {what}: End is missing"))
+    }
+}
+
+fn unsupported(at: usize, what: &str, why: &'static str) -> Fault {
+    Fault::new(at, Reason::Unsupported { what: what.into(), why })
+}
+
+fn unquoted(name: &str) -> &str {
+    name.strip_prefix('"').and_then(|name| name.strip_suffix('"')).unwrap_or(name)
+}
+
+fn number((at, word): Word<'_>) -> Result<Number, Fault> {
+    match word {
+        "?" => Ok((at, None)),
+        _ if word.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Ok((at, Some(word.parse().unwrap_or(u64::MAX))))
+        }
+        _ => Err(Fault::syntax(at, format!("{word:?} is no number"))),
+    }
+}
+
+/// Whether twsearch takes this for the name of a rotation of the whole puzzle.
+fn is_rotation(name: &str) -> bool {
+    let axis = name.strip_suffix(['2', '\'']).unwrap_or(name);
+    let grip = name.strip_suffix('v').unwrap_or_default();
+    ["x", "y", "z"].contains(&axis)
+        || (!grip.is_empty() && grip.bytes().all(|byte| byte == b'_' || byte.is_ascii_uppercase()))
+}

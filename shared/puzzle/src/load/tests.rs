@@ -1,0 +1,351 @@
+use super::*;
+use crate::Metric;
+
+fn error(format: Format, text: &str) -> String {
+    parse(text, format, "file").unwrap_err().to_string()
+}
+
+/// A file of the own format with this line as its last.
+fn toml_with(line: &str) -> String {
+    error(Format::Toml, &format!("orbits = [{{ name = \"a\", cells = 4, orientations = 3 }}]\n{line}\n"))
+}
+
+/// A ksolve file that goes on with these lines.
+fn ksolve_with(lines: &str) -> String {
+    error(Format::Ksolve, &format!("Name x\nSet A 3 3\nSet B 2 1\n{lines}"))
+}
+
+/// A kpuzzle with this move `R`, which starts on line 5.
+fn kpuzzle_with(movement: &str) -> String {
+    let text = format!(
+        "{{\n\"name\": \"x\", \"orbits\": [{{\"orbitName\": \"A\", \"numPieces\": 3, \"numOrientations\": 3}}],\n\
+         \"defaultPattern\": {{\"A\": {{\"pieces\": [0, 1, 2], \"orientation\": [0, 0, 0]}}}},\n\
+         \"moves\": {{\n\"R\": {movement}\n}}}}"
+    );
+    error(Format::Kpuzzle, &text)
+}
+
+#[test]
+fn formats_are_known_by_name_and_else_by_text() {
+    for (file, format) in [
+        ("a.toml", Format::Toml),
+        ("a.g", Format::Gap),
+        ("a.gap", Format::Gap),
+        ("a.tws", Format::Ksolve),
+        ("A.DEF", Format::Ksolve),
+        ("a.ksolve", Format::Ksolve),
+        ("a.kpuzzle.json", Format::Kpuzzle),
+        ("a.json", Format::Kpuzzle),
+    ] {
+        assert_eq!(Format::of(file, "?"), format, "{file}");
+    }
+    for (text, format) in [
+        ("degree = 3\n[moves]", Format::Toml),
+        ("\n# x\nGroup((1,2))", Format::Gap),
+        ("a := (1,2);", Format::Gap),
+        ("[ (1,2) ]", Format::Gap),
+        ("[\n  (1,2)]", Format::Gap),
+        ("(1,2)", Format::Gap),
+        ("# by hand\n\nName x\nSet A 2 1", Format::Ksolve),
+        ("  {\"name\": 1}", Format::Kpuzzle),
+        ("[moves]\na = \"(1,2)\"", Format::Toml),
+        ("", Format::Toml),
+    ] {
+        assert_eq!(Format::of("a.txt", text), format, "{text:?}");
+    }
+}
+
+#[test]
+fn faults_of_the_own_format() {
+    assert_eq!(
+        toml_with("[moves]\nR = \"(1,2)(2,3)\""),
+        "file:3:12: point 2 occurs twice; cycles must be disjoint"
+    );
+    assert_eq!(toml_with("[moves]\nR = \"(1,5)\""), "file:3:9: point 5 is not between 1 and 4");
+    assert_eq!(toml_with("[moves]\nR = \"(1,2\""), "file:3:10: expected a point, found the end");
+    assert_eq!(
+        toml_with("[moves]\nR = \"(1,2+3)\""),
+        "file:3:11: the turn 3 is not below the number of orientations, 3"
+    );
+    assert_eq!(toml_with("[moves]\nR = '''\n(1,2)\n(3,9)'''"), "file:5:4: point 9 is not between 1 and 4");
+    assert_eq!(
+        toml_with("[moves]\nR = \"(1,2)\"\n[free]\nR = \"(1,2)\""),
+        "file:5:1: the name \"R\" is given twice"
+    );
+    assert_eq!(
+        toml_with("[moves]\n\"a b\" = \"(1,2)\""),
+        "file:3:1: \"a b\" is no name: names are not empty, without blanks, commas, quotes and parentheses"
+    );
+    assert_eq!(
+        toml_with("[move]"),
+        "file:2:2: unknown field `move`, expected one of `name`, `metric`, `degree`, `orbits`, `moves`, `free`, \
+         `spare`, `solved`"
+    );
+    assert_eq!(
+        toml_with("moves = 3"),
+        "file:2:9: invalid type: integer `3`, expected a table of names and permutations in cycles"
+    );
+    assert_eq!(toml_with("degree = 4"), "file:2:10: give either 'degree' or 'orbits', not both");
+    assert_eq!(
+        toml_with("metric = \"all\""),
+        "file:2:10: unknown variant `all`, expected one of `multi`, `single`, `given`"
+    );
+    assert_eq!(
+        toml_with("[solved]\nlabels = [1, 2]"),
+        "file:3:10: 'labels' has 2 numbers, but there are 4 cells"
+    );
+    assert_eq!(
+        toml_with("[solved]\norientations = [0, 0, 3, 0]"),
+        "file:2:1: the piece on cell 3 is solved with orientation 3, but it has 3 of them"
+    );
+    assert_eq!(toml_with(""), "file: the puzzle has no moves");
+    assert_eq!(
+        error(Format::Toml, ""),
+        "file: the puzzle has no cells: it needs at least one orbit, and each orbit at least one cell"
+    );
+    assert_eq!(
+        error(Format::Toml, "degree = 5000"),
+        "file:1:10: the puzzle has 5000 points (cells times orientations), more than 4096"
+    );
+    assert!(error(Format::Toml, "degree = -1").starts_with("file:1:10: "));
+    assert!(error(Format::Toml, "degree = 4\n[moves\n").starts_with("file:2:7: "));
+    let two = "orbits = [{ name = \"a\", cells = 2 }, { name = \"b\", cells = 2 }]\n[moves]\nR = \"(2,3)\"";
+    assert_eq!(
+        error(Format::Toml, two),
+        "file:3:1: R carries the piece on cell 2 (a) to cell 3 (b), another orbit"
+    );
+}
+
+#[test]
+fn gap_texts() {
+    let read = |text: &str| {
+        let puzzle = parse(text, Format::Gap, "dir/some.g").unwrap();
+        let moves: Vec<_> = puzzle.moves().iter().map(|m| format!("{} {}", m.name, m.action)).collect();
+        format!("{} {}: {}", puzzle.name(), puzzle.cells(), moves.join("; "))
+    };
+    assert_eq!(read("Group((1,2,3)(4,5), (1,2));"), "some 5: g1 (1,2,3)(4,5); g2 (1,2)");
+    assert_eq!(read("g := Group( (1,2,3)\n  (4,5),\n (1,2) )"), "g 5: g1 (1,2,3)(4,5); g2 (1,2)");
+    assert_eq!(read("[ (1,7), # a comment (\n (1,2)];"), "some 7: g1 (1,7); g2 (1,2)");
+    assert_eq!(read("gens:=[(1,2),(3,4)];;G:=Group(gens);"), "G 4: g1 (1,2); g2 (3,4)");
+    assert_eq!(read("R := (1,2);\nU := (2,3);"), "some 3: R (1,2); U (2,3)");
+    assert_eq!(read("R := (1,2); U := (2,3); cube := Group(U, R, ());"), "cube 3: U (2,3); R (1,2)");
+    assert_eq!(read("(1,2)"), "some 2: g1 (1,2)");
+    // Points are separated by commas in GAP; blanks are read as well.
+    assert_eq!(read("(1 2 3)"), "some 3: g1 (1,2,3)");
+}
+
+#[test]
+fn faults_of_gap_texts() {
+    let error = |text| error(Format::Gap, text);
+    assert_eq!(error("Group((1,2,3)(3,4));"), "file:1:15: point 3 occurs twice; cycles must be disjoint");
+    assert_eq!(error("Group((1,2),\n(1,0));"), "file:2:4: point 0 is not between 1 and 2");
+    assert_eq!(error("Group((1,2)"), "file:1:12: expected ',' or ')', found the end");
+    assert_eq!(error("Group((1,2,"), "file:1:12: expected ')', found the end");
+    assert_eq!(error("Group((1,x))"), "file:1:10: expected a point, ',' or ')', found 'x'");
+    assert_eq!(error("G := Group(a);"), "file:1:12: \"a\" is not defined");
+    assert_eq!(
+        error("G := SymmetricGroup(5);"),
+        "file:1:6: SymmetricGroup is not supported: write permutations, lists of them, and Group(...)"
+    );
+    assert_eq!(
+        error("a := (1,2)*(2,3);"),
+        "file:1:11: the operator '*' is not supported: write the permutation itself in cycles"
+    );
+    assert_eq!(
+        error("(1,99999)"),
+        "file:1:4: the puzzle has 99999 points (cells times orientations), more than 4096"
+    );
+    assert!(error("(1,99999999999999999999999)").starts_with("file:1:4: the puzzle has "));
+    assert_eq!(error("Group(());"), "file: the puzzle has no moves");
+    assert_eq!(error(""), "file: the puzzle has no moves");
+    assert_eq!(error("(1,2) (3,4) 7"), "file:1:13: expected ';', found '7'");
+    assert_eq!(error("a:=(1,2); Group(a,a)"), "file:1:4: the name \"a\" is given twice");
+    assert_eq!(error(&"[".repeat(99)), "file:1:34: lists are nested more than 32 deep");
+}
+
+#[test]
+fn ksolve_says_where_pieces_come_from() {
+    // twsearch, ksolveformat.txt: the move 13425, 01201 is the state 13425, 02011.
+    let text = "Set A 5 3\nMove a\nA\n1 3 4 2 5\n0 1 2 0 1\nEnd\n\
+                MoveTransformation b\nA\n0 2 3 1 4\n0 2 0 1 1\nEnd\n";
+    let puzzle = parse(text, Format::Ksolve, "x").unwrap();
+    assert_eq!(puzzle.moves()[0].action, puzzle.moves()[1].action);
+    // Cell 2 gets its piece from cell 3, which turns by 2: so piece 3 goes to cell 2.
+    assert_eq!(puzzle.moves()[0].action.to_string(), "(2+1,4,3+2)(5+1)");
+}
+
+#[test]
+fn ksolve_files() {
+    let text = "# a comment\r\nName \"two words\"\r\n\r\nSet A 4 2   # behind a command\r\nSet B 2 1\r\n\
+                Solved\r\nA\r\n7 7 9 9\r\n1 ? 0 0\r\nEnd\r\n";
+    assert_eq!(
+        error(Format::Ksolve, text),
+        "file:6:1: the pieces on cells 1 and 2 have one label, but differ in the orientations that are looked at"
+    );
+    let text = text.replace("7 7", "7 8");
+    let text = format!(
+        "{text}Move R\nA\n2 1 3 4\n1 0 0 0\nEnd\nMove Bb\nB\n2 1\nEnd\nMove x\nA\n2 3 4 1\nEnd\nMove UFv\nEnd\n\
+         MoveAlias Q R\nMoveSequence RR R R' (R2)\nParallelMoves\nR Bb\nEnd\nIgnore\nA\n0 0 0 1\nEnd"
+    );
+    let puzzle = parse(&text, Format::Ksolve, "x").unwrap();
+    assert_eq!(puzzle.name(), "two words");
+    let solved: Vec<_> = puzzle.solved().iter().map(|p| (p.label, p.orientation, p.seen)).collect();
+    assert_eq!(solved, [(0, 1, 2), (1, 0, 1), (2, 0, 2), (2, 0, 2), (3, 0, 1), (4, 0, 1)]);
+    let names =
+        |all: &[crate::Generator]| all.iter().map(|g| format!("{} {}", g.name, g.action)).collect::<Vec<_>>();
+    assert_eq!(names(puzzle.moves()), ["R (1+1,2)", "Bb (5,6)"]);
+    assert_eq!(names(puzzle.spare()), ["x (1,4,3,2)", "UFv ()", "RR (1+1)(2+1)"]);
+    assert_eq!(puzzle.metric(), Metric::Given);
+}
+
+#[test]
+fn faults_of_ksolve_files() {
+    assert_eq!(ksolve_with("Move R\nA\n1 2 2\nEnd"), "file:6:5: not a permutation: 2 occurs twice");
+    assert_eq!(ksolve_with("Move R\nA\n1 2 4\nEnd"), "file:6:5: 4 is not between 1 and 3");
+    assert_eq!(ksolve_with("MoveTransformation R\nA\n1 2 3\nEnd"), "file:6:5: 3 is not between 0 and 2");
+    assert_eq!(
+        ksolve_with("Move R\nA\n1 2\nEnd"),
+        "file:6:1: the set A has 3 pieces, but here are 2 numbers"
+    );
+    assert_eq!(
+        ksolve_with("Move R\nA\n1 2 3\n0 0 3\nEnd"),
+        "file:7:5: the orientation 3 is not below the number of orientations, 3"
+    );
+    assert_eq!(
+        ksolve_with("Move R\nA\n1 2 3\n0 0 0\n0 0 0\nEnd"),
+        "file:8:1: a third row of numbers for the set A"
+    );
+    assert_eq!(ksolve_with("Move R\nA\n1 2 x\nEnd"), "file:6:5: \"x\" is no number");
+    assert_eq!(ksolve_with("Move R\nA\n1 2 ?\nEnd"), "file:6:5: a move tells all numbers; '?' is for Solved");
+    assert_eq!(
+        ksolve_with("Solved\nA\n1 ? 3\nEnd"),
+        "file:6:3: pieces are numbers from 1 on; only orientations may be '?'"
+    );
+    assert_eq!(ksolve_with("Move R\nA\nEnd"), "file:5:1: no numbers stand behind the name of the set");
+    assert_eq!(ksolve_with("Move R\n1 2 3\nEnd"), "file:5:1: numbers stand behind the name of a set");
+    assert_eq!(ksolve_with("Move R\nA\n1 2 3"), "file:6:6: the file ends within Move R: End is missing");
+    assert_eq!(
+        ksolve_with("Move R\nA\n1 2 3\nMove U\nA\n1 2 3\nEnd"),
+        "file:7:1: \"Move\" in Move R is no set (there are A, B); is End missing?"
+    );
+    assert_eq!(ksolve_with("Move R\nA\n1 2 3\nA\n1 2 3\nEnd"), "file:7:1: the set A is told twice in Move R");
+    assert_eq!(ksolve_with("Move R\nEnd\nMove R\nEnd"), "file:6:1: the name \"R\" is given twice");
+    assert_eq!(ksolve_with("Move\nEnd"), "file:4:1: expected: Move NAME, the name being one word");
+    assert_eq!(ksolve_with("Solved\nEnd\nSolved\nEnd"), "file:6:1: the solved state is told twice");
+    assert_eq!(ksolve_with("Set A 2 1"), "file:4:1: the name \"A\" is given twice");
+    assert_eq!(ksolve_with("Set C 2"), "file:4:1: expected: Set NAME PIECES ORIENTATIONS");
+    assert_eq!(
+        ksolve_with("Set C 0 1"),
+        "file:4:1: the puzzle has no cells: it needs at least one orbit, and each orbit at least one cell"
+    );
+    assert_eq!(ksolve_with("Set C 99999999999999999999 1"), "file:4:7: 99999999999999999999 is too large");
+    assert_eq!(
+        ksolve_with("Set C 4000 2"),
+        "file:4:1: the puzzle has 8011 points (cells times orientations), more than 4096"
+    );
+    assert_eq!(
+        ksolve_with("Solved\nEnd\nSet C 2 1"),
+        "file:6:1: every Set stands before Solved and before the first Move"
+    );
+    assert_eq!(
+        ksolve_with("Twist R"),
+        "file:4:1: unknown keyword \"Twist\": there are Name, Set, Solved, StartState, Move, MoveTransformation, \
+         MoveSequence, MoveAlias, Ignore, Multiplicators, ParallelMoves, MoveLimits"
+    );
+    assert_eq!(
+        ksolve_with("Illegal A 1 2"),
+        "file:4:1: Illegal is not supported: states that must not be reached cannot be told"
+    );
+    assert_eq!(
+        ksolve_with("Block\nA\n1 2\nEnd"),
+        "file:4:1: Block is not supported: moves that some states forbid cannot be searched"
+    );
+    assert_eq!(
+        ksolve_with("ForbiddenPairs\nR R\nEnd"),
+        "file:4:1: ForbiddenPairs is not supported: remove it if it only spares the search equal sequences"
+    );
+    assert_eq!(ksolve_with("MoveSequence a Q"), "file:4:16: there is no move \"Q\"");
+    assert_eq!(ksolve_with(""), "file: the puzzle has no moves");
+    assert!(error(Format::Ksolve, "Name x").starts_with("file: the puzzle has no cells"));
+}
+
+#[test]
+fn kpuzzles_of_both_ages() {
+    let new = r#"{ "name": "x",
+        "orbits": [{"orbitName": "A", "numPieces": 3, "numOrientations": 4}],
+        "defaultPattern": {"A": {"pieces": [1, 2, 2], "orientation": [0, 3, 1], "orientationMod": [0, 2, 2]}},
+        "moves": {"b": {"A": {"permutation": [1, 2, 0], "orientationDelta": [0, 1, 2]}},
+                  "a": {"A": {"permutation": [0, 1, 2], "orientationDelta": [0, 0, 1]}}},
+        "derivedMoves": {"c": "a b'", "d": "[c: a]2"} }"#;
+    let old = r#"{ "name": "x", "orbits": {"A": {"numPieces": 3, "numOrientations": 4}},
+        "startStateData": {"A": {"pieces": [1, 2, 2], "orientation": [0, 3, 1], "orientationMod": [0, 2, 2]}},
+        "moves": {"b": {"A": {"permutation": [1, 2, 0], "orientation": [0, 1, 2]}},
+                  "a": {"A": {"permutation": [0, 1, 2], "orientation": [0, 0, 1]}}},
+        "experimentalDerivedMoves": {"c": "a b'", "d": "[c: a]2"} }"#;
+    let puzzle = parse(new, Format::Kpuzzle, "x").unwrap();
+    assert_eq!(parse(old, Format::Kpuzzle, "x").unwrap(), puzzle);
+    let solved: Vec<_> = puzzle.solved().iter().map(|p| (p.label, p.orientation, p.seen)).collect();
+    assert_eq!(solved, [(0, 0, 4), (1, 1, 2), (1, 1, 2)]);
+    // Cell 1 gets its piece from cell 2 as it is, cell 2 from 3 turned by 1, cell 3 from 1 turned by 2.
+    let names: Vec<_> = puzzle.moves().iter().map(|m| format!("{} {}", m.name, m.action)).collect();
+    assert_eq!(names, ["b (1+2,3+1,2)", "a (3+1)"]);
+    let [b, a] = [0, 1].map(|i| puzzle.moves()[i].action.clone());
+    let c = a.then(&b.inverse());
+    assert_eq!(puzzle.spare()[0].action, c);
+    assert_eq!(puzzle.spare()[1].action, c.then(&a).then(&c.inverse()).power(2));
+}
+
+#[test]
+fn faults_of_kpuzzles() {
+    let good = "{\"A\": {\"permutation\": [0, 1, 2], \"orientationDelta\": [0, 0, 0]}}";
+    let with = |old: &str, new: &str| kpuzzle_with(&good.replace(old, new));
+    assert_eq!(with("1, 2]", "1, 1]"), "file:5:12: permutation of A: not a permutation: 1 occurs twice");
+    assert_eq!(with("1, 2]", "1, 3]"), "file:5:12: permutation of A: 3 is not between 0 and 2");
+    assert_eq!(
+        with("[0, 1, 2]", "[0, 1]"),
+        "file:5:12: the orbit A has 3 pieces, but its permutation has 2 numbers"
+    );
+    assert_eq!(
+        with("0, 0]", "0, 3]"),
+        "file:5:12: the orientation 3 is not below the number of orientations, 3"
+    );
+    assert_eq!(
+        with("[0, 0, 0]", "[]"),
+        "file:5:12: the orbit A has 3 pieces, but its orientationDelta has 0 numbers"
+    );
+    assert_eq!(with("\"A\"", "\"Q\""), "file:5:12: there is no orbit \"Q\"");
+    assert_eq!(with("0, 1, 2", "0, -1, 2"), "file:5:33: invalid value: integer `-1`, expected u64");
+    assert_eq!(with("permutation", "perm"), "file:5:61: missing field `permutation`");
+    assert!(with("}}", "}").starts_with("file:6:"), "{}", with("}}", "}"));
+    assert_eq!(kpuzzle_with(&format!("{good}, \"R\": {good}")), "file:5:77: the name \"R\" is given twice");
+    assert_eq!(
+        kpuzzle_with(&format!("{good}}}, \"derivedMoves\": {{\n\"a\": \"b\", \"b\": \"a R\"")),
+        "file:6:6: derived moves refer to each other in a circle, or more than 32 deep"
+    );
+    assert_eq!(
+        kpuzzle_with(&format!("{good}}}, \"derivedMoves\": {{\n\"a\": \"R Q\"")),
+        "file:6:6: in \"R Q\" at offset 2: there is no move \"Q\""
+    );
+    assert_eq!(
+        error(Format::Kpuzzle, "{\n\"name\": 3}"),
+        "file:2:9: invalid type: integer `3`, expected a string"
+    );
+    assert_eq!(error(Format::Kpuzzle, ""), "file:1:1: EOF while parsing a value");
+    let no_moves = r#"{"name": "", "orbits": [], "defaultPattern": {}, "moves": {}}"#;
+    assert!(error(Format::Kpuzzle, no_moves).starts_with("file:1:24: the puzzle has no cells"));
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.toml");
+    let message = || load(&path).unwrap_err().to_string();
+    assert!(message().contains("a.toml: cannot be read: "), "{}", message());
+    std::fs::write(&path, b"degree = 3\n# caf\xe9").unwrap();
+    assert!(message().ends_with("a.toml:2:6: the file is not text in UTF-8"), "{}", message());
+    std::fs::File::create(&path).unwrap().set_len(MAX_BYTES + 1).unwrap();
+    assert!(message().ends_with("too large for a puzzle"), "{}", message());
+    // The mark that some editors put in front of a text is no part of it.
+    let text = "\u{feff}degree = 2\n[moves]\na = \"(1,2)\"";
+    assert!(parse(text, Format::Toml, "x").is_ok());
+}

@@ -1,0 +1,215 @@
+//! Fathom's own format, both ways. `docs/puzzles.md` describes it field by field.
+
+use super::{Fault, Reason};
+use crate::Metric;
+use crate::definition::{Definition, DefinitionError, Generator, Orbit, Piece};
+use ::toml::Spanned;
+use fathom_algebra::OrientedPermutation;
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use std::fmt::{self, Write};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: Option<String>,
+    metric: Option<Metric>,
+    degree: Option<Spanned<usize>>,
+    orbits: Option<Spanned<Vec<OrbitTable>>>,
+    #[serde(default)]
+    moves: Table,
+    #[serde(default)]
+    free: Table,
+    #[serde(default)]
+    spare: Table,
+    solved: Option<Spanned<Solved>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OrbitTable {
+    name: String,
+    cells: usize,
+    #[serde(default = "one")]
+    orientations: u16,
+}
+
+fn one() -> u16 {
+    1
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Solved {
+    labels: Option<Spanned<Vec<u16>>>,
+    orientations: Option<Spanned<Vec<u16>>>,
+    seen: Option<Spanned<Vec<u16>>>,
+}
+
+/// Names and cycles, in the order of the file.
+#[derive(Default)]
+struct Table(Vec<(Spanned<String>, Spanned<String>)>);
+
+impl<'de> Deserialize<'de> for Table {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Table;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table of names and permutations in cycles")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Table, A::Error> {
+                let mut entries: Vec<(Spanned<String>, Spanned<String>)> = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                entries.sort_by_key(|(name, _)| name.span().start);
+                Ok(Table(entries))
+            }
+        }
+        deserializer.deserialize_map(InOrder)
+    }
+}
+
+pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
+    let file: File = ::toml::from_str(text).map_err(|error| Fault {
+        at: error.span().map(|span| span.start),
+        reason: Reason::Syntax(error.message().trim().into()),
+    })?;
+    let name = file.name.unwrap_or_else(|| stem.into());
+    let mut puzzle = match (file.degree, file.orbits) {
+        (Some(degree), None) => Definition::of_degree(name, *degree.get_ref())
+            .map_err(|error| Fault::new(degree.span().start, error)),
+        (None, Some(orbits)) => {
+            let at = orbits.span().start;
+            let orbits = orbits.into_inner().into_iter().map(|orbit| Orbit {
+                name: orbit.name,
+                cells: orbit.cells,
+                orientations: orbit.orientations,
+            });
+            Definition::new(name, orbits.collect()).map_err(|error| Fault::new(at, error))
+        }
+        (Some(degree), Some(_)) => {
+            Err(Fault::syntax(degree.span().start, "give either 'degree' or 'orbits', not both"))
+        }
+        (None, None) => Err(Fault::whole(DefinitionError::NoCells)),
+    }?;
+    if let Some(metric) = file.metric {
+        puzzle.set_metric(metric);
+    }
+    if let Some(solved) = file.solved {
+        let at = solved.span().start;
+        let pieces = pieces(&puzzle, solved.into_inner())?;
+        puzzle.set_solved(&pieces).map_err(|error| Fault::new(at, error))?;
+    }
+    let orders = puzzle.orders();
+    for (table, add) in [
+        (file.moves, Definition::add_move as fn(&mut Definition, String, OrientedPermutation) -> _),
+        (file.free, Definition::add_free),
+        (file.spare, Definition::add_spare),
+    ] {
+        for (name, cycles) in table.0 {
+            let action = OrientedPermutation::parse(cycles.get_ref(), &orders).map_err(|error| {
+                Fault::new(place_within(text, &cycles, error.at()), Reason::Cycles(error))
+            })?;
+            let at = name.span().start;
+            add(&mut puzzle, name.into_inner(), action).map_err(|error| Fault::new(at, error))?;
+        }
+    }
+    puzzle.finished().map_err(Fault::whole)
+}
+
+/// The offset in the text of an offset within a string: exact unless the string has escapes.
+fn place_within(text: &str, string: &Spanned<String>, offset: usize) -> usize {
+    let written = text.get(string.span()).unwrap_or_default();
+    match written.find(string.get_ref().as_str()) {
+        Some(start) => string.span().start + start + offset,
+        None => string.span().start,
+    }
+}
+
+fn pieces(puzzle: &Definition, solved: Solved) -> Result<Vec<Piece>, Fault> {
+    let mut pieces = puzzle.solved().to_vec();
+    let Solved { labels, orientations, seen } = solved;
+    set_all(&mut pieces, "labels", labels, |piece, label| piece.label = label)?;
+    set_all(&mut pieces, "orientations", orientations, |piece, turn| piece.orientation = turn)?;
+    set_all(&mut pieces, "seen", seen, |piece, seen| piece.seen = seen)?;
+    Ok(pieces)
+}
+
+/// Sets one field of every piece from a list with one number a cell, where the file has it.
+fn set_all(
+    pieces: &mut [Piece],
+    name: &str,
+    list: Option<Spanned<Vec<u16>>>,
+    set: impl Fn(&mut Piece, u16),
+) -> Result<(), Fault> {
+    let Some(list) = list else { return Ok(()) };
+    let (found, cells) = (list.get_ref().len(), pieces.len());
+    if found != cells {
+        let reason = format!("'{name}' has {found} numbers, but there are {cells} cells");
+        return Err(Fault::syntax(list.span().start, reason));
+    }
+    for (piece, number) in pieces.iter_mut().zip(list.into_inner()) {
+        set(piece, number);
+    }
+    Ok(())
+}
+
+impl Definition {
+    /// The definition in Fathom's own format. What [`super::parse`] makes of it is equal to this definition.
+    pub fn to_toml(&self) -> String {
+        let mut text = format!("name = {}\nmetric = \"{}\"\n", quoted(self.name()), self.metric());
+        text.push_str("orbits = [\n");
+        for Orbit { name, cells, orientations } in self.orbits() {
+            let name = quoted(name);
+            writeln!(text, "    {{ name = {name}, cells = {cells}, orientations = {orientations} }},")
+                .expect("strings take everything");
+        }
+        text.push_str("]\n");
+        let tables: [(&str, &[Generator]); 3] =
+            [("moves", self.moves()), ("free", self.free()), ("spare", self.spare())];
+        for (title, generators) in tables {
+            if !generators.is_empty() {
+                write!(text, "\n[{title}]\n").expect("strings take everything");
+            }
+            for Generator { name, action } in generators {
+                let name = if name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_') {
+                    name.clone()
+                } else {
+                    quoted(name)
+                };
+                writeln!(text, "{name} = \"{action}\"").expect("strings take everything");
+            }
+        }
+        if !self.is_plain() || self.solved().iter().any(|piece| piece.orientation != 0) {
+            text.push_str("\n[solved]\n");
+            let mut list = |name: &str, field: fn(&Piece) -> u16| {
+                let numbers: Vec<_> = self.solved().iter().map(|piece| field(piece).to_string()).collect();
+                writeln!(text, "{name} = [{}]", numbers.join(", ")).expect("strings take everything");
+            };
+            list("labels", |piece| piece.label);
+            list("orientations", |piece| piece.orientation);
+            list("seen", |piece| piece.seen);
+        }
+        text
+    }
+}
+
+/// A basic string of TOML on one line.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => {
+                write!(quoted, "\\u{:04X}", u32::from(c)).expect("strings take everything");
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}

@@ -1,0 +1,151 @@
+//! The families against published counts of states and of states by distance.
+
+mod search;
+
+use fathom_puzzle::{Family, Metric, families, family};
+use search::growth;
+use std::path::Path;
+
+const ALL: usize = usize::MAX;
+
+fn whole(word: &str) -> Vec<usize> {
+    let puzzle = family::puzzle(word).unwrap();
+    growth(&puzzle, puzzle.metric(), ALL)
+}
+
+#[test]
+fn numbers_of_states() {
+    for (word, states) in [
+        // OEIS A000142 and A000165 (2^n n!).
+        ("pancake:8", 40_320),
+        ("burnt-pancake:6", 46_080),
+        ("star:8", 40_320),
+        ("coxeter:8", 40_320),
+        ("all-transpositions:8", 40_320),
+        ("lrx:8", 40_320),
+        ("lx:9", 362_880),
+        // Jaap Scherphuis, Puzzle Pages: 7! 3^6.
+        ("2x2x2", 3_674_160),
+        ("2x2x2-free", 3_674_160),
+        // The comment of OEIS A080630.
+        ("3x3x3-corners", 88_179_840),
+        // 12! 2^11, by which the order of the cube group is 8! 3^7 12! 2^11 / 2.
+        ("3x3x3-edges", 980_995_276_800),
+        ("3x3x3", 43_252_003_274_489_856_000),
+        // The comment of OEIS A079745.
+        ("skewb", 3_149_280),
+        // The sum of the table in cayleypy, puzzles_growth.csv; 19,958,400 (OEIS A079766) up to 12 turns in space.
+        ("dino", 239_500_800),
+        // OEIS A309109 and A309110, n = 3.
+        ("pyraminx", 933_120),
+        ("pyraminx+tips", 75_582_720),
+    ] {
+        assert_eq!(family::puzzle(word).unwrap().states(), Some(states), "{word}");
+    }
+}
+
+#[test]
+fn pancakes() {
+    // OEIS A092113, rows 5 to 8; the last depths are A058986.
+    assert_eq!(whole("pancake:5"), [1, 4, 12, 35, 48, 20]);
+    assert_eq!(whole("pancake:6"), [1, 5, 20, 79, 199, 281, 133, 2]);
+    assert_eq!(whole("pancake:7"), [1, 6, 30, 149, 543, 1357, 1903, 1016, 35]);
+    assert_eq!(whole("pancake:8"), [1, 7, 42, 251, 1191, 4281, 10561, 15011, 8520, 455]);
+    // OEIS A078941: the largest numbers of flips for 1 to 6 burnt pancakes.
+    let depths = (1..=6).map(|n| whole(&format!("burnt-pancake:{n}")).len() - 1);
+    assert_eq!(depths.collect::<Vec<_>>(), [1, 4, 6, 8, 10, 12]);
+}
+
+#[test]
+fn transpositions() {
+    // OEIS A007799, rows 5 to 7.
+    assert_eq!(whole("star:5"), [1, 4, 12, 30, 44, 26, 3]);
+    assert_eq!(whole("star:6"), [1, 5, 20, 70, 170, 250, 169, 35]);
+    assert_eq!(whole("star:7"), [1, 6, 30, 135, 460, 1110, 1689, 1254, 340, 15]);
+    // OEIS A008302, the numbers of permutations by inversions.
+    assert_eq!(whole("coxeter:4"), [1, 3, 5, 6, 5, 3, 1]);
+    assert_eq!(whole("coxeter:5"), [1, 4, 9, 15, 20, 22, 20, 15, 9, 4, 1]);
+    // OEIS A094638, Stirling numbers of the first kind: n - k transpositions make k cycles.
+    assert_eq!(whole("all-transpositions:5"), [1, 10, 35, 50, 24]);
+    assert_eq!(whole("all-transpositions:6"), [1, 15, 85, 225, 274, 120]);
+}
+
+#[test]
+fn rings() {
+    // OEIS A186783 and A039745: the largest distances for n = 2 to 8.
+    let depths =
+        |family: &str| (2..=8).map(|n| whole(&format!("{family}:{n}")).len() - 1).collect::<Vec<_>>();
+    assert_eq!(depths("lrx"), [1, 2, 6, 10, 15, 21, 28]);
+    assert_eq!(depths("lx"), [1, 2, 6, 11, 18, 25, 35]);
+    // OEIS A186144: how many states lie there.
+    let last = |n: usize| *whole(&format!("lx:{n}")).last().unwrap();
+    assert_eq!((4..=8).map(last).collect::<Vec<_>>(), [3, 2, 1, 2, 1]);
+    // With k = 2 the turntable of Top Spin is the exchange of LRX.
+    assert_eq!(whole("topspin:7,2"), whole("lrx:7"));
+    // An even ring is shifted by an odd permutation; reversing four is even, reversing three is odd but keeps the odd
+    // places odd (even n), so that halves are never mixed.
+    assert_eq!(family::puzzle("topspin:8,4").unwrap().states(), Some(40_320));
+    assert_eq!(family::puzzle("topspin:7,4").unwrap().states(), Some(2_520));
+    assert_eq!(family::puzzle("topspin:8,3").unwrap().states(), Some(24 * 24 * 2));
+}
+
+#[test]
+fn pocket_cube() {
+    let cube = family::puzzle("2x2x2").unwrap();
+    // B. Norskog, cubing forum, "2x2x2 Cube".
+    let quarter_turns =
+        [1, 6, 27, 120, 534, 2256, 8969, 33058, 114149, 360508, 930588, 1350852, 782536, 90280, 276];
+    assert_eq!(growth(&cube, Metric::Single, ALL), quarter_turns);
+    // OEIS A079761.
+    let half_turns = [1, 9, 54, 321, 1847, 9992, 50136, 227536, 870072, 1887748, 623800, 2644];
+    assert_eq!(growth(&cube, Metric::Multi, ALL), half_turns);
+    // The same states with all faces and free rotations of the cube, which takes the search 24 times as long.
+    let free = family::puzzle("2x2x2-free").unwrap();
+    assert_eq!(growth(&free, Metric::Multi, 4), half_turns[..=4]);
+    assert_eq!(growth(&free, Metric::Single, 4), quarter_turns[..=4]);
+}
+
+#[test]
+fn pyraminx() {
+    // Jaap Scherphuis, Puzzle Pages, Pyraminx.
+    let published = [1, 8, 48, 288, 1728, 9896, 51808, 220111, 480467, 166276, 2457, 32];
+    assert_eq!(whole("pyraminx"), published);
+    // A tip takes no move or one, either way, whatever the rest takes: four factors 1 + 2x of the growth series.
+    let mut with_tips = published.to_vec();
+    for _tip in 0..4 {
+        with_tips.push(0);
+        for depth in (1..with_tips.len()).rev() {
+            with_tips[depth] += 2 * with_tips[depth - 1];
+        }
+    }
+    assert_eq!(with_tips.iter().sum::<usize>(), 75_582_720);
+    let tips = family::puzzle("pyraminx+tips").unwrap();
+    assert_eq!(growth(&tips, Metric::Multi, 6), with_tips[..=6]);
+}
+
+#[test]
+fn skewb() {
+    // OEIS A079745.
+    let published = [1, 8, 48, 288, 1728, 10248, 59304, 315198, 1225483, 1455856, 81028, 90];
+    assert_eq!(whole("skewb"), published);
+}
+
+#[test]
+fn beginnings_of_larger_searches() {
+    // cayleypy, puzzles_growth.csv.
+    let dino = family::puzzle("dino").unwrap();
+    assert_eq!(growth(&dino, Metric::Multi, 6), [1, 16, 160, 1408, 11712, 90912, 644756]);
+    // OEIS A080630: a half turn is two moves.
+    let corners = family::puzzle("3x3x3-corners").unwrap();
+    assert_eq!(growth(&corners, Metric::Single, 7), [1, 12, 114, 924, 6539, 39528, 199926, 806136]);
+}
+
+#[test]
+fn the_documentation_lists_all_families() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/puzzles.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for Family { pattern, about, states, metric, .. } in families() {
+        let row = format!("| `{pattern}` | {about} | {states} | `{metric}` |\n").replace("*", "\\*");
+        assert!(page.contains(&row), "docs/puzzles.md misses\n{row}");
+    }
+}

@@ -1,0 +1,255 @@
+//! The files of docs/examples, and files that are no puzzles.
+
+mod search;
+
+use fathom_algebra::{OrientedPermutation, StabiliserChain};
+use fathom_puzzle::load::{algorithm, load, parse};
+use fathom_puzzle::{Definition, Format, Metric, Orbit, Piece, families, family};
+use proptest::prelude::*;
+use search::growth;
+use std::path::{Path, PathBuf};
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples")
+}
+
+fn example(file: &str) -> Definition {
+    load(&examples().join(file)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A sequence of the puzzle's moves, listed and spare.
+fn sequence(puzzle: &Definition, text: &str) -> OrientedPermutation {
+    let identity = OrientedPermutation::identity(puzzle.orders());
+    algorithm::evaluate(text, &identity, &mut |name| {
+        let named = puzzle.moves().iter().chain(puzzle.spare()).find(|generator| generator.name == name);
+        Ok(named.map(|generator| generator.action.clone()))
+    })
+    .unwrap()
+}
+
+#[test]
+fn every_example_loads() {
+    let mut files: Vec<_> = std::fs::read_dir(examples())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_none_or(|extension| extension != "md"))
+        .collect();
+    files.sort();
+    assert!(files.len() >= 8, "{files:?}");
+    for file in files {
+        let puzzle = load(&file).unwrap_or_else(|error| panic!("{error}"));
+        assert!(!puzzle.generators(puzzle.metric()).unwrap().is_empty());
+    }
+}
+
+#[test]
+fn the_pocket_cube_is_the_same_in_all_formats() {
+    let cube = family::puzzle("2x2x2").unwrap();
+    assert_eq!(example("2x2x2.toml"), cube);
+    let ksolve = example("2x2x2.tws");
+    assert_eq!(ksolve.moves(), cube.moves());
+    assert_eq!(ksolve.states(), Some(3_674_160));
+    // Faces and rotations that the kpuzzle derives from three moves are those that geometry makes.
+    let kpuzzle = example("2x2x2.kpuzzle.json");
+    let six_faces = family::puzzle("2x2x2-free").unwrap();
+    for generator in six_faces.moves().iter().chain(six_faces.free()) {
+        assert_eq!(sequence(&kpuzzle, &generator.name), generator.action, "{}", generator.name);
+    }
+    let chosen = kpuzzle.select(Metric::Given, "U,R,F").unwrap();
+    let chosen: Vec<_> = chosen.iter().map(|generator| generator.action.as_points()).collect();
+    assert_eq!(StabiliserChain::new(24, &chosen).order(), Some(3_674_160));
+}
+
+#[test]
+fn orders_of_well_known_sequences() {
+    // D. Singmaster, Notes on Rubik's Magic Cube: orders of R, R U, R U R' U' and R U'.
+    let cube = family::puzzle("3x3x3").unwrap();
+    for (text, order) in [("R", 4), ("R U", 105), ("R U R' U'", 6), ("R U'", 63), ("R2 U2", 6)] {
+        assert_eq!(sequence(&cube, text).order(), Some(order), "{text}");
+    }
+    let stickers = example("rubik.gap");
+    for (text, order) in [("R", 4), ("R U", 105), ("R U R' U'", 6), ("R U'", 63), ("R2 U2", 6)] {
+        assert_eq!(sequence(&stickers, text).order(), Some(order), "{text}");
+    }
+    assert_eq!(stickers.states(), cube.states());
+    // On the 2x2x2 the edges no longer count.
+    let pocket = example("2x2x2.tws");
+    for (text, order) in [("R", 4), ("R U", 15), ("R U R' U'", 6)] {
+        assert_eq!(sequence(&pocket, text).order(), Some(order), "{text}");
+    }
+}
+
+#[test]
+fn examples_are_the_puzzles_that_they_say() {
+    assert_eq!(example("pyraminx.toml"), family::puzzle("pyraminx").unwrap());
+    assert_eq!(example("pancake-5.toml").moves(), family::puzzle("pancake:5").unwrap().moves());
+    // One face and free rotations are the whole cube. OEIS A079761.
+    let free = example("2x2x2-free.toml");
+    assert_eq!(free.states(), Some(3_674_160));
+    assert_eq!(growth(&free, Metric::Multi, 5), [1, 9, 54, 321, 1847, 9992]);
+    // 6 choose 3 ways to place three white pieces.
+    let colours = example("two-colours.toml");
+    assert_eq!(colours.states(), None);
+    assert_eq!(growth(&colours, Metric::Given, usize::MAX).iter().sum::<usize>(), 20);
+}
+
+#[test]
+fn burnt_pancakes_whose_sides_are_not_looked_at_are_pancakes() {
+    let mut burnt = family::puzzle("burnt-pancake:6").unwrap();
+    let plain: Vec<Piece> = burnt.solved().iter().map(|&piece| Piece { seen: 1, ..piece }).collect();
+    burnt.set_solved(&plain).unwrap();
+    // OEIS A092113, row 6. Turning over one pancake alone changes nothing that is seen.
+    assert_eq!(growth(&burnt, Metric::Given, usize::MAX), [1, 5, 20, 79, 199, 281, 133, 2]);
+}
+
+#[test]
+fn families_are_written_and_read_again() {
+    for family in families() {
+        let puzzle = family::puzzle(family.example).unwrap();
+        assert_eq!(parse(&puzzle.to_toml(), Format::Toml, "x").unwrap(), puzzle, "{}", family.example);
+    }
+}
+
+/// Definitions of up to three orbits with up to three generators of each kind, labels and hidden orientations.
+fn definitions() -> impl Strategy<Value = Definition> {
+    let orbits = prop::collection::vec((1_usize..5, 1_u16..5), 1..4);
+    let seeds = prop::collection::vec(any::<u64>(), 6);
+    let name = "[a-zA-Z0-9'^_.+ \"\\\\\u{e9}#=\\[\\]\t]{1,12}";
+    (orbits, seeds, prop::collection::vec(0_u16..3, 12), name, 0..3).prop_map(
+        |(sizes, seeds, labels, name, metric)| {
+            let orbits = sizes.iter().enumerate().map(|(i, &(cells, orientations))| Orbit {
+                name: format!("orbit{i}"),
+                cells,
+                orientations,
+            });
+            let mut puzzle = Definition::new(name.clone(), orbits.collect()).unwrap();
+            puzzle.set_metric([Metric::Multi, Metric::Single, Metric::Given][metric as usize]);
+            for (i, &seed) in seeds.iter().enumerate() {
+                // Any map is made a permutation of each orbit by rotating it, and any number a turn.
+                let (mut images, mut turns) = (Vec::new(), Vec::new());
+                for (orbit, &(cells, orientations)) in sizes.iter().enumerate() {
+                    let first = images.len();
+                    let shift = (seed >> (8 * orbit)) as usize;
+                    for cell in 0..cells {
+                        images.push((first + (cell + shift) % cells) as u16);
+                        turns.push((seed >> (4 * cell)) as u16 % orientations);
+                    }
+                }
+                let cells = fathom_algebra::Permutation::from_images(images).unwrap();
+                let action = OrientedPermutation::new(cells, turns, puzzle.orders()).unwrap();
+                let word: String = name.chars().filter(|c| !c.is_whitespace() && *c != '"').collect();
+                let name = format!("m{i}{word}");
+                match i / 2 {
+                    0 => puzzle.add_move(name, action),
+                    1 => puzzle.add_free(name, action),
+                    _ => puzzle.add_spare(name, action),
+                }
+                .unwrap();
+            }
+            let orders = puzzle.orders();
+            let pieces: Vec<Piece> = (0..puzzle.cells())
+                .map(|cell| {
+                    let orbit = puzzle.orbit_of(cell) as u16;
+                    let seen = if seeds[0] >> orbit & 1 == 1 { orders[cell] } else { 1 };
+                    let label = 3 * orbit + labels[cell];
+                    Piece { label, orientation: labels[(cell + 1) % 12] % orders[cell], seen }
+                })
+                .collect();
+            puzzle.set_solved(&pieces).unwrap();
+            puzzle
+        },
+    )
+}
+
+/// The text of an example with some bytes changed, taken out or doubled.
+fn damaged() -> impl Strategy<Value = (Format, String)> {
+    let files = ["2x2x2.toml", "two-colours.toml", "2x2x2.tws", "2x2x2.kpuzzle.json", "rubik.gap"];
+    let texts: Vec<(Format, Vec<u8>)> = files
+        .iter()
+        .map(|file| {
+            let text = std::fs::read(examples().join(file)).unwrap();
+            (Format::of(file, ""), text)
+        })
+        .collect();
+    let damage = (
+        any::<prop::sample::Index>(),
+        0..4_u8,
+        prop::sample::select(b"0129()[]{},:;\"'#=+-*? \nAE\x00\xff".to_vec()),
+    );
+    (prop::sample::select(texts), prop::collection::vec(damage, 1..6)).prop_map(
+        |((format, mut text), damages)| {
+            for (place, kind, byte) in damages {
+                if text.is_empty() {
+                    break;
+                }
+                let at = place.index(text.len());
+                match kind {
+                    0 => text[at] = byte,
+                    1 => text.insert(at, byte),
+                    2 => drop(text.remove(at)),
+                    _ => text.truncate(at),
+                }
+            }
+            (format, String::from_utf8_lossy(&text).into_owned())
+        },
+    )
+}
+
+const FORMATS: [Format; 4] = [Format::Toml, Format::Gap, Format::Ksolve, Format::Kpuzzle];
+
+/// A definition that is written and read again, or an error that names the file.
+fn is_read_or_refused(text: &str, format: Format) {
+    match parse(text, format, "some.file") {
+        Ok(puzzle) => {
+            assert!(!puzzle.moves().is_empty());
+            assert_eq!(parse(&puzzle.to_toml(), Format::Toml, "x").unwrap(), puzzle);
+        }
+        Err(error) => assert!(error.to_string().starts_with("some.file:"), "{error}"),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn what_is_written_is_read_again(puzzle in definitions()) {
+        prop_assert_eq!(parse(&puzzle.to_toml(), Format::Toml, "x").unwrap(), puzzle);
+    }
+
+    #[test]
+    fn arbitrary_text_is_read_or_refused(text in any::<String>()) {
+        for format in FORMATS {
+            is_read_or_refused(&text, format);
+        }
+    }
+
+    #[test]
+    fn text_of_the_words_of_all_formats_is_read_or_refused(
+        words in prop::collection::vec(prop::sample::select(vec![
+            "Name", "Set", "A", "Move", "MoveTransformation", "MoveSequence", "Solved", "StartState", "End", "Ignore",
+            "R", "R'", "0", "1", "2", "3", "99999999999999999999", "?", "#", "\n", "\n", "\n", " ", " ", "x2", "(", ")",
+            "[", "]", ",", ":=", ";", "Group", "degree", "=", "\"", "moves", "orbits", "{", "}", "cells", "name",
+            "orientations", "seen", "labels", ":", "\"moves\"", "\"orbits\"", "\"name\"", "\"\"", "(1,2)", "(1+1)", "é",
+        ]), 0..60)
+    ) {
+        let text = words.concat();
+        for format in FORMATS {
+            is_read_or_refused(&text, format);
+        }
+    }
+
+    #[test]
+    fn damaged_files_are_read_or_refused((format, text) in damaged()) {
+        is_read_or_refused(&text, format);
+    }
+
+    #[test]
+    fn arbitrary_bytes_are_read_or_refused(bytes in any::<Vec<u8>>(), format in 0_usize..5) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(["a.toml", "a.g", "a.tws", "a.json", "a"][format]);
+        std::fs::write(&path, bytes).unwrap();
+        if let Err(error) = load(&path) {
+            prop_assert!(error.to_string().starts_with(&path.display().to_string()));
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The shortest breadth-first search that is obviously right, for definitions of up to 18 cells.
+
+use fathom_algebra::OrientedPermutation;
+use fathom_puzzle::{Definition, Metric};
+use rustc_hash::FxHashSet;
+
+/// Label and orientation of the piece on each cell: 7 bits a cell.
+type State = u128;
+
+fn moved(state: State, action: &OrientedPermutation, seen: &[u16]) -> State {
+    let mut next = 0;
+    for cell in 0..action.degree() {
+        let piece = (state >> (7 * cell)) as u16 & 127;
+        let label = piece >> 2;
+        let to = action.cells().apply(cell);
+        let orientation = ((piece & 3) + action.turns()[cell]) % seen[usize::from(label)];
+        next |= State::from(label << 2 | orientation) << (7 * to);
+    }
+    next
+}
+
+/// The number of states at each depth up to `deepest`. States that differ by free moves are counted once.
+pub(crate) fn growth(puzzle: &Definition, metric: Metric, deepest: usize) -> Vec<usize> {
+    let mut seen = vec![1; puzzle.cells()];
+    let mut solved: State = 0;
+    for (cell, piece) in puzzle.solved().iter().enumerate() {
+        assert!(cell < 18 && piece.label < 32 && piece.orientation < 4, "larger than this search is for");
+        seen[usize::from(piece.label)] = piece.seen;
+        solved |= State::from(piece.label << 2 | piece.orientation) << (7 * cell);
+    }
+    let mut free = vec![OrientedPermutation::identity(puzzle.orders())];
+    let mut next = 0;
+    while next < free.len() {
+        for generator in puzzle.free() {
+            let product = free[next].then(&generator.action);
+            if !free.contains(&product) {
+                free.push(product);
+            }
+        }
+        next += 1;
+    }
+    let (free, seen) = (&free, &seen);
+    let equals =
+        |state| std::iter::once(state).chain(free[1..].iter().map(move |action| moved(state, action, seen)));
+    let least = |state| equals(state).min().unwrap();
+    let moves: Vec<_> = puzzle.generators(metric).unwrap().into_iter().map(|g| g.action).collect();
+    // Two words are hashed faster than one of 128 bits.
+    let key = |state: State| (state as u64, (state >> 64) as u64);
+    let mut reached: FxHashSet<(u64, u64)> = FxHashSet::default();
+    let mut layer = vec![least(solved)];
+    reached.insert(key(layer[0]));
+    let mut counts = Vec::new();
+    while !layer.is_empty() && counts.len() <= deepest {
+        counts.push(layer.len());
+        let mut next_layer = Vec::new();
+        for state in layer {
+            // Free moves may be made before each move: the moves are tried from each of the states that are one.
+            for turned in equals(state) {
+                for action in &moves {
+                    let next = least(moved(turned, action, seen));
+                    if reached.insert(key(next)) {
+                        next_layer.push(next);
+                    }
+                }
+            }
+        }
+        layer = next_layer;
+    }
+    counts
+}
