@@ -9,7 +9,7 @@ use fathom_coordinator::scaling::Cluster;
 use fathom_coordinator::search::Options;
 use fathom_coordinator::table::many;
 use fathom_proto::access::AccessArguments;
-use fathom_puzzle::{Board, Metric};
+use fathom_puzzle::{Metric, Source, SourceError};
 use fathom_run::definition::{Keep, Question};
 use fathom_space::Labels;
 use fathom_worker::resources::{ResourceArguments, Resources};
@@ -76,12 +76,17 @@ pub(crate) enum Command {
 /// Which space.
 #[derive(Debug, Args)]
 pub(crate) struct SpaceArguments {
-    /// The board, as ROWSxCOLUMNS, for example 3x4
+    /// The puzzle: a board as ROWSxCOLUMNS, for example 3x4, a word of a family such as pancake:8 ('fathom puzzles' lists them), or a
+    /// file
     #[arg(value_name = "SPACE")]
-    board: Board,
-    /// Which rotations cost one move: multi (any rotation of a line) or single (a shift by one cell)
-    #[arg(long, default_value_t = Metric::Multi)]
-    metric: Metric,
+    puzzle: String,
+    /// What costs one move: multi (any rotation of a line, or power of a listed move), single (a shift by one cell, or a listed
+    /// move or its inverse) or given (the listed moves alone) [default: multi for boards and cubes, given for others]
+    #[arg(long)]
+    metric: Option<Metric>,
+    /// Use these moves alone, of those of the metric, for example V1,H2^-1
+    #[arg(long, value_name = "LIST")]
+    moves: Option<String>,
     /// Tell only these tiles apart, numbered from 0 row by row, for example 0-3,8; all others are alike
     #[arg(long, value_name = "LIST", conflicts_with = "labels")]
     track: Option<String>,
@@ -92,15 +97,24 @@ pub(crate) struct SpaceArguments {
 
 impl SpaceArguments {
     pub(crate) fn question(&self) -> Result<Question> {
-        let tiles = self.board.cells();
+        let refused = |error: SourceError| bad_input!("{error}");
+        let whole = Source::of_word(&self.puzzle).map_err(refused)?;
+        let metric = self.metric.unwrap_or(whole.metric());
+        let (source, metric) = match &self.moves {
+            None => (whole, metric),
+            Some(names) => (whole.with_moves(metric, names).map_err(refused)?, Metric::Given),
+        };
+        // Before labels, for it tells how many pieces there can be.
+        source.puzzle(metric).map_err(refused)?;
+        let tiles = source.cells();
         let labels = match (&self.track, &self.labels) {
             (Some(list), _) => Labels::parse_tracked(list, tiles),
             (_, Some(list)) => Labels::parse_list(list, tiles),
-            _ => Ok(Labels::distinct(tiles)),
+            _ => Ok(Labels::from_values(source.solved())),
         };
         let option = if self.track.is_some() { "--track" } else { "--labels" };
         let labels = labels.map_err(|error| bad_input!("{option}: {error}"))?;
-        Ok(Question { board: self.board, metric: self.metric, labels })
+        Ok(Question { source, metric, labels })
     }
 }
 

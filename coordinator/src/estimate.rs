@@ -29,7 +29,7 @@ const RUN_OVERHEAD_BYTES: u64 = 256 << 10;
 /// What a run will need. The fields of `plan --json`, in its order.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// The board.
+    /// The puzzle.
     pub space: String,
     /// The metric.
     pub metric: String,

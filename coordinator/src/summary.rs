@@ -13,7 +13,7 @@ use std::fmt;
 /// What is known of a run. The fields of `--json`, in its order.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// The board.
+    /// The puzzle.
     pub space: String,
     /// The metric.
     pub metric: String,
@@ -72,7 +72,7 @@ impl Summary {
         let watched_missing = states.iter().filter(|state| state.depth.is_none()).count() as u64;
         let digests: Vec<Digest> = layers.iter().map(|layer| layer.digest).collect();
         Ok(Self {
-            space: question.board.to_string(),
+            space: question.source.name(),
             metric: question.metric.to_string(),
             labels: (!question.labels.are_distinct()).then(|| question.labels.of_pieces().to_vec()),
             states: all,

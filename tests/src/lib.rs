@@ -8,7 +8,7 @@ use fathom_coordinator::directory::RunDirectory;
 use fathom_coordinator::search::{Options, Stop, search};
 use fathom_coordinator::summary::Summary;
 use fathom_layer::{Disk, LocalDisk};
-use fathom_puzzle::{Board, Metric};
+use fathom_puzzle::{Board, Metric, Source};
 use fathom_run::definition::{Definition, Keep, Question};
 use fathom_space::{Labels, Plan};
 use fathom_worker::Kernel;
@@ -61,7 +61,7 @@ impl KnownTable {
             (_, Some(labels)) => Labels::from_values(labels.iter().copied()),
             _ => Labels::distinct(board.cells()),
         };
-        Question { board, metric: self.metric, labels }
+        Question { source: Source::Board(board), metric: self.metric, labels }
     }
 }
 

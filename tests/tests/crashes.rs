@@ -4,7 +4,7 @@
 use fathom_coordinator::directory::{Found, RunDirectory, look};
 use fathom_coordinator::summary::Summary;
 use fathom_layer::{Disk, DiskFile, LocalDisk};
-use fathom_puzzle::{Board, Metric};
+use fathom_puzzle::{Board, Metric, Source};
 use fathom_run::definition::{Keep, Question};
 use fathom_space::Labels;
 use fathom_tests::Setup;
@@ -143,7 +143,7 @@ impl DiskFile for FailingFile {
 
 fn question() -> Question {
     let board: Board = "2x4".parse().unwrap();
-    Question { board, metric: Metric::Single, labels: Labels::distinct(8) }
+    Question { source: Source::Board(board), metric: Metric::Single, labels: Labels::distinct(8) }
 }
 
 /// Begins a run on `disk`, or goes on with what is there.

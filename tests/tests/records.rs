@@ -1,6 +1,6 @@
 //! The records: what they must satisfy, what is known of them elsewhere, and those that are quickly made again.
 
-use fathom_puzzle::{Board, Metric};
+use fathom_puzzle::{Board, Metric, Source};
 use fathom_run::definition::Question;
 use fathom_space::Labels;
 use fathom_tests::Setup;
@@ -27,7 +27,7 @@ impl Record {
     fn question(&self) -> Question {
         let board: Board = self.space.parse().unwrap();
         let labels = Labels::distinct(board.cells());
-        Question { board, metric: self.metric, labels }
+        Question { source: Source::Board(board), metric: self.metric, labels }
     }
 }
 

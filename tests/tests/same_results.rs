@@ -1,7 +1,7 @@
 //! The same run gives the same counts and digests, however it is done.
 
 use fathom_kernel::Engine;
-use fathom_puzzle::{Board, Metric};
+use fathom_puzzle::{Board, Metric, Source};
 use fathom_run::budget::memory_bytes;
 use fathom_run::definition::{Keep, Question};
 use fathom_space::{Labels, Plan};
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 fn question(board: &str, metric: Metric) -> Question {
     let board: Board = board.parse().unwrap();
-    Question { board, metric, labels: Labels::distinct(board.cells()) }
+    Question { source: Source::Board(board), metric, labels: Labels::distinct(board.cells()) }
 }
 
 #[test]
@@ -75,8 +75,7 @@ proptest! {
     ) {
         let board: Board = ["2x3", "3x3", "2x4", "4x2", "3x2", "1x6"][which].parse().unwrap();
         let labels = (0..board.cells()).map(|tile| if tile < distinct { 10 + tile } else { labels[tile] });
-        let question = Question {
-            board,
+        let question = Question { source: Source::Board(board),
             metric: if single { Metric::Single } else { Metric::Multi },
             labels: Labels::from_values(labels),
         };

@@ -12,7 +12,7 @@ use fathom_coordinator::search::{Options, Stop, search};
 use fathom_coordinator::table;
 use fathom_kernel::Engine;
 use fathom_layer::LocalDisk;
-use fathom_puzzle::{Board, Metric};
+use fathom_puzzle::{Board, Metric, Source};
 use fathom_run::definition::{Definition, Keep, Question};
 use fathom_space::{Labels, Plan, Shape};
 use fathom_worker::Kernel;
@@ -115,7 +115,8 @@ fn time_search(board: &str, metric: Metric, threads: usize, repeat: u32, root: &
     for _ in 0..repeat {
         let directory = scratch(root)?;
         let begun = Instant::now();
-        let question = Question { board, metric, labels: Labels::distinct(board.cells()) };
+        let question =
+            Question { source: Source::Board(board), metric, labels: Labels::distinct(board.cells()) };
         let space = question.space()?;
         let plan = Plan::new(&space)?;
         let definition = Definition::plan(question, &space, &plan, None, Keep::Last)?;

@@ -48,7 +48,7 @@ struct Planned<'a> {
 /// What does not depend on who searches.
 fn space_text(estimate: &Estimate, question: &Question) -> String {
     let board = |values: &[u8]| {
-        let rows = values.chunks(question.board.columns());
+        let rows = values.chunks(question.source.columns());
         let rows = rows.map(|row| row.iter().map(u8::to_string).collect::<Vec<_>>().join(" "));
         rows.map(|row| format!("    {row}\n")).collect::<String>()
     };

@@ -235,7 +235,11 @@ mod tests {
     fn requests_compress_like_shards() {
         for board in ["3x4", "2x6"] {
             let board: Board = board.parse().unwrap();
-            let question = Question { board, metric: Metric::Multi, labels: Labels::distinct(board.cells()) };
+            let question = Question {
+                source: Source::Board(board),
+                metric: Metric::Multi,
+                labels: Labels::distinct(board.cells()),
+            };
             let space = question.space().unwrap();
             let plan = Plan::new(&space).unwrap();
             let definition = Definition::plan(question, &space, &plan, None, Keep::Last).unwrap();

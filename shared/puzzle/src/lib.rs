@@ -3,7 +3,8 @@
 //! Reading order: [`puzzle`] (what every puzzle is to the engine), [`metric`] (which powers of a move cost one move),
 //! [`board`] (the m x n two-dimensional magic cube), [`notation`] (move names such as `V2^-1`). Then puzzles of any
 //! other shape: [`definition`] (orbits, pieces that turn, generators, the solved state), [`generators`] (what a metric
-//! makes of the listed moves), [`load`] (definitions read from files), [`family`] (those that have a word of their own).
+//! makes of the listed moves), [`load`] (definitions read from files), [`family`] (those that have a word of
+//! their own), [`source`] (any of these, as people ask for it).
 //!
 //! Invariants: a move is a permutation of the cells, `move.apply(c)` being the cell to which it carries whatever
 //! stands on cell `c`; piece `p` belongs on cell `p`; a symmetry renames cells and pieces alike and maps the set
@@ -17,6 +18,7 @@ pub mod load;
 pub mod metric;
 pub mod notation;
 pub mod puzzle;
+pub mod source;
 
 pub use board::{Board, BoardError, Line};
 pub use definition::{Definition, DefinitionError, Generator, Orbit, Piece};
@@ -26,3 +28,4 @@ pub use load::{Format, LoadError};
 pub use metric::{Metric, UnknownMetric};
 pub use notation::NotationError;
 pub use puzzle::{Move, Puzzle};
+pub use source::{Source, SourceError};

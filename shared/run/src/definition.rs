@@ -3,7 +3,8 @@
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_layer::Digest;
-use fathom_puzzle::{Board, Metric};
+use fathom_puzzle::load::{self, Format};
+use fathom_puzzle::{Board, Metric, Source};
 use fathom_space::fingerprint::fingerprint;
 use fathom_space::{Colouring, Labels, Plan, Space};
 use serde::{Deserialize, Serialize};
@@ -28,8 +29,8 @@ const MOST_SHARDS: u64 = 512;
 /// What the user asks to enumerate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// The board.
-    pub board: Board,
+    /// The puzzle.
+    pub source: Source,
     /// The metric.
     pub metric: Metric,
     /// The labels.
@@ -42,8 +43,8 @@ impl Question {
     /// # Errors
     /// If the space is beyond what can be counted.
     pub fn space(&self) -> Result<Space> {
-        Space::new(self.board.puzzle(self.metric), self.metric, self.labels.clone())
-            .map_err(|error| bad_input!("{error}"))
+        let puzzle = self.source.puzzle(self.metric).map_err(|error| bad_input!("{error}"))?;
+        Space::new(puzzle, self.metric, self.labels.clone()).map_err(|error| bad_input!("{error}"))
     }
 }
 
@@ -110,9 +111,12 @@ struct File {
     written_by: String,
     space: String,
     metric: Metric,
-    /// Left out when all tiles differ.
+    /// Left out when all pieces differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     labels: Option<Vec<u8>>,
+    /// The definition of a puzzle that is no board, in the format of files that people write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    puzzle: Option<String>,
     colouring: Vec<u8>,
     representative_cosets: u64,
     shards: u32,
@@ -168,9 +172,13 @@ impl Definition {
         let file = File {
             format: FORMAT,
             written_by: format!("fathom {}", env!("CARGO_PKG_VERSION")),
-            space: self.question.board.to_string(),
+            space: self.question.source.name(),
             metric: self.question.metric,
             labels: (!labels.are_distinct()).then(|| labels.of_pieces().to_vec()),
+            puzzle: match &self.question.source {
+                Source::Board(_) => None,
+                Source::Defined(definition) => Some(definition.to_toml()),
+            },
             colouring: self.colouring.clone(),
             representative_cosets: self.representative_cosets,
             shards: self.shards,
@@ -192,19 +200,26 @@ impl Definition {
             ));
         }
         let file: File = toml::from_str(text)?;
-        let board: Board = file.space.parse()?;
+        let source = match file.puzzle {
+            None => Source::Board(file.space.parse::<Board>()?),
+            Some(text) => Source::Defined(Box::new(load::parse(&text, Format::Toml, "its puzzle")?)),
+        };
+        let cells = source.cells();
+        if cells > Source::MOST_CELLS {
+            return Err(anyhow!("its puzzle has {cells} cells, more than can be searched"));
+        }
         let labels = match file.labels {
-            Some(labels) if labels.len() != board.cells() => {
+            Some(labels) if labels.len() != cells => {
                 return Err(anyhow!(
-                    "it has {} labels for the {} tiles of {board}",
+                    "it has {} labels for the {cells} tiles of {}",
                     labels.len(),
-                    board.cells()
+                    source.name()
                 ));
             }
             Some(labels) => Labels::from_values(labels.into_iter().map(usize::from)),
-            None => Labels::distinct(board.cells()),
+            None => Labels::distinct(cells),
         };
-        let question = Question { board, metric: file.metric, labels };
+        let question = Question { source, metric: file.metric, labels };
         let fingerprint =
             file.fingerprint.parse().map_err(|()| anyhow!("its fingerprint is not 64 hexadecimal digits"))?;
         Ok(Self {
@@ -264,7 +279,7 @@ mod tests {
     fn definition(labels: &str) -> Definition {
         let board: Board = "3x3".parse().unwrap();
         let labels = Labels::parse_list(labels, 9).unwrap();
-        let question = Question { board, metric: Metric::Single, labels };
+        let question = Question { source: Source::Board(board), metric: Metric::Single, labels };
         let space = question.space().unwrap();
         let plan = Plan::new(&space).unwrap();
         Definition::plan(question, &space, &plan, None, Keep::All).unwrap()

@@ -33,10 +33,12 @@ pub struct Symmetry {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpaceError {
     /// A move without its inverse among the moves.
-    #[error("the moves of {0} are not closed under inverses, which the search relies on")]
+    #[error(
+        "the moves of {0} are not closed under inverses, which the search relies on: add the inverses with --metric single"
+    )]
     NotClosedUnderInverses(String),
-    /// The states of a group that is neither symmetric nor alternating are counted by listing them.
-    #[error("the states of {name} cannot be counted: its group, of order {order}, is neither symmetric nor alternating and has more than {limit} states", limit = Space::LARGEST_LISTED)]
+    /// The labelled states of a group that is neither symmetric nor alternating are counted by listing them.
+    #[error("the labelled states of {name} cannot be counted: its group, of order {order}, is neither symmetric nor alternating and has more than {limit} states", limit = Space::LARGEST_LISTED)]
     Uncounted {
         /// The puzzle.
         name: String,
@@ -128,7 +130,10 @@ impl Space {
     /// One word that tells this space from any other, fit for a file name: `3x4-multi`, or with labels as letters
     /// `2x2-multi-aabb`.
     pub fn slug(&self) -> String {
-        let mut slug = format!("{}-{}", self.puzzle.name, self.metric);
+        let fit =
+            |letter: char| if letter.is_alphanumeric() || "-_+.".contains(letter) { letter } else { '-' };
+        let name: String = self.puzzle.name.chars().map(fit).collect();
+        let mut slug = format!("{name}-{}", self.metric);
         if !self.labels.are_distinct() {
             slug.push('-');
             for &label in self.labels.of_pieces() {
@@ -185,10 +190,10 @@ fn bytes(permutation: &Permutation) -> Box<[u8]> {
 fn count_states(group_order: &BigUint, labels: &Labels, moves: &[Box<[u8]>]) -> Option<BigUint> {
     let factorial: BigUint = (1..=labels.pieces()).map(BigUint::from).product();
     let alternating = group_order * 2_u32 == factorial;
+    if labels.are_distinct() {
+        return Some(group_order.clone());
+    }
     if *group_order == factorial || alternating {
-        if labels.are_distinct() {
-            return Some(group_order.clone());
-        }
         return Some(match multinomial(labels.sizes()) {
             Some(words) => words.into(),
             None => labels.sizes().iter().fold(factorial, |words, &size| {

@@ -1,0 +1,252 @@
+//! A puzzle as people ask for it: a board, a word of a family, or a file.
+
+use crate::definition::{Definition, DefinitionError};
+use crate::family::{self, FamilyError};
+use crate::load::{self, LoadError};
+use crate::{Board, BoardError, Generator, Metric, Move, Puzzle, SelectionError};
+use fathom_algebra::{OrientedPermutation, relabellings};
+use std::path::Path;
+
+/// Where a puzzle's moves come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A board, whose symmetries are known.
+    Board(Board),
+    /// Any puzzle by its definition, whose symmetries are found.
+    Defined(Box<Definition>),
+}
+
+/// Why there is no such puzzle, or why it cannot be searched.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// Of the form of a board, but none.
+    #[error(transparent)]
+    Board(#[from] BoardError),
+    /// No word of a family.
+    #[error(transparent)]
+    Family(#[from] FamilyError),
+    /// No file that can be used.
+    #[error(transparent)]
+    File(#[from] LoadError),
+    /// The moves that were chosen are not there.
+    #[error(transparent)]
+    Selection(#[from] SelectionError),
+    /// A metric that makes too many moves, or moves that fit together to nothing.
+    #[error(transparent)]
+    Definition(#[from] DefinitionError),
+    /// The search knows no orientations.
+    #[error(
+        "{puzzle} has pieces that turn where they stand (its {orbit}), and this version of Fathom searches puzzles whose pieces only change places"
+    )]
+    Oriented {
+        /// The puzzle.
+        puzzle: String,
+        /// The orbit.
+        orbit: String,
+    },
+    /// The search knows no free moves.
+    #[error(
+        "{puzzle} has moves that cost nothing ({moves}), which this version of Fathom does not search with"
+    )]
+    Free {
+        /// The puzzle.
+        puzzle: String,
+        /// Their names.
+        moves: String,
+    },
+    /// More cells than the search has numbers for.
+    #[error("{puzzle} has {cells} cells, and puzzles of at most {limit} can be searched", limit = Source::MOST_CELLS)]
+    TooManyCells {
+        /// The puzzle.
+        puzzle: String,
+        /// Its cells.
+        cells: usize,
+    },
+}
+
+impl Source {
+    /// The largest number of cells of a puzzle that is searched.
+    pub const MOST_CELLS: usize = 255;
+
+    /// Of the symmetries that are found no more are used.
+    const MOST_SYMMETRIES: usize = 1024;
+
+    /// The puzzle that a word names: `3x4`, `pancake:8`, or a path.
+    ///
+    /// # Errors
+    /// [`SourceError`] with what there is.
+    pub fn of_word(word: &str) -> Result<Self, SourceError> {
+        match word.parse::<Board>() {
+            Ok(board) => return Ok(Self::Board(board)),
+            Err(BoardError::NotABoard(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let path = Path::new(word);
+        if path.is_file() || path.extension().is_some() || word.contains('/') {
+            return Ok(Self::Defined(Box::new(load::load(path)?)));
+        }
+        Ok(Self::Defined(Box::new(family::puzzle(word)?)))
+    }
+
+    /// The same puzzle with these of its moves alone, named with commas between them: they are all that is listed then, and
+    /// the metric is [`Metric::Given`].
+    ///
+    /// # Errors
+    /// [`SourceError`] that names the first that is not there.
+    pub fn with_moves(&self, metric: Metric, names: &str) -> Result<Self, SourceError> {
+        let whole = match self {
+            Self::Board(board) => of_board(*board, metric)?,
+            Self::Defined(definition) => (**definition).clone(),
+        };
+        let chosen = whole.select(if let Self::Board(_) = self { Metric::Given } else { metric }, names)?;
+        let words: Vec<&str> = chosen.iter().map(|generator| generator.name.as_str()).collect();
+        let name = format!("{}-{}", whole.name(), words.join("-"));
+        let mut some = Definition::new(name, whole.orbits().to_vec())?;
+        some.set_solved(whole.solved())?;
+        for Generator { name, action } in chosen {
+            some.add_move(name, action)?;
+        }
+        for Generator { name, action } in whole.free() {
+            some.add_free(name.clone(), action.clone())?;
+        }
+        Ok(Self::Defined(Box::new(some.finished()?)))
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Board(board) => board.to_string(),
+            Self::Defined(definition) => definition.name().into(),
+        }
+    }
+
+    /// The metric that is meant unless another one is asked for.
+    pub fn metric(&self) -> Metric {
+        match self {
+            Self::Board(_) => Metric::default(),
+            Self::Defined(definition) => definition.metric(),
+        }
+    }
+
+    /// The number of cells.
+    pub fn cells(&self) -> usize {
+        match self {
+            Self::Board(board) => board.cells(),
+            Self::Defined(definition) => definition.cells(),
+        }
+    }
+
+    /// How many cells stand in a row, where it is written down.
+    pub fn columns(&self) -> usize {
+        match self {
+            Self::Board(board) => board.columns(),
+            Self::Defined(definition) => definition.cells(),
+        }
+    }
+
+    /// For each cell what stands there when the puzzle is solved: pieces with one value are interchangeable.
+    pub fn solved(&self) -> Vec<usize> {
+        match self {
+            Self::Board(board) => (0..board.cells()).collect(),
+            Self::Defined(definition) => {
+                definition.solved().iter().map(|piece| usize::from(piece.label)).collect()
+            }
+        }
+    }
+
+    /// The puzzle under a metric, with its symmetries, as it is searched.
+    ///
+    /// # Errors
+    /// [`SourceError`] if it cannot be searched.
+    pub fn puzzle(&self, metric: Metric) -> Result<Puzzle, SourceError> {
+        let definition = match self {
+            Self::Board(board) => return Ok(board.puzzle(metric)),
+            Self::Defined(definition) => definition,
+        };
+        let puzzle = definition.name().to_owned();
+        if let Some(orbit) = definition.orbits().iter().find(|orbit| orbit.orientations > 1) {
+            return Err(SourceError::Oriented { puzzle, orbit: orbit.name.clone() });
+        }
+        if !definition.free().is_empty() {
+            let moves: Vec<&str> = definition.free().iter().map(|free| free.name.as_str()).collect();
+            return Err(SourceError::Free { puzzle, moves: moves.join(" ") });
+        }
+        let cells = definition.cells();
+        if cells > Self::MOST_CELLS {
+            return Err(SourceError::TooManyCells { puzzle, cells });
+        }
+        let generators = definition.generators(metric)?.into_iter();
+        let moves: Vec<Move> = generators
+            .map(|Generator { name, action }| Move { name, action: action.cells().clone() })
+            .collect();
+        let actions: Vec<_> = moves.iter().map(|m| m.action.clone()).collect();
+        let symmetries = relabellings(cells, &actions, Self::MOST_SYMMETRIES);
+        Ok(Puzzle { name: puzzle, cells, moves, symmetries })
+    }
+}
+
+/// A board whose listed generators are the moves of a metric.
+fn of_board(board: Board, metric: Metric) -> Result<Definition, DefinitionError> {
+    let mut definition = Definition::of_degree(board.to_string(), board.cells())?;
+    for Move { name, action } in board.puzzle(metric).moves {
+        definition.add_move(name, OrientedPermutation::from_cells(action))?;
+    }
+    Ok(definition)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn words_name_boards_families_and_files() {
+        assert!(matches!(Source::of_word("3x4"), Ok(Source::Board(_))));
+        assert!(matches!(Source::of_word("0x4"), Err(SourceError::Board(_))));
+        assert_eq!(Source::of_word("pancake:8").unwrap().cells(), 8);
+        assert!(matches!(Source::of_word("pancakes"), Err(SourceError::Family(_))));
+        assert!(matches!(Source::of_word("no/such.toml"), Err(SourceError::File(_))));
+        let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/pancake-5.toml");
+        assert_eq!(Source::of_word(example).unwrap().cells(), 5);
+    }
+
+    /// The symmetries that are found for the moves of a board are those that are known of it, or more: a board of one row has also those
+    /// that multiply places by a number.
+    #[test]
+    fn the_symmetries_of_boards_are_found() {
+        for word in ["2x3", "3x3", "2x4", "3x4", "2x5", "4x4", "2x6", "3x5", "2x7", "5x5"] {
+            let board: Board = word.parse().unwrap();
+            for metric in Metric::ALL {
+                let known: HashSet<_> = board.puzzle(metric).symmetries.into_iter().collect();
+                let source = Source::Defined(Box::new(of_board(board, metric).unwrap()));
+                let found: HashSet<_> =
+                    source.puzzle(Metric::Given).unwrap().symmetries.into_iter().collect();
+                assert!(known.is_subset(&found), "{word} {metric}");
+                if metric == Metric::Single {
+                    assert_eq!(found.len(), known.len(), "{word} {metric}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn some_of_the_moves_are_chosen() {
+        let board = Source::of_word("2x3").unwrap();
+        let some = board.with_moves(Metric::Multi, "V1,H1^2,H1").unwrap();
+        assert_eq!((some.name(), some.metric()), ("2x3-V1-H1^2-H1".into(), Metric::Given));
+        let names: Vec<_> = some.puzzle(Metric::Given).unwrap().moves.into_iter().map(|m| m.name).collect();
+        assert_eq!(names, ["V1", "H1^2", "H1"]);
+        let refused = board.with_moves(Metric::Single, "V4").unwrap_err().to_string();
+        assert!(refused.starts_with("there is no move \"V4\""), "{refused}");
+    }
+
+    #[test]
+    fn what_cannot_be_searched_is_refused() {
+        let refused = |word: &str| {
+            let source = Source::of_word(word).unwrap();
+            source.puzzle(source.metric()).unwrap_err().to_string()
+        };
+        assert!(refused("2x2x2").contains("has pieces that turn where they stand"));
+        assert!(refused("burnt-pancake:4").contains("turn where they stand"));
+    }
+}
