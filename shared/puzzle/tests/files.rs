@@ -94,6 +94,16 @@ fn examples_are_the_puzzles_that_they_say() {
 }
 
 #[test]
+fn the_fault_in_the_documentation_is_told_as_it_says() {
+    let text = std::fs::read_to_string(examples().join("2x2x2.tws")).unwrap();
+    let error =
+        parse(&text.replace("4 1 2 3 5 6 7", "4 1 2 3 5 6 4"), Format::Ksolve, "pocket.tws").unwrap_err();
+    assert_eq!(error.to_string(), "pocket.tws:14:13: not a permutation: 4 occurs twice");
+    let page = std::fs::read_to_string(examples().join("../puzzles.md")).unwrap();
+    assert!(page.contains(&error.to_string()));
+}
+
+#[test]
 fn burnt_pancakes_whose_sides_are_not_looked_at_are_pancakes() {
     let mut burnt = family::puzzle("burnt-pancake:6").unwrap();
     let plain: Vec<Piece> = burnt.solved().iter().map(|&piece| Piece { seen: 1, ..piece }).collect();
