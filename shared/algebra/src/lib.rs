@@ -1,7 +1,10 @@
-//! Permutations and the groups that they generate. No dependencies.
+//! Permutations and the groups that they generate.
 //!
 //! Reading order: [`permutation`] (what a permutation is, how two compose), [`cycles`] (cycle notation, both ways),
-//! [`rank`] (lexicographic rank), [`group`] (order of a generated group by Schreier-Sims).
+//! [`rank`] (lexicographic rank), [`chain`] (order of a generated group by Schreier-Sims), [`orbits`] (and blocks inside
+//! them), [`group`] (what can be told of a group), [`word`] (words in generators), [`expression`] (elements written in
+//! generators), [`ball`] (shortest words, of elements that have short ones), `transversal` (words along a chain), `shorten`,
+//! [`factor`] (a word for any element).
 //!
 //! **How permutations compose** is said here and nowhere else. A permutation maps points to points. A product is
 //! read from left to right, as in the literature and in GAP: `a.then(&b)` applies `a` first and `b` next, so
@@ -9,11 +12,24 @@
 //!
 //! Points are numbered from 0 in code and from 1 in cycle notation.
 
+pub mod ball;
+pub mod chain;
 pub mod cycles;
+pub mod expression;
+pub mod factor;
 pub mod group;
+pub mod orbits;
 pub mod permutation;
 pub mod rank;
+mod shorten;
+mod transversal;
+pub mod word;
 
+pub use ball::Ball;
+pub use chain::StabiliserChain;
 pub use cycles::CycleError;
-pub use group::StabiliserChain;
+pub use expression::{ExpressionError, Named};
+pub use factor::Factoriser;
+pub use group::{Group, Kind, Orbit, WhyNot};
 pub use permutation::{NotAPermutation, Permutation};
+pub use word::{Turn, Word};
