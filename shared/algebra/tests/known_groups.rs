@@ -8,8 +8,7 @@ fn group(degree: usize, generators: &[&str]) -> Group {
     Group::new(degree, generators.iter().map(|g| Permutation::parse(g, degree).unwrap()).collect())
 }
 
-/// Rubik's cube on its 48 stickers, faces in the order up, left, front, right, back, down: the example of GAP's manual
-/// (section "Group homomorphisms by example"; M. Schönert, *Analyzing Rubik's cube with GAP*).
+/// Rubik's cube on its 48 stickers, faces in the order up, left, front, right, back, down: as in `CubeGroup` of SageMath.
 fn rubik() -> Group {
     let turns = [
         "(1,3,8,6)(2,5,7,4)(9,33,25,17)(10,34,26,18)(11,35,27,19)",
@@ -36,9 +35,8 @@ fn psl2(p: usize) -> Group {
 
 #[test]
 fn mathieu_groups() {
-    // Generators as in the ATLAS of finite groups (M11), and in Conway and Sloane, Sphere packings, lattices and groups,
-    // chapters 10 and 11 (M12, M24). Orders, and that M11 is 4-transitive and M12 and M24 are 5-transitive: E. Mathieu, 1861
-    // and 1873.
+    // Generators as in the ATLAS of finite groups (the first M11) and in `MathieuGroup` of GAP (the others). Orders, and that M11 and
+    // M23 are 4-transitive, M12 and M24 5-transitive: J. Dixon and B. Mortimer, Permutation groups, chapter 6.
     let eleven = "(1,2,3,4,5,6,7,8,9,10,11)";
     let twelve = [eleven, "(3,7,11,8)(4,10,5,6)", "(1,12)(2,11)(3,6)(4,8)(5,9)(7,10)"];
     let twenty_four = [
