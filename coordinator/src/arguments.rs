@@ -67,6 +67,8 @@ pub(crate) enum Command {
     Verify(DirectoryArguments),
     /// Tell how a space would be enumerated and what that takes, without a search
     Plan(PlanArguments),
+    /// Tell what group a puzzle's moves generate, and answer questions about its elements
+    Group(GroupArguments),
     /// Measure kernels and whole searches on this machine
     Bench(BenchArguments),
     /// Make a token, an authority and a certificate, so that the processes of a run can trust each other
@@ -363,6 +365,37 @@ fn rate(text: &str) -> Result<u64, String> {
         Ok(rate) => Ok(rate),
         Err(_) => Err(format!("{text:?} is no rate: give a number and a unit, for example 25G")),
     }
+}
+
+/// An element is written in moves, such as "V1*H2^-1" or "(V1 H2)^3", in cycles such as "(1,2,3)(4,5)", or as the state that it leads to,
+/// as tiles row by row.
+#[derive(Debug, Args)]
+pub(crate) struct GroupArguments {
+    /// The puzzle: a board as ROWSxCOLUMNS, for example 3x4
+    pub(crate) puzzle: String,
+    #[command(flatten)]
+    pub(crate) question: GroupQuestion,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What is asked of a group, if not what it is.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub(crate) struct GroupQuestion {
+    /// List the strong generating set
+    #[arg(long)]
+    pub(crate) strong_generators: bool,
+    /// Tell cycles and order of an element: moves "V1*H2^-1", cycles "(1,2,3)", or tiles row by row
+    #[arg(long, value_name = "ELEMENT")]
+    pub(crate) element: Option<String>,
+    /// Find a word in the moves that makes a state: tiles row by row, cycles, or other moves
+    #[arg(long, value_name = "STATE")]
+    pub(crate) factor: Option<String>,
+    /// Tell whether moves lead to a state, and why not: exit code 0 if they do, 1 if not
+    #[arg(long, value_name = "STATE")]
+    pub(crate) contains: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -3,13 +3,15 @@
 //! Reading order: [`directory`] (a run's directory: creation, lock, opening), [`journal`] (`run.db`: what is known of the
 //! layers), [`merge`] (the barrier), [`search`] (depth by depth, in one process), [`cluster`] (on many hosts), [`watch`] (states
 //! whose depths are noted), [`summary`] (results, as a table and as JSON), [`verify`], [`estimate`] (what a run will need),
-//! [`scaling`] (what it will need on several workers), [`rates`], [`progress`]. The commands are in `main.rs` and `commands/`.
+//! [`scaling`] (what it will need on several workers), [`rates`], [`progress`], [`tiles`] (states as people write them), [`elements`] (of a
+//! puzzle's group). The commands are in `main.rs` and `commands/`.
 //!
 //! Invariants: the coordinator adds up reports and never looks at the states of a layer; a layer counts when its row is
 //! committed, and its files were durable before that; what is in the journal is never contradicted, only extended.
 
 pub mod cluster;
 pub mod directory;
+pub mod elements;
 pub mod estimate;
 pub mod journal;
 pub mod merge;
@@ -19,5 +21,6 @@ pub mod scaling;
 pub mod search;
 pub mod summary;
 pub mod table;
+pub mod tiles;
 pub mod verify;
 pub mod watch;

@@ -1,7 +1,7 @@
 //! The command `fathom`.
 //!
-//! Results go to standard output, all else to standard error. Exit codes: 0 done, 1 failed, 2 bad input, 128 + n
-//! stopped by signal n.
+//! Results go to standard output, all else to standard error. Exit codes: 0 done, 1 failed or the answer is no, 2 bad
+//! input, 128 + n stopped by signal n.
 
 mod arguments;
 mod commands;
@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         Command::Verify(asked) => commands::verify::verify(&asked),
         Command::Plan(asked) => commands::plan::plan(&asked),
         Command::Bench(asked) => commands::bench::bench(&asked),
+        Command::Group(asked) => commands::group::group(&asked),
         Command::Keys(asked) => commands::keys::keys(&asked),
     };
     exit::end(result)

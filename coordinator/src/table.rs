@@ -2,11 +2,20 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use indicatif::HumanCount;
+use num_bigint::BigUint;
 
 /// So many things, with the plural's `s` where it belongs.
 pub fn many(count: u64, thing: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{} {thing}{plural}", HumanCount(count))
+}
+
+/// A number of any size with a comma between each three digits.
+pub fn grouped(number: &BigUint) -> String {
+    let digits = number.to_string();
+    let from_the_end = digits.bytes().rev().collect::<Vec<_>>();
+    let groups: Vec<&[u8]> = from_the_end.chunks(3).collect();
+    groups.join(&b',').iter().rev().map(|&byte| char::from(byte)).collect()
 }
 
 /// Sets rows below a header, one line each.
@@ -21,4 +30,21 @@ pub fn plain<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [
         column.set_cell_alignment(CellAlignment::Right);
     }
     table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_any_size_are_grouped() {
+        for (number, text) in [
+            (0_u128, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (43_252_003_274_489_856_000, "43,252,003,274,489,856,000"),
+        ] {
+            assert_eq!(grouped(&BigUint::from(number)), text);
+        }
+    }
 }

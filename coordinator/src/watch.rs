@@ -2,6 +2,7 @@
 //! `watched.csv` in its directory.
 
 use crate::journal::Journal;
+use crate::tiles;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_layer::Disk;
@@ -27,7 +28,8 @@ impl Watched {
     /// # Errors
     /// If these are not the tiles of the space.
     pub fn word(&self, space: &Space) -> Result<Vec<u8>> {
-        let tiles = check(&self.tiles, space);
+        let tiles: Vec<usize> = self.tiles.iter().map(|&tile| tile.into()).collect();
+        let tiles = tiles::check(&tiles, space.cells());
         tiles.map_err(|reason| anyhow!("run.db watches what is no state: {reason}"))?;
         Ok(word(&self.tiles, space))
     }
@@ -52,7 +54,13 @@ pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
         if state.is_empty() {
             continue;
         }
-        let word = parse(state, space).and_then(|word| match &is_member {
+        let state = tiles::read(state, space.cells()).map(|tiles| {
+            tiles
+                .iter()
+                .map(|&tile| u8::try_from(tile).expect("spaces have at most 256 cells"))
+                .collect::<Box<[u8]>>()
+        });
+        let word = state.and_then(|word| match &is_member {
             Some(is_member) if !is_member(&word) => Err("the moves do not lead to it".into()),
             _ => Ok(word),
         });
@@ -64,32 +72,6 @@ pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
         true => Err(bad_input!("--watch-states: {} names no states: give one a line", path.display())),
         false => Ok(states),
     }
-}
-
-fn parse(text: &str, space: &Space) -> Result<Box<[u8]>, String> {
-    let entries = text.split([' ', '\t', ',']).filter(|entry| !entry.is_empty());
-    let number = |entry: &str| {
-        entry.parse().map_err(|_| format!("{entry:?} is no tile: they are 0 to {}", space.cells() - 1))
-    };
-    let tiles: Box<[u8]> = entries.map(number).collect::<Result<_, _>>()?;
-    check(&tiles, space).map(|()| tiles)
-}
-
-/// Whether each tile is there once.
-fn check(tiles: &[u8], space: &Space) -> Result<(), String> {
-    let cells = space.cells();
-    if tiles.len() != cells {
-        return Err(format!("it has {} tiles, and the puzzle has {cells}", tiles.len()));
-    }
-    let mut seen = vec![false; cells];
-    for &tile in tiles {
-        match seen.get_mut(usize::from(tile)) {
-            None => return Err(format!("there is no tile {tile}: they are 0 to {}", cells - 1)),
-            Some(true) => return Err(format!("tile {tile} is there twice")),
-            Some(seen) => *seen = true,
-        }
-    }
-    Ok(())
 }
 
 /// Writes `watched.csv`, with a line for each watched state, in the order in which they were given: the tiles on its

@@ -2,6 +2,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod client;
+pub(crate) mod group;
 pub(crate) mod keys;
 pub(crate) mod local;
 pub(crate) mod logs;

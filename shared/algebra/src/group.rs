@@ -1,152 +1,203 @@
-//! The order of a generated group: a base and strong generating set by the Schreier-Sims algorithm, deterministic.
+//! A group and what can be told of it: order, orbits, which well-known group it is, and why an element is not in it.
 
-use crate::Permutation;
+use crate::orbits::{orbits, smallest_blocks};
+use crate::{Permutation, StabiliserChain};
+use num_bigint::BigUint;
 
-/// A chain of stabilisers G = G₀ ≥ G₁ ≥ … ≥ 1, where Gᵢ₊₁ fixes the base point of level i. The order of G is the
-/// product of the orbit lengths. (C. C. Sims, *Computational methods in the study of permutation groups*, 1970.)
+/// The group that permutations generate.
 #[derive(Clone, Debug)]
-pub struct StabiliserChain {
+pub struct Group {
     degree: usize,
-    levels: Vec<Level>,
-}
-
-#[derive(Clone, Debug)]
-struct Level {
-    base: usize,
     generators: Vec<Permutation>,
-    orbit: Vec<usize>,
-    /// For each point of the orbit, an element of this level's group that maps the base point to it.
-    transversal: Vec<Option<Permutation>>,
+    chain: StabiliserChain,
+    orbits: Vec<Orbit>,
 }
 
-impl StabiliserChain {
-    /// The chain of the group that `generators` generate on `degree` points.
-    pub fn new<'a>(degree: usize, generators: impl IntoIterator<Item = &'a Permutation>) -> Self {
-        let mut chain = Self { degree, levels: Vec::new() };
-        for generator in generators {
-            chain.insert(0, generator.clone());
+/// Points that a group carries to each other, at least two.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Orbit {
+    /// In increasing order.
+    pub points: Vec<usize>,
+    /// The partition into the smallest blocks; `None` if the group acts primitively here.
+    pub blocks: Option<Vec<Vec<usize>>>,
+}
+
+/// A group by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Nothing but the identity.
+    Trivial,
+    /// All permutations of so many points; others are fixed.
+    Symmetric(usize),
+    /// All even permutations of so many points; others are fixed.
+    Alternating(usize),
+    /// None of these.
+    Other,
+}
+
+/// Why an element is not in a group. Points are counted from 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WhyNot {
+    /// It carries a point out of its orbit.
+    Orbit {
+        /// The point.
+        from: usize,
+        /// Its image.
+        to: usize,
+    },
+    /// It permutes the points of these orbits oddly, all generators evenly.
+    Parity {
+        /// Indices of [`Group::orbits`].
+        orbits: Vec<usize>,
+    },
+    /// No element of the group maps all of these points to the same images, though one does so for all but the last.
+    Images {
+        /// The points.
+        points: Vec<usize>,
+    },
+}
+
+impl Group {
+    /// The group that `generators` generate on `degree` points.
+    ///
+    /// # Panics
+    /// If a generator is of another degree.
+    pub fn new(degree: usize, generators: Vec<Permutation>) -> Self {
+        assert!(generators.iter().all(|g| g.degree() == degree), "generators are of one degree");
+        let chain = StabiliserChain::new(degree, &generators);
+        let orbits = orbits(degree, &generators).into_iter().map(|points| {
+            let blocks = smallest_blocks(&points, &generators);
+            Orbit { points, blocks }
+        });
+        Self { degree, orbits: orbits.collect(), chain, generators }
+    }
+
+    /// The number of points.
+    pub fn degree(&self) -> usize {
+        self.degree
+    }
+
+    /// The generators, as they were given.
+    pub fn generators(&self) -> &[Permutation] {
+        &self.generators
+    }
+
+    /// Base and strong generating set.
+    pub fn chain(&self) -> &StabiliserChain {
+        &self.chain
+    }
+
+    /// The number of elements.
+    pub fn order(&self) -> BigUint {
+        self.chain.big_order()
+    }
+
+    /// The orbits of more than one point, in order of their smallest points.
+    pub fn orbits(&self) -> &[Orbit] {
+        &self.orbits
+    }
+
+    /// How many points are moved by some element.
+    pub fn moved_points(&self) -> usize {
+        self.orbits.iter().map(|orbit| orbit.points.len()).sum()
+    }
+
+    /// How many generators are odd permutations. If none is, no element is; otherwise half of all elements are.
+    pub fn odd_generators(&self) -> usize {
+        self.generators.iter().filter(|generator| !generator.is_even()).count()
+    }
+
+    /// Whether it is the symmetric or the alternating group of the points that it moves: by its order, for the alternating
+    /// group is the only subgroup of index 2.
+    pub fn kind(&self) -> Kind {
+        let moved = self.moved_points();
+        let factorial: BigUint = (1..=moved).map(BigUint::from).product();
+        let order = self.order();
+        match moved {
+            0 => Kind::Trivial,
+            _ if order == factorial => Kind::Symmetric(moved),
+            _ if order * 2_u32 == factorial => Kind::Alternating(moved),
+            _ => Kind::Other,
         }
-        chain
     }
 
-    /// The orbit lengths along the base: their product is the order of the group.
-    pub fn orbit_lengths(&self) -> impl Iterator<Item = usize> {
-        self.levels.iter().map(|level| level.orbit.len())
+    /// The largest k such that any k moved points, in order, can be carried to any k others: 0 where there are several
+    /// orbits, or none.
+    pub fn transitivity(&self) -> usize {
+        let moved = self.moved_points();
+        let free = |(fixed, length): &(usize, usize)| *length == moved - fixed;
+        let free = self.chain.orbit_lengths().enumerate().take_while(free).count();
+        // Where all points but one stay, so does the last.
+        if free + 1 == moved { moved } else { free }
     }
 
-    /// The order of the group; `None` if it exceeds 128 bits.
-    pub fn order(&self) -> Option<u128> {
-        self.orbit_lengths().try_fold(1_u128, |order, length| order.checked_mul(length as u128))
+    /// Why an element is not in the group; `None` if it is.
+    ///
+    /// # Panics
+    /// If the element is of another degree.
+    pub fn why_not(&self, element: &Permutation) -> Option<WhyNot> {
+        let points = self.chain.disagreement(element)?;
+        if let Some(from) = self.leaves_orbit(element) {
+            return Some(WhyNot::Orbit { from, to: element.apply(from) });
+        }
+        Some(match self.odd_orbits(element) {
+            Some(orbits) => WhyNot::Parity { orbits },
+            None => WhyNot::Images { points },
+        })
     }
 
-    /// Whether `element` lies in the group.
-    pub fn contains(&self, element: &Permutation) -> bool {
-        element.degree() == self.degree && self.contains_from(0, element)
+    /// A point that `element` carries out of its orbit.
+    fn leaves_orbit(&self, element: &Permutation) -> Option<usize> {
+        let mut orbit_of: Vec<Option<usize>> = vec![None; self.degree];
+        for (number, orbit) in self.orbits.iter().enumerate() {
+            orbit.points.iter().for_each(|&point| orbit_of[point] = Some(number));
+        }
+        (0..self.degree).find(|&point| {
+            let image = element.apply(point);
+            image != point && (orbit_of[point].is_none() || orbit_of[point] != orbit_of[image])
+        })
     }
 
-    /// Membership in the group of level `from` on, by dividing out one transversal element a level.
-    fn contains_from(&self, from: usize, element: &Permutation) -> bool {
-        let mut residue = element.clone();
-        for level in &self.levels[from.min(self.levels.len())..] {
-            match &level.transversal[residue.apply(level.base)] {
-                Some(representative) => residue = residue.then(&representative.inverse()),
-                None => return false,
+    /// Orbits whose points `element` permutes oddly and all generators evenly, by linear algebra over two elements: a
+    /// permutation gives one coordinate an orbit, and products add.
+    fn odd_orbits(&self, element: &Permutation) -> Option<Vec<usize>> {
+        let coordinates = |p: &Permutation| -> Vec<bool> {
+            self.orbits.iter().map(|orbit| is_odd_on(p, &orbit.points)).collect()
+        };
+        let mut rows: Vec<(usize, Vec<bool>)> = Vec::new();
+        for generator in &self.generators {
+            let mut row = coordinates(generator);
+            reduce(&mut row, &rows);
+            if let Some(pivot) = row.iter().position(|&odd| odd) {
+                let new = [(pivot, row)];
+                rows.iter_mut().for_each(|(_, row)| reduce(row, &new));
+                rows.extend(new);
             }
         }
-        residue.is_identity()
+        let mut rest = coordinates(element);
+        reduce(&mut rest, &rows);
+        let column = rest.iter().position(|&odd| odd)?;
+        // Each row is odd on an even number of these, because a pivot is odd in its own row alone.
+        let mut orbits: Vec<usize> =
+            rows.iter().filter(|(_, row)| row[column]).map(|(pivot, _)| *pivot).collect();
+        orbits.push(column);
+        orbits.sort_unstable();
+        Some(orbits)
     }
+}
 
-    /// Adds an element to the group of level `at`. Each pair of an orbit point and a generator is looked at once:
-    /// either it reaches a new point, or it gives a Schreier generator of the next level (Schreier's lemma).
-    fn insert(&mut self, at: usize, element: Permutation) {
-        if self.contains_from(at, &element) {
-            return;
-        }
-        if at == self.levels.len() {
-            let base = (0..self.degree)
-                .find(|&i| element.apply(i) != i)
-                .expect("the identity is contained, so this element moves a point");
-            let mut transversal = vec![None; self.degree];
-            transversal[base] = Some(Permutation::identity(self.degree));
-            self.levels.push(Level { base, generators: Vec::new(), orbit: vec![base], transversal });
-        }
-        self.levels[at].generators.push(element);
-        let newest = self.levels[at].generators.len() - 1;
-        let old_points = self.levels[at].orbit.len();
-        let mut next = 0;
-        while next < self.levels[at].orbit.len() {
-            let first = if next < old_points { newest } else { 0 };
-            for generator in first..=newest {
-                self.close_pair(at, next, generator);
-            }
-            next += 1;
-        }
-    }
-
-    fn close_pair(&mut self, at: usize, orbit_index: usize, generator: usize) {
-        let level = &mut self.levels[at];
-        let from = level.orbit[orbit_index];
-        let generator = &level.generators[generator];
-        let to = generator.apply(from);
-        let path = level.transversal[from]
-            .as_ref()
-            .expect("orbit points have a transversal element")
-            .then(generator);
-        match &level.transversal[to] {
-            None => {
-                level.transversal[to] = Some(path);
-                level.orbit.push(to);
-            }
-            Some(representative) => {
-                let schreier = path.then(&representative.inverse());
-                self.insert(at + 1, schreier);
-            }
+/// Clears the pivot columns of a row.
+fn reduce(row: &mut [bool], rows: &[(usize, Vec<bool>)]) {
+    for (pivot, other) in rows {
+        if row[*pivot] {
+            row.iter_mut().zip(other).for_each(|(entry, other)| *entry ^= other);
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn order(degree: usize, generators: &[&str]) -> u128 {
-        let generators: Vec<_> = generators.iter().map(|g| Permutation::parse(g, degree).unwrap()).collect();
-        StabiliserChain::new(degree, &generators).order().unwrap()
-    }
-
-    #[test]
-    fn orders_of_well_known_groups() {
-        assert_eq!(order(5, &[]), 1);
-        assert_eq!(order(7, &["(1,2,3,4,5,6,7)"]), 7);
-        assert_eq!(order(4, &["(1,2,3,4)", "(1,3)"]), 8);
-        assert_eq!(order(9, &["(1,2,3)", "(3,4,5,6,7,8,9)"]), 181_440);
-        // The Mathieu group M11, generators as in the ATLAS of finite groups.
-        assert_eq!(order(11, &["(2,10)(4,11)(5,7)(8,9)", "(1,4,3,8)(2,5,6,9)"]), 7_920);
-        // Rubik's cube: the six face turns on its 48 stickers.
-        assert_eq!(
-            order(
-                48,
-                &[
-                    "(1,3,8,6)(2,5,7,4)(9,33,25,17)(10,34,26,18)(11,35,27,19)",
-                    "(9,11,16,14)(10,13,15,12)(1,17,41,40)(4,20,44,37)(6,22,46,35)",
-                    "(17,19,24,22)(18,21,23,20)(6,25,43,16)(7,28,42,13)(8,30,41,11)",
-                    "(25,27,32,30)(26,29,31,28)(3,38,43,19)(5,36,45,21)(8,33,48,24)",
-                    "(33,35,40,38)(34,37,39,36)(3,9,46,32)(2,12,47,29)(1,14,48,27)",
-                    "(41,43,48,46)(42,45,47,44)(14,22,30,38)(15,23,31,39)(16,24,32,40)",
-                ]
-            ),
-            43_252_003_274_489_856_000
-        );
-    }
-
-    #[test]
-    fn membership_agrees_with_parity_in_the_alternating_group() {
-        let generators =
-            [Permutation::parse("(1,2,3)", 5).unwrap(), Permutation::parse("(1,2,3,4,5)", 5).unwrap()];
-        let chain = StabiliserChain::new(5, &generators);
-        for rank in 0..120 {
-            let p = Permutation::unrank(5, rank).unwrap();
-            assert_eq!(chain.contains(&p), p.is_even());
-        }
-    }
+/// The parity on an orbit that is mapped to itself.
+fn is_odd_on(permutation: &Permutation, orbit: &[usize]) -> bool {
+    let cycles = permutation.cycles();
+    let inside = cycles.iter().filter(|cycle| orbit.binary_search(&cycle[0]).is_ok());
+    inside.map(|cycle| cycle.len() - 1).sum::<usize>() % 2 == 1
 }

@@ -1,8 +1,10 @@
-//! Permutations and the groups that they generate. No dependencies.
+//! Permutations and the groups that they generate.
 //!
 //! Reading order: [`permutation`] (what a permutation is, how two compose), [`oriented`] (pieces that turn on the way), [`cycles`]
-//! (cycle notation, both ways), [`rank`] (lexicographic rank), [`group`] (order of a generated group by Schreier-Sims),
-//! [`relabellings`] (the symmetries of a set of permutations).
+//! (cycle notation, both ways), [`rank`] (lexicographic rank), [`relabellings`] (the symmetries of a set of permutations), [`chain`]
+//! (order of a generated group by Schreier-Sims), [`orbits`] (and blocks inside them), [`group`] (what can be told of a
+//! group), [`word`] (words in generators), [`expression`] (elements written in generators), [`ball`] (shortest words, of
+//! elements that have short ones), `transversal` (words along a chain), `shorten`, [`factor`] (a word for any element).
 //!
 //! **How permutations compose** is said here and nowhere else. A permutation maps points to points. A product is
 //! read from left to right, as in the literature and in GAP: `a.then(&b)` applies `a` first and `b` next, so
@@ -10,15 +12,28 @@
 //!
 //! Points are numbered from 0 in code and from 1 in cycle notation.
 
+pub mod ball;
+pub mod chain;
 pub mod cycles;
+pub mod expression;
+pub mod factor;
 pub mod group;
+pub mod orbits;
 pub mod oriented;
 pub mod permutation;
 pub mod rank;
 pub mod relabellings;
+mod shorten;
+mod transversal;
+pub mod word;
 
+pub use ball::Ball;
+pub use chain::StabiliserChain;
 pub use cycles::CycleError;
-pub use group::StabiliserChain;
+pub use expression::{ExpressionError, Named};
+pub use factor::Factoriser;
+pub use group::{Group, Kind, Orbit, WhyNot};
 pub use oriented::{NotOriented, OrientedPermutation};
 pub use permutation::{NotAPermutation, Permutation};
 pub use relabellings::relabellings;
+pub use word::{Turn, Word};

@@ -17,6 +17,11 @@ pub struct Interrupted {
     pub signal: i32,
 }
 
+/// The answer to a question is no, and it was printed as a result. Exit code 1, and nothing more is said.
+#[derive(Debug, thiserror::Error)]
+#[error("the answer is no")]
+pub struct No;
+
 /// Shorthand for a [`BadInput`] in an [`anyhow::Error`].
 #[macro_export]
 macro_rules! bad_input {
@@ -30,9 +35,10 @@ pub fn end(result: anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else {
         return ExitCode::SUCCESS;
     };
-    match error.is::<Interrupted>() {
-        true => eprintln!("{error}"),
-        false => eprintln!("error: {error:#}"),
+    if error.is::<Interrupted>() {
+        eprintln!("{error}");
+    } else if !error.is::<No>() {
+        eprintln!("error: {error:#}");
     }
     code(&error)
 }

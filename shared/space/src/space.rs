@@ -63,7 +63,7 @@ impl Space {
         let moves: Vec<Box<[u8]>> = puzzle.moves.iter().map(|m| bytes(&m.action)).collect();
         let symmetries = puzzle.symmetries.iter().filter_map(|a| Symmetry::of_labels(a, &labels)).collect();
         let chain = StabiliserChain::new(puzzle.cells, puzzle.moves.iter().map(|m| &m.action));
-        let group_order: BigUint = chain.orbit_lengths().map(BigUint::from).product();
+        let group_order = chain.big_order();
         let states = count_states(&group_order, &labels, &moves)
             .ok_or_else(|| SpaceError::Uncounted { name: puzzle.name.clone(), order: group_order.clone() })?;
         Ok(Self { puzzle, metric, labels, moves, symmetries, group_order, states })

@@ -1,0 +1,239 @@
+//! `fathom group`.
+
+use crate::arguments::GroupArguments;
+use anyhow::{Result, ensure};
+use fathom_algebra::{Factoriser, Group, Kind, Orbit, Permutation, WhyNot};
+use fathom_command::exit::No;
+use fathom_command::{bad_input, output};
+use fathom_coordinator::elements;
+use fathom_coordinator::table::{grouped, many};
+use fathom_puzzle::{Generator, Line, Move, Source};
+use serde_json::{Value, json};
+
+/// Schreier-Sims takes memory with the third power of the points.
+const MOST_POINTS: usize = 512;
+
+/// A puzzle as what generates its group.
+struct Generators {
+    /// Its word.
+    name: String,
+    /// How many points are permuted.
+    points: usize,
+    /// The generators: of a move and its powers, one.
+    moves: Vec<Move>,
+}
+
+/// The generators of the puzzle that a word names. Where pieces have orientations, points are the ways to stand on a cell.
+fn generators(word: &str) -> Result<Generators> {
+    let source = Source::of_word(word).map_err(|error| bad_input!("{error}"))?;
+    let (points, moves): (usize, Vec<Move>) = match &source {
+        Source::Board(board) => {
+            let lines = board.lines().filter(|&line| board.line_length(line) > 1);
+            let shift = |line: Line| Move { name: line.move_name(1), action: board.rotation(line, 1) };
+            (board.cells(), lines.map(shift).collect())
+        }
+        Source::Defined(definition) => {
+            let points = definition.orders().iter().map(|&order| usize::from(order)).sum();
+            if points > MOST_POINTS {
+                return Err(bad_input!(
+                    "{word} has {points} points, and groups on at most {MOST_POINTS} are looked at"
+                ));
+            }
+            let all = definition.moves().iter().chain(definition.free());
+            let on_points = |g: &Generator| Move { name: g.name.clone(), action: g.action.as_points() };
+            (points, all.map(on_points).collect())
+        }
+    };
+    Ok(Generators { name: source.name(), points, moves })
+}
+
+impl Generators {
+    fn group(&self) -> Group {
+        Group::new(self.points, self.moves.iter().map(|m| m.action.clone()).collect())
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.moves.iter().map(|m| m.name.as_str()).collect()
+    }
+
+    fn element(&self, option: &str, text: &str) -> Result<Permutation> {
+        elements::read(text, self.points, &self.moves).map_err(|error| bad_input!("{option}: {error}"))
+    }
+}
+
+pub(crate) fn group(asked: &GroupArguments) -> Result<()> {
+    let puzzle = generators(&asked.puzzle)?;
+    let question = &asked.question;
+    let print = |text: String, json: Value| output::line(&if asked.json { json.to_string() } else { text });
+    if let Some(text) = &question.element {
+        let (text, json) = element(&puzzle, &puzzle.element("--element", text)?);
+        return print(text, json);
+    }
+    if let Some(text) = &question.factor {
+        let (text, json) = factor(&puzzle, &puzzle.element("--factor", text)?)?;
+        return print(text, json);
+    }
+    if let Some(text) = &question.contains {
+        let state = puzzle.element("--contains", text)?;
+        let reason = why_not(&puzzle.group(), &state);
+        return match reason {
+            None => print(
+                "yes: moves lead to it".into(),
+                json!({ "puzzle": puzzle.name, "element": state.to_string(), "contains": true }),
+            ),
+            Some((reason, why)) => {
+                print(
+                    format!("no: {why}"),
+                    json!({ "puzzle": puzzle.name, "element": state.to_string(), "contains": false, "reason": reason, "why": why }),
+                )?;
+                Err(No.into())
+            }
+        };
+    }
+    let group = puzzle.group();
+    let mut text = told(&puzzle, &group);
+    if question.strong_generators {
+        for generator in group.chain().strong_generators() {
+            text.push_str(&format!("\n    {generator}"));
+        }
+    }
+    print(text, told_json(&puzzle, &group))
+}
+
+/// What a group is, as text.
+fn told(puzzle: &Generators, group: &Group) -> String {
+    let kind = match group.kind() {
+        Kind::Trivial => "the trivial group".to_owned(),
+        Kind::Symmetric(degree) => format!("the symmetric group of degree {degree}"),
+        Kind::Alternating(degree) => format!("the alternating group of degree {degree}"),
+        Kind::Other => format!("a group of degree {}", group.moved_points()),
+    };
+    let orbit = |(number, orbit): (usize, &Orbit)| {
+        let blocks = match &orbit.blocks {
+            None => "primitive".to_owned(),
+            Some(blocks) => format!("{} of {}", many(blocks.len() as u64, "block"), blocks[0].len()),
+        };
+        format!("\norbit {number}: {}, {blocks}", many(orbit.points.len() as u64, "point"))
+    };
+    let orbits: String = (1..).zip(group.orbits()).map(orbit).collect();
+    let fixed = group.degree() - group.moved_points();
+    let transitivity = match group.transitivity() {
+        0 => String::new(),
+        1 => "\ntransitive".into(),
+        k => format!("\n{k}-transitive"),
+    };
+    let (generators, odd) = (group.generators().len(), group.odd_generators());
+    let names: String = puzzle.names().iter().map(|name| format!(" {name}")).collect();
+    let base: String = group.chain().base().map(|point| format!(" {}", point + 1)).collect();
+    format!(
+        "{}: {kind}
+order: {}
+generators:{names} ({} even, {odd} odd)
+odd elements: {}{orbits}{}{transitivity}
+base:{base}
+strong generating set: {}",
+        puzzle.name,
+        grouped(&group.order()),
+        generators - odd,
+        if odd == 0 { "none" } else { "half of all" },
+        if fixed == 0 { String::new() } else { format!("\nfixed: {}", many(fixed as u64, "point")) },
+        many(group.chain().strong_generators().len() as u64, "element")
+    )
+}
+
+/// What a group is, as JSON. The order is a string, for few readers of JSON take integers of its size.
+fn told_json(puzzle: &Generators, group: &Group) -> Value {
+    let (kind, degree) = match group.kind() {
+        Kind::Trivial => ("trivial", 0),
+        Kind::Symmetric(degree) => ("symmetric", degree),
+        Kind::Alternating(degree) => ("alternating", degree),
+        Kind::Other => ("other", group.moved_points()),
+    };
+    let counted = |points: &[usize]| points.iter().map(|point| point + 1).collect::<Vec<_>>();
+    let orbit = |orbit: &Orbit| {
+        let blocks = orbit.blocks.as_ref();
+        let blocks = blocks.map(|blocks| blocks.iter().map(|block| counted(block)).collect::<Vec<_>>());
+        json!({ "points": counted(&orbit.points), "primitive": blocks.is_none(), "blocks": blocks })
+    };
+    let generator =
+        |m: &Move| json!({ "name": m.name, "cycles": m.action.to_string(), "odd": !m.action.is_even() });
+    json!({
+        "puzzle": puzzle.name,
+        "points": group.degree(),
+        "kind": kind,
+        "degree": degree,
+        "order": group.order().to_string(),
+        "generators": puzzle.moves.iter().map(generator).collect::<Vec<_>>(),
+        "has_odd_elements": group.odd_generators() > 0,
+        "orbits": group.orbits().iter().map(orbit).collect::<Vec<_>>(),
+        "transitivity": group.transitivity(),
+        "base": counted(&group.chain().base().collect::<Vec<_>>()),
+        "orbit_lengths": group.chain().orbit_lengths().collect::<Vec<_>>(),
+        "strong_generators": group.chain().strong_generators().iter().map(ToString::to_string).collect::<Vec<_>>(),
+    })
+}
+
+/// Cycles, order, parity and state of an element.
+fn element(puzzle: &Generators, element: &Permutation) -> (String, Value) {
+    let tiles = elements::tiles_of(element);
+    let parity = if element.is_even() { "even" } else { "odd" };
+    let order = element.order();
+    let order_text = order.map_or("more than 64 bits".into(), |order| order.to_string());
+    let text = format!(
+        "{element}\norder: {order_text}\nparity: {parity}\ntiles: {}",
+        tiles.iter().map(u16::to_string).collect::<Vec<_>>().join(" ")
+    );
+    let json = json!({ "puzzle": puzzle.name, "element": element.to_string(), "order": order, "parity": parity, "tiles": tiles });
+    (text, json)
+}
+
+/// A word that makes a state, read again as it is printed before it is.
+fn factor(puzzle: &Generators, state: &Permutation) -> Result<(String, Value)> {
+    let group = puzzle.group();
+    let word = match Factoriser::new(&group).factor(state) {
+        Some(word) => word,
+        None => {
+            let (_, why) = why_not(&group, state).expect("what has no word is not in the group");
+            return Err(bad_input!("--factor: no moves lead to this state: {why}"));
+        }
+    };
+    let written = word.written(&puzzle.names());
+    let replayed = elements::read(&written, puzzle.points, &puzzle.moves)?;
+    ensure!(
+        replayed == *state,
+        "the word {written} makes {replayed} instead of {state}: this is a fault in fathom"
+    );
+    let text = format!(
+        "{written}\n{}, {} by one; replayed, they make {state}",
+        many(word.len() as u64, "move"),
+        many(word.letters(), "shift")
+    );
+    let json = json!({ "puzzle": puzzle.name, "element": state.to_string(), "word": written, "moves": word.len(), "letters": word.letters() });
+    Ok((text, json))
+}
+
+/// Why an element is not in a group: a word for the kind of the reason, and a sentence.
+fn why_not(group: &Group, element: &Permutation) -> Option<(&'static str, String)> {
+    Some(match group.why_not(element)? {
+        WhyNot::Orbit { from, to } => {
+            ("orbit", format!("it carries point {} to point {}, which is not in its orbit", from + 1, to + 1))
+        }
+        WhyNot::Parity { orbits } if orbits.len() == group.orbits().len() => {
+            ("parity", "it is an odd permutation, and all generators are even".into())
+        }
+        WhyNot::Parity { orbits } => {
+            let orbits = numbers(orbits.into_iter());
+            ("parity", format!("it is odd on the points of orbit {orbits}, where all generators are even"))
+        }
+        WhyNot::Images { points } => {
+            let images = numbers(points.iter().map(|&point| element.apply(point)));
+            let points = numbers(points.into_iter());
+            ("images", format!("no element of the group carries the points {points} to {images}"))
+        }
+    })
+}
+
+/// Points or orbits, counted from 1.
+fn numbers(indices: impl Iterator<Item = usize>) -> String {
+    indices.map(|index| (index + 1).to_string()).collect::<Vec<_>>().join(" ")
+}

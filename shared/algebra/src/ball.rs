@@ -1,0 +1,178 @@
+//! The elements of a group that are nearest to the identity, each with a shortest word.
+
+use crate::Permutation;
+use crate::word::{Turn, Word, orders};
+use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
+
+/// Powers of a generator that count as one turn go up to this exponent, both ways. Beyond lie only generators of long cycles,
+/// all of whose powers would be more turns than a search can try.
+const LARGEST_EXPONENT: i64 = 6;
+
+/// Elements by breadth-first search from the identity, where any power of a generator is one turn: all that are nearer than the last
+/// distance, and of that distance those that were found first.
+#[derive(Clone, Debug)]
+pub struct Ball {
+    turns: Vec<(Turn, Permutation)>,
+    orders: Vec<i64>,
+    elements: Vec<Permutation>,
+    /// For each element but the first the one before it, and the index of the turn that leads from there to it.
+    steps: Vec<(u32, u32)>,
+    distances: Vec<u8>,
+    index: FxHashMap<Permutation, u32>,
+    /// The distance up to which no element is missing.
+    complete_to: usize,
+}
+
+impl Ball {
+    /// The `most` elements nearest to the identity, or all of the group if it has fewer.
+    ///
+    /// # Panics
+    /// If a generator is not of degree `degree`, or `most` is not below 2^32.
+    pub fn new(degree: usize, generators: &[Permutation], most: usize) -> Self {
+        assert!(u32::try_from(most).is_ok(), "elements are numbered with 32 bits");
+        let orders = orders(generators);
+        let turns = turns(generators, &orders);
+        let identity = Permutation::identity(degree);
+        let mut ball = Self {
+            turns,
+            orders,
+            elements: vec![identity.clone()],
+            steps: vec![(0, 0)],
+            distances: vec![0],
+            index: FxHashMap::from_iter([(identity, 0)]),
+            complete_to: 0,
+        };
+        let mut from = 0;
+        while let Some(element) = ball.elements.get(from).cloned() {
+            let distance = ball.distances[from];
+            ball.complete_to = usize::from(distance);
+            if distance == u8::MAX {
+                return ball;
+            }
+            for turn in 0..ball.turns.len() {
+                let next = element.then(&ball.turns[turn].1);
+                if let Entry::Vacant(place) = ball.index.entry(next) {
+                    if ball.elements.len() >= most {
+                        return ball;
+                    }
+                    ball.elements.push(place.key().clone());
+                    place.insert(ball.elements.len() as u32 - 1);
+                    ball.steps.push((from as u32, turn as u32));
+                    ball.distances.push(distance + 1);
+                }
+            }
+            from += 1;
+        }
+        ball.complete_to = usize::MAX;
+        ball
+    }
+
+    /// The orders of the generators.
+    pub fn orders(&self) -> &[i64] {
+        &self.orders
+    }
+
+    /// Its elements in order of their distances, the identity first.
+    pub fn elements(&self) -> &[Permutation] {
+        &self.elements
+    }
+
+    /// All elements up to this distance. Of the last one some may be missing.
+    pub fn within(&self, distance: usize) -> &[Permutation] {
+        &self.elements[..self.distances.partition_point(|&d| usize::from(d) <= distance)]
+    }
+
+    /// The distance up to which no element is missing; `usize::MAX` if none is missing at all.
+    pub fn complete_to(&self) -> usize {
+        self.complete_to
+    }
+
+    /// Where an element stands in the order.
+    pub fn find(&self, element: &Permutation) -> Option<usize> {
+        self.index.get(element).map(|&at| at as usize)
+    }
+
+    /// The number of turns in a shortest word of the element at a place.
+    pub fn distance(&self, at: usize) -> usize {
+        self.distances[at].into()
+    }
+
+    /// A shortest word of the element at a place.
+    pub fn word(&self, mut at: usize) -> Word {
+        let mut backwards = Vec::new();
+        while at != 0 {
+            let (before, turn) = self.steps[at];
+            backwards.push(self.turns[turn as usize].0);
+            at = before as usize;
+        }
+        let mut word = Word::identity();
+        backwards.into_iter().rev().for_each(|turn| word.push(turn, &self.orders));
+        word
+    }
+}
+
+/// The powers of the generators that count as one turn.
+fn turns(generators: &[Permutation], orders: &[i64]) -> Vec<(Turn, Permutation)> {
+    let mut turns = Vec::new();
+    for (generator, action) in generators.iter().enumerate() {
+        let order = orders[generator];
+        let most = LARGEST_EXPONENT.min(order / 2);
+        // An exponent of half the order is its own negative.
+        let least = if 2 * most == order { 1 - most } else { -most };
+        for exponent in (least..=most).filter(|&exponent| exponent != 0) {
+            turns.push((Turn { generator, exponent }, action.power(exponent)));
+        }
+    }
+    turns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The columns and rows of the 2 x 2 board.
+    fn square() -> Vec<Permutation> {
+        ["(1,3)", "(2,4)", "(1,2)", "(3,4)"].map(|g| Permutation::parse(g, 4).unwrap()).to_vec()
+    }
+
+    fn shells(ball: &Ball) -> Vec<usize> {
+        let last = ball.distance(ball.elements().len() - 1);
+        (0..=last).map(|d| (0..ball.elements().len()).filter(|&at| ball.distance(at) == d).count()).collect()
+    }
+
+    #[test]
+    fn a_whole_group_has_its_growth_function() {
+        // Counted by an independent breadth-first search; the diameter 4 is in table 4 of Jia, Zhang and Xiang.
+        let ball = Ball::new(4, &square(), 1000);
+        assert_eq!(ball.elements().len(), 24);
+        assert_eq!(shells(&ball), [1, 4, 10, 8, 1]);
+        assert_eq!(ball.complete_to(), usize::MAX);
+    }
+
+    #[test]
+    fn words_make_their_elements_and_are_as_long_as_the_distance() {
+        let generators = square();
+        for most in [1, 2, 4, 5, 6, 24, 25] {
+            let ball = Ball::new(4, &generators, most);
+            assert_eq!(ball.elements().len(), most.min(24));
+            for (at, element) in ball.elements().iter().enumerate() {
+                assert_eq!(ball.word(at).product(4, &generators), *element);
+                assert_eq!(ball.word(at).len(), ball.distance(at));
+                assert_eq!(ball.find(element), Some(at));
+            }
+            let complete = ball.complete_to().min(4);
+            assert_eq!(ball.within(complete).len(), Ball::new(4, &generators, 24).within(complete).len());
+        }
+    }
+
+    #[test]
+    fn every_power_is_a_turn() {
+        let generators = ["(1,2,3,4,5)", "(1,6)(2,5)(3,4)"].map(|g| Permutation::parse(g, 6).unwrap());
+        let ball = Ball::new(6, &generators, 6);
+        assert_eq!(ball.distance(ball.find(&generators[0].power(2)).unwrap()), 1);
+        assert_eq!(ball.distance(ball.find(&generators[0].power(-2)).unwrap()), 1);
+        assert_eq!(ball.within(1).len(), 6);
+        assert!(Ball::new(3, &[], 10).elements().len() == 1);
+    }
+}

@@ -1,0 +1,198 @@
+//! The order of a generated group: a base and strong generating set by the Schreier-Sims algorithm, deterministic.
+
+use crate::Permutation;
+use num_bigint::BigUint;
+
+/// A chain of stabilisers G = G₀ ≥ G₁ ≥ … ≥ 1, where Gᵢ₊₁ fixes the base point of level i. The order of G is the
+/// product of the orbit lengths. (C. C. Sims, *Computational methods in the study of permutation groups*, 1970.)
+#[derive(Clone, Debug)]
+pub struct StabiliserChain {
+    degree: usize,
+    levels: Vec<Level>,
+}
+
+#[derive(Clone, Debug)]
+struct Level {
+    base: usize,
+    generators: Vec<Permutation>,
+    orbit: Vec<usize>,
+    /// For each point of the orbit, an element of this level's group that maps the base point to it.
+    transversal: Vec<Option<Permutation>>,
+}
+
+impl StabiliserChain {
+    /// The chain of the group that `generators` generate on `degree` points.
+    pub fn new<'a>(degree: usize, generators: impl IntoIterator<Item = &'a Permutation>) -> Self {
+        let mut chain = Self { degree, levels: Vec::new() };
+        for generator in generators {
+            chain.insert(0, generator.clone());
+        }
+        chain
+    }
+
+    /// The base: each point is moved by an element that fixes those before it, and only the identity fixes them all.
+    pub fn base(&self) -> impl Iterator<Item = usize> {
+        self.levels.iter().map(|level| level.base)
+    }
+
+    /// For each base point its orbit under the elements that fix those before it.
+    pub fn orbits(&self) -> impl Iterator<Item = &[usize]> {
+        self.levels.iter().map(|level| level.orbit.as_slice())
+    }
+
+    /// The orbit lengths along the base: their product is the order of the group.
+    pub fn orbit_lengths(&self) -> impl Iterator<Item = usize> {
+        self.orbits().map(<[usize]>::len)
+    }
+
+    /// A strong generating set: those of its elements that fix the first i base points generate all that fix them.
+    pub fn strong_generators(&self) -> Vec<&Permutation> {
+        let mut all: Vec<&Permutation> = Vec::new();
+        for generator in self.levels.iter().flat_map(|level| &level.generators) {
+            // Those of one level may be found again for the next.
+            if !all.contains(&generator) {
+                all.push(generator);
+            }
+        }
+        all
+    }
+
+    /// The order of the group; `None` if it exceeds 128 bits.
+    pub fn order(&self) -> Option<u128> {
+        self.orbit_lengths().try_fold(1_u128, |order, length| order.checked_mul(length as u128))
+    }
+
+    /// The order of the group, however large.
+    pub fn big_order(&self) -> BigUint {
+        self.orbit_lengths().map(BigUint::from).product()
+    }
+
+    /// Whether `element` lies in the group.
+    pub fn contains(&self, element: &Permutation) -> bool {
+        element.degree() == self.degree && self.disagreement(element).is_none()
+    }
+
+    /// Points whose images under `element` no element of the group shares, though one shares all but that of the last: the
+    /// beginning of the base, or all of it and one point more. `None` if `element` is in the group.
+    ///
+    /// # Panics
+    /// If `element` is on other points than the group.
+    pub fn disagreement(&self, element: &Permutation) -> Option<Vec<usize>> {
+        self.sift(0, element)
+    }
+
+    /// [`Self::disagreement`] with the group of level `from` on, by dividing out one transversal element a level.
+    fn sift(&self, from: usize, element: &Permutation) -> Option<Vec<usize>> {
+        let bases = || self.base().skip(from);
+        let mut residue = element.clone();
+        for (at, level) in self.levels[from..].iter().enumerate() {
+            match &level.transversal[residue.apply(level.base)] {
+                Some(representative) => residue = residue.then(&representative.inverse()),
+                None => return Some(bases().take(at + 1).collect()),
+            }
+        }
+        // What was divided out is the only element with these images of the base, and `element` differs from it where the residue
+        // moves a point.
+        let moved = (0..self.degree).find(|&point| residue.apply(point) != point)?;
+        Some(bases().chain([moved]).collect())
+    }
+
+    /// Adds an element to the group of level `at`. Each pair of an orbit point and a generator is looked at once:
+    /// either it reaches a new point, or it gives a Schreier generator of the next level (Schreier's lemma).
+    fn insert(&mut self, at: usize, element: Permutation) {
+        if self.sift(at, &element).is_none() {
+            return;
+        }
+        if at == self.levels.len() {
+            let base = (0..self.degree)
+                .find(|&i| element.apply(i) != i)
+                .expect("the identity is contained, so this element moves a point");
+            let mut transversal = vec![None; self.degree];
+            transversal[base] = Some(Permutation::identity(self.degree));
+            self.levels.push(Level { base, generators: Vec::new(), orbit: vec![base], transversal });
+        }
+        self.levels[at].generators.push(element);
+        let newest = self.levels[at].generators.len() - 1;
+        let old_points = self.levels[at].orbit.len();
+        let mut next = 0;
+        while next < self.levels[at].orbit.len() {
+            let first = if next < old_points { newest } else { 0 };
+            for generator in first..=newest {
+                self.close_pair(at, next, generator);
+            }
+            next += 1;
+        }
+    }
+
+    fn close_pair(&mut self, at: usize, orbit_index: usize, generator: usize) {
+        let level = &mut self.levels[at];
+        let from = level.orbit[orbit_index];
+        let generator = &level.generators[generator];
+        let to = generator.apply(from);
+        let path = level.transversal[from]
+            .as_ref()
+            .expect("orbit points have a transversal element")
+            .then(generator);
+        match &level.transversal[to] {
+            None => {
+                level.transversal[to] = Some(path);
+                level.orbit.push(to);
+            }
+            Some(representative) => {
+                let schreier = path.then(&representative.inverse());
+                self.insert(at + 1, schreier);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(degree: usize, generators: &[&str]) -> u128 {
+        let generators: Vec<_> = generators.iter().map(|g| Permutation::parse(g, degree).unwrap()).collect();
+        StabiliserChain::new(degree, &generators).order().unwrap()
+    }
+
+    #[test]
+    fn orders_of_small_groups() {
+        assert_eq!(order(5, &[]), 1);
+        assert_eq!(order(7, &["(1,2,3,4,5,6,7)"]), 7);
+        assert_eq!(order(4, &["(1,2,3,4)", "(1,3)"]), 8);
+        assert_eq!(order(9, &["(1,2,3)", "(3,4,5,6,7,8,9)"]), 181_440);
+    }
+
+    #[test]
+    fn orders_have_no_limit() {
+        // 64! exceeds 128 bits.
+        let cycle = Permutation::from_fn(64, |i| (i + 1) % 64);
+        let chain = StabiliserChain::new(64, &[Permutation::parse("(1,2)", 64).unwrap(), cycle]);
+        assert_eq!(chain.order(), None);
+        assert_eq!(chain.big_order(), (1_u32..=64).map(BigUint::from).product());
+    }
+
+    #[test]
+    fn strong_generators_generate_the_stabilisers() {
+        let generators = ["(1,4)(2,5)(3,6)", "(1,2,3)(4,5)"].map(|g| Permutation::parse(g, 6).unwrap());
+        let chain = StabiliserChain::new(6, &generators);
+        let lengths: Vec<u128> = chain.orbit_lengths().map(|length| length as u128).collect();
+        let base: Vec<usize> = chain.base().collect();
+        for fixed in 0..=base.len() {
+            let fixes = |g: &&Permutation| base[..fixed].iter().all(|&point| g.apply(point) == point);
+            let stabiliser = StabiliserChain::new(6, chain.strong_generators().into_iter().filter(fixes));
+            assert_eq!(stabiliser.order().unwrap(), lengths[fixed..].iter().product());
+        }
+    }
+
+    #[test]
+    fn membership_agrees_with_parity_in_the_alternating_group() {
+        let generators =
+            [Permutation::parse("(1,2,3)", 5).unwrap(), Permutation::parse("(1,2,3,4,5)", 5).unwrap()];
+        let chain = StabiliserChain::new(5, &generators);
+        for rank in 0..120 {
+            let p = Permutation::unrank(5, rank).unwrap();
+            assert_eq!(chain.contains(&p), p.is_even());
+        }
+    }
+}

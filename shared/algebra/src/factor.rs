@@ -1,0 +1,72 @@
+//! A word for any element of a group: not a shortest one, but one that is soon found.
+//!
+//! The element is divided along transversals with short words. So are thousands of its neighbours, whose words are words for it with a
+//! few turns more, because some of them have much shorter ones; and the best words are shortened part by part.
+
+use crate::shorten::Shortener;
+use crate::transversal::Transversals;
+use crate::{Ball, Group, Permutation, Word};
+
+/// The most elements of the ball. Groups that fit in it get shortest words.
+const BALL: usize = 60_000;
+
+/// The most images that the elements of the ball have in all, which is what its memory is spent on.
+const BALL_IMAGES: usize = 4_000_000;
+
+/// So many words are shortened.
+const CANDIDATES: usize = 32;
+
+/// What finds words.
+#[derive(Clone, Debug)]
+pub struct Factoriser<'a> {
+    group: &'a Group,
+    ball: Ball,
+    transversals: Transversals,
+}
+
+impl<'a> Factoriser<'a> {
+    /// Prepares to find words in the generators of a group. The same group gives the same words.
+    pub fn new(group: &'a Group) -> Self {
+        let most = BALL.min(BALL_IMAGES / group.degree().max(1));
+        let ball = Ball::new(group.degree(), group.generators(), most);
+        let transversals = Transversals::new(group, &ball);
+        Self { group, ball, transversals }
+    }
+
+    /// A word for an element; `None` if it is not in the group.
+    ///
+    /// # Panics
+    /// If the element is of another degree.
+    pub fn factor(&self, element: &Permutation) -> Option<Word> {
+        let found = self.find(element)?;
+        let product = found.product(self.group.degree(), self.group.generators());
+        assert_eq!(product, *element, "a word makes its element");
+        Some(found)
+    }
+
+    fn find(&self, element: &Permutation) -> Option<Word> {
+        if let Some(at) = self.ball.find(element) {
+            return Some(self.ball.word(at));
+        }
+        let sides = [element.clone(), element.inverse()];
+        let divided = |side: usize, near: &Permutation| self.transversals.divide(&near.then(&sides[side]));
+        // Turns of a word, which side it is a word for, and the neighbour's place in the ball.
+        let mut candidates = Vec::with_capacity(2 * self.ball.elements().len());
+        for (at, near) in self.ball.elements().iter().enumerate() {
+            for side in 0..sides.len() {
+                let turns = self.ball.distance(at) + self.transversals.turns(&divided(side, near)?);
+                candidates.push((turns, side, at));
+            }
+        }
+        candidates.sort_unstable();
+        candidates.truncate(CANDIDATES);
+        let orders = self.ball.orders();
+        let shortener = Shortener::new(&self.ball, self.group.generators());
+        let words = candidates.into_iter().map(|(_, side, at)| {
+            let places = divided(side, &self.ball.elements()[at]).expect("it was divided before");
+            let word = self.ball.word(at).inverse(orders).then(&self.transversals.word(&places), orders);
+            shortener.shorten(if side == 1 { word.inverse(orders) } else { word })
+        });
+        words.min_by_key(|word| (word.len(), word.letters()))
+    }
+}

@@ -1,0 +1,122 @@
+//! Orbits of a generated group, and blocks inside them.
+
+use crate::Permutation;
+
+/// The orbits of more than one point of the group that `generators` generate on `degree` points, each in increasing
+/// order, in order of their smallest points.
+pub fn orbits(degree: usize, generators: &[Permutation]) -> Vec<Vec<usize>> {
+    let mut classes = Classes::new(degree);
+    for generator in generators {
+        for point in 0..degree {
+            classes.join(point, generator.apply(point));
+        }
+    }
+    classes.listed((0..degree).collect()).into_iter().filter(|orbit| orbit.len() > 1).collect()
+}
+
+/// Blocks are the parts of a partition of an orbit that every element of the group maps to parts. This is the partition
+/// into the smallest blocks of more than one point; `None` if the only such block is the whole orbit, when the group acts
+/// on it primitively. (M. D. Atkinson, *An algorithm for finding the blocks of a permutation group*, 1975.)
+pub fn smallest_blocks(orbit: &[usize], generators: &[Permutation]) -> Option<Vec<Vec<usize>>> {
+    let (&first, others) = orbit.split_first()?;
+    let degree = generators.first()?.degree();
+    let systems = others.iter().map(|&other| {
+        // The finest partition in which these two are together: whatever is joined is joined in all images.
+        let mut classes = Classes::new(degree);
+        let mut joined = vec![(first, other)];
+        while let Some((a, b)) = joined.pop() {
+            if classes.join(a, b) {
+                joined.extend(generators.iter().map(|generator| (generator.apply(a), generator.apply(b))));
+            }
+        }
+        classes.listed(orbit.to_vec())
+    });
+    systems.min_by_key(|system| system[0].len()).filter(|system| system.len() > 1)
+}
+
+/// A partition of points, by union and find.
+struct Classes {
+    parents: Vec<usize>,
+}
+
+impl Classes {
+    fn new(degree: usize) -> Self {
+        Self { parents: (0..degree).collect() }
+    }
+
+    fn find(&mut self, mut point: usize) -> usize {
+        while self.parents[point] != point {
+            self.parents[point] = self.parents[self.parents[point]];
+            point = self.parents[point];
+        }
+        point
+    }
+
+    /// Unites two classes; whether they were two.
+    fn join(&mut self, a: usize, b: usize) -> bool {
+        let (a, b) = (self.find(a), self.find(b));
+        self.parents[a.max(b)] = a.min(b);
+        a != b
+    }
+
+    /// The classes of these points, in order of the first of each.
+    fn listed(&mut self, points: Vec<usize>) -> Vec<Vec<usize>> {
+        let mut places = vec![None; self.parents.len()];
+        let mut classes: Vec<Vec<usize>> = Vec::new();
+        for point in points {
+            let place = *places[self.find(point)].get_or_insert_with(|| {
+                classes.push(Vec::new());
+                classes.len() - 1
+            });
+            classes[place].push(point);
+        }
+        classes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(degree: usize, generators: &[&str]) -> Vec<Permutation> {
+        generators.iter().map(|g| Permutation::parse(g, degree).unwrap()).collect()
+    }
+
+    #[test]
+    fn orbits_are_what_generators_connect() {
+        assert_eq!(orbits(7, &parsed(7, &["(1,4)", "(4,5)(2,7)"])), [vec![0, 3, 4], vec![1, 6]]);
+        assert!(orbits(7, &[]).is_empty());
+    }
+
+    #[test]
+    fn blocks_of_well_known_groups() {
+        let blocks = |degree, generators: &[&str]| {
+            let generators = parsed(degree, generators);
+            smallest_blocks(&(0..degree).collect::<Vec<_>>(), &generators)
+        };
+        // The symmetries of a square carry diagonals to diagonals, and those of a hexagon too; a cycle of prime length
+        // has no blocks, and 2-transitive groups have none.
+        assert_eq!(blocks(4, &["(1,2,3,4)", "(1,3)"]), Some(vec![vec![0, 2], vec![1, 3]]));
+        assert_eq!(
+            blocks(6, &["(1,2,3,4,5,6)", "(2,6)(3,5)"]),
+            Some(vec![vec![0, 3], vec![1, 4], vec![2, 5]])
+        );
+        assert_eq!(blocks(7, &["(1,2,3,4,5,6,7)"]), None);
+        assert_eq!(blocks(5, &["(1,2,3)", "(3,4,5)"]), None);
+    }
+
+    #[test]
+    fn blocks_are_mapped_to_blocks() {
+        // Two by three by two: the wreath product is imprimitive, with the smaller blocks found first.
+        let generators = parsed(12, &["(1,2)", "(1,3,5)(2,4,6)", "(1,7)(2,8)(3,9)(4,10)(5,11)(6,12)"]);
+        let blocks = smallest_blocks(&(0..12).collect::<Vec<_>>(), &generators).unwrap();
+        assert_eq!(blocks.len(), 6);
+        for generator in &generators {
+            for block in &blocks {
+                let mut image: Vec<usize> = block.iter().map(|&point| generator.apply(point)).collect();
+                image.sort_unstable();
+                assert!(blocks.contains(&image));
+            }
+        }
+    }
+}

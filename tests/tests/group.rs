@@ -1,0 +1,142 @@
+//! `fathom group`: what the moves of a board generate, and questions about its elements.
+
+use fathom_tests::{fathom, json, texts};
+use serde_json::{Value, json as value};
+
+/// Runs `fathom group`; returns exit code, standard output and error.
+fn group(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = fathom().arg("group").args(arguments).output().unwrap();
+    let (out, err) = texts(&output);
+    (output.status.code(), out, err)
+}
+
+fn group_json(arguments: &[&str]) -> Value {
+    json(&fathom().arg("group").args(arguments).arg("--json").output().unwrap())
+}
+
+/// The state to which moves such as `V2^-1` lead, by tiles alone: this shares nothing with Fathom.
+fn replay(rows: usize, columns: usize, word: &str) -> Vec<usize> {
+    let mut tiles: Vec<usize> = (0..rows * columns).collect();
+    for turn in word.split('*').filter(|turn| *turn != "()") {
+        let (line, shift) = turn.split_once('^').unwrap_or((turn, "1"));
+        let (number, shift): (usize, isize) = (line[1..].parse().unwrap(), shift.parse().unwrap());
+        let cells: Vec<usize> = match &line[..1] {
+            "V" => (0..rows).map(|row| row * columns + number - 1).collect(),
+            _ => (0..columns).map(|column| (number - 1) * columns + column).collect(),
+        };
+        let old: Vec<usize> = cells.iter().map(|&cell| tiles[cell]).collect();
+        for (at, &cell) in cells.iter().enumerate() {
+            // Upwards and to the left: what comes to a cell was further down or right.
+            tiles[cell] = old[(at as isize + shift).rem_euclid(cells.len() as isize) as usize];
+        }
+    }
+    tiles
+}
+
+fn line(tiles: &[usize]) -> String {
+    tiles.iter().map(usize::to_string).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn groups_are_named_with_their_orders() {
+    // Jia, Zhang and Xiang, theorems 3.3 and 5.2.3.
+    for (board, says) in [
+        ("3x3", ["3x3: the alternating group of degree 9\n", "order: 181,440\n", "odd elements: none\n"]),
+        ("3x4", ["3x4: the symmetric group of degree 12\n", "order: 479,001,600\n", "(4 even, 3 odd)\n"]),
+        ("1x6", ["1x6: a group of degree 6\n", "order: 6\n", "orbit 1: 6 points, 3 blocks of 2\n"]),
+        ("1x1", ["1x1: the trivial group\n", "order: 1\n", "fixed: 1 point\n"]),
+    ] {
+        let (code, out, err) = group(&[board]);
+        assert_eq!((code, err.as_str()), (Some(0), ""));
+        for says in says {
+            assert!(out.contains(says), "{board}: {out}");
+        }
+    }
+    let found = group_json(&["8x8"]);
+    // 64!, which is beyond 128 bits.
+    let order = "126886932185884164103433389335161480802865516174545192198801894375214704230400000000000000";
+    assert_eq!(
+        (&found["order"], &found["kind"], &found["degree"]),
+        (&value!(order), &value!("symmetric"), &value!(64))
+    );
+    assert_eq!(found["orbits"][0]["primitive"], value!(true));
+    let lengths: Vec<u64> = serde_json::from_value(found["orbit_lengths"].clone()).unwrap();
+    assert_eq!(lengths, (2..=64).rev().collect::<Vec<_>>());
+}
+
+#[test]
+fn strong_generators_are_listed() {
+    let (_, out, _) = group(&["2x3", "--strong-generators"]);
+    let listed: Vec<&str> = out.lines().filter_map(|line| line.strip_prefix("    ")).collect();
+    let found = group_json(&["2x3"]);
+    assert_eq!(value!(listed), found["strong_generators"]);
+    assert!(out.contains(&format!("strong generating set: {} elements\n", listed.len())));
+}
+
+#[test]
+fn an_element_in_moves_in_cycles_and_in_tiles() {
+    // Lemma 3.1 of Jia, Zhang and Xiang.
+    let lemma = "V1^-1 H1^1 V1^1 H1^1 V1^-1 H1^-2 V1^1";
+    let (code, out, _) = group(&["3x3", "--element", lemma]);
+    assert_eq!(
+        (code, out.as_str()),
+        (Some(0), "(1,2,3)\norder: 3\nparity: even\ntiles: 2 0 1 3 4 5 6 7 8\n")
+    );
+    for same in ["(1,2,3)", "[[1,2,3]]", "2,0,1;3,4,5;6,7,8", "(V1^-1*H1*V1)*H1*(V1^-1 H1^-2 V1)"] {
+        assert_eq!(group(&["3x3", "--element", same]).1, out, "{same}");
+    }
+    let found = group_json(&["4x4", "--element", "V1*H1"]);
+    assert_eq!((&found["order"], &found["parity"]), (&value!(7), &value!("even")));
+    assert_eq!(found["tiles"], value!(replay(4, 4, "V1*H1")));
+}
+
+#[test]
+fn a_word_makes_its_state() {
+    for (rows, columns) in [(1, 1), (1, 5), (2, 2), (3, 3), (3, 4), (4, 4), (5, 5), (8, 8)] {
+        let board = format!("{rows}x{columns}");
+        let scrambles = ["()".to_owned(), scramble(rows, columns, 3), scramble(rows, columns, 60)];
+        for scramble in scrambles {
+            let state = line(&replay(rows, columns, &scramble));
+            let found = group_json(&[&board, "--factor", &state]);
+            let word = found["word"].as_str().unwrap();
+            assert_eq!(line(&replay(rows, columns, word)), state, "{board}: {word}");
+            let moves = if word == "()" { 0 } else { word.split('*').count() };
+            assert_eq!(found["moves"], value!(moves));
+            let (code, out, err) = group(&[&board, "--factor", &state]);
+            assert_eq!((code, err.as_str()), (Some(0), ""));
+            // The same state gives the same word.
+            assert_eq!(out.lines().next(), Some(word));
+        }
+    }
+}
+
+/// So many moves, no two of them of one line in a row.
+fn scramble(rows: usize, columns: usize, moves: usize) -> String {
+    let turn = |at: usize| match at % 2 {
+        0 => format!("V{}^{}", at * 7 % columns + 1, at % 5 + 1),
+        _ => format!("H{}^-{}", at * 5 % rows + 1, at % 3 + 1),
+    };
+    (0..moves).map(turn).collect::<Vec<_>>().join("*")
+}
+
+#[test]
+fn membership_is_told_by_the_exit_code_and_why_not_by_the_result() {
+    for (board, state, expected, says) in [
+        ("3x3", "(1,2,3)", true, "yes: moves lead to it\n"),
+        ("3x3", "(1,2)", false, "no: it is an odd permutation, and all generators are even\n"),
+        ("3x4", "(1,2)", true, "yes"),
+        ("3x4", "11 10 9 8 7 6 5 4 3 2 1 0", true, "yes"),
+        ("1x6", "H1^-4", true, "yes"),
+        ("1x6", "(1,2)(3,4)", false, "no: no element of the group carries the points 1 2 to 2 1\n"),
+        ("1x1", "0", true, "yes"),
+    ] {
+        let (code, out, err) = group(&[board, "--contains", state]);
+        assert_eq!((code, err.as_str()), (Some(if expected { 0 } else { 1 }), ""), "{board} {state}");
+        assert!(out.starts_with(says), "{board} {state}: {out}");
+        let (again, out, err) = group(&[board, "--contains", state, "--json"]);
+        assert_eq!((again, err.as_str()), (code, ""));
+        let found: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(found["contains"], value!(expected));
+        assert_eq!(found["why"].is_string(), !expected);
+    }
+}
