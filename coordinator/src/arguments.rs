@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand, value_parser};
+use fathom_bound::Boards;
 use fathom_command::bad_input;
 use fathom_command::log::Verbosity;
 use fathom_command::machine::{self, size};
@@ -19,6 +20,9 @@ use std::time::Duration;
 
 /// A shard is a file and a memory map for each of two layers, and Linux gives a process 65,530 maps.
 const MOST_SHARDS: i64 = 16_384;
+
+/// No board whose ball could be listed is deeper.
+const MOST_LETTERS: i64 = 100;
 
 /// More workers than this are beyond what predictions are good for.
 const MOST_WORKERS: i64 = 4096;
@@ -67,6 +71,8 @@ pub(crate) enum Command {
     Verify(DirectoryArguments),
     /// Tell how a space would be enumerated and what that takes, without a search
     Plan(PlanArguments),
+    /// Bound God's number from below by counting words, without a search of the space
+    Bound(BoundArguments),
     /// Measure kernels and whole searches on this machine
     Bench(BenchArguments),
     /// Make a token, an authority and a certificate, so that the processes of a run can trust each other
@@ -365,6 +371,32 @@ fn rate(text: &str) -> Result<u64, String> {
         Ok(0) => Err("nothing would ever arrive: give a rate above 0, for example 25G".into()),
         Ok(rate) => Ok(rate),
         Err(_) => Err(format!("{text:?} is no rate: give a number and a unit, for example 25G")),
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BoundArguments {
+    /// The board, as ROWSxCOLUMNS, or all boards with sides from MIN to MAX, for example 2..8
+    #[arg(value_name = "SPACE|MIN..MAX")]
+    pub(crate) boards: Boards,
+    /// Which rotations cost one move: multi (any rotation of a line) or single (a shift by one cell)
+    #[arg(long, default_value_t = Metric::Multi)]
+    pub(crate) metric: Metric,
+    /// Find all states within so many moves, or fewer if memory ends, and count only words whose parts of that length are the first
+    /// of their state
+    #[arg(long, value_name = "DEPTH", value_parser = value_parser!(u32).range(1..=MOST_LETTERS))]
+    pub(crate) refine: Option<u32>,
+    /// Memory to take for that, for example 8GiB [default: nine tenths of what there is]
+    #[arg(long, value_name = "SIZE", requires = "refine", value_parser = size)]
+    memory: Option<u64>,
+    /// Print one JSON object for a board, or an array of them for a range, instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl BoundArguments {
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        machine::memory_bytes(self.memory)
     }
 }
 
