@@ -67,11 +67,11 @@ pub(crate) enum Command {
     Stop(StopArguments),
     /// Print the log lines of a run in order of time
     Logs(LogsArguments),
-    /// Read every layer file of a run, check every checksum, count again and compare
-    Verify(DirectoryArguments),
+    /// Read every layer file of a run, check every checksum, count again and compare; or check the certificate of an upper bound
+    Verify(VerifyArguments),
     /// Tell how a space would be enumerated and what that takes, without a search
     Plan(PlanArguments),
-    /// Bound God's number from below by counting words, without a search of the space
+    /// Bound God's number from below by counting words, or from above by solving stage by stage, without a search of the space
     Bound(BoundArguments),
     /// Measure kernels and whole searches on this machine
     Bench(BenchArguments),
@@ -295,8 +295,8 @@ pub(crate) struct MergeArguments {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct DirectoryArguments {
-    /// The run's directory
+pub(crate) struct VerifyArguments {
+    /// The run's directory, or the file of a certificate
     pub(crate) dir: PathBuf,
     /// Print one JSON object instead of text
     #[arg(long)]
@@ -386,10 +386,19 @@ pub(crate) struct BoundArguments {
     /// of their state
     #[arg(long, value_name = "DEPTH", value_parser = value_parser!(u32).range(1..=MOST_LETTERS))]
     pub(crate) refine: Option<u32>,
-    /// Memory to take for that, for example 8GiB [default: nine tenths of what there is]
-    #[arg(long, value_name = "SIZE", requires = "refine", value_parser = size)]
+    /// Bound from above: solve every state by the stages of --chain, each in as few moves as its words allow
+    #[arg(long, requires = "chain", conflicts_with = "refine")]
+    pub(crate) upper: bool,
+    /// Stages as lists of the tiles that are solved after them, for example "0-3;0-7;0-15"
+    #[arg(long, value_name = "LIST;LIST;...", requires = "upper")]
+    pub(crate) chain: Option<String>,
+    /// Make words of stages from two words of up to so many moves, or fewer if memory ends
+    #[arg(long, value_name = "MOVES", requires = "upper", default_value_t = 4, value_parser = value_parser!(u32).range(1..=MOST_LETTERS))]
+    pub(crate) radius: u32,
+    /// Memory to take for the states within --refine or --radius moves, for example 8GiB [default: nine tenths of what there is]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
     memory: Option<u64>,
-    /// Print one JSON object for a board, or an array of them for a range, instead of text
+    /// Print one JSON object for a board, or an array of them for a range, instead of text; of --upper, a certificate for 'verify'
     #[arg(long)]
     pub(crate) json: bool,
 }

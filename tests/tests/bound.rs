@@ -95,3 +95,36 @@ fn little_memory_is_told_by_the_depth() {
     assert!((1..6).contains(&depth), "{found}");
     assert_eq!(found["lengths"], bound(&["4x4", "--refine", &depth.to_string()])["lengths"]);
 }
+
+#[test]
+fn a_chain_bounds_from_above_and_its_certificate_is_checked_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("certificate.json");
+    let verify = |text: &str| {
+        fs::write(&path, text).unwrap();
+        let output = fathom().args(["verify", "certificate.json"]).current_dir(&directory).output().unwrap();
+        let (out, err) = texts(&output);
+        (output.status.code(), out, err)
+    };
+    let certificate = bound(&["3x3", "--upper", "--chain", "0-2;0-8"]);
+    // God's number is 8 by table 1 of the paper, and all words of eight moves are among those of two of the ball.
+    let upper = certificate["upper_bound"].as_u64().unwrap();
+    assert!(upper >= 8, "{certificate}");
+    let (code, out, err) = verify(&certificate.to_string());
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    assert!(
+        out.starts_with("verified: 2 stages with ") && out.contains(&format!("at most {upper} moves")),
+        "{out}"
+    );
+    let text = texts(&fathom().args(["bound", "3x3", "--upper", "--chain", "0-2;0-8"]).output().unwrap()).0;
+    assert!(text.contains(&format!("God's number is at most {upper}\n")), "{text}");
+
+    let mut wrong = certificate.clone();
+    wrong["upper_bound"] = (upper - 1).into();
+    let (code, out, err) = verify(&wrong.to_string());
+    assert_eq!((code, out.as_str()), (Some(1), ""));
+    assert!(err.contains("the certificate is wrong: its stages add up to"), "{err}");
+    let (code, _, err) = verify("{}");
+    assert_eq!(code, Some(2));
+    assert!(err.contains("neither a run directory nor a certificate"), "{err}");
+}

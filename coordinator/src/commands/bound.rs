@@ -2,7 +2,8 @@
 
 use crate::arguments::BoundArguments;
 use anyhow::Result;
-use fathom_bound::{Boards, LowerBounds};
+use fathom_bound::{Boards, Chain, LowerBounds, upper_bound};
+use fathom_command::bad_input;
 use fathom_command::output;
 use fathom_coordinator::table::{many, plain};
 use fathom_puzzle::{Board, Metric};
@@ -12,6 +13,35 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 pub(crate) fn bound(asked: &BoundArguments) -> Result<()> {
+    match &asked.chain {
+        Some(chain) => from_above(asked, chain),
+        None => from_below(asked),
+    }
+}
+
+fn from_above(asked: &BoundArguments, chain: &str) -> Result<()> {
+    let Boards::One(board) = asked.boards else {
+        return Err(bad_input!("a chain of stages is for one board: name it as ROWSxCOLUMNS"));
+    };
+    let chain = Chain::parse(chain, board).map_err(|error| bad_input!("--chain: {error}"))?;
+    let found = upper_bound(board, asked.metric, &chain, asked.radius, asked.memory_bytes());
+    let certificate = found.map_err(|error| bad_input!("{error}"))?;
+    if asked.json {
+        return output::line(&serde_json::to_string(&certificate)?);
+    }
+    let stages = certificate.stages.iter().enumerate().map(|(at, stage)| {
+        let moves = format!("{}{}", if stage.exact { "" } else { "at most " }, stage.moves);
+        let states = grouped(&stage.states.into());
+        [(at + 1).to_string(), stage.solved.len().to_string(), states, stage.words.len().to_string(), moves]
+    });
+    let table = plain(["stage", "solved", "states", "words", "moves"], stages);
+    output::line(&format!(
+        "{board} {}\n\n{table}\nGod's number is at most {}",
+        asked.metric, certificate.upper_bound
+    ))
+}
+
+fn from_below(asked: &BoundArguments) -> Result<()> {
     let of = |board| LowerBounds::of(board, asked.metric, asked.refine, asked.memory_bytes());
     match &asked.boards {
         Boards::One(board) => {

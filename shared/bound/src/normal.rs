@@ -115,6 +115,18 @@ impl NormalForms {
         self.links[node] as usize
     }
 
+    /// The letters of a node.
+    pub(crate) fn letters(&self, mut node: usize) -> Vec<usize> {
+        let mut letters = Vec::new();
+        while node > 0 {
+            letters.push(self.letter(node));
+            // The parent: the last node whose children begin no later.
+            node = self.children.partition_point(|&first| first as usize <= node) - 1;
+        }
+        letters.reverse();
+        letters
+    }
+
     /// The last letter of a node.
     pub(crate) fn letter(&self, node: usize) -> usize {
         self.letters[node].into()
