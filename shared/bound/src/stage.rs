@@ -75,8 +75,8 @@ impl Stage {
         let limit = limit.unwrap_or(FARTHEST).min(FARTHEST);
         let words: Vec<Word> = words.iter().filter_map(|(word, length)| self.word(word, *length)).collect();
         let distances = match words.len() <= FEW {
-            true => self.from_solved(&words, limit),
-            false => self.to_solved(&words),
+            true => self.outwards(&words, limit),
+            false => self.homewards(&words),
         };
         let reached = distances.iter().filter(|&&d| u32::from(d) <= limit);
         let largest = reached.clone().max().map(|&d| d.into());
@@ -92,7 +92,7 @@ impl Stage {
     }
 
     /// From the solved state outwards, in order of distance: the shortest products.
-    fn from_solved(&self, words: &[Word], limit: u32) -> Vec<u8> {
+    fn outwards(&self, words: &[Word], limit: u32) -> Vec<u8> {
         let mut distances = vec![UNSEEN; self.table()];
         let mut open: Vec<Vec<u32>> = vec![Vec::new(); limit as usize + 1];
         let solved = self.index(|tile| tile);
@@ -120,7 +120,7 @@ impl Stage {
     }
 
     /// By one word where one solves the state; elsewhere by the word after which the least is left, until nothing gets shorter.
-    fn to_solved(&self, words: &[Word]) -> Vec<u8> {
+    fn homewards(&self, words: &[Word]) -> Vec<u8> {
         let mut distances = vec![UNSEEN; self.table()];
         let home: Vec<usize> = self.tiles.iter().map(|&tile| self.number[tile]).collect();
         for word in words {
