@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand, value_parser};
+use fathom_bound::Boards;
 use fathom_command::bad_input;
 use fathom_command::log::Verbosity;
 use fathom_command::machine::{self, size};
@@ -19,6 +20,9 @@ use std::time::Duration;
 
 /// A shard is a file and a memory map for each of two layers, and Linux gives a process 65,530 maps.
 const MOST_SHARDS: i64 = 16_384;
+
+/// No board whose ball could be listed is deeper.
+const MOST_LETTERS: i64 = 100;
 
 /// More workers than this are beyond what predictions are good for.
 const MOST_WORKERS: i64 = 4096;
@@ -63,12 +67,14 @@ pub(crate) enum Command {
     Stop(StopArguments),
     /// Print the log lines of a run in order of time
     Logs(LogsArguments),
-    /// Read every layer file of a run, check every checksum, count again and compare
-    Verify(DirectoryArguments),
+    /// Read every layer file of a run, check every checksum, count again and compare; or check the certificate of an upper bound
+    Verify(VerifyArguments),
     /// Tell how a space would be enumerated and what that takes, without a search
     Plan(PlanArguments),
     /// Tell what group a puzzle's moves generate, and answer questions about its elements
     Group(GroupArguments),
+    /// Bound God's number from below by counting words, or from above by solving stage by stage, without a search of the space
+    Bound(BoundArguments),
     /// Measure kernels and whole searches on this machine
     Bench(BenchArguments),
     /// Make a token, an authority and a certificate, so that the processes of a run can trust each other
@@ -288,8 +294,8 @@ pub(crate) struct MergeArguments {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct DirectoryArguments {
-    /// The run's directory
+pub(crate) struct VerifyArguments {
+    /// The run's directory, or the file of a certificate
     pub(crate) dir: PathBuf,
     /// Print one JSON object instead of text
     #[arg(long)]
@@ -396,6 +402,41 @@ pub(crate) struct GroupQuestion {
     /// Tell whether moves lead to a state, and why not: exit code 0 if they do, 1 if not
     #[arg(long, value_name = "STATE")]
     pub(crate) contains: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BoundArguments {
+    /// The board, as ROWSxCOLUMNS, or all boards with sides from MIN to MAX, for example 2..8
+    #[arg(value_name = "SPACE|MIN..MAX")]
+    pub(crate) boards: Boards,
+    /// Which rotations cost one move: multi (any rotation of a line) or single (a shift by one cell)
+    #[arg(long, default_value_t = Metric::Multi)]
+    pub(crate) metric: Metric,
+    /// Find all states within so many moves, or fewer if memory ends, and count only words whose parts of that length are the first
+    /// of their state
+    #[arg(long, value_name = "DEPTH", value_parser = value_parser!(u32).range(1..=MOST_LETTERS))]
+    pub(crate) refine: Option<u32>,
+    /// Bound from above: solve every state by the stages of --chain, each in as few moves as its words allow
+    #[arg(long, requires = "chain", conflicts_with = "refine")]
+    pub(crate) upper: bool,
+    /// Stages as lists of the tiles that are solved after them, for example "0-3;0-7;0-15"
+    #[arg(long, value_name = "LIST;LIST;...", requires = "upper")]
+    pub(crate) chain: Option<String>,
+    /// Make words of stages from two words of up to so many moves, or fewer if memory ends
+    #[arg(long, value_name = "MOVES", requires = "upper", default_value_t = 4, value_parser = value_parser!(u32).range(1..=MOST_LETTERS))]
+    pub(crate) radius: u32,
+    /// Memory to take for the states within --refine or --radius moves, for example 8GiB [default: nine tenths of what there is]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    memory: Option<u64>,
+    /// Print one JSON object for a board, or an array of them for a range, instead of text; of --upper, a certificate for 'verify'
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl BoundArguments {
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        machine::memory_bytes(self.memory)
+    }
 }
 
 #[derive(Debug, Args)]

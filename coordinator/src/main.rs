@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         Command::Status(asked) => commands::status::status(&asked),
         Command::Verify(asked) => commands::verify::verify(&asked),
         Command::Plan(asked) => commands::plan::plan(&asked),
+        Command::Bound(asked) => commands::bound::bound(&asked),
         Command::Bench(asked) => commands::bench::bench(&asked),
         Command::Group(asked) => commands::group::group(&asked),
         Command::Keys(asked) => commands::keys::keys(&asked),

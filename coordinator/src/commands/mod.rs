@@ -1,6 +1,7 @@
 //! One module a command: what is asked, to what is printed.
 
 pub(crate) mod bench;
+pub(crate) mod bound;
 pub(crate) mod client;
 pub(crate) mod group;
 pub(crate) mod keys;

@@ -1,7 +1,9 @@
 //! `fathom verify`.
 
-use crate::arguments::DirectoryArguments;
-use anyhow::Result;
+use crate::arguments::VerifyArguments;
+use anyhow::{Context, Result};
+use fathom_bound::Certificate;
+use fathom_command::bad_input;
 use fathom_command::output;
 use fathom_coordinator::directory::RunDirectory;
 use fathom_coordinator::summary::Summary;
@@ -9,8 +11,12 @@ use fathom_coordinator::table::many;
 use fathom_coordinator::verify::verify as verify_run;
 use fathom_layer::LocalDisk;
 use indicatif::{HumanBytes, HumanCount};
+use std::fs;
 
-pub(crate) fn verify(asked: &DirectoryArguments) -> Result<()> {
+pub(crate) fn verify(asked: &VerifyArguments) -> Result<()> {
+    if asked.dir.is_file() {
+        return verify_certificate(asked);
+    }
     // Locked: a search would delete files while they are read.
     let directory = RunDirectory::open(&asked.dir)?;
     let verified = verify_run(&directory, &LocalDisk)?;
@@ -44,5 +50,27 @@ pub(crate) fn verify(asked: &DirectoryArguments) -> Result<()> {
         HumanBytes(verified.bytes),
         many(verified.states, "state"),
         summary.digest
+    ))
+}
+
+/// Checks what 'fathom bound --upper --json' printed.
+fn verify_certificate(asked: &VerifyArguments) -> Result<()> {
+    let path = asked.dir.display();
+    let text = fs::read_to_string(&asked.dir).with_context(|| format!("cannot read {path}"))?;
+    let certificate: Certificate = serde_json::from_str(&text).map_err(|error| {
+        bad_input!("{path} is neither a run directory nor a certificate of an upper bound: {error}")
+    })?;
+    certificate.verify().with_context(|| path.to_string())?;
+    let Certificate { space, metric, upper_bound, stages } = certificate;
+    if asked.json {
+        let json = serde_json::json!({ "verified": true, "space": space, "metric": metric, "upper_bound": upper_bound });
+        return output::line(&json.to_string());
+    }
+    let words: usize = stages.iter().map(|stage| stage.words.len()).sum();
+    output::line(&format!(
+        "verified: {} with {} solve every state of {space} {metric} in at most {}",
+        many(stages.len() as u64, "stage"),
+        many(words as u64, "word"),
+        many(upper_bound.into(), "move")
     ))
 }

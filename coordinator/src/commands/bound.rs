@@ -1,0 +1,212 @@
+//! `fathom bound`.
+
+use crate::arguments::BoundArguments;
+use anyhow::Result;
+use fathom_bound::{Boards, Chain, LowerBounds, upper_bound};
+use fathom_command::bad_input;
+use fathom_command::output;
+use fathom_coordinator::table::{many, plain};
+use fathom_puzzle::{Board, Metric};
+use num_bigint::BigUint;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+pub(crate) fn bound(asked: &BoundArguments) -> Result<()> {
+    if asked.metric == Metric::Given {
+        return Err(bad_input!("bounds are in the metrics 'multi' and 'single', which boards are searched in"));
+    }
+    match &asked.chain {
+        Some(chain) => from_above(asked, chain),
+        None => from_below(asked),
+    }
+}
+
+fn from_above(asked: &BoundArguments, chain: &str) -> Result<()> {
+    let Boards::One(board) = asked.boards else {
+        return Err(bad_input!("a chain of stages is for one board: name it as ROWSxCOLUMNS"));
+    };
+    let chain = Chain::parse(chain, board).map_err(|error| bad_input!("--chain: {error}"))?;
+    let found = upper_bound(board, asked.metric, &chain, asked.radius, asked.memory_bytes());
+    let certificate = found.map_err(|error| bad_input!("{error}"))?;
+    if asked.json {
+        return output::line(&serde_json::to_string(&certificate)?);
+    }
+    let stages = certificate.stages.iter().enumerate().map(|(at, stage)| {
+        let moves = format!("{}{}", if stage.exact { "" } else { "at most " }, stage.moves);
+        let states = grouped(&stage.states.into());
+        [(at + 1).to_string(), stage.solved.len().to_string(), states, stage.words.len().to_string(), moves]
+    });
+    let table = plain(["stage", "solved", "states", "words", "moves"], stages);
+    output::line(&format!(
+        "{board} {}\n\n{table}\nGod's number is at most {}",
+        asked.metric, certificate.upper_bound
+    ))
+}
+
+fn from_below(asked: &BoundArguments) -> Result<()> {
+    let of = |board| LowerBounds::of(board, asked.metric, asked.refine, asked.memory_bytes());
+    match &asked.boards {
+        Boards::One(board) => {
+            let bounds = of(*board);
+            output::line(&match asked.json {
+                true => serde_json::to_string(&Told::of(*board, asked.metric, &bounds))?,
+                false => text(*board, asked.metric, &bounds),
+            })
+        }
+        Boards::Sides(sides) => {
+            // An m x n board is an n x m board that was turned.
+            let boards = Boards::all(sides).filter(|board| board.rows() <= board.columns());
+            let bounds: BTreeMap<(usize, usize), (Board, LowerBounds)> =
+                boards.map(|board| ((board.rows(), board.columns()), (board, of(board)))).collect();
+            output::line(&match asked.json {
+                true => {
+                    let told = bounds.values().map(|(board, bounds)| Told::of(*board, asked.metric, bounds));
+                    serde_json::to_string(&told.collect::<Vec<_>>())?
+                }
+                false => tables(sides, asked, &bounds),
+            })
+        }
+    }
+}
+
+/// What `bound --json` prints of a board. Counts that may exceed 64 bits are strings.
+#[derive(Serialize)]
+struct Told {
+    space: String,
+    metric: Metric,
+    states: String,
+    /// The best of the bounds.
+    bound: u32,
+    arrangements: u32,
+    parity: u32,
+    refined: Option<u32>,
+    /// Up to what distance the states were listed.
+    depth: Option<u32>,
+    automaton_states: Option<usize>,
+    lengths: Vec<ToldLength>,
+}
+
+/// What is counted at one length.
+#[derive(Serialize)]
+struct ToldLength {
+    arrangements: String,
+    /// Those that end with each line: columns first, then rows.
+    by_last_line: Vec<String>,
+    refined: Option<String>,
+}
+
+impl Told {
+    fn of(board: Board, metric: Metric, bounds: &LowerBounds) -> Self {
+        let refined = bounds.refined.as_ref();
+        let lengths = bounds.rows.iter().enumerate().map(|(length, row)| ToldLength {
+            arrangements: row.total.total().to_string(),
+            by_last_line: row.by_last_line.iter().map(|tally| tally.total().to_string()).collect(),
+            refined: refined.map(|refined| refined.counts[length].total().to_string()),
+        });
+        Self {
+            space: board.to_string(),
+            metric,
+            states: bounds.states.to_string(),
+            bound: bounds.best(),
+            arrangements: bounds.arrangements,
+            parity: bounds.parity,
+            refined: refined.map(|refined| refined.bound),
+            depth: refined.map(|refined| refined.depth),
+            automaton_states: refined.map(|refined| refined.automaton),
+            lengths: lengths.collect(),
+        }
+    }
+}
+
+fn text(board: Board, metric: Metric, bounds: &LowerBounds) -> String {
+    let mut sums = [BigUint::ZERO, BigUint::ZERO];
+    let rows = bounds.rows.iter().enumerate().map(|(length, row)| {
+        let arrangements = row.total.total();
+        sums[0] += &arrangements;
+        let refined = bounds.refined.as_ref().map(|refined| refined.counts[length].total());
+        let mut cells = vec![length.to_string(), grouped(&arrangements), grouped(&sums[0])];
+        if let Some(refined) = refined {
+            sums[1] += &refined;
+            cells.extend([grouped(&refined), grouped(&sums[1])]);
+        }
+        cells
+    });
+    let table = match bounds.refined {
+        Some(_) => plain(
+            ["length", "arrangements", "cumulative", "refined", "cumulative"],
+            rows.map(|cells| cells.try_into().expect("a row has five cells")),
+        ),
+        None => plain(
+            ["length", "arrangements", "cumulative"],
+            rows.map(|cells| cells.try_into().expect("a row has three cells")),
+        ),
+    };
+    let mut text = format!(
+        "{board} {metric}: {} states\n\n{table}\nGod's number is at least\n",
+        grouped(&bounds.states)
+    );
+    let mut line = |bound: u32, by: &str| text.push_str(&format!("{bound:>4}  by {by}\n"));
+    line(bounds.arrangements, "arrangements");
+    line(bounds.parity, "arrangements, even and odd ones apart");
+    if let Some(refined) = &bounds.refined {
+        let by = format!(
+            "words whose parts of up to {} are the first of their states ({} of an automaton)",
+            many(refined.depth.into(), "move"),
+            many(refined.automaton as u64, "state")
+        );
+        line(refined.bound, &by);
+    }
+    text.trim_end().into()
+}
+
+/// Rows against columns, a table for each way of counting.
+fn tables(
+    sides: &RangeInclusive<usize>,
+    asked: &BoundArguments,
+    bounds: &BTreeMap<(usize, usize), (Board, LowerBounds)>,
+) -> String {
+    let table = |title: &str, of: &dyn Fn(&LowerBounds) -> String| {
+        let cell = |rows: usize, columns: usize| of(&bounds[&(rows.min(columns), rows.max(columns))].1);
+        let width = 4;
+        let line = |first: String, cells: Vec<String>| {
+            let cells: String = cells.iter().map(|cell| format!(" {cell:>width$}")).collect();
+            format!("{first:>width$}{cells}\n")
+        };
+        let mut text = format!("{title}\n\n");
+        text += &line(String::new(), sides.clone().map(|columns| columns.to_string()).collect());
+        for rows in sides.clone() {
+            text += &line(rows.to_string(), sides.clone().map(|columns| cell(rows, columns)).collect());
+        }
+        text
+    };
+    let mut text = format!("{}: God's number is at least, for rows and columns,\n\n", asked.metric);
+    text += &table("by arrangements", &|bounds| bounds.arrangements.to_string());
+    text.push('\n');
+    text += &table("by arrangements, even and odd ones apart", &|bounds| bounds.parity.to_string());
+    if asked.refine.is_some() {
+        let refined = |bounds: &LowerBounds| bounds.refined.clone();
+        text.push('\n');
+        text += &table("by words whose parts are the first of their states", &|bounds| {
+            refined(bounds).map_or_else(String::new, |refined| refined.bound.to_string())
+        });
+        text.push('\n');
+        text += &table("with parts of up to so many moves", &|bounds| {
+            refined(bounds).map_or_else(String::new, |refined| refined.depth.to_string())
+        });
+    }
+    text.trim_end().into()
+}
+
+/// With a comma every three digits.
+fn grouped(number: &BigUint) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}

@@ -1,0 +1,90 @@
+//! Chains: which tiles are solved after each stage of a way to solve a board.
+
+use fathom_puzzle::Board;
+use fathom_space::Labels;
+use fathom_space::labels::LabelError;
+
+/// Growing sets of tiles, the last one all of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chain {
+    /// The tiles that are solved after each stage, in increasing order.
+    pub stages: Vec<Vec<usize>>,
+}
+
+/// Why a text is no chain.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChainError {
+    /// No list of tiles.
+    #[error("the stage {text:?}: {error}")]
+    Tiles {
+        /// The stage as written.
+        text: String,
+        /// What is wrong.
+        error: LabelError,
+    },
+    /// A stage that gives up what is solved, or solves nothing.
+    #[error(
+        "the stage {0:?} must name all tiles of the stage before it, and more: write for example \"0-3;0-7;0-15\""
+    )]
+    NotGrowing(String),
+    /// Tiles are left at the end.
+    #[error("the last stage {0:?} leaves tiles unsolved: it must name all, 0-{1}")]
+    NotAll(String, usize),
+}
+
+impl Chain {
+    /// Reads stages such as `0-3;0-7;0-15`, each with all tiles that are solved after it. A stage that leaves one tile has solved it too.
+    ///
+    /// # Errors
+    /// [`ChainError`] for the first stage that is none.
+    pub fn parse(text: &str, board: Board) -> Result<Self, ChainError> {
+        let mut stages: Vec<Vec<usize>> = Vec::new();
+        for part in text.split(';') {
+            let labels = Labels::parse_tracked(part, board.cells())
+                .map_err(|error| ChainError::Tiles { text: part.into(), error })?;
+            let is_alone = |tile: &usize| labels.sizes()[usize::from(labels.of_pieces()[*tile])] == 1;
+            let tiles: Vec<usize> = (0..board.cells()).filter(is_alone).collect();
+            let before = stages.last().map_or(&[][..], Vec::as_slice);
+            if tiles.len() <= before.len() || !before.iter().all(|tile| tiles.contains(tile)) {
+                return Err(ChainError::NotGrowing(part.into()));
+            }
+            stages.push(tiles);
+        }
+        match stages.last() {
+            Some(last) if last.len() == board.cells() => Ok(Self { stages }),
+            _ => Err(ChainError::NotAll(text.rsplit(';').next().unwrap_or(text).into(), board.cells() - 1)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn stages_grow_to_all_tiles() {
+        let board = Board::new(2, 3).unwrap();
+        let stages = |text| Chain::parse(text, board).map(|chain| chain.stages);
+        assert_eq!(stages("0-2;0-5"), Ok(vec![vec![0, 1, 2], vec![0, 1, 2, 3, 4, 5]]));
+        assert_eq!(stages("5,0;0-1,5;0-4"), Ok(vec![vec![0, 5], vec![0, 1, 5], vec![0, 1, 2, 3, 4, 5]]));
+        assert_eq!(stages("0-2;3-5"), Err(ChainError::NotGrowing("3-5".into())));
+        assert_eq!(stages("0-2;0-2;0-5"), Err(ChainError::NotGrowing("0-2".into())));
+        assert_eq!(stages("0-2;0-3"), Err(ChainError::NotAll("0-3".into(), 5)));
+        assert!(matches!(stages("0-2;"), Err(ChainError::Tiles { .. })));
+        assert!(matches!(
+            stages("0-6"),
+            Err(ChainError::Tiles { error: LabelError::OffTheBoard { .. }, .. })
+        ));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "\\PC*|[0-9,;-]{0,12}") {
+            match Chain::parse(&text, Board::new(2, 3).unwrap()) {
+                Ok(chain) => prop_assert_eq!(chain.stages.last().unwrap().len(), 6),
+                Err(error) => prop_assert!(!error.to_string().is_empty()),
+            }
+        }
+    }
+}

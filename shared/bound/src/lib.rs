@@ -1,0 +1,29 @@
+//! Bounds of God's numbers. Lower ones: how many states so many moves can reach at most. Upper ones: how many moves solve all states
+//! stage by stage.
+//!
+//! Reading order: [`tally`] (counts by parity), [`arrangements`] (the counting of Jia, Zhang and Xiang), [`normal`] (one word for
+//! each state of a ball), [`automaton`] (the words that have no forbidden part, counted at any length), [`lower`] (from counts to
+//! bounds), [`boards`] (which boards are asked for); [`chain`] (stages), [`stage`] (the states of one), [`upper`] (words that solve
+//! them all, and certificates). The proofs are in `docs/bounds.md`.
+//!
+//! Invariants: what is counted at length k is never less than the number of states at distance k, even and odd permutations each;
+//! counts are integers of any size, never rounded.
+
+pub mod arrangements;
+pub mod automaton;
+pub mod boards;
+pub mod chain;
+pub mod lower;
+pub mod normal;
+pub mod stage;
+pub mod tally;
+pub mod upper;
+
+pub use arrangements::Arrangements;
+pub use automaton::Automaton;
+pub use boards::{Boards, BoardsError};
+pub use chain::{Chain, ChainError};
+pub use lower::{LowerBounds, Refined};
+pub use normal::NormalForms;
+pub use tally::Tally;
+pub use upper::{Certificate, UpperError, upper_bound};

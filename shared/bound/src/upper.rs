@@ -1,0 +1,410 @@
+//! Upper bounds of God's number: a way to solve every state stage by stage, and how many moves each stage takes at most.
+//!
+//! The words of a stage leave the tiles of earlier stages solved when they end, though not on their way. They are found as pairs from a
+//! ball: if a and c carry all earlier tiles to the same cells, a followed by the inverse of c carries them nowhere. Each word of up to
+//! twice the radius is such a pair. If these words alone solve all states of the stage, its number of moves is exact.
+
+use crate::NormalForms;
+use crate::chain::Chain;
+use crate::stage::Stage;
+use fathom_algebra::{Permutation, StabiliserChain};
+use fathom_puzzle::{Board, Metric, Puzzle};
+use num_bigint::BigUint;
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+/// What is needed to check an upper bound again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Certificate {
+    /// The board.
+    pub space: String,
+    /// The metric.
+    pub metric: Metric,
+    /// No state is further away than this.
+    pub upper_bound: u32,
+    /// One after the other.
+    pub stages: Vec<CertifiedStage>,
+}
+
+/// What a stage takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CertifiedStage {
+    /// The tiles that are solved after it.
+    pub solved: Vec<usize>,
+    /// How many states it begins with.
+    pub states: u64,
+    /// So many moves are enough.
+    pub moves: u32,
+    /// Whether some state needs so many.
+    pub exact: bool,
+    /// Words that solve all states, each one after another; they leave what is solved before.
+    pub words: Vec<String>,
+}
+
+/// Why there is no bound, or why a certificate is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UpperError {
+    /// Neither all permutations nor the even ones.
+    #[error(
+        "the group of {0} is neither symmetric nor alternating: chains are for boards of two rows and columns or more"
+    )]
+    Group(Board),
+    /// A stage with too many states.
+    #[error(
+        "stage {stage} has a table of more than 2^28 entries: solve fewer tiles in it, and have more stages"
+    )]
+    TooLarge {
+        /// Counted from 1.
+        stage: usize,
+    },
+    /// Words of a ball do not do it.
+    #[error(
+        "stage {stage}: the words of up to {moves} moves that leave what is solved do not solve all of its {states} states: leave more tiles to it, or ask for more with --radius and --memory"
+    )]
+    NotReached {
+        /// Counted from 1.
+        stage: usize,
+        /// The longest words.
+        moves: usize,
+        /// The states of the stage.
+        states: u64,
+    },
+    /// A certificate that is wrong.
+    #[error("the certificate is wrong: {0}")]
+    Wrong(String),
+}
+
+/// An upper bound by a chain, with words made of two from a ball of this radius, or a smaller one if `memory_bytes` hold no more.
+///
+/// # Errors
+/// [`UpperError`] if a stage is too large or its words are too few.
+pub fn upper_bound(
+    board: Board,
+    metric: Metric,
+    chain: &Chain,
+    radius: u32,
+    memory_bytes: u64,
+) -> Result<Certificate, UpperError> {
+    let puzzle = board.puzzle(metric);
+    let only_even = only_even(board, &puzzle)?;
+    let sets = stages(board, only_even, &chain.stages)?;
+    let ball = Ball::new(&puzzle, radius, memory_bytes);
+    let mut certified = Vec::new();
+    let mut before: &[usize] = &[];
+    for (at, (stage, after)) in sets.iter().zip(&chain.stages).enumerate() {
+        let (words, exact) = match before {
+            // With nothing to leave every move is a word.
+            [] => ((1..=puzzle.moves.len()).map(|node| (node, 0)).collect(), true),
+            _ => ball.words(stage, before),
+        };
+        let permutations: Vec<_> = words.iter().map(|&pair| ball.product(pair)).collect();
+        let moves = stage.largest(&permutations, None).ok_or(UpperError::NotReached {
+            stage: at + 1,
+            moves: 2 * ball.forms.depth(),
+            states: stage.states(),
+        })?;
+        certified.push(CertifiedStage {
+            solved: after.clone(),
+            states: stage.states(),
+            moves,
+            exact,
+            words: words.iter().map(|&pair| ball.text(&puzzle, pair)).collect(),
+        });
+        before = after;
+    }
+    let upper_bound = certified.iter().map(|stage| stage.moves).sum();
+    Ok(Certificate { space: board.to_string(), metric, upper_bound, stages: certified })
+}
+
+impl Certificate {
+    /// Checks everything again by the words alone.
+    ///
+    /// # Errors
+    /// [`UpperError`] with the first thing that is not so.
+    pub fn verify(&self) -> Result<(), UpperError> {
+        let wrong = |text: String| Err(UpperError::Wrong(text));
+        let Ok(board) = self.space.parse::<Board>() else {
+            return wrong(format!("{:?} names no board", self.space));
+        };
+        let puzzle = board.puzzle(self.metric);
+        let chain: Vec<Vec<usize>> = self.stages.iter().map(|stage| stage.solved.clone()).collect();
+        let mut before: &[usize] = &[];
+        for after in &chain {
+            let is_set =
+                after.is_sorted_by(|a, b| a < b) && after.last().is_some_and(|&tile| tile < board.cells());
+            if !is_set || after.len() <= before.len() || !before.iter().all(|tile| after.contains(tile)) {
+                return wrong(format!("a stage solves {after:?} after {before:?}"));
+            }
+            before = after;
+        }
+        if before.len() != board.cells() {
+            return wrong("its last stage leaves tiles unsolved".into());
+        }
+        let sets = stages(board, only_even(board, &puzzle)?, &chain)?;
+        let moves_named: FxHashMap<&str, &Permutation> =
+            puzzle.moves.iter().map(|m| (m.name.as_str(), &m.action)).collect();
+        let mut sum = 0_u32;
+        before = &[];
+        for ((stage, certified), after) in sets.iter().zip(&self.stages).zip(&chain) {
+            let mut words = Vec::new();
+            for text in &certified.words {
+                let mut product = Permutation::identity(board.cells());
+                let mut length = 0;
+                for name in text.split_whitespace() {
+                    let Some(action) = moves_named.get(name) else {
+                        return wrong(format!("{name:?} in {text:?} is no move of {board} {}", self.metric));
+                    };
+                    product = product.then(action);
+                    length += 1;
+                }
+                if let Some(moved) = before.iter().find(|&&tile| product.apply(tile) != tile) {
+                    return wrong(format!("the word {text:?} moves tile {moved}, which is solved before"));
+                }
+                words.push((product, length));
+            }
+            if stage.states() != certified.states {
+                return wrong(format!("a stage has {} states, not {}", stage.states(), certified.states));
+            }
+            match stage.largest(&words, Some(certified.moves)) {
+                Some(moves) if moves == certified.moves => sum += moves,
+                Some(moves) => return wrong(format!("a stage takes {moves} moves, not {}", certified.moves)),
+                None => {
+                    return wrong(format!(
+                        "the words do not solve {after:?} after {before:?} in {}",
+                        certified.moves
+                    ));
+                }
+            }
+            before = after;
+        }
+        match sum == self.upper_bound {
+            true => Ok(()),
+            false => wrong(format!("its stages add up to {sum}, not {}", self.upper_bound)),
+        }
+    }
+}
+
+fn only_even(board: Board, puzzle: &Puzzle) -> Result<bool, UpperError> {
+    let chain = StabiliserChain::new(puzzle.cells, puzzle.moves.iter().map(|m| &m.action));
+    let order: BigUint = chain.orbit_lengths().map(BigUint::from).product();
+    let factorial: BigUint = (1..=puzzle.cells).map(BigUint::from).product();
+    match (order == factorial, order * 2_u32 == factorial) {
+        (true, _) => Ok(false),
+        (_, true) => Ok(true),
+        _ => Err(UpperError::Group(board)),
+    }
+}
+
+fn stages(board: Board, only_even: bool, chain: &[Vec<usize>]) -> Result<Vec<Stage>, UpperError> {
+    let mut before: &[usize] = &[];
+    let mut stages = Vec::new();
+    for (at, after) in chain.iter().enumerate() {
+        let stage = Stage::new(board.cells(), before, after, only_even);
+        stages.push(stage.ok_or(UpperError::TooLarge { stage: at + 1 })?);
+        before = after;
+    }
+    Ok(stages)
+}
+
+/// The states within some moves, as permutations of the cells.
+struct Ball {
+    forms: NormalForms,
+    cells: usize,
+    /// For each node, where each cell goes.
+    images: Vec<u8>,
+}
+
+/// Two nodes: the word of the first, then the inverse of that of the second.
+type Pair = (usize, usize);
+
+impl Ball {
+    fn new(puzzle: &Puzzle, radius: u32, memory_bytes: u64) -> Self {
+        let forms = NormalForms::search(puzzle, radius, memory_bytes);
+        let mut images: Vec<u8> = (0..puzzle.cells).map(|cell| cell as u8).collect();
+        for length in 0..forms.depth() {
+            for node in forms.nodes(length) {
+                for child in forms.children(node) {
+                    let action = &puzzle.moves[forms.letter(child)].action;
+                    for cell in 0..puzzle.cells {
+                        images.push(action.apply(images[node * puzzle.cells + cell].into()) as u8);
+                    }
+                }
+            }
+        }
+        Self { forms, cells: puzzle.cells, images }
+    }
+
+    fn images(&self, node: usize) -> &[u8] {
+        &self.images[node * self.cells..][..self.cells]
+    }
+
+    /// The shortest words for each state of a stage, and whether that are all states.
+    fn words(&self, stage: &Stage, before: &[usize]) -> (Vec<Pair>, bool) {
+        let carried =
+            |node: usize| -> Vec<u8> { before.iter().map(|&tile| self.images(node)[tile]).collect() };
+        let mut seen = vec![false; stage.table()];
+        seen[stage.index(|tile| tile)] = true;
+        let mut words = Vec::new();
+        for length in 1..=2 * self.forms.depth() {
+            // A word of this length cut in its middle.
+            let mut seconds: FxHashMap<Vec<u8>, Vec<u32>> = FxHashMap::default();
+            for node in self.forms.nodes(length / 2) {
+                seconds.entry(carried(node)).or_default().push(node as u32);
+            }
+            for first in self.forms.nodes(length - length / 2) {
+                let Some(seconds) = seconds.get(&carried(first)) else {
+                    continue;
+                };
+                let mut back = vec![0; self.cells];
+                self.images(first).iter().enumerate().for_each(|(cell, &to)| back[usize::from(to)] = cell);
+                for &second in seconds {
+                    let images = self.images(second as usize);
+                    // The state that this word solves.
+                    let index = stage.index(|tile| back[usize::from(images[tile])]);
+                    if !std::mem::replace(&mut seen[index], true) {
+                        words.push((first, second as usize));
+                        if words.len() as u64 + 1 == stage.states() {
+                            return (words, true);
+                        }
+                    }
+                }
+            }
+        }
+        (words, false)
+    }
+
+    fn product(&self, (first, second): Pair) -> (Permutation, u32) {
+        let of = |node: usize| {
+            let images = self.images(node);
+            Permutation::from_fn(self.cells, |cell| images[cell].into())
+        };
+        let length = self.forms.letters(first).len() + self.forms.letters(second).len();
+        (of(first).then(&of(second).inverse()), length as u32)
+    }
+
+    fn text(&self, puzzle: &Puzzle, (first, second): Pair) -> String {
+        let name = |letter: usize| puzzle.moves[letter].name.as_str();
+        let undone = |letter: usize| {
+            let inverse = puzzle.moves[letter].action.inverse();
+            let found = puzzle.moves.iter().find(|m| m.action == inverse);
+            found.expect("the moves of a board are closed under inverses").name.as_str()
+        };
+        let forwards = self.forms.letters(first).into_iter().map(name);
+        let backwards = self.forms.letters(second).into_iter().rev().map(undone);
+        forwards.chain(backwards).collect::<Vec<_>>().join(" ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bound(word: &str, metric: Metric, chain: &str, radius: u32) -> Result<Certificate, UpperError> {
+        let board: Board = word.parse().unwrap();
+        upper_bound(board, metric, &Chain::parse(chain, board).unwrap(), radius, 1 << 30)
+    }
+
+    #[test]
+    fn one_stage_is_gods_number() {
+        // Table 4 of the paper; single as in tests/data/boards.json.
+        for (board, metric, tiles, god_number) in [
+            ("2x2", Metric::Multi, "0-3", 4),
+            ("2x3", Metric::Multi, "0-5", 7),
+            ("2x4", Metric::Multi, "0-7", 8),
+            ("2x4", Metric::Single, "0-7", 10),
+        ] {
+            let certificate = bound(board, metric, tiles, 2).unwrap();
+            assert_eq!((certificate.upper_bound, certificate.stages[0].exact), (god_number, true), "{board}");
+            assert_eq!(certificate.verify(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn exact_stages_are_those_of_a_plain_search() {
+        use fathom_kernel::reference::Distances;
+        use fathom_space::{Labels, Space};
+        for (board, chain, metric) in
+            [("3x3", ["0-2", "0-5", "0-8"], Metric::Multi), ("2x4", ["0-1", "0-3", "0-7"], Metric::Single)]
+        {
+            let certificate = bound(board, metric, &chain.join(";"), 5).unwrap();
+            let board: Board = board.parse().unwrap();
+            let mut before: &[usize] = &[];
+            for (tiles, stage) in chain.into_iter().zip(&certificate.stages) {
+                let labels = Labels::parse_tracked(tiles, board.cells()).unwrap();
+                let space = Space::new(board.puzzle(metric), metric, labels).unwrap();
+                let distances = Distances::search(&space, None, 1 << 30).unwrap();
+                let solved = space.labels().of_pieces();
+                let states =
+                    distances.states().filter(|(word, _)| before.iter().all(|&t| word[t] == solved[t]));
+                let found: Vec<u32> = states.map(|(_, distance)| distance).collect();
+                assert_eq!((stage.states, stage.exact), (found.len() as u64, true), "{board} {tiles}");
+                assert_eq!(Some(&stage.moves), found.iter().max(), "{board} {tiles}");
+                before = &stage.solved;
+            }
+            assert_eq!(certificate.verify(), Ok(()));
+        }
+    }
+
+    /// Distances in the whole graph of the 4x4 board's states with the top two rows solved, up to 8: xyzzy, speedsolving.com thread 75180,
+    /// 2019.
+    const TOP_ROWS_SOLVED: [usize; 9] = [1, 6, 9, 24, 288, 1132, 1340, 8936, 16_721];
+
+    #[test]
+    fn words_are_the_shortest_that_leave_what_is_solved() {
+        let ball = Ball::new(&"4x4".parse::<Board>().unwrap().puzzle(Metric::Multi), 4, u64::MAX);
+        let (before, after): (Vec<usize>, Vec<usize>) = ((0..8).collect(), (0..16).collect());
+        let stage = Stage::new(16, &before, &after, false).unwrap();
+        let (words, is_all) = ball.words(&stage, &before);
+        let mut counts = [1, 0, 0, 0, 0, 0, 0, 0, 0];
+        for pair in words {
+            let (product, length) = ball.product(pair);
+            assert!(before.iter().all(|&tile| product.apply(tile) == tile));
+            counts[length as usize] += 1;
+        }
+        assert_eq!((counts, is_all, stage.states()), (TOP_ROWS_SOLVED, false, 40_320));
+    }
+
+    #[test]
+    fn bounds_hold_where_words_must_be_put_together() {
+        let certificate = bound("3x3", Metric::Multi, "0-2;0-8", 2).unwrap();
+        assert!(!certificate.stages[1].exact);
+        // Table 1 of the paper: 8.
+        assert!(certificate.upper_bound >= 8);
+        assert_eq!(certificate.verify(), Ok(()));
+        let longer = bound("3x3", Metric::Multi, "0-2;0-8", 4).unwrap();
+        assert!((8..=certificate.upper_bound).contains(&longer.upper_bound));
+    }
+
+    #[test]
+    fn wrong_certificates_are_found() {
+        let good = bound("2x3", Metric::Multi, "0-1;0-5", 3).unwrap();
+        let says = |change: &dyn Fn(&mut Certificate), expected: &str| {
+            let mut bad = good.clone();
+            change(&mut bad);
+            let error = bad.verify().unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        };
+        says(&|bad| bad.upper_bound -= 1, "add up to");
+        says(&|bad| bad.stages[1].moves -= 1, "the words do not solve");
+        says(&|bad| bad.stages[1].moves += 1, "moves, not");
+        says(&|bad| bad.stages[1].words.push("V1".into()), "moves tile 0");
+        says(&|bad| bad.stages[1].words.push("V9".into()), "\"V9\" in \"V9\" is no move of 2x3 multi");
+        says(&|bad| bad.stages[1].words.clear(), "the words do not solve");
+        says(&|bad| bad.stages[1].states += 1, "states, not");
+        says(&|bad| bad.stages.truncate(1), "leaves tiles unsolved");
+        says(&|bad| bad.stages[1].solved = vec![0, 2, 3], "a stage solves");
+        says(&|bad| bad.stages[1].solved.push(9), "a stage solves");
+        says(&|bad| bad.space = "2y3".into(), "names no board");
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_told() {
+        assert_eq!(bound("1x5", Metric::Multi, "0-4", 2), Err(UpperError::Group("1x5".parse().unwrap())));
+        assert_eq!(bound("4x5", Metric::Multi, "0-9;0-19", 2), Err(UpperError::TooLarge { stage: 1 }));
+        // Tiles 1, 7 and 8 are in no line, and two moves that leave the others are none.
+        let unreached = bound("3x3", Metric::Multi, "0,2-6;0-8", 1);
+        assert_eq!(unreached, Err(UpperError::NotReached { stage: 2, moves: 2, states: 3 }));
+    }
+}

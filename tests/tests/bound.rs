@@ -1,0 +1,130 @@
+//! `fathom bound`: what it prints is the paper's, and never more than what is enumerated.
+
+use fathom_tests::{fathom, json, known_tables, texts};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+fn bound(arguments: &[&str]) -> Value {
+    json(&fathom().arg("bound").args(arguments).arg("--json").output().unwrap())
+}
+
+fn number(value: &Value) -> u128 {
+    value.as_str().unwrap().parse().unwrap()
+}
+
+#[test]
+fn table_2_of_the_paper() {
+    let found = bound(&["4x4"]);
+    assert_eq!((&found["bound"], &found["states"]), (&11.into(), &"20922789888000".into()));
+    let lengths = found["lengths"].as_array().unwrap();
+    assert_eq!(lengths.len(), 12);
+    // The row i = 11, columns and rows alike by lemma 4.3.8.
+    let by_last_line = ["2366950703382", "2814794616906", "3347373786381", "3980720723895"];
+    assert_eq!(lengths[11]["by_last_line"], Value::from([by_last_line, by_last_line].concat()));
+    assert_eq!(lengths[11]["arrangements"], "25019679661128");
+    assert_eq!(lengths[11]["refined"], Value::Null);
+    let text = texts(&fathom().args(["bound", "4x4"]).output().unwrap()).0;
+    assert!(text.contains("     11  25,019,679,661,128  26,703,866,863,933\n"), "{text}");
+    assert!(text.contains("\n  11  by arrangements\n"), "{text}");
+}
+
+#[test]
+fn a_range_is_a_table() {
+    let (text, err) = texts(&fathom().args(["bound", "2..8"]).output().unwrap());
+    assert_eq!(err, "");
+    // Table 5 of the paper with its rows and columns put right: the first row is printed there as 3 4 6 7 8 9 10.
+    let first = "   2    3    4    6    7    9   11   12\n   3    4    6    9   11   13   15   18\n";
+    assert!(text.contains(first), "{text}");
+    let told = bound(&["2..8"]);
+    let boards = told.as_array().unwrap();
+    assert_eq!(boards.len(), 28);
+    assert_eq!(boards[27]["space"], "8x8");
+    assert_eq!(boards[27]["arrangements"], 48);
+    let small = texts(&fathom().args(["bound", "2..3", "--refine", "8"]).output().unwrap()).0;
+    assert!(
+        small.contains("first of their states\n\n        2    3\n   2    4    7\n   3    7    8\n"),
+        "{small}"
+    );
+}
+
+/// That a bound holds for a growth function that was enumerated, and that its counts do.
+fn assert_holds(board: &str, metric: &str, growth: &[u64]) {
+    let god_number = growth.len() as u64 - 1;
+    let mut best = 0;
+    for depth in 1..=4_usize {
+        let found = bound(&[board, "--metric", metric, "--refine", &depth.to_string()]);
+        let bound = found["bound"].as_u64().unwrap();
+        assert!((best..=god_number).contains(&bound), "{board} {metric} {depth}: {found}");
+        best = bound;
+        for (length, (told, &states)) in found["lengths"].as_array().unwrap().iter().zip(growth).enumerate() {
+            let (refined, arrangements) = (number(&told["refined"]), number(&told["arrangements"]));
+            assert!(u128::from(states) <= refined, "{board} {metric} {depth} {length}: {told}");
+            assert!(refined <= arrangements, "{board} {metric} {depth} {length}: {told}");
+            assert!(
+                length > depth || u128::from(states) == refined,
+                "{board} {metric} {depth} {length}: {told}"
+            );
+        }
+    }
+}
+
+#[test]
+fn bounds_hold_for_all_that_is_enumerated() {
+    for known in known_tables("boards.json") {
+        assert_holds(&known.puzzle, known.metric.word(), &known.counts);
+    }
+    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../records");
+    let mut seen = 0;
+    for entry in fs::read_dir(records).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            let record: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+            let counts: Vec<u64> = serde_json::from_value(record["counts"].clone()).unwrap();
+            assert_holds(record["space"].as_str().unwrap(), record["metric"].as_str().unwrap(), &counts);
+            seen += 1;
+        }
+    }
+    assert!(seen > 0);
+}
+
+#[test]
+fn little_memory_is_told_by_the_depth() {
+    let found = bound(&["4x4", "--refine", "6", "--memory", "1MiB"]);
+    let depth = found["depth"].as_u64().unwrap();
+    assert!((1..6).contains(&depth), "{found}");
+    assert_eq!(found["lengths"], bound(&["4x4", "--refine", &depth.to_string()])["lengths"]);
+}
+
+#[test]
+fn a_chain_bounds_from_above_and_its_certificate_is_checked_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("certificate.json");
+    let verify = |text: &str| {
+        fs::write(&path, text).unwrap();
+        let output = fathom().args(["verify", "certificate.json"]).current_dir(&directory).output().unwrap();
+        let (out, err) = texts(&output);
+        (output.status.code(), out, err)
+    };
+    let certificate = bound(&["3x3", "--upper", "--chain", "0-2;0-8"]);
+    // God's number is 8 by table 1 of the paper, and all words of eight moves are among those of two of the ball.
+    let upper = certificate["upper_bound"].as_u64().unwrap();
+    assert!(upper >= 8, "{certificate}");
+    let (code, out, err) = verify(&certificate.to_string());
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    assert!(
+        out.starts_with("verified: 2 stages with ") && out.contains(&format!("at most {upper} moves")),
+        "{out}"
+    );
+    let text = texts(&fathom().args(["bound", "3x3", "--upper", "--chain", "0-2;0-8"]).output().unwrap()).0;
+    assert!(text.contains(&format!("God's number is at most {upper}\n")), "{text}");
+
+    let mut wrong = certificate.clone();
+    wrong["upper_bound"] = (upper - 1).into();
+    let (code, out, err) = verify(&wrong.to_string());
+    assert_eq!((code, out.as_str()), (Some(1), ""));
+    assert!(err.contains("the certificate is wrong: its stages add up to"), "{err}");
+    let (code, _, err) = verify("{}");
+    assert_eq!(code, Some(2));
+    assert!(err.contains("neither a run directory nor a certificate"), "{err}");
+}
