@@ -51,13 +51,15 @@ impl Shared {
                 // A peer that is silent is not waited for.
                 () = self.halted() => Err(Failure::Stopped),
             };
-            for task in together {
-                if let Err(failure) = block_in_place(|| self.begin(task, &inputs, &prepared)) {
-                    let attempt = self.underway().tasks.get(&task).copied();
-                    let outcome = Outcome { task, attempt, result: Err(failure) };
-                    let _ = self.happened.send(Happened::Ended(outcome));
+            block_in_place(|| {
+                for task in together {
+                    if let Err(failure) = self.begin(task, &inputs, &prepared) {
+                        let attempt = self.underway().tasks.get(&task).copied();
+                        let outcome = Outcome { task, attempt, result: Err(failure) };
+                        let _ = self.happened.send(Happened::Ended(outcome));
+                    }
                 }
-            }
+            });
             // While tasks are done there is time for the next layer's directory. Not in a store that others use too.
             let next = first.depth.next();
             if self.worker.imports.is_some() && prepared.is_ok() && ahead.replace(next) != Some(next) {
