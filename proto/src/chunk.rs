@@ -7,7 +7,7 @@
 use fathom_layer::Encoding;
 
 /// A chunk is sent when it has so many bytes.
-pub const CHUNK_BYTES: usize = 1 << 20;
+pub const CHUNK_BYTES: usize = 1 << 18;
 
 /// No chunk is larger uncompressed: a full one and the largest coset that there can be.
 pub const MOST_BYTES: usize = CHUNK_BYTES + (512 << 20);

@@ -38,7 +38,7 @@ fn killed_before_a_file_is_whole() {
 
 #[test]
 fn killed_before_a_report() {
-    killed_and_back("reporting:30", &[]);
+    killed_and_back("reporting:10", &[]);
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn killed_while_it_takes_a_copy() {
 /// One of three workers dies at a point of its work, and is never seen again.
 #[test]
 fn killed_for_good_where_there_are_copies() {
-    for drill in ["computing:40", "writing:40", "reporting:20", "serving:12", "pushing:30", "copying:30"] {
+    for drill in ["computing:40", "writing:40", "reporting:10", "serving:12", "pushing:30", "copying:30"] {
         let mut cluster = Cluster::new(&MANY_TASKS, &TWO_COPIES);
         cluster.serve();
         cluster.join_until("w1", drill);

@@ -2,19 +2,17 @@
 
 use fathom_layer::Stored;
 use fathom_layer::encoding::Encoding;
+use fathom_proto::chunk::Compressor;
 use fathom_space::Shape;
 
-/// The compression of what is sent.
-pub const ZSTD_LEVEL: i32 = 1;
-
 /// Cosets are sent in chunks of about so many bytes before compression.
-pub const CHUNK_BYTES: u64 = 1 << 20;
+pub const CHUNK_BYTES: u64 = fathom_proto::chunk::CHUNK_BYTES as u64;
 
 /// What comes with a chunk: its length, frames.
 pub const CHUNK_OVERHEAD_BYTES: u64 = 32;
 
 /// What precedes a coset in a chunk: its number, encoding, states, and the length of its data.
-pub const COSET_HEADER_BYTES: u64 = 16;
+pub const COSET_HEADER_BYTES: u64 = fathom_proto::chunk::HEADER_BYTES as u64;
 
 /// A header of a coset without states, compressed: its number alone differs from that before it.
 const EMPTY_HEADER: f64 = 1.03;
@@ -22,7 +20,7 @@ const EMPTY_HEADER: f64 = 1.03;
 /// What a header of a coset with states takes more, compressed.
 const FULLER_HEADER: f64 = 3.5;
 
-/// Of random tensors with such a share of bits set, the compressed bytes per byte, at level 1 in chunks of 1 MiB. The law is the
+/// Of random tensors with such a share of bits set, the compressed bytes per byte, at level 1 in chunks. The law is the
 /// entropy down to one bit in eight; below that, codes of at least one bit a byte cost up to 1.8 times the entropy.
 const DENSE: [(f64, f64); 9] = [
     (1.0 / 256.0, 0.068),
@@ -87,8 +85,9 @@ fn between(table: &[(f64, f64)], at: f64) -> f64 {
 }
 
 /// The cosets of a shard as they would be sent, all in one stream: what each takes of the compressed bytes is its share of its chunk.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Stream {
+    compressor: Compressor,
     chunk: Vec<u8>,
     lengths: Vec<usize>,
     compressed: Vec<f64>,
@@ -122,7 +121,7 @@ impl Stream {
         if self.chunk.is_empty() {
             return;
         }
-        let compressed = zstd::bulk::compress(&self.chunk, ZSTD_LEVEL).expect("zstd compresses in memory");
+        let compressed = self.compressor.compress(&self.chunk);
         let ratio = compressed.len() as f64 / self.chunk.len() as f64;
         self.compressed.extend(self.lengths.drain(..).map(|length| length as f64 * ratio));
         self.chunk.clear();

@@ -44,18 +44,22 @@ impl Shared {
                     false => other = Some(task),
                 }
             }
+            // The same layers from here to the kernel threads: others that are opened later have nothing of what is fetched now.
+            let inputs = block_in_place(|| self.inputs.of(first.depth)).map_err(|error| self.failure(&error));
             let prepared = tokio::select! {
-                prepared = self.prepare(first.depth, &together) => prepared,
+                prepared = self.prepare(&inputs, &together) => prepared,
                 // A peer that is silent is not waited for.
                 () = self.halted() => Err(Failure::Stopped),
             };
-            for task in together {
-                if let Err(failure) = block_in_place(|| self.begin(task, &prepared)) {
-                    let attempt = self.underway().tasks.get(&task).copied();
-                    let outcome = Outcome { task, attempt, result: Err(failure) };
-                    let _ = self.happened.send(Happened::Ended(outcome));
+            block_in_place(|| {
+                for task in together {
+                    if let Err(failure) = self.begin(task, &inputs, &prepared) {
+                        let attempt = self.underway().tasks.get(&task).copied();
+                        let outcome = Outcome { task, attempt, result: Err(failure) };
+                        let _ = self.happened.send(Happened::Ended(outcome));
+                    }
                 }
-            }
+            });
             // While tasks are done there is time for the next layer's directory. Not in a store that others use too.
             let next = first.depth.next();
             if self.worker.imports.is_some() && prepared.is_ok() && ahead.replace(next) != Some(next) {
@@ -72,13 +76,13 @@ impl Shared {
     }
 
     /// Has all here that some tasks of a depth read.
-    async fn prepare(&self, depth: Depth, tasks: &[Task]) -> Result<(), Failure> {
+    async fn prepare(&self, inputs: &Result<Inputs, Failure>, tasks: &[Task]) -> Result<(), Failure> {
         let Worker { job, store, disk, imports, .. } = &self.worker;
         let failed = |error: LayerError| self.failure(&error);
+        let inputs = inputs.as_ref().map_err(Failure::clone)?;
         if imports.is_none() {
             return Ok(());
         }
-        let inputs = block_in_place(|| self.inputs.of(depth)).map_err(failed)?;
         let holders = Arc::clone(&self.holders.borrow());
         for file in tasks.iter().flat_map(|task| inputs.lacking(task.shard)) {
             self.fetcher.copy(store, *disk, file, &holders.of(file)).await?;
@@ -98,17 +102,21 @@ impl Shared {
 
     /// Gives a task to the kernel threads. One whose preparation has failed goes on only if it lacks nothing: others were prepared
     /// with it.
-    fn begin(&self, task: Task, prepared: &Result<(), Failure>) -> Result<(), Failure> {
-        let failed = |error: LayerError| self.failure(&error);
-        let inputs = self.inputs.of(task.depth).map_err(failed)?;
+    fn begin(
+        &self,
+        task: Task,
+        inputs: &Result<Inputs, Failure>,
+        prepared: &Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let inputs = inputs.as_ref().map_err(Failure::clone)?;
         if let Err(failure) = prepared
-            && (*failure == Failure::Stopped || self.lacks(&inputs, task)?)
+            && (*failure == Failure::Stopped || self.lacks(inputs, task)?)
         {
             return Err(failure.clone());
         }
-        self.prepare_directory(task.depth).map_err(failed)?;
+        self.prepare_directory(task.depth).map_err(|error| self.failure(&error))?;
         drill::point("computing");
-        self.pool.submit(task, inputs.layers);
+        self.pool.submit(task, inputs.layers.clone());
         Ok(())
     }
 

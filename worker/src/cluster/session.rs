@@ -199,6 +199,7 @@ impl Worker {
         let mut leaving: Option<End> = None;
         let mut outcomes = Vec::new();
         let mut due = Instant::now();
+        let mut ask_again = Instant::now();
         let result = loop {
             let busy = shared.underway().tasks.len();
             if let Some(end) = leaving
@@ -206,12 +207,15 @@ impl Worker {
             {
                 break Ok(end);
             }
-            // There is always a request with the coordinator, for there are orders that are no tasks. One that asked for no tasks is
-            // followed by one that does, when there is room for half of what may be here; the coordinator answers the
-            // older one then, with nothing.
+            // There is a request with the coordinator most of the time, for there are orders that are no tasks. One that asked for no
+            // tasks is followed by one that does, when there is room for half of what may be here; the coordinator answers the
+            // older one then, with nothing. Where that will be soon it is waited for.
             let most = pace.most(threads);
             let free = if 2 * busy <= most { (most - busy) as u32 } else { 0 };
-            let is_enough = asked.is_some_and(|asked| asked.tasks > 0 || free == 0);
+            let is_enough = match asked {
+                Some(asked) => asked.tasks > 0 || free == 0,
+                None => free == 0 && Instant::now() < ask_again,
+            };
             if leaving.is_none() && !is_enough {
                 number += 1;
                 asked = Some(Asked { number, tasks: free });
@@ -228,6 +232,7 @@ impl Worker {
             }
             tokio::select! {
                 () = sleep_until(due), if !outcomes.is_empty() && reporting.is_empty() => {}
+                () = sleep_until(ask_again), if asked.is_none() && leaving.is_none() => {}
                 Some(_) = reporting.join_next() => {}
                 ended = ended.recv() => match ended {
                     Some(ended) => {
@@ -248,6 +253,7 @@ impl Worker {
                 Some(answer) = answered.recv() => {
                     let (answered, orders): (u64, Vec<v1::order::Kind>) = answer;
                     asked = asked.filter(|asked| asked.number != answered);
+                    ask_again = Instant::now() + WORTH_HAVING;
                     for order in orders {
                         if let Some(end) = shared.obey(order, &prepare)? {
                             if end != LeaveReason::Done && end != LeaveReason::Drained {
