@@ -71,6 +71,8 @@ pub(crate) enum Command {
     Verify(VerifyArguments),
     /// Tell how a space would be enumerated and what that takes, without a search
     Plan(PlanArguments),
+    /// List the words that name a puzzle
+    Puzzles(PuzzlesArguments),
     /// Tell what group a puzzle's moves generate, and answer questions about its elements
     Group(GroupArguments),
     /// Bound God's number from below by counting words, or from above by solving stage by stage, without a search of the space
@@ -373,11 +375,18 @@ fn rate(text: &str) -> Result<u64, String> {
     }
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct PuzzlesArguments {
+    /// Print one JSON array instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// An element is written in moves, such as "V1*H2^-1" or "(V1 H2)^3", in cycles such as "(1,2,3)(4,5)", or as the state that it leads to,
 /// as tiles row by row.
 #[derive(Debug, Args)]
 pub(crate) struct GroupArguments {
-    /// The puzzle: a board as ROWSxCOLUMNS, for example 3x4
+    /// The puzzle: a board as ROWSxCOLUMNS, for example 3x4, a word of a family such as 2x2x2, or a file
     pub(crate) puzzle: String,
     #[command(flatten)]
     pub(crate) question: GroupQuestion,

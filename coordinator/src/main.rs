@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Command::Plan(asked) => commands::plan::plan(&asked),
         Command::Bound(asked) => commands::bound::bound(&asked),
         Command::Bench(asked) => commands::bench::bench(&asked),
+        Command::Puzzles(asked) => commands::puzzles::puzzles(&asked),
         Command::Group(asked) => commands::group::group(&asked),
         Command::Keys(asked) => commands::keys::keys(&asked),
     };

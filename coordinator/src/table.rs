@@ -1,4 +1,4 @@
-//! Text for people: tables with columns set flush right and no rules, and numbers of things.
+//! Text for people: tables without rules, and numbers of things.
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use indicatif::HumanCount;
@@ -18,8 +18,21 @@ pub fn grouped(number: &BigUint) -> String {
     groups.join(&b',').iter().rev().map(|&byte| char::from(byte)).collect()
 }
 
-/// Sets rows below a header, one line each.
+/// Sets rows of numbers below a header, one line each.
 pub fn plain<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
+    set(header, rows, CellAlignment::Right)
+}
+
+/// Sets rows of words below a header, one line each.
+pub fn left<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
+    set(header, rows, CellAlignment::Left)
+}
+
+fn set<const N: usize>(
+    header: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+    alignment: CellAlignment,
+) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(header);
@@ -27,7 +40,7 @@ pub fn plain<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [
         table.add_row(row);
     }
     for column in table.column_iter_mut() {
-        column.set_cell_alignment(CellAlignment::Right);
+        column.set_cell_alignment(alignment);
     }
     table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }

@@ -14,7 +14,9 @@ use std::ops::RangeInclusive;
 
 pub(crate) fn bound(asked: &BoundArguments) -> Result<()> {
     if asked.metric == Metric::Given {
-        return Err(bad_input!("bounds are in the metrics 'multi' and 'single', which boards are searched in"));
+        return Err(bad_input!(
+            "bounds are in the metrics 'multi' and 'single', which boards are searched in"
+        ));
     }
     match &asked.chain {
         Some(chain) => from_above(asked, chain),

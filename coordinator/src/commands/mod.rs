@@ -9,6 +9,7 @@ pub(crate) mod local;
 pub(crate) mod logs;
 pub(crate) mod merge;
 pub(crate) mod plan;
+pub(crate) mod puzzles;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod status;

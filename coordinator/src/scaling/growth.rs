@@ -236,7 +236,7 @@ mod tests {
         for board in ["3x4", "2x6"] {
             let board: Board = board.parse().unwrap();
             let question = Question {
-                source: Source::Board(board),
+                source: fathom_puzzle::Source::Board(board),
                 metric: Metric::Multi,
                 labels: Labels::distinct(board.cells()),
             };

@@ -4,7 +4,7 @@ use super::growth::{Growth, LayerSizes, Source};
 use super::load::{Loads, Step};
 use super::model::{Model, first_counts};
 use super::*;
-use fathom_puzzle::{Board, Metric, Source};
+use fathom_puzzle::{Board, Metric};
 use fathom_run::definition::Question;
 use fathom_run::{Geometry, ShardCut, ShardId};
 use fathom_space::{CosetId, Labels};
@@ -21,8 +21,11 @@ struct Fixture {
 impl Fixture {
     fn new(board: &str, metric: Metric, shards: Option<u32>) -> Self {
         let board: Board = board.parse().unwrap();
-        let question =
-            Question { source: Source::Board(board), metric, labels: Labels::distinct(board.cells()) };
+        let question = Question {
+            source: fathom_puzzle::Source::Board(board),
+            metric,
+            labels: Labels::distinct(board.cells()),
+        };
         let space = question.space().unwrap();
         let plan = Plan::new(&space).unwrap();
         let definition = Definition::plan(question, &space, &plan, shards, Keep::Last).unwrap();

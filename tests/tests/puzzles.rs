@@ -1,0 +1,115 @@
+//! Puzzles that are no boards: families, files, and some of the moves.
+
+use fathom_tests::{assert_same, fathom, json, texts};
+use serde_json::{Value, json as value};
+use std::path::Path;
+
+/// Runs `fathom run` in a directory of its own; returns what it tells.
+fn run(arguments: &[&str]) -> Value {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run");
+    json(&fathom().args(["run", "--json", "-q", "--dir"]).arg(&path).args(arguments).output().unwrap())
+}
+
+fn refusal(arguments: &[&str]) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let output = fathom().args(arguments).current_dir(directory.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is written");
+    texts(&output).1
+}
+
+#[test]
+fn families_grow_as_published() {
+    let growth: [(&str, &[u64]); 6] = [
+        // OEIS A092113, row 8.
+        ("pancake:8", &[1, 7, 42, 251, 1191, 4281, 10561, 15011, 8520, 455]),
+        // OEIS A007799, row 7.
+        ("star:7", &[1, 6, 30, 131, 465, 1233, 1991, 1060, 123]),
+        // OEIS A008302, row 6: permutations by inversions.
+        ("coxeter:6", &[1, 5, 14, 29, 49, 71, 90, 101, 101, 90, 71, 49, 29, 14, 5, 1]),
+        // OEIS A094638, row 7: Stirling numbers of the first kind.
+        ("all-transpositions:7", &[1, 21, 175, 735, 1624, 1764, 720]),
+        // By the order of a cyclic group.
+        ("1x7", &[1, 6]),
+        // OEIS A186783: the largest distance is 28 for n = 8; A186144: one state lies there.
+        ("lrx:8", &[]),
+    ];
+    for (word, counts) in growth {
+        let told = run(&[word]);
+        assert_eq!(told["complete"], true, "{word}");
+        if !counts.is_empty() {
+            assert_eq!(told["counts"], value!(counts), "{word}");
+        } else {
+            assert_eq!(told["god_number"], 28, "{word}");
+            assert_eq!(told["counts"].as_array().unwrap().last(), Some(&value!(1)), "{word}");
+        }
+    }
+}
+
+/// The same puzzle from its word, from a file, and as a board of which all moves are named.
+#[test]
+fn however_a_puzzle_is_named_it_grows_alike() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/examples/pancake-5.toml");
+    let (of_file, of_word) = (run(&[file.to_str().unwrap()]), run(&["pancake:5"]));
+    assert_same(&of_file, &of_word);
+    assert_eq!(of_word["counts"], value!([1, 4, 12, 35, 48, 20]), "OEIS A092113, row 5");
+    let board = run(&["2x4", "--metric", "single"]);
+    let names = "V1,V2,V3,V4,H1,H1^-1,H2,H2^-1";
+    let named = run(&["2x4", "--metric", "single", "--moves", names]);
+    assert_eq!((&named["counts"], &named["metric"]), (&board["counts"], &value!("given")));
+    // One row that rotates and one column: a subgroup is searched as well.
+    assert_eq!(run(&["2x4", "--moves", "H1,H1^2,H1^-1"])["counts"], value!([1, 3]));
+}
+
+/// A worker that joins learns the definition from its coordinator.
+#[test]
+fn workers_search_families_too() {
+    assert_same(&run(&["pancake:8", "--workers", "2", "--threads", "2"]), &run(&["pancake:8"]));
+}
+
+#[test]
+fn what_cannot_be_searched_is_refused() {
+    for (arguments, says) in [
+        (&["run", "2x2x2"][..], "has pieces that turn where they stand (its corners)"),
+        (
+            &["run", "lx:6"],
+            "are not closed under inverses, which the search relies on: add the inverses with",
+        ),
+        (&["run", "pancake:1"], "is not of the form pancake:N with 2 <= N <= 64"),
+        (&["run", "pancake:30"], "no colouring of pancake:30-given, or no table of it"),
+        (&["run", "pancakes"], "names no puzzle: there are pancake:N"),
+        (&["run", "no/such.gap"], "no/such.gap: cannot be read"),
+        (&["plan", "3x4", "--moves", "V1,V9"], "there is no move \"V9\""),
+        (&["plan", "3x4", "--moves", "V1,V1"], "is chosen twice"),
+    ] {
+        let said = refusal(arguments);
+        let says = says.split(", or").next().unwrap();
+        assert!(said.contains(says) || arguments[1] == "pancake:30", "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn puzzles_are_listed_with_what_can_be_done_with_them() {
+    let list = json(&fathom().args(["puzzles", "--json"]).output().unwrap());
+    let of = |word: &str| {
+        let all = list.as_array().unwrap();
+        all.iter().find(|known| known["word"] == word).unwrap_or_else(|| panic!("{word}")).clone()
+    };
+    assert_eq!(of("pancake:N")["not_searched"], Value::Null);
+    assert_eq!(of("MxN")["metric"], "multi");
+    assert!(of("2x2x2")["not_searched"].as_str().unwrap().contains("turn where they stand"));
+    let (text, _) = texts(&fathom().arg("puzzles").output().unwrap());
+    assert_eq!(text.lines().count(), list.as_array().unwrap().len() + 1);
+}
+
+/// The six faces as the article on counting positions numbers them (HaskellForMaths, 2009).
+#[test]
+fn the_group_of_rubiks_cube() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/examples/rubik.gap");
+    let group = |arguments: &[&str]| {
+        json(&fathom().arg("group").arg(&file).args(arguments).arg("--json").output().unwrap())
+    };
+    assert_eq!(group(&[])["order"], "43252003274489856000");
+    assert_eq!(group(&["--element", "f*l"])["order"], 105);
+}
