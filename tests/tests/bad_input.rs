@@ -16,7 +16,7 @@ fn in_directory(directory: &Path, arguments: &[&str]) -> (Option<i32>, String, S
 fn nonsense_is_refused_and_leaves_nothing_behind() {
     let directory = tempfile::tempdir().unwrap();
     for (arguments, says) in [
-        (&["run", "3y4"][..], "\"3y4\" names no space: a board is written as ROWSxCOLUMNS"),
+        (&["run", "3y4"][..], "\"3y4\" names no puzzle: there are pancake:N"),
         (&["run", "0x3"], "the board \"0x3\" has no cells"),
         (&["run", "9x9"], "has 81 cells, more than 64"),
         (&["run", "3x4", "--metric", "double"], "there is no metric \"double\": use 'multi'"),
@@ -40,7 +40,7 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
         (&["run", "2x7", "--kernel", "avx512"], "the kernel 'avx512' does not do cosets of 5040 x 5040"),
         (&["run", "3x3", "--keep", "some"], "layers to keep are 'last' or 'all'"),
         (&["run", "5x5"], "7755605021665492992000000 states, gives axes of at most"),
-        (&["run", "8x8"], "choose a smaller board, or other tiles with --track or --labels"),
+        (&["run", "8x8"], "choose a smaller puzzle, or tell fewer pieces apart with --track or --labels"),
         (&["plan", "5x5"], "no colouring of 5x5-multi"),
         (&["plan", "3x4", "--workers", "0"], "0 is not in 1.."),
         (
@@ -59,7 +59,7 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
         ),
         (&["plan", "3x4", "--workers", "2", "--memory", "1MiB"], "of memory, and may take 1.00 MiB"),
         (&["plan", "3x3", "--workers", "2", "--shards", "1000"], "cannot be cut into 1000 shards"),
-        (&["group", "3y4"], "\"3y4\" names no space: a board is written as ROWSxCOLUMNS"),
+        (&["group", "3y4"], "\"3y4\" names no puzzle: there are pancake:N"),
         (&["group", "9x9"], "has 81 cells, more than 64"),
         (
             &["group", "3x3", "--element", ""],

@@ -1,6 +1,6 @@
 //! Puzzles that are no boards: families, files, and some of the moves.
 
-use fathom_tests::{assert_same, fathom, json, texts};
+use fathom_tests::{assert_same, fathom, fathom_worker, json, texts};
 use serde_json::{Value, json as value};
 use std::path::Path;
 
@@ -21,30 +21,24 @@ fn refusal(arguments: &[&str]) -> String {
 
 #[test]
 fn families_grow_as_published() {
-    let growth: [(&str, &[u64]); 6] = [
+    let growth: [(&str, &[u64]); 5] = [
         // OEIS A092113, row 8.
         ("pancake:8", &[1, 7, 42, 251, 1191, 4281, 10561, 15011, 8520, 455]),
         // OEIS A007799, row 7.
-        ("star:7", &[1, 6, 30, 131, 465, 1233, 1991, 1060, 123]),
+        ("star:7", &[1, 6, 30, 135, 460, 1110, 1689, 1254, 340, 15]),
         // OEIS A008302, row 6: permutations by inversions.
         ("coxeter:6", &[1, 5, 14, 29, 49, 71, 90, 101, 101, 90, 71, 49, 29, 14, 5, 1]),
         // OEIS A094638, row 7: Stirling numbers of the first kind.
         ("all-transpositions:7", &[1, 21, 175, 735, 1624, 1764, 720]),
         // By the order of a cyclic group.
         ("1x7", &[1, 6]),
-        // OEIS A186783: the largest distance is 28 for n = 8; A186144: one state lies there.
-        ("lrx:8", &[]),
     ];
     for (word, counts) in growth {
         let told = run(&[word]);
-        assert_eq!(told["complete"], true, "{word}");
-        if !counts.is_empty() {
-            assert_eq!(told["counts"], value!(counts), "{word}");
-        } else {
-            assert_eq!(told["god_number"], 28, "{word}");
-            assert_eq!(told["counts"].as_array().unwrap().last(), Some(&value!(1)), "{word}");
-        }
+        assert_eq!((&told["complete"], &told["counts"]), (&value!(true), &value!(counts)), "{word}");
     }
+    // OEIS A186783: the largest distance.
+    assert_eq!(run(&["lrx:8"])["god_number"], 28);
 }
 
 /// The same puzzle from its word, from a file, and as a board of which all moves are named.
@@ -59,12 +53,14 @@ fn however_a_puzzle_is_named_it_grows_alike() {
     let named = run(&["2x4", "--metric", "single", "--moves", names]);
     assert_eq!((&named["counts"], &named["metric"]), (&board["counts"], &value!("given")));
     // One row that rotates and one column: a subgroup is searched as well.
-    assert_eq!(run(&["2x4", "--moves", "H1,H1^2,H1^-1"])["counts"], value!([1, 3]));
+    assert_eq!(run(&["2x4", "--moves", "H1,H1^2,H1^3"])["counts"], value!([1, 3]));
 }
 
 /// A worker that joins learns the definition from its coordinator.
 #[test]
 fn workers_search_families_too() {
+    // It is built, and lies beside the other one.
+    let _ = fathom_worker();
     assert_same(&run(&["pancake:8", "--workers", "2", "--threads", "2"]), &run(&["pancake:8"]));
 }
 
@@ -77,15 +73,14 @@ fn what_cannot_be_searched_is_refused() {
             "are not closed under inverses, which the search relies on: add the inverses with",
         ),
         (&["run", "pancake:1"], "is not of the form pancake:N with 2 <= N <= 64"),
-        (&["run", "pancake:30"], "no colouring of pancake:30-given, or no table of it"),
+        (&["run", "pancake:30"], "no colouring of pancake-30-given"),
         (&["run", "pancakes"], "names no puzzle: there are pancake:N"),
         (&["run", "no/such.gap"], "no/such.gap: cannot be read"),
         (&["plan", "3x4", "--moves", "V1,V9"], "there is no move \"V9\""),
         (&["plan", "3x4", "--moves", "V1,V1"], "is chosen twice"),
     ] {
         let said = refusal(arguments);
-        let says = says.split(", or").next().unwrap();
-        assert!(said.contains(says) || arguments[1] == "pancake:30", "{arguments:?}: {said}");
+        assert!(said.contains(says), "{arguments:?}: {said}");
     }
 }
 

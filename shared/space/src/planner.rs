@@ -30,7 +30,7 @@ pub struct Plan {
 pub enum PlanError {
     /// Every candidate is beyond the engine's limits.
     #[error(
-        "no colouring of {space}, which has {states} states, gives axes of at most {axis} arrangements and tables of at most {gibibytes} GiB: choose a smaller board, or other tiles with --track or --labels",
+        "no colouring of {space}, which has {states} states, gives axes of at most {axis} arrangements and tables of at most {gibibytes} GiB: choose a smaller puzzle, or tell fewer pieces apart with --track or --labels",
         axis = Colouring::LONGEST_AXIS, gibibytes = Plan::MOST_TABLE_BYTES >> 30
     )]
     NoColouring {
