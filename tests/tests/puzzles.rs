@@ -93,6 +93,7 @@ fn puzzles_are_listed_with_what_can_be_done_with_them() {
     };
     assert_eq!(of("pancake:N")["not_searched"], Value::Null);
     assert_eq!(of("MxN")["metric"], "multi");
+    assert!(of("lx:N")["not_searched"].as_str().unwrap().contains("not closed under inverses"));
     assert!(of("2x2x2")["not_searched"].as_str().unwrap().contains("turn where they stand"));
     let (text, _) = texts(&fathom().arg("puzzles").output().unwrap());
     assert_eq!(text.lines().count(), list.as_array().unwrap().len() + 1);

@@ -27,13 +27,20 @@ struct Known {
 impl Known {
     fn of(family: &Family) -> Self {
         let searched = Source::of_word(family.example).and_then(|source| source.puzzle(family.metric));
+        let not_searched = match searched {
+            Ok(puzzle) if puzzle.is_closed_under_inverses() => None,
+            Ok(_) => {
+                Some("its moves are not closed under inverses, unless --metric single adds those".into())
+            }
+            Err(error) => Some(error.to_string()),
+        };
         Self {
             word: family.pattern,
             example: family.example,
             about: family.about,
             states: family.states,
             metric: family.metric,
-            not_searched: searched.err().map(|error| error.to_string()),
+            not_searched,
         }
     }
 }
