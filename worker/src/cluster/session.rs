@@ -31,11 +31,11 @@ use tokio::time::{Instant, sleep_until};
 use tracing::{debug, info, warn};
 
 /// Tasks of so much time are worth having here, to be done while more are asked for.
-const WORTH_HAVING: Duration = Duration::from_millis(100);
+const WORTH_HAVING: Duration = Duration::from_millis(200);
 /// No more for a thread.
 const MOST_TASKS: usize = 32;
 /// What ends waits so long for more to be reported with it, unless there is nothing else to do.
-const TOGETHER: Duration = Duration::from_millis(50);
+const TOGETHER: Duration = Duration::from_millis(100);
 /// For what is said last.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
