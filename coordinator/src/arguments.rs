@@ -319,7 +319,7 @@ pub(crate) struct PlanArguments {
     pub(crate) json: bool,
     /// Plan for so many workers that send each other what they need
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=MOST_WORKERS))]
-    workers: Option<u32>,
+    pub(crate) workers: Option<u32>,
     /// Bits a second of each worker's link, in both directions at once, for example 25G
     #[arg(long, value_name = "RATE", requires = "workers", default_value = "10G", value_parser = rate)]
     network: u64,

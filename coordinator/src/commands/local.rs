@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(asked: &RunArguments, workers: u32, verbosity: log::Verbosity) -> Result<()> {
     let program = program()?;
-    let run = open_or_begin(&asked.space, &asked.begin, |space, plan, path| {
+    let run = open_or_begin(&asked.space, &asked.begin, workers, |space, plan, path| {
         require_room(asked, space, plan, path)
     })?;
     log::start(&run.path.join(LOG), verbosity.lines())?;

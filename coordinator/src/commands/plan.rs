@@ -20,7 +20,9 @@ pub(crate) fn plan(asked: &PlanArguments) -> Result<()> {
     let estimate = Estimate::of(&space, &plan, asked.threads(), asked.keep);
     let forecast = match asked.cluster()? {
         Some(cluster) => {
-            let definition = Definition::plan(question.clone(), &space, &plan, asked.shards, asked.keep)?;
+            let workers = asked.workers.unwrap_or(1);
+            let shards = asked.shards.unwrap_or_else(|| Definition::shards_by_size(&plan, workers));
+            let definition = Definition::plan(question.clone(), &space, &plan, Some(shards), asked.keep)?;
             Some(Forecast::of(&definition, &space, &plan, cluster)?)
         }
         None => None,

@@ -29,7 +29,7 @@ pub(crate) fn run(asked: &RunArguments, verbosity: Verbosity) -> Result<()> {
         return local::run(asked, workers, verbosity);
     }
     let options = asked.search.options(verbosity);
-    let directory = open_or_begin(&asked.space, &asked.begin, |space, plan, path| {
+    let directory = open_or_begin(&asked.space, &asked.begin, 1, |space, plan, path| {
         require_resources(asked, options, space, plan, path)
     })?;
     go_on(directory, options, asked.search.json)
@@ -39,11 +39,12 @@ pub(crate) fn resume(asked: &ResumeArguments, verbosity: Verbosity) -> Result<()
     go_on(RunDirectory::open(&asked.dir)?, asked.search.options(verbosity), asked.search.json)
 }
 
-/// Opens the directory of a run, or makes it. Whatever speaks against a new one, `require` among it, is found before anything is
-/// written.
+/// Opens the directory of a run, or makes it for so many workers, if that is known. Whatever speaks against a new one, `require`
+/// among it, is found before anything is written.
 pub(crate) fn open_or_begin(
     space: &SpaceArguments,
     asked: &BeginArguments,
+    workers: u32,
     require: impl FnOnce(&Space, &Plan, &Path) -> Result<()>,
 ) -> Result<RunDirectory> {
     let question = space.question()?;
@@ -63,7 +64,8 @@ pub(crate) fn open_or_begin(
                 None => Vec::new(),
             };
             let keep = asked.keep.unwrap_or_default();
-            let definition = Definition::plan(question, &space, &plan, asked.shards, keep)?;
+            let shards = asked.shards.unwrap_or_else(|| Definition::shards_by_size(&plan, workers));
+            let definition = Definition::plan(question, &space, &plan, Some(shards), keep)?;
             RunDirectory::create(&path, definition, &watched, &LocalDisk)
         }
         Found::Other => Err(bad_input!(

@@ -37,7 +37,7 @@ pub(crate) fn serve(asked: &ServeArguments, verbosity: log::Verbosity) -> Result
         None => LayersAt::Workers,
         Some(path) => LayersAt::SharedStore(path.clone()),
     };
-    let run = run::open_or_begin(&asked.space, &asked.begin, |_, _, _| Ok(()))?;
+    let run = run::open_or_begin(&asked.space, &asked.begin, 1, |_, _, _| Ok(()))?;
     log::start(&run.path.join(LOG), verbosity.lines())?;
     if let Some(ending) = ended(&run, asked.cluster.max_depth)? {
         return report(&ending, &run, asked.json);

@@ -151,10 +151,7 @@ impl Definition {
                 ));
             }
             Some(asked) => asked,
-            None => {
-                let by_size = (plan.layer_bytes() / SHARD_BYTES).max(cosets / SHARD_COSETS);
-                by_size.clamp(1, MOST_SHARDS).min(cosets) as u32
-            }
+            None => Self::shards_by_size(plan, 1),
         };
         Ok(Self {
             question,
@@ -164,6 +161,15 @@ impl Definition {
             keep,
             fingerprint: Digest(fingerprint(space, &plan.colouring, shards)),
         })
+    }
+
+    /// How many shards a run is cut into unless asked otherwise: by the size of a layer, and equally many for each of so many workers
+    /// if there are enough.
+    pub fn shards_by_size(plan: &Plan, workers: u32) -> u32 {
+        let cosets = plan.representative_cosets;
+        let by_size = (plan.layer_bytes() / SHARD_BYTES).max(cosets / SHARD_COSETS);
+        let by_size = by_size.clamp(1, MOST_SHARDS).min(cosets) as u32;
+        if by_size < workers { by_size } else { by_size - by_size % workers }
     }
 
     /// The text of `run.toml`.
