@@ -115,7 +115,7 @@ impl SpaceArguments {
             Some(names) => (whole.with_moves(metric, names).map_err(refused)?, Metric::Given),
         };
         // Before labels, for it tells how many pieces there can be.
-        source.puzzle(metric).map_err(refused)?;
+        source.check().map_err(refused)?;
         let tiles = source.cells();
         let labels = match (&self.track, &self.labels) {
             (Some(list), _) => Labels::parse_tracked(list, tiles),

@@ -10,6 +10,7 @@ use fathom_command::bad_input;
 use fathom_layer::Disk;
 use fathom_run::definition::{DEFINITION, Definition};
 use fathom_run::lock::{self, LOCK};
+use fathom_space::Space;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -26,6 +27,8 @@ pub struct RunDirectory {
     pub path: PathBuf,
     /// What it enumerates.
     pub definition: Definition,
+    /// The space, derived once: that takes time where symmetries are found.
+    pub space: Space,
     /// What is known of its layers.
     pub journal: Journal,
     /// Held as long as this process works on the run; `None` for readers.
@@ -118,7 +121,8 @@ impl RunDirectory {
                     None => {}
                 }
             }
-            Ok(Self { path: path.into(), definition: definition.clone(), journal, _lock: Some(lock) })
+            let space = definition.question.space()?;
+            Ok(Self { path: path.into(), definition: definition.clone(), space, journal, _lock: Some(lock) })
         };
         make().with_context(|| format!("cannot make the run directory {}", path.display()))
     }
@@ -159,8 +163,7 @@ impl RunDirectory {
     /// If it cannot be read, or says what cannot be.
     pub fn visited(&self) -> Result<Visited> {
         let layers = self.journal.layers().context("cannot read run.db")?;
-        let all = u64::try_from(self.definition.question.space()?.states())
-            .context("the space has 2^64 states or more")?;
+        let all = u64::try_from(self.space.states()).context("the space has 2^64 states or more")?;
         if let Some(layer) = layers.iter().find(|layer| layer.states == 0) {
             return Err(anyhow!("run.db has no states at depth {}: the run must not be used", layer.depth));
         }
@@ -185,6 +188,7 @@ impl RunDirectory {
         }
         let journal = Journal::open(&db, definition.fingerprint)
             .with_context(|| format!("cannot use {}", db.display()))?;
-        Ok(Self { path: path.into(), definition, journal, _lock: lock })
+        let space = definition.question.space()?;
+        Ok(Self { path: path.into(), definition, space, journal, _lock: lock })
     }
 }

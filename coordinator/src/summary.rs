@@ -57,7 +57,7 @@ impl Summary {
     /// If the journal cannot be read.
     pub fn of(run: &RunDirectory) -> Result<Self> {
         let question = &run.definition.question;
-        let space = question.space()?;
+        let space = &run.space;
         let Visited { layers, visited, all } = run.visited()?;
         let counts: Vec<u64> = layers.iter().map(|layer| layer.states).collect();
         let complete = visited == all;
@@ -88,7 +88,7 @@ impl Summary {
             layer_bytes: layers.iter().map(|layer: &LayerRow| layer.bytes).collect(),
             digest: run_digest(&digests).to_string(),
             counts,
-            what_states_are: what_states_are(&space),
+            what_states_are: what_states_are(space),
         })
     }
 

@@ -82,7 +82,7 @@ fn require_same(directory: &RunDirectory, question: &Question, asked: &BeginArgu
     if there.question != *question {
         return Err(bad_input!(
             "{path} holds the run {}, not {}: name another directory with --dir",
-            there.question.space()?.slug(),
+            directory.space.slug(),
             question.space()?.slug()
         ));
     }
@@ -100,7 +100,7 @@ fn require_same(directory: &RunDirectory, question: &Question, asked: &BeginArgu
     }
     if let Some(file) = &asked.watch_states {
         let watched = directory.journal.watched().context("cannot read run.db")?;
-        let states = watch::read(file, &question.space()?)?;
+        let states = watch::read(file, &directory.space)?;
         if !watched.iter().map(|state| &state.tiles).eq(&states) {
             return Err(bad_input!(
                 "the run in {path} does not watch the states of {}, and what is watched stays as it was when the run began: leave out --watch-states, or name another directory with --dir",

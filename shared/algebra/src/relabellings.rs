@@ -105,9 +105,7 @@ impl Search<'_> {
         let follows =
             |x: usize, y: usize, (from, to): (usize, usize)| (self.set[x].apply(from), self.set[y].apply(to));
         if let Some((x, y)) = element {
-            if std::mem::replace(&mut partial.taken[y], true) {
-                return None;
-            }
+            partial.taken[y] = true;
             partial.elements[x] = Some(y);
             let known = partial.points.iter().enumerate().filter_map(|(from, to)| Some((from, (*to)?)));
             points.extend(known.map(|known| follows(x, y, known)));

@@ -154,14 +154,13 @@ impl Source {
         }
     }
 
-    /// The puzzle under a metric, with its symmetries, as it is searched.
+    /// Whether it can be searched, as far as that shows without its moves.
     ///
     /// # Errors
-    /// [`SourceError`] if it cannot be searched.
-    pub fn puzzle(&self, metric: Metric) -> Result<Puzzle, SourceError> {
-        let definition = match self {
-            Self::Board(board) => return Ok(board.puzzle(metric)),
-            Self::Defined(definition) => definition,
+    /// [`SourceError`] with what the search does not know.
+    pub fn check(&self) -> Result<(), SourceError> {
+        let Self::Defined(definition) = self else {
+            return Ok(());
         };
         let puzzle = definition.name().to_owned();
         if let Some(orbit) = definition.orbits().iter().find(|orbit| orbit.orientations > 1) {
@@ -175,13 +174,27 @@ impl Source {
         if cells > Self::MOST_CELLS {
             return Err(SourceError::TooManyCells { puzzle, cells });
         }
+        Ok(())
+    }
+
+    /// The puzzle under a metric, with its symmetries, as it is searched. Finding them takes up to tenths of a second.
+    ///
+    /// # Errors
+    /// [`SourceError`] if it cannot be searched.
+    pub fn puzzle(&self, metric: Metric) -> Result<Puzzle, SourceError> {
+        self.check()?;
+        let definition = match self {
+            Self::Board(board) => return Ok(board.puzzle(metric)),
+            Self::Defined(definition) => definition,
+        };
+        let (name, cells) = (definition.name().to_owned(), definition.cells());
         let generators = definition.generators(metric)?.into_iter();
         let moves: Vec<Move> = generators
             .map(|Generator { name, action }| Move { name, action: action.cells().clone() })
             .collect();
         let actions: Vec<_> = moves.iter().map(|m| m.action.clone()).collect();
         let symmetries = relabellings(cells, &actions, Self::MOST_SYMMETRIES);
-        Ok(Puzzle { name: puzzle, cells, moves, symmetries })
+        Ok(Puzzle { name, cells, moves, symmetries })
     }
 }
 
