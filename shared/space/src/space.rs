@@ -2,7 +2,7 @@
 
 use crate::Labels;
 use crate::words::multinomial;
-use fathom_algebra::{Permutation, StabiliserChain};
+use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
 use fathom_puzzle::{Metric, Puzzle};
 use num_bigint::BigUint;
 use std::collections::HashSet;
@@ -92,6 +92,28 @@ impl Space {
     /// The moves as maps of cells, in the order of the puzzle's moves.
     pub fn moves(&self) -> &[Box<[u8]>] {
         &self.moves
+    }
+
+    /// The solved state, as a word.
+    pub fn solved(&self) -> &[u8] {
+        self.labels.of_pieces()
+    }
+
+    /// The state, as a word, to which these permutations of cells lead from the solved one.
+    pub fn word(&self, state: &OrientedPermutation) -> Vec<u8> {
+        let mut word = vec![0; self.cells()];
+        for (piece, &label) in self.labels.of_pieces().iter().enumerate() {
+            word[state.cells().apply(piece)] = label;
+        }
+        word
+    }
+
+    /// Writes to `image` the state to which a move leads from the state `word`.
+    #[inline]
+    pub fn apply(&self, mv: usize, word: &[u8], image: &mut [u8]) {
+        for (&to, &label) in self.moves[mv].iter().zip(word) {
+            image[usize::from(to)] = label;
+        }
     }
 
     /// The symmetries of the puzzle that map labels to labels, the identity first. Classes are counted up to these.
