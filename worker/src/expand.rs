@@ -201,7 +201,7 @@ impl<'j> Expander<'j> {
     /// The solved state, if it lies in this coset.
     fn solved(&mut self, coset: CosetId) -> u32 {
         let graph = &self.job.graph;
-        match graph.locate(graph.space().labels().of_pieces()) {
+        match graph.locate(graph.space().solved()) {
             Some((solved, position)) if solved == coset => {
                 self.packed.fill(0);
                 self.packed[position as usize / 8] |= 1 << (position % 8);

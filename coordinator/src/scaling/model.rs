@@ -76,7 +76,7 @@ impl<'g> Model<'g> {
     }
 
     fn begin(&mut self) {
-        let solved = self.graph.locate(self.graph.space().labels().of_pieces());
+        let solved = self.graph.locate(self.graph.space().solved());
         let (solved, _) = solved.expect("the solved state is reachable");
         // One state among those of all cosets of the orbit.
         let state = 1.0 / self.graph.orbit_size(solved) as f32;
@@ -151,21 +151,21 @@ impl<'g> Model<'g> {
 /// Counts the states of the first depths by a plain search, as long as layers are small.
 pub fn first_counts(space: &Space) -> Vec<u64> {
     let mut counts = vec![1];
-    let bits = usize::BITS - (space.labels().sizes().len() - 1).leading_zeros();
-    if bits as usize * space.cells() > u128::BITS as usize {
+    let (cells, bits) = (space.cells(), usize::BITS - (space.letters().count() - 1).leading_zeros());
+    if bits as usize * cells > u128::BITS as usize {
         return counts;
     }
-    let pack = |word: &[u8]| word.iter().fold(0_u128, |packed, &label| packed << bits | u128::from(label));
-    let label = |packed: u128, cell: usize| {
-        packed >> (bits as usize * (space.cells() - 1 - cell)) & ((1 << bits) - 1)
+    let pack = |word: &[u8]| word.iter().fold(0_u128, |packed, &letter| packed << bits | u128::from(letter));
+    let unpack = |packed: u128| -> Vec<u8> {
+        (0..cells).rev().map(|cell| (packed >> (bits as usize * cell) & ((1 << bits) - 1)) as u8).collect()
     };
-    let (mut before, mut newest) = (Vec::new(), vec![pack(space.labels().of_pieces())]);
+    let (mut before, mut newest) = (Vec::new(), vec![pack(space.solved())]);
     while newest.len() <= MOST_EXPANDED {
         let from_one = |&packed: &u128| {
-            space.moves().iter().map(move |cells| {
-                cells.iter().enumerate().fold(0, |image, (cell, &to)| {
-                    image | label(packed, cell) << (bits as usize * (space.cells() - 1 - usize::from(to)))
-                })
+            let (word, mut image) = (unpack(packed), vec![0; cells]);
+            (0..space.moves().len()).map(move |mv| {
+                space.apply(mv, &word, &mut image);
+                pack(&image)
             })
         };
         let mut next: Vec<u128> = newest.par_iter().flat_map_iter(from_one).collect();

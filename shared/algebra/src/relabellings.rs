@@ -15,11 +15,25 @@ use std::collections::HashMap;
 /// # Panics
 /// If `set` holds the same permutation twice, or permutations that are not of this degree.
 pub fn relabellings(degree: usize, set: &[Permutation], most: usize) -> Vec<Permutation> {
+    relabellings_among(degree, set, most, &|_, _| true)
+}
+
+/// Those [`relabellings`] that carry no point to one to which it `may` not go. If there are too many, those of them that
+/// fix the first points.
+///
+/// # Panics
+/// As [`relabellings`], and if a point may not stay where it is.
+pub fn relabellings_among(
+    degree: usize,
+    set: &[Permutation],
+    most: usize,
+    may: &dyn Fn(usize, usize) -> bool,
+) -> Vec<Permutation> {
     let numbers: HashMap<&Permutation, usize> = set.iter().zip(0..).collect();
     assert_eq!(numbers.len(), set.len(), "a set has each element once");
     assert!(set.iter().all(|x| x.degree() == degree), "all permutations are of one degree");
     (0..=degree)
-        .find_map(|fixed| Search { degree, set, numbers: &numbers, most, found: Vec::new() }.all(fixed))
+        .find_map(|fixed| Search { degree, set, numbers: &numbers, most, may, found: Vec::new() }.all(fixed))
         .expect("the identity alone fixes all points")
 }
 
@@ -28,6 +42,7 @@ struct Search<'a> {
     set: &'a [Permutation],
     numbers: &'a HashMap<&'a Permutation, usize>,
     most: usize,
+    may: &'a dyn Fn(usize, usize) -> bool,
     found: Vec<Permutation>,
 }
 
@@ -113,7 +128,7 @@ impl Search<'_> {
         while let Some((from, to)) = points.pop() {
             match (partial.points[from], partial.preimages[to]) {
                 (Some(before), _) if before == to => continue,
-                (None, None) => {}
+                (None, None) if (self.may)(from, to) => {}
                 _ => return None,
             }
             partial.points[from] = Some(to);

@@ -2,6 +2,7 @@
 //! and what stands where when it is solved. Files and families end here, and all of them are checked here.
 
 mod error;
+mod searched;
 
 pub use error::DefinitionError;
 

@@ -212,7 +212,8 @@ mod tests {
         for metric in [Metric::Multi, Metric::Single, Metric::Given] {
             let mut made: Vec<_> =
                 shifts.generators(metric).unwrap().iter().map(|g| g.action.cells().clone()).collect();
-            let mut moves: Vec<_> = board.puzzle(metric).moves.into_iter().map(|m| m.action).collect();
+            let mut moves: Vec<_> =
+                board.puzzle(metric).moves.into_iter().map(|m| m.action.cells().clone()).collect();
             made.sort();
             moves.sort();
             assert_eq!(made, moves, "{metric}");

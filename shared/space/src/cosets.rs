@@ -1,5 +1,6 @@
 //! Representative cosets, and the table that leads from any pattern to its representative.
 
+use crate::colouring::ColourAction;
 use crate::{Colouring, Shape, Space, Symmetry};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -15,7 +16,7 @@ pub struct CosetSymmetry {
     /// Its action on cells and labels.
     pub symmetry: Symmetry,
     /// Its action on colours.
-    pub colours: Box<[u8]>,
+    pub action: ColourAction,
     /// The number of its inverse among the symmetries in use.
     pub inverse: usize,
 }
@@ -132,17 +133,24 @@ impl CosetGraph {
         let cells = space.cells();
         let mut patterns = vec![0_u8; representatives.len() * cells];
         for (&rank, pattern) in representatives.iter().zip(patterns.chunks_exact_mut(cells)) {
-            colouring.patterns().unrank(rank, pattern);
+            colouring.patterns().unrank(rank, colouring.letters(), pattern);
         }
-        // The source Q of pattern P under move x has Q[c] = P[x(c)].
-        let source = |pattern: &[u8], cells: &[u8]| {
-            let source = cells.iter().map(|&to| pattern[usize::from(to)]);
+        let moves = space.moves().len();
+        let source = |mv: usize, pattern: &[u8], source: &mut [u8]| {
+            space.step_back(mv, colouring.letters(), pattern, source);
             table[colouring.patterns().rank(source) as usize]
         };
-        let sources: Vec<u32> = patterns
-            .par_chunks_exact(cells)
-            .flat_map_iter(|pattern| space.moves().iter().map(move |cells| source(pattern, cells)))
-            .collect();
+        let mut sources = vec![0_u32; representatives.len() * moves];
+        if moves > 0 {
+            sources.par_chunks_exact_mut(moves).zip(patterns.par_chunks_exact(cells)).for_each_init(
+                || vec![0; cells],
+                |scratch, (sources, pattern)| {
+                    for (mv, entry) in sources.iter_mut().enumerate() {
+                        *entry = source(mv, pattern, scratch);
+                    }
+                },
+            );
+        }
         // The state whose indices are all zero has the pieces of each colour in their order, and its parity is that of the
         // number of its inversions. A state that is reached is even.
         let is_odd = |pattern: &[u8]| {
@@ -188,7 +196,7 @@ impl CosetGraph {
     /// the sizes of their orbits.
     pub fn tables(&self) -> (&[u32], impl ExactSizeIterator<Item = u64>, &[u32]) {
         let patterns = self.patterns.chunks_exact(self.space.cells());
-        let ranks = patterns.map(|pattern| self.colouring.patterns().rank(pattern.iter().copied()));
+        let ranks = patterns.map(|pattern| self.colouring.patterns().rank(pattern));
         (&self.table, ranks, &self.orbit_sizes)
     }
 
@@ -244,7 +252,7 @@ impl CosetGraph {
         self.orbit_sizes[coset.0 as usize]
     }
 
-    /// The pattern of a representative: the colour on each cell.
+    /// The pattern of a representative: the letter, a colour and an orientation, on each cell.
     pub fn pattern(&self, coset: CosetId) -> &[u8] {
         let cells = self.space.cells();
         &self.patterns[coset.0 as usize * cells..][..cells]
@@ -262,30 +270,29 @@ impl CosetGraph {
         let pattern = self.pattern(coset);
         let whole = self.orbit_size(coset) as usize == self.symmetries.len();
         (1..if whole { 1 } else { self.symmetries.len() }).filter(move |&s| {
-            let CosetSymmetry { symmetry, colours, .. } = &self.symmetries[s];
-            symmetry
-                .cells
-                .iter()
-                .zip(pattern)
-                .all(|(&to, &colour)| pattern[usize::from(to)] == colours[usize::from(colour)])
+            let CosetSymmetry { symmetry, action, .. } = &self.symmetries[s];
+            let letters = self.colouring.letters();
+            symmetry.cells.iter().zip(pattern).enumerate().all(|(cell, (&to, &letter))| {
+                let renamed = action.letters[usize::from(letter)];
+                pattern[usize::from(to)] == letters.turned(renamed, symmetry.turn(cell))
+            })
         })
     }
 
     /// The address of a state that is given as a word of labels: the representative of its coset, and the position
     /// there of its image under the symmetry that leads to the representative. `None` if the state is known not to be reachable.
     pub fn locate(&self, word: &[u8]) -> Option<(CosetId, u32)> {
-        let pattern = word.iter().map(|&label| self.colouring.of_label(label));
-        let entry = self.table[self.colouring.patterns().rank(pattern) as usize];
-        if entry == UNREACHED {
+        let pattern: Vec<u8> = word.iter().map(|&letter| self.colouring.of_letter(letter)).collect();
+        let entry = self.table[self.colouring.patterns().rank(&pattern) as usize];
+        if entry == UNREACHED || !self.colouring.patterns().has(&pattern) {
             return None;
         }
         let (coset, to) = self.split(entry);
-        let symmetry = &self.symmetries[to].symmetry;
-        let mut image = vec![0; word.len()];
-        symmetry.carry(&symmetry.labels, word, &mut image);
+        let image = self.space.image(&self.symmetries[to].symmetry, word);
+        let labels: Vec<u8> = image.iter().map(|&letter| self.space.letters().mark(letter)).collect();
         let indices: Vec<u32> = (0..self.colouring.axes().len() as u8)
             .map(|colour| {
-                let arrangement = image.iter().filter(|&&label| self.colouring.of_label(label) == colour);
+                let arrangement = labels.iter().filter(|&&label| self.colouring.of_label(label) == colour);
                 let local = arrangement.map(|&label| self.colouring.local(label));
                 self.colouring.axes()[usize::from(colour)].rank(local) as u32
             })
@@ -303,9 +310,12 @@ impl CosetGraph {
         for (colour, (axis, &index)) in axes.iter().zip(&indices).enumerate() {
             let mut arrangement = vec![0; axis.length()];
             axis.unrank(u64::from(index), &mut arrangement);
-            let cells = (0..word.len()).filter(|&cell| usize::from(self.pattern(coset)[cell]) == colour);
-            for (cell, local) in cells.zip(arrangement) {
-                word[cell] = self.colouring.label(colour as u8, local);
+            let letters = self.colouring.letters();
+            let pattern = self.pattern(coset).iter().enumerate();
+            let cells = pattern.filter(|&(_, &letter)| usize::from(letters.mark(letter)) == colour);
+            for ((cell, &letter), local) in cells.zip(arrangement) {
+                let label = self.colouring.label(colour as u8, local);
+                word[cell] = self.space.letters().letter(label, letters.orientation(letter));
             }
         }
         word
@@ -319,35 +329,24 @@ impl CosetGraph {
 
 /// The symmetries that respect the colouring, and by pairs (a, b) the number of "b⁻¹ first, a next".
 fn symmetries_in_use(space: &Space, colouring: &Colouring) -> (Box<[CosetSymmetry]>, Vec<Vec<u32>>) {
-    let respecting: Vec<(Symmetry, Box<[u8]>)> = space
+    let respecting: Vec<(&Symmetry, ColourAction)> = space
         .symmetries()
         .iter()
-        .filter_map(|symmetry| Some((symmetry.clone(), colouring.action(symmetry)?)))
+        .filter_map(|symmetry| Some((symmetry, colouring.action(symmetry)?)))
         .collect();
-    let numbers: FxHashMap<&[u8], u32> =
-        respecting.iter().zip(0..).map(|((symmetry, _), number)| (&*symmetry.cells, number)).collect();
-    let cells = space.cells();
-    let mut composed = vec![0; cells];
+    let numbers: FxHashMap<&Symmetry, u32> =
+        respecting.iter().zip(0..).map(|(&(symmetry, _), number)| (symmetry, number)).collect();
+    let inverses: Vec<Symmetry> = respecting.iter().map(|(b, _)| space.inverse(b)).collect();
     let compose: Vec<Vec<u32>> = respecting
-        .iter()
-        .map(|(a, _)| {
-            respecting
-                .iter()
-                .map(|(b, _)| {
-                    for cell in 0..cells {
-                        composed[usize::from(b.cells[cell])] = a.cells[cell];
-                    }
-                    numbers[composed.as_slice()]
-                })
-                .collect()
-        })
+        .par_iter()
+        .map(|(a, _)| inverses.iter().map(|inverse| numbers[&space.compose(inverse, a)]).collect())
         .collect();
     let symmetries = respecting
         .iter()
         .enumerate()
-        .map(|(number, (symmetry, colours))| CosetSymmetry {
-            symmetry: symmetry.clone(),
-            colours: colours.clone(),
+        .map(|(number, (symmetry, action))| CosetSymmetry {
+            symmetry: (*symmetry).clone(),
+            action: action.clone(),
             inverse: compose[0][number] as usize,
         })
         .collect();
@@ -382,19 +381,17 @@ fn close(
     };
     let cells = space.cells();
     let mut orbits: Vec<Orbit> =
-        finder.discover(colouring.of_pieces(), &mut Scratch::new(symmetries, cells)).into_iter().collect();
+        finder.discover(colouring.solved(), &mut Scratch::new(symmetries, cells)).into_iter().collect();
     let mut done = 0;
     while done < orbits.len() {
         let from_one = |scratch: &mut (Scratch, Vec<u8>, Vec<u8>), orbit: &Orbit| -> Vec<Orbit> {
             let (scratch, pattern, moved) = scratch;
-            colouring.patterns().unrank(orbit.representative, pattern);
-            let mut follow = |cells: &[u8]| {
-                for (&to, &colour) in cells.iter().zip(&*pattern) {
-                    moved[usize::from(to)] = colour;
-                }
+            colouring.patterns().unrank(orbit.representative, colouring.letters(), pattern);
+            let follow = |mv: usize| {
+                space.step(mv, colouring.letters(), pattern, moved);
                 finder.discover(moved, scratch)
             };
-            space.moves().iter().filter_map(|cells| follow(cells)).collect()
+            (0..space.moves().len()).filter_map(follow).collect()
         };
         let scratch = || (Scratch::new(symmetries, cells), vec![0; cells], vec![0; cells]);
         let generation: Vec<Orbit> =
@@ -452,13 +449,13 @@ impl OrbitFinder<'_> {
     fn discover(&self, pattern: &[u8], scratch: &mut Scratch) -> Option<Orbit> {
         let ranks = self.colouring.patterns();
         let entry = |rank: u64| &self.table[rank as usize];
-        if entry(ranks.rank(pattern.iter().copied())).load(Ordering::Relaxed) != UNREACHED {
+        if entry(ranks.rank(pattern)).load(Ordering::Relaxed) != UNREACHED {
             return None;
         }
         let Scratch { images, image } = scratch;
-        for (CosetSymmetry { symmetry, colours, .. }, rank) in self.symmetries.iter().zip(&mut *images) {
-            symmetry.carry(colours, pattern, image);
-            *rank = ranks.rank(image.iter().copied());
+        for (CosetSymmetry { symmetry, action, .. }, rank) in self.symmetries.iter().zip(&mut *images) {
+            symmetry.carry(self.colouring.letters(), &action.letters, pattern, image);
+            *rank = ranks.rank(image);
         }
         let (smallest, &representative) =
             images.iter().enumerate().min_by_key(|&(_, rank)| rank).expect("the identity is a symmetry");

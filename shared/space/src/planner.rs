@@ -59,17 +59,17 @@ impl Plan {
     }
 
     fn with(space: &Space, of_piece: Vec<u8>) -> Option<Self> {
-        let colouring = Colouring::new(&of_piece, space.labels()).ok()?;
+        let colouring = Colouring::new(&of_piece, space).ok()?;
         let shape = Shape::of(space, &colouring)?;
         let actions: Vec<_> = space
             .symmetries()
             .iter()
             .filter_map(|symmetry| Some((&*symmetry.cells, colouring.action(symmetry)?)))
             .collect();
-        let sizes = colouring.patterns().counts();
-        let representative_cosets = if reaches_all_patterns(space, sizes) {
+        let sizes: Vec<u8> = colouring.axes().iter().map(|axis| axis.length() as u8).collect();
+        let representative_cosets = if reaches_all_patterns(space, &sizes) {
             let fixed: u128 =
-                actions.iter().map(|(cells, colours)| fixed_patterns(cells, colours, sizes)).sum();
+                actions.iter().map(|(cells, action)| fixed_patterns(cells, &action.colours, &sizes)).sum();
             u64::try_from(fixed / actions.len() as u128).ok()?
         } else {
             u64::from(CosetGraph::build(space, &colouring).ok()?.len())
@@ -98,6 +98,9 @@ impl Plan {
 /// other groups nothing is assumed.
 fn reaches_all_patterns(space: &Space, sizes: &[u8]) -> bool {
     let factorial: BigUint = (1..=space.cells()).map(BigUint::from).product();
+    if space.letters().width() > 1 {
+        return false;
+    }
     *space.group_order() == factorial
         || (space.group_order() * 2_u32 == factorial && sizes.iter().any(|&size| size > 1))
 }
@@ -131,17 +134,14 @@ impl Candidate {
         }
         // The last axis lies inside a word: the longest that fits.
         lengths.sort_unstable_by_key(|&(colour, length, _)| (length <= 64, length, colour));
-        let sizes: Vec<u8> = lengths.iter().map(|&(_, _, size)| size).collect();
-        let patterns = u64::try_from(multinomial(&sizes)?).ok()?;
         let axes: Vec<u32> = lengths.iter().map(|&(_, length, _)| length as u32).collect();
         let shape = Shape::in_space(space, &axes)?;
         let order: HashMap<u8, u8> =
             lengths.iter().zip(0..).map(|(&(colour, _, _), axis)| (colour, axis)).collect();
         let of_piece: Vec<u8> = of_piece.iter().map(|colour| order[colour]).collect();
-        let symmetries = space
-            .symmetries()
-            .iter()
-            .filter(|s| crate::space::induced(&of_piece, &s.cells, axes.len()).is_some());
+        let colouring = Colouring::new(&of_piece, space).ok()?;
+        let patterns = colouring.patterns().total();
+        let symmetries = space.symmetries().iter().filter(|s| colouring.action(s).is_some());
         let symmetries = symmetries.count() as f64;
 
         let cosets = (patterns as f64 / symmetries).max(1.0);
@@ -190,12 +190,21 @@ fn candidates(space: &Space) -> BTreeSet<Vec<u8>> {
         }
         partitions.insert(base);
     }
+    // Every partition is cut further where pieces of different kinds are together.
+    let kind: Vec<(usize, u8)> = (0..cells)
+        .map(|cell| {
+            let orbit = space.orbits().iter().position(|orbit| orbit.cells.contains(&(cell as u8)));
+            let seen = space.letters().seen(space.labels().of_pieces()[cell]);
+            (orbit.expect("every cell is in an orbit"), seen)
+        })
+        .collect();
     let labels = space.labels();
     let first_with = |label: u8| {
         labels.of_pieces().iter().position(|&l| l == label).expect("every label is on a piece") as u8
     };
     let mut whole = BTreeSet::new();
     for partition in partitions {
+        let partition = numbered((0..cells).map(|cell| (partition[cell], kind[cell])));
         // Either the colours that share a label are joined, or every label with several pieces is a colour.
         let same_colour = (0..cells).map(|c| {
             let first = partition.iter().position(|&colour| colour == partition[c]);
