@@ -55,6 +55,30 @@ impl Relabelling {
         Some(Self { cells, factors: factors.into(), turns: turns.into(), orders: orders.into() })
     }
 
+    /// The renaming that moves the names as the permutation moves pieces.
+    pub fn from_action(action: &OrientedPermutation) -> Self {
+        let (turns, orders) = (action.turns().into(), action.orders().into());
+        Self { cells: action.cells().clone(), factors: vec![1; action.degree()].into(), turns, orders }
+    }
+
+    /// This renaming first, `next` after it.
+    ///
+    /// # Panics
+    /// If the two are not on cells of the same orders.
+    pub fn then(&self, next: &Self) -> Self {
+        assert_eq!(self.orders, next.orders, "renamings compose only on the same cells");
+        let composed = |cell: usize| {
+            let (to, order) = (self.cells.apply(cell), u32::from(self.orders[cell]));
+            let (factor, turn) = (u32::from(next.factors[to]), u32::from(next.turns[to]));
+            let factors = factor * u32::from(self.factors[cell]);
+            let turned = factor * u32::from(self.turns[cell]) + turn;
+            (if order == 1 { 1 } else { (factors % order) as u16 }, (turned % order) as u16)
+        };
+        let (factors, turns): (Vec<u16>, Vec<u16>) = (0..self.orders.len()).map(composed).unzip();
+        let (factors, turns, orders) = (factors.into(), turns.into(), self.orders.clone());
+        Self { cells: self.cells.then(&next.cells), factors, turns, orders }
+    }
+
     /// What it does to the cells.
     pub fn cells(&self) -> &Permutation {
         &self.cells
@@ -119,6 +143,10 @@ mod tests {
             let relabelling = Relabelling::from_points(a, &orders).unwrap();
             assert_eq!(relabelling.is_identity(), a.is_identity());
             factors.insert(relabelling.factors()[0]);
+            for b in &found {
+                let next = Relabelling::from_points(b, &orders).unwrap();
+                assert_eq!(Some(relabelling.then(&next)), Relabelling::from_points(&a.then(b), &orders));
+            }
             for (x, on_points) in set.iter().zip(&points) {
                 let renamed = relabelling.rename(x);
                 assert_eq!(renamed.as_points(), on_points.relabel(a));
@@ -127,6 +155,14 @@ mod tests {
         }
         // Turning all pieces alike changes no move, three ways; exchanging the ends of the row inverts.
         assert!(found.len() >= 6 && factors.contains(&1), "{}", found.len());
+    }
+
+    #[test]
+    fn permutations_rename_too() {
+        let orders = [3; 4];
+        let [a, x] =
+            ["(1,2+1,3)(4+2)", "(1+1,4)(2+1)"].map(|text| OrientedPermutation::parse(text, &orders).unwrap());
+        assert_eq!(Relabelling::from_action(&a).rename(&x), x.relabel(&a));
     }
 
     #[test]
