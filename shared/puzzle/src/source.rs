@@ -2,6 +2,7 @@
 
 use crate::definition::{Definition, DefinitionError};
 use crate::family::{self, FamilyError};
+use crate::generators::Names;
 use crate::load::{self, LoadError};
 use crate::{Board, BoardError, Generator, Metric, Move, Puzzle, SelectionError};
 use fathom_algebra::{OrientedPermutation, relabellings};
@@ -54,6 +55,16 @@ pub enum SourceError {
         /// Their names.
         moves: String,
     },
+    /// The search asks no state whether a move can be made.
+    #[error(
+        "{puzzle} has moves that can be made only in some states ({moves}), which this version of Fathom does not search with"
+    )]
+    Guarded {
+        /// The puzzle.
+        puzzle: String,
+        /// Their names.
+        moves: Names,
+    },
     /// More cells than the search has numbers for.
     #[error("{puzzle} has {cells} cells, and puzzles of at most {limit} can be searched", limit = Source::MOST_CELLS)]
     TooManyCells {
@@ -103,10 +114,10 @@ impl Source {
         let name = format!("{}-{}", whole.name(), words.join("-"));
         let mut some = Definition::new(name, whole.orbits().to_vec())?;
         some.set_solved(whole.solved())?;
-        for Generator { name, action } in chosen {
-            some.add_move(name, action)?;
+        for Generator { name, action, guard } in chosen {
+            some.add_guarded_move(name, action, &guard)?;
         }
-        for Generator { name, action } in whole.free() {
+        for Generator { name, action, .. } in whole.free() {
             some.add_free(name.clone(), action.clone())?;
         }
         Ok(Self::Defined(Box::new(some.finished()?)))
@@ -163,6 +174,11 @@ impl Source {
             return Ok(());
         };
         let puzzle = definition.name().to_owned();
+        let guarded = definition.moves().iter().filter(|generator| !generator.guard.is_empty());
+        let guarded: Vec<String> = guarded.map(|generator| generator.name.clone()).collect();
+        if !guarded.is_empty() {
+            return Err(SourceError::Guarded { puzzle, moves: Names(guarded) });
+        }
         if let Some(orbit) = definition.orbits().iter().find(|orbit| orbit.orientations > 1) {
             return Err(SourceError::Oriented { puzzle, orbit: orbit.name.clone() });
         }
@@ -190,7 +206,7 @@ impl Source {
         let (name, cells) = (definition.name().to_owned(), definition.cells());
         let generators = definition.generators(metric)?.into_iter();
         let moves: Vec<Move> = generators
-            .map(|Generator { name, action }| Move { name, action: action.cells().clone() })
+            .map(|Generator { name, action, .. }| Move { name, action: action.cells().clone() })
             .collect();
         let actions: Vec<_> = moves.iter().map(|m| m.action.clone()).collect();
         let symmetries = relabellings(cells, &actions, Self::MOST_SYMMETRIES);
@@ -261,5 +277,10 @@ mod tests {
         };
         assert!(refused("2x2x2").contains("has pieces that turn where they stand"));
         assert!(refused("burnt-pancake:4").contains("turn where they stand"));
+        let bandaged = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/bandaged.toml");
+        assert_eq!(
+            refused(bandaged),
+            "bandaged has moves that can be made only in some states (L R), which this version of Fathom does not search with"
+        );
     }
 }
