@@ -48,7 +48,9 @@ impl Distances {
     pub fn search(space: &Space, max_depth: Option<u32>, limit: u64) -> Result<Self, TooLarge> {
         let words = Self::ranks(space, limit)?;
         let mut distances = vec![UNSEEN; words.total() as usize];
-        distances[words.rank(space.solved()) as usize] = 0;
+        for solved in space.words_of(space.solved()) {
+            distances[words.rank(&solved) as usize] = 0;
+        }
         let mut word = vec![0; space.cells()];
         let mut image = word.clone();
         for depth in 0..UNSEEN - 1 {
@@ -62,11 +64,15 @@ impl Distances {
                 }
                 words.unrank(rank as u64, space.letters(), &mut word);
                 for mv in 0..space.moves().len() {
-                    space.apply(mv, &word, &mut image);
-                    let neighbour = &mut distances[words.rank(&image) as usize];
-                    if *neighbour == UNSEEN {
-                        *neighbour = depth + 1;
-                        found = true;
+                    if !space.apply(mv, &word, &mut image) {
+                        continue;
+                    }
+                    for neighbour in space.words_of(&image) {
+                        let neighbour = &mut distances[words.rank(&neighbour) as usize];
+                        if *neighbour == UNSEEN {
+                            *neighbour = depth + 1;
+                            found = true;
+                        }
                     }
                 }
             }

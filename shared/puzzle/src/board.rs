@@ -1,7 +1,7 @@
 //! The m x n board, or two-dimensional magic cube (Jia, Zhang, Xiang, section 1.2): rows rotate to the left and
 //! to the right, columns upwards and downwards, and a piece pushed out comes back on the other side.
 
-use crate::{Generator, Metric, Puzzle};
+use crate::{Metric, Puzzle, PuzzleMove};
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
 use std::fmt;
 use std::str::FromStr;
@@ -90,6 +90,8 @@ impl Board {
             cells: self.cells(),
             seen: vec![1; self.cells()],
             moves: self.moves(metric),
+            arrivals: self.moves(metric),
+            free: vec![OrientedPermutation::identity(vec![1; self.cells()])],
             symmetries: self.symmetries().into_iter().map(Relabelling::from_cells).collect(),
         }
     }
@@ -122,7 +124,7 @@ impl Board {
     }
 
     /// The moves of a metric. A line of length 2 has one rotation, a line of length 1 none.
-    fn moves(self, metric: Metric) -> Vec<Generator> {
+    fn moves(self, metric: Metric) -> Vec<PuzzleMove> {
         let mut moves = Vec::new();
         for line in self.lines() {
             let length = self.line_length(line) as i64;
@@ -134,7 +136,7 @@ impl Board {
             };
             for shift in shifts {
                 let action = OrientedPermutation::from_cells(self.rotation(line, shift));
-                moves.push(Generator { name: line.move_name(shift), action });
+                moves.push(PuzzleMove { name: line.move_name(shift), action, guard: Box::default() });
             }
         }
         moves

@@ -3,7 +3,7 @@
 use crate::definition::{Definition, DefinitionError};
 use crate::family::{self, FamilyError};
 use crate::load::{self, LoadError};
-use crate::{Board, BoardError, Generator, Metric, Puzzle, SelectionError};
+use crate::{Board, BoardError, Generator, Metric, Puzzle, PuzzleMove, SelectionError};
 use std::path::Path;
 
 /// Where a puzzle's moves come from.
@@ -33,16 +33,6 @@ pub enum SourceError {
     /// A metric that makes too many moves, or moves that fit together to nothing.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
-    /// The search knows no free moves.
-    #[error(
-        "{puzzle} has moves that cost nothing ({moves}), which this version of Fathom does not search with"
-    )]
-    Free {
-        /// The puzzle.
-        puzzle: String,
-        /// Their names.
-        moves: String,
-    },
     /// More cells than the search has numbers for.
     #[error("{puzzle} has {cells} cells, and puzzles of at most {limit} can be searched", limit = Source::MOST_CELLS)]
     TooManyCells {
@@ -89,10 +79,10 @@ impl Source {
         let name = format!("{}-{}", whole.name(), words.join("-"));
         let mut some = Definition::new(name, whole.orbits().to_vec())?;
         some.set_solved(whole.solved())?;
-        for Generator { name, action } in chosen {
-            some.add_move(name, action)?;
+        for Generator { name, action, guard } in chosen {
+            some.add_guarded_move(name, action, &guard)?;
         }
-        for Generator { name, action } in whole.free() {
+        for Generator { name, action, .. } in whole.free() {
             some.add_free(name.clone(), action.clone())?;
         }
         Ok(Self::Defined(Box::new(some.finished()?)))
@@ -149,10 +139,6 @@ impl Source {
             return Ok(());
         };
         let puzzle = definition.name().to_owned();
-        if !definition.free().is_empty() {
-            let moves: Vec<&str> = definition.free().iter().map(|free| free.name.as_str()).collect();
-            return Err(SourceError::Free { puzzle, moves: moves.join(" ") });
-        }
         let cells = definition.cells();
         if cells > Self::MOST_CELLS {
             return Err(SourceError::TooManyCells { puzzle, cells });
@@ -177,7 +163,7 @@ impl Source {
 /// A board whose listed generators are the moves of a metric.
 fn of_board(board: Board, metric: Metric) -> Result<Definition, DefinitionError> {
     let mut definition = Definition::of_degree(board.to_string(), board.cells())?;
-    for Generator { name, action } in board.puzzle(metric).moves {
+    for PuzzleMove { name, action, .. } in board.puzzle(metric).moves {
         definition.add_move(name, action)?;
     }
     Ok(definition)
@@ -231,10 +217,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_searched_is_refused() {
-        let refused = |word: &str| {
-            let source = Source::of_word(word).unwrap();
-            source.puzzle(source.metric()).unwrap_err().to_string()
-        };
-        assert!(refused("2x2x2-free").contains("has moves that cost nothing"));
+        let large = Source::Defined(Box::new(Definition::of_degree("large", 256).unwrap()));
+        assert!(large.check().unwrap_err().to_string().starts_with("large has 256 cells"));
     }
 }

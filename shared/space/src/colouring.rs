@@ -1,7 +1,7 @@
 //! A colouring cuts the space into cosets: all states with one colour pattern.
 
 use crate::symmetry::induced;
-use crate::{Letters, Ranks, Space, Symmetry, Words};
+use crate::{Letters, Ranks, Space, Step, Symmetry, Words};
 
 /// A partition of the labels, and with them of the pieces, into colours. Colour c is axis c of every coset's tensor.
 #[derive(Clone, Debug)]
@@ -47,6 +47,12 @@ pub enum ColouringError {
     /// Pieces in one colour that never stand on the same cells, or show different numbers of orientations.
     #[error("colour {colour} has pieces of several kinds")]
     MixesKinds {
+        /// The colour.
+        colour: u8,
+    },
+    /// A colour of several labels, one of which a move asks for.
+    #[error("colour {colour} hides whether a move can be made")]
+    HidesGuard {
         /// The colour.
         colour: u8,
     },
@@ -115,6 +121,11 @@ impl Colouring {
             if let Some(cell) = (0..pieces).find(strays) {
                 return Err(ColouringError::MixesKinds { colour: of_piece[cell] });
             }
+        }
+        let asked = space.moves().iter().flat_map(Step::guard);
+        let mut asked = asked.map(|&(_, label)| of_label[usize::from(label)]);
+        if let Some(colour) = asked.find(|&colour| contents[usize::from(colour)].len() > 1) {
+            return Err(ColouringError::HidesGuard { colour });
         }
         let letters = Letters::new(&seen).ok_or(ColouringError::TooLarge)?;
         let of_letter = |letter: u8| {
@@ -194,10 +205,19 @@ impl Colouring {
         &self.patterns
     }
 
+    /// Whether a move can be made in the states of a pattern.
+    #[inline]
+    pub(crate) fn allows(&self, step: &Step, pattern: &[u8]) -> bool {
+        let is_there = |&(cell, label): &(u8, u8)| {
+            self.letters.mark(pattern[usize::from(cell)]) == self.of_label[usize::from(label)]
+        };
+        step.guard().iter().all(is_there)
+    }
+
     /// The action of a symmetry on colours; `None` if it does not map colours to colours, or turns pieces of one colour
     /// differently.
     pub fn action(&self, symmetry: &Symmetry) -> Option<ColourAction> {
-        let colours = induced(&self.of_piece, &symmetry.cells, self.axes.len())?;
+        let colours = induced(&self.of_label, &symmetry.labels, self.axes.len())?;
         let mut letters: Vec<Option<u8>> = vec![None; self.letters.count()];
         for (number, (&letter, &to)) in self.of_letter.iter().zip(symmetry.letters()).enumerate() {
             if self.stands_for_nothing[number] {

@@ -3,7 +3,7 @@
 use crate::words::multinomial;
 use crate::{Labels, Letters, Ranks, Symmetry};
 use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
-use fathom_puzzle::{Generator, Metric, Puzzle};
+use fathom_puzzle::{Metric, Puzzle, PuzzleMove};
 use num_bigint::BigUint;
 use std::collections::HashSet;
 
@@ -19,6 +19,10 @@ pub struct Space {
     orders: Box<[u16]>,
     orbits: Box<[Orbit]>,
     moves: Vec<Step>,
+    /// The moves with free moves behind them: through them a state is reached from all others that lead to it.
+    arrivals: Vec<Step>,
+    /// What the free moves do to words, the identity first.
+    free: Vec<Symmetry>,
     symmetries: Vec<Symmetry>,
     group_order: BigUint,
     states: BigUint,
@@ -31,9 +35,17 @@ pub struct Step {
     pub cells: Box<[u8]>,
     /// The turn of what leaves each cell; empty if there are none.
     turns: Box<[u8]>,
+    /// Cells with the label that must be there.
+    guard: Box<[(u8, u8)]>,
 }
 
 impl Step {
+    /// Cells with the labels that must be there for it.
+    #[inline]
+    pub(crate) fn guard(&self) -> &[(u8, u8)] {
+        &self.guard
+    }
+
     /// The turn of what leaves a cell.
     #[inline]
     pub fn turn(&self, cell: usize) -> u8 {
@@ -67,6 +79,14 @@ pub enum SpaceError {
         /// Labels times orientations.
         letters: usize,
     },
+    /// Free moves that change nothing in some states make fewer states of them than in others.
+    #[error("{0} has free moves that may change nothing that can be seen: tell more of its pieces apart")]
+    NotFree(String),
+    /// The states of guarded moves are counted where all pieces are as the definition says.
+    #[error(
+        "{0} has moves that can be made only in some states, and its pieces cannot be given other labels"
+    )]
+    GuardedLabels(String),
     /// The labelled states of a group that is neither symmetric nor alternating are counted by listing them.
     #[error("the labelled states of {name} cannot be counted: its group, of order {order}, is neither symmetric nor alternating and has more than {limit} states", limit = Space::LARGEST_LISTED)]
     Uncounted {
@@ -106,16 +126,16 @@ impl Space {
             letters: seen.len() * usize::from(seen.iter().copied().max().unwrap_or(1)),
         })?;
         let solved = of_pieces.iter().map(|&label| letters.letter(label, 0)).collect();
-        let step = |m: &Generator| Step {
+        let step = |m: &PuzzleMove| Step {
             cells: bytes(m.action.cells()),
             turns: match letters.width() {
                 1 => Box::default(),
                 _ => m.action.turns().iter().map(|&turn| turn as u8).collect(),
             },
+            guard: m.guard.iter().map(|g| (g.cell as u8, of_pieces[usize::from(g.piece)])).collect(),
         };
-        let moves: Vec<Step> = puzzle.moves.iter().map(step).collect();
-        let symmetries =
-            puzzle.symmetries.iter().filter_map(|a| Symmetry::of(a, of_pieces, &letters)).collect();
+        let moves = puzzle.moves.iter().map(step).collect();
+        let arrivals = puzzle.arrivals.iter().map(step).collect();
         let orders = puzzle
             .moves
             .first()
@@ -130,10 +150,17 @@ impl Space {
             orders,
             orbits,
             moves,
-            symmetries,
+            arrivals,
+            free: Vec::new(),
+            symmetries: Vec::new(),
             group_order,
             states: BigUint::ZERO,
         };
+        space.free = space.puzzle.free.iter().map(|free| Symmetry::free(free, &space)).collect();
+        space.symmetries = space.all_symmetries();
+        if !space.free_moves_are_free() {
+            return Err(SpaceError::NotFree(space.puzzle.name));
+        }
         space.states = count_states(&space).ok_or_else(|| SpaceError::Uncounted {
             name: space.puzzle.name.clone(),
             order: space.group_order.clone(),
@@ -202,16 +229,38 @@ impl Space {
         word
     }
 
-    /// Writes to `image` the state to which a move leads from the state `word`.
+    /// Writes to `image` the state to which a move leads from the state `word`. Returns false, and may leave anything in `image`, if
+    /// the move cannot be made there.
     #[inline]
-    pub fn apply(&self, mv: usize, word: &[u8], image: &mut [u8]) {
+    pub fn apply(&self, mv: usize, word: &[u8], image: &mut [u8]) -> bool {
         self.step(mv, &self.letters, word, image);
+        self.moves[mv].guard.iter().all(|&(cell, label)| self.letters.mark(word[usize::from(cell)]) == label)
     }
 
-    /// The same for words of other letters: patterns.
+    /// Whether there are moves that cannot be made in all states.
+    pub fn is_guarded(&self) -> bool {
+        self.moves.iter().any(|step| !step.guard.is_empty())
+    }
+
+    /// The order of the group of free moves: so many words are one state.
+    pub fn free_order(&self) -> u32 {
+        self.puzzle.free.len() as u32
+    }
+
+    /// All words of the state that has this word: what free moves make of it.
+    pub fn words_of(&self, word: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+        self.free.iter().map(|free| self.image(free, word))
+    }
+
+    /// What the free moves do to words, the identity first.
+    pub(crate) fn free(&self) -> &[Symmetry] {
+        &self.free
+    }
+
+    /// What a move does to words of any letters, labels or colours, its guard aside.
     #[inline]
     pub(crate) fn step(&self, mv: usize, letters: &Letters, word: &[u8], image: &mut [u8]) {
-        let Step { cells, turns } = &self.moves[mv];
+        let Step { cells, turns, .. } = &self.moves[mv];
         if turns.is_empty() {
             for (&to, &letter) in cells.iter().zip(word) {
                 image[usize::from(to)] = letter;
@@ -223,15 +272,21 @@ impl Space {
         }
     }
 
-    /// Writes to `source` the word from which a move leads to `word`.
+    /// The moves with free moves behind them, no two of which differ by a free move before: they lead to a word of a state from some word of
+    /// each state before it. Without free moves, the moves.
+    pub fn arrivals(&self) -> &[Step] {
+        &self.arrivals
+    }
+
+    /// Writes to `source` the word from which an [arrival](Space::arrivals) leads to `word`.
     #[inline]
     pub(crate) fn step_back(&self, mv: usize, letters: &Letters, word: &[u8], source: &mut [u8]) {
-        let step = &self.moves[mv];
+        let step = &self.arrivals[mv];
         for (cell, &to) in step.cells.iter().enumerate() {
             let letter = word[usize::from(to)];
             source[cell] = match step.turn(cell) {
                 0 => letter,
-                turn => letters.turned(letter, letters.width() - turn),
+                turn => letters.turned(letter, self.orders[cell] as u8 - turn),
             };
         }
     }
@@ -269,6 +324,21 @@ impl Space {
         (self.letters.width() == 1 && self.labels.are_distinct()).then_some(is_member)
     }
 
+    /// Whether every free move but the identity changes every state: whether it moves, or turns, the cells on which some piece
+    /// with a label of its own could stay.
+    fn free_moves_are_free(&self) -> bool {
+        let keeps = |free: &OrientedPermutation, cell: usize| {
+            free.cells().apply(cell) == cell && free.turns()[cell] == 0
+        };
+        let changes_all = |free: &OrientedPermutation| {
+            self.orbits.iter().any(|orbit| {
+                let own = orbit.labels.iter().filter(|&&label| self.labels.sizes()[usize::from(label)] == 1);
+                own.count() > orbit.cells.iter().filter(|&&cell| keeps(free, cell.into())).count()
+            })
+        };
+        self.puzzle.free[1..].iter().all(changes_all)
+    }
+
     /// One word that tells this space from any other, fit for a file name: `3x4-multi`, or with labels as letters
     /// `2x2-multi-aabb`.
     pub fn slug(&self) -> String {
@@ -291,16 +361,18 @@ impl Space {
 
 /// The group that the moves generate, on points.
 fn group(puzzle: &Puzzle) -> StabiliserChain {
-    let generators: Vec<Permutation> = puzzle.moves.iter().map(|m| m.action.as_points()).collect();
+    let moves = puzzle.moves.iter().map(|m| &m.action);
+    let generators: Vec<Permutation> = moves.chain(&puzzle.free).map(|action| action.as_points()).collect();
     let points = generators.first().map_or(puzzle.cells, Permutation::degree);
     StabiliserChain::new(points, &generators)
 }
 
 fn orbits(puzzle: &Puzzle, cells_of: Vec<Vec<usize>>, labels: &Labels) -> Box<[Orbit]> {
+    let actions = puzzle.moves.iter().map(|m| &m.action).chain(&puzzle.free);
     let orbit = |cells: Vec<usize>| {
-        let keeps_sum = puzzle.moves.iter().all(|m| {
-            let turns = cells.iter().map(|&cell| u32::from(m.action.turns()[cell])).sum::<u32>();
-            turns.is_multiple_of(m.action.orders()[cells[0]].into())
+        let keeps_sum = actions.clone().all(|action| {
+            let turns = cells.iter().map(|&cell| u32::from(action.turns()[cell])).sum::<u32>();
+            turns.is_multiple_of(action.orders()[cells[0]].into())
         });
         Orbit {
             labels: cells.iter().map(|&cell| labels.of_pieces()[cell]).collect(),
@@ -320,12 +392,19 @@ fn bytes(permutation: &Permutation) -> Box<[u8]> {
 /// any permutation even. In other groups states are listed.
 fn count_states(space: &Space) -> Option<BigUint> {
     let Space { labels, letters, group_order, .. } = space;
+    let in_words = BigUint::from(space.free_order());
     let shows_all = |(&label, &order): (&u8, &u16)| u16::from(letters.seen(label)) == order;
-    if labels.are_distinct() && labels.of_pieces().iter().zip(&space.orders).all(shows_all) {
-        return Some(group_order.clone());
+    if !space.is_guarded()
+        && labels.are_distinct()
+        && labels.of_pieces().iter().zip(&space.orders).all(shows_all)
+    {
+        return Some(group_order / in_words);
     }
     let factorial: BigUint = (1..=labels.pieces()).map(BigUint::from).product();
-    if letters.width() == 1 && (*group_order == factorial || group_order * 2_u32 == factorial) {
+    if !space.is_guarded()
+        && letters.width() == 1
+        && (*group_order == factorial || group_order * 2_u32 == factorial)
+    {
         return Some(match multinomial(labels.sizes()) {
             Some(words) => words.into(),
             None => labels.sizes().iter().fold(factorial, |words, &size| {
@@ -335,10 +414,14 @@ fn count_states(space: &Space) -> Option<BigUint> {
     }
     let mut seen = HashSet::from([space.solved.clone()]);
     let mut open = vec![space.solved.clone()];
+    // Free moves are generators too, so that all words of a state are listed.
     while let Some(word) = open.pop() {
-        for mv in 0..space.moves.len() {
+        let moved = (0..space.moves.len()).filter_map(|mv| {
             let mut image = word.clone();
-            space.apply(mv, &word, &mut image);
+            space.apply(mv, &word, &mut image).then_some(image)
+        });
+        let free = space.free[1..].iter().map(|free| space.image(free, &word).into());
+        for image in moved.chain(free) {
             if seen.insert(image.clone()) {
                 open.push(image);
             }
@@ -347,7 +430,7 @@ fn count_states(space: &Space) -> Option<BigUint> {
             return None;
         }
     }
-    Some(seen.len().into())
+    Some(BigUint::from(seen.len()) / in_words)
 }
 
 #[cfg(test)]

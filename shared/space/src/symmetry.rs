@@ -1,7 +1,8 @@
 //! Symmetries of a space: what they do to words, and how they compose.
 
 use crate::{Letters, Space};
-use fathom_algebra::Relabelling;
+use fathom_algebra::{OrientedPermutation, Relabelling};
+use std::collections::HashSet;
 
 /// A relabelling of cells, pieces and with them labels that maps moves to moves: d(a g a⁻¹) = d(g).
 ///
@@ -64,6 +65,21 @@ impl Symmetry {
         })
     }
 
+    /// What a free move does to words: it carries and turns, and renames nothing.
+    pub(crate) fn free(action: &OrientedPermutation, space: &Space) -> Self {
+        let same = |n: usize| (0..n).map(|i| i as u8).collect();
+        let turns = action.turns().iter().map(|&turn| turn as u8);
+        let mut free = Self {
+            cells: action.cells().images().iter().map(|&cell| cell as u8).collect(),
+            turns: if space.letters().width() == 1 { Box::default() } else { turns.collect() },
+            factors: vec![1; space.cells()].into(),
+            labels: same(space.labels().sizes().len()),
+            letters: same(space.letters().count()),
+        };
+        space.normalise(&mut free);
+        free
+    }
+
     /// Where each letter goes, before it is turned.
     pub fn letters(&self) -> &[u8] {
         &self.letters
@@ -84,6 +100,26 @@ impl Symmetry {
 }
 
 impl Space {
+    /// All symmetries: those of the puzzle that map labels to labels, each followed by each free move. The identity is the first.
+    pub(crate) fn all_symmetries(&self) -> Vec<Symmetry> {
+        let (of_pieces, letters) = (self.labels().of_pieces(), self.letters());
+        let mut known = HashSet::new();
+        let mut all = Vec::new();
+        for relabelling in &self.puzzle().symmetries {
+            let Some(mut symmetry) = Symmetry::of(relabelling, of_pieces, letters) else {
+                continue;
+            };
+            self.normalise(&mut symmetry);
+            for free in self.free() {
+                let symmetry = self.compose(&symmetry, free);
+                if known.insert(symmetry.clone()) {
+                    all.push(symmetry);
+                }
+            }
+        }
+        all
+    }
+
     /// The image of a state under a symmetry.
     pub fn image(&self, symmetry: &Symmetry, word: &[u8]) -> Vec<u8> {
         let mut image = vec![0; word.len()];

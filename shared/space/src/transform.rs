@@ -110,10 +110,13 @@ impl<'g> Transforms<'g> {
         &self.maps
     }
 
-    /// The transform from the coset [`CosetGraph::source`] of this move into `coset`.
+    /// The transform from the coset [`CosetGraph::source`] of this [arrival](crate::Space::arrivals) into `coset`.
+    ///
+    /// # Panics
+    /// If there is none.
     pub fn of_move(&mut self, coset: CosetId, mv: usize, transform: &mut Transform) {
-        let (source, symmetry) = self.graph.source(coset, mv);
-        let cells = &self.graph.space().moves()[mv].cells;
+        let (source, symmetry) = self.graph.source(coset, mv).expect("the move can be made");
+        let cells = &self.graph.space().arrivals()[mv].cells;
         let through = &self.graph.symmetries()[symmetry].symmetry.cells;
         self.fill(source, coset, symmetry, |cell| cells[usize::from(through[cell])], transform);
     }

@@ -1,7 +1,8 @@
-//! A definition as the engine takes it: with nothing in it that cannot be seen, and with its symmetries.
+//! A definition as the engine takes it: with nothing in it that cannot be seen, with free moves worked into the others, and with
+//! its symmetries.
 
 use super::{Definition, DefinitionError};
-use crate::{Generator, Metric, Puzzle};
+use crate::{Generator, Guard, Metric, Puzzle, PuzzleMove};
 use fathom_algebra::{OrientedPermutation, Relabelling, relabellings_among};
 use std::collections::HashSet;
 
@@ -9,29 +10,32 @@ impl Definition {
     /// Of the symmetries that are found no more are used.
     const MOST_SYMMETRIES: usize = 1024;
 
+    /// The largest order of a group of free moves.
+    pub const MOST_FREE: usize = 1024;
+
     /// The puzzle under a metric. Orientations that no piece of an orbit shows are gone; those that are left count from that
     /// of the solved piece. Symmetries are found, in up to tenths of a second.
     ///
     /// # Errors
-    /// [`DefinitionError`] if the metric makes too many moves.
+    /// [`DefinitionError`] if the metric makes too many moves, or the free moves make a large group.
     pub fn puzzle(&self, metric: Metric) -> Result<Puzzle, DefinitionError> {
         let orders = self.seen_orders();
-        let mut moves: Vec<Generator> = Vec::new();
-        let mut known = HashSet::from([OrientedPermutation::identity(orders.clone())]);
-        for Generator { name, action } in self.generators(metric)? {
-            let action = self.seen_action(&action, &orders);
-            if known.insert(action.clone()) {
-                moves.push(Generator { name, action });
-            }
-        }
+        let seen = |generators: &[Generator]| -> Vec<Generator> {
+            let action = |g: &Generator| self.seen_action(&g.action, &orders);
+            generators.iter().map(|g| Generator { action: action(g), ..g.clone() }).collect()
+        };
+        let generators = seen(&self.generators(metric)?);
+        let free = FreeGroup::of(&seen(&self.free), &orders)?;
         let mut puzzle = Puzzle {
             name: self.name.clone(),
             cells: self.cells(),
             seen: self.solved.iter().map(|piece| piece.seen).collect(),
-            moves,
+            moves: free.before(&generators)?,
+            arrivals: free.behind(&generators)?,
+            free: free.elements,
             symmetries: Vec::new(),
         };
-        puzzle.symmetries = symmetries(&puzzle, &orders);
+        puzzle.symmetries = symmetries(&puzzle, &generators, &orders);
         Ok(puzzle)
     }
 
@@ -61,9 +65,88 @@ impl Definition {
     }
 }
 
-/// The relabellings that map the moves onto themselves. The first cell of each orbit is renamed without a turn: with a turn of
-/// all its pieces alike a relabelling does the same.
-fn symmetries(puzzle: &Puzzle, orders: &[u16]) -> Vec<Relabelling> {
+/// The group that the free moves generate.
+struct FreeGroup {
+    /// The identity first.
+    elements: Vec<OrientedPermutation>,
+    /// Words for them, each name followed by a space.
+    names: Vec<String>,
+    known: HashSet<OrientedPermutation>,
+}
+
+impl FreeGroup {
+    fn of(generators: &[Generator], orders: &[u16]) -> Result<Self, DefinitionError> {
+        let one = OrientedPermutation::identity(orders);
+        let known = HashSet::from([one.clone()]);
+        let mut group = Self { elements: vec![one], names: vec![String::new()], known };
+        let mut next = 0;
+        while next < group.elements.len() {
+            for generator in generators {
+                let product = group.elements[next].then(&generator.action);
+                if group.known.insert(product.clone()) {
+                    group.elements.push(product);
+                    group.names.push(format!("{}{} ", group.names[next], generator.name));
+                }
+            }
+            next += 1;
+            if group.elements.len() > Definition::MOST_FREE {
+                return Err(DefinitionError::TooManyFree);
+            }
+        }
+        Ok(group)
+    }
+
+    /// Every free move before every move, but of those that only a free move behind makes different the first.
+    fn before(&self, moves: &[Generator]) -> Result<Vec<PuzzleMove>, DefinitionError> {
+        let differ_behind = |x: &OrientedPermutation, y: &OrientedPermutation| x.inverse().then(y);
+        self.distinct(moves, differ_behind, |before, m, name| {
+            let back = before.cells().inverse();
+            let guard = |&cell: &u16| Guard { cell: back.apply(cell.into()) as u16, piece: cell };
+            let guard = m.guard.iter().map(guard).collect();
+            PuzzleMove { name: format!("{name}{}", m.name), action: before.then(&m.action), guard }
+        })
+    }
+
+    /// Every free move behind every move, but of those that only a free move before makes different the first.
+    fn behind(&self, moves: &[Generator]) -> Result<Vec<PuzzleMove>, DefinitionError> {
+        let differ_before = |x: &OrientedPermutation, y: &OrientedPermutation| y.then(&x.inverse());
+        self.distinct(moves, differ_before, |behind, m, name| {
+            let guard = m.guard.iter().map(|&cell| Guard { cell, piece: cell }).collect();
+            let name = format!("{} {name}", m.name).trim_end().to_owned();
+            PuzzleMove { name, action: m.action.then(behind), guard }
+        })
+    }
+
+    /// All combinations of moves and free moves that free moves do not make equal, on the side where none was combined.
+    fn distinct(
+        &self,
+        moves: &[Generator],
+        difference: impl Fn(&OrientedPermutation, &OrientedPermutation) -> OrientedPermutation,
+        combine: impl Fn(&OrientedPermutation, &Generator, &str) -> PuzzleMove,
+    ) -> Result<Vec<PuzzleMove>, DefinitionError> {
+        let mut distinct: Vec<PuzzleMove> = Vec::new();
+        for m in moves.iter().filter(|m| !self.known.contains(&m.action)) {
+            for (free, name) in self.elements.iter().zip(&self.names) {
+                let mut made = combine(free, m, name);
+                made.guard.sort_unstable();
+                let is_same = |other: &PuzzleMove| {
+                    other.guard == made.guard && self.known.contains(&difference(&other.action, &made.action))
+                };
+                if !distinct.iter().any(is_same) {
+                    distinct.push(made);
+                }
+            }
+            if distinct.len() > Definition::MAX_MOVES {
+                return Err(DefinitionError::TooManyMoves);
+            }
+        }
+        Ok(distinct)
+    }
+}
+
+/// The relabellings that map the moves onto themselves, with their guards, and the free moves onto themselves; and their products
+/// with free moves. Of those that differ by a turn of all pieces of an orbit alike, which changes no move, one is found.
+fn symmetries(puzzle: &Puzzle, generators: &[Generator], orders: &[u16]) -> Vec<Relabelling> {
     let points: Vec<(usize, u16)> =
         orders.iter().enumerate().flat_map(|(cell, &order)| (0..order).map(move |k| (cell, k))).collect();
     let mut is_first = vec![false; points.len()];
@@ -71,9 +154,42 @@ fn symmetries(puzzle: &Puzzle, orders: &[u16]) -> Vec<Relabelling> {
         is_first[points.partition_point(|&(cell, _)| cell < orbit[0])] = true;
     }
     let may = |from: usize, to: usize| !is_first[from] || points[to].1 == 0;
-    let actions: Vec<_> = puzzle.moves.iter().map(|m| m.action.as_points()).collect();
-    relabellings_among(points.len(), &actions, Definition::MOST_SYMMETRIES, &may)
-        .iter()
-        .filter_map(|a| Relabelling::from_points(a, orders))
-        .collect()
+    let mut set = Vec::new();
+    let mut known = HashSet::new();
+    let kinds = generators.iter().map(|g| (&g.action, &*g.guard)).filter(|(action, _)| !action.is_identity());
+    for (action, _) in kinds.clone() {
+        if known.insert(action) {
+            set.push(action.as_points());
+        }
+    }
+    let moves = set.len();
+    set.extend(puzzle.free.iter().skip(1).filter(|free| !known.contains(free)).map(|free| free.as_points()));
+    let alike = |x: usize, y: usize| (x < moves) == (y < moves);
+    let guards: HashSet<(OrientedPermutation, Vec<u16>)> =
+        kinds.clone().map(|(action, guard)| (action.clone(), guard.to_vec())).collect();
+    let keeps_guards = |a: &Relabelling| {
+        kinds.clone().all(|(action, guard)| {
+            let mut guard: Vec<u16> = guard.iter().map(|&cell| a.cells().apply(cell.into()) as u16).collect();
+            guard.sort_unstable();
+            guards.contains(&(a.rename(action), guard))
+        })
+    };
+    let mut found: Vec<Relabelling> =
+        relabellings_among(points.len(), &set, Definition::MOST_SYMMETRIES, &may, &alike)
+            .iter()
+            .filter_map(|a| Relabelling::from_points(a, orders))
+            .filter(keeps_guards)
+            .collect();
+    let mut all: HashSet<Relabelling> = found.iter().cloned().collect();
+    let without = found.len();
+    for free in &puzzle.free[1..] {
+        let free = Relabelling::from_action(free);
+        for number in 0..without {
+            let product = found[number].then(&free);
+            if all.insert(product.clone()) {
+                found.push(product);
+            }
+        }
+    }
+    found
 }
