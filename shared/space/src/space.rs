@@ -203,6 +203,12 @@ impl Space {
         &self.orbits
     }
 
+    /// Whether pieces with a label may stand on a cell.
+    pub(crate) fn belongs(&self, label: u8, cell: usize) -> bool {
+        let has = |orbit: &Orbit| orbit.cells.contains(&(cell as u8)) && orbit.labels.contains(&label);
+        self.orbits.iter().any(has)
+    }
+
     /// Ranks for all words of labels, reachable or not. `None` if they number 2^64 or more.
     pub fn ranks(&self) -> Option<Ranks> {
         Ranks::new(&self.orbits, &self.letters, &self.solved)
