@@ -157,7 +157,7 @@ pub(crate) struct BeginArguments {
     /// How many shards to cut the space into [default: by its size]
     #[arg(long, value_parser = value_parser!(u32).range(1..=MOST_SHARDS))]
     pub(crate) shards: Option<u32>,
-    /// Which layers to keep: last (the last two) or all (compressed) [default: last]
+    /// Which layers to keep: last (the last two) or all (compressed) [default: last, or all where all are read]
     #[arg(long)]
     pub(crate) keep: Option<Keep>,
     /// Note the depths of these states in watched.csv in the run's directory; one state a line, as tiles row by row
@@ -308,9 +308,9 @@ pub(crate) struct VerifyArguments {
 pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) space: SpaceArguments,
-    /// Which layers to plan to keep: last (the last two) or all (compressed)
-    #[arg(long, default_value_t = Keep::Last)]
-    pub(crate) keep: Keep,
+    /// Which layers to plan to keep: last (the last two) or all (compressed) [default: last, or all where all are read]
+    #[arg(long)]
+    pub(crate) keep: Option<Keep>,
     /// Kernel threads to plan for, of each worker if there are several [default: one for each processor]
     #[arg(long, value_parser = value_parser!(u32).range(1..=4096))]
     threads: Option<u32>,

@@ -85,12 +85,14 @@ impl Board {
 
     /// The board as a puzzle under a metric.
     pub fn puzzle(self, metric: Metric) -> Puzzle {
-        Puzzle {
-            name: self.to_string(),
-            cells: self.cells(),
-            moves: self.moves(metric),
-            symmetries: self.symmetries(),
+        let (name, cells) = (self.to_string(), self.cells());
+        let mut puzzle = Puzzle { name, cells, moves: self.moves(metric), symmetries: self.symmetries() };
+        if metric == Metric::Given {
+            // Shifts one way alone are not reflected.
+            let symmetries = std::mem::take(&mut puzzle.symmetries);
+            puzzle.symmetries = symmetries.into_iter().filter(|a| puzzle.is_symmetry(a)).collect();
         }
+        puzzle
     }
 
     /// The lines: columns first, as the paper lists them.

@@ -32,11 +32,6 @@ pub struct Symmetry {
 /// Why a puzzle and labels make no space that Fathom can enumerate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpaceError {
-    /// A move without its inverse among the moves.
-    #[error(
-        "the moves of {0} are not closed under inverses, which the search relies on: add the inverses with --metric single"
-    )]
-    NotClosedUnderInverses(String),
     /// The labelled states of a group that is neither symmetric nor alternating are counted by listing them.
     #[error("the labelled states of {name} cannot be counted: its group, of order {order}, is neither symmetric nor alternating and has more than {limit} states", limit = Space::LARGEST_LISTED)]
     Uncounted {
@@ -54,12 +49,9 @@ impl Space {
     /// The space of a puzzle with labels. `metric` is the one that the puzzle's moves were made for.
     ///
     /// # Errors
-    /// [`SpaceError`] if the moves are not closed under inverses or the states cannot be counted.
+    /// [`SpaceError`] if the states cannot be counted.
     pub fn new(puzzle: Puzzle, metric: Metric, labels: Labels) -> Result<Self, SpaceError> {
         assert_eq!(puzzle.cells, labels.pieces(), "one label a piece");
-        if !puzzle.is_closed_under_inverses() {
-            return Err(SpaceError::NotClosedUnderInverses(puzzle.name));
-        }
         let moves: Vec<Box<[u8]>> = puzzle.moves.iter().map(|m| bytes(&m.action)).collect();
         let symmetries = puzzle.symmetries.iter().filter_map(|a| Symmetry::of_labels(a, &labels)).collect();
         let chain = StabiliserChain::new(puzzle.cells, puzzle.moves.iter().map(|m| &m.action));
@@ -92,6 +84,12 @@ impl Space {
     /// The moves as maps of cells, in the order of the puzzle's moves.
     pub fn moves(&self) -> &[Box<[u8]>] {
         &self.moves
+    }
+
+    /// Whether the inverse of every move is a move, so that the depths of neighbours differ by at most one. Distances are along
+    /// moves, from the solved state, in any case.
+    pub fn is_closed_under_inverses(&self) -> bool {
+        self.puzzle.is_closed_under_inverses()
     }
 
     /// The solved state, as a word.
