@@ -75,6 +75,8 @@ pub(crate) enum Command {
     Puzzles(PuzzlesArguments),
     /// Tell what group a puzzle's moves generate, and answer questions about its elements
     Group(GroupArguments),
+    /// Write a sequence for a puzzle that is turned in the hand, such as the six faces of the 2x2x2 cube, for one held still
+    Convert(ConvertArguments),
     /// Bound God's number from below by counting words, or from above by solving stage by stage, without a search of the space
     Bound(BoundArguments),
     /// Measure kernels and whole searches on this machine
@@ -446,6 +448,14 @@ impl BoundArguments {
     pub(crate) fn memory_bytes(&self) -> u64 {
         machine::memory_bytes(self.memory)
     }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConvertArguments {
+    /// The puzzle: 2x2x2, or one with free moves as a word of a family or a file
+    pub(crate) puzzle: String,
+    /// The sequence, carried out from left to right, for example "B' R B D D"
+    pub(crate) sequence: String,
 }
 
 #[derive(Debug, Args)]

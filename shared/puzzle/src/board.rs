@@ -122,6 +122,18 @@ impl Board {
         })
     }
 
+    /// The permutation that carries each cell, by row and column counted from 0, to another.
+    ///
+    /// # Panics
+    /// If two go to one, or one goes off the board.
+    pub fn on_cells(self, to: impl Fn(usize, usize) -> (usize, usize)) -> Permutation {
+        Permutation::from_fn(self.cells(), |cell| {
+            let (row, column) = self.position(cell);
+            let (row, column) = to(row, column);
+            self.cell(row, column)
+        })
+    }
+
     /// The moves of a metric. A line of length 2 has one rotation, a line of length 1 none.
     fn moves(self, metric: Metric) -> Vec<Move> {
         let mut moves = Vec::new();

@@ -9,7 +9,7 @@ use crate::cluster::event::{
 };
 use crate::cluster::state::{HeldFile, Past, State, digest_of};
 use fathom_proto::{Attempt, Done, Failure, Outcome, Session, WorkerId};
-use fathom_run::{Depth, Keep, Reach, ShardId, ShardReport, Task};
+use fathom_run::{Keep, Reach, ShardId, ShardReport, Task};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
