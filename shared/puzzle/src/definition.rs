@@ -2,8 +2,12 @@
 //! and what stands where when it is solved. Files and families end here, and all of them are checked here.
 
 mod error;
+mod groupoid;
+mod shapes;
 
 pub use error::DefinitionError;
+pub use groupoid::Groupoid;
+pub use shapes::Shapes;
 
 use crate::Metric;
 use fathom_algebra::{OrientedPermutation, StabiliserChain};
