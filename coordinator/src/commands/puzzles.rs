@@ -1,6 +1,7 @@
 //! `fathom puzzles`: the words that name a puzzle.
 
 use crate::arguments::PuzzlesArguments;
+use crate::commands::bound::Bounded;
 use anyhow::Result;
 use fathom_command::output;
 use fathom_coordinator::table;
@@ -20,19 +21,28 @@ struct Known {
     states: &'static str,
     /// The metric that is meant unless another one is asked for.
     metric: Metric,
+    /// The command that does most with it; `None` if none does anything.
+    command: Option<&'static str>,
     /// What speaks against a search; `None` if nothing does.
     not_searched: Option<String>,
 }
 
 impl Known {
     fn of(family: &Family) -> Self {
-        let searched = Source::of_word(family.example).and_then(|source| source.puzzle(family.metric));
-        let not_searched = match searched {
+        let source = Source::of_word(family.example);
+        let guarded = matches!(&source, Ok(Source::Defined(definition)) if definition.is_guarded());
+        let searched = source.and_then(|source| source.puzzle(family.metric));
+        let not_searched: Option<String> = match searched {
             Ok(puzzle) if puzzle.is_closed_under_inverses() => None,
             Ok(_) => {
                 Some("its moves are not closed under inverses, unless --metric single adds those".into())
             }
             Err(error) => Some(error.to_string()),
+        };
+        let command = match family.example.parse::<Bounded>() {
+            _ if not_searched.is_none() => Some("run"),
+            _ if !guarded => Some("group"),
+            bounded => bounded.ok().map(|_| "bound"),
         };
         Self {
             word: family.pattern,
@@ -40,6 +50,7 @@ impl Known {
             about: family.about,
             states: family.states,
             metric: family.metric,
+            command,
             not_searched,
         }
     }
@@ -52,6 +63,7 @@ pub(crate) fn puzzles(asked: &PuzzlesArguments) -> Result<()> {
         about: "the two-dimensional magic cube, or Loopover: rows and columns of a board rotate",
         states: "(M N)!, half of that if M and N are odd",
         metric: Metric::Multi,
+        command: Some("run"),
         not_searched: None,
     };
     let all: Vec<Known> = std::iter::once(board).chain(families().iter().map(Known::of)).collect();
@@ -59,8 +71,8 @@ pub(crate) fn puzzles(asked: &PuzzlesArguments) -> Result<()> {
         return output::line(&serde_json::to_string(&all)?);
     }
     let rows = all.iter().map(|known| {
-        let searched = if known.not_searched.is_none() { "run" } else { "group" };
-        let row = [known.word, known.metric.word(), searched, known.states, known.about];
+        let command = known.command.unwrap_or("-");
+        let row = [known.word, known.metric.word(), command, known.states, known.about];
         row.map(str::to_owned)
     });
     output::line(table::left(["word", "metric", "for", "states", "what it is"], rows).trim_end())
