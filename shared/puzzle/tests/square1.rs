@@ -6,6 +6,7 @@ use fathom_puzzle::family::{self, square1};
 use fathom_puzzle::{Definition, Metric, SquareOneShapes};
 use num_bigint::BigUint;
 use std::collections::HashSet;
+use std::path::Path;
 
 fn factorial(n: u32) -> BigUint {
     (1..=n).map(BigUint::from).product()
@@ -188,6 +189,42 @@ fn layers_are_exchanged_and_the_middle_is_turned_over() {
     assert!(!turned_over);
     let (pieces, turned_over) = effect(&article("s u6 s u6 s u6"));
     assert!(pieces.is_identity() && turned_over);
+}
+
+#[test]
+fn the_documentation_tells_the_manoeuvres() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/square-1.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let a = "/(0,-3)/(0,3)/(0,-3)/(0,3)/";
+    for (name, usual, cycles) in [
+        ("s", "/", "(1,13)(2,12)(3,11)(4,10)"),
+        ("u^3", "(0,-3)", "(1,3,5,7)(2,4,6,8)"),
+        ("d^3", "(3,0)", "(9,11,13,15)(10,12,14,16)"),
+        ("[s,u^3]", "/(0,-3)/(0,3)", "(1,7,13,11,3)(2,8,12,10,4)"),
+        ("A = [s,u^3]^2 s", a, "(3,7)(4,8)(10,12)(11,13)"),
+        ("B = [A,d^3]", &format!("{a}(3,0){a}(-3,0)"), "(9,11,13)(10,12,16)"),
+        ("t = [u d^-1,s]", "(-1,-1)/(1,1)/", "(4,10)(8,14)"),
+        ("C = [t,d^6]", "(-1,-1)/(1,1)/(6,0)/(-1,-1)/(-5,1)", "(4,8)(10,14)"),
+    ] {
+        assert_eq!(effect(&usual.parse().unwrap()).0.to_string(), cycles, "{name}");
+        let row = format!("| {name} | `{usual}` | {cycles} |\n");
+        assert!(page.contains(&row), "docs/square-1.md misses\n{row}");
+    }
+    for (word, usual) in [
+        ("s d6 u6 s", "/(6,6)/"),
+        ("s u6 s u6 s u6", "/(0,6)/(0,6)/(0,6)"),
+        (
+            "s d-3 u3 s d-2 u s d2 u2 s u-2 d-2 s u-1 d2 s u-3 d3 s",
+            "/(-3,-3)/(-2,-1)/(2,-2)/(-2,2)/(2,1)/(3,3)/",
+        ),
+    ] {
+        let cube = family::puzzle("square1").unwrap();
+        let of = |sequence: &Sequence| {
+            made(&cube, &Sequence::default(), sequence).expect("every move can be made")
+        };
+        assert_eq!(of(&usual.parse().unwrap()), of(&article(word)), "{word}");
+        assert!(page.contains(&format!("`{usual}`")), "docs/square-1.md misses {usual}");
+    }
 }
 
 #[test]
