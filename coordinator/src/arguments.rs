@@ -1,8 +1,8 @@
 //! The command line.
 
+use crate::commands::bound::Bounded;
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand, value_parser};
-use fathom_bound::Boards;
 use fathom_command::bad_input;
 use fathom_command::log::Verbosity;
 use fathom_command::machine::{self, size};
@@ -417,12 +417,12 @@ pub(crate) struct GroupQuestion {
 
 #[derive(Debug, Args)]
 pub(crate) struct BoundArguments {
-    /// The board, as ROWSxCOLUMNS, or all boards with sides from MIN to MAX, for example 2..8
+    /// The board, as ROWSxCOLUMNS, or all boards with sides from MIN to MAX, for example 2..8, or square1
     #[arg(value_name = "SPACE|MIN..MAX")]
-    pub(crate) boards: Boards,
-    /// Which rotations cost one move: multi (any rotation of a line) or single (a shift by one cell)
-    #[arg(long, default_value_t = Metric::Multi)]
-    pub(crate) metric: Metric,
+    pub(crate) bounded: Bounded,
+    /// Which rotations of a board cost one move: multi (any rotation of a line) or single (a shift by one cell) [default: multi]
+    #[arg(long)]
+    pub(crate) metric: Option<Metric>,
     /// Find all states within so many moves, or fewer if memory ends, and count only words whose parts of that length are the first
     /// of their state
     #[arg(long, value_name = "DEPTH", value_parser = value_parser!(u32).range(1..=MOST_LETTERS))]

@@ -30,6 +30,23 @@ fn table_2_of_the_paper() {
 }
 
 #[test]
+fn square1() {
+    // B. Sambale, Square-1 (2021): 8518 shapes, of which 24 are found last, and at least 17 moves.
+    let found = bound(&["square1"]);
+    assert_eq!(found["aligned"]["states"], "27695466086400");
+    assert_eq!(
+        (&found["aligned"]["shapes"], &found["last_shapes"]["found"]["shapes"]),
+        (&8518.into(), &24.into())
+    );
+    assert_eq!(found["last_shapes"]["bound"], 17);
+    // S. Chen (2017): 31 moves for states that can be twisted.
+    let twistable = found["by_shape"]["twistable"].as_u64().unwrap();
+    assert!((17..=31).contains(&twistable), "{found}");
+    let text = texts(&fathom().args(["bound", "square1"]).output().unwrap()).0;
+    assert!(text.contains("\n  17  by words with 8 twists\n"), "{text}");
+}
+
+#[test]
 fn a_range_is_a_table() {
     let (text, err) = texts(&fathom().args(["bound", "2..8"]).output().unwrap());
     assert_eq!(err, "");

@@ -1,35 +1,77 @@
 //! `fathom bound`.
 
+mod square1;
+
 use crate::arguments::BoundArguments;
 use anyhow::Result;
-use fathom_bound::{Boards, Chain, LowerBounds, upper_bound};
+use fathom_bound::{Boards, BoardsError, Chain, LowerBounds, upper_bound};
 use fathom_command::bad_input;
 use fathom_command::output;
-use fathom_coordinator::table::{many, plain};
-use fathom_puzzle::{Board, Metric};
+use fathom_coordinator::table::{grouped, many, plain};
+use fathom_puzzle::{Board, BoardError, Metric};
 use num_bigint::BigUint;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+use std::str::FromStr;
 
-pub(crate) fn bound(asked: &BoundArguments) -> Result<()> {
-    if asked.metric == Metric::Given {
-        return Err(bad_input!(
-            "bounds are in the metrics 'multi' and 'single', which boards are searched in"
-        ));
-    }
-    match &asked.chain {
-        Some(chain) => from_above(asked, chain),
-        None => from_below(asked),
+/// What can be bounded.
+#[derive(Clone, Debug)]
+pub(crate) enum Bounded {
+    /// A board, or many.
+    Boards(Boards),
+    /// Square-1, in the metric in which a turn of one layer is a move.
+    SquareOne,
+}
+
+/// A word that names nothing that can be bounded.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BoundedError {
+    /// No board, no range of boards, and no other word.
+    #[error(
+        "{0:?} names no space that is bounded: there are boards as ROWSxCOLUMNS, for example 3x4, all boards with sides in a range, for example 2..8, and square1"
+    )]
+    Unknown(String),
+    /// Boards, but none that there are.
+    #[error(transparent)]
+    Boards(#[from] BoardsError),
+}
+
+impl FromStr for Bounded {
+    type Err = BoundedError;
+
+    fn from_str(word: &str) -> Result<Self, BoundedError> {
+        match word.parse::<Boards>() {
+            _ if word == "square1" => Ok(Self::SquareOne),
+            Err(BoardsError::Board(BoardError::NotABoard(_))) => Err(BoundedError::Unknown(word.into())),
+            boards => Ok(Self::Boards(boards?)),
+        }
     }
 }
 
-fn from_above(asked: &BoundArguments, chain: &str) -> Result<()> {
-    let Boards::One(board) = asked.boards else {
+pub(crate) fn bound(asked: &BoundArguments) -> Result<()> {
+    let boards = match &asked.bounded {
+        Bounded::SquareOne => return square1::bound(asked),
+        Bounded::Boards(boards) => boards,
+    };
+    let metric = asked.metric.unwrap_or_default();
+    if metric == Metric::Given {
+        return Err(bad_input!(
+            "bounds of boards are in the metrics 'multi' and 'single', which boards are searched in"
+        ));
+    }
+    match &asked.chain {
+        Some(chain) => from_above(asked, boards, metric, chain),
+        None => from_below(asked, boards, metric),
+    }
+}
+
+fn from_above(asked: &BoundArguments, boards: &Boards, metric: Metric, chain: &str) -> Result<()> {
+    let Boards::One(board) = *boards else {
         return Err(bad_input!("a chain of stages is for one board: name it as ROWSxCOLUMNS"));
     };
     let chain = Chain::parse(chain, board).map_err(|error| bad_input!("--chain: {error}"))?;
-    let found = upper_bound(board, asked.metric, &chain, asked.radius, asked.memory_bytes());
+    let found = upper_bound(board, metric, &chain, asked.radius, asked.memory_bytes());
     let certificate = found.map_err(|error| bad_input!("{error}"))?;
     if asked.json {
         return output::line(&serde_json::to_string(&certificate)?);
@@ -40,20 +82,17 @@ fn from_above(asked: &BoundArguments, chain: &str) -> Result<()> {
         [(at + 1).to_string(), stage.solved.len().to_string(), states, stage.words.len().to_string(), moves]
     });
     let table = plain(["stage", "solved", "states", "words", "moves"], stages);
-    output::line(&format!(
-        "{board} {}\n\n{table}\nGod's number is at most {}",
-        asked.metric, certificate.upper_bound
-    ))
+    output::line(&format!("{board} {metric}\n\n{table}\nGod's number is at most {}", certificate.upper_bound))
 }
 
-fn from_below(asked: &BoundArguments) -> Result<()> {
-    let of = |board| LowerBounds::of(board, asked.metric, asked.refine, asked.memory_bytes());
-    match &asked.boards {
+fn from_below(asked: &BoundArguments, boards: &Boards, metric: Metric) -> Result<()> {
+    let of = |board| LowerBounds::of(board, metric, asked.refine, asked.memory_bytes());
+    match boards {
         Boards::One(board) => {
             let bounds = of(*board);
             output::line(&match asked.json {
-                true => serde_json::to_string(&Told::of(*board, asked.metric, &bounds))?,
-                false => text(*board, asked.metric, &bounds),
+                true => serde_json::to_string(&Told::of(*board, metric, &bounds))?,
+                false => text(*board, metric, &bounds),
             })
         }
         Boards::Sides(sides) => {
@@ -63,10 +102,10 @@ fn from_below(asked: &BoundArguments) -> Result<()> {
                 boards.map(|board| ((board.rows(), board.columns()), (board, of(board)))).collect();
             output::line(&match asked.json {
                 true => {
-                    let told = bounds.values().map(|(board, bounds)| Told::of(*board, asked.metric, bounds));
+                    let told = bounds.values().map(|(board, bounds)| Told::of(*board, metric, bounds));
                     serde_json::to_string(&told.collect::<Vec<_>>())?
                 }
-                false => tables(sides, asked, &bounds),
+                false => tables(sides, asked, metric, &bounds),
             })
         }
     }
@@ -166,6 +205,7 @@ fn text(board: Board, metric: Metric, bounds: &LowerBounds) -> String {
 fn tables(
     sides: &RangeInclusive<usize>,
     asked: &BoundArguments,
+    metric: Metric,
     bounds: &BTreeMap<(usize, usize), (Board, LowerBounds)>,
 ) -> String {
     let table = |title: &str, of: &dyn Fn(&LowerBounds) -> String| {
@@ -182,7 +222,7 @@ fn tables(
         }
         text
     };
-    let mut text = format!("{}: God's number is at least, for rows and columns,\n\n", asked.metric);
+    let mut text = format!("{metric}: God's number is at least, for rows and columns,\n\n");
     text += &table("by arrangements", &|bounds| bounds.arrangements.to_string());
     text.push('\n');
     text += &table("by arrangements, even and odd ones apart", &|bounds| bounds.parity.to_string());
@@ -198,17 +238,4 @@ fn tables(
         });
     }
     text.trim_end().into()
-}
-
-/// With a comma every three digits.
-fn grouped(number: &BigUint) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::new();
-    for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }

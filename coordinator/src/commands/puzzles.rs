@@ -20,6 +20,8 @@ struct Known {
     states: &'static str,
     /// The metric that is meant unless another one is asked for.
     metric: Metric,
+    /// The command that does most with it; `None` if none does anything.
+    command: Option<&'static str>,
     /// What speaks against a search; `None` if nothing does.
     not_searched: Option<String>,
 }
@@ -37,6 +39,7 @@ impl Known {
             about: family.about,
             states: family.states,
             metric: family.metric,
+            command: Some(if not_searched.is_none() { "run" } else { "group" }),
             not_searched,
         }
     }
@@ -49,6 +52,7 @@ pub(crate) fn puzzles(asked: &PuzzlesArguments) -> Result<()> {
         about: "the two-dimensional magic cube, or Loopover: rows and columns of a board rotate",
         states: "(M N)!, half of that if M and N are odd",
         metric: Metric::Multi,
+        command: Some("run"),
         not_searched: None,
     };
     let all: Vec<Known> = std::iter::once(board).chain(families().iter().map(Known::of)).collect();
@@ -56,8 +60,8 @@ pub(crate) fn puzzles(asked: &PuzzlesArguments) -> Result<()> {
         return output::line(&serde_json::to_string(&all)?);
     }
     let rows = all.iter().map(|known| {
-        let searched = if known.not_searched.is_none() { "run" } else { "group" };
-        let row = [known.word, known.metric.word(), searched, known.states, known.about];
+        let command = known.command.unwrap_or("-");
+        let row = [known.word, known.metric.word(), command, known.states, known.about];
         row.map(str::to_owned)
     });
     output::line(table::left(["word", "metric", "for", "states", "what it is"], rows).trim_end())

@@ -3,7 +3,7 @@
 //!
 //! Reading order: [`tally`] (counts by parity), [`arrangements`] (the counting of Jia, Zhang and Xiang), [`normal`] (one word for
 //! each state of a ball), [`automaton`] (the words that have no forbidden part, counted at any length), [`lower`] (from counts to
-//! bounds), [`boards`] (which boards are asked for); [`chain`] (stages), [`stage`] (the states of one), [`upper`] (words that solve
+//! bounds), [`boards`] (which boards are asked for), [`square1`] (Square-1, shape by shape); [`chain`] (stages), [`stage`] (the states of one), [`upper`] (words that solve
 //! them all, and certificates). The proofs are in `docs/bounds.md`.
 //!
 //! Invariants: what is counted at length k is never less than the number of states at distance k, even and odd permutations each;
@@ -15,6 +15,7 @@ pub mod boards;
 pub mod chain;
 pub mod lower;
 pub mod normal;
+pub mod square1;
 pub mod stage;
 pub mod tally;
 pub mod upper;
@@ -25,5 +26,6 @@ pub use boards::{Boards, BoardsError};
 pub use chain::{Chain, ChainError};
 pub use lower::{LowerBounds, Refined};
 pub use normal::NormalForms;
+pub use square1::SquareOneBounds;
 pub use tally::Tally;
 pub use upper::{Certificate, UpperError, upper_bound};

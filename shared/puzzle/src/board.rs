@@ -92,6 +92,7 @@ impl Board {
             moves: self.moves(metric),
             arrivals: self.moves(metric),
             free: vec![OrientedPermutation::identity(vec![1; self.cells()])],
+            counted: None,
             symmetries: self.symmetries().into_iter().map(Relabelling::from_cells).collect(),
         };
         if metric == Metric::Given {

@@ -1,11 +1,13 @@
 //! Puzzles that have a word of their own: families of sorting puzzles such as `pancake:8`, and twisty puzzles such as
-//! `2x2x2`. Boards (`3x4`) have their [own type](crate::Board); those that are turned over (`3x3+flip`) are families here.
+//! `2x2x2` and [Square-1](square1). Boards (`3x4`) have their [own type](crate::Board); those that are turned over (`3x3+flip`) are
+//! families here.
 
 pub mod cube;
 pub mod flipped;
 pub mod geometry;
 pub mod ring;
 pub mod sorting;
+pub mod square1;
 pub mod tetrahedron;
 
 use crate::definition::Definition;
@@ -136,7 +138,7 @@ impl Family {
     }
 }
 
-static FAMILIES: [Family; 20] = [
+static FAMILIES: [Family; 22] = [
     Family {
         pattern: "MxN+flip",
         example: "3x3+flip",
@@ -297,6 +299,22 @@ static FAMILIES: [Family; 20] = [
         metric: Metric::Multi,
         build: Build::One(tetrahedron::pyraminx_with_tips),
     },
+    Family {
+        pattern: "square1",
+        example: "square1",
+        about: "Square-1; a move turns a layer by any multiple of 30 degrees, or twists (/)",
+        states: "19305 * 8!^2 * 2",
+        metric: Metric::Given,
+        build: Build::One(square1::square1),
+    },
+    Family {
+        pattern: "square1-twist",
+        example: "square1-twist",
+        about: "the same with free turns of the layers; a move is a twist (/)",
+        states: "19305 * 8!^2 * 2 / 12^2",
+        metric: Metric::Given,
+        build: Build::One(square1::square1_twist),
+    },
 ];
 
 #[cfg(test)]
@@ -330,7 +348,7 @@ mod tests {
         assert!(message("pancakes").starts_with(
             "\"pancakes\" names no puzzle: there are MxN+flip, MxN+flips, MxM+transpose, pancake:N, burnt-pancake:N, "
         ));
-        assert!(message("").ends_with("pyraminx+tips, boards such as 3x4, and files"));
+        assert!(message("").ends_with("square1, square1-twist, boards such as 3x4, and files"));
         let pancake = "is not of the form pancake:N with 2 <= N <= 64: for example pancake:8";
         for word in
             ["pancake", "pancake:", "pancake:1", "pancake:65", "pancake:+5", "pancake:5,2", "pancake:x"]

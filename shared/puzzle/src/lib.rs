@@ -5,6 +5,10 @@
 //! other shape: [`definition`] (orbits, pieces that turn, generators, the solved state), [`generators`] (what a metric
 //! makes of the listed moves), [`load`] (definitions read from files), [`family`] (those that have a word of
 //! their own), [`held`] (sequences for a puzzle in the hand, written for one held still), [`source`] (any of these, as people ask for it).
+//! other shape: [`definition`] (orbits, pieces that turn, generators and their guards, the solved state; what guards see of
+//! a state, and how many states there are), [`generators`] (what a metric makes of the listed moves), [`load`]
+//! (definitions read from files), [`family`] (those that have a word of their own), [`source`] (any of these, as
+//! people ask for it).
 //!
 //! Invariants: a move is a permutation of the cells, `move.apply(c)` being the cell to which it carries whatever
 //! stands on cell `c`; piece `p` belongs on cell `p`; a symmetry renames cells and pieces alike and maps the set
@@ -22,12 +26,13 @@ pub mod puzzle;
 pub mod source;
 
 pub use board::{Board, BoardError, Line};
-pub use definition::{Definition, DefinitionError, Generator, Orbit, Piece};
+pub use definition::{Definition, DefinitionError, Generator, Groupoid, Orbit, Piece, Shapes};
+pub use family::square1::SquareOneShapes;
 pub use family::{Family, FamilyError, families};
 pub use generators::SelectionError;
 pub use held::{Held, HeldError};
 pub use load::{Format, LoadError};
 pub use metric::{Metric, UnknownMetric};
 pub use notation::NotationError;
-pub use puzzle::{Guard, Move, Puzzle, PuzzleMove};
+pub use puzzle::{Counted, Guard, Move, Puzzle, PuzzleMove};
 pub use source::{Source, SourceError};

@@ -2,6 +2,7 @@
 
 use fathom_algebra::orbits::orbits;
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
+use num_bigint::BigUint;
 
 /// A named permutation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,15 @@ pub struct Guard {
     pub piece: u16,
 }
 
+/// How many states there are of a puzzle whose moves have guards.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// For each piece what it shows: pieces of one number are interchangeable.
+    pub labels: Vec<u16>,
+    /// The number of states, those that differ by free moves being one.
+    pub states: BigUint,
+}
+
 /// Cells `0..cells`, as many pieces (piece `p` belongs on cell `p`, in orientation 0), moves, and symmetries.
 #[derive(Clone, Debug)]
 pub struct Puzzle {
@@ -49,6 +59,8 @@ pub struct Puzzle {
     pub arrivals: Vec<PuzzleMove>,
     /// The group of the free moves, the identity first: what they do to a state makes no other state of it.
     pub free: Vec<OrientedPermutation>,
+    /// The number of states, if that takes more than the order of a group to tell.
+    pub counted: Option<Counted>,
     /// Relabellings that map the set of moves onto itself, up to free moves that follow, the identity first: a group, up to
     /// turns of all pieces of an orbit alike, which change no move.
     pub symmetries: Vec<Relabelling>,

@@ -82,11 +82,6 @@ pub enum SpaceError {
     /// Free moves that change nothing in some states make fewer states of them than in others.
     #[error("{0} has free moves that may change nothing that can be seen: tell more of its pieces apart")]
     NotFree(String),
-    /// The states of guarded moves are counted where all pieces are as the definition says.
-    #[error(
-        "{0} has moves that can be made only in some states, and its pieces cannot be given other labels"
-    )]
-    GuardedLabels(String),
     /// The labelled states of a group that is neither symmetric nor alternating are counted by listing them.
     #[error("the labelled states of {name} cannot be counted: its group, of order {order}, is neither symmetric nor alternating and has more than {limit} states", limit = Space::LARGEST_LISTED)]
     Uncounted {
@@ -107,6 +102,10 @@ impl Space {
     /// [`SpaceError`] if the states cannot be counted.
     pub fn new(puzzle: Puzzle, metric: Metric, labels: Labels) -> Result<Self, SpaceError> {
         assert_eq!(puzzle.cells, labels.pieces(), "one label a piece");
+        let counted = puzzle.counted.as_ref().filter(|counted| {
+            Labels::from_values(counted.labels.iter().map(|&label| label.into())) == labels
+        });
+        let counted = counted.map(|counted| counted.states.clone());
         if puzzle.moves.iter().any(|m| !m.guard.is_empty()) && !puzzle.is_closed_under_inverses() {
             return Err(SpaceError::GuardedOneWay(puzzle.name));
         }
@@ -158,10 +157,11 @@ impl Space {
         };
         space.free = space.puzzle.free.iter().map(|free| Symmetry::free(free, &space)).collect();
         space.symmetries = space.all_symmetries();
-        if !space.free_moves_are_free() {
+        // Where states were counted it is known that they are.
+        if counted.is_none() && !space.free_moves_are_free() {
             return Err(SpaceError::NotFree(space.puzzle.name));
         }
-        space.states = count_states(&space).ok_or_else(|| SpaceError::Uncounted {
+        space.states = counted.or_else(|| count_states(&space)).ok_or_else(|| SpaceError::Uncounted {
             name: space.puzzle.name.clone(),
             order: space.group_order.clone(),
         })?;

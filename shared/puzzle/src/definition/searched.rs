@@ -2,6 +2,7 @@
 //! its symmetries.
 
 use super::{Definition, DefinitionError};
+use crate::puzzle::Counted;
 use crate::{Generator, Guard, Metric, Puzzle, PuzzleMove};
 use fathom_algebra::{OrientedPermutation, Relabelling, relabellings_among};
 use std::collections::HashSet;
@@ -9,6 +10,9 @@ use std::collections::HashSet;
 impl Definition {
     /// Of the symmetries that are found no more are used.
     const MOST_SYMMETRIES: usize = 1024;
+
+    /// Puzzles with guards have their states counted that have at most so many shapes.
+    const MOST_SHAPES: usize = 1 << 18;
 
     /// The largest order of a group of free moves.
     pub const MOST_FREE: usize = 1024;
@@ -33,10 +37,16 @@ impl Definition {
             moves: free.before(&generators)?,
             arrivals: free.behind(&generators)?,
             free: free.elements,
+            counted: self.counted(),
             symmetries: Vec::new(),
         };
         puzzle.symmetries = symmetries(&puzzle, &generators, &orders);
         Ok(puzzle)
+    }
+
+    fn counted(&self) -> Option<Counted> {
+        let states = self.is_guarded().then(|| self.groupoid(Self::MOST_SHAPES)?.states())??;
+        Some(Counted { labels: self.solved.iter().map(|piece| piece.label).collect(), states })
     }
 
     /// The number of orientations on each cell, without those that no piece of its orbit shows.

@@ -1,0 +1,127 @@
+//! What guards see of a state. A *shape* tells where the pieces stand that share their label with others, and those with a label that a
+//! guard asks for; of the places of all other pieces it tells nothing. Whether a move can be made is told by the shape, and
+//! so is the shape that it leads to.
+
+use super::{Definition, Generator, Piece};
+use fathom_algebra::OrientedPermutation;
+use std::collections::{HashMap, HashSet};
+
+/// A piece that shapes tell nothing of.
+const UNTOLD: u16 = u16::MAX;
+
+/// The shapes that moves and free moves reach from the solved one, which is number 0, and where they lead.
+#[derive(Clone, Debug)]
+pub struct Shapes {
+    /// How the pieces can look that shapes tell of: those of one label follow each other, by orientation.
+    looks: Vec<Piece>,
+    /// For each shape and cell the look of the piece there, or [`UNTOLD`].
+    shapes: Vec<Box<[u16]>>,
+    /// For each shape and generator the shape that it leads to, if it can be made.
+    next: Vec<Option<u32>>,
+    /// How many generators there are: the moves, and the free moves behind them.
+    generators: usize,
+}
+
+impl Definition {
+    /// The moves, and the free moves behind them: forwards alone, for a move that can be made can be repeated until it is undone.
+    pub(super) fn steps(&self) -> impl Iterator<Item = &Generator> {
+        self.moves.iter().chain(&self.free)
+    }
+
+    /// The shapes that can be reached; `None` if they are more than `most`.
+    pub fn shapes(&self, most: usize) -> Option<Shapes> {
+        let mut shapes = Shapes::solved(self);
+        let mut numbers: HashMap<Box<[u16]>, u32> = HashMap::from([(shapes.shapes[0].clone(), 0)]);
+        let mut at = 0;
+        while at < shapes.count() {
+            for generator in self.steps() {
+                if !shapes.holds(at, &generator.guard) {
+                    shapes.next.push(None);
+                    continue;
+                }
+                let image = shapes.image(at, &generator.action);
+                let number = *numbers.entry(image).or_insert_with_key(|image| {
+                    shapes.shapes.push(image.clone());
+                    shapes.shapes.len() as u32 - 1
+                });
+                if shapes.count() > most {
+                    return None;
+                }
+                shapes.next.push(Some(number));
+            }
+            at += 1;
+        }
+        Some(shapes)
+    }
+}
+
+impl Shapes {
+    /// The solved one alone.
+    fn solved(puzzle: &Definition) -> Self {
+        let mut once = HashSet::new();
+        let labels = || puzzle.solved.iter().map(|piece| piece.label);
+        let mut told: HashSet<u16> = labels().filter(|&label| !once.insert(label)).collect();
+        let guards = puzzle.moves.iter().flat_map(|generator| &generator.guard);
+        told.extend(guards.map(|&cell| puzzle.solved[usize::from(cell)].label));
+        let mut looks: Vec<Piece> = Vec::new();
+        let mut first: HashMap<u16, u16> = HashMap::new();
+        let mut look = |piece: Piece| {
+            let first = *first.entry(piece.label).or_insert_with(|| {
+                looks.extend((0..piece.seen).map(|orientation| Piece { orientation, ..piece }));
+                (looks.len() - usize::from(piece.seen)) as u16
+            });
+            first + piece.orientation
+        };
+        let solved = puzzle.solved.iter();
+        let solved = solved.map(|&piece| if told.contains(&piece.label) { look(piece) } else { UNTOLD });
+        let shapes = vec![solved.collect()];
+        Self { looks, shapes, next: Vec::new(), generators: puzzle.steps().count() }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.shapes.len()
+    }
+
+    /// Where a shape leads, by the moves and the free moves behind them; `None` for a move that cannot be made.
+    pub fn next(&self, shape: usize) -> impl Iterator<Item = Option<usize>> {
+        let row = &self.next[shape * self.generators..][..self.generators];
+        row.iter().map(|next| next.map(|next| next as usize))
+    }
+
+    /// Whether each of these cells holds a piece with the label that belongs there when solved, as a guard asks.
+    ///
+    /// # Panics
+    /// If shapes do not tell of one of these labels.
+    pub fn holds(&self, shape: usize, guard: &[u16]) -> bool {
+        guard.iter().all(|&cell| {
+            let piece = |shape| self.piece(shape, cell.into());
+            let solved = piece(0).expect("shapes tell of the labels that guards ask for");
+            piece(shape).is_some_and(|piece| piece.label == solved.label)
+        })
+    }
+
+    /// How the piece on a cell looks, if shapes tell of it.
+    pub(super) fn piece(&self, shape: usize, cell: usize) -> Option<Piece> {
+        self.looks.get(usize::from(self.shapes[shape][cell])).copied()
+    }
+
+    /// The shape after an action that can be made.
+    fn image(&self, shape: usize, action: &OrientedPermutation) -> Box<[u16]> {
+        let mut image: Box<[u16]> = vec![UNTOLD; action.degree()].into();
+        for (cell, &look) in self.shapes[shape].iter().enumerate() {
+            image[action.cells().apply(cell)] = match self.piece(shape, cell) {
+                None => UNTOLD,
+                Some(Piece { orientation, seen, .. }) => {
+                    look - orientation + (orientation + action.turns()[cell]) % seen
+                }
+            };
+        }
+        image
+    }
+
+    /// Whether a shape is the same after an action.
+    pub(super) fn is_fixed(&self, shape: usize, action: &OrientedPermutation) -> bool {
+        self.image(shape, action) == self.shapes[shape]
+    }
+}

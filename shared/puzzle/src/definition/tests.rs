@@ -1,0 +1,142 @@
+use super::*;
+use fathom_algebra::Permutation;
+
+fn orbits(sizes: &[(&str, usize, u16)]) -> Vec<Orbit> {
+    sizes
+        .iter()
+        .map(|&(name, cells, orientations)| Orbit { name: name.into(), cells, orientations })
+        .collect()
+}
+
+fn two_orbits() -> Definition {
+    Definition::new("test", orbits(&[("corners", 3, 3), ("edges", 2, 2)])).unwrap()
+}
+
+#[test]
+fn orbits_without_sense_are_refused() {
+    let error = |sizes| Definition::new("x", orbits(sizes)).unwrap_err().to_string();
+    let no_cells = "the puzzle has no cells: it needs at least one orbit, and each orbit at least one cell";
+    assert_eq!(error(&[]), no_cells);
+    assert_eq!(error(&[("a", 2, 1), ("b", 0, 1)]), no_cells);
+    assert_eq!(
+        error(&[("a", 2, 0)]),
+        "the pieces of \"a\" have 0 orientations: write 1 where orientation does not matter"
+    );
+    assert_eq!(error(&[("a", 2, 1), ("a", 2, 1)]), "the name \"a\" is given twice");
+    assert_eq!(
+        error(&[("a", 2049, 2)]),
+        "the puzzle has 4098 points (cells times orientations), more than 4096"
+    );
+    assert_eq!(
+        error(&[("a", usize::MAX, 3)]),
+        format!("the puzzle has {} points (cells times orientations), more than 4096", usize::MAX)
+    );
+    assert_eq!(Definition::of_degree("x", 4096).unwrap().cells(), 4096);
+    assert_eq!(Definition::of_degree("x", 2).unwrap().finished(), Err(DefinitionError::NoMoves));
+}
+
+#[test]
+fn generators_that_do_not_fit_are_refused() {
+    let mut puzzle = two_orbits();
+    let orders = puzzle.orders();
+    let good = OrientedPermutation::parse("(1,2+1,3+2)(4,5)", &orders).unwrap();
+    puzzle.add_move("R", good.clone()).unwrap();
+    let mut error =
+        |name: &str, action: &OrientedPermutation| puzzle.add_free(name, action.clone()).unwrap_err();
+    assert_eq!(error("R", &good).to_string(), "the name \"R\" is given twice");
+    for name in ["", "a b", "a,b", "(a)", "a\"", "a\n"] {
+        assert_eq!(error(name, &good), DefinitionError::BadName(name.into()));
+    }
+    let other = OrientedPermutation::from_cells(Permutation::identity(4));
+    assert_eq!(error("x", &other).to_string(), "x acts on 4 cells, but the puzzle has 5");
+    let other = OrientedPermutation::from_cells(Permutation::identity(5));
+    assert_eq!(
+        error("x", &other).to_string(),
+        "x turns the piece on cell 1 modulo 1, but it has 3 orientations"
+    );
+    let mut puzzle = Definition::new("x", orbits(&[("a", 2, 1), ("b", 2, 1)])).unwrap();
+    let across = OrientedPermutation::from_cells(Permutation::parse("(2,3)", 4).unwrap());
+    assert_eq!(
+        puzzle.add_spare("x", across).unwrap_err().to_string(),
+        "x carries the piece on cell 2 (a) to cell 3 (b), another orbit"
+    );
+}
+
+#[test]
+fn guards_that_do_not_fit_are_refused() {
+    let mut puzzle = two_orbits();
+    let swap = OrientedPermutation::parse("(4,5)", &puzzle.orders()).unwrap();
+    let mut add = |name: &str, guard: &[u16]| puzzle.add_guarded_move(name, swap.clone(), guard);
+    assert_eq!(
+        add("R", &[1, 5]).unwrap_err().to_string(),
+        "the guard of R has cell 6, but the puzzle has 5 cells"
+    );
+    assert_eq!(
+        add("R", &[2, 3]).unwrap_err().to_string(),
+        "R carries the piece on cell 4 to cell 5, but cell 4 is in its guard: a move leaves its guard where it is"
+    );
+    assert_eq!(add("R", &[2, 0, 2]), Ok(()));
+    assert_eq!(add("R", &[]).unwrap_err().to_string(), "the name \"R\" is given twice");
+    assert_eq!(*puzzle.moves()[0].guard, [0, 2]);
+    assert!(puzzle.is_guarded() && !two_orbits().is_guarded());
+    assert_eq!(puzzle.states(), None);
+}
+
+#[test]
+fn solved_states_that_do_not_fit_are_refused() {
+    let mut puzzle = two_orbits();
+    let plain = puzzle.solved().to_vec();
+    let mut error = |change: fn(&mut Vec<Piece>)| {
+        let mut pieces = plain.clone();
+        change(&mut pieces);
+        puzzle.set_solved(&pieces).unwrap_err().to_string()
+    };
+    assert_eq!(
+        error(|pieces| pieces.truncate(4)),
+        "the solved state tells 4 pieces, but the puzzle has 5 cells"
+    );
+    assert_eq!(
+        error(|pieces| pieces[4].orientation = 2),
+        "the piece on cell 5 is solved with orientation 2, but it has 2 of them"
+    );
+    assert_eq!(
+        error(|pieces| pieces[0].seen = 2),
+        "2 of the 3 orientations of the piece on cell 1 cannot be told apart: use a divisor"
+    );
+    assert_eq!(
+        error(|pieces| pieces[3].label = 0),
+        "the pieces on cells 1 and 4 have one label, but differ in their orbits"
+    );
+    assert_eq!(
+        error(|pieces| {
+            pieces[1].label = 0;
+            pieces[1].seen = 1;
+        }),
+        "the pieces on cells 1 and 2 have one label, but differ in the orientations that are looked at"
+    );
+}
+
+#[test]
+fn labels_are_numbered_as_they_first_occur() {
+    let mut puzzle = two_orbits();
+    let piece = |label, orientation, seen| Piece { label, orientation, seen };
+    puzzle
+        .set_solved(&[piece(7, 2, 3), piece(9, 2, 1), piece(7, 0, 3), piece(1, 1, 2), piece(0, 0, 2)])
+        .unwrap();
+    assert_eq!(
+        puzzle.solved(),
+        [piece(0, 2, 3), piece(1, 0, 1), piece(0, 0, 3), piece(2, 1, 2), piece(3, 0, 2)]
+    );
+    assert!(!puzzle.is_plain());
+    assert!(two_orbits().is_plain());
+}
+
+#[test]
+fn points_show_the_sides_of_pieces() {
+    let mut puzzle = Definition::new("x", orbits(&[("a", 3, 2)])).unwrap();
+    assert_eq!(puzzle.point_labels(), [0, 1, 2, 3, 4, 5]);
+    let piece = |label, orientation, seen| Piece { label, orientation, seen };
+    puzzle.set_solved(&[piece(0, 0, 2), piece(0, 1, 2), piece(1, 0, 1)]).unwrap();
+    // The second piece is the first one turned round; the sides of the third are alike.
+    assert_eq!(puzzle.point_labels(), [0, 1, 1, 0, 2, 2]);
+}

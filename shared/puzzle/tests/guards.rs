@@ -1,0 +1,115 @@
+//! The numbers of states of guarded puzzles, by shapes and by a plain search.
+
+mod search;
+
+use fathom_algebra::{OrientedPermutation, Permutation};
+use fathom_puzzle::{Definition, Metric, Orbit, Piece, families, family, load};
+use num_bigint::BigUint;
+use proptest::prelude::*;
+use search::growth;
+use std::path::Path;
+
+/// More shapes than the puzzles here have states.
+const MOST: usize = 100_000;
+
+fn states(puzzle: &Definition) -> Option<BigUint> {
+    puzzle.groupoid(MOST).and_then(|found| found.states())
+}
+
+#[test]
+fn without_guards_it_is_the_order_of_the_group() {
+    for family in families().iter().filter(|family| !family.name().starts_with("square1")) {
+        let puzzle = family::puzzle(family.example).unwrap();
+        assert!(puzzle.states().is_some());
+        assert_eq!(states(&puzzle), puzzle.states().map(BigUint::from), "{}", family.example);
+    }
+}
+
+#[test]
+fn examples() {
+    let example = |file: &str| {
+        let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples");
+        load::load(&examples.join(file)).unwrap()
+    };
+    // 6 choose 3 places for three white pieces.
+    assert_eq!(states(&example("two-colours.toml")), Some(20_u32.into()));
+    // 6 * 5 places for two rough pieces, but for the two that stop both discs.
+    assert_eq!(states(&example("bandaged.toml")), Some(28_u32.into()));
+}
+
+#[test]
+fn a_state_that_a_free_move_does_not_change_is_counted_by_nobody() {
+    let mut puzzle = Definition::of_degree("coins", 4).unwrap();
+    let add = |cycles: &str| OrientedPermutation::from_cells(Permutation::parse(cycles, 4).unwrap());
+    puzzle.add_move("a", add("(1,2)")).unwrap();
+    puzzle.add_free("b", add("(1,2)(3,4)")).unwrap();
+    assert_eq!(states(&puzzle), Some(2_u32.into()));
+    let alike = |label| Piece { label, orientation: 0, seen: 1 };
+    puzzle.set_solved(&[0, 0, 1, 1].map(alike)).unwrap();
+    assert_eq!(states(&puzzle), None);
+}
+
+/// Up to five cells, and up to three whose pieces turn; three moves with guards, perhaps a free one; few labels.
+fn guarded() -> impl Strategy<Value = Definition> {
+    let seeds = prop::collection::vec(any::<u64>(), 4);
+    let labels = prop::collection::vec(0_u16..5, 8);
+    (1_usize..6, 1_usize..4, 1_u16..4, seeds, labels, any::<[bool; 3]>()).prop_map(
+        |(plain, turning, orientations, seeds, labels, [seen, solved_turned, free])| {
+            let orbit = |name: &str, cells, orientations| Orbit { name: name.into(), cells, orientations };
+            let orbits = vec![orbit("plain", plain, 1), orbit("turning", turning, orientations)];
+            let mut puzzle = Definition::new("guarded", orbits).unwrap();
+            for (i, &seed) in seeds.iter().enumerate() {
+                // Random transpositions make few moves that fix nothing, which could have no guard.
+                let mut images: Vec<u16> = (0..puzzle.cells() as u16).collect();
+                for step in 0..2 {
+                    let [one, other] = [0, 8].map(|at| (seed >> (16 * step + at)) as usize);
+                    images.swap(one % plain, other % plain);
+                    images.swap(plain + one % turning, plain + (other >> 4) % turning);
+                }
+                let turns: Vec<u16> = (0..puzzle.cells())
+                    .map(|cell| {
+                        if cell < plain {
+                            0
+                        } else {
+                            (seed >> (32 + 2 * (cell - plain))) as u16 % orientations
+                        }
+                    })
+                    .collect();
+                let cells = Permutation::from_images(images).unwrap();
+                let action = OrientedPermutation::new(cells, turns, puzzle.orders()).unwrap();
+                let fixed = (0..puzzle.cells() as u16)
+                    .filter(|&cell| action.cells().apply(cell.into()) == usize::from(cell));
+                let guard: Vec<u16> = fixed.filter(|cell| seed >> (40 + 2 * cell) & 3 == 3).collect();
+                match i {
+                    3 if free => puzzle.add_free("free", action).unwrap(),
+                    3 => {}
+                    _ => puzzle.add_guarded_move(format!("m{i}"), action, &guard).unwrap(),
+                }
+            }
+            let pieces: Vec<Piece> = (0..puzzle.cells())
+                .map(|cell| {
+                    let orbit = puzzle.orbit_of(cell) as u16;
+                    let (order, label) = (puzzle.orders()[cell], 8 * orbit + labels[cell]);
+                    let turned = if solved_turned { labels[7 - cell] % order } else { 0 };
+                    Piece { label, orientation: turned, seen: if seen { order } else { 1 } }
+                })
+                .collect();
+            puzzle.set_solved(&pieces).unwrap();
+            puzzle
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn states_are_as_many_as_a_search_finds(puzzle in guarded()) {
+        let found: usize = growth(&puzzle, Metric::Given, usize::MAX).iter().sum();
+        match states(&puzzle) {
+            Some(states) => prop_assert_eq!(states, BigUint::from(found)),
+            // Only free moves that leave some state as it is are in the way.
+            None => prop_assert!(!puzzle.free().is_empty()),
+        }
+    }
+}

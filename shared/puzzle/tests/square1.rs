@@ -1,0 +1,282 @@
+//! Square-1 against B. Sambale, *Square-1* (2021), and published counts.
+
+use fathom_algebra::{OrientedPermutation, Permutation};
+use fathom_puzzle::family::square1::{Layer, Sequence, Turn};
+use fathom_puzzle::family::{self, square1};
+use fathom_puzzle::{Definition, Metric, SquareOneShapes};
+use num_bigint::BigUint;
+use std::collections::HashSet;
+use std::path::Path;
+
+fn factorial(n: u32) -> BigUint {
+    (1..=n).map(BigUint::from).product()
+}
+
+/// Eight corners, eight edges and the middle layer, in one shape.
+fn states_in_a_shape() -> BigUint {
+    factorial(8).pow(2) * 2_u32
+}
+
+fn binomial(n: usize, k: usize) -> usize {
+    (0..k).fold(1, |product, i| product * (n - i) / (i + 1))
+}
+
+#[test]
+fn shapes_by_passes() {
+    let shapes = SquareOneShapes::new();
+    let passes = shapes.passes();
+    // The article tells their number, that eight passes find them, and that the last one finds 24; the others by the same closure over
+    // pairs of vectors, apart from this code.
+    let new: Vec<usize> = passes.iter().map(Vec::len).collect();
+    assert_eq!(new, [1, 5, 72, 176, 684, 2654, 3958, 944, 24]);
+    assert_eq!(new.iter().sum::<usize>(), 8518);
+}
+
+#[test]
+fn every_shape_that_fits_can_be_reached() {
+    let shapes = SquareOneShapes::new();
+    // The article: e corners and 12 - 2e edges of a layer behind the cut, in any order.
+    let in_order = |e: usize| binomial(12 - e, e);
+    let aligned: usize = (2..=6).map(|e| in_order(e) * in_order(8 - e)).sum();
+    assert_eq!((0..shapes.count()).filter(|&shape| shapes.is_aligned(shape)).count(), aligned);
+    // Or a corner lies across the cut, and all others are behind it.
+    let around = |e: usize| in_order(e) + binomial(11 - e, e - 1);
+    assert_eq!((2..=6).map(around).collect::<Vec<_>>(), [54, 112, 105, 36, 2]);
+    assert_eq!(shapes.count(), (2..=6).map(|e| around(e) * around(8 - e)).sum::<usize>());
+}
+
+#[test]
+fn shapes_up_to_turns() {
+    // 170 of them: J. Scherphuis, Puzzle Pages. By twists: a closure apart from this code.
+    let shapes = SquareOneShapes::new();
+    let classes = shapes.classes_by_twists();
+    assert_eq!(classes.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 3, 13, 44, 74, 32, 2]);
+    assert_eq!(classes.iter().flatten().count(), 170);
+    assert_eq!(classes.iter().flatten().flatten().count(), 19_305);
+    // Those of them that can be twisted, likewise: 3678 of S. Chen.
+    let twistable = classes
+        .iter()
+        .map(|layer| layer.iter().flatten().filter(|&&shape| shapes.is_twistable(shape)).count());
+    let twistable: Vec<usize> = twistable.collect();
+    assert_eq!(twistable, [1 + 3, 16, 88, 240, 1130, 1640, 544, 16]);
+    assert_eq!(twistable.iter().sum::<usize>(), 3678);
+}
+
+#[test]
+fn numbers_of_states() {
+    let states = family::puzzle("square1").unwrap().groupoid(20_000).unwrap();
+    assert_eq!(states.states_in_a_shape(), states_in_a_shape());
+    assert_eq!(states.states(), Some(states_in_a_shape() * 19_305_u32));
+    // Equation (4.1) of the article.
+    assert_eq!(states.states_where(&square1::FRONT), BigUint::from(27_695_466_086_400_u64));
+    // S. Chen, "Square one can be solved in 31 moves in face turn metric" (2017).
+    assert_eq!(states.states_where(&square1::CUT), BigUint::from(11_958_666_854_400_u64));
+    // M. Masonjones, forum.cubeman.org, node 35 (2005).
+    let twists = family::puzzle("square1-twist").unwrap().groupoid(20_000).unwrap();
+    assert_eq!(twists.states(), Some(BigUint::from(435_891_456_000_u64)));
+    assert_eq!(family::puzzle("square1").unwrap().groupoid(19_304).map(|found| found.states()), None);
+}
+
+/// A word of the article: `s`, and powers of `u` and `d`. The article holds the puzzle upside down: its `u` turns our
+/// bottom layer, both counterclockwise as one looks at it, and its `d` turns our top layer, counterclockwise as one looks at it from below.
+fn article(word: &str) -> Sequence {
+    let turns = word.split_whitespace().map(|letter| {
+        let times = || letter[1..].parse().unwrap_or(1);
+        match &letter[..1] {
+            "u" => Turn::of_layer(Layer::Bottom, -times()).unwrap(),
+            "d" => Turn::of_layer(Layer::Top, times()).unwrap(),
+            _ => Turn::Twist,
+        }
+    });
+    Sequence(turns.collect())
+}
+
+fn product(sequences: &[&Sequence]) -> Sequence {
+    Sequence(sequences.iter().flat_map(|sequence| sequence.0.clone()).collect())
+}
+
+fn commutator(x: &Sequence, y: &Sequence) -> Sequence {
+    product(&[x, y, &x.inverse(), &y.inverse()])
+}
+
+/// What a sequence does to the cells after `first`, if every one of its moves can be made.
+fn made(puzzle: &Definition, first: &Sequence, sequence: &Sequence) -> Option<OrientedPermutation> {
+    let identity = || OrientedPermutation::identity(puzzle.orders());
+    let mut state = identity();
+    let make = |turn: &Turn, state: &mut OrientedPermutation| {
+        let generator = puzzle.moves().iter().find(|generator| generator.name == turn.to_string()).unwrap();
+        let back = state.cells().inverse();
+        let label = |cell: usize| puzzle.solved()[cell].label;
+        let holds = |&cell: &u16| label(back.apply(cell.into())) == label(cell.into());
+        let can_be_made = generator.guard.iter().all(holds);
+        *state = state.then(&generator.action);
+        can_be_made.then(|| generator.action.clone())
+    };
+    for turn in &first.0 {
+        make(turn, &mut state)?;
+    }
+    sequence.0.iter().try_fold(identity(), |done, turn| Some(done.then(&make(turn, &mut state)?)))
+}
+
+/// The cells of the article's pieces 1 to 16 after `d`: corners are odd, both layers are counted counterclockwise as one looks at the
+/// article's top.
+const NUMBERED: [usize; 16] = {
+    let (corner, edge, top, bottom) = (0, 24, 0, 12);
+    [
+        corner + bottom + 4,
+        edge + bottom + 3,
+        corner + bottom + 1,
+        edge + bottom,
+        corner + bottom + 10,
+        edge + bottom + 9,
+        corner + bottom + 7,
+        edge + bottom + 6,
+        corner + top + 10,
+        edge + top,
+        corner + top + 1,
+        edge + top + 3,
+        corner + top + 4,
+        edge + top + 6,
+        corner + top + 7,
+        edge + top + 9,
+    ]
+};
+
+/// What a sequence does after `d` to the article's pieces, and whether it turns over the middle layer.
+fn effect(sequence: &Sequence) -> (Permutation, bool) {
+    let puzzle = family::puzzle("square1").unwrap();
+    let action = made(&puzzle, &article("d"), sequence).expect("every move can be made");
+    let number =
+        |cell: usize| NUMBERED.iter().position(|&numbered| numbered == cell).expect("it is a cube again");
+    let pieces = Permutation::from_fn(16, |piece| number(action.cells().apply(NUMBERED[piece])));
+    (pieces, action.turns()[48] == 1)
+}
+
+#[test]
+fn manoeuvres_of_the_article() {
+    let [s, u3, d3, d6] = ["s", "u3", "d3", "d6"].map(article);
+    let a = product(&[&commutator(&s, &u3), &commutator(&s, &u3), &s]);
+    let b = commutator(&a, &d3);
+    let t = commutator(&article("u d-1"), &s);
+    let c = commutator(&t, &d6);
+    let d = commutator(&b, &c);
+    for (sequence, cycles) in [
+        (&s, "(1,13)(2,12)(3,11)(4,10)"),
+        (&u3, "(1,3,5,7)(2,4,6,8)"),
+        (&d3, "(9,11,13,15)(10,12,14,16)"),
+        (&commutator(&s, &u3), "(1,7,13,11,3)(2,8,12,10,4)"),
+        (&a, "(3,7)(4,8)(10,12)(11,13)"),
+        (&b, "(9,11,13)(10,12,16)"),
+        (&t, "(4,10)(8,14)"),
+        (&c, "(4,8)(10,14)"),
+        (&d, "(10,14,16)"),
+    ] {
+        let (pieces, turned_over) = effect(sequence);
+        assert_eq!(pieces.to_string(), cycles, "{sequence}");
+        let twists = sequence.0.iter().filter(|&&turn| turn == Turn::Twist).count();
+        assert_eq!(turned_over, twists % 2 == 1);
+    }
+    // u^-1 s cannot be made with the cube.
+    let cube = family::puzzle("square1").unwrap();
+    assert_eq!(made(&cube, &Sequence::default(), &article("u-1 s")), None);
+    assert!(made(&cube, &Sequence::default(), &article("u s")).is_some());
+}
+
+#[test]
+fn layers_are_exchanged_and_the_middle_is_turned_over() {
+    let (pieces, turned_over) = effect(&article("s u6 d6 s"));
+    assert!((0..16).all(|piece| (piece < 8) != (pieces.apply(piece) < 8)));
+    assert!(!turned_over);
+    let (pieces, turned_over) = effect(&article("s u6 s u6 s u6"));
+    assert!(pieces.is_identity() && turned_over);
+}
+
+#[test]
+fn the_documentation_tells_the_manoeuvres() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/square-1.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let a = "/(0,-3)/(0,3)/(0,-3)/(0,3)/";
+    for (name, usual, cycles) in [
+        ("s", "/", "(1,13)(2,12)(3,11)(4,10)"),
+        ("u^3", "(0,-3)", "(1,3,5,7)(2,4,6,8)"),
+        ("d^3", "(3,0)", "(9,11,13,15)(10,12,14,16)"),
+        ("[s,u^3]", "/(0,-3)/(0,3)", "(1,7,13,11,3)(2,8,12,10,4)"),
+        ("A = [s,u^3]^2 s", a, "(3,7)(4,8)(10,12)(11,13)"),
+        ("B = [A,d^3]", &format!("{a}(3,0){a}(-3,0)"), "(9,11,13)(10,12,16)"),
+        ("t = [u d^-1,s]", "(-1,-1)/(1,1)/", "(4,10)(8,14)"),
+        ("C = [t,d^6]", "(-1,-1)/(1,1)/(6,0)/(-1,-1)/(-5,1)", "(4,8)(10,14)"),
+    ] {
+        assert_eq!(effect(&usual.parse().unwrap()).0.to_string(), cycles, "{name}");
+        let row = format!("| {name} | `{usual}` | {cycles} |\n");
+        assert!(page.contains(&row), "docs/square-1.md misses\n{row}");
+    }
+    for (word, usual) in [
+        ("s d6 u6 s", "/(6,6)/"),
+        ("s u6 s u6 s u6", "/(0,6)/(0,6)/(0,6)"),
+        (
+            "s d-3 u3 s d-2 u s d2 u2 s u-2 d-2 s u-1 d2 s u-3 d3 s",
+            "/(-3,-3)/(-2,-1)/(2,-2)/(-2,2)/(2,1)/(3,3)/",
+        ),
+    ] {
+        let cube = family::puzzle("square1").unwrap();
+        let of = |sequence: &Sequence| {
+            made(&cube, &Sequence::default(), sequence).expect("every move can be made")
+        };
+        assert_eq!(of(&usual.parse().unwrap()), of(&article(word)), "{word}");
+        assert!(page.contains(&format!("`{usual}`")), "docs/square-1.md misses {usual}");
+    }
+}
+
+#[test]
+fn the_parity_of_the_cube_is_mended() {
+    let [u3, d3, s, t] = ["u3", "d3", "s", "u d-1 s d u-1 s"].map(|word| effect(&article(word)).0);
+    assert!([u3, d3, s, t].iter().all(Permutation::is_even));
+    let f = article("s u3 d-3 s u d-2 s u2 d2");
+    let puzzle = family::puzzle("square1").unwrap();
+    let mended = product(&[&f, &article("s"), &f.inverse()]);
+    let action = made(&puzzle, &Sequence::default(), &mended).expect("every move can be made");
+    // At the star three corners of one layer are exchanged with three of the other, and the cube comes back.
+    let label = |cell: usize| puzzle.solved()[cell].label;
+    let alone = |cell: usize| puzzle.solved().iter().filter(|piece| piece.label == label(cell)).count() == 1;
+    let exchanged: Vec<_> = action.cells().cycles().into_iter().filter(|cycle| alone(cycle[0])).collect();
+    assert_eq!(exchanged.len(), 3);
+    let is_corner = |cell: &usize| puzzle.orbits()[puzzle.orbit_of(*cell)].name == "corners";
+    assert!(exchanged.iter().all(|cycle| cycle.len() == 2 && alone(cycle[1]) && cycle.iter().all(is_corner)));
+}
+
+/// By a plain search, the states of `square1` in which a twist can be made, at each distance.
+fn twistable_growth(deepest: usize) -> Vec<usize> {
+    let puzzle = family::puzzle("square1").unwrap();
+    let generators = puzzle.generators(Metric::Given).unwrap();
+    let solved: Vec<u16> = puzzle.solved().iter().map(|piece| 2 * piece.label).collect();
+    let holds = |state: &[u16], guard: &[u16]| {
+        guard.iter().all(|&cell| state[usize::from(cell)] == solved[usize::from(cell)])
+    };
+    let mut reached = HashSet::from([solved.clone()]);
+    let mut layer = vec![solved.clone()];
+    let mut counts = Vec::new();
+    while counts.len() <= deepest {
+        counts.push(layer.iter().filter(|state| holds(state, &square1::CUT)).count());
+        let mut next_layer = Vec::new();
+        for state in &layer {
+            for generator in generators.iter().filter(|generator| holds(state, &generator.guard)) {
+                let mut next = vec![0; state.len()];
+                for (cell, &piece) in state.iter().enumerate() {
+                    let turn = generator.action.turns()[cell];
+                    next[generator.action.cells().apply(cell)] = piece ^ turn;
+                }
+                if reached.insert(next.clone()) {
+                    next_layer.push(next);
+                }
+            }
+        }
+        layer = next_layer;
+    }
+    counts
+}
+
+#[test]
+fn first_distances_between_twistable_states() {
+    // S. Chen (2017), by J. Scherphuis, Puzzle Pages: turns that end where no twist can be made are not counted.
+    assert_eq!(twistable_growth(5), [1, 15, 69, 212, 1141, 3933]);
+}
