@@ -6,20 +6,28 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 /// Finds the smallest image of any pattern.
+///
+/// Symmetries are sorted by what they do to the cells of the image, from the first on. Those that do the same up to a cell stand together, and
+/// where one of them makes a larger letter the others need not be tried.
 #[derive(Debug)]
 pub(super) struct Canonical {
     letters: Letters,
-    symmetries: Box<[Preimage]>,
+    cells: usize,
+    preimages: Box<[Preimage]>,
+    /// By preimage: on how many first cells of the image it does the same as the one before.
+    shared: Box<[u8]>,
+    /// By preimage and cell of the image: the next preimage that does not do the same up to that cell.
+    next: Box<[u32]>,
 }
 
 /// A symmetry, read from the image's side.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Preimage {
-    /// The cell whose letter comes to each.
-    cells: Box<[u8]>,
-    /// The turn of what comes to each; empty if there are none.
-    turns: Box<[u8]>,
     renamed: Box<[u8]>,
+    /// For each cell the one whose letter comes to it, and the turn of that letter.
+    comes: Box<[(u8, u8)]>,
+    /// Its number among the symmetries.
+    symmetry: usize,
 }
 
 /// The smallest image of a pattern.
@@ -41,41 +49,61 @@ pub(super) struct Found {
 
 impl Canonical {
     pub(super) fn new(colouring: &Colouring, symmetries: &[CosetSymmetry]) -> Self {
-        let preimage = |s: &CosetSymmetry| {
-            let mut cells = vec![0; s.symmetry.cells.len()];
+        let preimage = |(number, s): (usize, &CosetSymmetry)| {
+            let mut comes = vec![(0, 0); s.symmetry.cells.len()];
             for (cell, &to) in s.symmetry.cells.iter().enumerate() {
-                cells[usize::from(to)] = cell as u8;
+                comes[usize::from(to)] = (cell as u8, s.symmetry.turn(cell));
             }
-            let turns: Box<[u8]> = cells.iter().map(|&cell| s.symmetry.turn(cell.into())).collect();
-            let turns = if turns.iter().all(|&turn| turn == 0) { Box::default() } else { turns };
-            Preimage { cells: cells.into(), turns, renamed: s.action.letters.clone() }
+            Preimage { renamed: s.action.letters.clone(), comes: comes.into(), symmetry: number }
         };
-        let letters = colouring.letters().clone();
-        Self { letters, symmetries: symmetries.iter().map(preimage).collect() }
+        let mut preimages: Box<[Preimage]> = symmetries.iter().enumerate().map(preimage).collect();
+        preimages.sort_unstable();
+        let cells = preimages[0].comes.len();
+        let shared = |pair: &[Preimage]| {
+            let same = pair[0].comes.iter().zip(&pair[1].comes).take_while(|(a, b)| a == b).count();
+            if pair[0].renamed == pair[1].renamed { same as u8 } else { 0 }
+        };
+        let shared: Box<[u8]> = std::iter::once(0).chain(preimages.windows(2).map(shared)).collect();
+        let end = preimages.len() as u32;
+        let mut next = vec![end; preimages.len() * cells];
+        for number in (0..preimages.len() - 1).rev() {
+            for cell in 0..cells {
+                next[number * cells + cell] = match usize::from(shared[number + 1]) > cell {
+                    true => next[(number + 1) * cells + cell],
+                    false => number as u32 + 1,
+                };
+            }
+        }
+        Self { letters: colouring.letters().clone(), cells, preimages, shared, next: next.into() }
     }
 
     /// The smallest image of a pattern.
     pub(super) fn form(&self, pattern: &[u8]) -> Form {
-        let mut best: Box<[u8]> = vec![u8::MAX; pattern.len()].into();
+        let mut best: Box<[u8]> = vec![u8::MAX; self.cells].into();
         let (mut symmetry, mut fixing) = (0, 0);
-        for (number, preimage) in self.symmetries.iter().enumerate() {
-            let letter = |to: usize| {
-                let letter = preimage.renamed[usize::from(pattern[usize::from(preimage.cells[to])])];
-                match preimage.turns.get(to) {
-                    Some(&turn) => self.letters.turned(letter, turn),
-                    None => letter,
-                }
+        let mut number = 0;
+        while let Some(preimage) = self.preimages.get(number) {
+            let letter = |&(cell, turn): &(u8, u8)| {
+                let letter = preimage.renamed[usize::from(pattern[usize::from(cell)])];
+                if turn == 0 { letter } else { self.letters.turned(letter, turn) }
             };
-            match (0..pattern.len()).find(|&to| letter(to) != best[to]) {
-                None => fixing += 1,
-                Some(first) if letter(first) < best[first] => {
-                    for (to, best) in best.iter_mut().enumerate().skip(first) {
-                        *best = letter(to);
-                    }
-                    (symmetry, fixing) = (number, 1);
+            // On the cells that it shares with the one before, the image is as the best.
+            let same = usize::from(self.shared[number]);
+            let differs = (same..self.cells).find(|&to| letter(&preimage.comes[to]) != best[to]);
+            match differs {
+                Some(first) if letter(&preimage.comes[first]) > best[first] => {
+                    number = self.next[number * self.cells + first] as usize;
+                    continue;
                 }
-                Some(_) => {}
+                Some(first) => {
+                    for (best, comes) in best[first..].iter_mut().zip(&preimage.comes[first..]) {
+                        *best = letter(comes);
+                    }
+                    (symmetry, fixing) = (preimage.symmetry, 1);
+                }
+                None => fixing += 1,
             }
+            number += 1;
         }
         Form { pattern: best, symmetry, fixing }
     }
@@ -85,7 +113,7 @@ impl Canonical {
     pub(super) fn close(&self, space: &Space, colouring: &Colouring) -> Option<Found> {
         /// Representatives whose sources are looked for at once.
         const PIECE: usize = 4096;
-        let (cells, moves, group) = (space.cells(), space.arrivals().len(), self.symmetries.len());
+        let (cells, moves, group) = (space.cells(), space.arrivals().len(), self.preimages.len());
         let solved = self.form(colouring.solved());
         let mut sizes = vec![(group / solved.fixing as usize) as u32];
         let mut numbers: FxHashMap<Box<[u8]>, u32> = FxHashMap::default();
@@ -96,7 +124,7 @@ impl Canonical {
         while sources.len() < found.len() * moves {
             let done = sources.len() / moves;
             let piece = &found[done..found.len().min(done + PIECE)];
-            let from_one = |source: &mut Vec<u8>, pattern: &Box<[u8]>| -> Vec<Option<Form>> {
+            let from_one = |source: &mut Vec<u8>, pattern: &[u8]| -> Vec<Option<Form>> {
                 let form = |mv| {
                     space.step_back(mv, colouring.letters(), pattern, source);
                     colouring.allows(&space.arrivals()[mv], source).then(|| self.form(source))
@@ -104,7 +132,7 @@ impl Canonical {
                 (0..moves).map(form).collect()
             };
             let forms: Vec<Vec<Option<Form>>> =
-                piece.par_iter().map_init(|| vec![0; cells], from_one).collect();
+                piece.par_iter().map(|pattern| &**pattern).map_init(|| vec![0; cells], from_one).collect();
             for form in forms.into_iter().flatten() {
                 sources.push(form.map(|Form { pattern, symmetry, fixing }| {
                     let next = found.len() as u32;
