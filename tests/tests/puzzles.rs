@@ -93,7 +93,7 @@ fn sequences_are_converted_for_a_cube_that_is_held() {
         assert!(output.status.success(), "{}", texts(&output).1);
         texts(&output).0
     };
-    // Domain of the Cube Forum, "Antisymmetry and the 2x2x2 cube".
+    // The cubing forum, "2x2x2 Cube", To Group or Not to Group.
     for puzzle in ["2x2x2", "2x2x2-free"] {
         let converted = convert(puzzle, "B' R B D D R' B D' B' R B'");
         assert_eq!(converted, "F' U F U U R' U R' U' R F'\n", "{puzzle}");
@@ -116,7 +116,7 @@ fn what_cannot_be_searched_is_refused() {
         (&["run", "2x2x2"][..], "has pieces that turn where they stand (its corners)"),
         (&["run", "pancake:1"], "is not of the form pancake:N with 2 <= N <= 64"),
         (&["run", "pancake:30"], "no colouring of pancake-30-given"),
-        (&["run", "pancakes"], "names no puzzle: there are pancake:N"),
+        (&["run", "pancakes"], "names no puzzle: there are MxN+flip"),
         (&["run", "no/such.gap"], "no/such.gap: cannot be read"),
         (&["plan", "3x4", "--moves", "V1,V9"], "there is no move \"V9\""),
         (&["plan", "3x4", "--moves", "V1,V1"], "is chosen twice"),

@@ -208,7 +208,7 @@ mod tests {
         Held::new(&cube()).unwrap().convert(sequence).unwrap()
     }
 
-    /// The Domain of the Cube Forum, "Antisymmetry and the 2x2x2 cube": two pairs.
+    /// Two pairs of the cubing forum, "2x2x2 Cube", To Group or Not to Group.
     #[test]
     fn published_pairs() {
         assert_eq!(converted("B' R B D D R' B D' B' R B'"), "F' U F U U R' U R' U' R F'");
