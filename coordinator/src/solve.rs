@@ -23,3 +23,6 @@ pub use descent::{Solutions, descend};
 pub use layers::KeptLayers;
 pub use model::{Model, ModelError};
 pub use walk::{NoInverse, SpaceWalk, Walk};
+
+#[cfg(test)]
+mod tests;
