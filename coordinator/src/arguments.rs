@@ -113,16 +113,6 @@ pub(crate) struct SpaceArguments {
 }
 
 impl SpaceArguments {
-    /// The space, if a run can search it.
-    pub(crate) fn question(&self) -> Result<Question> {
-        self.question_if(Source::check)
-    }
-
-    /// The puzzle, whether a run can search it or not.
-    pub(crate) fn any_question(&self) -> Result<Question> {
-        self.question_if(Source::check_cells)
-    }
-
     /// The run directory that stands in the place of a space, if one does.
     pub(crate) fn directory(&self) -> Result<Option<&Path>> {
         let path = Path::new(&self.puzzle);
@@ -142,7 +132,7 @@ impl SpaceArguments {
         }
     }
 
-    fn question_if(&self, check: impl Fn(&Source) -> Result<(), SourceError>) -> Result<Question> {
+    pub(crate) fn question(&self) -> Result<Question> {
         let refused = |error: SourceError| bad_input!("{error}");
         let whole = Source::of_word(&self.puzzle).map_err(refused)?;
         let metric = self.metric.unwrap_or(whole.metric());
@@ -151,7 +141,7 @@ impl SpaceArguments {
             Some(names) => (whole.with_moves(metric, names).map_err(refused)?, Metric::Given),
         };
         // Before labels, for it tells how many pieces there can be.
-        check(&source).map_err(refused)?;
+        source.check().map_err(refused)?;
         let tiles = source.cells();
         let labels = match (&self.track, &self.labels) {
             (Some(list), _) => Labels::parse_tracked(list, tiles),

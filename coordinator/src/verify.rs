@@ -171,7 +171,7 @@ impl Counter<'_> {
                 return Err(anyhow!("coset {} has more states visited than it has", coset.0));
             }
             stored += u64::from(found);
-            states += u64::from(found) * u64::from(job.graph.orbit_size(coset));
+            states += job.graph.states(coset, found);
             if let Some(fixed) = job.fixed.as_ref().filter(|_| found > 0) {
                 pairs += fixed.pairs(&mut self.transforms, coset, found, |position| bits.contains(position));
             }

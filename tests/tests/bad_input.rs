@@ -5,6 +5,9 @@ use fathom_tests::{fathom, texts};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// A puzzle whose moves have guards.
+const BANDAGED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/bandaged.toml");
+
 /// Runs `fathom` in a directory; returns exit code, standard output and error.
 fn in_directory(directory: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = fathom().args(arguments).current_dir(directory).output().unwrap();
@@ -92,6 +95,11 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
             "no element of the group carries the points 1 2 to 2 1",
         ),
         (&["group", "3x3", "--factor", "V1", "--element", "V1"], "cannot be used with"),
+        (&["group", BANDAGED], "has moves that can be made only in some states: they generate no group"),
+        (
+            &["run", BANDAGED],
+            "moves that can be made only in some states (L R), which this version of Fathom does not search with",
+        ),
         (&["group"], "<PUZZLE>"),
         (&["bound", "3y4"], "\"3y4\" names no space"),
         (&["bound", "2..9"], "has 81 cells, more than 64"),

@@ -103,7 +103,7 @@ impl<'j> Expander<'j> {
             }
             writer.push(&self.packed, found, visited + found)?;
             if found > 0 {
-                let here = u64::from(found) * u64::from(job.graph.orbit_size(coset));
+                let here = job.graph.states(coset, found);
                 stored += u64::from(found);
                 states += here;
                 counters.states.fetch_add(here, Ordering::Relaxed);
@@ -136,8 +136,8 @@ impl<'j> Expander<'j> {
             return Ok(());
         };
         if u64::from(newest.states(coset)?.1) < self.job.graph.states_per_coset() {
-            for mv in 0..self.job.graph.space().moves().len() {
-                newest.want(self.job.graph.source(coset, mv).0)?;
+            for (_, source) in self.job.graph.sources(coset) {
+                newest.want(source)?;
             }
             newest.want(coset)?;
         }
@@ -165,8 +165,8 @@ impl<'j> Expander<'j> {
         left: u64,
     ) -> Result<u32, TaskError> {
         let nearly_full = left.saturating_mul(NEARLY_FULL) <= self.job.graph.states_per_coset();
-        let moves = 0..self.job.graph.space().moves().len();
-        let sources = moves.map(|mv| Ok((mv, newest.coset(self.job.graph.source(coset, mv).0)?)));
+        let sources = self.job.graph.sources(coset);
+        let sources = sources.map(|(mv, source)| Ok((mv, newest.coset(source)?)));
         let mut sources: Vec<(usize, Stored<'_>)> = sources.collect::<Result<_, LayerError>>()?;
         sources.retain(|(_, stored)| !matches!(stored, Stored::Empty));
         let mut pulled = 0;
@@ -198,17 +198,21 @@ impl<'j> Expander<'j> {
         Ok(self.kernel.pack(&mut self.packed))
     }
 
-    /// The solved state, if it lies in this coset.
+    /// The words of the solved state, one for each free move, that lie in this coset.
     fn solved(&mut self, coset: CosetId) -> u32 {
+        self.packed.fill(0);
+        let mut found = 0;
         let graph = &self.job.graph;
-        match graph.locate(graph.space().labels().of_pieces()) {
-            Some((solved, position)) if solved == coset => {
-                self.packed.fill(0);
-                self.packed[position as usize / 8] |= 1 << (position % 8);
-                1
+        for word in graph.space().words_of(graph.space().solved()) {
+            if let Some((of_word, position)) = graph.locate(&word)
+                && of_word == coset
+            {
+                let (byte, bit) = (&mut self.packed[position as usize / 8], 1 << (position % 8));
+                found += u32::from(*byte & bit == 0);
+                *byte |= bit;
             }
-            _ => 0,
         }
+        found
     }
 
     /// The states of a coset that the plain search found at the task's depth.

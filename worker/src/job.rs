@@ -117,7 +117,7 @@ impl Job {
         let shape = Shape::of(&space, &colouring).context("the cosets are too large")?;
         let engine = kernel.engine(&shape)?;
         let cosets = definition.representative_cosets;
-        let patterns = colouring.patterns().total();
+        let patterns = CosetGraph::table_entries(&space, &colouring);
         let cache_bytes = cache_bytes(memory_bytes, &space, patterns, cosets, &shape, threads)?;
         let builders = ThreadPoolBuilder::new().num_threads(threads).build()?;
         let id = definition.fingerprint;

@@ -107,10 +107,11 @@ fn tell(asked: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
     let symmetries = run.space.symmetries().len();
     if asked.json {
         let class = |told: &Told| json!({ "size": told.class.size, "symmetry": told.class.symmetry, "state": told.state, "solution": told.solution });
+        let labels = &run.definition.question.labels;
         let json = json!({
             "space": run.definition.question.source.name(),
             "metric": run.definition.question.metric.to_string(),
-            "labels": (!run.space.labels().are_distinct()).then(|| run.space.labels().of_pieces()),
+            "labels": (!labels.are_distinct()).then(|| labels.of_pieces()),
             "depth": depth,
             "states": layer.states,
             "classes": number,

@@ -33,6 +33,11 @@ fn generators(word: &str) -> Result<Generators> {
             let shift = |line: Line| Move { name: line.move_name(1), action: board.rotation(line, 1) };
             (board.cells(), lines.map(shift).collect())
         }
+        Source::Defined(definition) if definition.is_guarded() => {
+            return Err(bad_input!(
+                "{word} has moves that can be made only in some states: they generate no group"
+            ));
+        }
         Source::Defined(definition) => {
             let points = definition.orders().iter().map(|&order| usize::from(order)).sum();
             if points > MOST_POINTS {

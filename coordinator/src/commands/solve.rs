@@ -15,7 +15,7 @@ pub(crate) fn solve(asked: &SolveArguments) -> Result<()> {
     let run = asked.space.directory()?.map(RunDirectory::open_for_reading).transpose()?;
     let question = match &run {
         Some(run) => run.definition.question.clone(),
-        None => asked.space.any_question()?,
+        None => asked.space.question()?,
     };
     let model = Model::new(&question).map_err(|error| bad_input!("{error}"))?;
     let state = model.read(&asked.state, asked.scramble).map_err(|error| bad_input!("STATE: {error}"))?;
@@ -31,7 +31,7 @@ pub(crate) fn solve(asked: &SolveArguments) -> Result<()> {
         kept.filter(|kept| !kept.layers().is_empty() && kept.has_all_to(kept.layers().len() as u32 - 1));
     let (found, method) = match (kept, &run) {
         (Some(mut kept), Some(run)) => {
-            let word = run.space.word(&state);
+            let word = run.space.word(&model.from_solved(&state));
             match kept.depth_of(&word)? {
                 Some(depth) => {
                     (from_layers(&mut kept, &run.space, &model, &word, depth, asked.most())?, "layers")

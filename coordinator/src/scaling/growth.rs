@@ -263,9 +263,8 @@ mod tests {
                     for shard in owners.shards(worker) {
                         let cosets = cut.range(fathom_run::ShardId(shard));
                         let needed = cosets.filter(|&coset| newest.cosets[coset as usize].left > 0.0);
-                        let sources = needed.flat_map(|coset| {
-                            (0..space.moves().len()).map(move |mv| graph.source(CosetId(coset), mv).0.0)
-                        });
+                        let sources = needed
+                            .flat_map(|coset| graph.sources(CosetId(coset)).map(|(_, source)| source.0));
                         let remote: BTreeSet<u32> =
                             sources.filter(|&source| owners.of(cut.shard_of(source)) != worker).collect();
                         let mut request = wire::Stream::default();

@@ -168,8 +168,7 @@ impl<'a> Part<'a> {
             if before.left == 0.0 {
                 continue;
             }
-            for mv in 0..self.graph.space().moves().len() {
-                let source = self.graph.source(CosetId(coset), mv).0.0;
+            for (_, CosetId(source)) in self.graph.sources(CosetId(coset)) {
                 self.read(worker, shard, source, newest.cosets[source as usize], &mut load);
             }
             self.read(worker, shard, coset, before, &mut load);
@@ -219,8 +218,8 @@ impl<'a> Part<'a> {
         let shape = self.graph.shape();
         let push = self.pull_seconds * BITS_A_STATE / shape.bits() as f64;
         let (mut seconds, mut sources, mut share) = (0.0, 0.0, 0.0);
-        for mv in 0..self.graph.space().moves().len() {
-            let source = newest.cosets[self.graph.source(CosetId(coset), mv).0.0 as usize];
+        for (_, source) in self.graph.sources(CosetId(coset)) {
+            let source = newest.cosets[source.0 as usize];
             let states = f64::from(source.states);
             // Of a mean below one, the chance that there is a state.
             let is_there = states.min(1.0);

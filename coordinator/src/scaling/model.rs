@@ -76,16 +76,15 @@ impl<'g> Model<'g> {
     }
 
     fn begin(&mut self) {
-        let solved = self.graph.locate(self.graph.space().labels().of_pieces());
+        let solved = self.graph.locate(self.graph.space().solved());
         let (solved, _) = solved.expect("the solved state is reachable");
-        // One state among those of all cosets of the orbit.
-        let state = 1.0 / self.graph.orbit_size(solved) as f32;
+        // One state, which is as many words as there are free moves, among those of all cosets of the orbit.
+        let state = self.graph.space().free_order() as f32 / self.graph.orbit_size(solved) as f32;
         self.states[solved.0 as usize] = state;
         self.left[solved.0 as usize] -= state;
     }
 
     fn step(&mut self) {
-        let moves = 0..self.graph.space().moves().len();
         let hit = |(&states, &left): (&f32, &f32)| match states {
             0.0 => 0.0,
             _ => -(-(states / (states + left)).min(1.0 - f32::EPSILON)).ln_1p(),
@@ -93,9 +92,7 @@ impl<'g> Model<'g> {
         let hits: Vec<f32> = self.states.par_iter().zip(&self.left).map(hit).collect();
         let into: Vec<f32> = (0..self.graph.len())
             .into_par_iter()
-            .map(|coset| {
-                moves.clone().map(|mv| hits[self.graph.source(CosetId(coset), mv).0.0 as usize]).sum()
-            })
+            .map(|coset| self.graph.sources(CosetId(coset)).map(|(_, source)| hits[source.0 as usize]).sum())
             .collect();
         let found = |coset: usize, alpha: f64| self.left[coset] * -(-alpha as f32 * into[coset]).exp_m1();
         let alpha = match self.counts.get(self.depth) {
@@ -130,7 +127,8 @@ impl<'g> Model<'g> {
             return FALL;
         };
         let half = self.all(|coset| self.left[coset]) * 2.0
-            < self.graph.states_per_coset() as f64 * self.graph.reachable_patterns() as f64;
+            < self.graph.states_per_coset() as f64 * self.graph.reachable_patterns() as f64
+                / f64::from(self.graph.space().free_order());
         // The first depth has no moves that cancel.
         let counted = (self.counts.len() - 1).min(self.alphas.len());
         let fall = match self.alphas.get(1..counted).unwrap_or_default() {
@@ -143,7 +141,8 @@ impl<'g> Model<'g> {
 
     /// A sum over all cosets, not only representatives.
     fn all(&self, of_coset: impl Fn(usize) -> f32 + Sync) -> f64 {
-        let weight = |coset: usize| f64::from(self.graph.orbit_size(CosetId(coset as u32)));
+        let free = f64::from(self.graph.space().free_order());
+        let weight = |coset: usize| f64::from(self.graph.orbit_size(CosetId(coset as u32))) / free;
         (0..self.left.len()).into_par_iter().map(|coset| weight(coset) * f64::from(of_coset(coset))).sum()
     }
 }
@@ -151,22 +150,21 @@ impl<'g> Model<'g> {
 /// Counts the states of the first depths by a plain search, as long as layers are small.
 pub fn first_counts(space: &Space) -> Vec<u64> {
     let mut counts = vec![1];
-    let bits = usize::BITS - (space.labels().sizes().len() - 1).leading_zeros();
-    if bits as usize * space.cells() > u128::BITS as usize {
+    let (cells, bits) = (space.cells(), usize::BITS - (space.letters().count() - 1).leading_zeros());
+    // States that are several words are not told apart here.
+    if bits as usize * cells > u128::BITS as usize || space.free_order() > 1 {
         return counts;
     }
-    let pack = |word: &[u8]| word.iter().fold(0_u128, |packed, &label| packed << bits | u128::from(label));
-    let label = |packed: u128, cell: usize| {
-        packed >> (bits as usize * (space.cells() - 1 - cell)) & ((1 << bits) - 1)
+    let pack = |word: &[u8]| word.iter().fold(0_u128, |packed, &letter| packed << bits | u128::from(letter));
+    let unpack = |packed: u128| -> Vec<u8> {
+        (0..cells).rev().map(|cell| (packed >> (bits as usize * cell) & ((1 << bits) - 1)) as u8).collect()
     };
-    let (mut before, mut newest) = (Vec::new(), vec![pack(space.labels().of_pieces())]);
+    let (mut before, mut newest) = (Vec::new(), vec![pack(space.solved())]);
     while newest.len() <= MOST_EXPANDED {
         let from_one = |&packed: &u128| {
-            space.moves().iter().map(move |cells| {
-                cells.iter().enumerate().fold(0, |image, (cell, &to)| {
-                    image | label(packed, cell) << (bits as usize * (space.cells() - 1 - usize::from(to)))
-                })
-            })
+            let (word, mut image) = (unpack(packed), vec![0; cells]);
+            (0..space.moves().len())
+                .filter_map(move |mv| space.apply(mv, &word, &mut image).then(|| pack(&image)))
         };
         let mut next: Vec<u128> = newest.par_iter().flat_map_iter(from_one).collect();
         next.par_sort_unstable();

@@ -3,7 +3,7 @@
 use super::layers::KeptLayers;
 use anyhow::{Result, ensure};
 use fathom_command::bad_input;
-use fathom_space::{Space, Symmetry};
+use fathom_space::Space;
 use indicatif::{HumanBytes, HumanCount};
 use rustc_hash::FxHashMap;
 
@@ -61,18 +61,12 @@ pub fn classes(kept: &mut KeptLayers<'_>, depth: u32, memory_bytes: u64) -> Resu
 /// The smallest image of a state under the symmetries, and how many of them fix the state.
 fn smallest(space: &Space, word: &[u8]) -> (Vec<u8>, u64) {
     let (mut smallest, mut fixed_by) = (word.to_vec(), 0);
-    let mut image = word.to_vec();
     for symmetry in space.symmetries() {
-        carry(symmetry, word, &mut image);
+        let image = space.image(symmetry, word);
         fixed_by += u64::from(image == word);
         if image < smallest {
-            smallest.copy_from_slice(&image);
+            smallest = image;
         }
     }
     (smallest, fixed_by)
-}
-
-/// The image of a state.
-fn carry(symmetry: &Symmetry, word: &[u8], image: &mut [u8]) {
-    symmetry.carry(&symmetry.labels, word, image);
 }

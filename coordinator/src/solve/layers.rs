@@ -33,7 +33,7 @@ impl<'d> KeptLayers<'d> {
         };
         let definition = &run.definition;
         let (space, colouring) = definition.check()?;
-        let patterns = colouring.patterns().total();
+        let patterns = CosetGraph::table_entries(&space, &colouring);
         let table_bytes = CosetGraph::table_bytes(&space, patterns, definition.representative_cosets);
         if table_bytes > memory_bytes {
             return Err(bad_input!(

@@ -32,9 +32,14 @@ pub struct Model {
     backward: Vec<Step>,
 }
 
-/// For each cell the cell from which its piece comes, and which of that cell's points comes to be the first one.
+/// What a move does to words, or what undoes it.
 #[derive(Clone, Debug)]
-struct Step(Box<[(u8, u16)]>);
+struct Step {
+    /// For each cell the cell from which its piece comes, and which of that cell's points comes to be the first one.
+    from: Box<[(u8, u16)]>,
+    /// Cells with the letters, one of which must be there. The move leaves these cells as they are.
+    guard: Box<[(u8, Box<[u8]>)]>,
+}
 
 /// Why states of a puzzle cannot be solved here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -114,22 +119,30 @@ impl Model {
             moves,
         };
         model.solved = model.word(&OrientedPermutation::identity(orders)).into();
-        let actions = || model.moves.iter().map(|m| m.action.as_points());
-        let (forward, backward): (Vec<_>, Vec<_>) =
-            actions().map(|action| (model.step(&action), model.step(&action.inverse()))).unzip();
+        let steps = model.moves.iter().map(|m| {
+            let action = m.action.as_points();
+            (model.step(&action, &m.guard), model.step(&action.inverse(), &m.guard))
+        });
+        let (forward, backward): (Vec<_>, Vec<_>) = steps.unzip();
         (model.forward, model.backward) = (forward, backward);
         Ok(model)
     }
 
-    /// What the points on which a move acts this way bring to the first point of each cell.
-    fn step(&self, action: &Permutation) -> Step {
+    /// What a permutation of points brings to the first point of each cell.
+    fn step(&self, action: &Permutation, guard: &[u16]) -> Step {
         let inverse = action.inverse();
         let from = |&first: &usize| {
             let point = inverse.apply(first);
             let cell = self.first.partition_point(|&first| first <= point) - 1;
             (cell as u8, (point - self.first[cell]) as u16)
         };
-        Step(self.first.iter().map(from).collect())
+        let guarded = |&cell: &u16| {
+            let points = self.first[usize::from(cell)]..;
+            let order = self.definition.orders()[usize::from(cell)];
+            let letters = self.labels[points][..order.into()].iter().map(|&label| label as u8);
+            (cell as u8, letters.collect())
+        };
+        Step { from: self.first.iter().map(from).collect(), guard: guard.iter().map(guarded).collect() }
     }
 
     /// What it is called.
@@ -167,10 +180,31 @@ impl Model {
         moves.iter().fold(identity, |product, &mv| product.then(&self.moves[mv].action))
     }
 
-    /// Whether moves solve the state to which an element leads, by the elements themselves: this shares nothing with a search.
+    /// The same element where the orientations of pieces count from those that they have when solved, as words of a space do.
+    pub fn from_solved(&self, element: &OrientedPermutation) -> OrientedPermutation {
+        let solved = self.definition.solved();
+        let turn = |(piece, &turn): (usize, &u16)| {
+            let order = element.orders()[piece];
+            let to = element.cells().apply(piece);
+            (turn + solved[piece].orientation + (order - solved[to].orientation)) % order
+        };
+        let turns: Vec<u16> = element.turns().iter().enumerate().map(turn).collect();
+        OrientedPermutation::new(element.cells().clone(), turns, element.orders())
+            .expect("turns are below the orders")
+    }
+
+    /// Whether moves solve the state to which an element leads, by the elements themselves: this shares nothing with a search
+    /// but what guards ask for.
     pub fn solves(&self, element: &OrientedPermutation, moves: &[usize]) -> bool {
+        let mut state = element.clone();
+        for &mv in moves {
+            if !self.forward[mv].may(&self.word(&state)) {
+                return false;
+            }
+            state = state.then(&self.moves[mv].action);
+        }
         let labels = |point: usize| self.labels[point];
-        let end = element.then(&self.product(moves)).as_points();
+        let end = state.as_points();
         (0..self.labels.len()).all(|point| labels(point) == labels(end.apply(point)))
     }
 
@@ -183,10 +217,16 @@ impl Model {
     }
 
     fn take(&self, step: &Step, word: &[u8], image: &mut [u8]) -> bool {
-        for (letter, &(from, k)) in image.iter_mut().zip(&step.0) {
+        for (letter, &(from, k)) in image.iter_mut().zip(&step.from) {
             *letter = self.next[usize::from(k)][usize::from(word[usize::from(from)])];
         }
-        true
+        step.may(word)
+    }
+}
+
+impl Step {
+    fn may(&self, word: &[u8]) -> bool {
+        self.guard.iter().all(|(cell, letters)| letters.contains(&word[usize::from(*cell)]))
     }
 }
 

@@ -14,6 +14,8 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
+const BANDAGED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/bandaged.toml");
+
 fn question(word: &str, metric: Option<Metric>, labels: Option<&str>) -> Question {
     let source = Source::of_word(word).unwrap();
     let labels = match labels {
@@ -49,6 +51,15 @@ fn plain(model: &Model) -> BTreeMap<Vec<u16>, Known> {
         for key in level.drain(..) {
             for generator in model.moves() {
                 let Known { element, solutions, .. } = &known[&key];
+                // A guard's cells stay as they are, and are so after as before.
+                let in_place = |&cell: &u16| {
+                    let home = |at: u16| model.definition.solved()[usize::from(at)].label;
+                    let piece = element.cells().inverse().apply(usize::from(cell));
+                    home(piece as u16) == home(cell)
+                };
+                if !generator.guard.iter().all(in_place) {
+                    continue;
+                }
                 let (before, solutions) = (element.then(&generator.action.inverse()), *solutions);
                 let key = seen(&before);
                 if !known.contains_key(&key) {
@@ -139,6 +150,9 @@ fn layers_and_words_of_a_space_tell_the_same() {
         ("3x3", Metric::Multi, Some("0,0,0,1,1,1,2,2,2")),
         ("pancake:6", Metric::Given, None),
         ("star:6", Metric::Given, Some("0,1,1,2,2,2")),
+        ("burnt-pancake:4", Metric::Given, None),
+        ("burnt-pancake:4", Metric::Given, Some("0,1,1,0")),
+        (BANDAGED, Metric::Multi, None),
     ] {
         let question = question(word, Some(metric), labels);
         let model = Model::new(&question).unwrap();
@@ -149,7 +163,7 @@ fn layers_and_words_of_a_space_tell_the_same() {
         let walk = SpaceWalk::new(&run.space).unwrap();
         let mut search = Bidirectional::new(&walk, 1 << 30);
         for known in plain(&model).values() {
-            let state = run.space.word(&known.element);
+            let state = run.space.word(&model.from_solved(&known.element));
             check(&model, known, &search.solve(&state, usize::MAX).unwrap());
             let depth = kept.depth_of(&state).unwrap();
             assert_eq!(depth, Some(known.distance));
@@ -170,7 +184,10 @@ fn every_state_of_3x3_lies_in_the_layer_of_its_distance() {
     let known = plain(&model);
     assert_eq!(known.len(), 181_440);
     for (number, known) in known.values().enumerate() {
-        assert_eq!(kept.depth_of(&run.space.word(&known.element)).unwrap(), Some(known.distance));
+        assert_eq!(
+            kept.depth_of(&run.space.word(&model.from_solved(&known.element))).unwrap(),
+            Some(known.distance)
+        );
         if number % 997 == 0 {
             check(&model, known, &search.solve(&model.word(&known.element), usize::MAX).unwrap());
         }
@@ -185,6 +202,8 @@ fn classes_are_the_orbits_of_the_symmetries() {
         ("3x3", Metric::Single, None),
         ("pancake:6", Metric::Given, None),
         ("star:6", Metric::Given, None),
+        ("burnt-pancake:4", Metric::Given, None),
+        (BANDAGED, Metric::Multi, None),
     ] {
         let directory = tempfile::tempdir().unwrap();
         let run = run(question(word, Some(metric), labels), &directory.path().join("run"), None);

@@ -57,8 +57,7 @@ impl Walk for SpaceWalk<'_> {
     }
 
     fn apply(&self, mv: usize, word: &[u8], image: &mut [u8]) -> bool {
-        self.space.apply(mv, word, image);
-        true
+        self.space.apply(mv, word, image)
     }
 
     fn undo(&self, mv: usize, word: &[u8], source: &mut [u8]) -> bool {

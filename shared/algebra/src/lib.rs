@@ -1,7 +1,7 @@
 //! Permutations and the groups that they generate.
 //!
 //! Reading order: [`permutation`] (what a permutation is, how two compose), [`oriented`] (pieces that turn on the way), [`cycles`]
-//! (cycle notation, both ways), [`rank`] (lexicographic rank), [`relabellings`] (the symmetries of a set of permutations), [`chain`]
+//! (cycle notation, both ways), [`rank`] (lexicographic rank), [`relabellings`] (the symmetries of a set of permutations), [`relabelling`] (one of them, where pieces turn), [`chain`]
 //! (order of a generated group by Schreier-Sims), [`orbits`] (and blocks inside them), [`group`] (what can be told of a
 //! group), [`word`] (words in generators), [`expression`] (elements written in generators), [`ball`] (shortest words, of
 //! elements that have short ones), `transversal` (words along a chain), `shorten`, [`factor`] (a word for any element).
@@ -22,6 +22,7 @@ pub mod orbits;
 pub mod oriented;
 pub mod permutation;
 pub mod rank;
+pub mod relabelling;
 pub mod relabellings;
 mod shorten;
 mod transversal;
@@ -35,5 +36,6 @@ pub use factor::Factoriser;
 pub use group::{Group, Kind, Orbit, WhyNot};
 pub use oriented::{NotOriented, OrientedPermutation};
 pub use permutation::{NotAPermutation, Permutation};
-pub use relabellings::relabellings;
+pub use relabelling::Relabelling;
+pub use relabellings::{relabellings, relabellings_among};
 pub use word::{Turn, Word};

@@ -15,11 +15,28 @@ use std::collections::HashMap;
 /// # Panics
 /// If `set` holds the same permutation twice, or permutations that are not of this degree.
 pub fn relabellings(degree: usize, set: &[Permutation], most: usize) -> Vec<Permutation> {
+    relabellings_among(degree, set, most, &|_, _| true, &|_, _| true)
+}
+
+/// Those [`relabellings`] that carry no point to one to which it `may` not go, and no element of the set to one that is not
+/// `alike`, by numbers in the set. If there are too many, those of them that fix the first points.
+///
+/// # Panics
+/// As [`relabellings`], and if a point may not stay where it is, or an element is not like itself.
+pub fn relabellings_among(
+    degree: usize,
+    set: &[Permutation],
+    most: usize,
+    may: &dyn Fn(usize, usize) -> bool,
+    alike: &dyn Fn(usize, usize) -> bool,
+) -> Vec<Permutation> {
     let numbers: HashMap<&Permutation, usize> = set.iter().zip(0..).collect();
     assert_eq!(numbers.len(), set.len(), "a set has each element once");
     assert!(set.iter().all(|x| x.degree() == degree), "all permutations are of one degree");
     (0..=degree)
-        .find_map(|fixed| Search { degree, set, numbers: &numbers, most, found: Vec::new() }.all(fixed))
+        .find_map(|fixed| {
+            Search { degree, set, numbers: &numbers, most, may, alike, found: Vec::new() }.all(fixed)
+        })
         .expect("the identity alone fixes all points")
 }
 
@@ -28,6 +45,8 @@ struct Search<'a> {
     set: &'a [Permutation],
     numbers: &'a HashMap<&'a Permutation, usize>,
     most: usize,
+    may: &'a dyn Fn(usize, usize) -> bool,
+    alike: &'a dyn Fn(usize, usize) -> bool,
     found: Vec<Permutation>,
 }
 
@@ -74,17 +93,21 @@ impl Search<'_> {
             (_, None) => {
                 let images: Vec<u16> = partial.points.iter().flatten().map(|&to| to as u16).collect();
                 let relabelling = Permutation::from_images(images).expect("no two points go to one");
-                if self.set.iter().all(|x| self.numbers.contains_key(&x.relabel(&relabelling))) {
+                let is_kept = |(number, x): (usize, &Permutation)| {
+                    let image = self.numbers.get(&x.relabel(&relabelling));
+                    image.is_some_and(|&image| (self.alike)(number, image))
+                };
+                if self.set.iter().enumerate().all(is_kept) {
                     self.found.push(relabelling);
                 }
                 self.found.len() <= self.most
             }
-            (Some(x), Some(_)) => {
-                (0..self.set.len()).all(|to| match self.with(partial.clone(), Vec::new(), Some((x, to))) {
-                    Some(more) => self.extend(more),
-                    None => true,
-                })
-            }
+            (Some(x), Some(_)) => (0..self.set.len()).filter(|&to| (self.alike)(x, to)).all(|to| match self
+                .with(partial.clone(), Vec::new(), Some((x, to)))
+            {
+                Some(more) => self.extend(more),
+                None => true,
+            }),
             (None, Some(point)) => {
                 (0..self.degree).all(|to| match self.with(partial.clone(), vec![(point, to)], None) {
                     Some(more) => self.extend(more),
@@ -113,7 +136,7 @@ impl Search<'_> {
         while let Some((from, to)) = points.pop() {
             match (partial.points[from], partial.preimages[to]) {
                 (Some(before), _) if before == to => continue,
-                (None, None) => {}
+                (None, None) if (self.may)(from, to) => {}
                 _ => return None,
             }
             partial.points[from] = Some(to);

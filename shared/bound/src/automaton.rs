@@ -26,7 +26,7 @@ struct Step {
 impl Automaton {
     /// Of the words that the normal forms of a puzzle leave.
     pub fn new(forms: &NormalForms, puzzle: &Puzzle) -> Self {
-        let is_odd: Vec<bool> = puzzle.moves.iter().map(|m| !m.action.is_even()).collect();
+        let is_odd: Vec<bool> = puzzle.moves.iter().map(|m| !m.action.cells().is_even()).collect();
         // Of nodes as long as the normal forms go nothing is known that could be forbidden after them.
         let known = forms.nodes(forms.depth()).start;
         let mut begins_forbidden = vec![false; known];
@@ -114,7 +114,7 @@ mod tests {
     /// All words none of whose parts of up to `depth` letters comes behind another word for the same permutation.
     fn words_without_forbidden_parts(puzzle: &Puzzle, depth: usize, longest: usize) -> Vec<Tally> {
         let product = |word: &[usize]| {
-            let moves = word.iter().map(|&letter| &puzzle.moves[letter].action);
+            let moves = word.iter().map(|&letter| puzzle.moves[letter].action.cells());
             moves.fold(Permutation::identity(puzzle.cells), |product, action| product.then(action))
         };
         let mut first: HashMap<Permutation, Vec<usize>> = HashMap::new();

@@ -41,10 +41,10 @@ impl LowerBounds {
     /// hold.
     pub fn of(board: Board, metric: Metric, refine: Option<u32>, memory_bytes: u64) -> Self {
         let puzzle = board.puzzle(metric);
-        let chain = StabiliserChain::new(puzzle.cells, puzzle.moves.iter().map(|m| &m.action));
+        let chain = StabiliserChain::new(puzzle.cells, puzzle.moves.iter().map(|m| m.action.cells()));
         let states: BigUint = chain.orbit_lengths().map(BigUint::from).product();
         // A group with an odd element has as many odd as even ones.
-        let odd = match puzzle.moves.iter().all(|m| m.action.is_even()) {
+        let odd = match puzzle.moves.iter().all(|m| m.action.cells().is_even()) {
             true => BigUint::ZERO,
             false => &states / 2_u32,
         };

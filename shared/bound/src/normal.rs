@@ -34,7 +34,7 @@ impl NormalForms {
         let moves: Vec<Vec<u8>> = puzzle
             .moves
             .iter()
-            .map(|m| m.action.images().iter().map(|&image| image as u8).collect())
+            .map(|m| m.action.cells().images().iter().map(|&image| image as u8).collect())
             .collect();
         let solved: Vec<u8> = (0..puzzle.cells).map(|cell| cell as u8).collect();
         let mut forms = Self { letters: vec![0], links: vec![0], children: Vec::new(), lengths: vec![0, 1] };
@@ -219,7 +219,7 @@ mod tests {
                 for (letter, m) in puzzle.moves.iter().enumerate() {
                     let mut word: Vec<usize> = word.clone();
                     word.push(letter);
-                    let product = product.then(&m.action);
+                    let product = product.then(m.action.cells());
                     if !first.contains_key(&product) {
                         first.insert(product.clone(), word.clone());
                         normal.push(word.clone());

@@ -144,7 +144,7 @@ impl Certificate {
         }
         let sets = stages(board, only_even(board, &puzzle)?, &chain)?;
         let moves_named: FxHashMap<&str, &Permutation> =
-            puzzle.moves.iter().map(|m| (m.name.as_str(), &m.action)).collect();
+            puzzle.moves.iter().map(|m| (m.name.as_str(), m.action.cells())).collect();
         let mut sum = 0_u32;
         before = &[];
         for ((stage, certified), after) in sets.iter().zip(&self.stages).zip(&chain) {
@@ -187,7 +187,7 @@ impl Certificate {
 }
 
 fn only_even(board: Board, puzzle: &Puzzle) -> Result<bool, UpperError> {
-    let chain = StabiliserChain::new(puzzle.cells, puzzle.moves.iter().map(|m| &m.action));
+    let chain = StabiliserChain::new(puzzle.cells, puzzle.moves.iter().map(|m| m.action.cells()));
     let order: BigUint = chain.orbit_lengths().map(BigUint::from).product();
     let factorial: BigUint = (1..=puzzle.cells).map(BigUint::from).product();
     match (order == factorial, order * 2_u32 == factorial) {
@@ -226,7 +226,7 @@ impl Ball {
         for length in 0..forms.depth() {
             for node in forms.nodes(length) {
                 for child in forms.children(node) {
-                    let action = &puzzle.moves[forms.letter(child)].action;
+                    let action = puzzle.moves[forms.letter(child)].action.cells();
                     for cell in 0..puzzle.cells {
                         images.push(action.apply(images[node * puzzle.cells + cell].into()) as u8);
                     }

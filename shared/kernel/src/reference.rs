@@ -1,12 +1,13 @@
 //! The whole search as a plain breadth-first search: no cosets, no symmetries, one byte a state. It is the oracle of
 //! every other engine, so it is kept the shortest code that is obviously right.
 
-use fathom_space::{Space, Words};
+use fathom_space::{Letters, Ranks, Space};
 
 /// The distance of every state from solved.
 #[derive(Debug)]
 pub struct Distances {
-    words: Words,
+    words: Ranks,
+    letters: Letters,
     distances: Vec<u8>,
 }
 
@@ -47,7 +48,9 @@ impl Distances {
     pub fn search(space: &Space, max_depth: Option<u32>, limit: u64) -> Result<Self, TooLarge> {
         let words = Self::ranks(space, limit)?;
         let mut distances = vec![UNSEEN; words.total() as usize];
-        distances[words.rank(space.labels().of_pieces().iter().copied()) as usize] = 0;
+        for solved in space.words_of(space.solved()) {
+            distances[words.rank(&solved) as usize] = 0;
+        }
         let mut word = vec![0; space.cells()];
         let mut image = word.clone();
         for depth in 0..UNSEEN - 1 {
@@ -59,15 +62,17 @@ impl Distances {
                 if distances[rank] != depth {
                     continue;
                 }
-                words.unrank(rank as u64, &mut word);
-                for cells in space.moves() {
-                    for (cell, &to) in cells.iter().enumerate() {
-                        image[usize::from(to)] = word[cell];
+                words.unrank(rank as u64, space.letters(), &mut word);
+                for mv in 0..space.moves().len() {
+                    if !space.apply(mv, &word, &mut image) {
+                        continue;
                     }
-                    let neighbour = &mut distances[words.rank(image.iter().copied()) as usize];
-                    if *neighbour == UNSEEN {
-                        *neighbour = depth + 1;
-                        found = true;
+                    for neighbour in space.words_of(&image) {
+                        let neighbour = &mut distances[words.rank(&neighbour) as usize];
+                        if *neighbour == UNSEEN {
+                            *neighbour = depth + 1;
+                            found = true;
+                        }
                     }
                 }
             }
@@ -75,15 +80,15 @@ impl Distances {
                 break;
             }
         }
-        Ok(Self { words, distances })
+        Ok(Self { words, letters: space.letters().clone(), distances })
     }
 
     /// Ranks for the states of a space.
     ///
     /// # Errors
     /// [`TooLarge`] if a search would take more than `limit` bytes.
-    pub fn ranks(space: &Space, limit: u64) -> Result<Words, TooLarge> {
-        match Words::new(space.labels().sizes()) {
+    pub fn ranks(space: &Space, limit: u64) -> Result<Ranks, TooLarge> {
+        match space.ranks() {
             Some(words) if words.total() <= limit => Ok(words),
             words => Err(TooLarge { bytes: words.map(|words| words.total()), limit }),
         }
@@ -91,7 +96,7 @@ impl Distances {
 
     /// The distance of a state that is given as a word of labels; `None` if it was not reached.
     pub fn of(&self, word: &[u8]) -> Option<u32> {
-        match self.distances[self.words.rank(word.iter().copied()) as usize] {
+        match self.distances[self.words.rank(word) as usize] {
             UNSEEN => None,
             distance => Some(distance.into()),
         }
@@ -101,7 +106,7 @@ impl Distances {
     pub fn states(&self) -> impl Iterator<Item = (Vec<u8>, u32)> {
         self.distances.iter().enumerate().filter(|&(_, &d)| d != UNSEEN).map(|(rank, &distance)| {
             let mut word = vec![0; self.words.length()];
-            self.words.unrank(rank as u64, &mut word);
+            self.words.unrank(rank as u64, &self.letters, &mut word);
             (word, distance.into())
         })
     }

@@ -1,8 +1,8 @@
 //! The m x n board, or two-dimensional magic cube (Jia, Zhang, Xiang, section 1.2): rows rotate to the left and
 //! to the right, columns upwards and downwards, and a piece pushed out comes back on the other side.
 
-use crate::{Metric, Move, Puzzle};
-use fathom_algebra::Permutation;
+use crate::{Metric, Puzzle, PuzzleMove};
+use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
 use std::fmt;
 use std::str::FromStr;
 
@@ -88,8 +88,11 @@ impl Board {
         Puzzle {
             name: self.to_string(),
             cells: self.cells(),
+            seen: vec![1; self.cells()],
             moves: self.moves(metric),
-            symmetries: self.symmetries(),
+            arrivals: self.moves(metric),
+            free: vec![OrientedPermutation::identity(vec![1; self.cells()])],
+            symmetries: self.symmetries().into_iter().map(Relabelling::from_cells).collect(),
         }
     }
 
@@ -121,7 +124,7 @@ impl Board {
     }
 
     /// The moves of a metric. A line of length 2 has one rotation, a line of length 1 none.
-    fn moves(self, metric: Metric) -> Vec<Move> {
+    fn moves(self, metric: Metric) -> Vec<PuzzleMove> {
         let mut moves = Vec::new();
         for line in self.lines() {
             let length = self.line_length(line) as i64;
@@ -132,7 +135,8 @@ impl Board {
                 Metric::Given => (1..length.min(2)).collect(),
             };
             for shift in shifts {
-                moves.push(Move { name: line.move_name(shift), action: self.rotation(line, shift) });
+                let action = OrientedPermutation::from_cells(self.rotation(line, shift));
+                moves.push(PuzzleMove { name: line.move_name(shift), action, guard: Box::default() });
             }
         }
         moves

@@ -2,12 +2,13 @@
 //! and what stands where when it is solved. Files and families end here, and all of them are checked here.
 
 mod error;
+mod searched;
 
 pub use error::DefinitionError;
 
 use crate::Metric;
 use fathom_algebra::{OrientedPermutation, StabiliserChain};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 /// Cells between which pieces move, and the number of ways in which a piece can stand on them.
@@ -28,6 +29,9 @@ pub struct Generator {
     pub name: String,
     /// What it does to the pieces on all cells.
     pub action: OrientedPermutation,
+    /// It can be made only while each of these cells holds a piece with the label that belongs there when solved. Cells from 0, in
+    /// increasing order, none of which the action moves; none at all where it can always be made.
+    pub guard: Box<[u16]>,
 }
 
 /// What stands on a cell when the puzzle is solved.
@@ -45,7 +49,8 @@ pub struct Piece {
 /// A puzzle. Cells are numbered across orbits, from 0, in the order of the orbits.
 ///
 /// Always true: generators have distinct names, permute each orbit within itself, and turn pieces by less than their
-/// number of orientations; pieces with one label belong to one orbit and show equally many orientations.
+/// number of orientations; no generator moves a cell of its guard, and only moves have guards; pieces with one label belong
+/// to one orbit and show equally many orientations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
     name: String,
@@ -125,7 +130,34 @@ impl Definition {
         name: impl Into<String>,
         action: OrientedPermutation,
     ) -> Result<(), DefinitionError> {
-        let generator = self.checked(name.into(), action)?;
+        self.add_guarded_move(name, action, &[])
+    }
+
+    /// Adds a generator that costs one move and can be made only while each cell of `guard` holds a piece with the label that
+    /// belongs there when solved. Cells count from 0, in any order.
+    ///
+    /// # Errors
+    /// As [`Definition::add_move`], and if a cell of the guard is not there, or is moved: what the inverse asks for would
+    /// be another guard then.
+    pub fn add_guarded_move(
+        &mut self,
+        name: impl Into<String>,
+        action: OrientedPermutation,
+        guard: &[u16],
+    ) -> Result<(), DefinitionError> {
+        let mut generator = self.checked(name.into(), action)?;
+        for &cell in guard {
+            let (name, number) = (generator.name.clone(), usize::from(cell) + 1);
+            if number > self.cells() {
+                return Err(DefinitionError::GuardCell { name, cell: number, cells: self.cells() });
+            }
+            let to = generator.action.cells().apply(cell.into()) + 1;
+            if to != number {
+                return Err(DefinitionError::GuardMoves { name, cell: number, to });
+            }
+        }
+        let guard: BTreeSet<u16> = guard.iter().copied().collect();
+        generator.guard = guard.into_iter().collect();
         self.moves.push(generator);
         Ok(())
     }
@@ -278,6 +310,11 @@ impl Definition {
         labels
     }
 
+    /// Whether some moves can be made only in some states.
+    pub fn is_guarded(&self) -> bool {
+        self.moves.iter().any(|generator| !generator.guard.is_empty())
+    }
+
     /// Whether every piece has a label of its own and shows all its orientations, so that states are the elements
     /// of the group.
     pub fn is_plain(&self) -> bool {
@@ -286,7 +323,7 @@ impl Definition {
             && self.solved.iter().zip(self.orders()).all(|(piece, order)| piece.seen == order)
     }
 
-    /// The group that moves and free moves generate, on points.
+    /// The group that moves and free moves generate, on points, if guards are not looked at.
     pub fn group(&self) -> StabiliserChain {
         let points = self.orders().iter().map(|&order| usize::from(order)).sum();
         let generators: Vec<_> = self.moves.iter().chain(&self.free).map(|g| g.action.as_points()).collect();
@@ -295,12 +332,12 @@ impl Definition {
 
     /// The number of states that moves and free moves reach from the solved one, those that differ by free moves
     /// being one state: the order of the group over that of the free moves. `None` if pieces are interchangeable or
-    /// hide orientations, or if the number exceeds 128 bits.
+    /// hide orientations, if moves have guards, or if the number exceeds 128 bits.
     pub fn states(&self) -> Option<u128> {
         let free: Vec<_> = self.free.iter().map(|generator| generator.action.as_points()).collect();
         let points = free.first().map_or(0, |action| action.degree());
         let free = StabiliserChain::new(points, &free).order()?;
-        self.is_plain().then(|| self.group().order())?.map(|order| order / free)
+        (self.is_plain() && !self.is_guarded()).then(|| self.group().order())?.map(|order| order / free)
     }
 
     /// A generator that fits the orbits, with a name that is free.
@@ -334,7 +371,7 @@ impl Definition {
                 });
             }
         }
-        Ok(Generator { name, action })
+        Ok(Generator { name, action, guard: Box::default() })
     }
 }
 
@@ -409,6 +446,26 @@ mod tests {
             puzzle.add_spare("x", across).unwrap_err().to_string(),
             "x carries the piece on cell 2 (a) to cell 3 (b), another orbit"
         );
+    }
+
+    #[test]
+    fn guards_that_do_not_fit_are_refused() {
+        let mut puzzle = two_orbits();
+        let swap = OrientedPermutation::parse("(4,5)", &puzzle.orders()).unwrap();
+        let mut add = |name: &str, guard: &[u16]| puzzle.add_guarded_move(name, swap.clone(), guard);
+        assert_eq!(
+            add("R", &[1, 5]).unwrap_err().to_string(),
+            "the guard of R has cell 6, but the puzzle has 5 cells"
+        );
+        assert_eq!(
+            add("R", &[2, 3]).unwrap_err().to_string(),
+            "R carries the piece on cell 4 to cell 5, but cell 4 is in its guard: a move leaves its guard where it is"
+        );
+        assert_eq!(add("R", &[2, 0, 2]), Ok(()));
+        assert_eq!(add("R", &[]).unwrap_err().to_string(), "the name \"R\" is given twice");
+        assert_eq!(*puzzle.moves()[0].guard, [0, 2]);
+        assert!(puzzle.is_guarded() && !two_orbits().is_guarded());
+        assert_eq!(puzzle.states(), None);
     }
 
     #[test]

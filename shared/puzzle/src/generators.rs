@@ -50,7 +50,8 @@ impl fmt::Display for Names {
 impl Definition {
     /// The generators of a metric, in the order of the listed ones, each followed by its powers. None of them is
     /// the identity and no two are equal: what is listed keeps its name, and a power that has been there before is
-    /// left out.
+    /// left out. Of a guarded generator there is no power but its inverse, in `multi` as in `single`; it has the
+    /// guard of the generator, whose cells it leaves where they are.
     ///
     /// # Errors
     /// [`DefinitionError::TooManyMoves`] if a generator has too many powers.
@@ -89,21 +90,23 @@ impl Definition {
 }
 
 fn made_of(listed: &[&Generator], metric: Metric) -> Result<Vec<Generator>, DefinitionError> {
-    let mut seen: HashSet<OrientedPermutation> = HashSet::new();
+    let mut seen: HashSet<(OrientedPermutation, Box<[u16]>)> = HashSet::new();
     let mut made: Vec<Generator> = Vec::new();
-    let mut add = |name: String, action: OrientedPermutation| {
-        if action.is_identity() || !seen.insert(action.clone()) {
+    let mut add = |name: String, action: OrientedPermutation, guard: &[u16]| {
+        if action.is_identity() || !seen.insert((action.clone(), guard.into())) {
             return Ok(());
         }
-        made.push(Generator { name, action });
+        made.push(Generator { name, action, guard: guard.into() });
         if made.len() > Definition::MAX_MOVES { Err(DefinitionError::TooManyMoves) } else { Ok(()) }
     };
     for generator in listed {
-        add(generator.name.clone(), generator.action.clone())?;
+        let guard = &generator.guard;
+        add(generator.name.clone(), generator.action.clone(), guard)?;
         let order = generator.action.order().filter(|&order| order <= i64::MAX as u64);
         let exponents = match (metric, order) {
             (Metric::Given, _) => 0..0,
             (Metric::Single, _) => -1..0,
+            (Metric::Multi, _) if !guard.is_empty() => -1..0,
             // 1 < order: with more powers than there may be moves, the limit is reached before the end.
             (Metric::Multi, order) => {
                 2..order.unwrap_or(u64::MAX).min(Definition::MAX_MOVES as u64 + 3) as i64
@@ -117,11 +120,12 @@ fn made_of(listed: &[&Generator], metric: Metric) -> Result<Vec<Generator>, Defi
                 Some(order) if exponent > 0 && 2 * exponent > order as i64 => exponent - order as i64,
                 _ => exponent,
             };
-            let name = match listed.iter().find(|other| other.action == power) {
+            let is_listed = |other: &&&Generator| other.action == power && other.guard == *guard;
+            let name = match listed.iter().find(is_listed) {
                 Some(other) => other.name.clone(),
                 None => power_name(&generator.name, exponent, listed),
             };
-            add(name, power.clone())?;
+            add(name, power.clone(), guard)?;
         }
     }
     Ok(made)
@@ -187,6 +191,29 @@ mod tests {
     }
 
     #[test]
+    fn of_a_guarded_move_there_is_the_inverse_alone() {
+        let mut lock = puzzle(6, &[("R", "(1,2,3,4)")]);
+        for (name, cycles, guard) in
+            [("U", "(1,2,3,4)", &[5][..]), ("W", "(1,4,3,2)", &[4, 5]), ("S", "(1,3)", &[5])]
+        {
+            let cells = Permutation::parse(cycles, 6).unwrap();
+            lock.add_guarded_move(name, OrientedPermutation::from_cells(cells), guard).unwrap();
+        }
+        // W is no power of R or U, for it asks for more.
+        assert_eq!(names(&lock, Metric::Given), "R U W S");
+        for (metric, made) in [(Metric::Single, "R R' U U' W W' S"), (Metric::Multi, "R R2 R' U U' W W' S")] {
+            assert_eq!(names(&lock, metric), made);
+            for generator in lock.generators(metric).unwrap() {
+                let listed =
+                    lock.moves().iter().find(|listed| generator.name.starts_with(&listed.name)).unwrap();
+                assert_eq!(generator.guard, listed.guard, "{}", generator.name);
+            }
+        }
+        let chosen = lock.select(Metric::Multi, "U'").unwrap();
+        assert_eq!(*chosen[0].guard, [5]);
+    }
+
+    #[test]
     fn metrics_are_what_they_say() {
         let cube = puzzle(9, &[("R", "(1,2,3,4)(5,6,7)"), ("U", "(4,5)(7,8,9)")]);
         for generator in cube.generators(Metric::Multi).unwrap() {
@@ -212,7 +239,8 @@ mod tests {
         for metric in [Metric::Multi, Metric::Single, Metric::Given] {
             let mut made: Vec<_> =
                 shifts.generators(metric).unwrap().iter().map(|g| g.action.cells().clone()).collect();
-            let mut moves: Vec<_> = board.puzzle(metric).moves.into_iter().map(|m| m.action).collect();
+            let mut moves: Vec<_> =
+                board.puzzle(metric).moves.into_iter().map(|m| m.action.cells().clone()).collect();
             made.sort();
             moves.sort();
             assert_eq!(made, moves, "{metric}");

@@ -27,5 +27,5 @@ pub use generators::SelectionError;
 pub use load::{Format, LoadError};
 pub use metric::{Metric, UnknownMetric};
 pub use notation::NotationError;
-pub use puzzle::{Move, Puzzle};
+pub use puzzle::{Guard, Move, Puzzle, PuzzleMove};
 pub use source::{Source, SourceError};

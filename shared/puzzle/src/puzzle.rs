@@ -1,43 +1,85 @@
 //! What every puzzle is to the engine, whatever it looks like in the hand.
 
-use fathom_algebra::Permutation;
+use fathom_algebra::orbits::orbits;
+use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
 
-/// One generator of cost 1.
+/// A named permutation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
     /// As people write it.
     pub name: String,
-    /// `action.apply(c)` is the cell to which the piece on cell `c` goes.
+    /// `action.apply(c)` is where what is on `c` goes.
     pub action: Permutation,
 }
 
-/// Cells `0..cells`, as many pieces (piece `p` belongs on cell `p`), moves, and symmetries.
+/// A generator of cost 1 as the engine takes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PuzzleMove {
+    /// As people write it.
+    pub name: String,
+    /// What it does to the pieces on all cells.
+    pub action: OrientedPermutation,
+    /// It can be made only while all of this is so.
+    pub guard: Box<[Guard]>,
+}
+
+/// On a cell stands a piece that cannot be told from one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Guard {
+    /// The cell.
+    pub cell: u16,
+    /// The piece, by the cell where it belongs.
+    pub piece: u16,
+}
+
+/// Cells `0..cells`, as many pieces (piece `p` belongs on cell `p`, in orientation 0), moves, and symmetries.
 #[derive(Clone, Debug)]
 pub struct Puzzle {
     /// One word, as on the command line.
     pub name: String,
     /// The number of cells.
     pub cells: usize,
-    /// The moves, no two of them equal as permutations, none the identity.
-    pub moves: Vec<Move>,
-    /// A group of relabellings that map the set of moves onto itself, the identity first.
-    pub symmetries: Vec<Permutation>,
+    /// How many orientations of each piece are told apart, a divisor of the order of the cells where it stands.
+    pub seen: Vec<u16>,
+    /// The moves, no two of them equal, none the identity. Where there are free moves, no two differ by a free move that follows; and
+    /// they are all moves of the puzzle behind all free moves: those that make all neighbours of a state from one of its words.
+    pub moves: Vec<PuzzleMove>,
+    /// The same moves with free moves behind them: no two differ by a free move that comes before, and they are all moves of the
+    /// puzzle before all free moves. Without free moves, `moves`.
+    pub arrivals: Vec<PuzzleMove>,
+    /// The group of the free moves, the identity first: what they do to a state makes no other state of it.
+    pub free: Vec<OrientedPermutation>,
+    /// Relabellings that map the set of moves onto itself, up to free moves that follow, the identity first: a group, up to
+    /// turns of all pieces of an orbit alike, which change no move.
+    pub symmetries: Vec<Relabelling>,
 }
 
 impl Puzzle {
-    /// Whether `relabelling` maps the set of moves onto itself.
-    pub fn is_symmetry(&self, relabelling: &Permutation) -> bool {
-        self.moves.iter().all(|m| {
-            let image = m.action.relabel(relabelling);
-            self.moves.iter().any(|other| other.action == image)
-        })
+    /// Whether `relabelling` maps the set of moves, each followed by free moves, onto itself.
+    pub fn is_symmetry(&self, relabelling: &Relabelling) -> bool {
+        self.moves.iter().all(|m| self.has_up_to_free(&relabelling.rename(&m.action)))
     }
 
-    /// Whether the inverse of every move is a move.
+    /// The orbits of cells under all moves, each in increasing order, by their first cells.
+    pub fn orbits(&self) -> Vec<Vec<usize>> {
+        let moves = self.moves.iter().map(|m| &m.action);
+        let actions: Vec<Permutation> =
+            moves.chain(&self.free).map(|action| action.cells().clone()).collect();
+        let mut orbits = orbits(self.cells, &actions);
+        let is_fixed = |cell: &usize| !orbits.iter().any(|orbit| orbit.contains(cell));
+        let fixed: Vec<usize> = (0..self.cells).filter(is_fixed).collect();
+        orbits.extend(fixed.into_iter().map(|cell| vec![cell]));
+        orbits.sort_unstable();
+        orbits
+    }
+
+    /// Whether the inverse of every move is a move, up to free moves.
     pub fn is_closed_under_inverses(&self) -> bool {
-        self.moves.iter().all(|m| {
-            let inverse = m.action.inverse();
-            self.moves.iter().any(|other| other.action == inverse)
-        })
+        self.moves.iter().all(|m| self.has_up_to_free(&m.action.inverse()))
+    }
+
+    fn has_up_to_free(&self, action: &OrientedPermutation) -> bool {
+        let back = action.inverse();
+        self.moves.iter().any(|other| self.free.contains(&back.then(&other.action)))
     }
 }

@@ -3,8 +3,7 @@
 use crate::definition::{Definition, DefinitionError};
 use crate::family::{self, FamilyError};
 use crate::load::{self, LoadError};
-use crate::{Board, BoardError, Generator, Metric, Move, Puzzle, SelectionError};
-use fathom_algebra::{OrientedPermutation, relabellings};
+use crate::{Board, BoardError, Generator, Metric, Puzzle, PuzzleMove, SelectionError};
 use std::path::Path;
 
 /// Where a puzzle's moves come from.
@@ -34,26 +33,6 @@ pub enum SourceError {
     /// A metric that makes too many moves, or moves that fit together to nothing.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
-    /// The search knows no orientations.
-    #[error(
-        "{puzzle} has pieces that turn where they stand (its {orbit}), and this version of Fathom searches puzzles whose pieces only change places"
-    )]
-    Oriented {
-        /// The puzzle.
-        puzzle: String,
-        /// The orbit.
-        orbit: String,
-    },
-    /// The search knows no free moves.
-    #[error(
-        "{puzzle} has moves that cost nothing ({moves}), which this version of Fathom does not search with"
-    )]
-    Free {
-        /// The puzzle.
-        puzzle: String,
-        /// Their names.
-        moves: String,
-    },
     /// More cells than the search has numbers for.
     #[error("{puzzle} has {cells} cells, and puzzles of at most {limit} can be searched", limit = Source::MOST_CELLS)]
     TooManyCells {
@@ -67,9 +46,6 @@ pub enum SourceError {
 impl Source {
     /// The largest number of cells of a puzzle that is searched.
     pub const MOST_CELLS: usize = 255;
-
-    /// Of the symmetries that are found no more are used.
-    const MOST_SYMMETRIES: usize = 1024;
 
     /// The puzzle that a word names: `3x4`, `pancake:8`, or a path.
     ///
@@ -100,10 +76,10 @@ impl Source {
         let name = format!("{}-{}", whole.name(), words.join("-"));
         let mut some = Definition::new(name, whole.orbits().to_vec())?;
         some.set_solved(whole.solved())?;
-        for Generator { name, action } in chosen {
-            some.add_move(name, action)?;
+        for Generator { name, action, guard } in chosen {
+            some.add_guarded_move(name, action, &guard)?;
         }
-        for Generator { name, action } in whole.free() {
+        for Generator { name, action, .. } in whole.free() {
             some.add_free(name.clone(), action.clone())?;
         }
         Ok(Self::Defined(Box::new(some.finished()?)))
@@ -176,25 +152,11 @@ impl Source {
             return Ok(());
         };
         let puzzle = definition.name().to_owned();
-        if let Some(orbit) = definition.orbits().iter().find(|orbit| orbit.orientations > 1) {
-            return Err(SourceError::Oriented { puzzle, orbit: orbit.name.clone() });
+        let cells = definition.cells();
+        if cells > Self::MOST_CELLS {
+            return Err(SourceError::TooManyCells { puzzle, cells });
         }
-        if !definition.free().is_empty() {
-            let moves: Vec<&str> = definition.free().iter().map(|free| free.name.as_str()).collect();
-            return Err(SourceError::Free { puzzle, moves: moves.join(" ") });
-        }
-        self.check_cells()
-    }
-
-    /// Whether there are numbers for its cells.
-    ///
-    /// # Errors
-    /// [`SourceError::TooManyCells`].
-    pub fn check_cells(&self) -> Result<(), SourceError> {
-        match self.cells() {
-            ..=Self::MOST_CELLS => Ok(()),
-            cells => Err(SourceError::TooManyCells { puzzle: self.name(), cells }),
-        }
+        Ok(())
     }
 
     /// The puzzle under a metric, with its symmetries, as it is searched. Finding them takes up to tenths of a second.
@@ -207,22 +169,15 @@ impl Source {
             Self::Board(board) => return Ok(board.puzzle(metric)),
             Self::Defined(definition) => definition,
         };
-        let (name, cells) = (definition.name().to_owned(), definition.cells());
-        let generators = definition.generators(metric)?.into_iter();
-        let moves: Vec<Move> = generators
-            .map(|Generator { name, action }| Move { name, action: action.cells().clone() })
-            .collect();
-        let actions: Vec<_> = moves.iter().map(|m| m.action.clone()).collect();
-        let symmetries = relabellings(cells, &actions, Self::MOST_SYMMETRIES);
-        Ok(Puzzle { name, cells, moves, symmetries })
+        Ok(definition.puzzle(metric)?)
     }
 }
 
 /// A board whose listed generators are the moves of a metric.
 fn of_board(board: Board, metric: Metric) -> Result<Definition, DefinitionError> {
     let mut definition = Definition::of_degree(board.to_string(), board.cells())?;
-    for Move { name, action } in board.puzzle(metric).moves {
-        definition.add_move(name, OrientedPermutation::from_cells(action))?;
+    for PuzzleMove { name, action, .. } in board.puzzle(metric).moves {
+        definition.add_move(name, action)?;
     }
     Ok(definition)
 }
@@ -275,11 +230,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_searched_is_refused() {
-        let refused = |word: &str| {
-            let source = Source::of_word(word).unwrap();
-            source.puzzle(source.metric()).unwrap_err().to_string()
-        };
-        assert!(refused("2x2x2").contains("has pieces that turn where they stand"));
-        assert!(refused("burnt-pancake:4").contains("turn where they stand"));
+        let large = Source::Defined(Box::new(Definition::of_degree("large", 256).unwrap()));
+        assert!(large.check().unwrap_err().to_string().starts_with("large has 256 cells"));
     }
 }

@@ -91,6 +91,9 @@ fn examples_are_the_puzzles_that_they_say() {
     let colours = example("two-colours.toml");
     assert_eq!(colours.states(), None);
     assert_eq!(growth(&colours, Metric::Given, usize::MAX).iter().sum::<usize>(), 20);
+    // 6 * 5 ways to place the two rough pieces, of which the two that stop both discs cannot come about.
+    let bandaged = example("bandaged.toml");
+    assert_eq!(growth(&bandaged, Metric::Single, usize::MAX).iter().sum::<usize>(), 30 - 2);
 }
 
 #[test]
@@ -150,7 +153,12 @@ fn definitions() -> impl Strategy<Value = Definition> {
                 let word: String = name.chars().filter(|c| !c.is_whitespace() && *c != '"').collect();
                 let name = format!("m{i}{word}");
                 match i / 2 {
-                    0 => puzzle.add_move(name, action),
+                    0 => {
+                        let fixed = (0..puzzle.cells() as u16)
+                            .filter(|&cell| action.cells().apply(cell.into()) == usize::from(cell));
+                        let guard: Vec<u16> = fixed.filter(|cell| seed >> (20 + cell) & 1 == 1).collect();
+                        puzzle.add_guarded_move(name, action, &guard)
+                    }
                     1 => puzzle.add_free(name, action),
                     _ => puzzle.add_spare(name, action),
                 }
@@ -173,7 +181,8 @@ fn definitions() -> impl Strategy<Value = Definition> {
 
 /// The text of an example with some bytes changed, taken out or doubled.
 fn damaged() -> impl Strategy<Value = (Format, String)> {
-    let files = ["2x2x2.toml", "two-colours.toml", "2x2x2.tws", "2x2x2.kpuzzle.json", "rubik.gap"];
+    let files =
+        ["2x2x2.toml", "two-colours.toml", "bandaged.toml", "2x2x2.tws", "2x2x2.kpuzzle.json", "rubik.gap"];
     let texts: Vec<(Format, Vec<u8>)> = files
         .iter()
         .map(|file| {
@@ -238,7 +247,7 @@ proptest! {
         words in prop::collection::vec(prop::sample::select(vec![
             "Name", "Set", "A", "Move", "MoveTransformation", "MoveSequence", "Solved", "StartState", "End", "Ignore",
             "R", "R'", "0", "1", "2", "3", "99999999999999999999", "?", "#", "\n", "\n", "\n", " ", " ", "x2", "(", ")",
-            "[", "]", ",", ":=", ";", "Group", "degree", "=", "\"", "moves", "orbits", "{", "}", "cells", "name",
+            "guard", "cycles", "[", "]", ",", ":=", ";", "Group", "degree", "=", "\"", "moves", "orbits", "{", "}", "cells", "name",
             "orientations", "seen", "labels", ":", "\"moves\"", "\"orbits\"", "\"name\"", "\"\"", "(1,2)", "(1+1)", "é",
         ]), 0..60)
     ) {

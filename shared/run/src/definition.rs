@@ -264,7 +264,7 @@ impl Definition {
     /// If the definition contradicts itself or its fingerprint.
     pub fn check(&self) -> Result<(Space, Colouring)> {
         let space = self.question.space()?;
-        let colouring = Colouring::new(&self.colouring, space.labels())?;
+        let colouring = Colouring::new(&self.colouring, &space)?;
         let got = Digest(fingerprint(&space, &colouring, self.shards));
         if got != self.fingerprint {
             return Err(anyhow!(

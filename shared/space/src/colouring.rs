@@ -1,7 +1,7 @@
 //! A colouring cuts the space into cosets: all states with one colour pattern.
 
-use crate::space::induced;
-use crate::{Labels, Symmetry, Words};
+use crate::symmetry::induced;
+use crate::{Letters, Ranks, Space, Step, Symmetry, Words};
 
 /// A partition of the labels, and with them of the pieces, into colours. Colour c is axis c of every coset's tensor.
 #[derive(Clone, Debug)]
@@ -11,7 +11,22 @@ pub struct Colouring {
     /// The number of a label among the labels of its colour, in increasing order.
     local: Box<[u8]>,
     axes: Box<[Words]>,
-    patterns: Words,
+    letters: Letters,
+    /// The letter of patterns for each letter of states.
+    of_letter: Box<[u8]>,
+    /// By letter of states.
+    stands_for_nothing: Box<[bool]>,
+    solved: Box<[u8]>,
+    patterns: Ranks,
+}
+
+/// What a symmetry does to colours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColourAction {
+    /// Where each colour goes.
+    pub colours: Box<[u8]>,
+    /// Where each letter of a pattern goes, before it is turned.
+    pub letters: Box<[u8]>,
 }
 
 /// Why a partition is no colouring that the engine can use.
@@ -29,6 +44,18 @@ pub enum ColouringError {
         /// The label.
         label: u8,
     },
+    /// Pieces in one colour that never stand on the same cells, or show different numbers of orientations.
+    #[error("colour {colour} has pieces of several kinds")]
+    MixesKinds {
+        /// The colour.
+        colour: u8,
+    },
+    /// A colour of several labels, one of which a move asks for.
+    #[error("colour {colour} hides whether a move can be made")]
+    HidesGuard {
+        /// The colour.
+        colour: u8,
+    },
     /// An axis or the number of patterns exceeds the engine's limits.
     #[error("the colouring gives tensors or patterns beyond the limits of the engine")]
     TooLarge,
@@ -44,7 +71,8 @@ impl Colouring {
     ///
     /// # Errors
     /// [`ColouringError`] with the reason.
-    pub fn new(of_piece: &[u8], labels: &Labels) -> Result<Self, ColouringError> {
+    pub fn new(of_piece: &[u8], space: &Space) -> Result<Self, ColouringError> {
+        let labels = space.labels();
         let pieces = labels.pieces();
         let colours = of_piece.iter().map(|&c| usize::from(c) + 1).max().unwrap_or(0);
         let used = |colour: usize| of_piece.iter().any(|&c| usize::from(c) == colour);
@@ -77,12 +105,58 @@ impl Colouring {
             })
             .collect::<Option<_>>()
             .ok_or(ColouringError::TooLarge)?;
-        let sizes: Vec<u8> = axes.iter().map(|axis| axis.length() as u8).collect();
-        let patterns = Words::new(&sizes).ok_or(ColouringError::TooLarge)?;
-        Ok(Self { of_piece: of_piece.into(), of_label: of_label.into(), local: local.into(), axes, patterns })
+        let mut seen = vec![0; colours];
+        for (label, &colour) in of_label.iter().enumerate() {
+            let shown = u16::from(space.letters().seen(label as u8));
+            let known = std::mem::replace(&mut seen[usize::from(colour)], shown);
+            if known != 0 && known != shown {
+                return Err(ColouringError::MixesKinds { colour });
+            }
+        }
+        for orbit in space.orbits() {
+            let colour = |cell: &u8| of_piece[usize::from(*cell)];
+            let is_inside = |cell: &usize| orbit.cells.contains(&(*cell as u8));
+            let strays =
+                |cell: &usize| !is_inside(cell) && orbit.cells.iter().any(|c| colour(c) == of_piece[*cell]);
+            if let Some(cell) = (0..pieces).find(strays) {
+                return Err(ColouringError::MixesKinds { colour: of_piece[cell] });
+            }
+        }
+        let asked = space.moves().iter().flat_map(Step::guard);
+        let mut asked = asked.map(|&(_, label)| of_label[usize::from(label)]);
+        if let Some(colour) = asked.find(|&colour| contents[usize::from(colour)].len() > 1) {
+            return Err(ColouringError::HidesGuard { colour });
+        }
+        let letters = Letters::new(&seen).ok_or(ColouringError::TooLarge)?;
+        let of_letter = |letter: u8| {
+            let colour = of_label[usize::from(space.letters().mark(letter))];
+            letters.letter(colour, space.letters().orientation(letter))
+        };
+        let of_letter: Box<[u8]> =
+            (0..space.letters().count()).map(|letter| of_letter(letter as u8)).collect();
+        let letter = |number| number as u8;
+        let stands_for_nothing = (0..space.letters().count())
+            .map(letter)
+            .map(|letter| {
+                space.letters().orientation(letter) >= space.letters().seen(space.letters().mark(letter))
+            })
+            .collect();
+        let solved: Box<[u8]> = space.solved().iter().map(|&letter| of_letter[usize::from(letter)]).collect();
+        let patterns = Ranks::new(space.orbits(), &letters, &solved).ok_or(ColouringError::TooLarge)?;
+        Ok(Self {
+            of_piece: of_piece.into(),
+            of_label: of_label.into(),
+            local: local.into(),
+            axes,
+            letters,
+            of_letter,
+            stands_for_nothing,
+            solved,
+            patterns,
+        })
     }
 
-    /// The colour of each piece: also the pattern of the solved state.
+    /// The colour of each piece.
     pub fn of_pieces(&self) -> &[u8] {
         &self.of_piece
     }
@@ -110,24 +184,70 @@ impl Colouring {
         &self.axes
     }
 
+    /// The letters of patterns: colours with orientations.
+    pub fn letters(&self) -> &Letters {
+        &self.letters
+    }
+
+    /// The letter of a pattern for a letter of a state.
+    #[inline]
+    pub fn of_letter(&self, letter: u8) -> u8 {
+        self.of_letter[usize::from(letter)]
+    }
+
+    /// The pattern of the solved state.
+    pub fn solved(&self) -> &[u8] {
+        &self.solved
+    }
+
     /// All patterns with this many cells of each colour, reachable or not.
-    pub fn patterns(&self) -> &Words {
+    pub fn patterns(&self) -> &Ranks {
         &self.patterns
     }
 
-    /// The action of a symmetry on colours; `None` if it does not map colours to colours.
-    pub fn action(&self, symmetry: &Symmetry) -> Option<Box<[u8]>> {
-        induced(&self.of_piece, &symmetry.cells, self.axes.len())
+    /// Whether a move can be made in the states of a pattern.
+    #[inline]
+    pub(crate) fn allows(&self, step: &Step, pattern: &[u8]) -> bool {
+        let is_there = |&(cell, label): &(u8, u8)| {
+            self.letters.mark(pattern[usize::from(cell)]) == self.of_label[usize::from(label)]
+        };
+        step.guard().iter().all(is_there)
+    }
+
+    /// The action of a symmetry on colours; `None` if it does not map colours to colours, or turns pieces of one colour
+    /// differently.
+    pub fn action(&self, symmetry: &Symmetry) -> Option<ColourAction> {
+        let colours = induced(&self.of_label, &symmetry.labels, self.axes.len())?;
+        let mut letters: Vec<Option<u8>> = vec![None; self.letters.count()];
+        for (number, (&letter, &to)) in self.of_letter.iter().zip(symmetry.letters()).enumerate() {
+            if self.stands_for_nothing[number] {
+                continue;
+            }
+            let to = self.of_letter(to);
+            let known = letters[usize::from(letter)].get_or_insert(to);
+            if *known != to {
+                return None;
+            }
+        }
+        // Letters that stand for nothing may go anywhere.
+        Some(ColourAction { colours, letters: letters.into_iter().map(Option::unwrap_or_default).collect() })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Labels;
+    use fathom_puzzle::{Board, Metric};
+
+    fn space(labels: Labels) -> Space {
+        let board: Board = if labels.pieces() == 4 { "2x2" } else { "3x3" }.parse().unwrap();
+        Space::new(board.puzzle(Metric::Multi), Metric::Multi, labels).unwrap()
+    }
 
     #[test]
     fn interchangeable_pieces_share_a_colour() {
-        let labels = Labels::parse_list("0,0,1,2", 4).unwrap();
+        let labels = space(Labels::parse_list("0,0,1,2", 4).unwrap());
         assert_eq!(
             Colouring::new(&[0, 1, 1, 1], &labels).unwrap_err(),
             ColouringError::SplitsLabel { label: 0 }
@@ -140,10 +260,11 @@ mod tests {
 
     #[test]
     fn partitions_that_are_none_are_refused() {
-        let labels = Labels::distinct(4);
+        let labels = space(Labels::distinct(4));
         let error = ColouringError::NotAPartition { pieces: 4 };
         assert_eq!(Colouring::new(&[0, 0, 2, 2], &labels).unwrap_err(), error);
         assert_eq!(Colouring::new(&[0, 0, 1], &labels).unwrap_err(), error);
-        assert_eq!(Colouring::new(&[0; 9], &Labels::distinct(9)).unwrap_err(), ColouringError::TooLarge);
+        let nine = space(Labels::distinct(9));
+        assert_eq!(Colouring::new(&[0; 9], &nine).unwrap_err(), ColouringError::TooLarge);
     }
 }

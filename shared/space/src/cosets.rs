@@ -1,9 +1,14 @@
-//! Representative cosets, and the table that leads from any pattern to its representative.
+//! Representative cosets, and what leads from any pattern to its representative: a [`table`] of all patterns where that is
+//! not too large, a [search through the symmetries](canonical) otherwise.
 
+mod canonical;
+mod table;
+
+use crate::colouring::ColourAction;
 use crate::{Colouring, Shape, Space, Symmetry};
+use canonical::Canonical;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// The number of a representative coset, in order of the ranks of their patterns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,7 +20,7 @@ pub struct CosetSymmetry {
     /// Its action on cells and labels.
     pub symmetry: Symmetry,
     /// Its action on colours.
-    pub colours: Box<[u8]>,
+    pub action: ColourAction,
     /// The number of its inverse among the symmetries in use.
     pub inverse: usize,
 }
@@ -29,12 +34,16 @@ pub struct CosetGraph {
     colouring: Colouring,
     shape: Shape,
     symmetries: Box<[CosetSymmetry]>,
-    /// By pattern rank: `representative * symmetries + s`, where symmetry s maps the pattern to the representative's.
+    /// By pattern rank: `representative * symmetries + s`, where symmetry s maps the pattern to the representative's. Empty
+    /// where that is found otherwise.
     table: Box<[u32]>,
+    /// What finds it where there is no table.
+    canonical: Option<Canonical>,
     /// The patterns of the representatives, one after the other.
     patterns: Box<[u8]>,
     orbit_sizes: Box<[u32]>,
-    /// By representative and move: the table entry of the pattern from which the move leads to the representative.
+    /// By representative and move: the table entry of the pattern from which the move leads to the representative, or
+    /// [`UNREACHED`] if there is none.
     sources: Box<[u32]>,
     reachable_patterns: u64,
     states_per_coset: u64,
@@ -74,8 +83,6 @@ pub enum CosetError {
 }
 
 const UNREACHED: u32 = u32::MAX;
-/// Somebody is about to make the entry.
-const CLAIMED: u32 = u32::MAX - 1;
 
 impl CosetGraph {
     /// Lists the cosets by closure from the solved pattern under moves and symmetries.
@@ -84,14 +91,39 @@ impl CosetGraph {
     /// [`CosetError`] if there are more than the tables can address.
     pub fn build(space: &Space, colouring: &Colouring) -> Result<Self, CosetError> {
         let shape = Shape::of(space, colouring).ok_or(CosetError::TensorTooLarge)?;
-        let (symmetries, compose) = symmetries_in_use(space, colouring);
+        let symmetries = symmetries_in_use(space, colouring);
         let too_many =
             CosetError::TooMany { patterns: colouring.patterns().total(), symmetries: symmetries.len() };
-        if colouring.patterns().total() >= u64::from(CLAIMED) {
-            return Err(too_many);
+        if !has_table(colouring, symmetries.len()) {
+            let canonical = Canonical::new(colouring, &symmetries);
+            let found = canonical.close(space, colouring).ok_or(too_many)?;
+            let canonical::Found { patterns, orbit_sizes, sources } = found;
+            let table = Box::default();
+            return Ok(Self::assemble(
+                space,
+                colouring,
+                shape,
+                symmetries,
+                table,
+                Some(canonical),
+                patterns,
+                orbit_sizes,
+                sources,
+            ));
         }
-        let tables = close(space, colouring, &symmetries, &compose).ok_or(too_many)?;
-        Ok(Self::assemble(space, colouring, shape, symmetries, tables))
+        let tables = table::close(space, colouring, &symmetries).ok_or(too_many)?;
+        Ok(Self::from_closure(space, colouring, shape, symmetries, tables))
+    }
+
+    /// How many entries the pattern table of a space under a colouring has: none where it is made without.
+    pub fn table_entries(space: &Space, colouring: &Colouring) -> u64 {
+        let symmetries = space.symmetries().iter().filter(|s| colouring.action(s).is_some()).count();
+        Self::entries(colouring, symmetries)
+    }
+
+    /// The same, where so many symmetries respect the colouring.
+    pub(crate) fn entries(colouring: &Colouring, symmetries: usize) -> u64 {
+        if has_table(colouring, symmetries) { colouring.patterns().total() } else { 0 }
     }
 
     /// The graph of which [`CosetGraph::tables`] were kept, without searching for cosets.
@@ -104,11 +136,12 @@ impl CosetGraph {
         tables: CosetTables,
     ) -> Result<Self, CosetError> {
         let shape = Shape::of(space, colouring).ok_or(CosetError::TensorTooLarge)?;
-        let (symmetries, _) = symmetries_in_use(space, colouring);
+        let symmetries = symmetries_in_use(space, colouring);
         let patterns = colouring.patterns().total();
         let entries = (tables.representatives.len() * symmetries.len()) as u64;
         let reached = tables.table.par_iter().filter(|&&entry| entry != UNREACHED).count() as u64;
-        let fits = tables.table.len() as u64 == patterns
+        let fits = has_table(colouring, symmetries.len())
+            && tables.table.len() as u64 == patterns
             && !tables.representatives.is_empty()
             && tables.representatives.is_sorted_by(|a, b| a < b)
             && tables.orbit_sizes.len() == tables.representatives.len()
@@ -116,12 +149,13 @@ impl CosetGraph {
             && tables.representatives.iter().all(|&rank| rank < patterns)
             && tables.table.par_iter().all(|&entry| u64::from(entry) < entries || entry == UNREACHED);
         match fits {
-            true => Ok(Self::assemble(space, colouring, shape, symmetries, tables)),
+            true => Ok(Self::from_closure(space, colouring, shape, symmetries, tables)),
             false => Err(CosetError::ForeignTables),
         }
     }
 
-    fn assemble(
+    /// The graph with a table.
+    fn from_closure(
         space: &Space,
         colouring: &Colouring,
         shape: Shape,
@@ -132,17 +166,39 @@ impl CosetGraph {
         let cells = space.cells();
         let mut patterns = vec![0_u8; representatives.len() * cells];
         for (&rank, pattern) in representatives.iter().zip(patterns.chunks_exact_mut(cells)) {
-            colouring.patterns().unrank(rank, pattern);
+            colouring.patterns().unrank(rank, colouring.letters(), pattern);
         }
-        // The source Q of pattern P under move x has Q[c] = P[x(c)].
-        let source = |pattern: &[u8], cells: &[u8]| {
-            let source = cells.iter().map(|&to| pattern[usize::from(to)]);
-            table[colouring.patterns().rank(source) as usize]
-        };
-        let sources: Vec<u32> = patterns
-            .par_chunks_exact(cells)
-            .flat_map_iter(|pattern| space.moves().iter().map(move |cells| source(pattern, cells)))
-            .collect();
+        let moves = space.arrivals().len();
+        let mut sources = vec![UNREACHED; representatives.len() * moves];
+        if moves > 0 {
+            sources.par_chunks_exact_mut(moves).zip(patterns.par_chunks_exact(cells)).for_each_init(
+                || vec![0; cells],
+                |source, (sources, pattern)| {
+                    for (mv, entry) in sources.iter_mut().enumerate() {
+                        space.step_back(mv, colouring.letters(), pattern, source);
+                        if colouring.allows(&space.arrivals()[mv], source) {
+                            *entry = table[colouring.patterns().rank(source) as usize];
+                        }
+                    }
+                },
+            );
+        }
+        Self::assemble(space, colouring, shape, symmetries, table, None, patterns, orbit_sizes, sources)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "they are the parts of a graph, put together here alone")]
+    fn assemble(
+        space: &Space,
+        colouring: &Colouring,
+        shape: Shape,
+        symmetries: Box<[CosetSymmetry]>,
+        table: Box<[u32]>,
+        canonical: Option<Canonical>,
+        patterns: Vec<u8>,
+        orbit_sizes: Box<[u32]>,
+        sources: Vec<u32>,
+    ) -> Self {
+        let cells = space.cells();
         // The state whose indices are all zero has the pieces of each colour in their order, and its parity is that of the
         // number of its inversions. A state that is reached is even.
         let is_odd = |pattern: &[u8]| {
@@ -169,26 +225,28 @@ impl CosetGraph {
             shape,
             symmetries,
             table,
+            canonical,
             patterns: patterns.into(),
             orbit_sizes,
             sources: sources.into(),
             reachable_patterns,
-            states_per_coset: states / reachable_patterns,
+            states_per_coset: (u128::from(states) * u128::from(space.free_order())
+                / u128::from(reachable_patterns)) as u64,
             odd,
         }
     }
 
     /// Bytes of the tables of a graph with so many patterns and representatives.
     pub fn table_bytes(space: &Space, patterns: u64, representatives: u64) -> u64 {
-        let a_coset = 4 * space.moves().len() as u64 + space.cells() as u64 + 4;
+        let a_coset = 4 * space.arrivals().len() as u64 + space.cells() as u64 + 4;
         4 * patterns + a_coset * representatives
     }
 
-    /// What [`CosetGraph::build`] takes long to find: the pattern table, the ranks of the representatives' patterns, and
+    /// What [`CosetGraph::build`] takes long to find, where there is a table: the pattern table, the ranks of the representatives' patterns, and
     /// the sizes of their orbits.
     pub fn tables(&self) -> (&[u32], impl ExactSizeIterator<Item = u64>, &[u32]) {
         let patterns = self.patterns.chunks_exact(self.space.cells());
-        let ranks = patterns.map(|pattern| self.colouring.patterns().rank(pattern.iter().copied()));
+        let ranks = patterns.map(|pattern| self.colouring.patterns().rank(pattern));
         (&self.table, ranks, &self.orbit_sizes)
     }
 
@@ -239,22 +297,40 @@ impl CosetGraph {
         self.odd.get(coset.0 as usize).is_some_and(|&odd| odd)
     }
 
+    /// How many states of the whole space so many states of this representative coset stand for.
+    pub fn states(&self, coset: CosetId, stored: u32) -> u64 {
+        let words = u128::from(stored) * u128::from(self.orbit_size(coset));
+        (words / u128::from(self.space.free_order())) as u64
+    }
+
     /// How many patterns are in the orbit of this representative.
     pub fn orbit_size(&self, coset: CosetId) -> u32 {
         self.orbit_sizes[coset.0 as usize]
     }
 
-    /// The pattern of a representative: the colour on each cell.
+    /// The pattern of a representative: the letter, a colour and an orientation, on each cell.
     pub fn pattern(&self, coset: CosetId) -> &[u8] {
         let cells = self.space.cells();
         &self.patterns[coset.0 as usize * cells..][..cells]
     }
 
     /// The coset from which a move leads into `coset`: as representative `R`, with the number of the symmetry that
-    /// maps R's pattern to the pattern that the move starts from.
-    pub fn source(&self, coset: CosetId, mv: usize) -> (CosetId, usize) {
-        let (representative, to) = self.split(self.sources[coset.0 as usize * self.space.moves().len() + mv]);
-        (representative, self.symmetries[to].inverse)
+    /// maps R's pattern to the pattern that the [arrival](Space::arrivals) `mv` starts from. `None` if the move cannot be made there.
+    #[inline]
+    pub fn source(&self, coset: CosetId, mv: usize) -> Option<(CosetId, usize)> {
+        let entry = self.sources[coset.0 as usize * self.space.arrivals().len() + mv];
+        if entry == UNREACHED {
+            return None;
+        }
+        let (representative, to) = self.split(entry);
+        Some((representative, self.symmetries[to].inverse))
+    }
+
+    /// The cosets from which moves lead into `coset`, by move.
+    #[inline]
+    pub fn sources(&self, coset: CosetId) -> impl Iterator<Item = (usize, CosetId)> + '_ {
+        let moves = 0..self.space.arrivals().len();
+        moves.filter_map(move |mv| self.source(coset, mv).map(|(source, _)| (mv, source)))
     }
 
     /// The symmetries, other than the identity, that map the pattern of a representative to itself.
@@ -262,30 +338,37 @@ impl CosetGraph {
         let pattern = self.pattern(coset);
         let whole = self.orbit_size(coset) as usize == self.symmetries.len();
         (1..if whole { 1 } else { self.symmetries.len() }).filter(move |&s| {
-            let CosetSymmetry { symmetry, colours, .. } = &self.symmetries[s];
-            symmetry
-                .cells
-                .iter()
-                .zip(pattern)
-                .all(|(&to, &colour)| pattern[usize::from(to)] == colours[usize::from(colour)])
+            let CosetSymmetry { symmetry, action, .. } = &self.symmetries[s];
+            let letters = self.colouring.letters();
+            symmetry.cells.iter().zip(pattern).enumerate().all(|(cell, (&to, &letter))| {
+                let renamed = action.letters[usize::from(letter)];
+                pattern[usize::from(to)] == letters.turned(renamed, symmetry.turn(cell))
+            })
         })
     }
 
     /// The address of a state that is given as a word of labels: the representative of its coset, and the position
     /// there of its image under the symmetry that leads to the representative. `None` if the state is known not to be reachable.
     pub fn locate(&self, word: &[u8]) -> Option<(CosetId, u32)> {
-        let pattern = word.iter().map(|&label| self.colouring.of_label(label));
-        let entry = self.table[self.colouring.patterns().rank(pattern) as usize];
-        if entry == UNREACHED {
-            return None;
-        }
-        let (coset, to) = self.split(entry);
-        let symmetry = &self.symmetries[to].symmetry;
-        let mut image = vec![0; word.len()];
-        symmetry.carry(&symmetry.labels, word, &mut image);
+        let pattern: Vec<u8> = word.iter().map(|&letter| self.colouring.of_letter(letter)).collect();
+        let (coset, to) = match &self.canonical {
+            None => {
+                let entry = self.table[self.colouring.patterns().rank(&pattern) as usize];
+                if entry == UNREACHED || !self.colouring.patterns().has(&pattern) {
+                    return None;
+                }
+                self.split(entry)
+            }
+            Some(canonical) => {
+                let form = canonical.form(&pattern);
+                (self.representative(&form.pattern)?, form.symmetry)
+            }
+        };
+        let image = self.space.image(&self.symmetries[to].symmetry, word);
+        let labels: Vec<u8> = image.iter().map(|&letter| self.space.letters().mark(letter)).collect();
         let indices: Vec<u32> = (0..self.colouring.axes().len() as u8)
             .map(|colour| {
-                let arrangement = image.iter().filter(|&&label| self.colouring.of_label(label) == colour);
+                let arrangement = labels.iter().filter(|&&label| self.colouring.of_label(label) == colour);
                 let local = arrangement.map(|&label| self.colouring.local(label));
                 self.colouring.axes()[usize::from(colour)].rank(local) as u32
             })
@@ -303,12 +386,27 @@ impl CosetGraph {
         for (colour, (axis, &index)) in axes.iter().zip(&indices).enumerate() {
             let mut arrangement = vec![0; axis.length()];
             axis.unrank(u64::from(index), &mut arrangement);
-            let cells = (0..word.len()).filter(|&cell| usize::from(self.pattern(coset)[cell]) == colour);
-            for (cell, local) in cells.zip(arrangement) {
-                word[cell] = self.colouring.label(colour as u8, local);
+            let letters = self.colouring.letters();
+            let pattern = self.pattern(coset).iter().enumerate();
+            let cells = pattern.filter(|&(_, &letter)| usize::from(letters.mark(letter)) == colour);
+            for ((cell, &letter), local) in cells.zip(arrangement) {
+                let label = self.colouring.label(colour as u8, local);
+                word[cell] = self.space.letters().letter(label, letters.orientation(letter));
             }
         }
         word
+    }
+
+    /// The coset of a representative's pattern, where representatives are in order of their patterns.
+    fn representative(&self, pattern: &[u8]) -> Option<CosetId> {
+        let cells = self.space.cells();
+        let at = |number: usize| &self.patterns[number * cells..][..cells];
+        let (mut low, mut high) = (0, self.orbit_sizes.len());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if at(middle) < pattern { low = middle + 1 } else { high = middle }
+        }
+        (low < self.orbit_sizes.len() && at(low) == pattern).then_some(CosetId(low as u32))
     }
 
     fn split(&self, entry: u32) -> (CosetId, usize) {
@@ -317,171 +415,27 @@ impl CosetGraph {
     }
 }
 
-/// The symmetries that respect the colouring, and by pairs (a, b) the number of "b⁻¹ first, a next".
-fn symmetries_in_use(space: &Space, colouring: &Colouring) -> (Box<[CosetSymmetry]>, Vec<Vec<u32>>) {
-    let respecting: Vec<(Symmetry, Box<[u8]>)> = space
+/// The symmetries that respect the colouring.
+fn symmetries_in_use(space: &Space, colouring: &Colouring) -> Box<[CosetSymmetry]> {
+    let respecting: Vec<(&Symmetry, ColourAction)> = space
         .symmetries()
         .iter()
-        .filter_map(|symmetry| Some((symmetry.clone(), colouring.action(symmetry)?)))
+        .filter_map(|symmetry| Some((symmetry, colouring.action(symmetry)?)))
         .collect();
-    let numbers: FxHashMap<&[u8], u32> =
-        respecting.iter().zip(0..).map(|((symmetry, _), number)| (&*symmetry.cells, number)).collect();
-    let cells = space.cells();
-    let mut composed = vec![0; cells];
-    let compose: Vec<Vec<u32>> = respecting
-        .iter()
-        .map(|(a, _)| {
-            respecting
-                .iter()
-                .map(|(b, _)| {
-                    for cell in 0..cells {
-                        composed[usize::from(b.cells[cell])] = a.cells[cell];
-                    }
-                    numbers[composed.as_slice()]
-                })
-                .collect()
-        })
-        .collect();
-    let symmetries = respecting
-        .iter()
-        .enumerate()
-        .map(|(number, (symmetry, colours))| CosetSymmetry {
-            symmetry: symmetry.clone(),
-            colours: colours.clone(),
-            inverse: compose[0][number] as usize,
-        })
-        .collect();
-    (symmetries, compose)
-}
-
-/// An orbit of patterns, when it is found.
-struct Orbit {
-    /// The smallest rank of its patterns.
-    representative: u64,
-    size: u32,
-    /// In the order in which orbits are found.
-    number: u32,
-}
-
-/// Follows the moves from orbit to orbit, all orbits of a generation at once. The representative of an orbit is its
-/// pattern of smallest rank. It is enough to follow the moves from the representatives, because symmetries map moves to
-/// moves.
-fn close(
-    space: &Space,
-    colouring: &Colouring,
-    symmetries: &[CosetSymmetry],
-    compose: &[Vec<u32>],
-) -> Option<CosetTables> {
-    let finder = OrbitFinder {
-        colouring,
-        symmetries,
-        compose,
-        table: (0..colouring.patterns().total()).into_par_iter().map(|_| AtomicU32::new(UNREACHED)).collect(),
-        found: AtomicU32::new(0),
-        too_many: AtomicBool::new(false),
+    let numbers: FxHashMap<&Symmetry, usize> =
+        respecting.iter().enumerate().map(|(number, &(symmetry, _))| (symmetry, number)).collect();
+    let in_use = |(symmetry, action): &(&Symmetry, ColourAction)| CosetSymmetry {
+        symmetry: (*symmetry).clone(),
+        action: action.clone(),
+        inverse: numbers[&space.inverse(symmetry)],
     };
-    let cells = space.cells();
-    let mut orbits: Vec<Orbit> =
-        finder.discover(colouring.of_pieces(), &mut Scratch::new(symmetries, cells)).into_iter().collect();
-    let mut done = 0;
-    while done < orbits.len() {
-        let from_one = |scratch: &mut (Scratch, Vec<u8>, Vec<u8>), orbit: &Orbit| -> Vec<Orbit> {
-            let (scratch, pattern, moved) = scratch;
-            colouring.patterns().unrank(orbit.representative, pattern);
-            let mut follow = |cells: &[u8]| {
-                for (&to, &colour) in cells.iter().zip(&*pattern) {
-                    moved[usize::from(to)] = colour;
-                }
-                finder.discover(moved, scratch)
-            };
-            space.moves().iter().filter_map(|cells| follow(cells)).collect()
-        };
-        let scratch = || (Scratch::new(symmetries, cells), vec![0; cells], vec![0; cells]);
-        let generation: Vec<Orbit> =
-            orbits[done..].par_iter().map_init(scratch, from_one).flatten_iter().collect();
-        done = orbits.len();
-        orbits.extend(generation);
-        if finder.too_many.load(Ordering::Relaxed) {
-            return None;
-        }
-    }
-    // Number the representatives by rank.
-    orbits.par_sort_unstable_by_key(|orbit| orbit.representative);
-    let mut renumbered = vec![0_u32; orbits.len()];
-    for (orbit, id) in orbits.iter().zip(0..) {
-        renumbered[orbit.number as usize] = id;
-    }
-    let group = symmetries.len() as u32;
-    let renumber = |entry: AtomicU32| match entry.into_inner() {
-        UNREACHED => UNREACHED,
-        entry => renumbered[(entry / group) as usize] * group + entry % group,
-    };
-    Some(CosetTables {
-        // In place: the table is most of what a search keeps in memory.
-        table: finder.table.into_iter().map(renumber).collect(),
-        representatives: orbits.iter().map(|orbit| orbit.representative).collect(),
-        orbit_sizes: orbits.iter().map(|orbit| orbit.size).collect(),
-    })
+    respecting.iter().map(in_use).collect()
 }
 
-/// Finds orbits from several threads at once.
-struct OrbitFinder<'a> {
-    colouring: &'a Colouring,
-    symmetries: &'a [CosetSymmetry],
-    compose: &'a [Vec<u32>],
-    table: Vec<AtomicU32>,
-    found: AtomicU32,
-    too_many: AtomicBool,
-}
-
-/// What a thread needs to look at an orbit.
-struct Scratch {
-    /// The ranks of the images of a pattern.
-    images: Vec<u64>,
-    image: Vec<u8>,
-}
-
-impl Scratch {
-    fn new(symmetries: &[CosetSymmetry], cells: usize) -> Self {
-        Self { images: vec![0; symmetries.len()], image: vec![0; cells] }
-    }
-}
-
-impl OrbitFinder<'_> {
-    /// Enters the orbit of a pattern into the table, if nobody else has done so or is about to.
-    fn discover(&self, pattern: &[u8], scratch: &mut Scratch) -> Option<Orbit> {
-        let ranks = self.colouring.patterns();
-        let entry = |rank: u64| &self.table[rank as usize];
-        if entry(ranks.rank(pattern.iter().copied())).load(Ordering::Relaxed) != UNREACHED {
-            return None;
-        }
-        let Scratch { images, image } = scratch;
-        for (CosetSymmetry { symmetry, colours, .. }, rank) in self.symmetries.iter().zip(&mut *images) {
-            symmetry.carry(colours, pattern, image);
-            *rank = ranks.rank(image.iter().copied());
-        }
-        let (smallest, &representative) =
-            images.iter().enumerate().min_by_key(|&(_, rank)| rank).expect("the identity is a symmetry");
-        // Whoever enters the representative first enters the others.
-        let claim = entry(representative);
-        claim.compare_exchange(UNREACHED, CLAIMED, Ordering::Relaxed, Ordering::Relaxed).ok()?;
-        let group = self.symmetries.len() as u32;
-        let number = self.found.fetch_add(1, Ordering::Relaxed);
-        let base = number.checked_mul(group);
-        let Some(base) = base.filter(|base| base.checked_add(group).is_some_and(|end| end < CLAIMED)) else {
-            self.too_many.store(true, Ordering::Relaxed);
-            return None;
-        };
-        // Where a pattern is fixed by symmetries, several lead from it to the representative, and any will do.
-        claim.store(base + self.compose[smallest][smallest], Ordering::Relaxed);
-        let mut size = 1;
-        for (from, &rank) in images.iter().enumerate() {
-            let entry = entry(rank);
-            if entry.load(Ordering::Relaxed) == UNREACHED {
-                entry.store(base + self.compose[smallest][from], Ordering::Relaxed);
-                size += 1;
-            }
-        }
-        Some(Orbit { representative, size, number })
-    }
+/// Whether every pattern has an entry in a table: not where there are too many, nor where so many symmetries are in use that it
+/// takes less to try them all than to fill the table.
+fn has_table(colouring: &Colouring, symmetries: usize) -> bool {
+    const MOST_PATTERNS: u64 = 1 << 31;
+    const MOST_SYMMETRIES: usize = 1024;
+    colouring.patterns().total() < MOST_PATTERNS && symmetries <= MOST_SYMMETRIES
 }

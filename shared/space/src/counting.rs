@@ -36,7 +36,7 @@ impl Fixed {
     /// counted.
     pub fn new(graph: &CosetGraph) -> Option<Self> {
         let space = graph.space();
-        let used: HashSet<&[u8]> = graph.symmetries().iter().map(|s| &*s.symmetry.cells).collect();
+        let used: HashSet<&Symmetry> = graph.symmetries().iter().map(|s| &s.symmetry).collect();
         let mut crossing = Vec::new();
         let mut looked_at = 0;
         for (symmetry, conjugates) in conjugacy_classes(space, &used) {
@@ -142,26 +142,21 @@ impl Fixed {
 
 /// One symmetry of each conjugacy class outside `used`, with the number of its conjugates outside: conjugate
 /// symmetries fix equally many states of every layer.
-fn conjugacy_classes<'s>(space: &'s Space, used: &HashSet<&[u8]>) -> Vec<(&'s Symmetry, u32)> {
-    let outside: Vec<&Symmetry> = space.symmetries().iter().filter(|s| !used.contains(&*s.cells)).collect();
-    let mut counted: HashSet<Vec<u8>> = HashSet::new();
+fn conjugacy_classes<'s>(space: &'s Space, used: &HashSet<&Symmetry>) -> Vec<(&'s Symmetry, u32)> {
+    let outside: Vec<&Symmetry> = space.symmetries().iter().filter(|s| !used.contains(s)).collect();
+    if outside.is_empty() {
+        return Vec::new();
+    }
+    let inverses: Vec<Symmetry> = space.symmetries().iter().map(|by| space.inverse(by)).collect();
+    let mut counted: HashSet<Symmetry> = HashSet::new();
     let mut classes = Vec::new();
     for symmetry in &outside {
-        if counted.contains(&*symmetry.cells) {
+        if counted.contains(symmetry) {
             continue;
         }
-        let conjugates: HashSet<Vec<u8>> = space
-            .symmetries()
-            .iter()
-            .map(|by| {
-                let mut image = vec![0; by.cells.len()];
-                for (cell, &to) in by.cells.iter().enumerate() {
-                    image[usize::from(to)] = by.cells[usize::from(symmetry.cells[cell])];
-                }
-                image
-            })
-            .collect();
-        let members = outside.iter().filter(|s| conjugates.contains(&*s.cells)).count();
+        let conjugate = |(by, inverse)| space.compose(&space.compose(inverse, symmetry), by);
+        let conjugates: HashSet<Symmetry> = space.symmetries().iter().zip(&inverses).map(conjugate).collect();
+        let members = outside.iter().filter(|s| conjugates.contains(s)).count();
         counted.extend(conjugates);
         classes.push((*symmetry, members as u32));
     }
@@ -169,9 +164,10 @@ fn conjugacy_classes<'s>(space: &'s Space, used: &HashSet<&[u8]>) -> Vec<(&'s Sy
 }
 
 /// Calls `found` with every word of labels, reachable or not, that a symmetry fixes, until it returns false. The label
-/// on the first cell of a cycle determines those on the others, and must come back to itself.
+/// on the first cell of a cycle determines those on the others, and must come back to itself, as it was turned.
 fn fixed_words(space: &Space, symmetry: &Symmetry, found: &mut impl FnMut(&[u8]) -> bool) {
     fn place(
+        space: &Space,
         cycles: &[Vec<usize>],
         symmetry: &Symmetry,
         left: &mut [u8],
@@ -181,18 +177,24 @@ fn fixed_words(space: &Space, symmetry: &Symmetry, found: &mut impl FnMut(&[u8])
         let Some((cycle, rest)) = cycles.split_first() else {
             return found(word);
         };
-        for first in 0..left.len() as u8 {
-            let mut label = first;
+        let letters = space.letters();
+        for first in 0..letters.count() as u8 {
+            if letters.orientation(first) >= letters.seen(letters.mark(first)) {
+                continue;
+            }
+            let mut letter = first;
             let mut placed = 0;
-            while placed < cycle.len() && left[usize::from(label)] > 0 {
-                left[usize::from(label)] -= 1;
-                word[cycle[placed]] = label;
-                label = symmetry.labels[usize::from(label)];
+            while placed < cycle.len() && left[usize::from(letters.mark(letter))] > 0 {
+                left[usize::from(letters.mark(letter))] -= 1;
+                word[cycle[placed]] = letter;
+                letter =
+                    letters.turned(symmetry.letters()[usize::from(letter)], symmetry.turn(cycle[placed]));
                 placed += 1;
             }
-            let goes_on = placed < cycle.len() || label != first || place(rest, symmetry, left, word, found);
+            let goes_on =
+                placed < cycle.len() || letter != first || place(space, rest, symmetry, left, word, found);
             for &cell in &cycle[..placed] {
-                left[usize::from(word[cell])] += 1;
+                left[usize::from(letters.mark(word[cell]))] += 1;
             }
             if !goes_on {
                 return false;
@@ -214,5 +216,5 @@ fn fixed_words(space: &Space, symmetry: &Symmetry, found: &mut impl FnMut(&[u8])
         }
     }
     let mut left = space.labels().sizes().to_vec();
-    place(&cycles, symmetry, &mut left, &mut vec![0; space.cells()], found);
+    place(space, &cycles, symmetry, &mut left, &mut vec![0; space.cells()], found);
 }

@@ -13,12 +13,22 @@ pub fn fingerprint(space: &Space, colouring: &Colouring, shards: u32) -> [u8; 32
         }
     };
     field("cells", &(space.cells() as u64).to_le_bytes());
-    for cells in space.moves() {
-        field("move", cells);
+    let turns = space.letters().width() > 1;
+    for (step, m) in space.moves().iter().zip(&space.puzzle().moves) {
+        field("move", &step.cells);
+        if turns {
+            field("turns", &numbers(m.action.turns()));
+        }
     }
     field("labels", space.labels().of_pieces());
+    if turns {
+        field("seen", &numbers(&space.puzzle().seen));
+    }
     for symmetry in space.symmetries() {
         field("symmetry", &symmetry.cells);
+        if turns {
+            field("letters", symmetry.letters());
+        }
     }
     field("colouring", colouring.of_pieces());
     if Shape::of(space, colouring).is_some_and(|shape| shape.odd().is_some()) {
@@ -26,6 +36,10 @@ pub fn fingerprint(space: &Space, colouring: &Colouring, shards: u32) -> [u8; 32
     }
     field("shards", &shards.to_le_bytes());
     *hash.finalize().as_bytes()
+}
+
+fn numbers(numbers: &[u16]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
 #[cfg(test)]
@@ -44,7 +58,7 @@ mod tests {
                         let board: Board = word.parse().unwrap();
                         let labels = Labels::parse_list(labels, 6).unwrap();
                         let space = Space::new(board.puzzle(metric), metric, labels).unwrap();
-                        let colouring = Colouring::new(&[0, 0, 1, 1, 2, 2], space.labels()).unwrap();
+                        let colouring = Colouring::new(&[0, 0, 1, 1, 2, 2], &space).unwrap();
                         seen.insert(fingerprint(&space, &colouring, shards));
                     }
                 }

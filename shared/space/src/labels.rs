@@ -1,6 +1,7 @@
 //! Which pieces are told apart: pieces with one label are interchangeable.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
 /// One label a piece. Labels are numbered from 0 in order of first appearance, so that two lists that say the same
 /// are equal.
@@ -55,12 +56,17 @@ impl Labels {
     /// # Panics
     /// If there are more than 255 values.
     pub fn from_values(values: impl IntoIterator<Item = usize>) -> Self {
+        Self::from_keys(values)
+    }
+
+    /// Piece `p` carries the `p`-th key.
+    pub(crate) fn from_keys<K: Hash + Eq>(keys: impl IntoIterator<Item = K>) -> Self {
         let mut numbers = HashMap::new();
         let mut sizes: Vec<u8> = Vec::new();
-        let of_piece: Box<[u8]> = values
+        let of_piece: Box<[u8]> = keys
             .into_iter()
-            .map(|value| {
-                let label = *numbers.entry(value).or_insert(sizes.len());
+            .map(|key| {
+                let label = *numbers.entry(key).or_insert(sizes.len());
                 if label == sizes.len() {
                     sizes.push(0);
                 }

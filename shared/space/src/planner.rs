@@ -6,7 +6,7 @@
 //! depends on the space alone, never on the machine, so that the same space has the same digest everywhere.
 
 use crate::words::multinomial;
-use crate::{Colouring, CosetGraph, Shape, Space};
+use crate::{Colouring, CosetGraph, Shape, Space, Symmetry};
 use num_bigint::BigUint;
 use std::collections::{BTreeSet, HashMap};
 
@@ -19,7 +19,7 @@ pub struct Plan {
     pub shape: Shape,
     /// How many symmetries of the space respect the colouring.
     pub symmetries_used: usize,
-    /// Patterns, reachable or not.
+    /// Patterns that have an entry in a table, reachable or not; none where cosets are found without one.
     pub patterns: u64,
     /// Representative cosets: their number, exactly.
     pub representative_cosets: u64,
@@ -50,31 +50,32 @@ impl Plan {
     /// # Errors
     /// [`PlanError`] if no candidate serves.
     pub fn new(space: &Space) -> Result<Self, PlanError> {
-        candidates(space)
+        let actions = actions_on_letters(space);
+        candidates(space, &actions)
             .into_iter()
-            .filter_map(|of_piece| Candidate::judge(space, of_piece))
+            .filter_map(|of_piece| Candidate::judge(space, &actions, of_piece))
             .min_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds))
             .and_then(|best| Self::with(space, best.of_piece))
             .ok_or_else(|| PlanError::NoColouring { space: space.slug(), states: space.states().clone() })
     }
 
     fn with(space: &Space, of_piece: Vec<u8>) -> Option<Self> {
-        let colouring = Colouring::new(&of_piece, space.labels()).ok()?;
+        let colouring = Colouring::new(&of_piece, space).ok()?;
         let shape = Shape::of(space, &colouring)?;
         let actions: Vec<_> = space
             .symmetries()
             .iter()
             .filter_map(|symmetry| Some((&*symmetry.cells, colouring.action(symmetry)?)))
             .collect();
-        let sizes = colouring.patterns().counts();
-        let representative_cosets = if reaches_all_patterns(space, sizes) {
+        let sizes: Vec<u8> = colouring.axes().iter().map(|axis| axis.length() as u8).collect();
+        let representative_cosets = if reaches_all_patterns(space, &sizes) {
             let fixed: u128 =
-                actions.iter().map(|(cells, colours)| fixed_patterns(cells, colours, sizes)).sum();
+                actions.iter().map(|(cells, action)| fixed_patterns(cells, &action.colours, &sizes)).sum();
             u64::try_from(fixed / actions.len() as u128).ok()?
         } else {
             u64::from(CosetGraph::build(space, &colouring).ok()?.len())
         };
-        let patterns = colouring.patterns().total();
+        let patterns = CosetGraph::table_entries(space, &colouring);
         Some(Self { shape, symmetries_used: actions.len(), patterns, representative_cosets, colouring })
     }
 
@@ -98,6 +99,9 @@ impl Plan {
 /// other groups nothing is assumed.
 fn reaches_all_patterns(space: &Space, sizes: &[u8]) -> bool {
     let factorial: BigUint = (1..=space.cells()).map(BigUint::from).product();
+    if space.letters().width() > 1 || space.free_order() > 1 || space.is_guarded() {
+        return false;
+    }
     *space.group_order() == factorial
         || (space.group_order() * 2_u32 == factorial && sizes.iter().any(|&size| size > 1))
 }
@@ -110,8 +114,10 @@ struct Candidate {
 impl Candidate {
     /// The model: nanoseconds of one thread, rates rounded from `fathom bench` on a 2024 server core. It need only
     /// rank colourings.
-    fn judge(space: &Space, of_piece: Vec<u8>) -> Option<Self> {
+    fn judge(space: &Space, actions: &[(&Symmetry, usize)], of_piece: Vec<u8>) -> Option<Self> {
         const DENSE_LAYERS: f64 = 5.0;
+        let words =
+            u128::try_from(space.states() * space.free_order()).map_or(f64::INFINITY, |words| words as f64);
         let labels = space.labels();
         let mut contents: HashMap<u8, HashMap<u8, u8>> = HashMap::new();
         for (&colour, &label) in of_piece.iter().zip(labels.of_pieces()) {
@@ -131,20 +137,23 @@ impl Candidate {
         }
         // The last axis lies inside a word: the longest that fits.
         lengths.sort_unstable_by_key(|&(colour, length, _)| (length <= 64, length, colour));
-        let sizes: Vec<u8> = lengths.iter().map(|&(_, _, size)| size).collect();
-        let patterns = u64::try_from(multinomial(&sizes)?).ok()?;
         let axes: Vec<u32> = lengths.iter().map(|&(_, length, _)| length as u32).collect();
         let shape = Shape::in_space(space, &axes)?;
         let order: HashMap<u8, u8> =
             lengths.iter().zip(0..).map(|(&(colour, _, _), axis)| (colour, axis)).collect();
         let of_piece: Vec<u8> = of_piece.iter().map(|colour| order[colour]).collect();
-        let symmetries = space
-            .symmetries()
-            .iter()
-            .filter(|s| crate::space::induced(&of_piece, &s.cells, axes.len()).is_some());
-        let symmetries = symmetries.count() as f64;
+        let colouring = Colouring::new(&of_piece, space).ok()?;
+        let respecting = actions.iter().filter(|(symmetry, _)| colouring.action(symmetry).is_some());
+        let symmetries = respecting.map(|(_, alike)| alike).sum::<usize>();
+        let entries = CosetGraph::entries(&colouring, symmetries);
+        let symmetries = symmetries as f64;
+        // Without a table, as many patterns as there must be for all states.
+        let patterns = match entries {
+            0 => words / lengths.iter().map(|&(_, length, _)| length as f64).product::<f64>(),
+            entries => entries as f64,
+        };
 
-        let cosets = (patterns as f64 / symmetries).max(1.0);
+        let cosets = (patterns / symmetries).max(1.0);
         let pulls = cosets * space.moves().len() as f64;
         // A different axis map for every place permutation and renaming that occurs.
         let map_bytes: f64 = lengths
@@ -154,8 +163,8 @@ impl Candidate {
                 (permutations * symmetries.min(permutations)).min(pulls) * length as f64 * 8.0
             })
             .sum();
-        let table_bytes = patterns as f64 * 4.0 + pulls * 4.0 + map_bytes;
-        if table_bytes > Plan::MOST_TABLE_BYTES as f64 || patterns >= u64::from(u32::MAX) {
+        let table_bytes = entries as f64 * 4.0 + pulls * 4.0 + map_bytes;
+        if table_bytes > Plan::MOST_TABLE_BYTES as f64 || cosets * symmetries >= f64::from(u32::MAX) {
             return None;
         }
         let row = match shape.row_bits() {
@@ -163,21 +172,42 @@ impl Candidate {
             33..=64 => 6.0,
             bits => 16.0 * f64::from(bits.div_ceil(64)),
         };
-        let start = patterns as f64 * 60.0 + map_bytes * 2.0;
+        let find = if entries > 0 { patterns * 60.0 } else { pulls * symmetries * 10.0 };
+        let start = find + map_bytes * 2.0;
         let pull = 150.0 + f64::from(shape.rows()) * row;
         let write = 1_000.0 + f64::from(shape.packed_bytes());
         Some(Self { of_piece, nanoseconds: start + DENSE_LAYERS * (pulls * pull + cosets * write) })
     }
 }
 
+/// One of those symmetries that do the same to letters, and how many they are. Different ones do so where there are free moves.
+fn actions_on_letters(space: &Space) -> Vec<(&Symmetry, usize)> {
+    let mut numbers = HashMap::new();
+    let mut actions: Vec<(&Symmetry, usize)> = Vec::new();
+    for symmetry in space.symmetries() {
+        let number = *numbers.entry((&symmetry.labels, symmetry.letters())).or_insert(actions.len());
+        match actions.get_mut(number) {
+            Some((_, alike)) => *alike += 1,
+            None => actions.push((symmetry, 1)),
+        }
+    }
+    actions
+}
+
 /// Partitions of the pieces worth judging, none of which splits a label.
-fn candidates(space: &Space) -> BTreeSet<Vec<u8>> {
+fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTreeSet<Vec<u8>> {
     let cells = space.cells();
     let mut bases: BTreeSet<Vec<u8>> = BTreeSet::new();
-    let symmetries = space.symmetries();
-    for (i, a) in symmetries.iter().enumerate() {
-        for b in &symmetries[i..] {
-            bases.insert(joined(cells, (0..cells).flat_map(|c| [(c, a.cells[c]), (c, b.cells[c])])));
+    let labels = space.labels();
+    let first_with = |label: u8| {
+        labels.of_pieces().iter().position(|&l| l == label).expect("every label is on a piece") as u8
+    };
+    let first_with: Vec<u8> = (0..labels.sizes().len()).map(|label| first_with(label as u8)).collect();
+    let label = |piece: usize| usize::from(labels.of_pieces()[piece]);
+    let image = |s: &Symmetry, piece: usize| first_with[usize::from(s.labels[label(piece)])];
+    for (i, (a, _)) in actions.iter().enumerate() {
+        for (b, _) in &actions[i..] {
+            bases.insert(joined(cells, (0..cells).flat_map(|c| [(c, image(a, c)), (c, image(b, c))])));
         }
     }
     let mut partitions = BTreeSet::new();
@@ -190,18 +220,23 @@ fn candidates(space: &Space) -> BTreeSet<Vec<u8>> {
         }
         partitions.insert(base);
     }
-    let labels = space.labels();
-    let first_with = |label: u8| {
-        labels.of_pieces().iter().position(|&l| l == label).expect("every label is on a piece") as u8
-    };
+    // Every partition is cut further where pieces of different kinds are together.
+    let kind: Vec<(usize, u8)> = (0..cells)
+        .map(|cell| {
+            let orbit = space.orbits().iter().position(|orbit| orbit.cells.contains(&(cell as u8)));
+            let seen = space.letters().seen(space.labels().of_pieces()[cell]);
+            (orbit.expect("every cell is in an orbit"), seen)
+        })
+        .collect();
     let mut whole = BTreeSet::new();
     for partition in partitions {
+        let partition = numbered((0..cells).map(|cell| (partition[cell], kind[cell])));
         // Either the colours that share a label are joined, or every label with several pieces is a colour.
         let same_colour = (0..cells).map(|c| {
             let first = partition.iter().position(|&colour| colour == partition[c]);
             (c, first.expect("the colour is there") as u8)
         });
-        let same_label = (0..cells).map(|c| (c, first_with(labels.of_pieces()[c])));
+        let same_label = (0..cells).map(|c| (c, first_with[label(c)]));
         whole.insert(joined(cells, same_colour.chain(same_label)));
         let key = |c: usize| {
             let label = labels.of_pieces()[c];

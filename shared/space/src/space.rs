@@ -1,9 +1,9 @@
 //! What is enumerated: the states of a puzzle, up to exchanging pieces with equal labels.
 
-use crate::Labels;
 use crate::words::multinomial;
+use crate::{Labels, Letters, Ranks, Symmetry};
 use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
-use fathom_puzzle::{Metric, Puzzle};
+use fathom_puzzle::{Metric, Puzzle, PuzzleMove};
 use num_bigint::BigUint;
 use std::collections::HashSet;
 
@@ -13,20 +13,54 @@ pub struct Space {
     puzzle: Puzzle,
     metric: Metric,
     labels: Labels,
-    /// `moves[x][c]`: the cell to which move x carries what stands on cell c.
-    moves: Vec<Box<[u8]>>,
+    letters: Letters,
+    solved: Box<[u8]>,
+    /// The order of each cell.
+    orders: Box<[u16]>,
+    orbits: Box<[Orbit]>,
+    moves: Vec<Step>,
+    /// The moves with free moves behind them: through them a state is reached from all others that lead to it.
+    arrivals: Vec<Step>,
+    /// What the free moves do to words, the identity first.
+    free: Vec<Symmetry>,
     symmetries: Vec<Symmetry>,
     group_order: BigUint,
     states: BigUint,
 }
 
-/// A relabelling of cells, pieces and with them labels that maps moves to moves: d(a g a⁻¹) = d(g).
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Symmetry {
-    /// Where each cell, and the piece that belongs there, goes.
+/// What a move does to words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The cell to which it carries what stands on each.
     pub cells: Box<[u8]>,
-    /// Where each label goes.
-    pub labels: Box<[u8]>,
+    /// The turn of what leaves each cell; empty if there are none.
+    turns: Box<[u8]>,
+    /// Cells with the label that must be there.
+    guard: Box<[(u8, u8)]>,
+}
+
+impl Step {
+    /// Cells with the labels that must be there for it.
+    #[inline]
+    pub(crate) fn guard(&self) -> &[(u8, u8)] {
+        &self.guard
+    }
+
+    /// The turn of what leaves a cell.
+    #[inline]
+    pub fn turn(&self, cell: usize) -> u8 {
+        self.turns.get(cell).copied().unwrap_or(0)
+    }
+}
+
+/// Cells between which moves carry pieces.
+#[derive(Clone, Debug)]
+pub(crate) struct Orbit {
+    pub(crate) cells: Box<[u8]>,
+    /// The labels of its pieces.
+    pub(crate) labels: Box<[u8]>,
+    /// Whether no move changes the sum of the orientations.
+    pub(crate) keeps_sum: bool,
 }
 
 /// Why a puzzle and labels make no space that Fathom can enumerate.
@@ -37,6 +71,22 @@ pub enum SpaceError {
         "the moves of {0} are not closed under inverses, which the search relies on: add the inverses with --metric single"
     )]
     NotClosedUnderInverses(String),
+    /// Letters are bytes.
+    #[error("{name} has more pieces and orientations than words have letters for: {letters}, of at most 255")]
+    TooManyLetters {
+        /// The puzzle.
+        name: String,
+        /// Labels times orientations.
+        letters: usize,
+    },
+    /// Free moves that change nothing in some states make fewer states of them than in others.
+    #[error("{0} has free moves that may change nothing that can be seen: tell more of its pieces apart")]
+    NotFree(String),
+    /// The states of guarded moves are counted where all pieces are as the definition says.
+    #[error(
+        "{0} has moves that can be made only in some states, and its pieces cannot be given other labels"
+    )]
+    GuardedLabels(String),
     /// The labelled states of a group that is neither symmetric nor alternating are counted by listing them.
     #[error("the labelled states of {name} cannot be counted: its group, of order {order}, is neither symmetric nor alternating and has more than {limit} states", limit = Space::LARGEST_LISTED)]
     Uncounted {
@@ -60,13 +110,62 @@ impl Space {
         if !puzzle.is_closed_under_inverses() {
             return Err(SpaceError::NotClosedUnderInverses(puzzle.name));
         }
-        let moves: Vec<Box<[u8]>> = puzzle.moves.iter().map(|m| bytes(&m.action)).collect();
-        let symmetries = puzzle.symmetries.iter().filter_map(|a| Symmetry::of_labels(a, &labels)).collect();
-        let chain = StabiliserChain::new(puzzle.cells, puzzle.moves.iter().map(|m| &m.action));
-        let group_order = chain.big_order();
-        let states = count_states(&group_order, &labels, &moves)
-            .ok_or_else(|| SpaceError::Uncounted { name: puzzle.name.clone(), order: group_order.clone() })?;
-        Ok(Self { puzzle, metric, labels, moves, symmetries, group_order, states })
+        // Pieces that never stand on the same cells are told apart by that.
+        let cells_of = puzzle.orbits();
+        let orbit_of = |piece: &usize| cells_of.iter().position(|cells| cells.contains(piece));
+        let key = |piece| (labels.of_pieces()[piece], orbit_of(&piece), puzzle.seen[piece]);
+        let labels = Labels::from_keys((0..puzzle.cells).map(key));
+        let orbits = orbits(&puzzle, cells_of, &labels);
+        let of_pieces = labels.of_pieces();
+        let mut seen = vec![0; labels.sizes().len()];
+        for (&label, &shown) in of_pieces.iter().zip(&puzzle.seen) {
+            seen[usize::from(label)] = shown;
+        }
+        let letters = Letters::new(&seen).ok_or_else(|| SpaceError::TooManyLetters {
+            name: puzzle.name.clone(),
+            letters: seen.len() * usize::from(seen.iter().copied().max().unwrap_or(1)),
+        })?;
+        let solved = of_pieces.iter().map(|&label| letters.letter(label, 0)).collect();
+        let step = |m: &PuzzleMove| Step {
+            cells: bytes(m.action.cells()),
+            turns: match letters.width() {
+                1 => Box::default(),
+                _ => m.action.turns().iter().map(|&turn| turn as u8).collect(),
+            },
+            guard: m.guard.iter().map(|g| (g.cell as u8, of_pieces[usize::from(g.piece)])).collect(),
+        };
+        let moves = puzzle.moves.iter().map(step).collect();
+        let arrivals = puzzle.arrivals.iter().map(step).collect();
+        let orders = puzzle
+            .moves
+            .first()
+            .map_or_else(|| vec![1; puzzle.cells].into_boxed_slice(), |m| m.action.orders().into());
+        let group_order = group(&puzzle).big_order();
+        let mut space = Self {
+            puzzle,
+            metric,
+            labels,
+            letters,
+            solved,
+            orders,
+            orbits,
+            moves,
+            arrivals,
+            free: Vec::new(),
+            symmetries: Vec::new(),
+            group_order,
+            states: BigUint::ZERO,
+        };
+        space.free = space.puzzle.free.iter().map(|free| Symmetry::free(free, &space)).collect();
+        space.symmetries = space.all_symmetries();
+        if !space.free_moves_are_free() {
+            return Err(SpaceError::NotFree(space.puzzle.name));
+        }
+        space.states = count_states(&space).ok_or_else(|| SpaceError::Uncounted {
+            name: space.puzzle.name.clone(),
+            order: space.group_order.clone(),
+        })?;
+        Ok(space)
     }
 
     /// The puzzle.
@@ -89,30 +188,106 @@ impl Space {
         self.puzzle.cells
     }
 
-    /// The moves as maps of cells, in the order of the puzzle's moves.
-    pub fn moves(&self) -> &[Box<[u8]>] {
+    /// The letters of words.
+    pub fn letters(&self) -> &Letters {
+        &self.letters
+    }
+
+    /// The number of orientations on a cell.
+    pub(crate) fn order(&self, cell: usize) -> u16 {
+        self.orders[cell]
+    }
+
+    /// The orbits of cells under the moves.
+    pub(crate) fn orbits(&self) -> &[Orbit] {
+        &self.orbits
+    }
+
+    /// Ranks for all words of labels, reachable or not. `None` if they number 2^64 or more.
+    pub fn ranks(&self) -> Option<Ranks> {
+        Ranks::new(&self.orbits, &self.letters, &self.solved)
+    }
+
+    /// The moves, in the order of the puzzle's moves.
+    pub fn moves(&self) -> &[Step] {
         &self.moves
     }
 
     /// The solved state, as a word.
     pub fn solved(&self) -> &[u8] {
-        self.labels.of_pieces()
+        &self.solved
     }
 
     /// The state, as a word, to which these permutations of cells lead from the solved one.
     pub fn word(&self, state: &OrientedPermutation) -> Vec<u8> {
         let mut word = vec![0; self.cells()];
         for (piece, &label) in self.labels.of_pieces().iter().enumerate() {
-            word[state.cells().apply(piece)] = label;
+            let shown = u16::from(self.letters.seen(label));
+            let turn = (state.turns()[piece] % shown) as u8;
+            word[state.cells().apply(piece)] = self.letters.letter(label, turn);
         }
         word
     }
 
-    /// Writes to `image` the state to which a move leads from the state `word`.
+    /// Writes to `image` the state to which a move leads from the state `word`. Returns false, and may leave anything in `image`, if
+    /// the move cannot be made there.
     #[inline]
-    pub fn apply(&self, mv: usize, word: &[u8], image: &mut [u8]) {
-        for (&to, &label) in self.moves[mv].iter().zip(word) {
-            image[usize::from(to)] = label;
+    pub fn apply(&self, mv: usize, word: &[u8], image: &mut [u8]) -> bool {
+        self.step(mv, &self.letters, word, image);
+        self.moves[mv].guard.iter().all(|&(cell, label)| self.letters.mark(word[usize::from(cell)]) == label)
+    }
+
+    /// Whether there are moves that cannot be made in all states.
+    pub fn is_guarded(&self) -> bool {
+        self.moves.iter().any(|step| !step.guard.is_empty())
+    }
+
+    /// The order of the group of free moves: so many words are one state.
+    pub fn free_order(&self) -> u32 {
+        self.puzzle.free.len() as u32
+    }
+
+    /// All words of the state that has this word: what free moves make of it.
+    pub fn words_of(&self, word: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+        self.free.iter().map(|free| self.image(free, word))
+    }
+
+    /// What the free moves do to words, the identity first.
+    pub(crate) fn free(&self) -> &[Symmetry] {
+        &self.free
+    }
+
+    /// What a move does to words of any letters, labels or colours, its guard aside.
+    #[inline]
+    pub(crate) fn step(&self, mv: usize, letters: &Letters, word: &[u8], image: &mut [u8]) {
+        let Step { cells, turns, .. } = &self.moves[mv];
+        if turns.is_empty() {
+            for (&to, &letter) in cells.iter().zip(word) {
+                image[usize::from(to)] = letter;
+            }
+        } else {
+            for ((&to, &letter), &turn) in cells.iter().zip(word).zip(turns) {
+                image[usize::from(to)] = letters.turned(letter, turn);
+            }
+        }
+    }
+
+    /// The moves with free moves behind them, no two of which differ by a free move before: they lead to a word of a state from some word of
+    /// each state before it. Without free moves, the moves.
+    pub fn arrivals(&self) -> &[Step] {
+        &self.arrivals
+    }
+
+    /// Writes to `source` the word from which an [arrival](Space::arrivals) leads to `word`.
+    #[inline]
+    pub(crate) fn step_back(&self, mv: usize, letters: &Letters, word: &[u8], source: &mut [u8]) {
+        let step = &self.arrivals[mv];
+        for (cell, &to) in step.cells.iter().enumerate() {
+            let letter = word[usize::from(to)];
+            source[cell] = match step.turn(cell) {
+                0 => letter,
+                turn => letters.turned(letter, self.orders[cell] as u8 - turn),
+            };
         }
     }
 
@@ -135,18 +310,33 @@ impl Space {
     /// Whether the states are all even permutations of pieces that all differ.
     pub fn has_only_even_states(&self) -> bool {
         let factorial: BigUint = (1..=self.cells()).map(BigUint::from).product();
-        self.labels.are_distinct() && &self.group_order * 2_u32 == factorial
+        self.letters.width() == 1 && self.labels.are_distinct() && &self.group_order * 2_u32 == factorial
     }
 
     /// Tells of a word with each label as often as it should be whether moves lead from the solved state to it; `None`
-    /// unless all pieces are told apart.
+    /// unless all pieces are told apart and do not turn.
     pub fn membership(&self) -> Option<impl Fn(&[u8]) -> bool> {
-        let chain = StabiliserChain::new(self.puzzle.cells, self.puzzle.moves.iter().map(|m| &m.action));
+        let chain = group(&self.puzzle);
         let is_member = move |word: &[u8]| {
             let images = word.iter().map(|&piece| u16::from(piece)).collect::<Vec<_>>();
             Permutation::from_images(images).is_ok_and(|element| chain.contains(&element))
         };
-        self.labels.are_distinct().then_some(is_member)
+        (self.letters.width() == 1 && self.labels.are_distinct()).then_some(is_member)
+    }
+
+    /// Whether every free move but the identity changes every state: whether it moves, or turns, the cells on which some piece
+    /// with a label of its own could stay.
+    fn free_moves_are_free(&self) -> bool {
+        let keeps = |free: &OrientedPermutation, cell: usize| {
+            free.cells().apply(cell) == cell && free.turns()[cell] == 0
+        };
+        let changes_all = |free: &OrientedPermutation| {
+            self.orbits.iter().any(|orbit| {
+                let own = orbit.labels.iter().filter(|&&label| self.labels.sizes()[usize::from(label)] == 1);
+                own.count() > orbit.cells.iter().filter(|&&cell| keeps(free, cell.into())).count()
+            })
+        };
+        self.puzzle.free[1..].iter().all(changes_all)
     }
 
     /// One word that tells this space from any other, fit for a file name: `3x4-multi`, or with labels as letters
@@ -169,53 +359,52 @@ impl Space {
     }
 }
 
-impl Symmetry {
-    /// The symmetry with its action on labels; `None` if it does not map labels to labels.
-    fn of_labels(relabelling: &Permutation, labels: &Labels) -> Option<Self> {
-        let cells = bytes(relabelling);
-        let images = induced(labels.of_pieces(), &cells, labels.sizes().len())?;
-        Some(Self { cells, labels: images })
-    }
-
-    /// The image of a word: what stands on cell c goes to `cells[c]`, renamed by `letters`. With `letters` the
-    /// action on labels this is the image of a state, with the action on colours that of a pattern.
-    pub fn carry(&self, letters: &[u8], word: &[u8], image: &mut [u8]) {
-        for (&to, &letter) in self.cells.iter().zip(word) {
-            image[usize::from(to)] = letters[usize::from(letter)];
-        }
-    }
+/// The group that the moves generate, on points.
+fn group(puzzle: &Puzzle) -> StabiliserChain {
+    let moves = puzzle.moves.iter().map(|m| &m.action);
+    let generators: Vec<Permutation> = moves.chain(&puzzle.free).map(|action| action.as_points()).collect();
+    let points = generators.first().map_or(puzzle.cells, Permutation::degree);
+    StabiliserChain::new(points, &generators)
 }
 
-/// The map of classes that a map of pieces induces: `class[p]` goes to `class[pieces[p]]`, if that is well defined
-/// and one to one.
-pub(crate) fn induced(class: &[u8], pieces: &[u8], classes: usize) -> Option<Box<[u8]>> {
-    const UNSET: u8 = u8::MAX;
-    let mut images = vec![UNSET; classes];
-    let mut preimages = vec![UNSET; classes];
-    for (piece, &to) in pieces.iter().enumerate() {
-        let (from, to) = (class[piece], class[usize::from(to)]);
-        let (image, preimage) = (&mut images[usize::from(from)], &mut preimages[usize::from(to)]);
-        if (*image != UNSET && *image != to) || (*preimage != UNSET && *preimage != from) {
-            return None;
+fn orbits(puzzle: &Puzzle, cells_of: Vec<Vec<usize>>, labels: &Labels) -> Box<[Orbit]> {
+    let actions = puzzle.moves.iter().map(|m| &m.action).chain(&puzzle.free);
+    let orbit = |cells: Vec<usize>| {
+        let keeps_sum = actions.clone().all(|action| {
+            let turns = cells.iter().map(|&cell| u32::from(action.turns()[cell])).sum::<u32>();
+            turns.is_multiple_of(action.orders()[cells[0]].into())
+        });
+        Orbit {
+            labels: cells.iter().map(|&cell| labels.of_pieces()[cell]).collect(),
+            cells: cells.iter().map(|&cell| cell as u8).collect(),
+            keeps_sum,
         }
-        (*image, *preimage) = (to, from);
-    }
-    Some(images.into())
+    };
+    cells_of.into_iter().map(orbit).collect()
 }
 
 fn bytes(permutation: &Permutation) -> Box<[u8]> {
     permutation.images().iter().map(|&i| u8::try_from(i).expect("spaces have at most 255 cells")).collect()
 }
 
-/// The orbit length of the solved word. For the symmetric group it is a multinomial; so it is for the alternating
-/// group unless all labels differ, because exchanging two equal pieces makes any permutation even.
-fn count_states(group_order: &BigUint, labels: &Labels, moves: &[Box<[u8]>]) -> Option<BigUint> {
-    let factorial: BigUint = (1..=labels.pieces()).map(BigUint::from).product();
-    let alternating = group_order * 2_u32 == factorial;
-    if labels.are_distinct() {
-        return Some(group_order.clone());
+/// The orbit length of the solved word. Where all pieces are told apart it is the order of the group. For the symmetric group it
+/// is a multinomial; so it is for the alternating group unless all labels differ, because exchanging two equal pieces makes
+/// any permutation even. In other groups states are listed.
+fn count_states(space: &Space) -> Option<BigUint> {
+    let Space { labels, letters, group_order, .. } = space;
+    let in_words = BigUint::from(space.free_order());
+    let shows_all = |(&label, &order): (&u8, &u16)| u16::from(letters.seen(label)) == order;
+    if !space.is_guarded()
+        && labels.are_distinct()
+        && labels.of_pieces().iter().zip(&space.orders).all(shows_all)
+    {
+        return Some(group_order / in_words);
     }
-    if *group_order == factorial || alternating {
+    let factorial: BigUint = (1..=labels.pieces()).map(BigUint::from).product();
+    if !space.is_guarded()
+        && letters.width() == 1
+        && (*group_order == factorial || group_order * 2_u32 == factorial)
+    {
         return Some(match multinomial(labels.sizes()) {
             Some(words) => words.into(),
             None => labels.sizes().iter().fold(factorial, |words, &size| {
@@ -223,15 +412,16 @@ fn count_states(group_order: &BigUint, labels: &Labels, moves: &[Box<[u8]>]) -> 
             }),
         });
     }
-    let solved = labels.of_pieces().to_vec();
-    let mut seen = HashSet::from([solved.clone()]);
-    let mut open = vec![solved];
+    let mut seen = HashSet::from([space.solved.clone()]);
+    let mut open = vec![space.solved.clone()];
+    // Free moves are generators too, so that all words of a state are listed.
     while let Some(word) = open.pop() {
-        for cells in moves {
-            let mut image = vec![0; word.len()];
-            for (&to, &label) in cells.iter().zip(&word) {
-                image[usize::from(to)] = label;
-            }
+        let moved = (0..space.moves.len()).filter_map(|mv| {
+            let mut image = word.clone();
+            space.apply(mv, &word, &mut image).then_some(image)
+        });
+        let free = space.free[1..].iter().map(|free| space.image(free, &word).into());
+        for image in moved.chain(free) {
             if seen.insert(image.clone()) {
                 open.push(image);
             }
@@ -240,7 +430,7 @@ fn count_states(group_order: &BigUint, labels: &Labels, moves: &[Box<[u8]>]) -> 
             return None;
         }
     }
-    Some(seen.len().into())
+    Some(BigUint::from(seen.len()) / in_words)
 }
 
 #[cfg(test)]

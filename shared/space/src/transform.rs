@@ -110,10 +110,13 @@ impl<'g> Transforms<'g> {
         &self.maps
     }
 
-    /// The transform from the coset [`CosetGraph::source`] of this move into `coset`.
+    /// The transform from the coset [`CosetGraph::source`] of this [arrival](crate::Space::arrivals) into `coset`.
+    ///
+    /// # Panics
+    /// If there is none.
     pub fn of_move(&mut self, coset: CosetId, mv: usize, transform: &mut Transform) {
-        let (source, symmetry) = self.graph.source(coset, mv);
-        let cells = &self.graph.space().moves()[mv];
+        let (source, symmetry) = self.graph.source(coset, mv).expect("the move can be made");
+        let cells = &self.graph.space().arrivals()[mv].cells;
         let through = &self.graph.symmetries()[symmetry].symmetry.cells;
         self.fill(source, coset, symmetry, |cell| cells[usize::from(through[cell])], transform);
     }
@@ -132,10 +135,11 @@ impl<'g> Transforms<'g> {
         goes_to: impl Fn(usize) -> u8,
         transform: &mut Transform,
     ) {
+        let letters = self.graph.colouring().letters();
         if self.prepared != Some(coset) {
             self.counts.fill(0);
-            for (place, &colour) in self.places.iter_mut().zip(self.graph.pattern(coset)) {
-                let count = &mut self.counts[usize::from(colour)];
+            for (place, &letter) in self.places.iter_mut().zip(self.graph.pattern(coset)) {
+                let count = &mut self.counts[usize::from(letters.mark(letter))];
                 *place = *count;
                 *count += 1;
             }
@@ -145,15 +149,15 @@ impl<'g> Transforms<'g> {
         // colours with a single arrangement, where the code does not matter.
         self.counts.fill(0);
         self.codes.fill(0);
-        for (cell, &colour) in self.graph.pattern(source).iter().enumerate() {
-            let colour = usize::from(colour);
+        for (cell, &letter) in self.graph.pattern(source).iter().enumerate() {
+            let colour = usize::from(letters.mark(letter));
             let place = u64::from(self.places[usize::from(goes_to(cell))]);
             self.codes[colour] |= place.checked_shl(4 * u32::from(self.counts[colour])).unwrap_or(0);
             self.counts[colour] += 1;
         }
         transform.odd = self.graph.is_odd(source);
         transform.target.clear();
-        transform.target.extend_from_slice(&self.graph.symmetries()[symmetry].colours);
+        transform.target.extend_from_slice(&self.graph.symmetries()[symmetry].action.colours);
         transform.maps.clear();
         for colour in 0..self.codes.len() {
             let number = self.number(symmetry, colour);
@@ -171,7 +175,7 @@ impl<'g> Transforms<'g> {
         }
         let s = &self.graph.symmetries()[symmetry];
         let renaming = renaming(self.graph, &s.symmetry.labels, colour);
-        let map = axis_map(&axes[colour], &axes[usize::from(s.colours[colour])], code, &renaming);
+        let map = axis_map(&axes[colour], &axes[usize::from(s.action.colours[colour])], code, &renaming);
         let number = self.maps.len() as u32;
         self.maps.push(map);
         self.numbers.insert(key, number);

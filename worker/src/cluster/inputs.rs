@@ -45,10 +45,9 @@ impl Inputs {
         let Some(newest) = self.layers.first() else {
             return Ok(());
         };
-        let moves = job.graph.space().moves().len();
         for coset in job.geometry.cut.range(shard).map(CosetId) {
             if u64::from(newest.states(coset)?.1) < job.graph.states_per_coset() {
-                let sources = (0..moves).map(|mv| job.graph.source(coset, mv).0);
+                let sources = job.graph.sources(coset).map(|(_, source)| source);
                 needed.extend(sources.filter(|&source| !newest.holds(source)));
             }
         }

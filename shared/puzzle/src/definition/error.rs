@@ -23,6 +23,9 @@ pub enum DefinitionError {
     /// Above the limit.
     #[error("there are more than {limit} moves", limit = Definition::MAX_MOVES)]
     TooManyMoves,
+    /// Above the limit.
+    #[error("the free moves make a group of more than {limit} elements", limit = Definition::MOST_FREE)]
+    TooManyFree,
     /// Two orbits, or two generators, of one name.
     #[error("the name {0:?} is given twice")]
     NameTwice(String),
@@ -66,6 +69,28 @@ pub enum DefinitionError {
         to: usize,
         /// Its orbit.
         to_orbit: String,
+    },
+    /// A guard on a cell that is not there.
+    #[error("the guard of {name} has cell {cell}, but the puzzle has {cells} cells")]
+    GuardCell {
+        /// The generator.
+        name: String,
+        /// The cell, from 1.
+        cell: usize,
+        /// The puzzle's number of cells.
+        cells: usize,
+    },
+    /// A guard on a cell that the generator itself moves.
+    #[error(
+        "{name} carries the piece on cell {cell} to cell {to}, but cell {cell} is in its guard: a move leaves its guard where it is"
+    )]
+    GuardMoves {
+        /// The generator.
+        name: String,
+        /// The cell of the guard, from 1.
+        cell: usize,
+        /// The cell that its piece reaches, from 1.
+        to: usize,
     },
     /// A solved state of another puzzle.
     #[error("the solved state tells {found} pieces, but the puzzle has {cells} cells")]

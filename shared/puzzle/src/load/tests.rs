@@ -109,6 +109,27 @@ fn faults_of_the_own_format() {
     );
     assert!(error(Format::Toml, "degree = -1").starts_with("file:1:10: "));
     assert!(error(Format::Toml, "degree = 4\n[moves\n").starts_with("file:2:7: "));
+    let guarded = |guard: &str| toml_with(&format!("[moves]\nR = {{ cycles = \"(1,2)\", {guard} }}"));
+    assert_eq!(guarded("guard = [3, 5]"), "file:3:33: cell 5 of the guard is not between 1 and 4");
+    assert_eq!(guarded("guard = [0]"), "file:3:33: cell 0 of the guard is not between 1 and 4");
+    assert!(guarded("guard = [-1]").starts_with("file:3:34: "), "{}", guarded("guard = [-1]"));
+    assert_eq!(
+        guarded("guard = [4, 2]"),
+        "file:3:1: R carries the piece on cell 2 to cell 1, but cell 2 is in its guard: a move leaves its guard where it is"
+    );
+    assert_eq!(guarded("guards = [3]"), "file:3:25: unknown field `guards`, expected `cycles` or `guard`");
+    assert_eq!(
+        toml_with("[moves]\nR = 3"),
+        "file:3:5: invalid type: integer `3`, expected a permutation in cycles, or a table of 'cycles' and 'guard'"
+    );
+    assert_eq!(
+        toml_with("[moves]\nR = { cycles = \"(1,2)(3,9)\", guard = [] }"),
+        "file:3:25: point 9 is not between 1 and 4"
+    );
+    assert_eq!(
+        toml_with("[moves]\nR = \"(1,2)\"\n[free]\nU = { cycles = \"(1,2)\", guard = [3] }"),
+        "file:5:33: only what is listed in [moves] can have a guard"
+    );
     let two = "orbits = [{ name = \"a\", cells = 2 }, { name = \"b\", cells = 2 }]\n[moves]\nR = \"(2,3)\"";
     assert_eq!(
         error(Format::Toml, two),

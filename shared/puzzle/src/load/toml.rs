@@ -6,7 +6,8 @@ use crate::definition::{Definition, DefinitionError, Generator, Orbit, Piece};
 use ::toml::Spanned;
 use fathom_algebra::OrientedPermutation;
 use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use std::fmt::{self, Write};
 
 #[derive(Deserialize)]
@@ -46,9 +47,44 @@ struct Solved {
     seen: Option<Spanned<Vec<u16>>>,
 }
 
-/// Names and cycles, in the order of the file.
+/// Names and permutations, in the order of the file.
 #[derive(Default)]
-struct Table(Vec<(Spanned<String>, Spanned<String>)>);
+struct Table(Vec<(Spanned<String>, Spanned<Action>)>);
+
+/// A permutation in cycles; a table where it has a guard as well.
+enum Action {
+    Cycles(String),
+    Guarded { cycles: Spanned<String>, guard: Guard },
+}
+
+impl<'de> Deserialize<'de> for Action {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Guarded {
+            cycles: Spanned<String>,
+            guard: Guard,
+        }
+        struct StringOrTable;
+        impl<'de> Visitor<'de> for StringOrTable {
+            type Value = Action;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a permutation in cycles, or a table of 'cycles' and 'guard'")
+            }
+
+            fn visit_str<E: Error>(self, cycles: &str) -> Result<Action, E> {
+                Ok(Action::Cycles(cycles.into()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Action, A::Error> {
+                let Guarded { cycles, guard } = Guarded::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(Action::Guarded { cycles, guard })
+            }
+        }
+        deserializer.deserialize_any(StringOrTable)
+    }
+}
 
 impl<'de> Deserialize<'de> for Table {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -61,7 +97,7 @@ impl<'de> Deserialize<'de> for Table {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Table, A::Error> {
-                let mut entries: Vec<(Spanned<String>, Spanned<String>)> = Vec::new();
+                let mut entries: Vec<(Spanned<String>, Spanned<Action>)> = Vec::new();
                 while let Some(entry) = map.next_entry()? {
                     entries.push(entry);
                 }
@@ -105,20 +141,58 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
         puzzle.set_solved(&pieces).map_err(|error| Fault::new(at, error))?;
     }
     let orders = puzzle.orders();
+    for (name, action) in file.moves.0 {
+        let at = name.span().start;
+        let (action, guard) = read_action(text, action, &orders)?;
+        let guard = guard.map_or(Ok(Vec::new()), |guard| cells(&guard, puzzle.cells()))?;
+        puzzle.add_guarded_move(name.into_inner(), action, &guard).map_err(|error| Fault::new(at, error))?;
+    }
     for (table, add) in [
-        (file.moves, Definition::add_move as fn(&mut Definition, String, OrientedPermutation) -> _),
-        (file.free, Definition::add_free),
+        (file.free, Definition::add_free as fn(&mut Definition, String, OrientedPermutation) -> _),
         (file.spare, Definition::add_spare),
     ] {
-        for (name, cycles) in table.0 {
-            let action = OrientedPermutation::parse(cycles.get_ref(), &orders).map_err(|error| {
-                Fault::new(place_within(text, &cycles, error.at()), Reason::Cycles(error))
-            })?;
+        for (name, action) in table.0 {
             let at = name.span().start;
+            let (action, guard) = read_action(text, action, &orders)?;
+            if let Some(guard) = guard {
+                return Err(Fault::syntax(
+                    guard.span().start,
+                    "only what is listed in [moves] can have a guard",
+                ));
+            }
             add(&mut puzzle, name.into_inner(), action).map_err(|error| Fault::new(at, error))?;
         }
     }
     puzzle.finished().map_err(Fault::whole)
+}
+
+type Guard = Spanned<Vec<u64>>;
+
+fn read_action(
+    text: &str,
+    action: Spanned<Action>,
+    orders: &[u16],
+) -> Result<(OrientedPermutation, Option<Guard>), Fault> {
+    let span = action.span();
+    let (cycles, guard) = match action.into_inner() {
+        Action::Cycles(cycles) => (Spanned::new(span, cycles), None),
+        Action::Guarded { cycles, guard } => (cycles, Some(guard)),
+    };
+    let action = OrientedPermutation::parse(cycles.get_ref(), orders)
+        .map_err(|error| Fault::new(place_within(text, &cycles, error.at()), Reason::Cycles(error)))?;
+    Ok((action, guard))
+}
+
+/// Cells as they are counted in files, from 1.
+fn cells(guard: &Guard, cells: usize) -> Result<Vec<u16>, Fault> {
+    let index = |&cell: &u64| match cell {
+        1.. if cell <= cells as u64 => Ok((cell - 1) as u16),
+        _ => {
+            let reason = format!("cell {cell} of the guard is not between 1 and {cells}");
+            Err(Fault::syntax(guard.span().start, reason))
+        }
+    };
+    guard.get_ref().iter().map(index).collect()
 }
 
 /// The offset in the text of an offset within a string: exact unless the string has escapes.
@@ -175,13 +249,20 @@ impl Definition {
             if !generators.is_empty() {
                 write!(text, "\n[{title}]\n").expect("strings take everything");
             }
-            for Generator { name, action } in generators {
+            for Generator { name, action, guard } in generators {
                 let name = if name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_') {
                     name.clone()
                 } else {
                     quoted(name)
                 };
-                writeln!(text, "{name} = \"{action}\"").expect("strings take everything");
+                if guard.is_empty() {
+                    writeln!(text, "{name} = \"{action}\"").expect("strings take everything");
+                } else {
+                    let guard =
+                        guard.iter().map(|cell| (cell + 1).to_string()).collect::<Vec<_>>().join(", ");
+                    writeln!(text, "{name} = {{ cycles = \"{action}\", guard = [{guard}] }}")
+                        .expect("strings take everything");
+                }
             }
         }
         if !self.is_plain() || self.solved().iter().any(|piece| piece.orientation != 0) {

@@ -1,7 +1,7 @@
 //! The shortest breadth-first search that is obviously right, for definitions of up to 18 cells.
 
 use fathom_algebra::OrientedPermutation;
-use fathom_puzzle::{Definition, Metric};
+use fathom_puzzle::{Definition, Generator, Metric};
 use rustc_hash::FxHashSet;
 
 /// Label and orientation of the piece on each cell: 7 bits a cell.
@@ -43,7 +43,11 @@ pub(crate) fn growth(puzzle: &Definition, metric: Metric, deepest: usize) -> Vec
     let equals =
         |state| std::iter::once(state).chain(free[1..].iter().map(move |action| moved(state, action, seen)));
     let least = |state| equals(state).min().unwrap();
-    let moves: Vec<_> = puzzle.generators(metric).unwrap().into_iter().map(|g| g.action).collect();
+    let moves = puzzle.generators(metric).unwrap();
+    let can_be_made = |generator: &Generator, state: State| {
+        let label = |&cell: &u16| (state >> (7 * cell + 2)) as u16 & 31;
+        generator.guard.iter().all(|cell| label(cell) == puzzle.solved()[usize::from(*cell)].label)
+    };
     // Two words are hashed faster than one of 128 bits.
     let key = |state: State| (state as u64, (state >> 64) as u64);
     let mut reached: FxHashSet<(u64, u64)> = FxHashSet::default();
@@ -56,8 +60,8 @@ pub(crate) fn growth(puzzle: &Definition, metric: Metric, deepest: usize) -> Vec
         for state in layer {
             // Free moves may be made before each move: the moves are tried from each of the states that are one.
             for turned in equals(state) {
-                for action in &moves {
-                    let next = least(moved(turned, action, seen));
+                for generator in moves.iter().filter(|generator| can_be_made(generator, turned)) {
+                    let next = least(moved(turned, &generator.action, seen));
                     if reached.insert(key(next)) {
                         next_layer.push(next);
                     }

@@ -1,0 +1,177 @@
+//! A renaming of cells and of how pieces are seen on them.
+
+use crate::{OrientedPermutation, Permutation};
+
+/// What is called cell `c` with orientation `i` is called cell `cells.apply(c)` with orientation `factors[c] i +
+/// turns[c]` instead, modulo the order of the cell. A mirror has factors -1 where pieces have three orientations.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Relabelling {
+    cells: Permutation,
+    factors: Box<[u16]>,
+    turns: Box<[u16]>,
+    orders: Box<[u16]>,
+}
+
+impl Relabelling {
+    /// The renaming of cells alone, on which pieces have no orientation.
+    pub fn from_cells(cells: Permutation) -> Self {
+        let degree = cells.degree();
+        let ones: Box<[u16]> = vec![1; degree].into();
+        Self { cells, factors: ones.clone(), turns: vec![0; degree].into(), orders: ones }
+    }
+
+    /// The renaming that is this one on the [points](OrientedPermutation::as_points) of cells of these orders; `None` if
+    /// it tears a cell apart, or changes the orientations on one in another way than a renaming may.
+    pub fn from_points(points: &Permutation, orders: &[u16]) -> Option<Self> {
+        let firsts: Vec<usize> = orders
+            .iter()
+            .scan(0, |next, &order| {
+                let first = *next;
+                *next += usize::from(order);
+                Some(first)
+            })
+            .collect();
+        let place = |point: usize| {
+            let cell = firsts.partition_point(|&first| first <= point) - 1;
+            (cell, point - firsts[cell])
+        };
+        let (mut cells, mut factors, mut turns) = (Vec::new(), Vec::new(), Vec::new());
+        for (&first, &order) in firsts.iter().zip(orders) {
+            let order = usize::from(order);
+            let (to, turn) = place(points.apply(first));
+            let factor = match order {
+                1 => 1,
+                _ => (place(points.apply(first + 1)).1 + order - turn) % order,
+            };
+            let is_kept = |k: usize| place(points.apply(first + k)) == (to, (factor * k + turn) % order);
+            if usize::from(orders[to]) != order || !(0..order).all(is_kept) {
+                return None;
+            }
+            cells.push(to as u16);
+            factors.push(factor as u16);
+            turns.push(turn as u16);
+        }
+        let cells = Permutation::from_images(cells).ok()?;
+        Some(Self { cells, factors: factors.into(), turns: turns.into(), orders: orders.into() })
+    }
+
+    /// The renaming that moves the names as the permutation moves pieces.
+    pub fn from_action(action: &OrientedPermutation) -> Self {
+        let (turns, orders) = (action.turns().into(), action.orders().into());
+        Self { cells: action.cells().clone(), factors: vec![1; action.degree()].into(), turns, orders }
+    }
+
+    /// This renaming first, `next` after it.
+    ///
+    /// # Panics
+    /// If the two are not on cells of the same orders.
+    pub fn then(&self, next: &Self) -> Self {
+        assert_eq!(self.orders, next.orders, "renamings compose only on the same cells");
+        let composed = |cell: usize| {
+            let (to, order) = (self.cells.apply(cell), u32::from(self.orders[cell]));
+            let (factor, turn) = (u32::from(next.factors[to]), u32::from(next.turns[to]));
+            let factors = factor * u32::from(self.factors[cell]);
+            let turned = factor * u32::from(self.turns[cell]) + turn;
+            (if order == 1 { 1 } else { (factors % order) as u16 }, (turned % order) as u16)
+        };
+        let (factors, turns): (Vec<u16>, Vec<u16>) = (0..self.orders.len()).map(composed).unzip();
+        let (factors, turns, orders) = (factors.into(), turns.into(), self.orders.clone());
+        Self { cells: self.cells.then(&next.cells), factors, turns, orders }
+    }
+
+    /// What it does to the cells.
+    pub fn cells(&self) -> &Permutation {
+        &self.cells
+    }
+
+    /// By what the orientation on each cell is multiplied, before something is added: a unit modulo the cell's order.
+    pub fn factors(&self) -> &[u16] {
+        &self.factors
+    }
+
+    /// What is added to the orientation on each cell.
+    pub fn turns(&self) -> &[u16] {
+        &self.turns
+    }
+
+    /// Whether it names everything as before.
+    pub fn is_identity(&self) -> bool {
+        self.cells.is_identity()
+            && self.turns.iter().all(|&turn| turn == 0)
+            && self.factors.iter().all(|&factor| factor == 1)
+    }
+
+    /// An oriented permutation under its new names.
+    ///
+    /// # Panics
+    /// If the two are not on cells of the same orders.
+    pub fn rename(&self, action: &OrientedPermutation) -> OrientedPermutation {
+        assert_eq!(&*self.orders, action.orders(), "renamed are permutations of the same cells");
+        let mut turns = vec![0; action.degree()];
+        for cell in 0..action.degree() {
+            // What is called (a(c), t(c)) now was (c, 0), and goes to (c', u), which is now (a(c'), f(c') u + t(c')).
+            let (to, turn) = action.apply(cell, 0);
+            let order = u32::from(self.orders[cell]);
+            let arrives = u32::from(self.factors[to]) * u32::from(turn) + u32::from(self.turns[to]);
+            turns[self.cells.apply(cell)] = ((arrives + order - u32::from(self.turns[cell])) % order) as u16;
+        }
+        let cells = action.cells().relabel(&self.cells);
+        OrientedPermutation::new(cells, turns, self.orders.clone()).expect("cells of equal order stay such")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::relabellings;
+
+    /// The corner of a cube with three faces that turn about it: mirrors exchange two of them.
+    #[test]
+    fn renamings_of_points_are_renamings_of_cells() {
+        let orders = [3_u16; 3];
+        let set: Vec<OrientedPermutation> = ["(1,2+1)", "(2,3+1)", "(1,2+1)^-1", "(2,3+1)^-1"]
+            .iter()
+            .map(|text| match text.strip_suffix("^-1") {
+                Some(text) => OrientedPermutation::parse(text, &orders).unwrap().inverse(),
+                None => OrientedPermutation::parse(text, &orders).unwrap(),
+            })
+            .collect();
+        let points: Vec<Permutation> = set.iter().map(OrientedPermutation::as_points).collect();
+        let found = relabellings(9, &points, 1000);
+        let mut factors = std::collections::HashSet::new();
+        for a in &found {
+            let relabelling = Relabelling::from_points(a, &orders).unwrap();
+            assert_eq!(relabelling.is_identity(), a.is_identity());
+            factors.insert(relabelling.factors()[0]);
+            for b in &found {
+                let next = Relabelling::from_points(b, &orders).unwrap();
+                assert_eq!(Some(relabelling.then(&next)), Relabelling::from_points(&a.then(b), &orders));
+            }
+            for (x, on_points) in set.iter().zip(&points) {
+                let renamed = relabelling.rename(x);
+                assert_eq!(renamed.as_points(), on_points.relabel(a));
+                assert!(set.contains(&renamed));
+            }
+        }
+        // Turning all pieces alike changes no move, three ways; exchanging the ends of the row inverts.
+        assert!(found.len() >= 6 && factors.contains(&1), "{}", found.len());
+    }
+
+    #[test]
+    fn permutations_rename_too() {
+        let orders = [3; 4];
+        let [a, x] =
+            ["(1,2+1,3)(4+2)", "(1+1,4)(2+1)"].map(|text| OrientedPermutation::parse(text, &orders).unwrap());
+        assert_eq!(Relabelling::from_action(&a).rename(&x), x.relabel(&a));
+    }
+
+    #[test]
+    fn what_tears_cells_apart_is_no_renaming() {
+        let torn = Permutation::parse("(1,3)", 4).unwrap();
+        assert_eq!(Relabelling::from_points(&torn, &[2, 2]), None);
+        let orders_differ = Permutation::parse("(1,3)(2,4)", 4).unwrap();
+        assert_eq!(Relabelling::from_points(&orders_differ, &[2, 1, 1]), None);
+        let not_affine = Permutation::parse("(1,2)", 5).unwrap();
+        assert_eq!(Relabelling::from_points(&not_affine, &[5]), None);
+    }
+}

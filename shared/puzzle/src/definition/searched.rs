@@ -1,0 +1,195 @@
+//! A definition as the engine takes it: with nothing in it that cannot be seen, with free moves worked into the others, and with
+//! its symmetries.
+
+use super::{Definition, DefinitionError};
+use crate::{Generator, Guard, Metric, Puzzle, PuzzleMove};
+use fathom_algebra::{OrientedPermutation, Relabelling, relabellings_among};
+use std::collections::HashSet;
+
+impl Definition {
+    /// Of the symmetries that are found no more are used.
+    const MOST_SYMMETRIES: usize = 1024;
+
+    /// The largest order of a group of free moves.
+    pub const MOST_FREE: usize = 1024;
+
+    /// The puzzle under a metric. Orientations that no piece of an orbit shows are gone; those that are left count from that
+    /// of the solved piece. Symmetries are found, in up to tenths of a second.
+    ///
+    /// # Errors
+    /// [`DefinitionError`] if the metric makes too many moves, or the free moves make a large group.
+    pub fn puzzle(&self, metric: Metric) -> Result<Puzzle, DefinitionError> {
+        let orders = self.seen_orders();
+        let seen = |generators: &[Generator]| -> Vec<Generator> {
+            let action = |g: &Generator| self.seen_action(&g.action, &orders);
+            generators.iter().map(|g| Generator { action: action(g), ..g.clone() }).collect()
+        };
+        let generators = seen(&self.generators(metric)?);
+        let free = FreeGroup::of(&seen(&self.free), &orders)?;
+        let mut puzzle = Puzzle {
+            name: self.name.clone(),
+            cells: self.cells(),
+            seen: self.solved.iter().map(|piece| piece.seen).collect(),
+            moves: free.before(&generators)?,
+            arrivals: free.behind(&generators)?,
+            free: free.elements,
+            symmetries: Vec::new(),
+        };
+        puzzle.symmetries = symmetries(&puzzle, &generators, &orders);
+        Ok(puzzle)
+    }
+
+    /// The number of orientations on each cell, without those that no piece of its orbit shows.
+    fn seen_orders(&self) -> Vec<u16> {
+        let of_orbit = |orbit: usize| {
+            let seen: HashSet<u16> = self.cells_of(orbit).map(|cell| self.solved[cell].seen).collect();
+            match seen.iter().next() {
+                Some(&seen_by_all) if seen.len() == 1 => seen_by_all,
+                _ => self.orbits[orbit].orientations,
+            }
+        };
+        let of_orbit: Vec<u16> = (0..self.orbits.len()).map(of_orbit).collect();
+        self.orbit_of.iter().map(|&orbit| of_orbit[orbit]).collect()
+    }
+
+    /// What an action does to the orientations of these orders, counted from those of the solved pieces.
+    fn seen_action(&self, action: &OrientedPermutation, orders: &[u16]) -> OrientedPermutation {
+        let turns = (0..self.cells()).map(|cell| {
+            let to = action.cells().apply(cell);
+            let order = orders[cell];
+            let (leaves, arrives) = (self.solved[cell].orientation, self.solved[to].orientation);
+            (action.turns()[cell] % order + leaves % order + order - arrives % order) % order
+        });
+        OrientedPermutation::new(action.cells().clone(), turns.collect::<Vec<_>>(), orders)
+            .expect("cells of one orbit have one order")
+    }
+}
+
+/// The group that the free moves generate.
+struct FreeGroup {
+    /// The identity first.
+    elements: Vec<OrientedPermutation>,
+    /// Words for them, each name followed by a space.
+    names: Vec<String>,
+    known: HashSet<OrientedPermutation>,
+}
+
+impl FreeGroup {
+    fn of(generators: &[Generator], orders: &[u16]) -> Result<Self, DefinitionError> {
+        let one = OrientedPermutation::identity(orders);
+        let known = HashSet::from([one.clone()]);
+        let mut group = Self { elements: vec![one], names: vec![String::new()], known };
+        let mut next = 0;
+        while next < group.elements.len() {
+            for generator in generators {
+                let product = group.elements[next].then(&generator.action);
+                if group.known.insert(product.clone()) {
+                    group.elements.push(product);
+                    group.names.push(format!("{}{} ", group.names[next], generator.name));
+                }
+            }
+            next += 1;
+            if group.elements.len() > Definition::MOST_FREE {
+                return Err(DefinitionError::TooManyFree);
+            }
+        }
+        Ok(group)
+    }
+
+    /// Every free move before every move, but of those that only a free move behind makes different the first.
+    fn before(&self, moves: &[Generator]) -> Result<Vec<PuzzleMove>, DefinitionError> {
+        let differ_behind = |x: &OrientedPermutation, y: &OrientedPermutation| x.inverse().then(y);
+        self.distinct(moves, differ_behind, |before, m, name| {
+            let back = before.cells().inverse();
+            let guard = |&cell: &u16| Guard { cell: back.apply(cell.into()) as u16, piece: cell };
+            let guard = m.guard.iter().map(guard).collect();
+            PuzzleMove { name: format!("{name}{}", m.name), action: before.then(&m.action), guard }
+        })
+    }
+
+    /// Every free move behind every move, but of those that only a free move before makes different the first.
+    fn behind(&self, moves: &[Generator]) -> Result<Vec<PuzzleMove>, DefinitionError> {
+        let differ_before = |x: &OrientedPermutation, y: &OrientedPermutation| y.then(&x.inverse());
+        self.distinct(moves, differ_before, |behind, m, name| {
+            let guard = m.guard.iter().map(|&cell| Guard { cell, piece: cell }).collect();
+            let name = format!("{} {name}", m.name).trim_end().to_owned();
+            PuzzleMove { name, action: m.action.then(behind), guard }
+        })
+    }
+
+    /// All combinations of moves and free moves that free moves do not make equal, on the side where none was combined.
+    fn distinct(
+        &self,
+        moves: &[Generator],
+        difference: impl Fn(&OrientedPermutation, &OrientedPermutation) -> OrientedPermutation,
+        combine: impl Fn(&OrientedPermutation, &Generator, &str) -> PuzzleMove,
+    ) -> Result<Vec<PuzzleMove>, DefinitionError> {
+        let mut distinct: Vec<PuzzleMove> = Vec::new();
+        for m in moves.iter().filter(|m| !self.known.contains(&m.action)) {
+            for (free, name) in self.elements.iter().zip(&self.names) {
+                let mut made = combine(free, m, name);
+                made.guard.sort_unstable();
+                let is_same = |other: &PuzzleMove| {
+                    other.guard == made.guard && self.known.contains(&difference(&other.action, &made.action))
+                };
+                if !distinct.iter().any(is_same) {
+                    distinct.push(made);
+                }
+            }
+            if distinct.len() > Definition::MAX_MOVES {
+                return Err(DefinitionError::TooManyMoves);
+            }
+        }
+        Ok(distinct)
+    }
+}
+
+/// The relabellings that map the moves onto themselves, with their guards, and the free moves onto themselves; and their products
+/// with free moves. Of those that differ by a turn of all pieces of an orbit alike, which changes no move, one is found.
+fn symmetries(puzzle: &Puzzle, generators: &[Generator], orders: &[u16]) -> Vec<Relabelling> {
+    let points: Vec<(usize, u16)> =
+        orders.iter().enumerate().flat_map(|(cell, &order)| (0..order).map(move |k| (cell, k))).collect();
+    let mut is_first = vec![false; points.len()];
+    for orbit in puzzle.orbits() {
+        is_first[points.partition_point(|&(cell, _)| cell < orbit[0])] = true;
+    }
+    let may = |from: usize, to: usize| !is_first[from] || points[to].1 == 0;
+    let mut set = Vec::new();
+    let mut known = HashSet::new();
+    let kinds = generators.iter().map(|g| (&g.action, &*g.guard)).filter(|(action, _)| !action.is_identity());
+    for (action, _) in kinds.clone() {
+        if known.insert(action) {
+            set.push(action.as_points());
+        }
+    }
+    let moves = set.len();
+    set.extend(puzzle.free.iter().skip(1).filter(|free| !known.contains(free)).map(|free| free.as_points()));
+    let alike = |x: usize, y: usize| (x < moves) == (y < moves);
+    let guards: HashSet<(OrientedPermutation, Vec<u16>)> =
+        kinds.clone().map(|(action, guard)| (action.clone(), guard.to_vec())).collect();
+    let keeps_guards = |a: &Relabelling| {
+        kinds.clone().all(|(action, guard)| {
+            let mut guard: Vec<u16> = guard.iter().map(|&cell| a.cells().apply(cell.into()) as u16).collect();
+            guard.sort_unstable();
+            guards.contains(&(a.rename(action), guard))
+        })
+    };
+    let mut found: Vec<Relabelling> =
+        relabellings_among(points.len(), &set, Definition::MOST_SYMMETRIES, &may, &alike)
+            .iter()
+            .filter_map(|a| Relabelling::from_points(a, orders))
+            .filter(keeps_guards)
+            .collect();
+    let mut all: HashSet<Relabelling> = found.iter().cloned().collect();
+    let without = found.len();
+    for free in &puzzle.free[1..] {
+        let free = Relabelling::from_action(free);
+        for number in 0..without {
+            let product = found[number].then(&free);
+            if all.insert(product.clone()) {
+                found.push(product);
+            }
+        }
+    }
+    found
+}

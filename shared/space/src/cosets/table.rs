@@ -1,0 +1,157 @@
+//! The pattern table: for every pattern, by its rank, where it belongs.
+
+use super::{CosetSymmetry, CosetTables, UNREACHED};
+use crate::{Colouring, Space, Symmetry};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+/// Somebody is about to make the entry.
+pub(super) const CLAIMED: u32 = u32::MAX - 1;
+
+/// By pairs (a, b) of symmetries the number of "b⁻¹ first, a next".
+fn compositions(space: &Space, symmetries: &[CosetSymmetry]) -> Vec<Vec<u32>> {
+    let numbers: FxHashMap<&Symmetry, u32> =
+        symmetries.iter().zip(0..).map(|(s, number)| (&s.symmetry, number)).collect();
+    let compose = |a: &CosetSymmetry| {
+        let after = |b: &CosetSymmetry| {
+            let inverse = &symmetries[b.inverse].symmetry;
+            numbers[&space.compose(inverse, &a.symmetry)]
+        };
+        symmetries.iter().map(after).collect()
+    };
+    symmetries.par_iter().map(compose).collect()
+}
+
+/// An orbit of patterns, when it is found.
+struct Orbit {
+    /// The smallest rank of its patterns.
+    representative: u64,
+    size: u32,
+    /// In the order in which orbits are found.
+    number: u32,
+}
+
+/// Follows the moves from orbit to orbit, all orbits of a generation at once. The representative of an orbit is its
+/// pattern of smallest rank. It is enough to follow the moves from the representatives, because symmetries map moves to
+/// moves.
+pub(super) fn close(
+    space: &Space,
+    colouring: &Colouring,
+    symmetries: &[CosetSymmetry],
+) -> Option<CosetTables> {
+    let compose = &compositions(space, symmetries);
+    let finder = OrbitFinder {
+        colouring,
+        symmetries,
+        compose,
+        table: (0..colouring.patterns().total()).into_par_iter().map(|_| AtomicU32::new(UNREACHED)).collect(),
+        found: AtomicU32::new(0),
+        too_many: AtomicBool::new(false),
+    };
+    let cells = space.cells();
+    let mut orbits: Vec<Orbit> =
+        finder.discover(colouring.solved(), &mut Scratch::new(symmetries, cells)).into_iter().collect();
+    let mut done = 0;
+    while done < orbits.len() {
+        let from_one = |scratch: &mut (Scratch, Vec<u8>, Vec<u8>), orbit: &Orbit| -> Vec<Orbit> {
+            let (scratch, pattern, moved) = scratch;
+            colouring.patterns().unrank(orbit.representative, colouring.letters(), pattern);
+            let follow = |mv: usize| {
+                if !colouring.allows(&space.moves()[mv], pattern) {
+                    return None;
+                }
+                space.step(mv, colouring.letters(), pattern, moved);
+                finder.discover(moved, scratch)
+            };
+            (0..space.moves().len()).filter_map(follow).collect()
+        };
+        let scratch = || (Scratch::new(symmetries, cells), vec![0; cells], vec![0; cells]);
+        let generation: Vec<Orbit> =
+            orbits[done..].par_iter().map_init(scratch, from_one).flatten_iter().collect();
+        done = orbits.len();
+        orbits.extend(generation);
+        if finder.too_many.load(Ordering::Relaxed) {
+            return None;
+        }
+    }
+    // Number the representatives by rank.
+    orbits.par_sort_unstable_by_key(|orbit| orbit.representative);
+    let mut renumbered = vec![0_u32; orbits.len()];
+    for (orbit, id) in orbits.iter().zip(0..) {
+        renumbered[orbit.number as usize] = id;
+    }
+    let group = symmetries.len() as u32;
+    let renumber = |entry: AtomicU32| match entry.into_inner() {
+        UNREACHED => UNREACHED,
+        entry => renumbered[(entry / group) as usize] * group + entry % group,
+    };
+    Some(CosetTables {
+        // In place: the table is most of what a search keeps in memory.
+        table: finder.table.into_iter().map(renumber).collect(),
+        representatives: orbits.iter().map(|orbit| orbit.representative).collect(),
+        orbit_sizes: orbits.iter().map(|orbit| orbit.size).collect(),
+    })
+}
+
+/// Finds orbits from several threads at once.
+struct OrbitFinder<'a> {
+    colouring: &'a Colouring,
+    symmetries: &'a [CosetSymmetry],
+    compose: &'a [Vec<u32>],
+    table: Vec<AtomicU32>,
+    found: AtomicU32,
+    too_many: AtomicBool,
+}
+
+/// What a thread needs to look at an orbit.
+struct Scratch {
+    /// The ranks of the images of a pattern.
+    images: Vec<u64>,
+    image: Vec<u8>,
+}
+
+impl Scratch {
+    fn new(symmetries: &[CosetSymmetry], cells: usize) -> Self {
+        Self { images: vec![0; symmetries.len()], image: vec![0; cells] }
+    }
+}
+
+impl OrbitFinder<'_> {
+    /// Enters the orbit of a pattern into the table, if nobody else has done so or is about to.
+    fn discover(&self, pattern: &[u8], scratch: &mut Scratch) -> Option<Orbit> {
+        let ranks = self.colouring.patterns();
+        let entry = |rank: u64| &self.table[rank as usize];
+        if entry(ranks.rank(pattern)).load(Ordering::Relaxed) != UNREACHED {
+            return None;
+        }
+        let Scratch { images, image } = scratch;
+        for (CosetSymmetry { symmetry, action, .. }, rank) in self.symmetries.iter().zip(&mut *images) {
+            symmetry.carry(self.colouring.letters(), &action.letters, pattern, image);
+            *rank = ranks.rank(image);
+        }
+        let (smallest, &representative) =
+            images.iter().enumerate().min_by_key(|&(_, rank)| rank).expect("the identity is a symmetry");
+        // Whoever enters the representative first enters the others.
+        let claim = entry(representative);
+        claim.compare_exchange(UNREACHED, CLAIMED, Ordering::Relaxed, Ordering::Relaxed).ok()?;
+        let group = self.symmetries.len() as u32;
+        let number = self.found.fetch_add(1, Ordering::Relaxed);
+        let base = number.checked_mul(group);
+        let Some(base) = base.filter(|base| base.checked_add(group).is_some_and(|end| end < CLAIMED)) else {
+            self.too_many.store(true, Ordering::Relaxed);
+            return None;
+        };
+        // Where a pattern is fixed by symmetries, several lead from it to the representative, and any will do.
+        claim.store(base + self.compose[smallest][smallest], Ordering::Relaxed);
+        let mut size = 1;
+        for (from, &rank) in images.iter().enumerate() {
+            let entry = entry(rank);
+            if entry.load(Ordering::Relaxed) == UNREACHED {
+                entry.store(base + self.compose[smallest][from], Ordering::Relaxed);
+                size += 1;
+            }
+        }
+        Some(Orbit { representative, size, number })
+    }
+}

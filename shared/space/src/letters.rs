@@ -1,0 +1,115 @@
+//! Letters: what stands on a cell, as one byte: a label or a colour, and an orientation.
+
+/// The letters of words of one kind of mark, of labels or of colours. The letter of mark k in orientation o is `k width + o`, the width
+/// being the largest number of orientations that a mark shows: 1 where pieces do not turn, so that letters are marks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Letters {
+    width: u8,
+    seen: Box<[u8]>,
+    /// By the amount of a turn and by letter.
+    turned: Box<[Box<[u8]>]>,
+    /// The mark of each letter.
+    marks: Box<[u8]>,
+}
+
+impl Letters {
+    /// The letters of marks that show so many orientations each. `None` if they are more than 255, or if a mark shows none.
+    pub fn new(seen: &[u16]) -> Option<Self> {
+        let width = seen.iter().copied().max().unwrap_or(1);
+        let letters = usize::from(width) * seen.len();
+        if letters > 255 || seen.contains(&0) {
+            return None;
+        }
+        let turned = |by: u16| {
+            let turn = |letter: usize| {
+                let (mark, orientation) = (letter / usize::from(width), letter as u16 % width);
+                let shown = seen[mark];
+                let orientation = if orientation < shown { (orientation + by) % shown } else { orientation };
+                (mark * usize::from(width) + usize::from(orientation)) as u8
+            };
+            (0..letters).map(turn).collect()
+        };
+        Some(Self {
+            width: width as u8,
+            seen: seen.iter().map(|&shown| shown as u8).collect(),
+            turned: (0..width).map(turned).collect(),
+            marks: (0..letters).map(|letter| (letter / usize::from(width)) as u8).collect(),
+        })
+    }
+
+    /// The number of letters, a few of which may stand for nothing.
+    pub fn count(&self) -> usize {
+        self.marks.len()
+    }
+
+    /// The largest number of orientations that a mark shows.
+    #[inline]
+    pub fn width(&self) -> u8 {
+        self.width
+    }
+
+    /// How many orientations a mark shows.
+    pub fn seen(&self, mark: u8) -> u8 {
+        self.seen[usize::from(mark)]
+    }
+
+    /// The letter of a mark in an orientation, modulo what it shows.
+    #[inline]
+    pub fn letter(&self, mark: u8, orientation: u8) -> u8 {
+        mark * self.width + orientation % self.seen[usize::from(mark)]
+    }
+
+    /// The mark of a letter.
+    #[inline]
+    pub fn mark(&self, letter: u8) -> u8 {
+        self.marks[usize::from(letter)]
+    }
+
+    /// The orientation of a letter.
+    #[inline]
+    pub fn orientation(&self, letter: u8) -> u8 {
+        letter % self.width
+    }
+
+    /// The letter after a turn by `by`, less than [`Letters::width`].
+    #[inline]
+    pub fn turned(&self, letter: u8, by: u8) -> u8 {
+        self.turned[usize::from(by)][usize::from(letter)]
+    }
+
+    /// What stands on cell c goes to `cells[c]`, renamed by `renamed` and then turned by `turns[c]` (by nothing if that is empty).
+    #[inline]
+    pub(crate) fn carry(&self, cells: &[u8], turns: &[u8], renamed: &[u8], word: &[u8], image: &mut [u8]) {
+        if turns.is_empty() {
+            for (&to, &letter) in cells.iter().zip(word) {
+                image[usize::from(to)] = renamed[usize::from(letter)];
+            }
+        } else {
+            for ((&to, &letter), &turn) in cells.iter().zip(word).zip(turns) {
+                image[usize::from(to)] = self.turned(renamed[usize::from(letter)], turn);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_are_marks_with_orientations() {
+        let letters = Letters::new(&[3, 1, 3]).unwrap();
+        assert_eq!((letters.count(), letters.width()), (9, 3));
+        for (mark, orientation) in [(0, 0), (0, 2), (1, 0), (2, 1)] {
+            let letter = letters.letter(mark, orientation);
+            assert_eq!((letters.mark(letter), letters.orientation(letter)), (mark, orientation));
+            for by in 0..3 {
+                let turned = (orientation + by) % letters.seen(mark);
+                assert_eq!(letters.turned(letter, by), letters.letter(mark, turned));
+            }
+        }
+        let plain = Letters::new(&[1; 255]).unwrap();
+        assert!((0..255).all(|letter| plain.mark(letter) == letter && plain.turned(letter, 0) == letter));
+        assert_eq!(Letters::new(&[2; 128]), None);
+    }
+}

@@ -1,0 +1,223 @@
+//! Symmetries of a space: what they do to words, and how they compose.
+
+use crate::{Letters, Space};
+use fathom_algebra::{OrientedPermutation, Relabelling};
+use std::collections::HashSet;
+
+/// A relabelling of cells, pieces and with them labels that maps moves to moves: d(a g a⁻¹) = d(g).
+///
+/// If `a` calls (c, i) henceforth (a(c), f i + t(c)), then a g a⁻¹ has on cell a(c) what g has on c: the letter (l, o) as
+/// (a(l), f o - t(l) + t(c)), t(l) being that of the cell to which pieces of that label belong. All letters of an orbit can be
+/// turned forth and cells back without a difference; so the turn of each orbit's first cell is 0, and different symmetries do
+/// different things.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Symmetry {
+    /// Where each cell, and the piece that belongs there, goes.
+    pub cells: Box<[u8]>,
+    /// The turn of what leaves each cell; empty if there are none.
+    turns: Box<[u8]>,
+    /// The factor of what leaves each cell.
+    factors: Box<[u8]>,
+    /// Where each label goes.
+    pub labels: Box<[u8]>,
+    /// Where each letter goes, before it is turned.
+    letters: Box<[u8]>,
+}
+
+impl Symmetry {
+    /// The symmetry with its action on labels; `None` if it does not map labels to labels.
+    pub(crate) fn of(relabelling: &Relabelling, of_pieces: &[u8], letters: &Letters) -> Option<Self> {
+        let cells: Box<[u8]> = relabelling
+            .cells()
+            .images()
+            .iter()
+            .map(|&i| u8::try_from(i).expect("at most 255 cells"))
+            .collect();
+        let marks = letters.count() / usize::from(letters.width());
+        let labels = induced(of_pieces, &cells, marks)?;
+        let mut renamed: Vec<Option<u8>> = vec![None; letters.count()];
+        for (piece, &label) in of_pieces.iter().enumerate() {
+            let (image, seen) = (labels[usize::from(label)], u16::from(letters.seen(label)));
+            if letters.seen(image) != letters.seen(label) {
+                return None;
+            }
+            let (factor, turn) = (relabelling.factors()[piece], relabelling.turns()[piece]);
+            for orientation in 0..seen {
+                let to = (factor * orientation + seen - turn % seen) % seen;
+                let to = letters.letter(image, to as u8);
+                let known = renamed[usize::from(letters.letter(label, orientation as u8))].get_or_insert(to);
+                if *known != to {
+                    return None;
+                }
+            }
+        }
+        // Letters that stand for nothing go with their label.
+        let width = letters.width();
+        let rest =
+            |letter: u8| labels[usize::from(letters.mark(letter))] * width + letters.orientation(letter);
+        let turns = relabelling.turns().iter().map(|&turn| turn as u8);
+        Some(Self {
+            cells,
+            turns: if width == 1 { Box::default() } else { turns.collect() },
+            factors: relabelling.factors().iter().map(|&factor| factor as u8).collect(),
+            letters: renamed.iter().zip(0..).map(|(to, letter)| to.unwrap_or_else(|| rest(letter))).collect(),
+            labels,
+        })
+    }
+
+    /// What a free move does to words: it carries and turns, and renames nothing.
+    pub(crate) fn free(action: &OrientedPermutation, space: &Space) -> Self {
+        let same = |n: usize| (0..n).map(|i| i as u8).collect();
+        let turns = action.turns().iter().map(|&turn| turn as u8);
+        let mut free = Self {
+            cells: action.cells().images().iter().map(|&cell| cell as u8).collect(),
+            turns: if space.letters().width() == 1 { Box::default() } else { turns.collect() },
+            factors: vec![1; space.cells()].into(),
+            labels: same(space.labels().sizes().len()),
+            letters: same(space.letters().count()),
+        };
+        space.normalise(&mut free);
+        free
+    }
+
+    /// Where each letter goes, before it is turned.
+    pub fn letters(&self) -> &[u8] {
+        &self.letters
+    }
+
+    /// The turn of what leaves a cell, after it was renamed.
+    #[inline]
+    pub fn turn(&self, cell: usize) -> u8 {
+        self.turns.get(cell).copied().unwrap_or(0)
+    }
+
+    /// The image of a word: what stands on cell c goes to `cells[c]`, renamed by `renamed` and turned. With `renamed` the
+    /// action on letters of labels this is the image of a state, with the action on those of colours that of a pattern.
+    #[inline]
+    pub fn carry(&self, letters: &Letters, renamed: &[u8], word: &[u8], image: &mut [u8]) {
+        letters.carry(&self.cells, &self.turns, renamed, word, image);
+    }
+}
+
+impl Space {
+    /// All symmetries: those of the puzzle that map labels to labels, each followed by each free move. The identity is the first.
+    pub(crate) fn all_symmetries(&self) -> Vec<Symmetry> {
+        let (of_pieces, letters) = (self.labels().of_pieces(), self.letters());
+        let mut known = HashSet::new();
+        let mut all = Vec::new();
+        for relabelling in &self.puzzle().symmetries {
+            let Some(mut symmetry) = Symmetry::of(relabelling, of_pieces, letters) else {
+                continue;
+            };
+            self.normalise(&mut symmetry);
+            for free in self.free() {
+                let symmetry = self.compose(&symmetry, free);
+                if known.insert(symmetry.clone()) {
+                    all.push(symmetry);
+                }
+            }
+        }
+        all
+    }
+
+    /// The image of a state under a symmetry.
+    pub fn image(&self, symmetry: &Symmetry, word: &[u8]) -> Vec<u8> {
+        let mut image = vec![0; word.len()];
+        symmetry.carry(self.letters(), &symmetry.letters, word, &mut image);
+        image
+    }
+
+    /// The symmetry that does what `second` does after `first`.
+    pub(crate) fn compose(&self, first: &Symmetry, second: &Symmetry) -> Symmetry {
+        let cells: Box<[u8]> = first.cells.iter().map(|&cell| second.cells[usize::from(cell)]).collect();
+        let at = |cell: usize| usize::from(first.cells[cell]);
+        let factor = |cell: usize| {
+            let order = self.order(cell);
+            (u16::from(second.factors[at(cell)]) * u16::from(first.factors[cell]) % order) as u8
+        };
+        let turn = |cell: usize| {
+            let order = self.order(cell);
+            let turned = u16::from(second.factors[at(cell)]) * u16::from(first.turn(cell));
+            ((turned + u16::from(second.turn(at(cell)))) % order) as u8
+        };
+        let mut composed = Symmetry {
+            turns: match self.letters().width() {
+                1 => Box::default(),
+                _ => (0..cells.len()).map(turn).collect(),
+            },
+            factors: (0..cells.len()).map(factor).map(|factor| factor.max(u8::from(factor == 0))).collect(),
+            labels: first.labels.iter().map(|&label| second.labels[usize::from(label)]).collect(),
+            letters: first.letters.iter().map(|&letter| second.letters[usize::from(letter)]).collect(),
+            cells,
+        };
+        self.normalise(&mut composed);
+        composed
+    }
+
+    /// The symmetry that undoes another.
+    pub(crate) fn inverse(&self, symmetry: &Symmetry) -> Symmetry {
+        let inverse = |map: &[u8]| {
+            let mut inverse = vec![0; map.len()];
+            for (from, &to) in map.iter().enumerate() {
+                inverse[usize::from(to)] = from as u8;
+            }
+            inverse.into_boxed_slice()
+        };
+        let (mut turns, mut factors) = (vec![0; self.cells()], vec![1; self.cells()]);
+        for (cell, &to) in symmetry.cells.iter().enumerate() {
+            let (order, factor) = (self.order(cell), u16::from(symmetry.factors[cell]));
+            let unit = (1..order).find(|unit| unit * factor % order == 1).unwrap_or(1);
+            factors[usize::from(to)] = unit as u8;
+            turns[usize::from(to)] = ((order - u16::from(symmetry.turn(cell))) * unit % order) as u8;
+        }
+        let mut inverse = Symmetry {
+            cells: inverse(&symmetry.cells),
+            turns: if symmetry.turns.is_empty() { Box::default() } else { turns.into() },
+            factors: factors.into(),
+            labels: inverse(&symmetry.labels),
+            letters: inverse(&symmetry.letters),
+        };
+        self.normalise(&mut inverse);
+        inverse
+    }
+
+    /// Turns all letters of each orbit so that nothing leaves its first cell turned.
+    fn normalise(&self, symmetry: &mut Symmetry) {
+        if symmetry.turns.is_empty() {
+            return;
+        }
+        for orbit in self.orbits() {
+            let by = symmetry.turns[usize::from(orbit.cells[0])];
+            if by == 0 {
+                continue;
+            }
+            for &cell in &orbit.cells {
+                let order = self.order(usize::from(cell));
+                let turn = &mut symmetry.turns[usize::from(cell)];
+                *turn = ((u16::from(*turn) + order - u16::from(by)) % order) as u8;
+            }
+            for letter in 0..self.letters().count() {
+                if orbit.labels.contains(&self.letters().mark(letter as u8)) {
+                    symmetry.letters[letter] = self.letters().turned(symmetry.letters[letter], by);
+                }
+            }
+        }
+    }
+}
+
+/// The map of classes that a map of pieces induces: `class[p]` goes to `class[pieces[p]]`, if that is well defined
+/// and one to one.
+pub(crate) fn induced(class: &[u8], pieces: &[u8], classes: usize) -> Option<Box<[u8]>> {
+    const UNSET: u8 = u8::MAX;
+    let mut images = vec![UNSET; classes];
+    let mut preimages = vec![UNSET; classes];
+    for (piece, &to) in pieces.iter().enumerate() {
+        let (from, to) = (class[piece], class[usize::from(to)]);
+        let (image, preimage) = (&mut images[usize::from(from)], &mut preimages[usize::from(to)]);
+        if (*image != UNSET && *image != to) || (*preimage != UNSET && *preimage != from) {
+            return None;
+        }
+        (*image, *preimage) = (to, from);
+    }
+    Some(images.into())
+}
