@@ -222,6 +222,7 @@ fn bad_questions_are_refused_with_one_message() {
         (&["solve", "3x3", "()", "--limit", "3"], "--all"),
         (&["antipodes", "run", "--metric", "multi"], "leave it out"),
         (&["antipodes", "run", "--depth", "9"], "2x3-multi has no states at depth 9: the last is 7"),
+        (&["antipodes", "2x2x2-free"], "moves that cost nothing"),
         (&["antipodes", "empty"], "is no run directory"),
         (&["antipodes", "3x3", "--moves", "V1"], "not closed under inverses"),
     ] {

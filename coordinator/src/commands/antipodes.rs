@@ -11,7 +11,7 @@ use fathom_coordinator::search::{Options, Stop, search};
 use fathom_coordinator::solve::{Bidirectional, Class, KeptLayers, Model, SpaceWalk, classes};
 use fathom_coordinator::table::{left, many};
 use fathom_layer::LocalDisk;
-use fathom_run::definition::{Definition, Keep};
+use fathom_run::definition::{Definition, Keep, Question};
 use fathom_space::Plan;
 use fathom_worker::Kernel;
 use indicatif::HumanBytes;
@@ -38,9 +38,15 @@ pub(crate) fn antipodes(asked: &AntipodesArguments) -> Result<()> {
     tell(asked, &run)
 }
 
+/// What prints states, if it can.
+fn model(question: &Question) -> Result<Model> {
+    Model::new(question).map_err(|error| bad_input!("{error}"))
+}
+
 /// Enumerates a small space, with all layers kept.
 fn run(asked: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
     let question = asked.space.question()?;
+    model(&question)?;
     let space = question.space()?;
     let plan = Plan::new(&space).map_err(|error| bad_input!("{error}"))?;
     let needed = disk_peak_bytes(&space, &plan, Keep::All, asked.depth);
@@ -68,6 +74,7 @@ fn run(asked: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
 
 fn tell(asked: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
     let path = run.path.display();
+    let model = model(&run.definition.question)?;
     let Some(mut kept) = KeptLayers::of(run, asked.memory_bytes(), &LocalDisk)? else {
         return Err(bad_input!(
             "the layers of the run in {path} lie with its workers, and are not looked for there"
@@ -103,7 +110,7 @@ fn tell(asked: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
     let layer = kept.layers()[depth as usize].clone();
     let found = classes(&mut kept, depth, asked.memory_bytes())?;
     let number = found.len();
-    let told = solved(asked, run, &mut kept, depth, found)?;
+    let told = solved(asked, run, &model, &mut kept, depth, found)?;
     let symmetries = run.space.symmetries().len();
     if asked.json {
         let class = |told: &Told| json!({ "size": told.class.size, "symmetry": told.class.symmetry, "state": told.state, "solution": told.solution });
@@ -149,17 +156,17 @@ fn tell(asked: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
 fn solved(
     asked: &AntipodesArguments,
     run: &RunDirectory,
+    model: &Model,
     kept: &mut KeptLayers<'_>,
     depth: u32,
     found: Vec<Class>,
 ) -> Result<Vec<Told>> {
-    let model = Model::new(&run.definition.question).map_err(|error| bad_input!("{error}"))?;
     let walk = SpaceWalk::new(&run.space).map_err(|error| bad_input!("{error}"))?;
     let mut search = Bidirectional::new(&walk, asked.memory_bytes());
     let mut told = Vec::new();
     for class in found.into_iter().take(asked.limit as usize) {
         let solutions = if kept.has_all_to(depth) {
-            from_layers(kept, &run.space, &model, &class.word, depth, 1)?.solutions
+            from_layers(kept, &run.space, model, &class.word, depth, 1)?.solutions
         } else {
             let solutions = search
                 .solve(&class.word, 1)
@@ -167,13 +174,13 @@ fn solved(
                 .solutions;
             solutions
                 .iter()
-                .map(|solution| solution.iter().map(|&mv| model_move(&run.space, &model, mv)).collect())
+                .map(|solution| solution.iter().map(|&mv| model_move(&run.space, model, mv)).collect())
                 .collect::<Result<_>>()?
         };
         let solution = solutions.first().context("a state has no solution")?;
         // What the solution solves, without a look into the letters of the word.
         let state = model.product(solution).inverse();
-        let solution = replayed(&model, &state, solution)?;
+        let solution = replayed(model, &state, solution)?;
         told.push(Told { class, state: model.written_state(&state), solution });
     }
     Ok(told)
