@@ -276,7 +276,7 @@ fn symmetries() -> Vec<(Faces, bool)> {
     ] {
         for signs in 0..8 {
             let image = |face: usize| 2 * axes[face / 2] + (face + (signs >> (face / 2))) % 2;
-            let is_rotation = (u32::count_ones(signs as u32) % 2 == 0) == even;
+            let is_rotation = (u32::count_ones(signs as u32).is_multiple_of(2)) == even;
             all.push((std::array::from_fn(image), is_rotation));
         }
     }
