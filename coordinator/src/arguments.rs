@@ -78,6 +78,8 @@ pub(crate) enum Command {
     Puzzles(PuzzlesArguments),
     /// Tell what group a puzzle's moves generate, and answer questions about its elements
     Group(GroupArguments),
+    /// Write a sequence for a puzzle that is turned in the hand, such as the six faces of the 2x2x2 cube, for one held still
+    Convert(ConvertArguments),
     /// Find shortest solutions of a state
     Solve(SolveArguments),
     /// List the classes of the states that are farthest from solved, or at any depth, each with a shortest solution
@@ -183,7 +185,7 @@ pub(crate) struct BeginArguments {
     /// How many shards to cut the space into [default: by its size]
     #[arg(long, value_parser = value_parser!(u32).range(1..=MOST_SHARDS))]
     pub(crate) shards: Option<u32>,
-    /// Which layers to keep: last (the last two) or all (compressed) [default: last]
+    /// Which layers to keep: last (the last two) or all (compressed) [default: last, or all where all are read]
     #[arg(long)]
     pub(crate) keep: Option<Keep>,
     /// Note the depths of these states in watched.csv in the run's directory; one state a line, as tiles row by row
@@ -334,9 +336,9 @@ pub(crate) struct VerifyArguments {
 pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) space: SpaceArguments,
-    /// Which layers to plan to keep: last (the last two) or all (compressed)
-    #[arg(long, default_value_t = Keep::Last)]
-    pub(crate) keep: Keep,
+    /// Which layers to plan to keep: last (the last two) or all (compressed) [default: last, or all where all are read]
+    #[arg(long)]
+    pub(crate) keep: Option<Keep>,
     /// Kernel threads to plan for, of each worker if there are several [default: one for each processor]
     #[arg(long, value_parser = value_parser!(u32).range(1..=4096))]
     threads: Option<u32>,
@@ -535,6 +537,14 @@ impl BoundArguments {
     pub(crate) fn memory_bytes(&self) -> u64 {
         machine::memory_bytes(self.memory)
     }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConvertArguments {
+    /// The puzzle: 2x2x2, or one with free moves as a word of a family or a file
+    pub(crate) puzzle: String,
+    /// The sequence, carried out from left to right, for example "B' R B D D"
+    pub(crate) sequence: String,
 }
 
 #[derive(Debug, Args)]

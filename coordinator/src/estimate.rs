@@ -3,6 +3,7 @@
 
 use crate::journal::LayerRow;
 use fathom_kernel::{Bits, Engine, SLACK_BYTES};
+use fathom_run::Reach;
 use fathom_run::budget::memory_bytes;
 use fathom_run::definition::Keep;
 use fathom_run::tables::PATTERNS_WORTH_KEEPING;
@@ -107,7 +108,8 @@ impl Estimate {
 }
 
 /// Disk at the peak: the layer that is made and the two before it, all as if dense; with all layers kept, what the
-/// older ones compress to is taken as two dense layers more. `max_depth` bounds the number of states a layer can have.
+/// older ones compress to is taken as two dense layers more. Where layers are many, their directories are the most: with moves that
+/// are not closed under inverses they are taken to be 64 (`lx:10` has 59). `max_depth` bounds the number of states a layer can have.
 pub fn disk_peak_bytes(space: &Space, plan: &Plan, keep: Keep, max_depth: Option<u32>) -> u64 {
     let entries = plan.representative_cosets * COSET_OVERHEAD_BYTES;
     let dense = plan.layer_bytes();
@@ -118,12 +120,13 @@ pub fn disk_peak_bytes(space: &Space, plan: &Plan, keep: Keep, max_depth: Option
             .map_or(dense, |bytes| bytes.min(dense)),
         None => dense,
     };
-    let layers = match keep {
-        Keep::Last => 3,
-        Keep::All => 5,
+    let (layers, directories) = match (keep, Reach::of(space)) {
+        (Keep::Last, _) => (3, 3),
+        (Keep::All, Reach::Two) => (5, 5),
+        (Keep::All, Reach::All) => (5, 64),
     };
     let kept = if plan.patterns < PATTERNS_WORTH_KEEPING { 0 } else { plan.table_bytes(space) };
-    RUN_OVERHEAD_BYTES + kept + layers * (largest + entries)
+    RUN_OVERHEAD_BYTES + kept + layers * largest + directories * entries
 }
 
 /// What the layer after some others will need of the disk.

@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         Command::Bench(asked) => commands::bench::bench(&asked),
         Command::Puzzles(asked) => commands::puzzles::puzzles(&asked),
         Command::Group(asked) => commands::group::group(&asked),
+        Command::Convert(asked) => commands::convert::convert(&asked),
         Command::Solve(asked) => commands::solve::solve(&asked),
         Command::Antipodes(asked) => commands::antipodes::antipodes(&asked),
         Command::Keys(asked) => commands::keys::keys(&asked),

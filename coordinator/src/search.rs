@@ -212,12 +212,10 @@ impl Search<'_> {
         self.store.remove_unfinished(depth)?;
         self.store.prepare(depth)?;
         let mut before = Vec::new();
-        let mut older = depth.previous();
-        while let Some(depth) = older.filter(|_| before.len() < 2) {
-            let layer = self.store.open(&self.job.geometry, depth);
-            let layer = layer.map_err(|error| self.explain(depth.next(), error))?;
+        for below in self.job.reach.below(depth) {
+            let layer = self.store.open(&self.job.geometry, below);
+            let layer = layer.map_err(|error| self.explain(depth, error))?;
             before.push(Arc::new(self.job.windowed(layer, before.is_empty())));
-            older = depth.previous();
         }
         let cut = self.job.geometry.cut;
         let mut reports: Vec<Option<ShardReport>> = vec![None; cut.shards() as usize];
@@ -282,7 +280,7 @@ impl Search<'_> {
         anyhow::Error::new(error).context(advice)
     }
 
-    /// Compresses the layers that are no longer read when `newest` is committed, if they are kept.
+    /// Compresses the layers that are read no longer, or for what was visited alone, when `newest` is committed, if they are kept.
     fn archive(&mut self, newest: Option<Depth>) -> Result<()> {
         let layers = self.run.journal.layers().context("cannot read run.db")?;
         for layer in layers.iter().filter(|layer| is_behind(layer, newest)) {

@@ -6,7 +6,7 @@ use crate::watch::Watched as WatchedState;
 use anyhow::{Context, Result, anyhow};
 use fathom_kernel::Engine;
 use fathom_layer::{Disk, LayerDigest, LayerFile};
-use fathom_run::{Depth, Geometry, ShardId, ShardReport, Task};
+use fathom_run::{Depth, Geometry, Reach, ShardId, ShardReport, Task};
 use fathom_space::counting::Fixed;
 use fathom_space::{CosetGraph, CosetId, Transforms};
 use fathom_worker::{Job, Method, Store, Watched};
@@ -41,6 +41,7 @@ pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
         graph,
         fixed,
         geometry,
+        reach: Reach::of(&space),
         method: Method::Cosets(Engine::Portable),
         cache_bytes: u64::MAX,
         watched: Watched::default(),

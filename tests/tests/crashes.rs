@@ -147,29 +147,37 @@ fn question() -> Question {
 }
 
 /// Begins a run on `disk`, or goes on with what is there.
-fn attempt(setup: Setup, path: &Path, disk: &dyn Disk) -> anyhow::Result<Summary> {
+fn attempt(question: &Question, setup: Setup, path: &Path, disk: &dyn Disk) -> anyhow::Result<Summary> {
     let mut run = match look(path)? {
         Found::Run => RunDirectory::open(path)?,
-        Found::Nothing => setup.begin(question(), path, disk)?,
+        Found::Nothing => setup.begin(question.clone(), path, disk)?,
         Found::Other => panic!("the run directory is not recognised any more"),
     };
     setup.go_on(&mut run, disk)
 }
 
 /// Fails a run at operation 0, 1, 2, … until one goes through, and resumes each. Returns what the failures hit.
-fn fail_everywhere(keep: Keep, error: io::ErrorKind, power_cut: bool) -> BTreeSet<&'static str> {
+fn fail_everywhere(
+    question: &Question,
+    keep: Keep,
+    error: io::ErrorKind,
+    power_cut: bool,
+) -> BTreeSet<&'static str> {
     let setup = Setup { threads: 1, shards: Some(2), keep, ..Setup::default() };
-    let undisturbed = setup.search(question());
+    let undisturbed = setup.search(question.clone());
     let mut hit = BTreeSet::new();
     for operations in 0.. {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("run");
         let disk = FailingDisk::after(operations, error);
-        let ended = attempt(setup, &path, &disk);
+        let ended = attempt(question, setup, &path, &disk);
         let failed = disk.0.lock().unwrap().failed;
         let Some(failed) = failed else {
             assert_eq!(ended.unwrap().digest, undisturbed.digest);
-            assert!(operations > 150, "a run of 11 layers in 2 shards has more changes than {operations}");
+            assert!(
+                operations > 150,
+                "a run of 11 layers or more in 2 shards has more changes than {operations}"
+            );
             return hit;
         };
         hit.insert(failed);
@@ -177,7 +185,7 @@ fn fail_everywhere(keep: Keep, error: io::ErrorKind, power_cut: bool) -> BTreeSe
         if power_cut {
             disk.cut_power();
         }
-        let resumed = attempt(setup, &path, &LocalDisk)
+        let resumed = attempt(question, setup, &path, &LocalDisk)
             .unwrap_or_else(|error| panic!("after operation {operations} ({failed}): {error:#}"));
         assert_eq!(resumed.digest, undisturbed.digest, "after operation {operations} ({failed})");
         assert_eq!(resumed.counts, undisturbed.counts);
@@ -208,19 +216,27 @@ const ALL: [&str; 7] =
 
 #[test]
 fn the_process_dies_at_any_change() {
-    let hit = fail_everywhere(Keep::Last, io::ErrorKind::Other, false);
+    let hit = fail_everywhere(&question(), Keep::Last, io::ErrorKind::Other, false);
     assert!(ALL.iter().chain(&["write"]).all(|operation| hit.contains(operation)), "{hit:?}");
 }
 
 #[test]
 fn the_power_fails_at_any_change() {
-    let hit = fail_everywhere(Keep::Last, io::ErrorKind::Other, true);
+    let hit = fail_everywhere(&question(), Keep::Last, io::ErrorKind::Other, true);
     assert!(ALL.iter().chain(&["write"]).all(|operation| hit.contains(operation)), "{hit:?}");
 }
 
 #[test]
 fn the_power_fails_while_layers_are_archived() {
-    let hit = fail_everywhere(Keep::All, io::ErrorKind::Other, true);
+    let hit = fail_everywhere(&question(), Keep::All, io::ErrorKind::Other, true);
+    assert!(hit.contains("rename"), "{hit:?}");
+}
+
+/// Moves without their inverses: every layer is read to the end, compressed or not.
+#[test]
+fn the_power_fails_where_all_layers_are_read() {
+    let question = Question { metric: Metric::Given, ..question() };
+    let hit = fail_everywhere(&question, Keep::All, io::ErrorKind::Other, true);
     assert!(hit.contains("rename"), "{hit:?}");
 }
 
@@ -230,9 +246,9 @@ fn a_full_disk_is_an_error_that_says_how_to_go_on() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("run");
     let disk = FailingDisk::after(100, io::ErrorKind::StorageFull);
-    let error = format!("{:#}", attempt(setup, &path, &disk).unwrap_err());
+    let error = format!("{:#}", attempt(&question(), setup, &path, &disk).unwrap_err());
     assert!(error.contains("the disk is full at depth"), "{error}");
     assert!(error.contains(&format!("fathom resume {}", path.display())), "{error}");
-    let resumed = attempt(setup, &path, &LocalDisk).unwrap();
+    let resumed = attempt(&question(), setup, &path, &LocalDisk).unwrap();
     assert_eq!(resumed.digest, setup.search(question()).digest);
 }

@@ -224,7 +224,7 @@ fn bad_questions_are_refused_with_one_message() {
         (&["antipodes", "run", "--depth", "9"], "2x3-multi has no states at depth 9: the last is 7"),
         (&["antipodes", "2x2x2-free"], "moves that cost nothing"),
         (&["antipodes", "empty"], "is no run directory"),
-        (&["antipodes", "3x3", "--moves", "V1"], "not closed under inverses"),
+        (&["antipodes", "3x3", "--moves", "V1"], "the inverse of V1 is not among the moves"),
     ] {
         let (code, out, err) = in_directory(path, arguments);
         assert_eq!((code, out.as_str()), (Some(2), ""), "{arguments:?}: {err}");

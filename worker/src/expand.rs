@@ -44,9 +44,8 @@ impl<'j> Expander<'j> {
         }
     }
 
-    /// Does a task and writes its file, unless an interrupted run left it there finished. `before` are the layers one and
-    /// two depths above the one to make: none for depth 0, one for depth 1. A task whose `stop` is set ends at the next
-    /// coset.
+    /// Does a task and writes its file, unless an interrupted run left it there finished. `before` are the layers
+    /// [below](fathom_run::Reach::below) the one to make, the newest first. A task whose `stop` is set ends at the next coset.
     ///
     /// # Errors
     /// [`TaskError`]; then there is no new file.
@@ -122,10 +121,10 @@ impl<'j> Expander<'j> {
         }
         drill::point("writing");
         let (checksums, bytes) = writer.finish(states, pairs.unwrap_or(u64::MAX))?;
-        if let [newest, oldest] = before
+        if let [newest, older @ ..] = before
             && newest.is_windowed()
         {
-            oldest.release(task.shard);
+            older.iter().for_each(|layer| layer.release(task.shard));
         }
         Ok(ShardReport { task, stored, states, pairs, bytes, checksums, watched: Vec::new() })
     }

@@ -7,7 +7,7 @@ use fathom_kernel::Engine;
 use fathom_kernel::reference::Distances;
 use fathom_layer::Disk;
 use fathom_run::budget::cache_bytes;
-use fathom_run::{Definition, Geometry, tables};
+use fathom_run::{Definition, Geometry, Reach, tables};
 use fathom_space::counting::Fixed;
 use fathom_space::{CosetGraph, Shape};
 use rayon::ThreadPoolBuilder;
@@ -23,6 +23,8 @@ pub struct Job {
     pub fixed: Option<Fixed>,
     /// Which file holds what.
     pub geometry: Geometry,
+    /// From which layers a layer is made.
+    pub reach: Reach,
     /// How new layers are found.
     pub method: Method,
     /// Bytes of layers that should be in memory, at most.
@@ -137,7 +139,8 @@ impl Job {
             ),
         };
         let fixed = Fixed::new(&graph);
-        Ok(Self { graph, fixed, geometry, method, cache_bytes, watched: Watched::default() })
+        let reach = Reach::of(graph.space());
+        Ok(Self { graph, fixed, geometry, reach, method, cache_bytes, watched: Watched::default() })
     }
 
     /// A layer that is to be read; `newest` if it is the one that tasks pull from. A large one stays in memory only as far as the

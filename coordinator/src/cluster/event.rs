@@ -110,7 +110,7 @@ pub enum Order {
     Copy(Task, Vec<WorkerId>),
     /// Delete a file that is damaged.
     Discard(Task),
-    /// A layer is read no longer.
+    /// A layer is read no longer, or for what was visited alone: it is deleted, or compressed if it is kept.
     Retire(Depth),
     /// Leave.
     Leave(LeaveReason),

@@ -74,7 +74,7 @@ impl State {
 
     /// Which files are read for the layer in the making, and are with nobody who is there.
     fn find_missing(&mut self) {
-        self.missing = Self::read_for(self.depth).flat_map(|depth| self.unheld(depth)).collect();
+        self.missing = self.rules.reach.below(self.depth).flat_map(|depth| self.unheld(depth)).collect();
     }
 
     /// Has missing files made again, where the layers that they are made from are there. Where these are missing too but
@@ -87,18 +87,18 @@ impl State {
         while let Some(task) = next.pop() {
             let mut lacking = Vec::new();
             let mut is_lacking = false;
-            if let Some(newest) = task.depth.previous() {
+            let mut below = self.rules.reach.below(task.depth);
+            if let Some(newest) = below.next() {
                 // What one task of a depth lacks of the layer before, all do.
                 let unheld = sources.entry(newest).or_insert_with(|| {
                     lacking = self.unheld(newest);
                     lacking.clone()
                 });
                 is_lacking = !unheld.is_empty();
-                let older = newest.previous().map(|depth| Task { depth, shard: task.shard });
-                if let Some(older) = older.filter(|&older| !self.is_held(older)) {
-                    is_lacking = true;
-                    lacking.push(older);
-                }
+                // Of those before it, its own shard.
+                let older = below.map(|depth| Task { depth, shard: task.shard });
+                lacking.extend(older.filter(|&older| !self.is_held(older)));
+                is_lacking |= !lacking.is_empty();
             }
             if !is_lacking {
                 begun.insert(task);

@@ -3,7 +3,7 @@
 use crate::cluster::event::{Ending, Holders, LeaveReason, Millis, Order, Progress, RequestId};
 use fathom_layer::{Digest, LayerDigest};
 use fathom_proto::{Session, WorkerId};
-use fathom_run::{Depth, Keep, ShardId, ShardReport, Task};
+use fathom_run::{Depth, Keep, Reach, ShardId, ShardReport, Task};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +17,8 @@ pub struct Rules {
     pub states: u64,
     /// Which layers stay.
     pub keep: Keep,
+    /// From which layers a layer is made.
+    pub reach: Reach,
     /// The last depth to make; `None` for all.
     pub max_depth: Option<u32>,
     /// Whether all workers see the layers in one file system.
@@ -319,11 +321,6 @@ impl State {
         (0..self.rules.shards).map(ShardId)
     }
 
-    /// The layers that are read to make the one at a depth: the one before it, and the one before that.
-    pub fn read_for(depth: Depth) -> impl Iterator<Item = Depth> {
-        (1..=2).filter_map(move |back| depth.0.checked_sub(back).map(Depth))
-    }
-
     /// Whether a worker is there.
     pub fn is_alive(&self, worker: WorkerId) -> bool {
         worker == WorkerId::SHARED_STORE
@@ -399,9 +396,9 @@ impl State {
         if let Some(told) = self.told.as_ref().filter(|told| told.version == self.version) {
             return Arc::clone(told);
         }
-        let mut depths: BTreeSet<Depth> = Self::read_for(self.depth).collect();
+        let mut depths: BTreeSet<Depth> = self.rules.reach.below(self.depth).collect();
         for (repaired, _) in self.repairs() {
-            depths.extend(Self::read_for(repaired.depth));
+            depths.extend(self.rules.reach.below(repaired.depth));
         }
         let of_shard = |file: Option<&HeldFile>| -> Vec<WorkerId> {
             let holders = file.into_iter().flat_map(|file| &file.holders);

@@ -12,7 +12,7 @@ use fathom_coordinator::solve::{Bidirectional, Class, KeptLayers, Model, SpaceWa
 use fathom_coordinator::table::{left, many};
 use fathom_layer::LocalDisk;
 use fathom_run::definition::{Definition, Keep, Question};
-use fathom_space::Plan;
+use fathom_space::{Plan, Space};
 use fathom_worker::Kernel;
 use indicatif::HumanBytes;
 use serde_json::json;
@@ -43,11 +43,17 @@ fn model(question: &Question) -> Result<Model> {
     Model::new(question).map_err(|error| bad_input!("{error}"))
 }
 
+/// What solves states, if it can.
+fn walk(space: &Space) -> Result<SpaceWalk<'_>> {
+    SpaceWalk::new(space).map_err(|error| bad_input!("{error}"))
+}
+
 /// Enumerates a small space, with all layers kept.
 fn run(asked: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
     let question = asked.space.question()?;
     model(&question)?;
     let space = question.space()?;
+    walk(&space)?;
     let plan = Plan::new(&space).map_err(|error| bad_input!("{error}"))?;
     let needed = disk_peak_bytes(&space, &plan, Keep::All, asked.depth);
     if needed > MOST_BYTES {
@@ -74,7 +80,7 @@ fn run(asked: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
 
 fn tell(asked: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
     let path = run.path.display();
-    let model = model(&run.definition.question)?;
+    let (model, walk) = (model(&run.definition.question)?, walk(&run.space)?);
     let Some(mut kept) = KeptLayers::of(run, asked.memory_bytes(), &LocalDisk)? else {
         return Err(bad_input!(
             "the layers of the run in {path} lie with its workers, and are not looked for there"
@@ -110,7 +116,7 @@ fn tell(asked: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
     let layer = kept.layers()[depth as usize].clone();
     let found = classes(&mut kept, depth, asked.memory_bytes())?;
     let number = found.len();
-    let told = solved(asked, run, &model, &mut kept, depth, found)?;
+    let told = solved(asked, run, &model, &walk, &mut kept, depth, found)?;
     let symmetries = run.space.symmetries().len();
     if asked.json {
         let class = |told: &Told| json!({ "size": told.class.size, "symmetry": told.class.symmetry, "state": told.state, "solution": told.solution });
@@ -157,12 +163,12 @@ fn solved(
     asked: &AntipodesArguments,
     run: &RunDirectory,
     model: &Model,
+    walk: &SpaceWalk<'_>,
     kept: &mut KeptLayers<'_>,
     depth: u32,
     found: Vec<Class>,
 ) -> Result<Vec<Told>> {
-    let walk = SpaceWalk::new(&run.space).map_err(|error| bad_input!("{error}"))?;
-    let mut search = Bidirectional::new(&walk, asked.memory_bytes());
+    let mut search = Bidirectional::new(walk, asked.memory_bytes());
     let mut told = Vec::new();
     for class in found.into_iter().take(asked.limit as usize) {
         let solutions = if kept.has_all_to(depth) {

@@ -4,6 +4,7 @@ pub(crate) mod antipodes;
 pub(crate) mod bench;
 pub(crate) mod bound;
 pub(crate) mod client;
+pub(crate) mod convert;
 pub(crate) mod group;
 pub(crate) mod keys;
 pub(crate) mod local;

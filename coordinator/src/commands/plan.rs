@@ -8,6 +8,7 @@ use fathom_coordinator::estimate::Estimate;
 use fathom_coordinator::scaling::growth::Source;
 use fathom_coordinator::scaling::{Cluster, Forecast};
 use fathom_coordinator::table::many;
+use fathom_run::Reach;
 use fathom_run::definition::{Definition, Question};
 use fathom_space::Plan;
 use indicatif::{HumanBytes, HumanCount};
@@ -17,12 +18,20 @@ pub(crate) fn plan(asked: &PlanArguments) -> Result<()> {
     let question = asked.space.question()?;
     let space = question.space()?;
     let plan = Plan::new(&space).map_err(|error| bad_input!("{error}"))?;
-    let estimate = Estimate::of(&space, &plan, asked.threads(), asked.keep);
+    let reach = Reach::of(&space);
+    let keep = reach.keep(asked.keep)?;
+    let estimate = Estimate::of(&space, &plan, asked.threads(), keep);
     let forecast = match asked.cluster()? {
+        Some(_) if reach == Reach::All => {
+            return Err(bad_input!(
+                "the moves of {} are not closed under inverses, and what workers need is predicted only for moves that are: leave out --workers",
+                space.slug()
+            ));
+        }
         Some(cluster) => {
             let workers = asked.workers.unwrap_or(1);
-            let shards = asked.shards.unwrap_or_else(|| Definition::shards_by_size(&plan, workers));
-            let definition = Definition::plan(question.clone(), &space, &plan, Some(shards), asked.keep)?;
+            let shards = asked.shards.unwrap_or_else(|| Definition::shards_by_size(&plan, reach, workers));
+            let definition = Definition::plan(question.clone(), &space, &plan, Some(shards), keep)?;
             Some(Forecast::of(&definition, &space, &plan, cluster)?)
         }
         None => None,

@@ -14,6 +14,7 @@ use fathom_coordinator::summary::Summary;
 use fathom_coordinator::watch;
 use fathom_kernel::reference::Distances;
 use fathom_layer::{LocalDisk, free_bytes};
+use fathom_run::Reach;
 use fathom_run::budget::cache_bytes;
 use fathom_run::definition::{Definition, Question};
 use fathom_space::{Plan, Space};
@@ -63,8 +64,10 @@ pub(crate) fn open_or_begin(
                 Some(file) => watch::read(file, &space)?,
                 None => Vec::new(),
             };
-            let keep = asked.keep.unwrap_or_default();
-            let shards = asked.shards.unwrap_or_else(|| Definition::shards_by_size(&plan, workers));
+            let reach = Reach::of(&space);
+            let keep = reach.keep(asked.keep)?;
+            let by_size = || Definition::shards_by_size(&plan, reach, workers);
+            let shards = asked.shards.unwrap_or_else(by_size);
             let definition = Definition::plan(question, &space, &plan, Some(shards), keep)?;
             RunDirectory::create(&path, definition, &watched, &LocalDisk)
         }
@@ -130,7 +133,8 @@ fn require_resources(
 
 /// Whether the disk holds what a new run will write.
 pub(crate) fn require_room(asked: &RunArguments, space: &Space, plan: &Plan, path: &Path) -> Result<()> {
-    let needed = disk_peak_bytes(space, plan, asked.begin.keep.unwrap_or_default(), asked.search.max_depth);
+    let needed =
+        disk_peak_bytes(space, plan, Reach::of(space).keep(asked.begin.keep)?, asked.search.max_depth);
     let free = free_bytes(path)?;
     if needed <= free {
         return Ok(());

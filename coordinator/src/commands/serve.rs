@@ -16,6 +16,7 @@ use fathom_layer::LocalDisk;
 use fathom_proto::access::{Access, server};
 use fathom_proto::v1::DescribeRunResponse;
 use fathom_proto::v1::coordinator_server::CoordinatorServer;
+use fathom_run::Reach;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::net::SocketAddr;
@@ -128,6 +129,7 @@ impl Served {
             // The journal knows.
             states: u64::MAX,
             keep: definition.keep,
+            reach: Reach::of(&run.space),
             max_depth: asked.max_depth,
             shared_store: shared_store.is_some(),
             replicas: asked.replicas as usize,

@@ -23,9 +23,12 @@ pub(crate) fn solve(asked: &SolveArguments) -> Result<()> {
     if let Some(why) = model.why_not(&state) {
         return Err(unreachable(&why));
     }
+    // Where moves have no inverses, layers tell how far a state is from the solved one, and not how far it is to that.
     let kept = match &run {
-        Some(run) => KeptLayers::of(run, asked.memory_bytes(), &LocalDisk)?,
-        None => None,
+        Some(run) if SpaceWalk::new(&run.space).is_ok() => {
+            KeptLayers::of(run, asked.memory_bytes(), &LocalDisk)?
+        }
+        _ => None,
     };
     let kept =
         kept.filter(|kept| !kept.layers().is_empty() && kept.has_all_to(kept.layers().len() as u32 - 1));

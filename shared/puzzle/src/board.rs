@@ -85,7 +85,7 @@ impl Board {
 
     /// The board as a puzzle under a metric.
     pub fn puzzle(self, metric: Metric) -> Puzzle {
-        Puzzle {
+        let mut puzzle = Puzzle {
             name: self.to_string(),
             cells: self.cells(),
             seen: vec![1; self.cells()],
@@ -93,7 +93,13 @@ impl Board {
             arrivals: self.moves(metric),
             free: vec![OrientedPermutation::identity(vec![1; self.cells()])],
             symmetries: self.symmetries().into_iter().map(Relabelling::from_cells).collect(),
+        };
+        if metric == Metric::Given {
+            // Shifts one way alone are not reflected.
+            let symmetries = std::mem::take(&mut puzzle.symmetries);
+            puzzle.symmetries = symmetries.into_iter().filter(|a| puzzle.is_symmetry(a)).collect();
         }
+        puzzle
     }
 
     /// The lines: columns first, as the paper lists them.
@@ -120,6 +126,18 @@ impl Board {
             (Line::Column(c), (row, column)) if column == c => self.cell(moved(row), column),
             (Line::Row(r), (row, column)) if row == r => self.cell(row, moved(column)),
             _ => cell,
+        })
+    }
+
+    /// The permutation that carries each cell, by row and column counted from 0, to another.
+    ///
+    /// # Panics
+    /// If two go to one, or one goes off the board.
+    pub fn on_cells(self, to: impl Fn(usize, usize) -> (usize, usize)) -> Permutation {
+        Permutation::from_fn(self.cells(), |cell| {
+            let (row, column) = self.position(cell);
+            let (row, column) = to(row, column);
+            self.cell(row, column)
         })
     }
 

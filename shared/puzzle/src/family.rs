@@ -1,14 +1,15 @@
 //! Puzzles that have a word of their own: families of sorting puzzles such as `pancake:8`, and twisty puzzles such as
-//! `2x2x2`. Boards (`3x4`) have their [own type](crate::Board).
+//! `2x2x2`. Boards (`3x4`) have their [own type](crate::Board); those that are turned over (`3x3+flip`) are families here.
 
 pub mod cube;
+pub mod flipped;
 pub mod geometry;
 pub mod ring;
 pub mod sorting;
 pub mod tetrahedron;
 
-use crate::Metric;
 use crate::definition::Definition;
+use crate::{Board, Metric};
 
 /// A word, or a pattern of words, and what it stands for.
 #[derive(Debug)]
@@ -34,6 +35,8 @@ enum Build {
     Sized(usize, fn(usize) -> Definition),
     /// Two numbers N,K with 2 <= K <= N.
     Ring(fn(usize, usize) -> Definition),
+    /// A board that is turned over, if that takes one, a square one.
+    Turned { square: bool, build: fn(Board) -> Definition },
 }
 
 /// Why a word names no puzzle of a family.
@@ -62,7 +65,7 @@ pub enum FamilyError {
 }
 
 /// The largest N of a family, the size of the largest board.
-pub const MAX_SIZE: usize = crate::Board::MAX_CELLS;
+pub const MAX_SIZE: usize = Board::MAX_CELLS;
 
 /// All families, in the order in which they are listed to users.
 pub fn families() -> &'static [Family] {
@@ -74,10 +77,17 @@ pub fn families() -> &'static [Family] {
 /// # Errors
 /// [`FamilyError`] with the words that there are, or the numbers that the family takes.
 pub fn puzzle(word: &str) -> Result<Definition, FamilyError> {
-    let (name, numbers) = match word.split_once(':') {
+    let turned = word.split_once('+').and_then(|(board, turn)| {
+        let is_meant = |family: &&Family| match family.build {
+            Build::Turned { .. } => family.pattern.split_once('+').is_some_and(|(_, word)| word == turn),
+            _ => false,
+        };
+        Some((FAMILIES.iter().find(is_meant)?.name(), Some(board)))
+    });
+    let (name, numbers) = turned.unwrap_or_else(|| match word.split_once(':') {
         Some((name, numbers)) => (name, Some(numbers)),
         None => (word, None),
-    };
+    });
     let family = FAMILIES.iter().find(|family| family.name() == name).ok_or_else(|| {
         let patterns: Vec<_> = FAMILIES.iter().map(|family| family.pattern).collect();
         FamilyError::Unknown { word: word.into(), known: patterns.join(", ") }
@@ -86,6 +96,8 @@ pub fn puzzle(word: &str) -> Result<Definition, FamilyError> {
         Build::One(_) => "no numbers".into(),
         Build::Sized(least, _) => format!("{least} <= N <= {MAX_SIZE}"),
         Build::Ring(_) => format!("2 <= K <= N <= {MAX_SIZE}"),
+        Build::Turned { square: false, .. } => format!("1 <= M N <= {MAX_SIZE}"),
+        Build::Turned { square: true, .. } => format!("1 <= M = N and M N <= {MAX_SIZE}"),
     };
     let wrong = || FamilyError::Numbers {
         word: word.into(),
@@ -107,6 +119,10 @@ pub fn puzzle(word: &str) -> Result<Definition, FamilyError> {
             let (n, k) = pair.filter(|&(n, k)| 2 <= k && k <= n).ok_or_else(wrong)?;
             build(n, k)
         }
+        (Build::Turned { square, build }, Some(board)) => {
+            let board = board.parse::<Board>().ok();
+            build(board.filter(|board| !square || board.rows() == board.columns()).ok_or_else(wrong)?)
+        }
         _ => return Err(wrong()),
     };
     puzzle.set_metric(family.metric);
@@ -120,7 +136,31 @@ impl Family {
     }
 }
 
-static FAMILIES: [Family; 17] = [
+static FAMILIES: [Family; 20] = [
+    Family {
+        pattern: "MxN+flip",
+        example: "3x3+flip",
+        about: "a board that is also turned over from left to right, in one move (flip)",
+        states: "order of the group",
+        metric: Metric::Multi,
+        build: Build::Turned { square: false, build: flipped::flip },
+    },
+    Family {
+        pattern: "MxN+flips",
+        example: "3x3+flips",
+        about: "a board that is also turned over from left to right (flip) or from top to bottom (upend)",
+        states: "order of the group",
+        metric: Metric::Multi,
+        build: Build::Turned { square: false, build: flipped::flips },
+    },
+    Family {
+        pattern: "MxM+transpose",
+        example: "3x3+transpose",
+        about: "a square board that is also turned over about its diagonal (transpose)",
+        states: "order of the group",
+        metric: Metric::Multi,
+        build: Build::Turned { square: true, build: flipped::transpose },
+    },
     Family {
         pattern: "pancake:N",
         example: "pancake:8",
@@ -288,7 +328,7 @@ mod tests {
     fn words_that_name_no_puzzle_are_refused_with_what_there_is() {
         let message = |word: &str| puzzle(word).unwrap_err().to_string();
         assert!(message("pancakes").starts_with(
-            "\"pancakes\" names no puzzle: there are pancake:N, burnt-pancake:N, star:N, coxeter:N, "
+            "\"pancakes\" names no puzzle: there are MxN+flip, MxN+flips, MxM+transpose, pancake:N, burnt-pancake:N, "
         ));
         assert!(message("").ends_with("pyraminx+tips, boards such as 3x4, and files"));
         let pancake = "is not of the form pancake:N with 2 <= N <= 64: for example pancake:8";
@@ -302,6 +342,16 @@ mod tests {
         for word in ["topspin:8", "topspin:8,1", "topspin:4,8", "topspin:8,4,2", "topspin:,"] {
             assert_eq!(message(word), format!("{word:?} {topspin}"));
         }
+        for word in ["+flip", "0x3+flip", "9x8+flip", "3y3+flip", "3x3x3+flip", "MxN+flip"] {
+            let says =
+                format!("{word:?} is not of the form MxN+flip with 1 <= M N <= 64: for example 3x3+flip");
+            assert_eq!(message(word), says);
+        }
+        assert!(
+            message("3x4+transpose").contains("with 1 <= M = N and M N <= 64: for example 3x3+transpose")
+        );
+        assert!(message("3x3+turn").contains("names no puzzle"));
+        assert!(message("3x3+flip+flip").contains("names no puzzle"));
         assert_eq!(
             message("2x2x2:3"),
             "\"2x2x2:3\" is not of the form 2x2x2 with no numbers: for example 2x2x2"

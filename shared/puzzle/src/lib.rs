@@ -4,7 +4,7 @@
 //! [`board`] (the m x n two-dimensional magic cube), [`notation`] (move names such as `V2^-1`). Then puzzles of any
 //! other shape: [`definition`] (orbits, pieces that turn, generators, the solved state), [`generators`] (what a metric
 //! makes of the listed moves), [`load`] (definitions read from files), [`family`] (those that have a word of
-//! their own), [`source`] (any of these, as people ask for it).
+//! their own), [`held`] (sequences for a puzzle in the hand, written for one held still), [`source`] (any of these, as people ask for it).
 //!
 //! Invariants: a move is a permutation of the cells, `move.apply(c)` being the cell to which it carries whatever
 //! stands on cell `c`; piece `p` belongs on cell `p`; a symmetry renames cells and pieces alike and maps the set
@@ -14,6 +14,7 @@ pub mod board;
 pub mod definition;
 pub mod family;
 pub mod generators;
+pub mod held;
 pub mod load;
 pub mod metric;
 pub mod notation;
@@ -24,6 +25,7 @@ pub use board::{Board, BoardError, Line};
 pub use definition::{Definition, DefinitionError, Generator, Orbit, Piece};
 pub use family::{Family, FamilyError, families};
 pub use generators::SelectionError;
+pub use held::{Held, HeldError};
 pub use load::{Format, LoadError};
 pub use metric::{Metric, UnknownMetric};
 pub use notation::NotationError;

@@ -44,6 +44,43 @@ fn numbers_of_states() {
     }
 }
 
+/// A board whose sides are both odd reaches half of all states, and all if turning it over is odd.
+#[test]
+fn boards_that_are_turned_over() {
+    let factorial = |n: u128| (1..=n).product::<u128>();
+    for (word, states) in [
+        // Harris: the flip of the Rubeish square is odd, and doubles the 9!/2 states.
+        ("3x3+flip", factorial(9)),
+        ("3x3+flips", factorial(9)),
+        ("3x3+transpose", factorial(9)),
+        // Five rows of two exchanges each, and ten exchanges across the diagonal.
+        ("5x5+flip", factorial(25) / 2),
+        ("5x5+transpose", factorial(25) / 2),
+        ("3x5+flip", factorial(15) / 2),
+        ("3x5+flips", factorial(15)),
+        ("5x3+flip", factorial(15)),
+        ("4x4+flips", factorial(16)),
+        // Dihedral groups.
+        ("1x5+flip", 10),
+        ("1x6+flip", 12),
+        ("1x6+flips", 12),
+        ("2x1+flips", 2),
+    ] {
+        assert_eq!(family::puzzle(word).unwrap().states(), Some(states), "{word}");
+    }
+    // Rotations and the flip, then what is made of both.
+    assert_eq!(whole("1x7+flip"), [1, 7, 6]);
+    // Of two columns the flip is the three rows' shifts in one move.
+    assert_eq!(growth(&family::puzzle("3x2+flip").unwrap(), Metric::Multi, 1), [1, 7 + 1]);
+    let names = |word: &str, metric| {
+        let moves = family::puzzle(word).unwrap().generators(metric).unwrap();
+        moves.into_iter().map(|generator| generator.name).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(names("2x3+flips", Metric::Multi), "V1 V2 V3 H1 H1^-1 H2 H2^-1 flip upend");
+    assert_eq!(names("1x4+flip", Metric::Single), "H1 H1^-1 flip");
+    assert_eq!(names("2x2+transpose", Metric::Given), "V1 V2 H1 H2 transpose");
+}
+
 #[test]
 fn pancakes() {
     // OEIS A092113, rows 5 to 8; the last depths are A058986.

@@ -1,5 +1,6 @@
 //! What a run is asked to enumerate, and how it is cut up: `run.toml`.
 
+use crate::Reach;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_layer::Digest;
@@ -25,6 +26,8 @@ const SHARD_BYTES: u64 = 256 << 10;
 const SHARD_COSETS: u64 = 1 << 14;
 /// The most shards that a run is cut into unless asked otherwise.
 const MOST_SHARDS: u64 = 512;
+/// The same where all layers are read: each of their shards is a memory map then, and Linux gives a process 65,530.
+const MOST_SHARDS_OF_ALL: u64 = 64;
 
 /// What the user asks to enumerate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,7 +137,7 @@ impl Definition {
     /// Plans a run. `shards` as the user asks, or by the size of a layer.
     ///
     /// # Errors
-    /// [`fathom_command::exit::BadInput`] if there are fewer cosets than shards.
+    /// [`fathom_command::exit::BadInput`] if there are fewer cosets than shards, or layers would not be kept that are read.
     pub fn plan(
         question: Question,
         space: &Space,
@@ -143,6 +146,8 @@ impl Definition {
         keep: Keep,
     ) -> Result<Self> {
         let cosets = plan.representative_cosets;
+        let reach = Reach::of(space);
+        reach.keep(Some(keep))?;
         let shards = match shards {
             Some(asked) if u64::from(asked) > cosets => {
                 return Err(bad_input!(
@@ -151,7 +156,7 @@ impl Definition {
                 ));
             }
             Some(asked) => asked,
-            None => Self::shards_by_size(plan, 1),
+            None => Self::shards_by_size(plan, reach, 1),
         };
         Ok(Self {
             question,
@@ -165,10 +170,14 @@ impl Definition {
 
     /// How many shards a run is cut into unless asked otherwise: by the size of a layer, and equally many for each of so many workers
     /// if there are enough.
-    pub fn shards_by_size(plan: &Plan, workers: u32) -> u32 {
+    pub fn shards_by_size(plan: &Plan, reach: Reach, workers: u32) -> u32 {
+        let most = match reach {
+            Reach::Two => MOST_SHARDS,
+            Reach::All => MOST_SHARDS_OF_ALL,
+        };
         let cosets = plan.representative_cosets;
         let by_size = (plan.layer_bytes() / SHARD_BYTES).max(cosets / SHARD_COSETS);
-        let by_size = by_size.clamp(1, MOST_SHARDS).min(cosets) as u32;
+        let by_size = by_size.clamp(1, most).min(cosets) as u32;
         if by_size < workers { by_size } else { by_size - by_size % workers }
     }
 
@@ -265,6 +274,7 @@ impl Definition {
     pub fn check(&self) -> Result<(Space, Colouring)> {
         let space = self.question.space()?;
         let colouring = Colouring::new(&self.colouring, &space)?;
+        Reach::of(&space).keep(Some(self.keep))?;
         let got = Digest(fingerprint(&space, &colouring, self.shards));
         if got != self.fingerprint {
             return Err(anyhow!(

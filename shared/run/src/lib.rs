@@ -1,7 +1,7 @@
 //! What a run is, for whoever works on it: what is enumerated and how it is cut up, the same for all processes and hosts.
 //!
 //! Reading order: [`definition`] (`run.toml`), [`cut`] (cosets into shards), [`geometry`] (which file
-//! holds what), [`lock`] (who works on it), [`task`] (what is done, and what is reported of it),
+//! holds what), [`lock`] (who works on it), [`task`] (what is done, and what is reported of it), [`reach`] (from which layers),
 //! [`tables`] (the cosets, kept in a file), [`budget`] (what of it all is in memory).
 
 pub mod budget;
@@ -9,10 +9,12 @@ pub mod cut;
 pub mod definition;
 pub mod geometry;
 pub mod lock;
+pub mod reach;
 pub mod tables;
 pub mod task;
 
 pub use cut::ShardCut;
 pub use definition::{Definition, Keep, Question};
 pub use geometry::Geometry;
+pub use reach::Reach;
 pub use task::{Depth, ShardId, ShardReport, Task};

@@ -179,7 +179,8 @@ fn fixed_words(space: &Space, symmetry: &Symmetry, found: &mut impl FnMut(&[u8])
         };
         let letters = space.letters();
         for first in 0..letters.count() as u8 {
-            if letters.orientation(first) >= letters.seen(letters.mark(first)) {
+            let label = letters.mark(first);
+            if letters.orientation(first) >= letters.seen(label) || !space.belongs(label, cycle[0]) {
                 continue;
             }
             let mut letter = first;

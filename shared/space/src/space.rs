@@ -66,11 +66,11 @@ pub(crate) struct Orbit {
 /// Why a puzzle and labels make no space that Fathom can enumerate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpaceError {
-    /// A move without its inverse among the moves.
+    /// A guarded move without its inverse among the moves: then the states that moves reach are not those from which they lead back.
     #[error(
-        "the moves of {0} are not closed under inverses, which the search relies on: add the inverses with --metric single"
+        "{0} has moves that can be made only in some states, and they are not closed under inverses: add the inverses with --metric single"
     )]
-    NotClosedUnderInverses(String),
+    GuardedOneWay(String),
     /// Letters are bytes.
     #[error("{name} has more pieces and orientations than words have letters for: {letters}, of at most 255")]
     TooManyLetters {
@@ -104,11 +104,11 @@ impl Space {
     /// The space of a puzzle with labels. `metric` is the one that the puzzle's moves were made for.
     ///
     /// # Errors
-    /// [`SpaceError`] if the moves are not closed under inverses or the states cannot be counted.
+    /// [`SpaceError`] if the states cannot be counted.
     pub fn new(puzzle: Puzzle, metric: Metric, labels: Labels) -> Result<Self, SpaceError> {
         assert_eq!(puzzle.cells, labels.pieces(), "one label a piece");
-        if !puzzle.is_closed_under_inverses() {
-            return Err(SpaceError::NotClosedUnderInverses(puzzle.name));
+        if puzzle.moves.iter().any(|m| !m.guard.is_empty()) && !puzzle.is_closed_under_inverses() {
+            return Err(SpaceError::GuardedOneWay(puzzle.name));
         }
         // Pieces that never stand on the same cells are told apart by that.
         let cells_of = puzzle.orbits();
@@ -203,6 +203,12 @@ impl Space {
         &self.orbits
     }
 
+    /// Whether pieces with a label may stand on a cell.
+    pub(crate) fn belongs(&self, label: u8, cell: usize) -> bool {
+        let has = |orbit: &Orbit| orbit.cells.contains(&(cell as u8)) && orbit.labels.contains(&label);
+        self.orbits.iter().any(has)
+    }
+
     /// Ranks for all words of labels, reachable or not. `None` if they number 2^64 or more.
     pub fn ranks(&self) -> Option<Ranks> {
         Ranks::new(&self.orbits, &self.letters, &self.solved)
@@ -211,6 +217,12 @@ impl Space {
     /// The moves, in the order of the puzzle's moves.
     pub fn moves(&self) -> &[Step] {
         &self.moves
+    }
+
+    /// Whether the inverse of every move is a move, so that the depths of neighbours differ by at most one. Distances are along
+    /// moves, from the solved state, in any case.
+    pub fn is_closed_under_inverses(&self) -> bool {
+        self.puzzle.is_closed_under_inverses()
     }
 
     /// The solved state, as a word.

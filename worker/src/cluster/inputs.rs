@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-/// What tasks of one depth read: the layers one and two depths above, the newer one first.
+/// What tasks of one depth read: the layers [below](fathom_run::Reach::below) it, the newest first.
 #[derive(Clone, Debug)]
 pub struct Inputs {
-    /// None for depth 0, one for depth 1.
+    /// None for depth 0.
     pub layers: Vec<Arc<Layer>>,
     /// Their depths.
     pub depths: Vec<Depth>,
@@ -86,25 +86,23 @@ impl AllInputs {
             return Ok(inputs.clone());
         }
         let mut inputs = Inputs { layers: Vec::new(), depths: Vec::new() };
-        let mut older = depth.previous();
-        while let Some(above) = older.filter(|_| inputs.layers.len() < 2) {
+        for below in self.job.reach.below(depth) {
             let newest = inputs.layers.is_empty();
             let layer = match &self.imports {
-                None => self.store.open(&self.job.geometry, above)?,
+                None => self.store.open(&self.job.geometry, below)?,
                 Some(directory) => {
                     let geometry = &self.job.geometry;
                     let cosets = geometry.cut.cosets();
                     let imports = newest.then(|| Imports::new(directory, cosets, geometry.packed_bytes));
                     let layer = Layer::partial(geometry.cut, imports);
-                    for shard in self.store.shards(above)? {
-                        layer.add(shard, self.files.open(Task { depth: above, shard })?);
+                    for shard in self.store.shards(below)? {
+                        layer.add(shard, self.files.open(Task { depth: below, shard })?);
                     }
                     layer
                 }
             };
             inputs.layers.push(Arc::new(self.job.windowed(layer, newest)));
-            inputs.depths.push(above);
-            older = above.previous();
+            inputs.depths.push(below);
         }
         let mut all = self.lock();
         // Tasks of earlier depths have ended, but for one that makes a lost file again.

@@ -94,15 +94,19 @@ impl Shared {
     }
 
     pub(super) fn retire(&self, depth: Depth) -> Result<()> {
-        self.inputs.forget(depth);
         self.prepared().remove(&depth);
         let Worker { store, job, keep, .. } = &self.worker;
         match keep {
-            Keep::Last => store.remove(depth)?,
+            Keep::Last => {
+                self.inputs.forget(depth);
+                store.remove(depth)?;
+            }
             Keep::All => {
                 for shard in store.shards(depth)? {
                     store.archive_shard(&job.geometry, depth, shard)?;
                 }
+                // Who reads what was there before goes on with it.
+                self.worker.files.forget(depth);
             }
         }
         debug!(depth = depth.0, "layer retired");

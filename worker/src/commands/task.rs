@@ -89,19 +89,17 @@ pub(crate) fn task(asked: &TaskArguments, verbosity: log::Verbosity) -> Result<(
     }
 }
 
-/// The layers one and two depths above.
+/// The layers that the one at a depth is made from.
 fn before(store: &Store<'_>, job: &Job, depth: Depth) -> Result<Vec<Arc<Layer>>> {
     let mut before = Vec::new();
-    let mut older = depth.previous();
-    while let Some(above) = older.filter(|_| before.len() < 2) {
-        let layer = store.open(&job.geometry, above).map_err(|error| match error.is_missing() {
+    for below in job.reach.below(depth) {
+        let layer = store.open(&job.geometry, below).map_err(|error| match error.is_missing() {
             true => bad_input!(
-                "depth {depth} is made from depth {above}, which is not there as a whole ({error}): make and merge it first; what is read no longer was deleted"
+                "depth {depth} is made from depth {below}, which is not there as a whole ({error}): make and merge it first; what is read no longer was deleted"
             ),
             false => anyhow!(error).context(format!("depth {depth} could not be made")),
         })?;
         before.push(Arc::new(job.windowed(layer, before.is_empty())));
-        older = above.previous();
     }
     Ok(before)
 }

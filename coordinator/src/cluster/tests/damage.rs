@@ -2,7 +2,7 @@
 
 use super::table::{damaged, task};
 use super::*;
-use fathom_run::Keep;
+use fathom_run::{Keep, Reach};
 
 #[test]
 fn without_its_files_a_run_pauses_and_says_whom_it_waits_for() {
@@ -71,6 +71,19 @@ fn where_all_layers_are_kept_lost_ones_are_made_again_from_the_first() {
         t.made("a", depth, 0, 1);
     }
     assert_eq!(t.take("a", 4), ["a <- make 4/0 #1.1, holders 2: a 3: a"]);
+}
+
+/// Where all layers are read, a lost file of the first is missed at any depth.
+#[test]
+fn where_all_layers_are_read_a_lost_one_is_made_again() {
+    let rules = Rules { keep: Keep::All, reach: Reach::All, ..rules(1) };
+    let mut t = Table::with(rules, "a").at_depth(4);
+    t.take("a", 1);
+    t.failed("a", 4, 0, 1, damaged(1, 0, None));
+    assert_eq!(t.take("a", 4), ["a <- discard 1/0, make 1/0 #1.1, holders 0: a 1:  2: a 3: a"]);
+    t.made("a", 1, 0, 1);
+    t.tick(1000);
+    assert_eq!(t.take("a", 4), ["a <- make 4/0 #1.2, holders 0: a 1: a 2: a 3: a"]);
 }
 
 #[test]

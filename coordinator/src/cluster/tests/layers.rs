@@ -1,7 +1,7 @@
 //! From one layer to the next.
 
 use super::*;
-use fathom_run::Keep;
+use fathom_run::{Keep, Reach};
 
 /// What is durable comes before what is built on it.
 #[test]
@@ -51,6 +51,18 @@ fn layers_that_are_read_no_longer_are_retired() {
         };
         assert_eq!(t.join("a"), [keeps]);
     }
+}
+
+/// A shard may move to a worker that has none of its files: it must know who has them all.
+#[test]
+fn where_all_layers_are_read_all_are_told_and_waited_for() {
+    let rules = Rules { keep: Keep::All, reach: Reach::All, ..rules(2) };
+    let mut t = Table::with(rules, "a b").at_depth(4);
+    let holders = "holders 0: a|b 1: a|b 2: a|b 3: a|b";
+    // What is retired is compressed.
+    assert_eq!(t.take("a", 1), [format!("a <- retire 1, make 4/0 #1.1, {holders}")]);
+    t.leave("b");
+    assert_eq!(t.state.missing.len(), 4, "of each layer, what b had");
 }
 
 #[test]

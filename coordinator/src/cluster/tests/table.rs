@@ -8,7 +8,7 @@ use crate::cluster::event::{Effect, Event, Held, Millis, Order, Progress, Regist
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
 use fathom_layer::Digest;
 use fathom_proto::{Attempt, Done, Failure, Outcome, Session, WorkerId};
-use fathom_run::{Depth, Keep, ShardId, ShardReport, Task};
+use fathom_run::{Depth, Keep, Reach, ShardId, ShardReport, Task};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ pub(super) fn rules(shards: u32) -> Rules {
         shards,
         states: u64::MAX,
         keep: Keep::Last,
+        reach: Reach::Two,
         max_depth: None,
         shared_store: false,
         replicas: 1,

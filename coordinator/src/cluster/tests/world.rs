@@ -9,7 +9,7 @@ use crate::cluster::event::{
 };
 use crate::cluster::state::{HeldFile, Past, State, digest_of};
 use fathom_proto::{Attempt, Done, Failure, Outcome, Session, WorkerId};
-use fathom_run::{Depth, Keep, ShardId, ShardReport, Task};
+use fathom_run::{Keep, Reach, ShardId, ShardReport, Task};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -233,7 +233,8 @@ impl World {
             let sources = newest
                 .into_iter()
                 .flat_map(|depth| self.state.shards().map(move |shard| Task { depth, shard }));
-            let own = newest.and_then(Depth::previous).map(|depth| Task { depth, shard: task.shard });
+            let older = self.rules.reach.below(task.depth).skip(1);
+            let own = older.map(|depth| Task { depth, shard: task.shard });
             let result = match sources.chain(own).find(|&file| !self.is_there(file)) {
                 Some(file) if !self.workers[at].store.contains(&task) => Err(unreachable(file)),
                 _ => {
@@ -333,12 +334,14 @@ proptest! {
         shards in 1..7_u32,
         workers in 1..5_usize,
         twice in any::<bool>(),
-        all in any::<bool>(),
+        keep in prop::sample::select(vec![Keep::Last, Keep::All]),
+        far in any::<bool>(),
         happenings in prop::collection::vec((0..100_u8, 0..4_usize), 0..400),
     ) {
         let replicas = if twice && workers > 1 { 2 } else { 1 };
-        let keep = if all { Keep::All } else { Keep::Last };
-        let mut world = World::new(Rules { replicas, keep, max_depth: Some(6), ..rules(shards) }, workers);
+        let (keep, reach) = if far { (Keep::All, Reach::All) } else { (keep, Reach::Two) };
+        let rules = Rules { replicas, keep, reach, max_depth: Some(6), ..rules(shards) };
+        let mut world = World::new(rules, workers);
         for (what, at) in happenings {
             world.happen(what, at);
             world.check();

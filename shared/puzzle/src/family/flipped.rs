@@ -1,0 +1,42 @@
+//! Boards whose tiles are labelled on both sides, and which are turned over as a whole (Richard Harris, the Rubeish Square).
+
+use crate::definition::Definition;
+use crate::{Board, Metric};
+use fathom_algebra::{OrientedPermutation, Permutation};
+
+/// `flip` turns the board over from left to right: the first column becomes the last.
+pub fn flip(board: Board) -> Definition {
+    turned_over(board, "flip", &[("flip", flipped(board))])
+}
+
+/// `flip` as above, and `upend` turns it over from top to bottom: the first row becomes the last.
+pub fn flips(board: Board) -> Definition {
+    let upended = board.on_cells(|row, column| (board.rows() - 1 - row, column));
+    turned_over(board, "flips", &[("flip", flipped(board)), ("upend", upended)])
+}
+
+/// `transpose` turns a square board over about its diagonal: rows become columns.
+///
+/// # Panics
+/// If the board is not square.
+pub fn transpose(board: Board) -> Definition {
+    turned_over(board, "transpose", &[("transpose", board.on_cells(|row, column| (column, row)))])
+}
+
+fn flipped(board: Board) -> Permutation {
+    board.on_cells(|row, column| (row, board.columns() - 1 - column))
+}
+
+/// The board's shifts by one, and what turns it over.
+fn turned_over(board: Board, word: &str, turns: &[(&str, Permutation)]) -> Definition {
+    let mut puzzle =
+        Definition::of_degree(format!("{board}+{word}"), board.cells()).expect("boards are small");
+    let shifts = board.puzzle(Metric::Given).moves.into_iter().map(|shift| (shift.name, shift.action));
+    let turns = turns
+        .iter()
+        .map(|(name, action)| ((*name).to_owned(), OrientedPermutation::from_cells(action.clone())));
+    for (name, action) in shifts.chain(turns) {
+        puzzle.add_move(name, action).expect("names differ and the orbit is one");
+    }
+    puzzle
+}

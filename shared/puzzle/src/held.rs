@@ -1,0 +1,287 @@
+//! Sequences for a puzzle that is turned in the hand, written for the same puzzle held still.
+//!
+//! A turn of the left face of the 2x2x2 cube is a turn of its right face and then a turn of the whole cube. So three faces do for
+//! what six do, if what follows is renamed: what was done so far being Q r, with a turn r of the whole, the next move x makes
+//! Q r x = Q (r x r⁻¹) r, and r x r⁻¹ is a move again.
+
+use crate::{Definition, Generator};
+use fathom_algebra::OrientedPermutation;
+use std::collections::HashSet;
+
+/// A puzzle with free moves, and those of its moves that do for all of them.
+#[derive(Debug)]
+pub struct Held<'d> {
+    whole: &'d Definition,
+    /// What free moves make: the turns of the whole.
+    turns: HashSet<OrientedPermutation>,
+    /// Of moves that differ by a power and a turn of the whole, the first that is listed.
+    moves: Vec<&'d Generator>,
+}
+
+/// Why a sequence is not converted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HeldError {
+    /// Nothing is free.
+    #[error("{0} has no free moves: it is not turned in the hand, and there is nothing to convert")]
+    NotFree(String),
+    /// Free moves that are not those of a thing in the hand.
+    #[error("the free moves of {puzzle} make more than {limit} turns of the whole", limit = Held::MOST_TURNS)]
+    TooManyTurns {
+        /// The puzzle.
+        puzzle: String,
+    },
+    /// A word that is no move.
+    #[error(
+        "{word:?} is no move of {puzzle}: there are {known}, each with a number or ' or both behind it if need be"
+    )]
+    NotAMove {
+        /// The word as written.
+        word: String,
+        /// The puzzle.
+        puzzle: String,
+        /// The names of moves and free moves, with blanks between them.
+        known: String,
+    },
+    /// A move that becomes none of those that are kept.
+    #[error(
+        "{word:?} becomes a move that {puzzle} has no name for when the turns of the whole before it are left out"
+    )]
+    Unnamed {
+        /// The word as written.
+        word: String,
+        /// The puzzle.
+        puzzle: String,
+    },
+}
+
+/// One word of a sequence.
+struct Step<'d, 't> {
+    word: &'t str,
+    generator: &'d Generator,
+    is_free: bool,
+    /// What stands behind the name.
+    suffix: &'t str,
+    exponent: i64,
+}
+
+impl<'d> Held<'d> {
+    /// The most turns of the whole; a cube has 24.
+    const MOST_TURNS: usize = 1024;
+
+    /// Of a puzzle with free moves.
+    ///
+    /// # Errors
+    /// [`HeldError`] if there are none, or they make too many turns.
+    pub fn new(whole: &'d Definition) -> Result<Self, HeldError> {
+        if whole.free().is_empty() {
+            return Err(HeldError::NotFree(whole.name().into()));
+        }
+        let identity = OrientedPermutation::identity(whole.orders());
+        let mut turns = HashSet::from([identity.clone()]);
+        let mut open = vec![identity];
+        while let Some(turn) = open.pop() {
+            for free in whole.free() {
+                let next = turn.then(&free.action);
+                if turns.insert(next.clone()) {
+                    open.push(next);
+                }
+            }
+            if turns.len() > Self::MOST_TURNS {
+                return Err(HeldError::TooManyTurns { puzzle: whole.name().into() });
+            }
+        }
+        let mut held = Self { whole, turns, moves: Vec::new() };
+        for listed in whole.moves() {
+            if held.split(&listed.action, 1).is_none() {
+                held.moves.push(listed);
+            }
+        }
+        Ok(held)
+    }
+
+    /// The moves that sequences are written with.
+    pub fn moves(&self) -> impl Iterator<Item = &str> {
+        self.moves.iter().map(|generator| generator.name.as_str())
+    }
+
+    /// Writes a sequence with the kept moves alone. Each move keeps its place and, where that is right, what stands behind its name.
+    ///
+    /// # Errors
+    /// [`HeldError`] for the first word that is no move, or becomes none.
+    pub fn convert(&self, sequence: &str) -> Result<String, HeldError> {
+        let mut turned = OrientedPermutation::identity(self.whole.orders());
+        let mut words = Vec::new();
+        for step in self.steps(sequence) {
+            let Step { word, generator, is_free, suffix, exponent } = step?;
+            let action = generator.action.power(exponent);
+            if is_free {
+                turned = turned.then(&action);
+                continue;
+            }
+            let renamed = turned.then(&action).then(&turned.inverse());
+            let (kept, power, turn) = self
+                .split(&renamed, exponent)
+                .ok_or_else(|| HeldError::Unnamed { word: word.into(), puzzle: self.whole.name().into() })?;
+            turned = turn.then(&turned);
+            match power {
+                _ if power == exponent => words.push(format!("{}{suffix}", kept.name)),
+                1 => words.push(kept.name.clone()),
+                _ => words.push(format!("{}{power}", kept.name)),
+            }
+        }
+        Ok(words.join(" "))
+    }
+
+    /// Whether two sequences lead to the same state, up to a turn of the whole.
+    ///
+    /// # Errors
+    /// [`HeldError`] for the first word that is no move.
+    pub fn are_alike(&self, one: &str, other: &str) -> Result<bool, HeldError> {
+        let difference = self.product(one)?.inverse().then(&self.product(other)?);
+        Ok(self.turns.contains(&difference))
+    }
+
+    fn product(&self, sequence: &str) -> Result<OrientedPermutation, HeldError> {
+        let identity = OrientedPermutation::identity(self.whole.orders());
+        self.steps(sequence).try_fold(identity, |done, step| {
+            let Step { generator, exponent, .. } = step?;
+            Ok(done.then(&generator.action.power(exponent)))
+        })
+    }
+
+    /// A power of a kept move, and the turn of the whole behind it, that make `action`. The power `exponent` is tried first.
+    fn split(
+        &self,
+        action: &OrientedPermutation,
+        exponent: i64,
+    ) -> Option<(&'d Generator, i64, OrientedPermutation)> {
+        self.moves.iter().find_map(|&kept| {
+            let order = kept.action.order().map_or(0, |order| i64::try_from(order).unwrap_or(0));
+            std::iter::once(exponent).chain(1..order.min(i64::from(u8::MAX))).find_map(|power| {
+                let turn = kept.action.power(-power).then(action);
+                self.turns.contains(&turn).then_some((kept, power, turn))
+            })
+        })
+    }
+
+    /// The words of a sequence, with blanks between them: a name alone, or with a number, `'` or both behind it.
+    fn steps<'t>(&self, sequence: &'t str) -> impl Iterator<Item = Result<Step<'d, 't>, HeldError>> {
+        let whole = self.whole;
+        let known = whole.moves().iter().map(|g| (g, false)).chain(whole.free().iter().map(|g| (g, true)));
+        let known: Vec<(&'d Generator, bool)> = known.collect();
+        sequence.split_whitespace().map(move |word| {
+            let unprimed = word.strip_suffix('\'').unwrap_or(word);
+            let sign = if unprimed == word { 1 } else { -1 };
+            let base = unprimed.trim_end_matches(|c: char| c.is_ascii_digit());
+            let times =
+                unprimed[base.len()..].parse().ok().filter(|times| (1..=i64::from(u32::MAX)).contains(times));
+            let readings =
+                [(word, Some(1)), (unprimed, Some(sign)), (base, times.map(|times: i64| sign * times))];
+            let step = readings.into_iter().find_map(|(name, exponent)| {
+                let &(generator, is_free) = known.iter().find(|(generator, _)| generator.name == name)?;
+                Some(Step { word, generator, is_free, suffix: &word[name.len()..], exponent: exponent? })
+            });
+            step.ok_or_else(|| HeldError::NotAMove {
+                word: word.into(),
+                puzzle: whole.name().into(),
+                known: known
+                    .iter()
+                    .map(|(generator, _)| generator.name.as_str())
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family;
+    use proptest::prelude::*;
+
+    fn cube() -> Definition {
+        family::puzzle("2x2x2-free").unwrap()
+    }
+
+    fn converted(sequence: &str) -> String {
+        Held::new(&cube()).unwrap().convert(sequence).unwrap()
+    }
+
+    /// The Domain of the Cube Forum, "Antisymmetry and the 2x2x2 cube": two pairs.
+    #[test]
+    fn published_pairs() {
+        assert_eq!(converted("B' R B D D R' B D' B' R B'"), "F' U F U U R' U R' U' R F'");
+        assert_eq!(converted("L' B' D D L D' L L D' B"), "R' U' F F R F' U U F' U");
+    }
+
+    #[test]
+    fn spelling_is_kept_and_turns_in_the_hand_are_left_out() {
+        assert_eq!(converted("U R2 F2' U3 R'"), "U R2 F2' U3 R'");
+        // After the half turn the bottom is the top.
+        assert_eq!(converted("L2 D"), "R2 U");
+        assert_eq!(converted("x y2 x'"), "");
+        assert_eq!(converted("y R"), converted("B y"));
+        assert_eq!(converted(""), "");
+    }
+
+    #[test]
+    fn what_is_no_sequence_is_refused() {
+        let cube = cube();
+        let held = Held::new(&cube).unwrap();
+        assert_eq!(held.moves().collect::<Vec<_>>(), ["U", "R", "F"]);
+        for word in ["X", "u", "2", "'", "U''", "U0", "U-1", "U99999999999", "(U)", "z"] {
+            let error = held.convert(&format!("R {word} U")).unwrap_err().to_string();
+            assert!(
+                error.starts_with(&format!("{word:?} is no move of 2x2x2-free: there are U R F D L B x y, ")),
+                "{error}"
+            );
+        }
+        let pocket = family::puzzle("2x2x2").unwrap();
+        assert!(Held::new(&pocket).unwrap_err().to_string().starts_with("2x2x2 has no free moves"));
+    }
+
+    /// One face and turns of the whole, which make the other faces: these have no names.
+    #[test]
+    fn what_has_no_name_is_refused() {
+        let cube = cube();
+        let mut one_face = Definition::new("one", cube.orbits().to_vec()).unwrap();
+        one_face.add_move("U", cube.moves()[0].action.clone()).unwrap();
+        for free in cube.free() {
+            one_face.add_free(free.name.clone(), free.action.clone()).unwrap();
+        }
+        let held = Held::new(&one_face).unwrap();
+        assert_eq!(held.convert("U y U x2 U'").unwrap(), "U U U'");
+        assert!(matches!(held.convert("U x U"), Err(HeldError::Unnamed { word, .. }) if word == "U"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_sequence_is_like_what_it_becomes(
+            words in prop::collection::vec(("[URFDLBxy]", prop::sample::select(vec!["", "'", "2", "2'", "3", "4"])), 0..40),
+        ) {
+            let cube = cube();
+            let held = Held::new(&cube).unwrap();
+            let words: Vec<String> = words.into_iter().map(|(name, suffix)| name + suffix).collect();
+            let sequence = words.join(" ");
+            let converted = held.convert(&sequence).unwrap();
+            prop_assert!(held.are_alike(&sequence, &converted).unwrap(), "{sequence}: {converted}");
+            let moves = words.iter().filter(|word| !word.starts_with(['x', 'y'])).count();
+            prop_assert_eq!(converted.split_whitespace().count(), moves);
+            prop_assert!(converted.split_whitespace().all(|word| word.starts_with(['U', 'R', 'F'])));
+            let longer = format!("{converted} U");
+            prop_assert!(!held.are_alike(&sequence, &longer).unwrap());
+        }
+
+        #[test]
+        fn any_text_is_converted_or_refused(text in ".*", near in "[URFDLBxyz0-3' ]{0,30}") {
+            let cube = cube();
+            let held = Held::new(&cube).unwrap();
+            for text in [text, near] {
+                if let Ok(converted) = held.convert(&text) {
+                    prop_assert!(held.are_alike(&text, &converted).unwrap());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Which layers a layer is made from.
+
+use crate::{Depth, Keep};
+use anyhow::Result;
+use fathom_command::bad_input;
+use fathom_space::Space;
+
+/// How far back the layers lie that a layer is made from.
+///
+/// A move leads from depth d to depth d + 1 or less. How much less depends on the way back: where it is a move too, no less than
+/// d - 1, and a new layer is what moves lead to from the newest, without the two newest. Otherwise a move may lead back to any depth,
+/// and the new layer is without all before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// To the two before it: the moves are closed under inverses.
+    Two,
+    /// To all before it.
+    All,
+}
+
+impl Reach {
+    /// That of the moves of a space.
+    pub fn of(space: &Space) -> Self {
+        if space.is_closed_under_inverses() { Self::Two } else { Self::All }
+    }
+
+    /// The layers that the one at a depth is made from, the newest first.
+    pub fn below(self, depth: Depth) -> impl Iterator<Item = Depth> {
+        let most = match self {
+            Self::Two => 2,
+            Self::All => usize::MAX,
+        };
+        (0..depth.0).rev().take(most).map(Depth)
+    }
+
+    /// Which layers a run keeps, if this was asked for: where all are read, all.
+    ///
+    /// # Errors
+    /// [`fathom_command::exit::BadInput`] if fewer were asked for than are read.
+    pub fn keep(self, asked: Option<Keep>) -> Result<Keep> {
+        match (self, asked) {
+            (Self::Two, asked) => Ok(asked.unwrap_or_default()),
+            (Self::All, None | Some(Keep::All)) => Ok(Keep::All),
+            (Self::All, Some(Keep::Last)) => Err(bad_input!(
+                "the moves are not closed under inverses, so each layer is made from all before it, and all are kept: leave out --keep"
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layers_are_made_from_two_or_from_all_before_them() {
+        let below = |reach: Reach, depth| reach.below(Depth(depth)).map(|depth| depth.0).collect::<Vec<_>>();
+        for (depth, two, all) in
+            [(0, &[][..], &[][..]), (1, &[0], &[0]), (2, &[1, 0], &[1, 0]), (4, &[3, 2], &[3, 2, 1, 0])]
+        {
+            assert_eq!(below(Reach::Two, depth), two);
+            assert_eq!(below(Reach::All, depth), all);
+        }
+    }
+
+    #[test]
+    fn what_is_read_is_kept() {
+        assert_eq!(Reach::Two.keep(None).unwrap(), Keep::Last);
+        assert_eq!(Reach::All.keep(None).unwrap(), Keep::All);
+        let error = Reach::All.keep(Some(Keep::Last)).unwrap_err().to_string();
+        assert!(error.contains("leave out --keep"), "{error}");
+    }
+}

@@ -1,0 +1,178 @@
+//! Moves that are not closed under inverses: there is no move back, so distances are along moves, from the solved state.
+
+use fathom_algebra::{OrientedPermutation, Permutation};
+use fathom_puzzle::{Definition, Metric, Source};
+use fathom_run::definition::{Keep, Question};
+use fathom_space::Labels;
+use fathom_tests::{Setup, assert_same, fathom, fathom_worker, json, texts};
+use fathom_worker::Kernel;
+use proptest::prelude::*;
+use serde_json::Value;
+use std::collections::HashSet;
+use std::path::Path;
+
+const SETUP: Setup = Setup {
+    kernel: Kernel::Fastest,
+    threads: 2,
+    shards: Some(2),
+    keep: Keep::All,
+    max_depth: None,
+    memory_bytes: fathom_tests::MEMORY,
+};
+
+fn question(source: Source, labels: Labels) -> Question {
+    Question { source, metric: Metric::Given, labels }
+}
+
+fn word(word: &str) -> Question {
+    let source = Source::of_word(word).unwrap();
+    let labels = Labels::distinct(source.cells());
+    question(source, labels)
+}
+
+/// How many words of labels a search finds at each distance that does what moves do: `moves[x][c]` is where what stands on cell c goes.
+fn growth(solved: Vec<usize>, moves: &[Vec<usize>]) -> Vec<u64> {
+    let mut seen = HashSet::from([solved.clone()]);
+    let mut newest = vec![solved];
+    let mut counts = Vec::new();
+    while !newest.is_empty() {
+        counts.push(newest.len() as u64);
+        let mut next = Vec::new();
+        for word in &newest {
+            for to in moves {
+                let mut image = vec![0; word.len()];
+                to.iter().zip(word).for_each(|(&to, &label)| image[to] = label);
+                if seen.insert(image.clone()) {
+                    next.push(image);
+                }
+            }
+        }
+        newest = next;
+    }
+    counts
+}
+
+/// The ring turned to the left, and its first two pieces exchanged.
+fn lx(n: usize) -> Vec<Vec<usize>> {
+    vec![(0..n).map(|cell| (cell + n - 1) % n).collect(), [1, 0].into_iter().chain(2..n).collect()]
+}
+
+#[test]
+fn the_ring_that_turns_one_way_grows_as_published() {
+    // OEIS A039745 (the largest distance) and A186144 (states there), from n = 3.
+    for (n, (distance, farthest)) in (3..).zip([(2, 3), (6, 3), (11, 2), (18, 1), (25, 2), (35, 1), (45, 2)])
+    {
+        // Of fewer than 8 pieces there is one coset.
+        let setup = if n < 8 { Setup { shards: Some(1), ..SETUP } } else { SETUP };
+        let found = setup.search(word(&format!("lx:{n}")));
+        assert_eq!((found.god_number, found.counts.last()), (Some(distance), Some(&farthest)), "lx:{n}");
+        assert!(found.complete);
+        if n <= 7 {
+            assert_eq!(found.counts, growth((0..n).collect(), &lx(n)), "lx:{n}");
+            let plain = Setup { kernel: Kernel::Reference, ..setup }.search(word(&format!("lx:{n}")));
+            assert_eq!(plain.digest, found.digest, "lx:{n}");
+        }
+    }
+}
+
+/// A board whose lines are shifted one way alone has fewer symmetries than the board.
+#[test]
+fn boards_shift_one_way_too() {
+    for (board, moves) in [("2x3", 5), ("3x3", 6), ("2x4", 6)] {
+        let question = word(board);
+        let space = question.space().unwrap();
+        let shifts: Vec<Vec<usize>> =
+            space.moves().iter().map(|cells| cells.iter().map(|&to| usize::from(to)).collect()).collect();
+        assert_eq!(shifts.len(), moves, "{board}");
+        let found = Setup { shards: None, ..SETUP }.search(question.clone());
+        assert_eq!(found.counts, growth((0..space.cells()).collect(), &shifts), "{board}");
+        let plain = Setup { shards: None, kernel: Kernel::Reference, ..SETUP }.search(question);
+        assert_eq!((plain.digest, plain.classes), (found.digest, found.classes), "{board}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn any_moves_grow_as_a_plain_search_finds(
+        moves in (4..=8_usize).prop_flat_map(|n| {
+            prop::collection::vec(Just((0..n).collect::<Vec<usize>>()).prop_shuffle(), 1..4)
+        }),
+        labels in prop::collection::vec(0..3_usize, 8),
+        distinct in any::<bool>(),
+    ) {
+        let cells = moves[0].len();
+        let mut definition = Definition::of_degree("any", cells).unwrap();
+        for (number, images) in moves.iter().enumerate() {
+            let action = Permutation::from_fn(cells, |cell| images[cell]);
+            definition.add_move(format!("m{number}"), OrientedPermutation::from_cells(action)).unwrap();
+        }
+        let labels = (0..cells).map(|cell| if distinct { cell } else { labels[cell] });
+        let labels = Labels::from_values(labels);
+        let solved = labels.of_pieces().iter().map(|&label| usize::from(label)).collect();
+        let question = question(Source::Defined(Box::new(definition)), labels);
+        let found = Setup { shards: Some(1), ..SETUP }.search(question.clone());
+        prop_assert_eq!(&found.counts, &growth(solved, &moves));
+        prop_assert!(found.complete);
+        let plain = Setup { shards: Some(1), kernel: Kernel::Reference, ..SETUP }.search(question);
+        prop_assert_eq!(&plain.digest, &found.digest);
+        prop_assert_eq!(&plain.classes, &found.classes);
+    }
+}
+
+fn run(directory: &Path, more: &[&str]) -> Value {
+    let mut command = fathom();
+    command.args(["run", "lx:8", "--shards", "6", "-q", "--json", "--dir"]).arg(directory).args(more);
+    json(&command.output().unwrap())
+}
+
+#[test]
+fn workers_and_tasks_find_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let expected = run(&at("alone"), &[]);
+    assert_eq!(json(&fathom().args(["verify", "--json"]).arg(at("alone")).output().unwrap())["layers"], 36);
+
+    // It is built, and lies beside the other one.
+    let _ = fathom_worker();
+    assert_same(&run(&at("workers"), &["--workers", "3", "--threads", "3"]), &expected);
+
+    run(&at("tasks"), &["--max-depth", "25"]);
+    for depth in (26..=35).map(|depth: u32| depth.to_string()) {
+        let mut task = fathom_worker();
+        task.args(["task", "-q", "--depth", &depth, "--shards", "0-5", "--run"]).arg(at("tasks"));
+        let output = task.output().unwrap();
+        assert!(output.status.success(), "{}", texts(&output).1);
+        json(&fathom().args(["merge", "-q", "--json", "--depth", &depth]).arg(at("tasks")).output().unwrap());
+    }
+    assert_same(&run(&at("tasks"), &[]), &expected);
+}
+
+/// A damaged layer of long ago is found when it is read, and a run that would not keep what it reads is refused.
+#[test]
+fn all_layers_are_read_and_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run");
+    run(&path, &["--max-depth", "20"]);
+    let oldest = path.join("layers/d010/s00000.layer");
+    let mut bytes = std::fs::read(&oldest).unwrap();
+    let half = bytes.len() / 2;
+    bytes[half..].iter_mut().for_each(|byte| *byte ^= 1);
+    std::fs::write(&oldest, bytes).unwrap();
+    let output = fathom().args(["resume", "-q"]).arg(&path).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(texts(&output).1.contains("d010/s00000.layer"), "{}", texts(&output).1);
+
+    let refused = |arguments: &[&str], says: &str| {
+        let output = fathom().args(arguments).current_dir(directory.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(texts(&output).1.contains(says), "{}", texts(&output).1);
+    };
+    refused(&["run", "lx:7", "--keep", "last"], "each layer is made from all before it, and all are kept");
+    refused(&["plan", "lx:7", "--keep", "last"], "leave out --keep");
+    refused(&["plan", "lx:7", "--workers", "2"], "leave out --workers");
+    let definition = std::fs::read_to_string(path.join("run.toml")).unwrap();
+    std::fs::write(path.join("run.toml"), definition.replace("keep = \"all\"", "keep = \"last\"")).unwrap();
+    refused(&["resume", "run"], "leave out --keep");
+}
