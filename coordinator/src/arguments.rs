@@ -11,11 +11,11 @@ use fathom_coordinator::search::Options;
 use fathom_coordinator::table::many;
 use fathom_proto::access::AccessArguments;
 use fathom_puzzle::{Metric, Source, SourceError};
-use fathom_run::definition::{Keep, Question};
+use fathom_run::definition::{DEFINITION, Keep, Question};
 use fathom_space::Labels;
 use fathom_worker::resources::{ResourceArguments, Resources};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A shard is a file and a memory map for each of two layers, and Linux gives a process 65,530 maps.
@@ -26,6 +26,9 @@ const MOST_LETTERS: i64 = 100;
 
 /// More workers than this are beyond what predictions are good for.
 const MOST_WORKERS: i64 = 4096;
+
+/// What may stand in the place of a space.
+const SPACE_OR_RUN: &str = "The puzzle, as for 'fathom run', or the directory of a run";
 
 /// Enumerates the whole state space of a permutation puzzle, breadth first, exactly.
 #[derive(Debug, Parser)]
@@ -77,6 +80,10 @@ pub(crate) enum Command {
     Group(GroupArguments),
     /// Write a sequence for a puzzle that is turned in the hand, such as the six faces of the 2x2x2 cube, for one held still
     Convert(ConvertArguments),
+    /// Find shortest solutions of a state
+    Solve(SolveArguments),
+    /// List the classes of the states that are farthest from solved, or at any depth, each with a shortest solution
+    Antipodes(AntipodesArguments),
     /// Bound God's number from below by counting words, or from above by solving stage by stage, without a search of the space
     Bound(BoundArguments),
     /// Measure kernels and whole searches on this machine
@@ -108,6 +115,25 @@ pub(crate) struct SpaceArguments {
 }
 
 impl SpaceArguments {
+    /// The run directory that stands in the place of a space, if one does.
+    pub(crate) fn directory(&self) -> Result<Option<&Path>> {
+        let path = Path::new(&self.puzzle);
+        let is_run =
+            path.join(DEFINITION).exists() || path.is_dir() && Source::of_word(&self.puzzle).is_err();
+        let chosen = [
+            ("--metric", self.metric.is_some()),
+            ("--moves", self.moves.is_some()),
+            ("--track", self.track.is_some()),
+            ("--labels", self.labels.is_some()),
+        ];
+        match chosen.into_iter().find(|(_, chosen)| is_run && *chosen) {
+            Some((option, _)) => {
+                Err(bad_input!("the run in {} says all that {option} would: leave it out", path.display()))
+            }
+            None => Ok(is_run.then_some(path)),
+        }
+    }
+
     pub(crate) fn question(&self) -> Result<Question> {
         let refused = |error: SourceError| bad_input!("{error}");
         let whole = Source::of_word(&self.puzzle).map_err(refused)?;
@@ -413,6 +439,69 @@ pub(crate) struct GroupQuestion {
     /// Tell whether moves lead to a state, and why not: exit code 0 if they do, 1 if not
     #[arg(long, value_name = "STATE")]
     pub(crate) contains: Option<String>,
+}
+
+/// A state is written as the number of the tile on each cell, row by row; as cycles of cells such as "(1,2,3)(4,5)", with turns
+/// behind them where pieces turn, "(1+1,2+2)"; or as moves that lead to it, with --scramble.
+#[derive(Debug, Args)]
+#[command(mut_arg("puzzle", |argument| argument.index(1).value_name("SPACE|DIR").help(SPACE_OR_RUN)))]
+pub(crate) struct SolveArguments {
+    #[command(flatten)]
+    pub(crate) space: SpaceArguments,
+    /// The state
+    #[arg(index = 2)]
+    pub(crate) state: String,
+    /// The state is written as moves, such as "V1 H2^-1" or "R U2 F'"
+    #[arg(long)]
+    pub(crate) scramble: bool,
+    /// Find all shortest solutions, up to --limit
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// How many solutions of --all to print
+    #[arg(long, value_name = "N", requires = "all", default_value_t = 100, value_parser = value_parser!(u32).range(1..))]
+    limit: u32,
+    /// Memory to take, for example 2GiB [default: nine tenths of what there is]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    memory: Option<u64>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl SolveArguments {
+    /// How many solutions are asked for.
+    pub(crate) fn most(&self) -> usize {
+        if self.all { self.limit as usize } else { 1 }
+    }
+
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        machine::memory_bytes(self.memory)
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(mut_arg("puzzle", |argument| argument.index(1).value_name("SPACE|DIR").help(SPACE_OR_RUN)))]
+pub(crate) struct AntipodesArguments {
+    #[command(flatten)]
+    pub(crate) space: SpaceArguments,
+    /// The depth to list [default: the last]
+    #[arg(long, value_name = "D")]
+    pub(crate) depth: Option<u32>,
+    /// How many classes to print
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = value_parser!(u32).range(1..))]
+    pub(crate) limit: u32,
+    /// Memory to take, for example 2GiB [default: nine tenths of what there is]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    memory: Option<u64>,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl AntipodesArguments {
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        machine::memory_bytes(self.memory)
+    }
 }
 
 #[derive(Debug, Args)]

@@ -32,7 +32,7 @@ pub fn read(text: &str, points: usize, moves: &[Move]) -> Result<Permutation, El
         Some('(' | '[') if is_numbers => Permutation::parse(text, points).map_err(ElementError::Cycles),
         Some(_) if is_numbers => {
             let tiles = tiles::read(text, points).map_err(ElementError::Tiles)?;
-            Ok(Permutation::from_fn(points, |cell| tiles[cell]).inverse())
+            Ok(of_tiles(&tiles))
         }
         _ => {
             let named: Vec<Named> =
@@ -40,6 +40,11 @@ pub fn read(text: &str, points: usize, moves: &[Move]) -> Result<Permutation, El
             expression::parse(text, points, &named).map_err(ElementError::Expression)
         }
     }
+}
+
+/// The element that leads to a state with each tile once: tile p goes from cell p to the cell where it stands.
+pub fn of_tiles(tiles: &[usize]) -> Permutation {
+    Permutation::from_fn(tiles.len(), |cell| tiles[cell]).inverse()
 }
 
 /// The state that an element leads to from the solved one: the tile on each cell.

@@ -34,6 +34,8 @@ fn main() -> ExitCode {
         Command::Puzzles(asked) => commands::puzzles::puzzles(&asked),
         Command::Group(asked) => commands::group::group(&asked),
         Command::Convert(asked) => commands::convert::convert(&asked),
+        Command::Solve(asked) => commands::solve::solve(&asked),
+        Command::Antipodes(asked) => commands::antipodes::antipodes(&asked),
         Command::Keys(asked) => commands::keys::keys(&asked),
     };
     exit::end(result)

@@ -4,10 +4,15 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use indicatif::HumanCount;
 use num_bigint::BigUint;
 
-/// So many things, with the plural's `s` where it belongs.
+/// So many things, with the plural's ending where it belongs: `moves`, `classes`, `symmetries`.
 pub fn many(count: u64, thing: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{} {thing}{plural}", HumanCount(count))
+    let things = match thing.strip_suffix('y') {
+        _ if count == 1 => thing.into(),
+        Some(stem) => format!("{stem}ies"),
+        None if thing.ends_with('s') => format!("{thing}es"),
+        None => format!("{thing}s"),
+    };
+    format!("{} {things}", HumanCount(count))
 }
 
 /// A number of any size with a comma between each three digits.
@@ -48,6 +53,16 @@ fn set<const N: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn things_are_counted() {
+        assert_eq!((many(1, "move"), many(0, "move")), ("1 move".into(), "0 moves".into()));
+        assert_eq!((many(1, "class"), many(43, "class")), ("1 class".into(), "43 classes".into()));
+        assert_eq!(
+            (many(1, "symmetry"), many(1000, "symmetry")),
+            ("1 symmetry".into(), "1,000 symmetries".into())
+        );
+    }
 
     #[test]
     fn numbers_of_any_size_are_grouped() {

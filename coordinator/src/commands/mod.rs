@@ -1,5 +1,6 @@
 //! One module a command: what is asked, to what is printed.
 
+pub(crate) mod antipodes;
 pub(crate) mod bench;
 pub(crate) mod bound;
 pub(crate) mod client;
@@ -13,5 +14,6 @@ pub(crate) mod plan;
 pub(crate) mod puzzles;
 pub(crate) mod run;
 pub(crate) mod serve;
+pub(crate) mod solve;
 pub(crate) mod status;
 pub(crate) mod verify;

@@ -83,7 +83,7 @@ layer: {} when dense",
         many(estimate.patterns, "pattern"),
         many(estimate.representative_cosets, "representative"),
         estimate.symmetries_used,
-        many(estimate.symmetries as u64, "symmetry").replace("symmetrys", "symmetries"),
+        many(estimate.symmetries as u64, "symmetry"),
         HumanBytes(estimate.layer_bytes)
     )
 }

@@ -114,9 +114,9 @@ fn bytes_for_two_workers_are_those_of_a_plain_count() {
         let fixture = Fixture::new(board, metric, Some(shards));
         let Fixture { space, graph, cut, .. } = &fixture;
         let owners = Owners { shards, workers: 2 };
-        let apply = |word: &[u8], cells: &[u8]| {
+        let apply = |word: &[u8], step: &fathom_space::Step| {
             let mut image = vec![0; word.len()];
-            cells.iter().zip(word).for_each(|(&to, &label)| image[usize::from(to)] = label);
+            step.cells.iter().zip(word).for_each(|(&to, &label)| image[usize::from(to)] = label);
             image
         };
         let mut layers: Vec<HashMap<u32, BTreeSet<u32>>> = Vec::new();
@@ -129,7 +129,7 @@ fn bytes_for_two_workers_are_those_of_a_plain_count() {
                 layer.entry(coset.0).or_default().insert(position);
             }
             layers.push(layer);
-            let images = newest.iter().flat_map(|word| space.moves().iter().map(|cells| apply(word, cells)));
+            let images = newest.iter().flat_map(|word| space.moves().iter().map(|step| apply(word, step)));
             newest = images.filter(|image| seen.insert(image.clone())).collect();
         }
         let packed = u64::from(graph.shape().packed_bytes());
@@ -148,7 +148,7 @@ fn bytes_for_two_workers_are_those_of_a_plain_count() {
                     let word = graph.word_at(CosetId(coset), 0);
                     // The moves are closed under inverses.
                     needed.extend(
-                        space.moves().iter().map(|cells| graph.locate(&apply(&word, cells)).unwrap().0.0),
+                        space.moves().iter().map(|step| graph.locate(&apply(&word, step)).unwrap().0.0),
                     );
                 }
                 let remote = needed.into_iter().filter(|&coset| owners.of(cut.shard_of(coset)) != worker);

@@ -70,11 +70,8 @@ impl Source {
     /// # Errors
     /// [`SourceError`] that names the first that is not there.
     pub fn with_moves(&self, metric: Metric, names: &str) -> Result<Self, SourceError> {
-        let whole = match self {
-            Self::Board(board) => of_board(*board, metric)?,
-            Self::Defined(definition) => (**definition).clone(),
-        };
-        let chosen = whole.select(if let Self::Board(_) = self { Metric::Given } else { metric }, names)?;
+        let whole = self.definition(metric)?;
+        let chosen = whole.select(whole.metric(), names)?;
         let words: Vec<&str> = chosen.iter().map(|generator| generator.name.as_str()).collect();
         let name = format!("{}-{}", whole.name(), words.join("-"));
         let mut some = Definition::new(name, whole.orbits().to_vec())?;
@@ -86,6 +83,22 @@ impl Source {
             some.add_free(name.clone(), action.clone())?;
         }
         Ok(Self::Defined(Box::new(some.finished()?)))
+    }
+
+    /// Its definition under a metric: the moves are the definition's generators of the definition's own metric. Of a board those are
+    /// listed.
+    ///
+    /// # Errors
+    /// [`DefinitionError`] if there are too many.
+    pub fn definition(&self, metric: Metric) -> Result<Definition, DefinitionError> {
+        match self {
+            Self::Board(board) => of_board(*board, metric),
+            Self::Defined(definition) => {
+                let mut definition = (**definition).clone();
+                definition.set_metric(metric);
+                Ok(definition)
+            }
+        }
     }
 
     /// What it is called.

@@ -1,0 +1,193 @@
+//! `fathom antipodes`.
+
+use crate::arguments::AntipodesArguments;
+use crate::commands::solve::{from_layers, model_move, replayed};
+use anyhow::{Context, Result};
+use fathom_command::log::Verbosity;
+use fathom_command::{bad_input, machine, output};
+use fathom_coordinator::directory::RunDirectory;
+use fathom_coordinator::estimate::disk_peak_bytes;
+use fathom_coordinator::search::{Options, Stop, search};
+use fathom_coordinator::solve::{Bidirectional, Class, KeptLayers, Model, SpaceWalk, classes};
+use fathom_coordinator::table::{left, many};
+use fathom_layer::LocalDisk;
+use fathom_run::definition::{Definition, Keep, Question};
+use fathom_space::{Plan, Space};
+use fathom_worker::Kernel;
+use indicatif::HumanBytes;
+use serde_json::json;
+use std::path::Path;
+
+/// Runs that take more disk are not made on the way.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// A class as it is printed.
+struct Told {
+    class: Class,
+    state: String,
+    solution: String,
+}
+
+pub(crate) fn antipodes(asked: &AntipodesArguments) -> Result<()> {
+    if let Some(path) = asked.space.directory()? {
+        // Locked: a search would delete layers while they are read.
+        return tell(asked, &RunDirectory::open(path)?);
+    }
+    let directory = tempfile::tempdir().context("cannot make a temporary directory")?;
+    let run = run(asked, &directory.path().join("run"))?;
+    tell(asked, &run)
+}
+
+/// What prints states, if it can.
+fn model(question: &Question) -> Result<Model> {
+    Model::new(question).map_err(|error| bad_input!("{error}"))
+}
+
+/// What solves states, if it can.
+fn walk(space: &Space) -> Result<SpaceWalk<'_>> {
+    SpaceWalk::new(space).map_err(|error| bad_input!("{error}"))
+}
+
+/// Enumerates a small space, with all layers kept.
+fn run(asked: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
+    let question = asked.space.question()?;
+    model(&question)?;
+    let space = question.space()?;
+    walk(&space)?;
+    let plan = Plan::new(&space).map_err(|error| bad_input!("{error}"))?;
+    let needed = disk_peak_bytes(&space, &plan, Keep::All, asked.depth);
+    if needed > MOST_BYTES {
+        return Err(bad_input!(
+            "{} takes up to {} of disk, and no more than {} are taken on the way: make a run with 'fathom run {} --keep all', and name its directory",
+            space.slug(),
+            HumanBytes(needed),
+            HumanBytes(MOST_BYTES),
+            question.source.name()
+        ));
+    }
+    let definition = Definition::plan(question, &space, &plan, None, Keep::All)?;
+    let mut run = RunDirectory::create(path, definition, &[], &LocalDisk)?;
+    let options = Options {
+        threads: machine::processors(),
+        kernel: Kernel::Fastest,
+        max_depth: asked.depth,
+        verbosity: Verbosity::Quiet,
+        memory_bytes: asked.memory_bytes(),
+    };
+    search(&mut run, &LocalDisk, options, &Stop::default())?;
+    Ok(run)
+}
+
+fn tell(asked: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
+    let path = run.path.display();
+    let (model, walk) = (model(&run.definition.question)?, walk(&run.space)?);
+    let Some(mut kept) = KeptLayers::of(run, asked.memory_bytes(), &LocalDisk)? else {
+        return Err(bad_input!(
+            "the layers of the run in {path} lie with its workers, and are not looked for there"
+        ));
+    };
+    let last = kept.layers().len().checked_sub(1).map(|last| last as u32);
+    let last = last.ok_or_else(|| bad_input!("the run in {path} has no finished layer yet"))?;
+    let depth = match asked.depth {
+        Some(depth) if depth > last && kept.is_complete() => {
+            return Err(bad_input!(
+                "{} has no states at depth {depth}: the last is {last}",
+                run.space.slug()
+            ));
+        }
+        Some(depth) if depth > last => {
+            return Err(bad_input!(
+                "the run in {path} is finished to depth {last}: go on with 'fathom resume {path}'"
+            ));
+        }
+        Some(depth) => depth,
+        None if kept.is_complete() => last,
+        None => {
+            return Err(bad_input!(
+                "the run in {path} is finished to depth {last} and not complete: go on with 'fathom resume {path}', or name a depth with --depth"
+            ));
+        }
+    };
+    if !kept.has(depth) {
+        return Err(bad_input!(
+            "the layer of depth {depth} was not kept by the run in {path}: begin one with --keep all in another directory"
+        ));
+    }
+    let layer = kept.layers()[depth as usize].clone();
+    let found = classes(&mut kept, depth, asked.memory_bytes())?;
+    let number = found.len();
+    let told = solved(asked, run, &model, &walk, &mut kept, depth, found)?;
+    let symmetries = run.space.symmetries().len();
+    if asked.json {
+        let class = |told: &Told| json!({ "size": told.class.size, "symmetry": told.class.symmetry, "state": told.state, "solution": told.solution });
+        let labels = &run.definition.question.labels;
+        let json = json!({
+            "space": run.definition.question.source.name(),
+            "metric": run.definition.question.metric.to_string(),
+            "labels": (!labels.are_distinct()).then(|| labels.of_pieces()),
+            "depth": depth,
+            "states": layer.states,
+            "classes": number,
+            "symmetries": symmetries,
+            "representatives": told.iter().map(class).collect::<Vec<_>>(),
+        });
+        return output::line(&json.to_string());
+    }
+    let row = |(number, told): (usize, &Told)| {
+        let Class { size, symmetry, .. } = told.class;
+        [
+            number.to_string(),
+            size.to_string(),
+            symmetry.to_string(),
+            told.state.clone(),
+            told.solution.clone(),
+        ]
+    };
+    let table = left(["class", "size", "symmetry", "state", "solution"], (1..).zip(&told).map(row));
+    let rest = match number - told.len() {
+        0 => String::new(),
+        rest => format!("\n{} not shown: print all with --limit {number}", many(rest as u64, "class")),
+    };
+    output::line(&format!(
+        "{}: {} at depth {depth}, in {} under {}\n\n{}{rest}",
+        run.space.slug(),
+        many(layer.states, "state"),
+        many(number as u64, "class"),
+        many(symmetries as u64, "symmetry"),
+        table.trim_end()
+    ))
+}
+
+/// The first classes, each with its state and its first solution: by the layers if all before it were kept.
+fn solved(
+    asked: &AntipodesArguments,
+    run: &RunDirectory,
+    model: &Model,
+    walk: &SpaceWalk<'_>,
+    kept: &mut KeptLayers<'_>,
+    depth: u32,
+    found: Vec<Class>,
+) -> Result<Vec<Told>> {
+    let mut search = Bidirectional::new(walk, asked.memory_bytes());
+    let mut told = Vec::new();
+    for class in found.into_iter().take(asked.limit as usize) {
+        let solutions = if kept.has_all_to(depth) {
+            from_layers(kept, &run.space, model, &class.word, depth, 1)?.solutions
+        } else {
+            let solutions = search
+                .solve(&class.word, 1)
+                .context("a state cannot be solved without the layers before it")?
+                .solutions;
+            solutions
+                .iter()
+                .map(|solution| solution.iter().map(|&mv| model_move(&run.space, model, mv)).collect())
+                .collect::<Result<_>>()?
+        };
+        let solution = solutions.first().context("a state has no solution")?;
+        // What the solution solves, without a look into the letters of the word.
+        let state = model.product(solution).inverse();
+        let solution = replayed(model, &state, solution)?;
+        told.push(Told { class, state: model.written_state(&state), solution });
+    }
+    Ok(told)
+}

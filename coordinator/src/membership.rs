@@ -1,0 +1,29 @@
+//! Why an element is not in a group, in words.
+
+use fathom_algebra::{Group, Permutation, WhyNot};
+
+/// Why an element is not in a group: a word for the kind of the reason, and a sentence.
+pub fn why_not(group: &Group, element: &Permutation) -> Option<(&'static str, String)> {
+    Some(match group.why_not(element)? {
+        WhyNot::Orbit { from, to } => {
+            ("orbit", format!("it carries point {} to point {}, which is not in its orbit", from + 1, to + 1))
+        }
+        WhyNot::Parity { orbits } if orbits.len() == group.orbits().len() => {
+            ("parity", "it is an odd permutation, and all generators are even".into())
+        }
+        WhyNot::Parity { orbits } => {
+            let orbits = numbers(orbits.into_iter());
+            ("parity", format!("it is odd on the points of orbit {orbits}, where all generators are even"))
+        }
+        WhyNot::Images { points } => {
+            let images = numbers(points.iter().map(|&point| element.apply(point)));
+            let points = numbers(points.into_iter());
+            ("images", format!("no element of the group carries the points {points} to {images}"))
+        }
+    })
+}
+
+/// Points or orbits, counted from 1.
+fn numbers(indices: impl Iterator<Item = usize>) -> String {
+    indices.map(|index| (index + 1).to_string()).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,155 @@
+//! Bidirectional breadth-first search: a ball around the state and one around the solved state grow until they meet.
+//!
+//! Let all states within f moves of the state be known, and all from which b moves or fewer lead to the solved one. If the distance is
+//! f + b, each shortest way passes from one ball to the other where it is f moves from its beginning, so the outermost levels have that
+//! state in common; if it is larger, the balls have none in common. So the first sum at which the levels meet is the distance, and
+//! this holds whether moves have inverses or not: the ball around the solved state grows by predecessors.
+
+use super::ball::{Ball, Full};
+use super::descent::{Solutions, descend};
+use super::walk::Walk;
+use indicatif::{HumanBytes, HumanCount};
+use rustc_hash::FxHashSet;
+use std::convert::Infallible;
+
+/// A search that keeps what it finds around the solved state for the next question.
+#[derive(Debug)]
+pub struct Bidirectional<'w, W> {
+    walk: &'w W,
+    memory_bytes: u64,
+    around_solved: Ball,
+}
+
+/// Why there is no solution.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SearchError {
+    /// All states on one side were seen.
+    #[error("the moves do not lead to it: {} states were all there were to see", HumanCount(*.states))]
+    Unreachable {
+        /// States that were seen on both sides.
+        states: u64,
+    },
+    /// More states than memory may be taken for.
+    #[error(
+        "no solution has {moves} moves or fewer, and {} of memory are full with {} states",
+        HumanBytes(*.memory_bytes),
+        HumanCount(*.states)
+    )]
+    Memory {
+        /// The distance is larger.
+        moves: u32,
+        /// States that were seen on both sides.
+        states: u64,
+        /// What was allowed.
+        memory_bytes: u64,
+    },
+}
+
+impl<'w, W: Walk> Bidirectional<'w, W> {
+    /// A search that takes no more than so many bytes for the states that it sees.
+    pub fn new(walk: &'w W, memory_bytes: u64) -> Self {
+        Self { walk, memory_bytes, around_solved: Ball::new(walk.solved()) }
+    }
+
+    /// The distance of a state and the first `most` shortest solutions.
+    ///
+    /// # Errors
+    /// [`SearchError`] if there is none, or none was found. After [`SearchError::Memory`] nothing more can be asked.
+    pub fn solve(&mut self, state: &[u8], most: usize) -> Result<Solutions, SearchError> {
+        let mut around_state = Ball::new(state);
+        if let Some((_, distance)) = self.around_solved.find(state) {
+            return Ok(self.solutions(&around_state, distance, &FxHashSet::default(), most));
+        }
+        loop {
+            let grown = self.grow(&mut around_state);
+            let states = (around_state.len() + self.around_solved.len()) as u64;
+            let radii = (around_state.radius(), self.around_solved.radius());
+            match grown {
+                Ok(true) => {}
+                Ok(false) => return Err(SearchError::Unreachable { states }),
+                Err(Full) => {
+                    let memory_bytes = self.memory_bytes;
+                    return Err(SearchError::Memory { moves: radii.0 + radii.1, states, memory_bytes });
+                }
+            }
+            let meeting = self.meeting(&around_state);
+            if !meeting.is_empty() {
+                let on_the_way = self.ways_to(&around_state, meeting);
+                return Ok(self.solutions(&around_state, radii.0 + radii.1, &on_the_way, most));
+            }
+        }
+    }
+
+    /// Has the ball grow whose outermost level is smaller; false if there is nothing to grow into.
+    fn grow(&mut self, around_state: &mut Ball) -> Result<bool, Full> {
+        let (walk, moves) = (self.walk, self.walk.moves());
+        let rim = |ball: &Ball| ball.level(ball.radius()).len();
+        if rim(around_state) <= rim(&self.around_solved) {
+            let most_bytes = self.memory_bytes.saturating_sub(self.around_solved.bytes());
+            around_state.grow(moves, most_bytes, |mv, word, image| walk.apply(mv, word, image))
+        } else {
+            let most_bytes = self.memory_bytes.saturating_sub(around_state.bytes());
+            self.around_solved.grow(moves, most_bytes, |mv, word, source| walk.undo(mv, word, source))
+        }
+    }
+
+    /// The states that the outermost levels have in common, by their numbers around the state.
+    fn meeting(&self, around_state: &Ball) -> FxHashSet<u32> {
+        let rim = |ball: &Ball| ball.level(ball.radius());
+        let (near, far) = (rim(around_state), rim(&self.around_solved));
+        if near.len() <= far.len() {
+            let is_far = |&number: &u32| {
+                self.around_solved.find(around_state.word(number)).is_some_and(|(n, _)| far.contains(&n))
+            };
+            near.filter(is_far).collect()
+        } else {
+            let numbers = far.filter_map(|number| around_state.find(self.around_solved.word(number)));
+            numbers.map(|(number, _)| number).filter(|number| near.contains(number)).collect()
+        }
+    }
+
+    /// The states on shortest ways from the state to any of these, which lie at the same distance from it.
+    fn ways_to(&self, around_state: &Ball, ends: FxHashSet<u32>) -> FxHashSet<u32> {
+        let mut on_the_way = ends.clone();
+        let mut level: Vec<u32> = ends.into_iter().collect();
+        let mut source = self.walk.solved().to_vec();
+        for distance in (0..around_state.radius()).rev() {
+            let mut before = Vec::new();
+            for number in level {
+                for mv in 0..self.walk.moves() {
+                    if self.walk.undo(mv, around_state.word(number), &mut source)
+                        && let Some((number, at)) = around_state.find(&source)
+                        && at == distance
+                        && on_the_way.insert(number)
+                    {
+                        before.push(number);
+                    }
+                }
+            }
+            level = before;
+        }
+        on_the_way
+    }
+
+    /// The solutions of the state in the middle of a ball, `on_the_way` being its states on shortest ways as far as these do not lie
+    /// around the solved state.
+    fn solutions(
+        &self,
+        around_state: &Ball,
+        distance: u32,
+        on_the_way: &FxHashSet<u32>,
+        most: usize,
+    ) -> Solutions {
+        let solved = &self.around_solved;
+        let is_at = |word: &[u8], left: u32| -> Result<bool, Infallible> {
+            Ok(if left <= solved.radius() {
+                solved.find(word).is_some_and(|(_, at)| at == left)
+            } else {
+                let found = around_state.find(word);
+                found.is_some_and(|(number, at)| at == distance - left && on_the_way.contains(&number))
+            })
+        };
+        let Ok(solutions) = descend(self.walk, around_state.word(0), distance, most, is_at);
+        solutions
+    }
+}

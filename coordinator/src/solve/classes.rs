@@ -1,0 +1,72 @@
+//! The states of a layer up to the symmetries of the space.
+
+use super::layers::KeptLayers;
+use anyhow::{Result, ensure};
+use fathom_command::bad_input;
+use fathom_space::Space;
+use indicatif::{HumanBytes, HumanCount};
+use rustc_hash::FxHashMap;
+
+/// States that symmetries carry to each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Class {
+    /// The state whose word is the smallest.
+    pub word: Vec<u8>,
+    /// How many states there are.
+    pub size: u64,
+    /// How many symmetries fix each of them.
+    pub symmetry: u64,
+}
+
+/// What a class takes besides its word: two allocations, and its place in a table that may be half empty.
+const CLASS_BYTES: u64 = 96;
+
+/// The classes of a depth whose files are there, by their sizes and then by their words.
+///
+/// # Errors
+/// [`fathom_command::exit::BadInput`] if they would not fit `memory_bytes`; and if a file is missing, damaged or contradicts the
+/// journal.
+pub fn classes(kept: &mut KeptLayers<'_>, depth: u32, memory_bytes: u64) -> Result<Vec<Class>> {
+    let layer = kept.layers()[depth as usize].clone();
+    let most = layer.classes.unwrap_or(layer.stored);
+    let needed = most.saturating_mul(CLASS_BYTES + kept.graph().space().cells() as u64);
+    if needed > memory_bytes {
+        return Err(bad_input!(
+            "depth {depth} has {} classes, which would take {} of memory, and {} may be taken: give it more with --memory, or ask for another depth",
+            HumanCount(most),
+            HumanBytes(needed),
+            HumanBytes(memory_bytes)
+        ));
+    }
+    let mut found: FxHashMap<Vec<u8>, u64> = FxHashMap::default();
+    kept.each_stored(depth, |graph, word| {
+        let (smallest, symmetry) = smallest(graph.space(), &word);
+        found.insert(smallest, symmetry);
+    })?;
+    let symmetries = kept.graph().space().symmetries().len() as u64;
+    let class = |(word, symmetry)| Class { word, size: symmetries / symmetry, symmetry };
+    let mut classes: Vec<Class> = found.into_iter().map(class).collect();
+    classes.sort_unstable_by(|a, b| (a.size, &a.word).cmp(&(b.size, &b.word)));
+    let states: u64 = classes.iter().map(|class| class.size).sum();
+    ensure!(
+        states == layer.states && layer.classes.is_none_or(|counted| counted == classes.len() as u64),
+        "depth {depth} has {} classes of {states} states, and run.db says {:?} of {}: 'fathom verify' tells what is wrong",
+        classes.len(),
+        layer.classes,
+        layer.states
+    );
+    Ok(classes)
+}
+
+/// The smallest image of a state under the symmetries, and how many of them fix the state.
+fn smallest(space: &Space, word: &[u8]) -> (Vec<u8>, u64) {
+    let (mut smallest, mut fixed_by) = (word.to_vec(), 0);
+    for symmetry in space.symmetries() {
+        let image = space.image(symmetry, word);
+        fixed_by += u64::from(image == word);
+        if image < smallest {
+            smallest = image;
+        }
+    }
+    (smallest, fixed_by)
+}

@@ -1,0 +1,392 @@
+//! `fathom solve` and `fathom antipodes`, as real processes.
+
+use fathom_coordinator::solve::{Bidirectional, Model, Walk};
+use fathom_puzzle::{Metric, Source};
+use fathom_run::definition::Question;
+use fathom_space::Labels;
+use fathom_tests::{fathom, json, texts};
+use serde_json::{Value, json as value};
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+
+/// Runs `fathom` in a directory; returns exit code, standard output and error.
+fn in_directory(directory: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = fathom().args(arguments).current_dir(directory).output().unwrap();
+    let (out, err) = texts(&output);
+    (output.status.code(), out, err)
+}
+
+fn told(directory: &Path, arguments: &[&str]) -> Value {
+    json(&fathom().args(arguments).arg("--json").current_dir(directory).output().unwrap())
+}
+
+/// The tiles of a 3x4 board after moves such as `V2^-1`, by tiles alone: this shares nothing with Fathom.
+fn replay(mut tiles: Vec<usize>, word: &str) -> Vec<usize> {
+    for turn in word.split(' ').filter(|turn| *turn != "()") {
+        let (line, exponent) = turn.split_once('^').unwrap_or((turn, "1"));
+        let (line, number) = line.split_at(1);
+        let number: usize = number.parse::<usize>().unwrap() - 1;
+        let cells: Vec<usize> = match line {
+            "V" => (0..3).map(|row| 4 * row + number).collect(),
+            _ => (0..4).map(|column| 4 * number + column).collect(),
+        };
+        let shift = exponent.parse::<i64>().unwrap().rem_euclid(cells.len() as i64) as usize;
+        let old: Vec<usize> = cells.iter().map(|&cell| tiles[cell]).collect();
+        for (place, &cell) in cells.iter().enumerate() {
+            tiles[cell] = old[(place + shift) % cells.len()];
+        }
+    }
+    tiles
+}
+
+#[test]
+fn with_and_without_a_run_the_answer_is_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let run = told(path, &["run", "3x4", "--keep", "all", "--shards", "7", "--dir", "kept", "-q"]);
+    assert_eq!(run["god_number"], 13);
+    for (state, distance) in [
+        ("0 1 2 3 4 5 6 7 8 9 10 11", 0),
+        ("1 2 3 0 4 5 6 7 8 9 10 11", 1),
+        // As README.md has it from a run that watched it.
+        ("11 10 9 8 7 6 5 4 3 2 1 0", 11),
+        ("(1,2)", 9),
+        ("(1,2,3)", 7),
+    ] {
+        let of_run = told(path, &["solve", "kept", state, "--all", "--limit", "50"]);
+        let of_none = told(path, &["solve", "3x4", state, "--all", "--limit", "50"]);
+        assert_eq!((&of_run["method"], &of_none["method"]), (&value!("layers"), &value!("bidirectional")));
+        for field in ["distance", "solutions", "more", "state", "puzzle", "metric"] {
+            assert_eq!(of_run[field], of_none[field], "{state}: {field}");
+        }
+        if state.starts_with(|c: char| c.is_ascii_digit()) {
+            assert_eq!(of_run["distance"], distance, "{state}");
+        }
+        let tiles: Vec<usize> =
+            of_run["state"].as_str().unwrap().split(' ').map(|tile| tile.parse().unwrap()).collect();
+        for solution in of_run["solutions"].as_array().unwrap() {
+            assert!(replay(tiles.clone(), solution.as_str().unwrap()).is_sorted());
+        }
+        let one = told(path, &["solve", "kept", state]);
+        assert_eq!(one["solutions"][0], of_run["solutions"][0]);
+    }
+    // The scramble is undone backwards.
+    let scrambled = told(path, &["solve", "kept", "V1 H2^-1 V3", "--scramble"]);
+    assert_eq!(scrambled["distance"], 3);
+    let (code, out, _) = in_directory(path, &["solve", "kept", "V1 H2^-1", "--scramble", "--all"]);
+    assert_eq!((code, out.as_str()), (Some(0), "distance: 2\nsolutions: 1\n    H2 V1^2\n"));
+}
+
+#[test]
+fn labels_are_all_that_is_seen() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let labels = "0,0,0,0,1,1,1,1,2,2,2,2";
+    told(path, &["run", "3x4", "--labels", labels, "--keep", "all", "--dir", "rows", "-q"]);
+    // Tiles 0 and 1 look alike, and so do 10 and 11.
+    for (state, distance) in [("1 0 2 3 4 5 6 7 8 9 11 10", 0), ("4 5 6 7 8 9 10 11 0 1 2 3", 4)] {
+        let of_run = told(path, &["solve", "rows", state, "--all", "--limit", "1000"]);
+        let of_none = told(path, &["solve", "3x4", state, "--labels", labels, "--all", "--limit", "1000"]);
+        assert_eq!(of_run["solutions"], of_none["solutions"], "{state}");
+        assert_eq!((&of_run["distance"], &of_none["distance"]), (&value!(distance), &value!(distance)));
+        for solution in of_run["solutions"].as_array().unwrap() {
+            let tiles = state.split(' ').map(|tile| tile.parse().unwrap()).collect();
+            let rows: Vec<usize> =
+                replay(tiles, solution.as_str().unwrap()).iter().map(|tile| tile / 4).collect();
+            assert!(rows.is_sorted(), "{rows:?}");
+        }
+    }
+}
+
+#[test]
+fn what_a_run_does_not_know_is_said() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let reversed = "11 10 9 8 7 6 5 4 3 2 1 0";
+    told(path, &["run", "3x4", "--keep", "all", "--max-depth", "6", "--dir", "young", "-q"]);
+    let (code, out, err) = in_directory(path, &["solve", "young", reversed]);
+    assert_eq!((code, out.as_str()), (Some(1), ""));
+    assert!(
+        err.contains("it is more than 6 moves from solved") && err.contains("fathom resume young"),
+        "{err}"
+    );
+    assert_eq!(told(path, &["solve", "young", "V1 H1 V2", "--scramble"])["method"], "layers");
+    let (code, _, err) = in_directory(path, &["antipodes", "young"]);
+    assert!(code == Some(2) && err.contains("finished to depth 6 and not complete"), "{err}");
+    let (code, _, err) = in_directory(path, &["antipodes", "young", "--depth", "7"]);
+    assert!(code == Some(2) && err.contains("finished to depth 6: go on"), "{err}");
+    assert_eq!(told(path, &["antipodes", "young", "--depth", "6", "--limit", "1"])["states"], 2_090_826);
+    // Where only the last layers are kept, the search does without them.
+    told(path, &["run", "3x4", "--dir", "last", "-q"]);
+    let found = told(path, &["solve", "last", reversed]);
+    assert_eq!((&found["method"], &found["distance"]), (&value!("bidirectional"), &value!(11)));
+    let (code, _, err) = in_directory(path, &["antipodes", "last", "--depth", "5"]);
+    assert!(code == Some(2) && err.contains("the layer of depth 5 was not kept"), "{err}");
+}
+
+#[test]
+fn antipodes_are_as_many_as_the_run_counts() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    for (space, keep) in [("3x3", "all"), ("2x4", "last"), ("pancake:7", "all"), ("star:7", "last")] {
+        let run = told(path, &["run", space, "--keep", keep, "--dir", space, "-q"]);
+        let last = run["god_number"].as_u64().unwrap();
+        for depth in [last, last - 1] {
+            let limit = if depth == last { "100000" } else { "20" };
+            let depth_text = depth.to_string();
+            let arguments = ["antipodes", space, "--depth", &depth_text, "--limit", limit];
+            let of_run = told(path, &[&arguments[..1], &[&format!("./{space}")], &arguments[2..]].concat());
+            assert_eq!(of_run["states"], run["counts"][depth as usize]);
+            assert_eq!(of_run["classes"], run["classes"][depth as usize]);
+            assert_eq!(of_run["symmetries"], run["symmetries"]);
+            let representatives = of_run["representatives"].as_array().unwrap();
+            if depth == last {
+                let sizes = representatives.iter().map(|class| class["size"].as_u64().unwrap());
+                assert_eq!(sizes.sum::<u64>(), of_run["states"].as_u64().unwrap());
+                assert_eq!(representatives.len() as u64, of_run["classes"].as_u64().unwrap());
+            }
+            for class in representatives {
+                let product = class["size"].as_u64().unwrap() * class["symmetry"].as_u64().unwrap();
+                assert_eq!(product, of_run["symmetries"].as_u64().unwrap());
+            }
+            for class in representatives.iter().take(3) {
+                let solved = told(path, &["solve", space, class["state"].as_str().unwrap()]);
+                assert_eq!(solved["distance"], depth);
+                assert_eq!(solved["solutions"][0], class["solution"]);
+            }
+        }
+    }
+    // Without a run, one is made on the way, and the answer is the same.
+    let elsewhere = tempfile::tempdir().unwrap();
+    assert_eq!(told(elsewhere.path(), &["antipodes", "3x3"]), told(path, &["antipodes", "3x3"]));
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+    let (code, _, err) = in_directory(elsewhere.path(), &["antipodes", "4x4"]);
+    assert!(code == Some(2) && err.contains("make a run with 'fathom run 4x4 --keep all'"), "{err}");
+}
+
+#[test]
+fn damaged_layers_are_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    told(path, &["run", "3x3", "--keep", "all", "--dir", "run", "-q"]);
+    let file = path.join("run/layers/d007/s00000.layer");
+    let whole = fs::read(&file).unwrap();
+    let mut damaged = whole.clone();
+    let middle = damaged.len() - 600;
+    damaged[middle..middle + 500].iter_mut().for_each(|byte| *byte ^= 0x5a);
+    let commands: [&[&str]; 2] =
+        [&["solve", "run", "8 7 6 5 4 3 2 1 0"], &["antipodes", "run", "--depth", "7"]];
+    for (bytes, says) in [
+        (Some(&damaged[..]), "d007/s00000.layer"),
+        (Some(&whole[..100]), "s00000.layer"),
+        (None, "s00000.layer"),
+    ] {
+        match bytes {
+            Some(bytes) => fs::write(&file, bytes).unwrap(),
+            None => fs::remove_file(&file).unwrap(),
+        }
+        for command in commands {
+            let (code, out, err) = in_directory(path, command);
+            assert_eq!((code, out.as_str()), (Some(1), ""), "{err}");
+            assert!(err.contains(says) && err.lines().count() == 1, "{err}");
+        }
+    }
+}
+
+#[test]
+fn bad_questions_are_refused_with_one_message() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    fs::create_dir(path.join("empty")).unwrap();
+    told(path, &["run", "2x3", "--dir", "run", "-q"]);
+    for (arguments, says) in [
+        (&["solve", "3x3", "0 1 2"][..], "STATE: it has 3 tiles, and the puzzle has 9"),
+        (&["solve", "3x3", "0 1 2 3 4 5 6 7 7"], "STATE: tile 7 is there twice"),
+        (&["solve", "3x3", "(1,2"], "STATE: at offset 4: expected a point, found the end"),
+        (&["solve", "3x3", ""], "is neither the tiles of a state nor cycles"),
+        (&["solve", "3x3", "V1"], "to give moves, add --scramble"),
+        (&["solve", "3x3", "V4", "--scramble"], "there is no generator \"V4\""),
+        (&["solve", "2x2x2", "R D", "--scramble"], "at offset 2: there is no move \"D\""),
+        (&["solve", "2x2x2", "0 1 2 3 4 5 6"], "the pieces of 2x2x2 turn"),
+        (
+            &["solve", "3x3", "1 0 2 3 4 5 6 7 8"],
+            "no moves of 3x3 lead to this state: it is an odd permutation",
+        ),
+        (&["solve", "2x2x2", "(1+1)"], "the turns of its corners add up to 1 modulo 3"),
+        (&["solve", "2x2x2-free", "()"], "moves that cost nothing"),
+        (&["solve", "empty", "()"], "is no run directory"),
+        (&["solve", "nowhere", "()"], "names no puzzle"),
+        (&["solve", "run", "()", "--track", "0"], "the run in run says all that --track would: leave it out"),
+        (&["solve", "run", "0 1 2 3 4 5 6"], "it has 7 tiles, and the puzzle has 6"),
+        (&["solve", "3x3", "()", "--limit", "3"], "--all"),
+        (&["antipodes", "run", "--metric", "multi"], "leave it out"),
+        (&["antipodes", "run", "--depth", "9"], "2x3-multi has no states at depth 9: the last is 7"),
+        (&["antipodes", "2x2x2-free"], "moves that cost nothing"),
+        (&["antipodes", "empty"], "is no run directory"),
+        (&["antipodes", "3x3", "--moves", "V1"], "the inverse of V1 is not among the moves"),
+    ] {
+        let (code, out, err) = in_directory(path, arguments);
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{arguments:?}: {err}");
+        assert!(err.contains(says), "{arguments:?}: {err}");
+    }
+    let reversed = "15 14 13 12 11 10 9 8 7 6 5 4 3 2 1 0";
+    let (code, out, err) = in_directory(path, &["solve", "4x4", reversed, "--memory", "10MiB"]);
+    assert_eq!((code, out.as_str()), (Some(1), ""));
+    assert!(err.contains("no solution has") && err.contains("10.00 MiB of memory are full"), "{err}");
+}
+
+/// The eight antipodes of the 2x2x2 cube in quarter turns that are left when states are taken together that the 48 symmetries of the cube
+/// or inversion carry to each other: B. Norskog, "2x2x2 Cube", forum of cubezzz.dyndns.org, which also has their 276 states.
+const ANTIPODES: [&str; 8] = [
+    "R R U R F R' U R R U' F U' F' U'",
+    "R R U R R F' U R F' R F' U R' F'",
+    "R R U R' U F U' R F R' U' R U R",
+    "R R U F F R' U' R F' R F' U U F",
+    "R R U R' F R R U' R F R' U R R",
+    "R R U R R U F U' R F' U R U' R",
+    "R R U R R U' R F' U R' U R U U",
+    "R U R R F' R F R U' F' U R U' F",
+];
+
+/// The faces of a cube, opposite ones beside each other.
+const FACES: [char; 6] = ['R', 'L', 'U', 'D', 'F', 'B'];
+
+/// A quarter turn: a face by its place among [`FACES`], and whether clockwise.
+type Turn = (usize, bool);
+
+/// Where the six faces go.
+type Faces = [usize; 6];
+
+fn turns(sequence: &str) -> Vec<Turn> {
+    let face = |turn: &str| FACES.iter().position(|&face| turn.starts_with(face)).unwrap();
+    sequence.split(' ').map(|turn| (face(turn), !turn.ends_with('\''))).collect()
+}
+
+/// The 48 symmetries of the cube: where faces go, and whether clockwise stays clockwise.
+fn symmetries() -> Vec<(Faces, bool)> {
+    let mut all = Vec::new();
+    for (axes, even) in [
+        ([0, 1, 2], true),
+        ([1, 2, 0], true),
+        ([2, 0, 1], true),
+        ([0, 2, 1], false),
+        ([2, 1, 0], false),
+        ([1, 0, 2], false),
+    ] {
+        for signs in 0..8 {
+            let image = |face: usize| 2 * axes[face / 2] + (face + (signs >> (face / 2))) % 2;
+            let is_rotation = (u32::count_ones(signs as u32).is_multiple_of(2)) == even;
+            all.push((std::array::from_fn(image), is_rotation));
+        }
+    }
+    all
+}
+
+/// Where faces go when the whole cube is turned clockwise as seen from one of R, U and F.
+fn rotation(about: usize) -> Faces {
+    // Clockwise as seen from R, from U and from F.
+    let ring = match about {
+        0 => ['F', 'U', 'B', 'D'],
+        2 => ['F', 'L', 'B', 'R'],
+        _ => ['U', 'R', 'D', 'L'],
+    };
+    let mut faces = std::array::from_fn(|face| face);
+    for (at, from) in ring.iter().enumerate() {
+        let place = |face: char| FACES.iter().position(|&other| other == face).unwrap();
+        faces[place(*from)] = place(ring[(at + 1) % 4]);
+    }
+    faces
+}
+
+/// The same turns on a cube whose corner between D, B and L is held: a turn of L is one of R, after which the cube is turned as a whole.
+fn held(turns: &[Turn]) -> Vec<Turn> {
+    let mut frame: Faces = std::array::from_fn(|face| face);
+    let mut held = Vec::new();
+    for &(face, clockwise) in turns {
+        let seen = frame[face];
+        let about = seen / 2 * 2;
+        held.push((about, clockwise));
+        if seen != about {
+            // The whole cube followed the turn of L, which is the other way round as seen from R; later turns are seen from before that.
+            for _ in 0..if clockwise { 1 } else { 3 } {
+                frame = frame.map(|face| rotation(about)[face]);
+            }
+        }
+    }
+    held
+}
+
+/// The states that symmetries and inversion make of one that turns lead to, as words of a model.
+fn class(model: &Model, turns: &[Turn]) -> HashSet<Vec<u8>> {
+    let inverse: Vec<Turn> = turns.iter().rev().map(|&(face, clockwise)| (face, !clockwise)).collect();
+    let mut class = HashSet::new();
+    for turns in [turns, &inverse] {
+        for (faces, is_rotation) in symmetries() {
+            let image: Vec<Turn> =
+                turns.iter().map(|&(face, clockwise)| (faces[face], clockwise == is_rotation)).collect();
+            let sequence: Vec<String> = held(&image)
+                .iter()
+                .map(|&(face, clockwise)| format!("{}{}", FACES[face], if clockwise { "" } else { "'" }))
+                .collect();
+            class.insert(model.word(&model.read(&sequence.join(" "), true).unwrap()));
+        }
+    }
+    class
+}
+
+/// The eight published antipodes, as classes under the 48 symmetries of the cube and inversion.
+fn antipodes_of_the_pocket_cube() -> (Model, Vec<HashSet<Vec<u8>>>) {
+    let source = Source::of_word("2x2x2").unwrap();
+    let labels = Labels::from_values(source.solved());
+    let model = Model::new(&Question { source, metric: Metric::Single, labels }).unwrap();
+    let classes = ANTIPODES.iter().map(|sequence| class(&model, &turns(sequence))).collect();
+    (model, classes)
+}
+
+#[test]
+fn the_published_antipodes_of_the_pocket_cube_are_antipodes() {
+    let directory = tempfile::tempdir().unwrap();
+    for sequence in ANTIPODES {
+        let arguments = ["solve", "2x2x2", sequence, "--scramble", "--metric", "single"];
+        assert_eq!(told(directory.path(), &arguments)["distance"], 14, "{sequence}");
+    }
+    let (model, classes) = antipodes_of_the_pocket_cube();
+    let all: HashSet<&Vec<u8>> = classes.iter().flatten().collect();
+    // As published: no two of the eight are in one class, and together they are the 276 states of depth 14.
+    assert_eq!(classes.iter().map(HashSet::len).sum::<usize>(), 276);
+    assert_eq!(all.len(), 276);
+    let mut search = Bidirectional::new(&model, 1 << 30);
+    for state in all {
+        let found = search.solve(state, 1).unwrap();
+        assert_eq!(found.distance, 14);
+        let mut word = state.clone();
+        for &mv in &found.solutions[0] {
+            let before = word.clone();
+            assert!(model.apply(mv, &before, &mut word));
+        }
+        assert_eq!(word, model.solved());
+    }
+}
+
+#[test]
+fn the_antipodes_of_the_pocket_cube_are_the_published_ones() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = ["antipodes", "2x2x2", "--metric", "single", "--limit", "1000"];
+    let found = told(directory.path(), &arguments);
+    assert_eq!((&found["depth"], &found["states"]), (&value!(14), &value!(276)));
+    // A run knows the symmetries of the cube that keep its held corner; the other ones and inversion join these classes to eight.
+    let (model, published) = antipodes_of_the_pocket_cube();
+    let representatives = found["representatives"].as_array().unwrap();
+    assert_eq!(value!(representatives.len()), found["classes"]);
+    let mut sizes = [0; 8];
+    for class in representatives {
+        let state = model.read(class["state"].as_str().unwrap(), false).unwrap();
+        let word = model.word(&state);
+        let number = published.iter().position(|class| class.contains(&word)).unwrap();
+        sizes[number] += class["size"].as_u64().unwrap() as usize;
+        let solution = model.read(class["solution"].as_str().unwrap(), true).unwrap();
+        assert_eq!(model.word(&state.then(&solution)), model.solved());
+    }
+    assert_eq!(sizes.to_vec(), published.iter().map(HashSet::len).collect::<Vec<_>>());
+}
