@@ -117,7 +117,7 @@ impl Forecast {
         let cosets = plan.representative_cosets;
         let cache = cache_bytes(memory_bytes, space, plan.patterns, cosets, &plan.shape, threads)?;
         let pull = dense_pull_time(&plan.shape, Engine::fastest(&plan.shape));
-        let colouring = Colouring::new(&definition.colouring, &space)?;
+        let colouring = Colouring::new(&definition.colouring, space)?;
         let graph = CosetGraph::build(space, &colouring)?;
         let simulation = Simulation {
             cut: Geometry::of(definition, space, &colouring)?.cut,

@@ -82,7 +82,7 @@ fn boards_shift_one_way_too() {
         let question = word(board);
         let space = question.space().unwrap();
         let shifts: Vec<Vec<usize>> =
-            space.moves().iter().map(|cells| cells.iter().map(|&to| usize::from(to)).collect()).collect();
+            space.moves().iter().map(|step| step.cells.iter().map(|&to| usize::from(to)).collect()).collect();
         assert_eq!(shifts.len(), moves, "{board}");
         let found = Setup { shards: None, ..SETUP }.search(question.clone());
         assert_eq!(found.counts, growth((0..space.cells()).collect(), &shifts), "{board}");

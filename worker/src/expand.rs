@@ -7,6 +7,7 @@ use fathom_kernel::{Engine, Kernel};
 use fathom_layer::{LayerError, Stored};
 use fathom_run::{ShardReport, Task};
 use fathom_space::{CosetId, Transform, Transforms};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How many cosets before its turn what a coset is made from is read from disk: a disk's latency is that of a few cosets.
@@ -25,6 +26,8 @@ pub struct Expander<'j> {
     transform: Transform,
     kernel: Box<dyn Kernel + Send>,
     packed: Vec<u8>,
+    /// Where the words of the solved state are, one for each free move.
+    solved: BTreeSet<(CosetId, u32)>,
 }
 
 impl<'j> Expander<'j> {
@@ -35,8 +38,10 @@ impl<'j> Expander<'j> {
             Method::Cosets(engine) => engine,
             Method::Reference(_) => Engine::Portable,
         };
+        let space = job.graph.space();
         Self {
             job,
+            solved: space.words_of(space.solved()).filter_map(|word| job.graph.locate(&word)).collect(),
             transforms: Transforms::new(&job.graph),
             transform: Transform::default(),
             kernel: engine.kernel(shape).expect("a job has an engine that does its cosets here"),
@@ -197,19 +202,13 @@ impl<'j> Expander<'j> {
         Ok(self.kernel.pack(&mut self.packed))
     }
 
-    /// The words of the solved state, one for each free move, that lie in this coset.
+    /// The words of the solved state that lie in this coset.
     fn solved(&mut self, coset: CosetId) -> u32 {
         self.packed.fill(0);
         let mut found = 0;
-        let graph = &self.job.graph;
-        for word in graph.space().words_of(graph.space().solved()) {
-            if let Some((of_word, position)) = graph.locate(&word)
-                && of_word == coset
-            {
-                let (byte, bit) = (&mut self.packed[position as usize / 8], 1 << (position % 8));
-                found += u32::from(*byte & bit == 0);
-                *byte |= bit;
-            }
+        for &(_, position) in self.solved.iter().filter(|&&(of_word, _)| of_word == coset) {
+            self.packed[position as usize / 8] |= 1 << (position % 8);
+            found += 1;
         }
         found
     }

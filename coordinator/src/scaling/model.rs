@@ -163,8 +163,10 @@ pub fn first_counts(space: &Space) -> Vec<u64> {
     while newest.len() <= MOST_EXPANDED {
         let from_one = |&packed: &u128| {
             let (word, mut image) = (unpack(packed), vec![0; cells]);
-            (0..space.moves().len())
-                .filter_map(move |mv| space.apply(mv, &word, &mut image).then(|| pack(&image)))
+            (0..space.moves().len()).filter_map(move |mv| match space.apply(mv, &word, &mut image) {
+                true => Some(pack(&image)),
+                false => None,
+            })
         };
         let mut next: Vec<u128> = newest.par_iter().flat_map_iter(from_one).collect();
         next.par_sort_unstable();

@@ -35,7 +35,7 @@ pub fn cosets(
     disk: &dyn Disk,
 ) -> Result<CosetGraph> {
     let path = run.join(NAME);
-    if colouring.patterns().total() < PATTERNS_WORTH_KEEPING {
+    if CosetGraph::table_entries(space, colouring) < PATTERNS_WORTH_KEEPING {
         return Ok(CosetGraph::build(space, colouring)?);
     }
     if path.exists() {
