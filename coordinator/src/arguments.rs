@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, value_parser};
 use fathom_command::bad_input;
 use fathom_command::log::Verbosity;
 use fathom_command::machine::{self, size};
+use fathom_coordinator::report::Format;
 use fathom_coordinator::scaling::Cluster;
 use fathom_coordinator::search::Options;
 use fathom_coordinator::table::many;
@@ -70,6 +71,8 @@ pub(crate) enum Command {
     Stop(StopArguments),
     /// Print the log lines of a run in order of time
     Logs(LogsArguments),
+    /// Set out what a run has found, with where it comes from: as a web page, for a paper, a spreadsheet, a program or the OEIS
+    Report(ReportArguments),
     /// Read every layer file of a run, check every checksum, count again and compare; or check the certificate of an upper bound
     Verify(VerifyArguments),
     /// Tell how a space would be enumerated and what that takes, without a search
@@ -321,6 +324,18 @@ pub(crate) struct MergeArguments {
     /// Print one JSON object instead of a table
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArguments {
+    /// The run's directory
+    pub(crate) dir: PathBuf,
+    /// html (a page with everything), md, latex (a table), svg (the plot), csv, json, or oeis (a b-file with its data line)
+    #[arg(long, default_value_t = Format::Html)]
+    pub(crate) format: Format,
+    /// The file to write, which must not be there yet [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -2,7 +2,8 @@
 //!
 //! Reading order: [`directory`] (a run's directory: creation, lock, opening), [`journal`] (`run.db`: what is known of the
 //! layers), [`merge`] (the barrier), [`search`] (depth by depth, in one process), [`cluster`] (on many hosts), [`watch`] (states
-//! whose depths are noted), [`summary`] (results, as a table and as JSON), [`verify`], [`estimate`] (what a run will need),
+//! whose depths are noted), [`summary`] (results, as a table and as JSON), [`report`] (results to be shown to others), [`verify`],
+//! [`estimate`] (what a run will need),
 //! [`scaling`] (what it will need on several workers), [`rates`], [`progress`], [`tiles`] (states as people write them), [`elements`] (of a
 //! puzzle's group), [`membership`] (why an element is not in a group), [`solve`] (shortest solutions, and classes of states). The commands
 //! are in `main.rs` and `commands/`.
@@ -19,6 +20,7 @@ pub mod membership;
 pub mod merge;
 pub mod progress;
 pub mod rates;
+pub mod report;
 pub mod scaling;
 pub mod search;
 pub mod solve;

@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         Command::Stop(asked) => commands::client::stop(&asked),
         Command::Logs(asked) => commands::logs::logs(&asked),
         Command::Status(asked) => commands::status::status(&asked),
+        Command::Report(asked) => commands::report::report(&asked),
         Command::Verify(asked) => commands::verify::verify(&asked),
         Command::Plan(asked) => commands::plan::plan(&asked),
         Command::Bound(asked) => commands::bound::bound(&asked),

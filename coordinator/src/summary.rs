@@ -92,6 +92,17 @@ impl Summary {
         })
     }
 
+    /// What the largest distance is called.
+    pub fn largest_distance_is(&self) -> &'static str {
+        if self.labels.is_some() { "largest distance" } else { "God's number" }
+    }
+
+    /// That the counts of a complete run add up, and to what; `None` if it is not complete.
+    pub fn check(&self) -> Option<String> {
+        let states = HumanCount(self.counts.iter().sum());
+        self.complete.then(|| format!("the counts add up to {states}, {}", self.what_states_are))
+    }
+
     /// The JSON object, on one line.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("numbers, strings and lists are JSON")
@@ -136,17 +147,15 @@ impl fmt::Display for Summary {
         });
         let header = ["depth", "states", "classes", "cumulative", "share", "seconds", "bytes"];
         f.write_str(&table::plain(header, rows))?;
-        let visited: u64 = self.counts.iter().sum();
-        match self.god_number {
-            Some(god_number) => {
-                let what = if self.labels.is_some() { "largest distance" } else { "God's number" };
-                writeln!(f, "\n{what}: {god_number}")?;
-                writeln!(f, "check: the counts add up to {}, {}", HumanCount(visited), self.what_states_are)?;
+        match self.god_number.zip(self.check()) {
+            Some((god_number, check)) => {
+                writeln!(f, "\n{}: {god_number}", self.largest_distance_is())?;
+                writeln!(f, "check: {check}")?;
             }
             None => writeln!(
                 f,
                 "\nnot complete: {} of {} states visited",
-                HumanCount(visited),
+                HumanCount(self.counts.iter().sum()),
                 HumanCount(self.states)
             )?,
         }

@@ -4,6 +4,7 @@
 
 use crate::arguments::KeysArguments;
 use anyhow::{Context, Result};
+use fathom_command::shell::quoted;
 use fathom_command::{bad_input, output};
 use fathom_layer::{Disk, LocalDisk};
 use fathom_proto::access::Keys;
@@ -17,7 +18,7 @@ pub(crate) fn keys(asked: &KeysArguments) -> Result<()> {
     require_nothing(dir)?;
     let keys = Keys::make(asked.days)?;
     make(dir, &keys).with_context(|| format!("cannot make {}", dir.display()))?;
-    let file = |name| quoted(&dir.join(name));
+    let file = |name| quoted(&dir.join(name).display().to_string());
     let options = format!(
         "--token-file {} --tls-cert {} --tls-key {} --tls-ca {}",
         file("token"),
@@ -82,14 +83,4 @@ fn write(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()
-}
-
-/// A path as a shell takes it.
-fn quoted(path: &Path) -> String {
-    let path = path.display().to_string();
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
-    match path.chars().all(is_plain) {
-        true => path,
-        false => format!("'{}'", path.replace('\'', r"'\''")),
-    }
 }

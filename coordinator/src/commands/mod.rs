@@ -12,6 +12,7 @@ pub(crate) mod logs;
 pub(crate) mod merge;
 pub(crate) mod plan;
 pub(crate) mod puzzles;
+pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod solve;

@@ -1,10 +1,11 @@
 //! What the commands `fathom` and `fathom-worker` share, and what knows nothing of puzzles.
 //!
-//! Reading order: [`exit`] (errors as users meet them, and exit codes), [`output`] (results), [`log`] (all else), [`machine`]
-//! (memory and processors), [`drill`] (to die at a given point).
+//! Reading order: [`exit`] (errors as users meet them, and exit codes), [`output`] (results), [`log`] (all else), [`shell`]
+//! (commands that are printed), [`machine`] (memory and processors), [`drill`] (to die at a given point).
 
 pub mod drill;
 pub mod exit;
 pub mod log;
 pub mod machine;
 pub mod output;
+pub mod shell;

@@ -52,6 +52,20 @@ impl Stored<'_> {
         }
     }
 
+    /// The positions of the states, in increasing order.
+    pub fn positions(&self) -> impl Iterator<Item = u32> {
+        let (listed, packed) = match self {
+            Self::Sparse(positions) => (*positions, &[][..]),
+            _ => (&[][..], self.canonical()),
+        };
+        let listed = listed.as_chunks().0.iter().map(|&bytes| u32::from_le_bytes(bytes));
+        let bits = |(byte, at): (&u8, u32)| {
+            let byte = *byte;
+            (0..8).filter(move |bit| byte >> bit & 1 == 1).map(move |bit| 8 * at + bit)
+        };
+        listed.chain(packed.iter().zip(0..).flat_map(bits))
+    }
+
     /// The bytes that the checksum is about: without those behind a packed tensor.
     pub fn canonical(&self) -> &[u8] {
         match self {

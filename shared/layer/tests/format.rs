@@ -110,10 +110,15 @@ fn what_is_written_is_read() {
                 | (Stored::Decompressed(_), 2, true) => {}
                 other => panic!("coset {coset} is {other:?}"),
             }
+            let mut listed = stored.positions();
             for position in 0..PACKED_BYTES * 8 {
                 let there = packed[position as usize / 8] >> (position % 8) & 1 == 1;
                 assert_eq!(stored.contains(position), there, "{coset} {position} {archived}");
+                if there {
+                    assert_eq!(listed.next(), Some(position), "{coset} {archived}");
+                }
             }
+            assert_eq!(listed.next(), None);
         }
     }
 }

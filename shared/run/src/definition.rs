@@ -286,6 +286,22 @@ impl Definition {
     }
 }
 
+/// What wrote the `run.toml` in the directory of a run: `fathom` and its version.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn written_by(run: &Path) -> Result<String> {
+    /// Only the field that is asked for.
+    #[derive(Deserialize)]
+    struct Author {
+        written_by: String,
+    }
+    let path = run.join(DEFINITION);
+    let read =
+        || -> Result<String> { Ok(toml::from_str::<Author>(&std::fs::read_to_string(&path)?)?.written_by) };
+    read().with_context(|| format!("cannot use {}", path.display()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -34,25 +34,47 @@ pub fn cosets(
     colouring: &Colouring,
     disk: &dyn Disk,
 ) -> Result<CosetGraph> {
-    let path = run.join(NAME);
-    if CosetGraph::table_entries(space, colouring) < PATTERNS_WORTH_KEEPING {
-        return Ok(CosetGraph::build(space, colouring)?);
-    }
-    if path.exists() {
-        let kept = read(&path, fingerprint, colouring)
-            .and_then(|tables| Ok(CosetGraph::from_tables(space, colouring, tables)?));
-        match kept {
-            Ok(graph) => return Ok(graph),
-            Err(error) => {
-                warn!(error = format!("{error:#}"), path = %path.display(), "tables are made again")
-            }
-        }
+    if let Some(graph) = kept(run, fingerprint, space, colouring) {
+        return Ok(graph);
     }
     let graph = CosetGraph::build(space, colouring)?;
-    if let Err(error) = write(run, fingerprint, &graph, disk) {
+    if CosetGraph::table_entries(space, colouring) >= PATTERNS_WORTH_KEEPING
+        && let Err(error) = write(run, fingerprint, &graph, disk)
+    {
+        let path = run.join(NAME);
         warn!(error = format!("{error:#}"), path = %path.display(), "tables are not kept");
     }
     Ok(graph)
+}
+
+/// The cosets of a run for those who only read: from its directory if they are there, or made and not kept.
+///
+/// # Errors
+/// If there are more than the tables can address.
+pub fn cosets_for_reading(
+    run: &Path,
+    fingerprint: Digest,
+    space: &Space,
+    colouring: &Colouring,
+) -> Result<CosetGraph> {
+    match kept(run, fingerprint, space, colouring) {
+        Some(graph) => Ok(graph),
+        None => Ok(CosetGraph::build(space, colouring)?),
+    }
+}
+
+/// The cosets that are kept in the run's directory, if they are whole.
+fn kept(run: &Path, fingerprint: Digest, space: &Space, colouring: &Colouring) -> Option<CosetGraph> {
+    let path = run.join(NAME);
+    if colouring.patterns().total() < PATTERNS_WORTH_KEEPING || !path.exists() {
+        return None;
+    }
+    let kept = read(&path, fingerprint, colouring)
+        .and_then(|tables| Ok(CosetGraph::from_tables(space, colouring, tables)?));
+    kept.inspect_err(
+        |error| warn!(error = format!("{error:#}"), path = %path.display(), "tables are made again"),
+    )
+    .ok()
 }
 
 fn read(path: &Path, fingerprint: Digest, colouring: &Colouring) -> Result<CosetTables> {

@@ -1,0 +1,45 @@
+//! `fathom report`.
+
+use crate::arguments::ReportArguments;
+use anyhow::{Context, Result};
+use fathom_command::{bad_input, output};
+use fathom_coordinator::directory::RunDirectory;
+use fathom_coordinator::report::Report;
+use std::fs::Permissions;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+pub(crate) fn report(asked: &ReportArguments) -> Result<()> {
+    if let Some(file) = asked.output.as_deref().filter(|file| file.is_symlink() || file.exists()) {
+        return Err(taken(file));
+    }
+    let run = RunDirectory::open_for_reading(&asked.dir)?;
+    let text = Report::of(&run)?.to_text(asked.format)?;
+    match &asked.output {
+        None => output::line(text.trim_end()),
+        Some(file) => write(file, text.trim_end()),
+    }
+}
+
+/// Writes a file that is there as a whole or not at all.
+fn write(file: &Path, text: &str) -> Result<()> {
+    let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // What the user's umask leaves of it.
+    let permissions = Permissions::from_mode(0o666);
+    let made =
+        tempfile::Builder::new().prefix(".fathom-report-").permissions(permissions).tempfile_in(directory);
+    let mut unfinished = made.map_err(|error| {
+        bad_input!("{} cannot be written: {}: name another file with --output", file.display(), error.kind())
+    })?;
+    let written = writeln!(unfinished, "{text}").and_then(|()| unfinished.as_file().sync_all());
+    written.with_context(|| format!("cannot write {}", file.display()))?;
+    match unfinished.persist_noclobber(file) {
+        Err(failed) if failed.error.kind() == ErrorKind::AlreadyExists => Err(taken(file)),
+        other => other.map(drop).with_context(|| format!("cannot write {}", file.display())),
+    }
+}
+
+fn taken(file: &Path) -> anyhow::Error {
+    bad_input!("{} is there already and was left as it is: name a new file with --output", file.display())
+}

@@ -1,0 +1,128 @@
+//! A web page with everything: one file that needs nothing else, for light and dark screens and for paper. It is well-formed XML too.
+
+use super::deepest::{self, Example};
+use super::facts::{self, Fact};
+use super::numbers::percent;
+use super::{Report, plot};
+use anyhow::Result;
+use askama::Template;
+use fathom_puzzle::Source;
+use indicatif::{HumanBytes, HumanCount};
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page<'a> {
+    report: &'a Report,
+    from: String,
+    figures: Vec<Fact>,
+    results: Vec<Fact>,
+    origin: Vec<Fact>,
+    growth: Vec<[String; 6]>,
+    files: Vec<[String; 4]>,
+    plot: String,
+    pictures: Option<Pictures>,
+}
+
+/// States of the last layer.
+struct Pictures {
+    title: &'static str,
+    about: String,
+    /// Of a board how many tiles stand in a row; of other puzzles states are written in a line.
+    columns: Option<usize>,
+    states: Vec<Picture>,
+}
+
+/// A state, drawn.
+struct Picture {
+    tiles: Vec<Tile>,
+    /// How many states it stands for, where it stands for others.
+    class: Option<String>,
+}
+
+/// What stands on a cell.
+struct Tile {
+    text: String,
+    /// An angle on the colour circle: the row where the tile belongs, or its label.
+    hue: usize,
+}
+
+/// The page.
+///
+/// # Errors
+/// None: a String takes all.
+pub fn page(report: &Report) -> Result<String> {
+    let growth = report.rows.iter().map(|row| {
+        [
+            row.depth.to_string(),
+            HumanCount(row.states).to_string(),
+            row.classes.map_or("–".into(), |classes| HumanCount(classes).to_string()),
+            percent(row.share),
+            HumanCount(row.cumulative).to_string(),
+            percent(row.cumulative_share),
+        ]
+    });
+    let files = report.rows.iter().map(|row| {
+        let bytes = HumanBytes(row.bytes).to_string();
+        [row.depth.to_string(), format!("{:.3}", row.seconds), bytes, row.digest.clone()]
+    });
+    let page = Page {
+        report,
+        from: facts::from_where(report),
+        figures: figures(report),
+        results: facts::of_results(report),
+        origin: facts::of_origin(report),
+        growth: growth.collect(),
+        files: files.collect(),
+        plot: plot::svg(&report.rows),
+        pictures: pictures(report),
+    };
+    Ok(page.render()?)
+}
+
+/// What is read first.
+fn figures(report: &Report) -> Vec<Fact> {
+    let summary = &report.summary;
+    let mut figures = vec![
+        (summary.largest_distance_is(), facts::largest_distance(report)),
+        ("states", HumanCount(summary.states).to_string()),
+    ];
+    if let Some(last) = report.rows.last().filter(|_| summary.complete) {
+        figures.push(("antipodes", HumanCount(last.states).to_string()));
+    }
+    if let Some(mean) = facts::mean_distance(report) {
+        figures.push(("mean distance", format!("{mean:.3}")));
+    }
+    figures.push(("symmetries", HumanCount(summary.symmetries as u64).to_string()));
+    figures.into_iter().map(|(what, said)| Fact { what, said, code: false }).collect()
+}
+
+fn pictures(report: &Report) -> Option<Pictures> {
+    let deepest = report.deepest.as_ref()?;
+    let (title, about) = deepest::caption(report, deepest);
+    let columns = match report.source {
+        Source::Board(board) => Some(board.columns()),
+        Source::Defined(_) => None,
+    };
+    let states = deepest.examples.iter().map(|example| picture(report, example)).collect();
+    Some(Pictures { title, about, columns, states })
+}
+
+fn picture(report: &Report, example: &Example) -> Picture {
+    let columns = report.source.columns();
+    let labelled = report.summary.labels.is_some();
+    let kinds = match labelled {
+        true => example.word.iter().max().map_or(1, |&most| usize::from(most) + 1),
+        false => example.word.len().div_ceil(columns),
+    };
+    let tile = |(text, &label): (String, &u8)| {
+        let kind = if labelled { label.into() } else { usize::from(label) / columns };
+        Tile { text, hue: (210 + 360 * kind / kinds) % 360 }
+    };
+    Picture {
+        tiles: example.cells().into_iter().zip(&example.word).map(tile).collect(),
+        class: match example.class_states {
+            1 => None,
+            alike => Some(format!("one of {} alike", HumanCount(alike as u64))),
+        },
+    }
+}

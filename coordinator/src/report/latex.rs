@@ -1,0 +1,86 @@
+//! The growth table for a paper, with the package `booktabs`.
+
+use super::numbers::percent_with;
+use super::{Report, facts};
+use std::fmt::Write;
+
+/// A table of its own, with caption and label.
+pub fn table(report: &Report) -> String {
+    let mut text = format!(
+        "% {}, fingerprint {}\n% digest {}\n% Needs \\usepackage{{booktabs}}.\n\\begin{{table}}\n\\centering\n\\caption{{{}}}\n\\label{{tab:{}}}\n\\begin{{tabular}}{{rrrrr}}\n\\toprule\ndistance & states & classes & share & cumulative share \\\\\n\\midrule\n",
+        report.provenance.begun_by,
+        report.provenance.fingerprint,
+        report.summary.digest,
+        caption(report),
+        label(&report.title)
+    );
+    for row in &report.rows {
+        let classes = row.classes.map_or("--".into(), grouped);
+        writeln!(
+            text,
+            "{} & {} & {classes} & {} & {} \\\\",
+            row.depth,
+            grouped(row.states),
+            percent(row.share),
+            percent(row.cumulative_share)
+        )
+        .expect("a String takes all");
+    }
+    text.push_str("\\bottomrule\n\\end{tabular}\n\\end{table}\n");
+    text
+}
+
+fn caption(report: &Report) -> String {
+    let (largest, is) = (report.summary.largest_distance_is(), facts::largest_distance(report));
+    let known = if report.summary.complete { "" } else { " (not all of which were visited)" };
+    format!(
+        "The {} states{known} by distance from {}; {largest}: {is}.",
+        grouped(report.summary.states),
+        escaped(&facts::from_where(report))
+    )
+}
+
+/// A number in groups of three.
+fn grouped(number: u64) -> String {
+    indicatif::HumanCount(number).to_string().replace(',', "\\,")
+}
+
+fn percent(share: f64) -> String {
+    let number = percent_with(share, |mantissa, exponent| format!("${mantissa}\\cdot 10^{{{exponent}}}$"));
+    format!("{}\\,\\%", number.replace("> ", "$>$\\,"))
+}
+
+/// Text in which nothing is a command.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for c in text.chars() {
+        match c {
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => escaped.extend(['\\', c]),
+            '\\' => escaped.push_str("\\textbackslash{}"),
+            '~' => escaped.push_str("\\textasciitilde{}"),
+            '^' => escaped.push_str("\\textasciicircum{}"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// A key for references.
+fn label(title: &str) -> String {
+    title.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_name_is_a_command() {
+        assert_eq!(escaped(r"a_b^c\d{e}%"), r"a\_b\textasciicircum{}c\textbackslash{}d\{e\}\%");
+        assert_eq!(label("2x4-V1^2 given"), "2x4-V1-2-given");
+        assert_eq!(grouped(479_001_600), r"479\,001\,600");
+        assert_eq!(percent(0.223155), r"22.3155\,\%");
+        assert_eq!(percent(4.2e-9), r"$4.2\cdot 10^{-7}$\,\%");
+        assert_eq!(percent(0.999_999_99), r"$>$\,99.9999\,\%");
+    }
+}

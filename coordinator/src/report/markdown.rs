@@ -1,0 +1,89 @@
+//! Tables for pages in Markdown, as GitHub shows them.
+
+use super::facts::{self, Fact};
+use super::numbers::percent;
+use super::{Report, deepest};
+use anyhow::Result;
+use askama::Template;
+use indicatif::HumanCount;
+
+#[derive(Template)]
+#[template(path = "report.md", escape = "none")]
+struct Page<'a> {
+    title: String,
+    from: String,
+    results: Vec<Fact>,
+    origin: Vec<Fact>,
+    /// Cells of the growth table.
+    rows: Vec<[String; 5]>,
+    deepest: Option<(&'static str, String)>,
+    states: Vec<String>,
+    report: &'a Report,
+}
+
+/// The page.
+///
+/// # Errors
+/// None: a String takes all.
+pub fn page(report: &Report) -> Result<String> {
+    let rows = report.rows.iter().map(|row| {
+        [
+            row.depth.to_string(),
+            HumanCount(row.states).to_string(),
+            row.classes.map_or("-".into(), |classes| HumanCount(classes).to_string()),
+            percent(row.share),
+            percent(row.cumulative_share),
+        ]
+    });
+    let written = |facts: Vec<Fact>| facts.into_iter().map(written).collect();
+    let page = Page {
+        title: escaped(&report.title),
+        from: escaped(&facts::from_where(report)),
+        results: written(facts::of_results(report)),
+        origin: written(facts::of_origin(report)),
+        rows: rows.collect(),
+        deepest: report.deepest.as_ref().map(|states| deepest::caption(report, states)),
+        states: report
+            .deepest
+            .iter()
+            .flat_map(|deepest| &deepest.examples)
+            .map(|state| state.cells().join(" "))
+            .collect(),
+        report,
+    };
+    Ok(page.render()?)
+}
+
+/// A fact of which nothing is taken for markup.
+fn written(fact: Fact) -> Fact {
+    let said = match fact.code {
+        // A span of code is a line, and ends at the first backtick.
+        true if !fact.said.contains(['`', '\n']) => format!("`{}`", fact.said),
+        _ => escaped(&fact.said),
+    };
+    Fact { said, ..fact }
+}
+
+/// Text in which nothing is markup.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for c in text.chars() {
+        if "\\`*_[]<>#|&~^$".contains(c) {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_name_is_markup() {
+        assert_eq!(escaped("a_b <i> `c`"), r"a\_b \<i\> \`c\`");
+        let fact = |said: &str| written(Fact { what: "moves", said: said.into(), code: true }).said;
+        assert_eq!((fact("V1^2"), fact("a`b")), ("`V1^2`".into(), r"a\`b".into()));
+    }
+}

@@ -1,0 +1,91 @@
+//! The growth function as the On-Line Encyclopedia of Integer Sequences takes it: a b-file (lines `n a(n)`, and comments that begin with
+//! `#`) whose comments have the other fields of an entry in its internal format (oeis.org/eishelp1.html), without the A-number.
+
+use super::{Report, facts};
+use std::fmt::Write;
+
+/// The longest line of terms: 80 characters with `%S A000000 ` before them. And the letters of the lines.
+const LINE: usize = 69;
+const LETTERS: [&str; 3] = ["S", "T", "U"];
+
+/// The b-file. Of a run that is not complete it has the terms that are known.
+pub fn b_file(report: &Report) -> String {
+    let states: Vec<u64> = report.rows.iter().map(|row| row.states).collect();
+    let mut text = format!("# {}\n", report.title);
+    let mut line = |field: &str, value: &str| {
+        writeln!(text, "# %{field} {value}").expect("a String takes all");
+    };
+    for (letter, terms) in data(&states) {
+        line(letter, &terms);
+    }
+    line("N", &format!("Number of states at distance n from {}.", facts::from_where(report)));
+    line("C", &format!("{}: {}.", report.provenance.begun_by, facts::status(report)));
+    if let Some(classes) = report.rows.iter().map(|row| row.classes).collect::<Option<Vec<u64>>>() {
+        line("C", &format!("Up to symmetry: {}.", joined(&classes)));
+    }
+    line("K", if report.summary.complete { "nonn,fini,full" } else { "nonn,fini,more" });
+    line("O", &offset(&states));
+    for row in &report.rows {
+        writeln!(text, "{} {}", row.depth, row.states).expect("a String takes all");
+    }
+    text
+}
+
+fn joined(terms: &[u64]) -> String {
+    terms.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// Lines of terms, all but the last with a comma at the end; what does not fit on three lines is in the b-file alone.
+fn data(terms: &[u64]) -> Vec<(&'static str, String)> {
+    let mut lines = vec![String::new()];
+    for (at, term) in terms.iter().enumerate() {
+        let comma = if at + 1 < terms.len() { "," } else { "" };
+        let entry = format!("{term}{comma}");
+        match lines.last_mut() {
+            Some(line) if line.len() + entry.len() <= LINE => line.push_str(&entry),
+            _ => lines.push(entry),
+        }
+    }
+    LETTERS.into_iter().zip(lines).collect()
+}
+
+/// The index of the first term, and the place, from 1, of the first term that exceeds 1; 1 where none does.
+fn offset(terms: &[u64]) -> String {
+    format!("0,{}", terms.iter().position(|&term| term > 1).map_or(1, |place| place + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_terms_and_offsets_are_those_of_an_entry() {
+        // The internal format of A000112 (oeis.org/eishelp1.html).
+        let terms = [
+            1,
+            1,
+            2,
+            5,
+            16,
+            63,
+            318,
+            2045,
+            16999,
+            183_231,
+            2_567_284,
+            46_749_427,
+            1_104_891_746,
+            33_823_827_452,
+        ];
+        assert_eq!(
+            data(&terms),
+            [
+                ("S", "1,1,2,5,16,63,318,2045,16999,183231,2567284,46749427,1104891746,".into()),
+                ("T", "33823827452".into())
+            ]
+        );
+        assert_eq!(offset(&terms), "0,3");
+        assert_eq!(offset(&[1]), "0,1");
+        assert_eq!(data(&[]), [("S", String::new())]);
+    }
+}
