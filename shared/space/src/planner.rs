@@ -116,6 +116,7 @@ impl Candidate {
     /// rank colourings.
     fn judge(space: &Space, actions: &[(&Symmetry, usize)], of_piece: Vec<u8>) -> Option<Self> {
         const DENSE_LAYERS: f64 = 5.0;
+        const ALL_LAYERS: f64 = 15.0;
         let words =
             u128::try_from(space.states() * space.free_order()).map_or(f64::INFINITY, |words| words as f64);
         let labels = space.labels();
@@ -135,8 +136,8 @@ impl Candidate {
             }
             lengths.push((colour, length, size));
         }
-        // The last axis lies inside a word: the longest that fits.
-        lengths.sort_unstable_by_key(|&(colour, length, _)| (length <= 64, length, colour));
+        // The last axis lies inside a word: the longest that fits. Colours with one arrangement come first.
+        lengths.sort_unstable_by_key(|&(colour, length, _)| (length > 1, length <= 64, length, colour));
         let axes: Vec<u32> = lengths.iter().map(|&(_, length, _)| length as u32).collect();
         let shape = Shape::in_space(space, &axes)?;
         let order: HashMap<u8, u8> =
@@ -174,9 +175,13 @@ impl Candidate {
         };
         let find = if entries > 0 { patterns * 60.0 } else { pulls * symmetries * 10.0 };
         let start = find + map_bytes * 2.0;
-        let pull = 150.0 + f64::from(shape.rows()) * row;
+        // A row of several words is moved bit by bit.
+        let bitwise = if shape.row_bits() > 64 { f64::from(shape.row_bits()) } else { 0.0 };
+        let pull = 150.0 + bitwise + f64::from(shape.rows()) * row;
         let write = 1_000.0 + f64::from(shape.packed_bytes());
-        Some(Self { of_piece, nanoseconds: start + DENSE_LAYERS * (pulls * pull + cosets * write) })
+        // Empty cosets and sources are looked at, too.
+        let look = ALL_LAYERS * (cosets * 1_500.0 + pulls * 60.0);
+        Some(Self { of_piece, nanoseconds: start + look + DENSE_LAYERS * (pulls * pull + cosets * write) })
     }
 }
 

@@ -141,7 +141,8 @@ fn stabilisers_fix_exactly_the_positions_that_counting_lists() {
                 break;
             }
         }
-        assert!(looked_at > 0 || word == "1x5", "{word} {labels:?} has no coset with a stabiliser");
+        let has_none = word == "1x5" || graph.symmetries().len() == 1;
+        assert!(looked_at > 0 || has_none, "{word} {labels:?} has no coset with a stabiliser");
     }
 }
 
