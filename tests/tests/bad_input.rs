@@ -96,10 +96,6 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
         ),
         (&["group", "3x3", "--factor", "V1", "--element", "V1"], "cannot be used with"),
         (&["group", BANDAGED], "has moves that can be made only in some states: they generate no group"),
-        (
-            &["run", BANDAGED],
-            "moves that can be made only in some states (L R), which this version of Fathom does not search with",
-        ),
         (&["group"], "<PUZZLE>"),
         (&["bound", "3y4"], "\"3y4\" names no space"),
         (&["bound", "square1-twist"], "\"square1-twist\" names no space that is bounded"),

@@ -42,6 +42,52 @@ fn families_grow_as_published() {
     assert_eq!(run(&["lrx:8"])["god_number"], 28);
 }
 
+/// Growth of puzzles whose pieces turn. That of the 2x2x2 cube is the same with its corner held and with six faces and free turns of the
+/// whole.
+#[test]
+fn twisty_puzzles_grow_as_published() {
+    let quarter: &[u64] =
+        &[1, 6, 27, 120, 534, 2256, 8969, 33058, 114149, 360508, 930588, 1350852, 782536, 90280, 276];
+    let half: &[u64] = &[1, 9, 54, 321, 1847, 9992, 50136, 227536, 870072, 1887748, 623800, 2644];
+    let growth: [(&[&str], &[u64]); 7] = [
+        // B. Norskog, cubezzz forum, "2x2x2 Cube".
+        (&["2x2x2", "--metric", "single"], quarter),
+        (&["2x2x2-free", "--metric", "single"], quarter),
+        (&["2x2x2"], half),
+        (&["2x2x2-free"], half),
+        // Jaap Scherphuis, Jaap's Puzzle Page, Pyraminx.
+        (&["pyraminx"], &[1, 8, 48, 288, 1728, 9896, 51808, 220_111, 480_467, 166_276, 2457, 32]),
+        // T. Rokicki, twsearch-results, where the cube is not held: twelve times these.
+        (&["skewb"], &[1, 8, 48, 288, 1728, 10248, 59304, 315_198, 1_225_483, 1_455_856, 81_028, 90]),
+        // One face alone.
+        (&["2x2x2", "--moves", "R,R2,R'"], &[1, 3]),
+    ];
+    for (arguments, counts) in growth {
+        let told = run(arguments);
+        assert_eq!((&told["complete"], &told["counts"]), (&value!(true), &value!(counts)), "{arguments:?}");
+    }
+    // OEIS A078941: the largest distance of burnt pancakes. R. Korf, 1997: of the corners of Rubik's cube.
+    assert_eq!(run(&["burnt-pancake:6"])["god_number"], 12);
+    assert_eq!(run(&["3x3x3-corners"])["god_number"], 11);
+}
+
+/// With pieces that turn, in several orbits, and with guards, the cosets find what a plain search finds.
+#[test]
+fn the_plain_search_agrees_on_pieces_that_turn_and_on_guards() {
+    let bandaged = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/bandaged.toml");
+    for word in ["burnt-pancake:5", "pyraminx", bandaged] {
+        assert_same(&run(&[word]), &run(&[word, "--kernel", "reference"]));
+    }
+}
+
+/// M. Masonjones, forum.cubeman.org node 35: turns of the layers are free, only twists count.
+#[test]
+fn square_one_grows_by_twists_as_published() {
+    let told = run(&["square1-twist", "--max-depth", "5"]);
+    assert_eq!(told["states"], 435_891_456_000_u64);
+    assert_eq!(told["counts"], value!([1, 64, 1153, 17050, 235_144, 3_091_458]));
+}
+
 /// The same puzzle from its word, from a file, and as a board of which all moves are named.
 #[test]
 fn however_a_puzzle_is_named_it_grows_alike() {
@@ -113,8 +159,7 @@ fn workers_search_families_too() {
 #[test]
 fn what_cannot_be_searched_is_refused() {
     for (arguments, says) in [
-        (&["run", "2x2x2"][..], "has pieces that turn where they stand (its corners)"),
-        (&["run", "pancake:1"], "is not of the form pancake:N with 2 <= N <= 64"),
+        (&["run", "pancake:1"][..], "is not of the form pancake:N with 2 <= N <= 64"),
         (&["run", "pancake:30"], "no colouring of pancake-30-given"),
         (&["run", "pancakes"], "names no puzzle: there are MxN+flip"),
         (&["run", "no/such.gap"], "no/such.gap: cannot be read"),
@@ -140,7 +185,7 @@ fn puzzles_are_listed_with_what_can_be_done_with_them() {
     assert_eq!(of("pancake:N")["not_searched"], Value::Null);
     assert_eq!(of("MxN")["metric"], "multi");
     assert_eq!(of("lx:N")["not_searched"], Value::Null);
-    assert!(of("2x2x2")["not_searched"].as_str().unwrap().contains("turn where they stand"));
+    assert_eq!(of("2x2x2")["not_searched"], Value::Null);
     let (text, _) = texts(&fathom().arg("puzzles").output().unwrap());
     assert_eq!(text.lines().count(), list.as_array().unwrap().len() + 1);
 }
