@@ -116,8 +116,13 @@ fn microseconds(seconds: f64) -> f64 {
 
 /// What the number of states is, in words.
 fn what_states_are(space: &Space) -> String {
-    if space.labels().are_distinct() {
-        "the order of the group".into()
+    if space.is_guarded() {
+        "the states that moves with guards reach, counted by shapes and loops".into()
+    } else if space.labels().are_distinct() {
+        match space.free_order() {
+            1 => "the order of the group".into(),
+            free => format!("the order of the group over that of its {free} free moves"),
+        }
     } else {
         format!("the labelled states that a group of order {} reaches", space.group_order())
     }

@@ -19,7 +19,7 @@ fn in_directory(directory: &Path, arguments: &[&str]) -> (Option<i32>, String, S
 fn nonsense_is_refused_and_leaves_nothing_behind() {
     let directory = tempfile::tempdir().unwrap();
     for (arguments, says) in [
-        (&["run", "3y4"][..], "\"3y4\" names no puzzle: there are pancake:N"),
+        (&["run", "3y4"][..], "\"3y4\" names no puzzle: there are MxN+flip"),
         (&["run", "0x3"], "the board \"0x3\" has no cells"),
         (&["run", "9x9"], "has 81 cells, more than 64"),
         (&["run", "3x4", "--metric", "double"], "there is no metric \"double\": use 'multi'"),
@@ -62,7 +62,7 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
         ),
         (&["plan", "3x4", "--workers", "2", "--memory", "1MiB"], "of memory, and may take 1.00 MiB"),
         (&["plan", "3x3", "--workers", "2", "--shards", "1000"], "cannot be cut into 1000 shards"),
-        (&["group", "3y4"], "\"3y4\" names no puzzle: there are pancake:N"),
+        (&["group", "3y4"], "\"3y4\" names no puzzle: there are MxN+flip"),
         (&["group", "9x9"], "has 81 cells, more than 64"),
         (
             &["group", "3x3", "--element", ""],
