@@ -127,7 +127,7 @@ impl Colouring {
         if let Some(colour) = asked.find(|&colour| contents[usize::from(colour)].len() > 1) {
             return Err(ColouringError::HidesGuard { colour });
         }
-        let letters = Letters::new(&seen).ok_or(ColouringError::TooLarge)?;
+        let letters = Letters::new(&seen, space.most_turns()).ok_or(ColouringError::TooLarge)?;
         let of_letter = |letter: u8| {
             let colour = of_label[usize::from(space.letters().mark(letter))];
             letters.letter(colour, space.letters().orientation(letter))

@@ -13,11 +13,12 @@ pub struct Letters {
 }
 
 impl Letters {
-    /// The letters of marks that show so many orientations each. `None` if they are more than 255, or if a mark shows none.
-    pub fn new(seen: &[u16]) -> Option<Self> {
+    /// The letters of marks that show so many orientations each, and that may be turned by less than `turns`. `None` if they are
+    /// more than 255, or turns are, or if a mark shows none.
+    pub fn new(seen: &[u16], turns: u16) -> Option<Self> {
         let width = seen.iter().copied().max().unwrap_or(1);
         let letters = usize::from(width) * seen.len();
-        if letters > 255 || seen.contains(&0) {
+        if letters > 255 || turns > 255 || seen.contains(&0) {
             return None;
         }
         let turned = |by: u16| {
@@ -32,7 +33,7 @@ impl Letters {
         Some(Self {
             width: width as u8,
             seen: seen.iter().map(|&shown| shown as u8).collect(),
-            turned: (0..width).map(turned).collect(),
+            turned: (0..turns).map(turned).collect(),
             marks: (0..letters).map(|letter| (letter / usize::from(width)) as u8).collect(),
         })
     }
@@ -71,7 +72,7 @@ impl Letters {
         letter % self.width
     }
 
-    /// The letter after a turn by `by`, less than [`Letters::width`].
+    /// The letter after a turn by `by`.
     #[inline]
     pub fn turned(&self, letter: u8, by: u8) -> u8 {
         self.turned[usize::from(by)][usize::from(letter)]
@@ -98,7 +99,7 @@ mod tests {
 
     #[test]
     fn letters_are_marks_with_orientations() {
-        let letters = Letters::new(&[3, 1, 3]).unwrap();
+        let letters = Letters::new(&[3, 1, 3], 3).unwrap();
         assert_eq!((letters.count(), letters.width()), (9, 3));
         for (mark, orientation) in [(0, 0), (0, 2), (1, 0), (2, 1)] {
             let letter = letters.letter(mark, orientation);
@@ -108,8 +109,11 @@ mod tests {
                 assert_eq!(letters.turned(letter, by), letters.letter(mark, turned));
             }
         }
-        let plain = Letters::new(&[1; 255]).unwrap();
+        let plain = Letters::new(&[1; 255], 1).unwrap();
         assert!((0..255).all(|letter| plain.mark(letter) == letter && plain.turned(letter, 0) == letter));
-        assert_eq!(Letters::new(&[2; 128]), None);
+        assert_eq!(Letters::new(&[2; 128], 2), None);
+        // Of six ways to stand one shows two, another three.
+        let mixed = Letters::new(&[2, 3], 6).unwrap();
+        assert_eq!([0, 1].map(|mark| mixed.orientation(mixed.turned(mixed.letter(mark, 0), 5))), [1, 2]);
     }
 }

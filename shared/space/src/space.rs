@@ -120,7 +120,12 @@ impl Space {
         for (&label, &shown) in of_pieces.iter().zip(&puzzle.seen) {
             seen[usize::from(label)] = shown;
         }
-        let letters = Letters::new(&seen).ok_or_else(|| SpaceError::TooManyLetters {
+        let orders: Box<[u16]> = puzzle
+            .moves
+            .first()
+            .map_or_else(|| vec![1; puzzle.cells].into_boxed_slice(), |m| m.action.orders().into());
+        let turns = orders.iter().copied().max().unwrap_or(1);
+        let letters = Letters::new(&seen, turns).ok_or_else(|| SpaceError::TooManyLetters {
             name: puzzle.name.clone(),
             letters: seen.len() * usize::from(seen.iter().copied().max().unwrap_or(1)),
         })?;
@@ -135,10 +140,6 @@ impl Space {
         };
         let moves = puzzle.moves.iter().map(step).collect();
         let arrivals = puzzle.arrivals.iter().map(step).collect();
-        let orders = puzzle
-            .moves
-            .first()
-            .map_or_else(|| vec![1; puzzle.cells].into_boxed_slice(), |m| m.action.orders().into());
         let group_order = group(&puzzle).big_order();
         let mut space = Self {
             puzzle,
@@ -191,6 +192,11 @@ impl Space {
     /// The letters of words.
     pub fn letters(&self) -> &Letters {
         &self.letters
+    }
+
+    /// The largest number of orientations on a cell.
+    pub(crate) fn most_turns(&self) -> u16 {
+        self.orders.iter().copied().max().unwrap_or(1)
     }
 
     /// The number of orientations on a cell.

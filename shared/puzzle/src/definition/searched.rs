@@ -51,12 +51,12 @@ impl Definition {
 
     /// The number of orientations on each cell, without those that no piece of its orbit shows.
     fn seen_orders(&self) -> Vec<u16> {
+        // The least common multiple of what the pieces show, as a divisor of the order.
         let of_orbit = |orbit: usize| {
-            let seen: HashSet<u16> = self.cells_of(orbit).map(|cell| self.solved[cell].seen).collect();
-            match seen.iter().next() {
-                Some(&seen_by_all) if seen.len() == 1 => seen_by_all,
-                _ => self.orbits[orbit].orientations,
-            }
+            let tells_all =
+                |order: &u16| self.cells_of(orbit).all(|cell| order.is_multiple_of(self.solved[cell].seen));
+            let all = self.orbits[orbit].orientations;
+            (1..=all).find(|order| all.is_multiple_of(*order) && tells_all(order)).unwrap_or(all)
         };
         let of_orbit: Vec<u16> = (0..self.orbits.len()).map(of_orbit).collect();
         self.orbit_of.iter().map(|&orbit| of_orbit[orbit]).collect()
