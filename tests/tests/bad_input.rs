@@ -96,6 +96,14 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
         ),
         (&["group", "3x3", "--factor", "V1", "--element", "V1"], "cannot be used with"),
         (&["group", BANDAGED], "has moves that can be made only in some states: they generate no group"),
+        (
+            &["run", BANDAGED, "--metric", "given"],
+            "they are not closed under inverses: add the inverses with --metric single",
+        ),
+        (
+            &["run", "2x2x2-free", "--labels", "0,0,0,0,0,0,0,0"],
+            "has free moves that may change nothing that can be seen",
+        ),
         (&["group"], "<PUZZLE>"),
         (&["bound", "3y4"], "\"3y4\" names no space"),
         (&["bound", "square1-twist"], "\"square1-twist\" names no space that is bounded"),

@@ -69,7 +69,12 @@ pub struct Puzzle {
 impl Puzzle {
     /// Whether `relabelling` maps the set of moves, each followed by free moves, onto itself.
     pub fn is_symmetry(&self, relabelling: &Relabelling) -> bool {
-        self.moves.iter().all(|m| self.has_up_to_free(&relabelling.rename(&m.action)))
+        let to = |cell: u16| relabelling.cells().apply(cell.into()) as u16;
+        let renamed = |guard: &Guard| Guard { cell: to(guard.cell), piece: to(guard.piece) };
+        let is_kept = |m: &PuzzleMove| {
+            self.has_up_to_free(&relabelling.rename(&m.action), m.guard.iter().map(renamed).collect())
+        };
+        self.moves.iter().all(is_kept)
     }
 
     /// The orbits of cells under all moves, each in increasing order, by their first cells.
@@ -85,13 +90,41 @@ impl Puzzle {
         orbits
     }
 
-    /// Whether the inverse of every move is a move, up to free moves.
+    /// Whether the inverse of every move is a move, up to free moves, and can be made wherever the move has led.
     pub fn is_closed_under_inverses(&self) -> bool {
-        self.moves.iter().all(|m| self.has_up_to_free(&m.action.inverse()))
+        self.moves.iter().all(|m| {
+            let carried =
+                |guard: &Guard| Guard { cell: m.action.cells().apply(guard.cell.into()) as u16, ..*guard };
+            self.has_up_to_free(&m.action.inverse(), m.guard.iter().map(carried).collect())
+        })
     }
 
-    fn has_up_to_free(&self, action: &OrientedPermutation) -> bool {
+    fn has_up_to_free(&self, action: &OrientedPermutation, mut guard: Vec<Guard>) -> bool {
+        guard.sort_unstable();
         let back = action.inverse();
-        self.moves.iter().any(|other| self.free.contains(&back.then(&other.action)))
+        let is_same =
+            |other: &PuzzleMove| *other.guard == *guard && self.free.contains(&back.then(&other.action));
+        self.moves.iter().any(is_same)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Definition, Metric};
+    use fathom_algebra::{OrientedPermutation, Permutation};
+
+    /// An inverse that asks for something else does not lead back from everywhere.
+    #[test]
+    fn inverses_have_the_same_guard() {
+        let closed = |guards: [&[u16]; 2]| {
+            let mut puzzle = Definition::of_degree("test", 5).unwrap();
+            for (name, cycles, guard) in [("U", "(1,2,3)", guards[0]), ("W", "(1,3,2)", guards[1])] {
+                let cells = Permutation::parse(cycles, 5).unwrap();
+                puzzle.add_guarded_move(name, OrientedPermutation::from_cells(cells), guard).unwrap();
+            }
+            puzzle.puzzle(Metric::Given).unwrap().is_closed_under_inverses()
+        };
+        assert!(closed([&[], &[]]) && closed([&[3, 4], &[4, 3]]));
+        assert!(!closed([&[3], &[]]) && !closed([&[], &[3]]) && !closed([&[3], &[4]]));
     }
 }

@@ -34,11 +34,7 @@ pub struct CosetGraph {
     colouring: Colouring,
     shape: Shape,
     symmetries: Box<[CosetSymmetry]>,
-    /// By pattern rank: `representative * symmetries + s`, where symmetry s maps the pattern to the representative's. Empty
-    /// where that is found otherwise.
-    table: Box<[u32]>,
-    /// What finds it where there is no table.
-    canonical: Option<Canonical>,
+    index: Index,
     /// The patterns of the representatives, one after the other.
     patterns: Box<[u8]>,
     orbit_sizes: Box<[u32]>,
@@ -49,6 +45,24 @@ pub struct CosetGraph {
     states_per_coset: u64,
     /// By representative, where the last axis is halved: the parity of the sum of the indices of its states.
     odd: Box<[bool]>,
+}
+
+/// What leads from a pattern to its representative.
+#[derive(Debug)]
+enum Index {
+    /// By pattern rank: `representative * symmetries + s`, where symmetry s maps the pattern to the representative's.
+    Table(Box<[u32]>),
+    /// A search through the symmetries.
+    Canonical(Canonical),
+}
+
+/// What a closure finds of the representatives.
+struct Found {
+    /// Their patterns, in the order of their numbers.
+    patterns: Vec<u8>,
+    orbit_sizes: Box<[u32]>,
+    /// See [`CosetGraph::sources`].
+    sources: Vec<u32>,
 }
 
 /// The part of a graph that takes long to find, and that can be kept.
@@ -97,19 +111,8 @@ impl CosetGraph {
         if !has_table(colouring, symmetries.len()) {
             let canonical = Canonical::new(colouring, &symmetries);
             let found = canonical.close(space, colouring).ok_or(too_many)?;
-            let canonical::Found { patterns, orbit_sizes, sources } = found;
-            let table = Box::default();
-            return Ok(Self::assemble(
-                space,
-                colouring,
-                shape,
-                symmetries,
-                table,
-                Some(canonical),
-                patterns,
-                orbit_sizes,
-                sources,
-            ));
+            let index = Index::Canonical(canonical);
+            return Ok(Self::assemble(space, colouring, shape, symmetries, index, found));
         }
         let tables = table::close(space, colouring, &symmetries).ok_or(too_many)?;
         Ok(Self::from_closure(space, colouring, shape, symmetries, tables))
@@ -183,20 +186,17 @@ impl CosetGraph {
                 },
             );
         }
-        Self::assemble(space, colouring, shape, symmetries, table, None, patterns, orbit_sizes, sources)
+        let found = Found { patterns, orbit_sizes, sources };
+        Self::assemble(space, colouring, shape, symmetries, Index::Table(table), found)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "they are the parts of a graph, put together here alone")]
     fn assemble(
         space: &Space,
         colouring: &Colouring,
         shape: Shape,
         symmetries: Box<[CosetSymmetry]>,
-        table: Box<[u32]>,
-        canonical: Option<Canonical>,
-        patterns: Vec<u8>,
-        orbit_sizes: Box<[u32]>,
-        sources: Vec<u32>,
+        index: Index,
+        Found { patterns, orbit_sizes, sources }: Found,
     ) -> Self {
         let cells = space.cells();
         // The state whose indices are all zero has the pieces of each colour in their order, and its parity is that of the
@@ -224,8 +224,7 @@ impl CosetGraph {
             colouring: colouring.clone(),
             shape,
             symmetries,
-            table,
-            canonical,
+            index,
             patterns: patterns.into(),
             orbit_sizes,
             sources: sources.into(),
@@ -247,7 +246,11 @@ impl CosetGraph {
     pub fn tables(&self) -> (&[u32], impl ExactSizeIterator<Item = u64>, &[u32]) {
         let patterns = self.patterns.chunks_exact(self.space.cells());
         let ranks = patterns.map(|pattern| self.colouring.patterns().rank(pattern));
-        (&self.table, ranks, &self.orbit_sizes)
+        let table = match &self.index {
+            Index::Table(table) => &table[..],
+            Index::Canonical(_) => &[],
+        };
+        (table, ranks, &self.orbit_sizes)
     }
 
     /// The space.
@@ -351,15 +354,15 @@ impl CosetGraph {
     /// there of its image under the symmetry that leads to the representative. `None` if the state is known not to be reachable.
     pub fn locate(&self, word: &[u8]) -> Option<(CosetId, u32)> {
         let pattern: Vec<u8> = word.iter().map(|&letter| self.colouring.of_letter(letter)).collect();
-        let (coset, to) = match &self.canonical {
-            None => {
-                let entry = self.table[self.colouring.patterns().rank(&pattern) as usize];
+        let (coset, to) = match &self.index {
+            Index::Table(table) => {
+                let entry = table[self.colouring.patterns().rank(&pattern) as usize];
                 if entry == UNREACHED || !self.colouring.patterns().has(&pattern) {
                     return None;
                 }
                 self.split(entry)
             }
-            Some(canonical) => {
+            Index::Canonical(canonical) => {
                 let form = canonical.form(&pattern);
                 (self.representative(&form.pattern)?, form.symmetry)
             }

@@ -131,9 +131,9 @@ impl Space {
     pub(crate) fn compose(&self, first: &Symmetry, second: &Symmetry) -> Symmetry {
         let cells: Box<[u8]> = first.cells.iter().map(|&cell| second.cells[usize::from(cell)]).collect();
         let at = |cell: usize| usize::from(first.cells[cell]);
-        let factor = |cell: usize| {
-            let order = self.order(cell);
-            (u16::from(second.factors[at(cell)]) * u16::from(first.factors[cell]) % order) as u8
+        let factor = |cell: usize| match self.order(cell) {
+            1 => 1,
+            order => (u16::from(second.factors[at(cell)]) * u16::from(first.factors[cell]) % order) as u8,
         };
         let turn = |cell: usize| {
             let order = self.order(cell);
@@ -145,7 +145,7 @@ impl Space {
                 1 => Box::default(),
                 _ => (0..cells.len()).map(turn).collect(),
             },
-            factors: (0..cells.len()).map(factor).map(|factor| factor.max(u8::from(factor == 0))).collect(),
+            factors: (0..cells.len()).map(factor).collect(),
             labels: first.labels.iter().map(|&label| second.labels[usize::from(label)]).collect(),
             letters: first.letters.iter().map(|&letter| second.letters[usize::from(letter)]).collect(),
             cells,

@@ -1,6 +1,6 @@
 //! Representatives without a table: of the images of a pattern under all symmetries the smallest, letter by letter.
 
-use super::{CosetSymmetry, UNREACHED};
+use super::{CosetSymmetry, Found, UNREACHED};
 use crate::{Colouring, Letters, Space};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -37,14 +37,6 @@ pub(super) struct Form {
     pub(super) symmetry: usize,
     /// How many lead there: as many fix the pattern.
     fixing: u32,
-}
-
-/// What a closure finds.
-pub(super) struct Found {
-    /// The patterns of the representatives, in increasing order.
-    pub(super) patterns: Vec<u8>,
-    pub(super) orbit_sizes: Box<[u32]>,
-    pub(super) sources: Vec<u32>,
 }
 
 impl Canonical {
@@ -108,8 +100,8 @@ impl Canonical {
         Form { pattern: best, symmetry, fixing }
     }
 
-    /// Follows the moves backwards from orbit to orbit. As they are closed under inverses, that leads to all orbits to which they lead
-    /// forwards. `None` if there are too many.
+    /// Follows the moves backwards from orbit to orbit. That leads to all orbits to which they lead forwards: moves without guards
+    /// generate a finite group, and guarded ones are closed under inverses. `None` if there are too many.
     pub(super) fn close(&self, space: &Space, colouring: &Colouring) -> Option<Found> {
         /// Representatives whose sources are looked for at once.
         const PIECE: usize = 4096;
