@@ -104,6 +104,7 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
             &["run", "2x2x2-free", "--labels", "0,0,0,0,0,0,0,0"],
             "has free moves that may change nothing that can be seen",
         ),
+        (&["run", "2x2x2", "--watch-states", BANDAGED], "the pieces of 2x2x2 turn where they stand"),
         (&["group"], "<PUZZLE>"),
         (&["bound", "3y4"], "\"3y4\" names no space"),
         (&["bound", "square1-twist"], "\"square1-twist\" names no space that is bounded"),
