@@ -269,12 +269,15 @@ impl State {
         }
     }
 
-    /// When all have left, or have had the time to, the run is over.
+    /// When all have left, or have had the time to, the run is over. Those who were there in an earlier life may be about to try
+    /// again: they are told too, or they would go on trying for all their patience.
     fn finish(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let Some((ending, until)) = &self.ending else {
             return;
         };
-        if self.ended || (now < *until && self.alive().next().is_some()) {
+        let is_to_be_told =
+            |worker: &Worker| matches!(worker.presence, Presence::Alive(_) | Presence::Awaited);
+        if self.ended || (now < *until && self.workers.values().any(is_to_be_told)) {
             return;
         }
         let ending = ending.clone();

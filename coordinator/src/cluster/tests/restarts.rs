@@ -87,6 +87,30 @@ fn reports_of_another_life_are_late() {
     assert_eq!(t.outcome("b", late), ["b <- known"]);
 }
 
+/// A worker between two attempts to reach the coordinator learns that the run is over, if it comes in time.
+#[test]
+fn the_end_waits_for_those_who_were_there() {
+    let ends = |comes_back: bool| {
+        let past = Past { files: vec![held(0, 0, "a"), held(0, 1, "a"), held(1, 0, "a")], ..past() };
+        let mut t = Table::after(Rules { max_depth: Some(1), ..rules(2) }, 2, past);
+        t.join_with("a", 1, &[(0, 0), (0, 1), (1, 0)]);
+        t.take("a", 1);
+        t.made("a", 1, 1, 1);
+        assert_eq!(t.take("a", 1), ["a <- leave Done"]);
+        assert_eq!(t.leave("a"), ["a <- known"]);
+        assert_eq!(t.tick(5_000), [""; 0]);
+        if comes_back {
+            t.join_with("b", 1, &[]);
+            assert_eq!(t.take("b", 1), ["b <- leave Done"]);
+            return t.leave("b");
+        }
+        assert_eq!(t.tick(5_000), [""; 0]);
+        t.tick(1)
+    };
+    assert_eq!(ends(true), ["b <- known", "end MaxDepth"]);
+    assert_eq!(ends(false), ["end MaxDepth"]);
+}
+
 #[test]
 fn a_run_that_was_through_goes_no_deeper() {
     for (states, max_depth, end) in [(20, None, "end Complete"), (21, Some(0), "end MaxDepth")] {
