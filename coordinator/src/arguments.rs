@@ -191,6 +191,9 @@ pub(crate) struct BeginArguments {
     /// Which layers to keep: last (the last two) or all (compressed) [default: last, or all where all are read]
     #[arg(long)]
     pub(crate) keep: Option<Keep>,
+    /// Count classes up to symmetry and inversion in spaces of more than 10^9 states too; in smaller ones they always are
+    #[arg(long)]
+    pub(crate) inverse_classes: bool,
     /// Note the depths of these states in watched.csv in the run's directory; one state a line, as tiles row by row
     #[arg(long, value_name = "FILE")]
     pub(crate) watch_states: Option<PathBuf>,

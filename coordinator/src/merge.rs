@@ -4,7 +4,7 @@ use crate::directory::{RunDirectory, Visited};
 use crate::journal::{Files, LayerRow, ProcessRow, ShardRow};
 use crate::watch;
 use anyhow::{Context, Result, anyhow};
-use fathom_layer::{Disk, LayerDigest};
+use fathom_layer::{Disk, LayerDigest, Totals};
 use fathom_proto::WorkerId;
 use fathom_run::{Depth, Keep, ShardReport, Task};
 use std::borrow::Borrow;
@@ -71,6 +71,35 @@ pub fn merge<R: Borrow<ShardReport>>(
     Ok(Merged { layer, retired })
 }
 
+/// The classes of a layer, as far as they were counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Classes {
+    /// States up to symmetry.
+    pub up_to_symmetry: Option<u64>,
+    /// States up to symmetry and inversion.
+    pub with_inverse: Option<u64>,
+}
+
+impl Classes {
+    /// By Burnside's lemma: the pairs of a symmetry and a state that it fixes, by the number of symmetries; with inversions these are
+    /// twice as many, and half of them map a state to itself if they map it to its inverse before.
+    ///
+    /// # Errors
+    /// With the reason, if the numbers are no multiples of each other.
+    pub fn of(totals: &Totals, symmetries: u64) -> Result<Self, String> {
+        let ratio = |pairs: u64, symmetries: u64| match pairs.is_multiple_of(symmetries) {
+            true => Ok(pairs / symmetries),
+            false => Err(format!("{pairs} fixed states are no multiple of {symmetries} symmetries")),
+        };
+        let Totals { pairs, inverse_pairs, .. } = *totals;
+        let of_both = pairs.zip(inverse_pairs).map(|(pairs, inverse_pairs)| pairs + inverse_pairs);
+        Ok(Self {
+            up_to_symmetry: pairs.map(|pairs| ratio(pairs, symmetries)).transpose()?,
+            with_inverse: of_both.map(|pairs| ratio(pairs, 2 * symmetries)).transpose()?,
+        })
+    }
+}
+
 /// Adds up the reports of a layer, and checks that they can be true.
 fn add_up<R: Borrow<ShardReport>>(
     depth: Depth,
@@ -83,17 +112,15 @@ fn add_up<R: Borrow<ShardReport>>(
     for report in &reports {
         digest.add(&report.checksums);
     }
-    let pairs: Option<u64> = reports.iter().map(|report| report.pairs).sum();
-    if let Some(pairs) = pairs.filter(|pairs| !pairs.is_multiple_of(symmetries)) {
-        return Err(anyhow!(
-            "the counts of depth {depth} contradict each other: {pairs} fixed states are no multiple of {symmetries} symmetries"
-        ));
-    }
+    let totals: Totals = reports.iter().map(|report| report.totals).sum();
+    let Classes { up_to_symmetry, with_inverse } = Classes::of(&totals, symmetries)
+        .map_err(|reason| anyhow!("the counts of depth {depth} contradict each other: {reason}"))?;
     Ok(LayerRow {
         depth,
-        states: reports.iter().map(|report| report.states).sum(),
-        classes: pairs.map(|pairs| pairs / symmetries),
-        stored: reports.iter().map(|report| report.stored).sum(),
+        states: totals.states,
+        classes: up_to_symmetry,
+        classes_with_inverse: with_inverse,
+        stored: totals.stored,
         bytes: reports.iter().map(|report| report.bytes).sum(),
         seconds,
         digest: digest.finish(),

@@ -1,7 +1,7 @@
 //! How fast this machine encodes and decodes cosets, and writes and reads files: for `fathom bench`.
 
 use anyhow::{Context, Result};
-use fathom_layer::{Disk, DiskFile, Identity, LayerFile, LayerWriter, LocalDisk, archive};
+use fathom_layer::{Disk, DiskFile, Identity, LayerFile, LayerWriter, LocalDisk, Totals, archive};
 use fathom_space::Shape;
 use serde::Serialize;
 use std::hint::black_box;
@@ -86,7 +86,7 @@ pub fn encodings(shape: &Shape, directory: &Path) -> Result<Vec<Rate>> {
         let states = packed.iter().map(|byte| byte.count_ones()).sum();
         let mut writer = LayerWriter::create(disk, path, identity.clone())?;
         (0..COSETS).try_for_each(|_| writer.push(packed, states, states))?;
-        writer.finish(0, 0)?;
+        writer.finish(Totals::default())?;
         Ok(())
     };
     let read = |path: &Path| Ok(LayerFile::open(path, &identity)?.check_all()?);

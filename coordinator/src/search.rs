@@ -238,7 +238,7 @@ impl Search<'_> {
                         let seconds = ended.took.as_secs_f64();
                         debug!(
                             shard = shard.0,
-                            states = report.states,
+                            states = report.totals.states,
                             bytes = report.bytes,
                             seconds,
                             "task done"

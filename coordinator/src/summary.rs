@@ -29,6 +29,8 @@ pub struct Summary {
     pub counts: Vec<u64>,
     /// States up to symmetry at each depth; `None` if not counted.
     pub classes: Option<Vec<u64>>,
+    /// States up to symmetry and inversion at each depth; `None` if not counted.
+    pub classes_with_inverse: Option<Vec<u64>>,
     /// The number of symmetries up to which classes are counted.
     pub symmetries: usize,
     /// Cosets that are stored.
@@ -79,7 +81,8 @@ impl Summary {
             god_number: layers.last().filter(|_| complete).map(|layer| layer.depth.0),
             complete,
             classes: layers.iter().map(|layer| layer.classes).collect(),
-            symmetries: space.symmetries().len(),
+            classes_with_inverse: layers.iter().map(|layer| layer.classes_with_inverse).collect(),
+            symmetries: space.symmetries().len() / space.free_order() as usize,
             representative_cosets: run.definition.representative_cosets,
             seconds: microseconds(layers.iter().map(|layer| layer.seconds).sum()),
             watched: (!states.is_empty()).then_some(watched),

@@ -2,12 +2,13 @@
 
 use crate::directory::RunDirectory;
 use crate::journal::{Files, LayerRow, ShardRow};
+use crate::merge::Classes;
 use crate::watch::Watched as WatchedState;
 use anyhow::{Context, Result, anyhow};
 use fathom_kernel::Engine;
-use fathom_layer::{Disk, LayerDigest, LayerFile};
+use fathom_layer::{Disk, LayerDigest, LayerFile, Totals};
 use fathom_run::{Depth, Geometry, Reach, ShardId, ShardReport, Task};
-use fathom_space::counting::Fixed;
+use fathom_space::counting::Pairs;
 use fathom_space::{CosetGraph, CosetId, Transforms};
 use fathom_worker::{Job, Method, Store, Watched};
 
@@ -36,10 +37,9 @@ pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
     if graph.len() != geometry.cut.cosets() {
         return Err(anyhow!("run.toml has {} cosets, there are {}", geometry.cut.cosets(), graph.len()));
     }
-    let fixed = Fixed::new(&graph);
     let job = Job {
+        pairs: Pairs::new(&graph, run.definition.inverse_classes),
         graph,
-        fixed,
         geometry,
         reach: Reach::of(&space),
         method: Method::Cosets(Engine::Portable),
@@ -57,11 +57,13 @@ pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
         if shards.iter().map(|row| row.shard).ne(geometry.cut.ids()) {
             return Err(anyhow!("run.db has not each shard of depth {} once", layer.depth));
         }
-        let sums = LayerSums::of(&shards, symmetries);
-        let expected = LayerSums { states: layer.states, stored: layer.stored, classes: layer.classes };
-        if sums != expected {
+        let totals: Totals = shards.iter().map(|row| row.totals).sum();
+        let found = Classes::of(&totals, symmetries).map(|classes| (totals.states, totals.stored, classes));
+        let classes =
+            Classes { up_to_symmetry: layer.classes, with_inverse: layer.classes_with_inverse };
+        if found != Ok((layer.states, layer.stored, classes)) {
             return Err(anyhow!(
-                "run.db contradicts itself at depth {}: its shards add up to {sums:?}, its layer is {expected:?}",
+                "run.db contradicts itself at depth {}: its shards add up to {totals:?} under {symmetries} symmetries, its layer is {layer:?}",
                 layer.depth
             ));
         }
@@ -86,7 +88,7 @@ fn verify_layer(
 ) -> Result<()> {
     let job = counter.job;
     let mut digest = LayerDigest::new(layer.depth.0);
-    let (mut states, mut stored) = (0, 0);
+    let mut totals = Totals::default();
     for row in shards {
         let path = store.path(layer.depth, row.shard);
         let file = store.open_shard(&job.geometry, layer.depth, row.shard)?;
@@ -96,11 +98,11 @@ fn verify_layer(
             return Err(anyhow!("{}: counted {found:?}, run.db says {row:?}", path.display()));
         }
         digest.add(&report.checksums);
-        states += report.states;
-        stored += report.stored;
+        totals = totals + report.totals;
         verified.files += 1;
         verified.bytes += report.bytes;
     }
+    let Totals { states, stored, .. } = totals;
     if (states, stored, digest.finish()) != (layer.states, layer.stored, layer.digest) {
         return Err(anyhow!(
             "counted {states} states ({stored} stored), digest {}; run.db says {} ({}), {}",
@@ -133,25 +135,6 @@ fn verify_watched(job: &Job, store: &Store<'_>, layer: &LayerRow, watched: &[Wat
     Ok(())
 }
 
-/// What the rows of a layer's shards add up to.
-#[derive(Debug, PartialEq, Eq)]
-struct LayerSums {
-    states: u64,
-    stored: u64,
-    classes: Option<u64>,
-}
-
-impl LayerSums {
-    fn of(shards: &[ShardRow], symmetries: u64) -> Self {
-        let pairs: Option<u64> = shards.iter().map(|row| row.pairs).sum();
-        Self {
-            states: shards.iter().map(|row| row.states).sum(),
-            stored: shards.iter().map(|row| row.stored).sum(),
-            classes: pairs.map(|pairs| pairs / symmetries),
-        }
-    }
-}
-
 /// Counts layer files anew, from their bits.
 struct Counter<'j> {
     job: &'j Job,
@@ -162,7 +145,7 @@ impl Counter<'_> {
     fn count(&mut self, file: &LayerFile, depth: Depth) -> Result<ShardReport> {
         let job = self.job;
         let identity = file.identity();
-        let (mut stored, mut states, mut pairs) = (0, 0, 0);
+        let mut totals = Totals::default();
         for local in 0..identity.cosets {
             let coset = CosetId(identity.first_coset + local);
             // Reading a coset checks its bits against its checksum and its number of states.
@@ -171,25 +154,19 @@ impl Counter<'_> {
             if u64::from(visited) > job.graph.states_per_coset() {
                 return Err(anyhow!("coset {} has more states visited than it has", coset.0));
             }
-            stored += u64::from(found);
-            states += job.graph.states(coset, found);
-            if let Some(fixed) = job.fixed.as_ref().filter(|_| found > 0) {
-                pairs += fixed.pairs(&mut self.transforms, coset, found, |position| bits.contains(position));
-            }
+            let contains = |position| bits.contains(position);
+            totals = totals + job.count(&mut self.transforms, coset, found, contains);
         }
-        let totals = file.totals();
-        let pairs = job.fixed.is_some().then_some(pairs);
-        if (stored, states, pairs.unwrap_or(u64::MAX)) != (totals.stored, totals.states, totals.pairs) {
+        if totals != file.totals() {
             return Err(anyhow!(
-                "{}: counted {stored} stored, {states} states, {pairs:?} pairs; its header says {totals:?}",
-                file.path().display()
+                "{}: counted {totals:?}; its header says {:?}",
+                file.path().display(),
+                file.totals()
             ));
         }
         Ok(ShardReport {
             task: Task { depth, shard: ShardId(identity.shard) },
-            stored,
-            states,
-            pairs,
+            totals,
             bytes: file.bytes(),
             checksums: file.checksums()?,
             watched: Vec::new(),

@@ -2,7 +2,7 @@
 
 use crate::outcome::{Done, Failure, Outcome};
 use crate::{Attempt, WorkerId, v1};
-use fathom_layer::Digest;
+use fathom_layer::{Digest, Totals};
 use fathom_run::{Depth, Geometry, ShardId, ShardReport, Task};
 
 /// A message that means nothing: which field, and why.
@@ -89,9 +89,10 @@ impl From<v1::Attempt> for Attempt {
 impl From<ShardReport> for v1::ShardReport {
     fn from(report: ShardReport) -> Self {
         Self {
-            stored_states: report.stored,
-            states: report.states,
-            pairs: report.pairs,
+            stored_states: report.totals.stored,
+            states: report.totals.states,
+            pairs: report.totals.pairs,
+            inverse_pairs: report.totals.inverse_pairs,
             file_bytes: report.bytes,
             checksums: Digest::concatenated(&report.checksums).into(),
             watched: report.watched,
@@ -108,9 +109,12 @@ fn report(task: Task, report: v1::ShardReport, geometry: &Geometry) -> Result<Sh
     }
     Ok(ShardReport {
         task,
-        stored: report.stored_states,
-        states: report.states,
-        pairs: report.pairs,
+        totals: Totals {
+            stored: report.stored_states,
+            states: report.states,
+            pairs: report.pairs,
+            inverse_pairs: report.inverse_pairs,
+        },
         bytes: report.file_bytes,
         checksums: checksums.iter().map(|&checksum| Digest(checksum)).collect(),
         watched: report.watched,

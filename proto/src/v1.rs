@@ -5,4 +5,4 @@
 tonic::include_proto!("fathom.v1");
 
 /// The version of the protocol. A coordinator refuses workers of another one.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;

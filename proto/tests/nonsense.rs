@@ -19,9 +19,7 @@ fn outcomes() -> Vec<Outcome> {
     let cosets = GEOMETRY().cut.range(task.shard).len();
     let report = ShardReport {
         task,
-        stored: 5,
-        states: 17,
-        pairs: Some(20),
+        totals: Totals { stored: 5, states: 17, pairs: Some(20), inverse_pairs: None },
         bytes: 4096,
         checksums: vec![Digest([9; 32]); cosets],
         watched: vec![1, 2],

@@ -47,6 +47,8 @@ pub struct KnownTable {
     pub counts: Vec<u64>,
     /// States up to symmetry at each depth.
     pub classes: Option<Vec<u64>>,
+    /// States up to symmetry and inversion at each depth.
+    pub classes_with_inverse: Option<Vec<u64>>,
 }
 
 impl KnownTable {
@@ -116,7 +118,7 @@ impl Setup {
     pub fn begin(&self, question: Question, path: &Path, disk: &dyn Disk) -> anyhow::Result<RunDirectory> {
         let space = question.space()?;
         let plan = Plan::new(&space)?;
-        let definition = Definition::plan(question, &space, &plan, self.shards, self.keep)?;
+        let definition = Definition::plan(question, &space, &plan, self.shards, self.keep, false)?;
         RunDirectory::create(path, definition, &[], disk)
     }
 
@@ -177,7 +179,7 @@ pub fn json(output: &Output) -> Value {
 
 /// That two runs, as `--json` tells them, found the same.
 pub fn assert_same(found: &Value, expected: &Value) {
-    for field in ["digest", "counts", "classes", "god_number", "complete"] {
+    for field in ["digest", "counts", "classes", "classes_with_inverse", "god_number", "complete"] {
         assert_eq!(found[field], expected[field], "{field}");
     }
 }

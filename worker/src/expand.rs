@@ -4,7 +4,7 @@ use crate::layer::bits;
 use crate::{Counters, Job, Layer, Method, Store, TaskError};
 use fathom_command::drill;
 use fathom_kernel::{Engine, Kernel};
-use fathom_layer::{LayerError, Stored};
+use fathom_layer::{LayerError, Stored, Totals};
 use fathom_run::{ShardReport, Task};
 use fathom_space::{CosetId, Transform, Transforms};
 use std::collections::BTreeSet;
@@ -82,11 +82,11 @@ impl<'j> Expander<'j> {
         if let Some(report) = store.finished(&job.geometry, task)? {
             let cosets = job.geometry.cut.range(task.shard);
             counters.cosets.fetch_add((cosets.end - cosets.start).into(), Ordering::Relaxed);
-            counters.states.fetch_add(report.states, Ordering::Relaxed);
+            counters.states.fetch_add(report.totals.states, Ordering::Relaxed);
             return Ok(report);
         }
         let mut writer = store.writer(&job.geometry, task)?;
-        let (mut stored, mut states, mut pairs) = (0, 0, 0);
+        let mut totals = Totals::default();
         let cosets = job.geometry.cut.range(task.shard);
         for coset in cosets.clone().take(FETCH_AHEAD as usize) {
             self.want(CosetId(coset), before)?;
@@ -107,31 +107,26 @@ impl<'j> Expander<'j> {
             }
             writer.push(&self.packed, found, visited + found)?;
             if found > 0 {
-                let here = job.graph.states(coset, found);
-                stored += u64::from(found);
-                states += here;
-                counters.states.fetch_add(here, Ordering::Relaxed);
-                if let Some(fixed) = &job.fixed {
-                    let packed = &self.packed;
-                    let contains = |position: u32| packed[position as usize / 8] >> (position % 8) & 1 == 1;
-                    pairs += fixed.pairs(&mut self.transforms, coset, found, contains);
-                }
+                let packed = &self.packed;
+                let contains = |position: u32| packed[position as usize / 8] >> (position % 8) & 1 == 1;
+                let here = job.count(&mut self.transforms, coset, found, contains);
+                totals = totals + here;
+                counters.states.fetch_add(here.states, Ordering::Relaxed);
             }
             counters.cosets.fetch_add(1, Ordering::Relaxed);
         }
-        let pairs = job.fixed.is_some().then_some(pairs);
         // The new layer will be about as large as the newest. If both do not fit, it would leave memory before it is read.
         if before.first().is_some_and(|newest| newest.bytes() > job.cache_bytes / 2) {
             writer.uncache();
         }
         drill::point("writing");
-        let (checksums, bytes) = writer.finish(states, pairs.unwrap_or(u64::MAX))?;
+        let (checksums, bytes) = writer.finish(totals)?;
         if let [newest, older @ ..] = before
             && newest.is_windowed()
         {
             older.iter().for_each(|layer| layer.release(task.shard));
         }
-        Ok(ShardReport { task, stored, states, pairs, bytes, checksums, watched: Vec::new() })
+        Ok(ShardReport { task, totals, bytes, checksums, watched: Vec::new() })
     }
 
     /// Has what a coset is made from read ahead.

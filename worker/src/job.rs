@@ -5,11 +5,11 @@ use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_kernel::Engine;
 use fathom_kernel::reference::Distances;
-use fathom_layer::Disk;
+use fathom_layer::{Disk, Totals};
 use fathom_run::budget::cache_bytes;
 use fathom_run::{Definition, Geometry, Reach, tables};
-use fathom_space::counting::Fixed;
-use fathom_space::{CosetGraph, Shape};
+use fathom_space::counting::Pairs;
+use fathom_space::{CosetGraph, CosetId, Shape, Transforms};
 use rayon::ThreadPoolBuilder;
 use std::fmt;
 use std::path::Path;
@@ -19,8 +19,8 @@ use std::path::Path;
 pub struct Job {
     /// The cosets.
     pub graph: CosetGraph,
-    /// For counting classes; `None` if they are not counted.
-    pub fixed: Option<Fixed>,
+    /// For counting classes.
+    pub pairs: Pairs,
     /// Which file holds what.
     pub geometry: Geometry,
     /// From which layers a layer is made.
@@ -138,9 +138,9 @@ impl Job {
                     .map_err(|error| bad_input!("{error}"))?,
             ),
         };
-        let fixed = Fixed::new(&graph);
+        let pairs = builders.install(|| Pairs::new(&graph, definition.inverse_classes));
         let reach = Reach::of(graph.space());
-        Ok(Self { graph, fixed, geometry, reach, method, cache_bytes, watched: Watched::default() })
+        Ok(Self { graph, pairs, geometry, reach, method, cache_bytes, watched: Watched::default() })
     }
 
     /// A layer that is to be read; `newest` if it is the one that tasks pull from. A large one stays in memory only as far as the
@@ -152,6 +152,19 @@ impl Job {
         }
         // The rest of the cache is for what passes through it: the layer before that, and the new one.
         layer.with_window(self.cache_bytes / 16 * 15)
+    }
+
+    /// What a coset adds up to that has `stored` states in a layer, of which `contains` tells by their positions.
+    pub fn count(
+        &self,
+        transforms: &mut Transforms<'_>,
+        coset: CosetId,
+        stored: u32,
+        contains: impl Fn(u32) -> bool,
+    ) -> Totals {
+        let (pairs, inverse_pairs) = self.pairs.of(transforms, coset, stored, contains);
+        let states = self.graph.states(coset, stored);
+        Totals { stored: stored.into(), states, pairs, inverse_pairs }
     }
 
     /// The word for what computes.

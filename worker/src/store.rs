@@ -96,7 +96,7 @@ impl<'d> Store<'d> {
         }
         match self.read_back(geometry, task, &path) {
             Ok(report) => {
-                debug!(depth = task.depth.0, shard = task.shard.0, states = report.states, "task found done");
+                debug!(depth = task.depth.0, shard = task.shard.0, states = report.totals.states, "task found done");
                 Ok(Some(report))
             }
             Err(error) if error.is_damage() => {
@@ -264,12 +264,9 @@ impl<'d> Store<'d> {
 /// # Errors
 /// [`LayerError`] if the directory is damaged.
 pub fn report(task: Task, file: &LayerFile) -> Result<ShardReport, LayerError> {
-    let totals = file.totals();
     Ok(ShardReport {
         task,
-        stored: totals.stored,
-        states: totals.states,
-        pairs: (totals.pairs != u64::MAX).then_some(totals.pairs),
+        totals: file.totals(),
         bytes: file.bytes(),
         checksums: file.checksums()?,
         watched: Vec::new(),

@@ -255,7 +255,7 @@ impl State {
                     worker: Some(id),
                     task: Some(task),
                     attempt: outcome.attempt,
-                    detail: Some(format!("{} states, {} bytes", report.states, report.bytes)),
+                    detail: Some(format!("{} states, {} bytes", report.totals.states, report.bytes)),
                 }));
                 self.made(now, id, report, effects);
             }

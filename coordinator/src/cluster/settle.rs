@@ -45,7 +45,7 @@ impl State {
                 _ => None,
             })
             .collect();
-        self.visited += reports.iter().map(|report| report.states).sum::<u64>();
+        self.visited += reports.iter().map(|report| report.totals.states).sum::<u64>();
         let took = now.since(self.begun);
         let holders = self.files.keys().copied().filter(|task| task.depth.0 + 1 >= depth.0);
         let holders = holders.flat_map(|task| self.held_by(task)).collect();

@@ -65,7 +65,7 @@ fn run(asked: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
             question.source.name()
         ));
     }
-    let definition = Definition::plan(question, &space, &plan, None, Keep::All)?;
+    let definition = Definition::plan(question, &space, &plan, None, Keep::All, false)?;
     let mut run = RunDirectory::create(path, definition, &[], &LocalDisk)?;
     let options = Options {
         threads: machine::processors(),

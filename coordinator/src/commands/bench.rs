@@ -119,7 +119,7 @@ fn time_search(board: &str, metric: Metric, threads: usize, repeat: u32, root: &
             Question { source: Source::Board(board), metric, labels: Labels::distinct(board.cells()) };
         let space = question.space()?;
         let plan = Plan::new(&space)?;
-        let definition = Definition::plan(question, &space, &plan, None, Keep::Last)?;
+        let definition = Definition::plan(question, &space, &plan, None, Keep::Last, false)?;
         let mut run = RunDirectory::create(&directory.path().join("run"), definition, &[], &LocalDisk)?;
         let options = Options {
             threads,

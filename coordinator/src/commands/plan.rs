@@ -31,7 +31,7 @@ pub(crate) fn plan(asked: &PlanArguments) -> Result<()> {
         Some(cluster) => {
             let workers = asked.workers.unwrap_or(1);
             let shards = asked.shards.unwrap_or_else(|| Definition::shards_by_size(&plan, reach, workers));
-            let definition = Definition::plan(question.clone(), &space, &plan, Some(shards), keep)?;
+            let definition = Definition::plan(question.clone(), &space, &plan, Some(shards), keep, false)?;
             Some(Forecast::of(&definition, &space, &plan, cluster)?)
         }
         None => None,

@@ -68,7 +68,7 @@ pub(crate) fn open_or_begin(
             let keep = reach.keep(asked.keep)?;
             let by_size = || Definition::shards_by_size(&plan, reach, workers);
             let shards = asked.shards.unwrap_or_else(by_size);
-            let definition = Definition::plan(question, &space, &plan, Some(shards), keep)?;
+            let definition = Definition::plan(question, &space, &plan, Some(shards), keep, asked.inverse_classes)?;
             RunDirectory::create(&path, definition, &watched, &LocalDisk)
         }
         Found::Other => Err(bad_input!(
@@ -99,6 +99,11 @@ fn require_same(directory: &RunDirectory, question: &Question, asked: &BeginArgu
         return Err(bad_input!(
             "the run in {path} keeps the layers '{}', not '{keep}', and stays so: leave out --keep, or name another directory with --dir",
             there.keep
+        ));
+    }
+    if asked.inverse_classes && !there.inverse_classes {
+        return Err(bad_input!(
+            "the run in {path} does not count classes up to inversion, and stays so: leave out --inverse-classes, or name another directory with --dir"
         ));
     }
     if let Some(file) = &asked.watch_states {

@@ -1,6 +1,6 @@
 //! What the journal knows of a run on many hosts: where its layers lie, who the workers are, and how far the layer in the making is.
 
-use super::Journal;
+use super::{Journal, totals};
 use anyhow::{Context, Result};
 use fathom_layer::Digest;
 use fathom_proto::WorkerId;
@@ -114,15 +114,16 @@ impl Journal {
         let transaction = self.database.transaction()?;
         {
             let mut insert = transaction
-                .prepare("INSERT OR REPLACE INTO report VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?;
+                .prepare("INSERT OR REPLACE INTO report VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
             for report in reports {
                 let checksums = Digest::concatenated(&report.checksums);
                 insert.execute(params![
                     report.task.depth.0,
                     report.task.shard.0,
-                    report.stored,
-                    report.states,
-                    report.pairs,
+                    report.totals.stored,
+                    report.totals.states,
+                    report.totals.pairs,
+                    report.totals.inverse_pairs,
                     report.bytes,
                     serde_json::to_string(&report.watched)?,
                     checksums
@@ -140,17 +141,16 @@ impl Journal {
     /// If SQLite refuses.
     pub fn reports(&self) -> Result<Vec<ShardReport>> {
         let mut query = self.database.prepare(
-            "SELECT depth, shard, stored, states, pairs, bytes, watched, checksums FROM report ORDER BY depth, shard",
+            "SELECT depth, shard, stored, states, pairs, inverse_pairs, bytes, watched, checksums
+             FROM report ORDER BY depth, shard",
         )?;
         let rows = query.query_map([], |row| {
-            let (watched, checksums): (String, Vec<u8>) = (row.get(6)?, row.get(7)?);
+            let (watched, checksums): (String, Vec<u8>) = (row.get(7)?, row.get(8)?);
             Ok((
                 ShardReport {
                     task: Task { depth: Depth(row.get(0)?), shard: ShardId(row.get(1)?) },
-                    stored: row.get(2)?,
-                    states: row.get(3)?,
-                    pairs: row.get(4)?,
-                    bytes: row.get(5)?,
+                    totals: totals(row)?,
+                    bytes: row.get(6)?,
                     checksums: checksums.as_chunks().0.iter().map(|&checksum| Digest(checksum)).collect(),
                     watched: Vec::new(),
                 },

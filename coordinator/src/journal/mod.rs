@@ -12,15 +12,15 @@ pub use cluster::LayersAt;
 
 use crate::watch::Watched;
 use anyhow::{Context, Result, anyhow};
-use fathom_layer::{Digest, LayerDigest, run_digest};
+use fathom_layer::{Digest, LayerDigest, Totals, run_digest};
 use fathom_proto::WorkerId;
 use fathom_run::{Depth, ShardId, ShardReport, Task};
-use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
 use serde::Serialize;
 use std::path::Path;
 
 /// The version of the schema.
-const SCHEMA: i32 = 3;
+const SCHEMA: i32 = 4;
 
 /// What has become of a layer's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +54,8 @@ pub struct LayerRow {
     pub states: u64,
     /// Its states up to symmetry, if they were counted.
     pub classes: Option<u64>,
+    /// Its states up to symmetry and inversion, if they were counted.
+    pub classes_with_inverse: Option<u64>,
     /// States in the stored representatives.
     pub stored: u64,
     /// Bytes of its files as the search wrote them.
@@ -71,12 +73,8 @@ pub struct LayerRow {
 pub struct ShardRow {
     /// The shard.
     pub shard: ShardId,
-    /// States in the stored representatives.
-    pub stored: u64,
-    /// States that they stand for.
-    pub states: u64,
-    /// Pairs of a symmetry and a state that it fixes, if they were counted.
-    pub pairs: Option<u64>,
+    /// Its states, and what was counted of them.
+    pub totals: Totals,
     /// The digest of its cosets' checksums.
     pub digest: Digest,
 }
@@ -88,9 +86,7 @@ impl ShardRow {
         digest.add(&report.checksums);
         Self {
             shard: report.task.shard,
-            stored: report.stored,
-            states: report.states,
-            pairs: report.pairs,
+            totals: report.totals,
             digest: digest.finish(),
         }
     }
@@ -139,12 +135,13 @@ impl Journal {
         transaction.execute_batch(&format!(
             "CREATE TABLE run (fingerprint BLOB NOT NULL);
              CREATE TABLE layer (
-                 depth INTEGER PRIMARY KEY, states INTEGER NOT NULL, classes INTEGER, stored INTEGER NOT NULL,
-                 bytes INTEGER NOT NULL, seconds REAL NOT NULL, digest BLOB NOT NULL, run_digest BLOB NOT NULL,
+                 depth INTEGER PRIMARY KEY, states INTEGER NOT NULL, classes INTEGER, classes_with_inverse INTEGER,
+                 stored INTEGER NOT NULL, bytes INTEGER NOT NULL, seconds REAL NOT NULL, digest BLOB NOT NULL, run_digest BLOB NOT NULL,
                  files TEXT NOT NULL);
              CREATE TABLE shard (
                  depth INTEGER NOT NULL REFERENCES layer, shard INTEGER NOT NULL, stored INTEGER NOT NULL,
-                 states INTEGER NOT NULL, pairs INTEGER, digest BLOB NOT NULL, PRIMARY KEY (depth, shard));
+                 states INTEGER NOT NULL, pairs INTEGER, inverse_pairs INTEGER, digest BLOB NOT NULL,
+                 PRIMARY KEY (depth, shard));
              CREATE TABLE process (
                  begun INTEGER NOT NULL, version TEXT NOT NULL, processor TEXT, threads INTEGER NOT NULL,
                  kernel TEXT NOT NULL, memory_bytes INTEGER NOT NULL, cache_bytes INTEGER NOT NULL,
@@ -156,8 +153,8 @@ impl Journal {
                  PRIMARY KEY (depth, shard, worker));
              CREATE TABLE report (
                  depth INTEGER NOT NULL, shard INTEGER NOT NULL, stored INTEGER NOT NULL, states INTEGER NOT NULL,
-                 pairs INTEGER, bytes INTEGER NOT NULL, watched TEXT NOT NULL, checksums BLOB NOT NULL,
-                 PRIMARY KEY (depth, shard));
+                 pairs INTEGER, inverse_pairs INTEGER, bytes INTEGER NOT NULL, watched TEXT NOT NULL,
+                 checksums BLOB NOT NULL, PRIMARY KEY (depth, shard));
              CREATE TABLE watched (number INTEGER PRIMARY KEY, tiles BLOB NOT NULL, depth INTEGER);
              INSERT INTO run VALUES (x'{fingerprint}');
              PRAGMA user_version = {SCHEMA};"
@@ -204,21 +201,22 @@ impl Journal {
     /// If SQLite refuses, depths are missing, or a digest is not the one that was committed.
     pub fn layers(&self) -> Result<Vec<LayerRow>> {
         let mut query = self.database.prepare(
-            "SELECT depth, states, classes, stored, bytes, seconds, digest, run_digest, files
+            "SELECT depth, states, classes, classes_with_inverse, stored, bytes, seconds, digest, run_digest, files
              FROM layer ORDER BY depth",
         )?;
         let rows = query.query_map([], |row| {
-            let files: String = row.get(8)?;
-            let run_digest = Digest(row.get(7)?);
+            let files: String = row.get(9)?;
+            let run_digest = Digest(row.get(8)?);
             Ok((
                 LayerRow {
                     depth: Depth(row.get(0)?),
                     states: row.get(1)?,
                     classes: row.get(2)?,
-                    stored: row.get(3)?,
-                    bytes: row.get(4)?,
-                    seconds: row.get(5)?,
-                    digest: Digest(row.get(6)?),
+                    classes_with_inverse: row.get(3)?,
+                    stored: row.get(4)?,
+                    bytes: row.get(5)?,
+                    seconds: row.get(6)?,
+                    digest: Digest(row.get(7)?),
                     files: Files::Live,
                 },
                 run_digest,
@@ -253,15 +251,14 @@ impl Journal {
     /// If SQLite refuses.
     pub fn shards(&self, depth: Depth) -> Result<Vec<ShardRow>> {
         let mut query = self.database.prepare(
-            "SELECT shard, stored, states, pairs, digest FROM shard WHERE depth = ?1 ORDER BY shard",
+            "SELECT depth, shard, stored, states, pairs, inverse_pairs, digest
+             FROM shard WHERE depth = ?1 ORDER BY shard",
         )?;
         let rows = query.query_map([depth.0], |row| {
             Ok(ShardRow {
-                shard: ShardId(row.get(0)?),
-                stored: row.get(1)?,
-                states: row.get(2)?,
-                pairs: row.get(3)?,
-                digest: Digest(row.get(4)?),
+                shard: ShardId(row.get(1)?),
+                totals: totals(row)?,
+                digest: Digest(row.get(6)?),
             })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -324,11 +321,12 @@ impl Journal {
         digests.push(layer.digest);
         let transaction = self.database.transaction()?;
         transaction.execute(
-            "INSERT INTO layer VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            "INSERT INTO layer VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             params![
                 layer.depth.0,
                 layer.states,
                 layer.classes,
+                layer.classes_with_inverse,
                 layer.stored,
                 layer.bytes,
                 layer.seconds,
@@ -343,14 +341,15 @@ impl Journal {
             set_files(&transaction, *depth, Files::Removed)?;
         }
         {
-            let mut insert = transaction.prepare("INSERT INTO shard VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
+            let mut insert = transaction.prepare("INSERT INTO shard VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
             for row in shards {
                 insert.execute(params![
                     layer.depth.0,
                     row.shard.0,
-                    row.stored,
-                    row.states,
-                    row.pairs,
+                    row.totals.stored,
+                    row.totals.states,
+                    row.totals.pairs,
+                    row.totals.inverse_pairs,
                     row.digest.0
                 ])?;
             }
@@ -378,6 +377,16 @@ impl Journal {
     pub fn set_files(&mut self, depth: Depth, files: Files) -> Result<()> {
         set_files(&self.database, depth, files)
     }
+}
+
+/// What a shard adds up to, of a row that has depth and shard before it.
+fn totals(row: &Row<'_>) -> rusqlite::Result<Totals> {
+    Ok(Totals {
+        stored: row.get(2)?,
+        states: row.get(3)?,
+        pairs: row.get(4)?,
+        inverse_pairs: row.get(5)?,
+    })
 }
 
 /// Notes what is known of a process by now: in its row, or in a new one, which is returned.

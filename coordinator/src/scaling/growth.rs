@@ -242,7 +242,7 @@ mod tests {
             };
             let space = question.space().unwrap();
             let plan = Plan::new(&space).unwrap();
-            let definition = Definition::plan(question, &space, &plan, None, Keep::Last).unwrap();
+            let definition = Definition::plan(question, &space, &plan, None, Keep::Last, false).unwrap();
             let mut searched = Searched::search(&definition).unwrap();
             let depths = searched.states.len() as u32;
             let sizes: Vec<LayerSizes> =

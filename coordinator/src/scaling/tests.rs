@@ -28,7 +28,7 @@ impl Fixture {
         };
         let space = question.space().unwrap();
         let plan = Plan::new(&space).unwrap();
-        let definition = Definition::plan(question, &space, &plan, shards, Keep::Last).unwrap();
+        let definition = Definition::plan(question, &space, &plan, shards, Keep::Last, false).unwrap();
         let graph = CosetGraph::build(&space, &plan.colouring).unwrap();
         let cut = Geometry::of(&definition, &space, &plan.colouring).unwrap().cut;
         Self { space, plan, definition, graph, cut }

@@ -134,7 +134,7 @@ fn run(question: Question, path: &std::path::Path, max_depth: Option<u32>) -> Ru
     let space = question.space().unwrap();
     let plan = Plan::new(&space).unwrap();
     let shards = Some(3.min(plan.representative_cosets as u32));
-    let definition = fathom_run::Definition::plan(question, &space, &plan, shards, Keep::All).unwrap();
+    let definition = fathom_run::Definition::plan(question, &space, &plan, shards, Keep::All, false).unwrap();
     let mut run = RunDirectory::create(path, definition, &[], &LocalDisk).unwrap();
     let (kernel, verbosity) = (Kernel::Fastest, Verbosity::Quiet);
     let options = Options { threads: 2, kernel, max_depth, verbosity, memory_bytes: 1 << 30 };

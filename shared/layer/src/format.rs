@@ -9,7 +9,7 @@ use crate::encoding::Encoding;
 /// The first eight bytes.
 pub const MAGIC: [u8; 8] = *b"FATHOMLY";
 /// The version that is written, and the newest that is read.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Bytes of the header.
 pub const HEADER_BYTES: usize = 256;
 /// Bytes of a directory entry.
@@ -18,6 +18,9 @@ pub const ENTRY_BYTES: usize = 56;
 pub const ALIGNMENT: u64 = 64;
 /// Bytes that follow the last data at least.
 pub const SLACK_BYTES: u64 = 8;
+
+/// Stands for a number that was not counted.
+const NOT_COUNTED: u64 = u64::MAX;
 
 /// Where the header's own checksum stands.
 const CHECKSUM_AT: usize = HEADER_BYTES - 32;
@@ -39,15 +42,44 @@ pub struct Identity {
     pub packed_bytes: u32,
 }
 
-/// What the file adds up to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What cosets, a file, or a layer add up to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Totals {
     /// States in the stored representatives.
     pub stored: u64,
     /// States of the layer that they stand for.
     pub states: u64,
-    /// Pairs of a symmetry and a state that it fixes; all ones if they are not counted.
-    pub pairs: u64,
+    /// Pairs of a symmetry and a state that it fixes; `None` if they are not counted.
+    pub pairs: Option<u64>,
+    /// Pairs of a symmetry and a state that it maps to its inverse; `None` if they are not counted.
+    pub inverse_pairs: Option<u64>,
+}
+
+impl Default for Totals {
+    /// Of nothing at all.
+    fn default() -> Self {
+        Self { stored: 0, states: 0, pairs: Some(0), inverse_pairs: Some(0) }
+    }
+}
+
+impl std::ops::Add for Totals {
+    type Output = Self;
+
+    /// What is not counted in a part is not counted.
+    fn add(self, other: Self) -> Self {
+        Self {
+            stored: self.stored + other.stored,
+            states: self.states + other.states,
+            pairs: self.pairs.zip(other.pairs).map(|(a, b)| a + b),
+            inverse_pairs: self.inverse_pairs.zip(other.inverse_pairs).map(|(a, b)| a + b),
+        }
+    }
+}
+
+impl std::iter::Sum for Totals {
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        parts.fold(Self::default(), std::ops::Add::add)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +101,7 @@ pub(crate) enum BadHeader {
 impl Header {
     pub(crate) fn to_bytes(&self) -> [u8; HEADER_BYTES] {
         let Identity { fingerprint, depth, shard, first_coset, cosets, packed_bytes } = &self.identity;
-        let Totals { stored, states, pairs } = self.totals;
+        let Totals { stored, states, pairs, inverse_pairs } = self.totals;
         let mut bytes = [0; HEADER_BYTES];
         let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
         put(0, &MAGIC);
@@ -79,8 +111,11 @@ impl Header {
         for (at, number) in [(48, depth), (52, shard), (56, first_coset), (60, cosets), (64, packed_bytes)] {
             put(at, &number.to_le_bytes());
         }
-        for (at, number) in [(72, stored), (80, states), (88, pairs), (96, self.file_bytes)] {
+        for (at, number) in [(72, stored), (80, states), (96, self.file_bytes)] {
             put(at, &number.to_le_bytes());
+        }
+        for (at, pairs) in [(88, pairs), (136, inverse_pairs)] {
+            put(at, &pairs.unwrap_or(NOT_COUNTED).to_le_bytes());
         }
         put(104, &self.directory_checksum.0);
         let checksum = Digest::of(&bytes[..CHECKSUM_AT]);
@@ -99,7 +134,7 @@ impl Header {
         match u32_at(8) {
             VERSION => {}
             newer if newer > VERSION => return Err(BadHeader::Newer(newer)),
-            other => return Err(BadHeader::Damaged(format!("there is no format version {other}"))),
+            older => return Err(BadHeader::Damaged(format!("format version {older} is not read any more"))),
         }
         let (got, expected) = (Digest::of(&bytes[..CHECKSUM_AT]), digest_at(CHECKSUM_AT));
         if got != expected {
@@ -114,7 +149,12 @@ impl Header {
                 cosets: u32_at(60),
                 packed_bytes: u32_at(64),
             },
-            totals: Totals { stored: u64_at(72), states: u64_at(80), pairs: u64_at(88) },
+            totals: Totals {
+                stored: u64_at(72),
+                states: u64_at(80),
+                pairs: Some(u64_at(88)).filter(|&pairs| pairs != NOT_COUNTED),
+                inverse_pairs: Some(u64_at(136)).filter(|&pairs| pairs != NOT_COUNTED),
+            },
             file_bytes: u64_at(96),
             directory_checksum: digest_at(104),
         })

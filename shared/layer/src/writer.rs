@@ -123,25 +123,26 @@ impl<'d> LayerWriter<'d> {
     }
 
     /// Writes header and directory, makes the file durable and gives it its final name. Returns the checksums of the
-    /// cosets in order, and the bytes of the file. `states` and `pairs` as in [`Totals`].
+    /// cosets in order, and the bytes of the file.
     ///
     /// # Errors
     /// [`LayerError::Io`] if the disk refuses; then there is no file of the final name.
     ///
     /// # Panics
-    /// If the number of cosets pushed is not that of the identity.
-    pub fn finish(mut self, states: u64, pairs: u64) -> Result<(Vec<Digest>, u64), LayerError> {
+    /// If the number of cosets pushed is not that of the identity, or that of their stored states not that of `totals`.
+    pub fn finish(mut self, totals: Totals) -> Result<(Vec<Digest>, u64), LayerError> {
         assert_eq!(
             self.checksums.len(),
             self.identity.cosets as usize,
             "every coset of the shard is pushed once"
         );
+        assert_eq!(self.stored, totals.stored, "stored states are those of the cosets");
         self.buffer.extend([0; SLACK_BYTES as usize]);
         self.buffer.resize(self.buffer.len().next_multiple_of(ALIGNMENT as usize), 0);
         self.flush()?;
         let header = Header {
             identity: self.identity.clone(),
-            totals: Totals { stored: self.stored, states, pairs },
+            totals,
             file_bytes: self.buffer_offset,
             directory_checksum: Digest::of(&self.directory),
         };
@@ -203,6 +204,5 @@ pub fn archive(disk: &dyn Disk, path: &Path, identity: &Identity) -> Result<u64,
             data => new.push_encoded(entry.encoding, data, entry.states, entry.visited, entry.checksum)?,
         }
     }
-    let Totals { states, pairs, .. } = old.totals();
-    Ok(new.finish(states, pairs)?.1)
+    Ok(new.finish(old.totals())?.1)
 }

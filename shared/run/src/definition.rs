@@ -6,6 +6,7 @@ use fathom_command::bad_input;
 use fathom_layer::Digest;
 use fathom_puzzle::load::{self, Format};
 use fathom_puzzle::{Board, Metric, Source};
+use fathom_space::counting::Pairs;
 use fathom_space::fingerprint::fingerprint;
 use fathom_space::{Colouring, Labels, Plan, Space};
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,7 @@ use std::str::FromStr;
 pub const DEFINITION: &str = "run.toml";
 
 /// The version of `run.toml` and `run.db` that is written, and the newest that is read.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// Bytes of a dense layer that make another shard.
 const SHARD_BYTES: u64 = 256 << 10;
@@ -102,6 +103,8 @@ pub struct Definition {
     pub shards: u32,
     /// Which layers stay.
     pub keep: Keep,
+    /// Whether classes are counted up to inversion as well.
+    pub inverse_classes: bool,
     /// The fingerprint of all that the numbering of states depends on.
     pub fingerprint: Digest,
 }
@@ -124,6 +127,8 @@ struct File {
     representative_cosets: u64,
     shards: u32,
     keep: Keep,
+    #[serde(default)]
+    inverse_classes: bool,
     fingerprint: String,
 }
 
@@ -134,17 +139,31 @@ struct Version {
 }
 
 impl Definition {
-    /// Plans a run. `shards` as the user asks, or by the size of a layer.
+    /// Plans a run. `shards` as the user asks, or by the size of a layer. Classes up to inversion are counted if the user asks for them, and
+    /// always where there are [few states](Pairs::MOST_STATES_INVERTED).
     ///
     /// # Errors
-    /// [`fathom_command::exit::BadInput`] if there are fewer cosets than shards, or layers would not be kept that are read.
+    /// [`fathom_command::exit::BadInput`] if there are fewer cosets than shards, layers would not be kept that are read, or
+    /// there are no inverses.
     pub fn plan(
         question: Question,
         space: &Space,
         plan: &Plan,
         shards: Option<u32>,
         keep: Keep,
+        inverse_classes: bool,
     ) -> Result<Self> {
+        let inverse_classes = match (inverse_classes, space.has_inverses()) {
+            (true, Err(reason)) => {
+                return Err(bad_input!(
+                    "classes of {} up to inversion cannot be counted, for {reason}: leave out --inverse-classes",
+                    space.slug()
+                ));
+            }
+            (asked, inverses) => {
+                asked || *space.states() <= Pairs::MOST_STATES_INVERTED.into() && inverses.is_ok()
+            }
+        };
         let cosets = plan.representative_cosets;
         let reach = Reach::of(space);
         reach.keep(Some(keep))?;
@@ -164,6 +183,7 @@ impl Definition {
             representative_cosets: cosets,
             shards,
             keep,
+            inverse_classes,
             fingerprint: Digest(fingerprint(space, &plan.colouring, shards)),
         })
     }
@@ -198,6 +218,7 @@ impl Definition {
             representative_cosets: self.representative_cosets,
             shards: self.shards,
             keep: self.keep,
+            inverse_classes: self.inverse_classes,
             fingerprint: self.fingerprint.to_string(),
         };
         toml::to_string(&file).expect("numbers, words and lists of numbers are TOML")
@@ -243,6 +264,7 @@ impl Definition {
             representative_cosets: file.representative_cosets,
             shards: file.shards,
             keep: file.keep,
+            inverse_classes: file.inverse_classes,
             fingerprint,
         })
     }
@@ -314,7 +336,7 @@ mod tests {
         let question = Question { source: Source::Board(board), metric: Metric::Single, labels };
         let space = question.space().unwrap();
         let plan = Plan::new(&space).unwrap();
-        Definition::plan(question, &space, &plan, None, Keep::All).unwrap()
+        Definition::plan(question, &space, &plan, None, Keep::All, false).unwrap()
     }
 
     #[test]
@@ -339,7 +361,7 @@ mod tests {
         };
         assert!(error(&text.replace("\"single\"", "\"double\"")).contains("double"));
         assert!(error(&text.replace("shards = 1", "shards = 2")).contains("it was changed"));
-        assert!(error(&text.replace("format = 1", "format = 2")).contains("use a newer version"));
+        assert!(error(&text.replace("format = 2", "format = 3")).contains("use a newer version"));
         assert!(error(&text.replace("0, 0, 0", "0, 0")).contains("8 labels for the 9 tiles"), "{text}");
         assert!(error("").contains("format"));
     }

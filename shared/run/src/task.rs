@@ -1,6 +1,6 @@
 //! Tasks and their reports.
 
-use fathom_layer::Digest;
+use fathom_layer::{Digest, Totals};
 use std::fmt;
 
 /// A distance from solved.
@@ -50,12 +50,8 @@ pub struct Task {
 pub struct ShardReport {
     /// What was made.
     pub task: Task,
-    /// States in the stored representatives.
-    pub stored: u64,
-    /// States of the layer that they stand for.
-    pub states: u64,
-    /// Pairs of a symmetry and a state that it fixes; `None` if they are not counted.
-    pub pairs: Option<u64>,
+    /// Its states, and what is counted of them.
+    pub totals: Totals,
     /// Bytes of the layer file.
     pub bytes: u64,
     /// Checksums of the cosets in order.

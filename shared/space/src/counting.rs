@@ -6,30 +6,97 @@
 //! - symmetries that respect the colouring: those of a representative's stabiliser fix states inside its coset, which
 //!   are found from the axes alone ([`Fixed::inside`]), and stand for as many pairs as the orbit has patterns;
 //! - the others (where the planner chose a colouring that fewer symmetries respect) fix few states, which are listed
-//!   once, with their addresses ([`Fixed::crossing`]).
+//!   once, with their addresses ([`Listed`]).
+//!
+//! Up to inversion, the group that acts has inversions followed by symmetries as well. What these fix, states that a symmetry maps to their
+//! inverses, is few too, and is listed in the same way.
 
+mod listed;
+
+use crate::placements::{Action, NoInverses, Placements, conjugacy_classes, then};
 use crate::{CosetGraph, CosetId, Space, Symmetry, Transform, Transforms};
+pub use listed::Listed;
 use std::collections::HashSet;
 
-/// A state that symmetries outside those in use fix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Crossing {
-    /// Where it lies.
-    pub coset: CosetId,
-    /// Its position there.
-    pub position: u32,
-    /// How many pairs (symmetry, state) it stands for.
-    pub pairs: u32,
+/// Counts what classes are made of, coset by coset.
+#[derive(Debug)]
+pub struct Pairs {
+    fixed: Option<Fixed>,
+    inverted: Option<Listed>,
 }
 
-/// The fixed states of a space's symmetries, as needed to count classes.
+impl Pairs {
+    /// Spaces of so many states have their classes up to inversion counted unless asked otherwise.
+    pub const MOST_STATES_INVERTED: u64 = 1_000_000_000;
+    /// The most words that are looked at for states that symmetries map to their inverses.
+    const MOST_INVERTED: usize = 1 << 30;
+
+    /// What is needed to count; with `inverted`, up to inversion as well, if states have inverses and those that symmetries map to theirs
+    /// are not too many.
+    pub fn new(graph: &CosetGraph, inverted: bool) -> Self {
+        Self {
+            fixed: Fixed::new(graph),
+            inverted: inverted.then(|| Inversion::of(graph.space()).ok()).flatten().and_then(|inversion| {
+                Listed::of(graph, &inversion.placements, &inversion.classes, Self::MOST_INVERTED)
+            }),
+        }
+    }
+
+    /// Of a coset's whole orbit: the pairs of a symmetry and a state that it fixes, and those of a symmetry and a state that it maps to
+    /// its inverse; `None` if they are not counted. `states` is the number of the coset's states in the layer, `contains(position)` tells
+    /// whether one is.
+    pub fn of(
+        &self,
+        transforms: &mut Transforms<'_>,
+        coset: CosetId,
+        states: u32,
+        contains: impl Fn(u32) -> bool,
+    ) -> (Option<u64>, Option<u64>) {
+        let inverted = self.inverted.as_ref().map(|inverted| inverted.pairs(coset, &contains));
+        let fixed = self.fixed.as_ref().map(|fixed| fixed.pairs(transforms, coset, states, contains));
+        (fixed, inverted)
+    }
+}
+
+/// How states are inverted.
+struct Inversion {
+    placements: Placements,
+    /// Inversions followed by symmetries: one of each class, with the number of its members.
+    classes: Vec<(Action, u32)>,
+}
+
+impl Inversion {
+    fn of(space: &Space) -> Result<Self, NoInverses> {
+        let placements = Placements::new(space);
+        let inversion = placements.inversion(space)?;
+        let of_symmetry = |symmetry| placements.of_symmetry(space, symmetry);
+        let symmetries: Vec<Action> = space.symmetries().iter().map(of_symmetry).collect();
+        let inverted: Vec<Action> = symmetries.iter().map(|symmetry| then(&inversion, symmetry)).collect();
+        let classes = conjugacy_classes(&inverted, &symmetries, &[]).ok_or(NoInverses::FreeMoves)?;
+        let classes = classes.into_iter().map(|(number, members)| (inverted[number].clone(), members));
+        Ok(Self { classes: classes.collect(), placements })
+    }
+}
+
+impl Space {
+    /// Whether classes up to inversion can be counted.
+    ///
+    /// # Errors
+    /// [`NoInverses`] with the reason why not.
+    pub fn has_inverses(&self) -> Result<(), NoInverses> {
+        Inversion::of(self).map(|_| ())
+    }
+}
+
+/// The fixed states of a space's symmetries.
 #[derive(Debug)]
 pub struct Fixed {
-    crossing: Vec<Crossing>,
+    /// Those of symmetries outside those in use.
+    crossing: Listed,
 }
 
 impl Fixed {
-    /// The most words that are looked at for crossing states (12 bytes each).
+    /// The most words that are looked at for crossing states.
     const MOST_CROSSING: usize = 1 << 23;
 
     /// Lists the states that symmetries outside those in use fix. `None` if they are too many: then classes are not
@@ -37,29 +104,20 @@ impl Fixed {
     pub fn new(graph: &CosetGraph) -> Option<Self> {
         let space = graph.space();
         let used: HashSet<&Symmetry> = graph.symmetries().iter().map(|s| &s.symmetry).collect();
-        let mut crossing = Vec::new();
-        let mut looked_at = 0;
-        for (symmetry, conjugates) in conjugacy_classes(space, &used) {
-            fixed_words(space, symmetry, &mut |word| {
-                looked_at += 1;
-                if let Some((coset, position)) = graph.locate(word) {
-                    crossing.push(Crossing { coset, position, pairs: conjugates });
-                }
-                looked_at <= Self::MOST_CROSSING
-            });
-            if looked_at > Self::MOST_CROSSING {
-                return None;
-            }
+        if used.len() == space.symmetries().len() {
+            return Some(Self { crossing: Listed::default() });
         }
-        crossing.sort_unstable();
-        Some(Self { crossing })
-    }
-
-    /// The crossing states of a coset.
-    pub fn crossing(&self, coset: CosetId) -> &[Crossing] {
-        let start = self.crossing.partition_point(|c| c.coset < coset);
-        let end = start + self.crossing[start..].partition_point(|c| c.coset == coset);
-        &self.crossing[start..end]
+        let placements = Placements::new(space);
+        let of_symmetry = |symmetry: &Symmetry| placements.of_symmetry(space, symmetry);
+        let all: Vec<Action> = space.symmetries().iter().map(of_symmetry).collect();
+        let (inside, outside): (Vec<_>, Vec<_>) =
+            space.symmetries().iter().zip(&all).partition(|(symmetry, _)| used.contains(symmetry));
+        let [inside, outside] =
+            [inside, outside].map(|part| part.into_iter().map(|(_, action)| action.clone()).collect::<Vec<_>>());
+        let classes = conjugacy_classes(&outside, &all, &inside).expect("symmetries are a group");
+        let classes: Vec<(Action, u32)> =
+            classes.into_iter().map(|(number, members)| (outside[number].clone(), members)).collect();
+        Some(Self { crossing: Listed::of(graph, &placements, &classes, Self::MOST_CROSSING)? })
     }
 
     /// The pairs (symmetry, state) of a coset's whole orbit. `states` is the number of the coset's states in the
@@ -79,9 +137,7 @@ impl Fixed {
             transforms.of_symmetry(coset, symmetry, &mut transform);
             Self::inside(transforms, &transform, &mut |position| inside += u64::from(contains(position)));
         }
-        let crossing: u64 =
-            self.crossing(coset).iter().filter(|c| contains(c.position)).map(|c| u64::from(c.pairs)).sum();
-        inside * u64::from(graph.orbit_size(coset)) + crossing
+        inside * u64::from(graph.orbit_size(coset)) + self.crossing.pairs(coset, contains)
     }
 
     /// Calls `found` with the position of every state that a transform of a coset to itself fixes.
@@ -138,84 +194,4 @@ impl Fixed {
             chosen[next + 1..].fill(0);
         }
     }
-}
-
-/// One symmetry of each conjugacy class outside `used`, with the number of its conjugates outside: conjugate
-/// symmetries fix equally many states of every layer.
-fn conjugacy_classes<'s>(space: &'s Space, used: &HashSet<&Symmetry>) -> Vec<(&'s Symmetry, u32)> {
-    let outside: Vec<&Symmetry> = space.symmetries().iter().filter(|s| !used.contains(s)).collect();
-    if outside.is_empty() {
-        return Vec::new();
-    }
-    let inverses: Vec<Symmetry> = space.symmetries().iter().map(|by| space.inverse(by)).collect();
-    let mut counted: HashSet<Symmetry> = HashSet::new();
-    let mut classes = Vec::new();
-    for symmetry in &outside {
-        if counted.contains(symmetry) {
-            continue;
-        }
-        let conjugate = |(by, inverse)| space.compose(&space.compose(inverse, symmetry), by);
-        let conjugates: HashSet<Symmetry> = space.symmetries().iter().zip(&inverses).map(conjugate).collect();
-        let members = outside.iter().filter(|s| conjugates.contains(s)).count();
-        counted.extend(conjugates);
-        classes.push((*symmetry, members as u32));
-    }
-    classes
-}
-
-/// Calls `found` with every word of labels, reachable or not, that a symmetry fixes, until it returns false. The label
-/// on the first cell of a cycle determines those on the others, and must come back to itself, as it was turned.
-fn fixed_words(space: &Space, symmetry: &Symmetry, found: &mut impl FnMut(&[u8]) -> bool) {
-    fn place(
-        space: &Space,
-        cycles: &[Vec<usize>],
-        symmetry: &Symmetry,
-        left: &mut [u8],
-        word: &mut [u8],
-        found: &mut impl FnMut(&[u8]) -> bool,
-    ) -> bool {
-        let Some((cycle, rest)) = cycles.split_first() else {
-            return found(word);
-        };
-        let letters = space.letters();
-        for first in 0..letters.count() as u8 {
-            let label = letters.mark(first);
-            if letters.orientation(first) >= letters.seen(label) || !space.belongs(label, cycle[0]) {
-                continue;
-            }
-            let mut letter = first;
-            let mut placed = 0;
-            while placed < cycle.len() && left[usize::from(letters.mark(letter))] > 0 {
-                left[usize::from(letters.mark(letter))] -= 1;
-                word[cycle[placed]] = letter;
-                letter =
-                    letters.turned(symmetry.letters()[usize::from(letter)], symmetry.turn(cycle[placed]));
-                placed += 1;
-            }
-            let goes_on =
-                placed < cycle.len() || letter != first || place(space, rest, symmetry, left, word, found);
-            for &cell in &cycle[..placed] {
-                left[usize::from(letters.mark(word[cell]))] += 1;
-            }
-            if !goes_on {
-                return false;
-            }
-        }
-        true
-    }
-    let mut cycles = Vec::new();
-    let mut seen = vec![false; space.cells()];
-    for start in 0..space.cells() {
-        let mut cycle = Vec::new();
-        let mut cell = start;
-        while !std::mem::replace(&mut seen[cell], true) {
-            cycle.push(cell);
-            cell = usize::from(symmetry.cells[cell]);
-        }
-        if !cycle.is_empty() {
-            cycles.push(cycle);
-        }
-    }
-    let mut left = space.labels().sizes().to_vec();
-    place(space, &cycles, symmetry, &mut left, &mut vec![0; space.cells()], found);
 }

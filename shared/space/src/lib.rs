@@ -6,7 +6,7 @@
 //! - [`space`]: puzzle + labels, its moves and its number of states; [`symmetry`]: its symmetries;
 //! - [`colouring`]: the partition that cuts the space; [`shape`]: the bit tensor of one coset;
 //! - [`cosets`]: representative cosets, the pattern table, addresses of states;
-//! - [`transform`]: what a move does to a whole coset; [`counting`]: states and classes;
+//! - [`transform`]: what a move does to a whole coset; [`counting`]: states and classes; `placements`: words that actions fix;
 //! - [`planner`]: the choice of the colouring; [`fingerprint`]: what makes two runs the same run.
 //!
 //! How a state is written down: as a *word*, `word[cell]` being the letter of the piece on `cell`: its label and its
@@ -23,6 +23,7 @@ pub mod counting;
 pub mod fingerprint;
 pub mod labels;
 pub mod letters;
+mod placements;
 pub mod planner;
 pub mod ranks;
 pub mod shape;
@@ -35,6 +36,7 @@ pub use colouring::{Colouring, ColouringError};
 pub use cosets::{CosetError, CosetGraph, CosetId, CosetTables};
 pub use labels::{LabelError, Labels};
 pub use letters::Letters;
+pub use placements::NoInverses;
 pub use planner::{Plan, PlanError};
 pub use ranks::Ranks;
 pub use shape::Shape;

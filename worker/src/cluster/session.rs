@@ -457,7 +457,7 @@ impl Shared {
                     depth = task.depth.0,
                     shard = task.shard.0,
                     attempt = attempt.map(tracing::field::display),
-                    states = report.states,
+                    states = report.totals.states,
                     bytes = report.bytes,
                     seconds = took.as_secs_f64(),
                     "task done"

@@ -62,7 +62,7 @@ pub(crate) fn task(asked: &TaskArguments, verbosity: log::Verbosity) -> Result<(
                 Ok(report) => info!(
                     depth = task.depth.0,
                     shard = task.shard.0,
-                    states = report.states,
+                    states = report.totals.states,
                     bytes = report.bytes,
                     seconds = took.as_secs_f64(),
                     "task done"

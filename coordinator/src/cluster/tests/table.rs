@@ -50,9 +50,7 @@ fn file(task: Task) -> String {
 pub(super) fn report(depth: u32, shard: u32) -> ShardReport {
     ShardReport {
         task: task(depth, shard),
-        stored: 10,
-        states: 10,
-        pairs: None,
+        totals: Totals { stored: 10, states: 10, pairs: None, inverse_pairs: None },
         bytes: 1000,
         checksums: vec![Digest::of(format!("{depth}/{shard}").as_bytes())],
         watched: Vec::new(),

@@ -139,7 +139,7 @@ impl World {
             let stores = self.workers.iter().filter(|worker| worker.store.contains(&report.task)).count();
             assert!(holders >= self.rules.replicas && stores >= self.rules.replicas, "{:?}", report.task);
         }
-        self.journal.counts.push(reports.iter().map(|report| report.states).sum());
+        self.journal.counts.push(reports.iter().map(|report| report.totals.states).sum());
         self.journal.reports.clear();
     }
 

@@ -1,0 +1,79 @@
+//! States that actions fix, listed once, with their addresses.
+
+use crate::placements::{Action, Placements};
+use crate::{CosetGraph, CosetId};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A state that is fixed by something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Crossing {
+    /// Where it lies.
+    coset: CosetId,
+    /// Its position there.
+    position: u32,
+    /// How many pairs (action, state) it stands for.
+    pairs: u32,
+}
+
+/// Fixed states in order of their addresses; 12 bytes each.
+#[derive(Debug, Default)]
+pub struct Listed {
+    crossing: Vec<Crossing>,
+}
+
+impl Listed {
+    /// So many new entries are sorted in at a time.
+    const BATCH: usize = 1 << 22;
+
+    /// The words that actions fix; each action stands for as many as are written behind it. `None` if they are more than `most`.
+    pub(crate) fn of(
+        graph: &CosetGraph,
+        placements: &Placements,
+        actions: &[(Action, u32)],
+        most: usize,
+    ) -> Option<Self> {
+        let looked_at = AtomicUsize::new(0);
+        let list = |(action, pairs): &(Action, u32)| {
+            let mut crossing = Vec::new();
+            let mut sorted = 0;
+            placements.fixed_words(graph.space(), action, &mut |word| {
+                if let Some((coset, position)) = graph.locate(word) {
+                    crossing.push(Crossing { coset, position, pairs: *pairs });
+                    if crossing.len() >= 2 * sorted + Self::BATCH {
+                        merge(&mut crossing);
+                        sorted = crossing.len();
+                    }
+                }
+                looked_at.fetch_add(1, Ordering::Relaxed) < most
+            });
+            merge(&mut crossing);
+            crossing
+        };
+        let mut crossing = actions.par_iter().map(list).reduce(Vec::new, |mut all, more| {
+            all.extend(more);
+            all
+        });
+        merge(&mut crossing);
+        (looked_at.into_inner() <= most).then_some(Self { crossing })
+    }
+
+    /// The pairs (action, state) of a coset's whole orbit, of the states whose positions `contains` has.
+    pub fn pairs(&self, coset: CosetId, contains: impl Fn(u32) -> bool) -> u64 {
+        let start = self.crossing.partition_point(|c| c.coset < coset);
+        let here = self.crossing[start..].iter().take_while(|c| c.coset == coset);
+        here.filter(|c| contains(c.position)).map(|c| u64::from(c.pairs)).sum()
+    }
+}
+
+/// Brings entries in order, and makes one of those with one address.
+fn merge(crossing: &mut Vec<Crossing>) {
+    crossing.sort_unstable();
+    crossing.dedup_by(|next, kept| {
+        let is_same = (next.coset, next.position) == (kept.coset, kept.position);
+        if is_same {
+            kept.pairs += next.pairs;
+        }
+        is_same
+    });
+}

@@ -1,0 +1,214 @@
+//! Words as sets of placements: a placement is a letter on a cell. Symmetries, and the inversion of states, permute placements.
+
+use crate::{Space, Symmetry};
+use rustc_hash::FxHashMap;
+
+/// A permutation of placements, by their numbers.
+pub(crate) type Action = Box<[u16]>;
+
+/// All placements of a space, numbered.
+#[derive(Debug)]
+pub(crate) struct Placements {
+    /// Cell and letter.
+    of: Vec<(u8, u8)>,
+    /// By cell and letter; `NONE` where the letter stands for nothing or its label never comes to the cell.
+    numbers: Vec<u16>,
+    letters: usize,
+}
+
+const NONE: u16 = u16::MAX;
+
+/// Why states have no inverses among the states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoInverses {
+    /// A state does not tell which permutation leads to it.
+    #[error("pieces that look alike leave it open which permutation a state is")]
+    Alike,
+    /// Which moves can be made depends on the state.
+    #[error("its moves can be made only in some states")]
+    Guarded,
+    /// The inverse of a state may be at another distance.
+    #[error("the inverse of a move may be no move")]
+    OneWay,
+    /// The words of a state have inverses in different states, or symmetries that were not found would be needed to map them to each other.
+    #[error("its free moves are not all known as symmetries")]
+    FreeMoves,
+}
+
+impl Placements {
+    pub(crate) fn new(space: &Space) -> Self {
+        let letters = space.letters();
+        let mut numbers = vec![NONE; space.cells() * letters.count()];
+        let mut of = Vec::new();
+        for cell in 0..space.cells() {
+            for letter in 0..letters.count() as u8 {
+                let mark = letters.mark(letter);
+                if letters.orientation(letter) < letters.seen(mark) && space.belongs(mark, cell) {
+                    numbers[cell * letters.count() + usize::from(letter)] = of.len() as u16;
+                    of.push((cell as u8, letter));
+                }
+            }
+        }
+        assert!(of.len() < usize::from(NONE), "255 cells and letters at most, and not every letter on every cell");
+        Self { of, numbers, letters: letters.count() }
+    }
+
+    fn number(&self, cell: u8, letter: u8) -> u16 {
+        self.numbers[usize::from(cell) * self.letters + usize::from(letter)]
+    }
+
+    /// What a symmetry does.
+    pub(crate) fn of_symmetry(&self, space: &Space, symmetry: &Symmetry) -> Action {
+        let image = |&(cell, letter): &(u8, u8)| {
+            let renamed = symmetry.letters()[usize::from(letter)];
+            let cell = usize::from(cell);
+            self.number(symmetry.cells[cell], space.letters().turned(renamed, symmetry.turn(cell)))
+        };
+        self.of.iter().map(image).collect()
+    }
+
+    /// What inverting a state does: a piece on a cell, turned, becomes the cell's own piece on the piece's own cell, turned back.
+    ///
+    /// # Errors
+    /// [`NoInverses`] if that makes no states, or states at other distances.
+    pub(crate) fn inversion(&self, space: &Space) -> Result<Action, NoInverses> {
+        let (labels, letters) = (space.labels(), space.letters());
+        let shows_all = |(cell, &label): (usize, &u8)| u16::from(letters.seen(label)) == space.order(cell);
+        if !labels.are_distinct() || !labels.of_pieces().iter().enumerate().all(shows_all) {
+            return Err(NoInverses::Alike);
+        }
+        if space.is_guarded() {
+            return Err(NoInverses::Guarded);
+        }
+        if !space.is_closed_under_inverses() {
+            return Err(NoInverses::OneWay);
+        }
+        let mut home = vec![0; labels.pieces()];
+        for (cell, &label) in labels.of_pieces().iter().enumerate() {
+            home[usize::from(label)] = cell as u8;
+        }
+        let inverse = |&(cell, letter): &(u8, u8)| {
+            let label = labels.of_pieces()[usize::from(cell)];
+            let back = letters.seen(label) - letters.orientation(letter);
+            self.number(home[usize::from(letters.mark(letter))], letters.letter(label, back))
+        };
+        Ok(self.of.iter().map(inverse).collect())
+    }
+
+    /// Calls `found` with every word, whether moves reach it or not, that an action maps to itself, until that returns false.
+    ///
+    /// Such a word is a union of cycles of the action: of those that have each cell once at most, and each label as often as there are
+    /// pieces.
+    pub(crate) fn fixed_words(&self, space: &Space, action: &Action, found: &mut impl FnMut(&[u8]) -> bool) {
+        let mut cycles: Vec<Vec<Vec<(u8, u8)>>> = vec![Vec::new(); space.cells()];
+        let mut seen = vec![false; self.of.len()];
+        for start in 0..self.of.len() {
+            let mut cycle = Vec::new();
+            let mut at = start;
+            while !std::mem::replace(&mut seen[at], true) {
+                cycle.push(self.of[at]);
+                at = usize::from(action[at]);
+            }
+            // Placements come in order of their cells.
+            if let Some(&(first, _)) = cycle.first() {
+                cycles[usize::from(first)].push(cycle);
+            }
+        }
+        let mut words = FixedWords {
+            space,
+            cycles,
+            left: space.labels().sizes().to_vec(),
+            word: vec![None; space.cells()],
+            found,
+        };
+        words.place(0);
+    }
+}
+
+/// A word in the making.
+struct FixedWords<'a, F> {
+    space: &'a Space,
+    /// By their first cells.
+    cycles: Vec<Vec<Vec<(u8, u8)>>>,
+    /// By label: pieces that have no place yet.
+    left: Vec<u8>,
+    word: Vec<Option<u8>>,
+    found: &'a mut F,
+}
+
+impl<F: FnMut(&[u8]) -> bool> FixedWords<'_, F> {
+    /// Fills the cells from `cell` on in all ways. Returns whether it should go on.
+    fn place(&mut self, cell: usize) -> bool {
+        let Some(cell) = (cell..self.word.len()).find(|&cell| self.word[cell].is_none()) else {
+            let word: Vec<u8> = self.word.iter().flatten().copied().collect();
+            return (self.found)(&word);
+        };
+        // What cannot be taken back while they are gone through is taken out.
+        let cycles = std::mem::take(&mut self.cycles[cell]);
+        let mut goes_on = true;
+        for cycle in &cycles {
+            let mut placed = 0;
+            for &(cell, letter) in cycle {
+                let left = &mut self.left[usize::from(self.space.letters().mark(letter))];
+                if *left == 0 || self.word[usize::from(cell)].is_some() {
+                    break;
+                }
+                *left -= 1;
+                self.word[usize::from(cell)] = Some(letter);
+                placed += 1;
+            }
+            goes_on = placed < cycle.len() || self.place(cell + 1);
+            for &(cell, letter) in &cycle[..placed] {
+                self.left[usize::from(self.space.letters().mark(letter))] += 1;
+                self.word[usize::from(cell)] = None;
+            }
+            if !goes_on {
+                break;
+            }
+        }
+        self.cycles[cell] = cycles;
+        goes_on
+    }
+}
+
+/// The action of `first`, then `second`.
+pub(crate) fn then(first: &Action, second: &Action) -> Action {
+    first.iter().map(|&to| second[usize::from(to)]).collect()
+}
+
+fn inverse(action: &Action) -> Action {
+    let mut inverse = vec![0; action.len()];
+    for (from, &to) in action.iter().enumerate() {
+        inverse[usize::from(to)] = from as u16;
+    }
+    inverse.into()
+}
+
+/// One of each class of `actions` that `by` conjugate to each other, with the number of its members: they fix equally many words of
+/// every layer. `None` if a conjugate is not among `actions`, unless it may be in `others`.
+pub(crate) fn conjugacy_classes(
+    actions: &[Action],
+    by: &[Action],
+    others: &[Action],
+) -> Option<Vec<(usize, u32)>> {
+    const OTHER: usize = usize::MAX;
+    let mut numbers: FxHashMap<&Action, usize> = others.iter().map(|action| (action, OTHER)).collect();
+    numbers.extend(actions.iter().zip(0..));
+    let back: Vec<Action> = by.iter().map(inverse).collect();
+    let mut counted = vec![false; actions.len()];
+    let mut classes = Vec::new();
+    for (number, action) in actions.iter().enumerate() {
+        if counted[number] {
+            continue;
+        }
+        let mut members = 0;
+        for (by, back) in by.iter().zip(&back) {
+            let conjugate = *numbers.get(&then(&then(back, action), by))?;
+            if conjugate != OTHER && !std::mem::replace(&mut counted[conjugate], true) {
+                members += 1;
+            }
+        }
+        classes.push((number, members));
+    }
+    Some(classes)
+}
