@@ -59,8 +59,7 @@ pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
         }
         let totals: Totals = shards.iter().map(|row| row.totals).sum();
         let found = Classes::of(&totals, symmetries).map(|classes| (totals.states, totals.stored, classes));
-        let classes =
-            Classes { up_to_symmetry: layer.classes, with_inverse: layer.classes_with_inverse };
+        let classes = Classes { up_to_symmetry: layer.classes, with_inverse: layer.classes_with_inverse };
         if found != Ok((layer.states, layer.stored, classes)) {
             return Err(anyhow!(
                 "run.db contradicts itself at depth {}: its shards add up to {totals:?} under {symmetries} symmetries, its layer is {layer:?}",

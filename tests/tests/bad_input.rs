@@ -101,6 +101,14 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
             "they are not closed under inverses: add the inverses with --metric single",
         ),
         (
+            &["run", "lx:6", "--inverse-classes"],
+            "classes of lx-6-given up to inversion cannot be counted, for the inverse of a move may be no move",
+        ),
+        (
+            &["run", "3x3", "--labels", "0,0,0,0,1,1,1,1,1", "--inverse-classes"],
+            "for pieces that look alike leave it open which permutation a state is",
+        ),
+        (
             &["run", "2x2x2-free", "--labels", "0,0,0,0,0,0,0,0"],
             "has free moves that may change nothing that can be seen",
         ),
@@ -252,7 +260,7 @@ fn damaged_layer_files() {
         ("has a damaged header", &|b| b[100] ^= 1),
         ("has a damaged directory", &|b| b[300] ^= 1),
         ("was truncated or overwritten", &|b| b.truncate(5000)),
-        ("has layer format 9, and this version of Fathom reads up to 1", &|b| b[8] = 9),
+        ("has layer format 9, and this version of Fathom reads up to 2", &|b| b[8] = 9),
     ];
     for (says, change) in damage {
         let half = HalfRun::new();
@@ -307,9 +315,9 @@ fn damaged_run_files() {
 
     let half = HalfRun::new();
     half.change("run.toml", |b| {
-        *b = String::from_utf8(b.clone()).unwrap().replace("format = 1", "format = 7").into_bytes()
+        *b = String::from_utf8(b.clone()).unwrap().replace("format = 2", "format = 7").into_bytes()
     });
-    half.refuses(&["status", "run"], 1, "it has format 7, and this version of Fathom reads up to 1");
+    half.refuses(&["status", "run"], 1, "it has format 7, and this version of Fathom reads up to 2");
 }
 
 /// A change to `run.db` by another program.

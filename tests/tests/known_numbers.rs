@@ -104,11 +104,21 @@ fn classes_are_the_orbits_of_a_plain_search() {
         let space = known.question().space().unwrap();
         let distances = Distances::search(&space, None, MEMORY).unwrap();
         let mut classes = vec![0; known.counts.len()];
+        let mut with_inverse = classes.clone();
         for (state, distance) in distances.states() {
-            let smallest = space.symmetries().iter().all(|symmetry| state <= space.image(symmetry, &state));
-            classes[distance as usize] += u64::from(smallest);
+            let is_smallest = |of: &[u8]| space.symmetries().iter().all(|s| state <= space.image(s, of));
+            classes[distance as usize] += u64::from(is_smallest(&state));
+            if known.colouring.is_none() {
+                let mut inverse = state.clone();
+                for (cell, &tile) in state.iter().enumerate() {
+                    inverse[usize::from(tile)] = cell as u8;
+                }
+                with_inverse[distance as usize] += u64::from(is_smallest(&state) && is_smallest(&inverse));
+            }
         }
+        let name = format!("{} {}", known.puzzle, known.metric);
         let found = Setup::default().search(known.question());
-        assert_eq!(found.classes, Some(classes), "{} {}", known.puzzle, known.metric);
+        assert_eq!(found.classes, Some(classes), "{name}");
+        assert_eq!(found.classes_with_inverse, known.colouring.is_none().then_some(with_inverse), "{name}");
     }
 }

@@ -1,8 +1,12 @@
 //! Puzzles that are no boards: families, files, and some of the moves.
 
-use fathom_puzzle::Metric;
+use fathom_algebra::OrientedPermutation;
+use fathom_puzzle::{Metric, Source};
+use fathom_run::Question;
+use fathom_space::Labels;
 use fathom_tests::{KnownTable, assert_same, fathom, fathom_worker, json, known_tables, texts};
 use serde_json::{Value, json as value};
+use std::collections::HashSet;
 use std::path::Path;
 
 /// Runs `fathom run` in a directory of its own; returns what it tells.
@@ -69,6 +73,60 @@ fn twisty_puzzles_grow_as_published() {
     // OEIS A078941: the largest distance of burnt pancakes. R. Korf, 1997: of the corners of Rubik's cube.
     assert_eq!(run(&["burnt-pancake:6"])["god_number"], 12);
     assert_eq!(run(&["3x3x3-corners"])["god_number"], 11);
+}
+
+/// B. Norskog, cubezzz forum, "2x2x2 Cube": quarter turns, up to the 48 symmetries of the cube and inversion.
+#[test]
+fn classes_of_the_pocket_cube_are_as_published() {
+    let told = run(&["2x2x2-free", "--metric", "single"]);
+    let published = [1, 1, 3, 4, 13, 35, 126, 398, 1301, 3952, 10086, 14658, 8619, 1091, 8];
+    assert_eq!((&told["classes_with_inverse"], &told["symmetries"]), (&value!(published), &value!(48)));
+}
+
+/// Counted without Burnside's lemma: a state counts if neither an image of it nor one of its inverse is smaller.
+#[test]
+fn classes_are_the_orbits_of_symmetries_and_inversion() {
+    for (word, moves) in [
+        ("burnt-pancake:5", None),
+        ("topspin:7,4", None),
+        ("all-transpositions:6", None),
+        ("2x2x2", Some("R,R',U,U'")),
+        ("pyraminx", Some("U,U',L,L'")),
+    ] {
+        let whole = Source::of_word(word).unwrap();
+        let (source, metric) = match moves {
+            Some(moves) => (whole.with_moves(whole.metric(), moves).unwrap(), Metric::Given),
+            None => (whole.clone(), whole.metric()),
+        };
+        let definition = source.definition(metric).unwrap();
+        let generators = definition.generators(metric).unwrap();
+        let space = Question { labels: Labels::distinct(source.cells()), source, metric }.space().unwrap();
+        let mut layer = vec![OrientedPermutation::identity(definition.orders())];
+        let mut seen: HashSet<OrientedPermutation> = layer.iter().cloned().collect();
+        let (mut classes, mut with_inverse) = (Vec::new(), Vec::new());
+        while !layer.is_empty() {
+            let is_smallest = |state: &Vec<u8>, of: &[u8]| {
+                space.symmetries().iter().all(|symmetry| *state <= space.image(symmetry, of))
+            };
+            let counted = layer.iter().map(|element| {
+                let state = space.word(element);
+                let alone = is_smallest(&state, &state);
+                (alone, alone && is_smallest(&state, &space.word(&element.inverse())))
+            });
+            let counted: Vec<(bool, bool)> = counted.collect();
+            classes.push(counted.iter().filter(|counted| counted.0).count());
+            with_inverse.push(counted.iter().filter(|counted| counted.1).count());
+            let neighbours =
+                layer.iter().flat_map(|element| generators.iter().map(|g| element.then(&g.action)));
+            layer = neighbours.filter(|element| seen.insert(element.clone())).collect();
+        }
+        let told = run(&[&[word][..], &moves.map_or(vec![], |moves| vec!["--moves", moves])].concat());
+        assert_eq!(
+            (&told["classes"], &told["classes_with_inverse"]),
+            (&value!(classes), &value!(with_inverse)),
+            "{word}"
+        );
+    }
 }
 
 /// With pieces that turn, in several orbits, and with guards, the cosets find what a plain search finds.

@@ -216,13 +216,10 @@ impl<'j> Expander<'j> {
         let shape = self.job.graph.shape();
         self.packed.fill(0);
         let mut states = 0;
-        for row in 0..shape.rows() {
-            for bit in 0..shape.row_bits() {
-                let position = row * shape.row_bytes() * 8 + bit;
-                if distances.of(&self.job.graph.word_at(coset, position)) == Some(task.depth.0) {
-                    self.packed[position as usize / 8] |= 1 << (position % 8);
-                    states += 1;
-                }
+        for position in shape.positions() {
+            if distances.of(&self.job.graph.word_at(coset, position)) == Some(task.depth.0) {
+                self.packed[position as usize / 8] |= 1 << (position % 8);
+                states += 1;
             }
         }
         states

@@ -96,7 +96,12 @@ impl<'d> Store<'d> {
         }
         match self.read_back(geometry, task, &path) {
             Ok(report) => {
-                debug!(depth = task.depth.0, shard = task.shard.0, states = report.totals.states, "task found done");
+                debug!(
+                    depth = task.depth.0,
+                    shard = task.shard.0,
+                    states = report.totals.states,
+                    "task found done"
+                );
                 Ok(Some(report))
             }
             Err(error) if error.is_damage() => {

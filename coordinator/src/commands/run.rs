@@ -68,7 +68,8 @@ pub(crate) fn open_or_begin(
             let keep = reach.keep(asked.keep)?;
             let by_size = || Definition::shards_by_size(&plan, reach, workers);
             let shards = asked.shards.unwrap_or_else(by_size);
-            let definition = Definition::plan(question, &space, &plan, Some(shards), keep, asked.inverse_classes)?;
+            let definition =
+                Definition::plan(question, &space, &plan, Some(shards), keep, asked.inverse_classes)?;
             RunDirectory::create(&path, definition, &watched, &LocalDisk)
         }
         Found::Other => Err(bad_input!(

@@ -84,11 +84,7 @@ impl ShardRow {
     pub fn of(report: &ShardReport) -> Self {
         let mut digest = LayerDigest::new(report.task.depth.0);
         digest.add(&report.checksums);
-        Self {
-            shard: report.task.shard,
-            totals: report.totals,
-            digest: digest.finish(),
-        }
+        Self { shard: report.task.shard, totals: report.totals, digest: digest.finish() }
     }
 }
 
@@ -255,11 +251,7 @@ impl Journal {
              FROM shard WHERE depth = ?1 ORDER BY shard",
         )?;
         let rows = query.query_map([depth.0], |row| {
-            Ok(ShardRow {
-                shard: ShardId(row.get(1)?),
-                totals: totals(row)?,
-                digest: Digest(row.get(6)?),
-            })
+            Ok(ShardRow { shard: ShardId(row.get(1)?), totals: totals(row)?, digest: Digest(row.get(6)?) })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
@@ -381,12 +373,7 @@ impl Journal {
 
 /// What a shard adds up to, of a row that has depth and shard before it.
 fn totals(row: &Row<'_>) -> rusqlite::Result<Totals> {
-    Ok(Totals {
-        stored: row.get(2)?,
-        states: row.get(3)?,
-        pairs: row.get(4)?,
-        inverse_pairs: row.get(5)?,
-    })
+    Ok(Totals { stored: row.get(2)?, states: row.get(3)?, pairs: row.get(4)?, inverse_pairs: row.get(5)? })
 }
 
 /// Notes what is known of a process by now: in its row, or in a new one, which is returned.

@@ -1,6 +1,6 @@
 //! Every kind of damage to a layer file is noticed, and named.
 
-use fathom_layer::{Identity, LayerError, LayerFile, LayerWriter, LocalDisk, archive};
+use fathom_layer::{Identity, LayerError, LayerFile, LayerWriter, LocalDisk, Totals, archive};
 use std::fs;
 use std::path::Path;
 
@@ -15,7 +15,7 @@ fn write(path: &Path) -> Vec<u8> {
     let mut writer = LayerWriter::create(&LocalDisk, path, identity()).unwrap();
     writer.push(&sparse, 1, 1).unwrap();
     writer.push(&[0x11; 64], 128, 129).unwrap();
-    writer.finish(1000, 0).unwrap();
+    writer.finish(Totals { stored: 129, states: 1000, ..Totals::default() }).unwrap();
     fs::read(path).unwrap()
 }
 
@@ -84,7 +84,8 @@ fn each_kind_has_its_own_message() {
         fs::write(&path, bytes).unwrap();
         read(&path).unwrap_err().to_string()
     };
-    assert!(message(&|b| b[8] = 2).contains("has layer format 2, and this version of Fathom reads up to 1"));
+    assert!(message(&|b| b[8] = 3).contains("has layer format 3, and this version of Fathom reads up to 2"));
+    assert!(message(&|b| b[8] = 1).contains("format version 1 is not read any more"));
     assert!(message(&|b| b[0] = 0).contains("is no layer file"));
     assert!(message(&|b| b[48] ^= 1).contains("has a damaged header"));
     assert!(message(&|b| b[260] ^= 1).contains("has a damaged directory"));

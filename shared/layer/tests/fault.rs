@@ -1,6 +1,6 @@
 //! A file that is shortened while it is mapped ends the process with a message, not with a bare signal.
 
-use fathom_layer::{Identity, LayerFile, LayerWriter, LocalDisk, map};
+use fathom_layer::{Identity, LayerFile, LayerWriter, LocalDisk, Totals, map};
 use std::fs::File;
 use std::process::Command;
 
@@ -21,7 +21,7 @@ fn a_read_fault_names_the_file() {
         };
         let mut writer = LayerWriter::create(&LocalDisk, path.as_ref(), identity.clone()).unwrap();
         writer.push(&vec![1; 1 << 20], 1 << 20, 1 << 20).unwrap();
-        writer.finish(1, 1).unwrap();
+        writer.finish(Totals { stored: 1 << 20, states: 1, ..Totals::default() }).unwrap();
         let file = LayerFile::open(path.as_ref(), &identity).unwrap();
         File::options().write(true).open(&path).unwrap().set_len(4096).unwrap();
         let _ = file.coset(0);

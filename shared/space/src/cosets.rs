@@ -354,10 +354,13 @@ impl CosetGraph {
     /// there of its image under the symmetry that leads to the representative. `None` if the state is known not to be reachable.
     pub fn locate(&self, word: &[u8]) -> Option<(CosetId, u32)> {
         let pattern: Vec<u8> = word.iter().map(|&letter| self.colouring.of_letter(letter)).collect();
+        if !self.colouring.patterns().has(&pattern) {
+            return None;
+        }
         let (coset, to) = match &self.index {
             Index::Table(table) => {
                 let entry = table[self.colouring.patterns().rank(&pattern) as usize];
-                if entry == UNREACHED || !self.colouring.patterns().has(&pattern) {
+                if entry == UNREACHED {
                     return None;
                 }
                 self.split(entry)
@@ -439,6 +442,6 @@ fn symmetries_in_use(space: &Space, colouring: &Colouring) -> Box<[CosetSymmetry
 /// takes less to try them all than to fill the table.
 fn has_table(colouring: &Colouring, symmetries: usize) -> bool {
     const MOST_PATTERNS: u64 = 1 << 31;
-    const MOST_SYMMETRIES: usize = 1024;
+    const MOST_SYMMETRIES: usize = 2048;
     colouring.patterns().total() < MOST_PATTERNS && symmetries <= MOST_SYMMETRIES
 }

@@ -11,10 +11,12 @@
 //! Up to inversion, the group that acts has inversions followed by symmetries as well. What these fix, states that a symmetry maps to their
 //! inverses, is few too, and is listed in the same way.
 
+mod inverted;
 mod listed;
 
-use crate::placements::{Action, NoInverses, Placements, conjugacy_classes, then};
+use crate::placements::{Action, NoInverses, Placements, conjugacy_classes};
 use crate::{CosetGraph, CosetId, Space, Symmetry, Transform, Transforms};
+use inverted::Inverted;
 pub use listed::Listed;
 use std::collections::HashSet;
 
@@ -22,24 +24,16 @@ use std::collections::HashSet;
 #[derive(Debug)]
 pub struct Pairs {
     fixed: Option<Fixed>,
-    inverted: Option<Listed>,
+    inverted: Option<Inverted>,
 }
 
 impl Pairs {
     /// Spaces of so many states have their classes up to inversion counted unless asked otherwise.
     pub const MOST_STATES_INVERTED: u64 = 1_000_000_000;
-    /// The most words that are looked at for states that symmetries map to their inverses.
-    const MOST_INVERTED: usize = 1 << 30;
 
-    /// What is needed to count; with `inverted`, up to inversion as well, if states have inverses and those that symmetries map to theirs
-    /// are not too many.
+    /// What is needed to count; with `inverted`, up to inversion as well, if states have inverses.
     pub fn new(graph: &CosetGraph, inverted: bool) -> Self {
-        Self {
-            fixed: Fixed::new(graph),
-            inverted: inverted.then(|| Inversion::of(graph.space()).ok()).flatten().and_then(|inversion| {
-                Listed::of(graph, &inversion.placements, &inversion.classes, Self::MOST_INVERTED)
-            }),
-        }
+        Self { fixed: Fixed::new(graph), inverted: inverted.then(|| Inverted::new(graph).ok()).flatten() }
     }
 
     /// Of a coset's whole orbit: the pairs of a symmetry and a state that it fixes, and those of a symmetry and a state that it maps to
@@ -52,29 +46,10 @@ impl Pairs {
         states: u32,
         contains: impl Fn(u32) -> bool,
     ) -> (Option<u64>, Option<u64>) {
-        let inverted = self.inverted.as_ref().map(|inverted| inverted.pairs(coset, &contains));
+        let inverted =
+            self.inverted.as_ref().map(|inverted| inverted.pairs(transforms.graph(), coset, &contains));
         let fixed = self.fixed.as_ref().map(|fixed| fixed.pairs(transforms, coset, states, contains));
         (fixed, inverted)
-    }
-}
-
-/// How states are inverted.
-struct Inversion {
-    placements: Placements,
-    /// Inversions followed by symmetries: one of each class, with the number of its members.
-    classes: Vec<(Action, u32)>,
-}
-
-impl Inversion {
-    fn of(space: &Space) -> Result<Self, NoInverses> {
-        let placements = Placements::new(space);
-        let inversion = placements.inversion(space)?;
-        let of_symmetry = |symmetry| placements.of_symmetry(space, symmetry);
-        let symmetries: Vec<Action> = space.symmetries().iter().map(of_symmetry).collect();
-        let inverted: Vec<Action> = symmetries.iter().map(|symmetry| then(&inversion, symmetry)).collect();
-        let classes = conjugacy_classes(&inverted, &symmetries, &[]).ok_or(NoInverses::FreeMoves)?;
-        let classes = classes.into_iter().map(|(number, members)| (inverted[number].clone(), members));
-        Ok(Self { classes: classes.collect(), placements })
     }
 }
 
@@ -84,7 +59,7 @@ impl Space {
     /// # Errors
     /// [`NoInverses`] with the reason why not.
     pub fn has_inverses(&self) -> Result<(), NoInverses> {
-        Inversion::of(self).map(|_| ())
+        Inverted::classes(self).map(|_| ())
     }
 }
 
@@ -112,8 +87,8 @@ impl Fixed {
         let all: Vec<Action> = space.symmetries().iter().map(of_symmetry).collect();
         let (inside, outside): (Vec<_>, Vec<_>) =
             space.symmetries().iter().zip(&all).partition(|(symmetry, _)| used.contains(symmetry));
-        let [inside, outside] =
-            [inside, outside].map(|part| part.into_iter().map(|(_, action)| action.clone()).collect::<Vec<_>>());
+        let [inside, outside] = [inside, outside]
+            .map(|part| part.into_iter().map(|(_, action)| action.clone()).collect::<Vec<_>>());
         let classes = conjugacy_classes(&outside, &all, &inside).expect("symmetries are a group");
         let classes: Vec<(Action, u32)> =
             classes.into_iter().map(|(number, members)| (outside[number].clone(), members)).collect();

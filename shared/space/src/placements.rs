@@ -49,12 +49,21 @@ impl Placements {
                 }
             }
         }
-        assert!(of.len() < usize::from(NONE), "255 cells and letters at most, and not every letter on every cell");
+        assert!(
+            of.len() < usize::from(NONE),
+            "255 cells and letters at most, and not every letter on every cell"
+        );
         Self { of, numbers, letters: letters.count() }
     }
 
-    fn number(&self, cell: u8, letter: u8) -> u16 {
+    /// The number of a placement.
+    pub(crate) fn number(&self, cell: u8, letter: u8) -> u16 {
         self.numbers[usize::from(cell) * self.letters + usize::from(letter)]
+    }
+
+    /// The cell and the letter of a placement.
+    pub(crate) fn at(&self, number: u16) -> (u8, u8) {
+        self.of[usize::from(number)]
     }
 
     /// What a symmetry does.

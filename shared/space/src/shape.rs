@@ -139,6 +139,12 @@ impl Shape {
         u64::from(self.rows) * u64::from(self.row_bits())
     }
 
+    /// All positions, in increasing order.
+    pub fn positions(&self) -> impl Iterator<Item = u32> {
+        let (row, bits) = (self.row_bytes() * 8, self.row_bits());
+        (0..self.rows).flat_map(move |number| (0..bits).map(move |bit| number * row + bit))
+    }
+
     /// The position of the state with these indices, one an axis.
     pub fn position(&self, indices: &[u32]) -> u32 {
         let row: u32 = indices.iter().zip(&self.strides).map(|(index, stride)| index * stride).sum();

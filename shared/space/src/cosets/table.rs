@@ -1,27 +1,12 @@
 //! The pattern table: for every pattern, by its rank, where it belongs.
 
 use super::{CosetSymmetry, CosetTables, UNREACHED};
-use crate::{Colouring, Space, Symmetry};
+use crate::{Colouring, Space};
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Somebody is about to make the entry.
 pub(super) const CLAIMED: u32 = u32::MAX - 1;
-
-/// By pairs (a, b) of symmetries the number of "b⁻¹ first, a next".
-fn compositions(space: &Space, symmetries: &[CosetSymmetry]) -> Vec<Vec<u32>> {
-    let numbers: FxHashMap<&Symmetry, u32> =
-        symmetries.iter().zip(0..).map(|(s, number)| (&s.symmetry, number)).collect();
-    let compose = |a: &CosetSymmetry| {
-        let after = |b: &CosetSymmetry| {
-            let inverse = &symmetries[b.inverse].symmetry;
-            numbers[&space.compose(inverse, &a.symmetry)]
-        };
-        symmetries.iter().map(after).collect()
-    };
-    symmetries.par_iter().map(compose).collect()
-}
 
 /// An orbit of patterns, when it is found.
 struct Orbit {
@@ -40,11 +25,9 @@ pub(super) fn close(
     colouring: &Colouring,
     symmetries: &[CosetSymmetry],
 ) -> Option<CosetTables> {
-    let compose = &compositions(space, symmetries);
     let finder = OrbitFinder {
         colouring,
         symmetries,
-        compose,
         table: (0..colouring.patterns().total()).into_par_iter().map(|_| AtomicU32::new(UNREACHED)).collect(),
         found: AtomicU32::new(0),
         too_many: AtomicBool::new(false),
@@ -98,7 +81,6 @@ pub(super) fn close(
 struct OrbitFinder<'a> {
     colouring: &'a Colouring,
     symmetries: &'a [CosetSymmetry],
-    compose: &'a [Vec<u32>],
     table: Vec<AtomicU32>,
     found: AtomicU32,
     too_many: AtomicBool,
@@ -109,11 +91,12 @@ struct Scratch {
     /// The ranks of the images of a pattern.
     images: Vec<u64>,
     image: Vec<u8>,
+    smallest: Vec<u8>,
 }
 
 impl Scratch {
     fn new(symmetries: &[CosetSymmetry], cells: usize) -> Self {
-        Self { images: vec![0; symmetries.len()], image: vec![0; cells] }
+        Self { images: vec![0; symmetries.len()], image: vec![0; cells], smallest: vec![0; cells] }
     }
 }
 
@@ -125,13 +108,9 @@ impl OrbitFinder<'_> {
         if entry(ranks.rank(pattern)).load(Ordering::Relaxed) != UNREACHED {
             return None;
         }
-        let Scratch { images, image } = scratch;
-        for (CosetSymmetry { symmetry, action, .. }, rank) in self.symmetries.iter().zip(&mut *images) {
-            symmetry.carry(self.colouring.letters(), &action.letters, pattern, image);
-            *rank = ranks.rank(image);
-        }
-        let (smallest, &representative) =
-            images.iter().enumerate().min_by_key(|&(_, rank)| rank).expect("the identity is a symmetry");
+        let Scratch { images, image, smallest } = scratch;
+        self.look(pattern, images, image);
+        let &representative = images.iter().min().expect("the identity is a symmetry");
         // Whoever enters the representative first enters the others.
         let claim = entry(representative);
         claim.compare_exchange(UNREACHED, CLAIMED, Ordering::Relaxed, Ordering::Relaxed).ok()?;
@@ -143,15 +122,27 @@ impl OrbitFinder<'_> {
             return None;
         };
         // Where a pattern is fixed by symmetries, several lead from it to the representative, and any will do.
-        claim.store(base + self.compose[smallest][smallest], Ordering::Relaxed);
+        claim.store(base, Ordering::Relaxed);
+        if images[0] != representative {
+            ranks.unrank(representative, self.colouring.letters(), smallest);
+            self.look(smallest, images, image);
+        }
         let mut size = 1;
-        for (from, &rank) in images.iter().enumerate() {
+        for (CosetSymmetry { inverse, .. }, &rank) in self.symmetries.iter().zip(&*images) {
             let entry = entry(rank);
             if entry.load(Ordering::Relaxed) == UNREACHED {
-                entry.store(base + self.compose[smallest][from], Ordering::Relaxed);
+                entry.store(base + *inverse as u32, Ordering::Relaxed);
                 size += 1;
             }
         }
         Some(Orbit { representative, size, number })
+    }
+
+    /// The ranks of all images of a pattern.
+    fn look(&self, pattern: &[u8], images: &mut [u64], image: &mut [u8]) {
+        for (CosetSymmetry { symmetry, action, .. }, rank) in self.symmetries.iter().zip(images) {
+            symmetry.carry(self.colouring.letters(), &action.letters, pattern, image);
+            *rank = self.colouring.patterns().rank(image);
+        }
     }
 }

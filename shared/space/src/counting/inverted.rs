@@ -1,0 +1,120 @@
+//! States that symmetries map to their inverses.
+
+use super::Listed;
+use crate::placements::{Action, NoInverses, Placements, conjugacy_classes, then};
+use crate::{CosetGraph, CosetId, Space};
+
+/// Counts the pairs of a symmetry and a state that it maps to its inverse.
+#[derive(Debug)]
+pub(super) enum Inverted {
+    /// They are few: all are known.
+    Listed(Listed),
+    /// They are many: each state is asked.
+    Asked(Asked),
+}
+
+/// What asks a state.
+#[derive(Debug)]
+pub(super) struct Asked {
+    placements: Placements,
+    /// Inversions followed by symmetries.
+    actions: Vec<Action>,
+}
+
+impl Inverted {
+    /// Looking at so many words takes a tenth of a second.
+    const FEW: usize = 1 << 18;
+    /// To look at a word takes so many times as long as to ask a state, about.
+    const LOOK: u64 = 8;
+
+    /// Of a space that has inverses.
+    pub(super) fn new(graph: &CosetGraph) -> Result<Self, NoInverses> {
+        let space = graph.space();
+        let most = usize::try_from(space.states() / Self::LOOK).unwrap_or(usize::MAX).max(Self::FEW);
+        let (asked, classes) = Self::classes(space)?;
+        Ok(match Listed::of(graph, &asked.placements, &classes, most) {
+            Some(listed) => Self::Listed(listed),
+            None => Self::Asked(asked),
+        })
+    }
+
+    /// Inversions followed by symmetries: all, and one of each class with the number of its members.
+    pub(super) fn classes(space: &Space) -> Result<(Asked, Vec<(Action, u32)>), NoInverses> {
+        let placements = Placements::new(space);
+        let inversion = placements.inversion(space)?;
+        let of_symmetry = |symmetry| placements.of_symmetry(space, symmetry);
+        let symmetries: Vec<Action> = space.symmetries().iter().map(of_symmetry).collect();
+        let actions: Vec<Action> = symmetries.iter().map(|symmetry| then(&inversion, symmetry)).collect();
+        let classes = conjugacy_classes(&actions, &symmetries, &[]).ok_or(NoInverses::FreeMoves)?;
+        let classes = classes.into_iter().map(|(number, members)| (actions[number].clone(), members));
+        let classes = classes.collect();
+        Ok((Asked { placements, actions }, classes))
+    }
+
+    /// The pairs of a coset's whole orbit, of the states whose positions `contains` has.
+    pub(super) fn pairs(&self, graph: &CosetGraph, coset: CosetId, contains: impl Fn(u32) -> bool) -> u64 {
+        match self {
+            Self::Listed(listed) => listed.pairs(coset, contains),
+            Self::Asked(asked) => {
+                let states = graph.shape().positions().filter(|&position| contains(position));
+                let pairs = states.map(|position| asked.pairs(&graph.word_at(coset, position)));
+                pairs.sum::<u64>() * u64::from(graph.orbit_size(coset))
+            }
+        }
+    }
+}
+
+impl Asked {
+    /// How many of the actions map a word to itself.
+    fn pairs(&self, word: &[u8]) -> u64 {
+        let stands: Vec<u16> =
+            word.iter().zip(0..).map(|(&letter, cell)| self.placements.number(cell, letter)).collect();
+        let fixes = |action: &&Action| {
+            stands.iter().all(|&placement| {
+                let (cell, letter) = self.placements.at(action[usize::from(placement)]);
+                word[usize::from(cell)] == letter
+            })
+        };
+        self.actions.iter().filter(fixes).count() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Colouring, Labels, Plan};
+    use fathom_puzzle::{Metric, Source};
+    use std::collections::HashSet;
+
+    /// By listing and by asking, whatever the layer, if only it has all images of its states.
+    #[test]
+    fn both_ways_count_alike() {
+        for (word, metric) in
+            [("3x3", Metric::Single), ("2x2x2", Metric::Multi), ("topspin:7,4", Metric::Given)]
+        {
+            let puzzle = Source::of_word(word).unwrap().puzzle(metric).unwrap();
+            let labels = Labels::distinct(puzzle.cells);
+            let space = Space::new(puzzle, metric, labels).unwrap();
+            let plan = Plan::new(&space).unwrap();
+            let graph = CosetGraph::build(&space, &plan.colouring).unwrap();
+            let (asked, classes) = Inverted::classes(&space).unwrap();
+            let listed = Listed::of(&graph, &asked.placements, &classes, usize::MAX).unwrap();
+            let [listed, asked] = [Inverted::Listed(listed), Inverted::Asked(asked)];
+            let is_in = |word: &[u8]| {
+                let images = space.symmetries().iter().map(|symmetry| space.image(symmetry, word));
+                let smallest = images.min().expect("the identity is a symmetry");
+                smallest.iter().zip(1..).map(|(&letter, cell)| cell * u32::from(letter)).sum::<u32>() % 3 == 0
+            };
+            let mut pairs = [0, 0];
+            for coset in (0..graph.len()).map(CosetId) {
+                let states = graph.shape().positions();
+                let layer: HashSet<u32> = states.filter(|&p| is_in(&graph.word_at(coset, p))).collect();
+                for (pairs, way) in pairs.iter_mut().zip([&listed, &asked]) {
+                    *pairs += way.pairs(&graph, coset, |position| layer.contains(&position));
+                }
+            }
+            assert_eq!(pairs[0], pairs[1], "{word}");
+            assert!(pairs[0] > 0, "{word}");
+        }
+    }
+}
