@@ -82,7 +82,7 @@ impl Asked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Colouring, Labels, Plan};
+    use crate::{Labels, Plan};
     use fathom_puzzle::{Metric, Source};
     use std::collections::HashSet;
 
