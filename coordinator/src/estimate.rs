@@ -81,7 +81,7 @@ impl Estimate {
         Self {
             space: space.puzzle().name.clone(),
             metric: space.metric().to_string(),
-            labels: (!space.labels().are_distinct()).then(|| space.labels().of_pieces().to_vec()),
+            labels: (!space.piece_labels().are_distinct()).then(|| space.piece_labels().of_pieces().to_vec()),
             states: u64::try_from(space.states()).expect("a planned space has fewer than 2^64 states"),
             moves: space.moves().len(),
             colouring: plan.colouring.of_pieces().to_vec(),

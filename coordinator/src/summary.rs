@@ -121,7 +121,7 @@ fn microseconds(seconds: f64) -> f64 {
 fn what_states_are(space: &Space) -> String {
     if space.is_guarded() {
         "the states that moves with guards reach, counted by shapes and loops".into()
-    } else if space.labels().are_distinct() {
+    } else if space.piece_labels().are_distinct() {
         match space.free_order() {
             1 => "the order of the group".into(),
             free => format!("the order of the group over that of its {free} free moves"),

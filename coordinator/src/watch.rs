@@ -47,7 +47,7 @@ fn word(tiles: &[u8], space: &Space) -> Vec<u8> {
 pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| bad_input!("--watch-states: cannot read {}: {error}", path.display()))?;
-    if space.letters().width() > 1 {
+    if space.has_turns() {
         return Err(bad_input!(
             "--watch-states: the pieces of {} turn where they stand, and a list of tiles does not say how",
             space.puzzle().name

@@ -81,12 +81,9 @@ pub fn of(run: &RunDirectory, layer: Option<&LayerRow>) -> Result<Option<Deepest
             }
         }
     }
-    let letters = graph.space().letters();
-    let examples = classes.into_iter().map(|(word, class_states)| Example {
-        orientations: (letters.width() > 1)
-            .then(|| word.iter().map(|&letter| letters.orientation(letter)).collect()),
-        word: word.into_iter().map(|letter| letters.mark(letter)).collect(),
-        class_states,
+    let examples = classes.into_iter().map(|(word, class_states)| {
+        let (word, orientations): (Vec<u8>, Vec<u8>) = graph.space().pieces(&word).into_iter().unzip();
+        Example { orientations: graph.space().has_turns().then_some(orientations), word, class_states }
     });
     Ok(Some(Deepest { depth: depth.0, examples: examples.collect() }))
 }
@@ -132,5 +129,5 @@ fn class(graph: &CosetGraph, coset: CosetId, position: u32) -> (Vec<u8>, usize) 
         space.symmetries().iter().map(|symmetry| space.image(symmetry, &word)).collect();
     images.sort_unstable();
     images.dedup();
-    (images[0].clone(), images.len())
+    (images[0].clone(), images.len() / space.free_order() as usize)
 }

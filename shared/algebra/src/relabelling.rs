@@ -55,6 +55,23 @@ impl Relabelling {
         Some(Self { cells, factors: factors.into(), turns: turns.into(), orders: orders.into() })
     }
 
+    /// The renaming with these factors and turns, on cells of these orders.
+    ///
+    /// # Panics
+    /// If there is not one of each a cell, or if a cell goes to one of another order.
+    pub fn new(
+        cells: Permutation,
+        factors: impl Into<Box<[u16]>>,
+        turns: impl Into<Box<[u16]>>,
+        orders: impl Into<Box<[u16]>>,
+    ) -> Self {
+        let (factors, turns, orders) = (factors.into(), turns.into(), orders.into());
+        assert!([factors.len(), turns.len(), orders.len()] == [cells.degree(); 3], "one of each a cell");
+        let keeps = |(cell, order): (usize, &u16)| orders[cells.apply(cell)] == *order;
+        assert!(orders.iter().enumerate().all(keeps), "a cell goes to one of its order");
+        Self { cells, factors, turns, orders }
+    }
+
     /// The renaming that moves the names as the permutation moves pieces.
     pub fn from_action(action: &OrientedPermutation) -> Self {
         let (turns, orders) = (action.turns().into(), action.orders().into());
@@ -92,6 +109,11 @@ impl Relabelling {
     /// What is added to the orientation on each cell.
     pub fn turns(&self) -> &[u16] {
         &self.turns
+    }
+
+    /// The number of orientations on each cell.
+    pub fn orders(&self) -> &[u16] {
+        &self.orders
     }
 
     /// Whether it names everything as before.

@@ -3,6 +3,7 @@
 //! Reading order:
 //! - [`labels`]: which pieces are alike; [`letters`]: labels with orientations; [`words`]: ranks of words with fixed content,
 //!   the one ranking scheme here; [`ranks`]: the same orbit by orbit, with orientations;
+//!   `rings`: pieces that turn and stay;
 //! - [`space`]: puzzle + labels, its moves and its number of states; [`symmetry`]: its symmetries;
 //! - [`colouring`]: the partition that cuts the space; [`shape`]: the bit tensor of one coset;
 //! - [`cosets`]: representative cosets, the pattern table, addresses of states;
@@ -26,6 +27,7 @@ pub mod letters;
 mod placements;
 pub mod planner;
 pub mod ranks;
+mod rings;
 pub mod shape;
 pub mod space;
 pub mod symmetry;

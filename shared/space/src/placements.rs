@@ -76,14 +76,15 @@ impl Placements {
         self.of.iter().map(image).collect()
     }
 
-    /// What inverting a state does: a piece on a cell, turned, becomes the cell's own piece on the piece's own cell, turned back.
+    /// What inverting a state does: a piece on a cell, turned, becomes the cell's own piece on the piece's own cell, turned back; the
+    /// mark of a ring goes round it the other way.
     ///
     /// # Errors
     /// [`NoInverses`] if that makes no states, or states at other distances.
     pub(crate) fn inversion(&self, space: &Space) -> Result<Action, NoInverses> {
         let (labels, letters) = (space.labels(), space.letters());
         let shows_all = |(cell, &label): (usize, &u8)| u16::from(letters.seen(label)) == space.order(cell);
-        if !labels.are_distinct() || !labels.of_pieces().iter().enumerate().all(shows_all) {
+        if !space.piece_labels().are_distinct() || !labels.of_pieces().iter().enumerate().all(shows_all) {
             return Err(NoInverses::Alike);
         }
         if space.is_guarded() {
@@ -92,11 +93,15 @@ impl Placements {
         if !space.is_closed_under_inverses() {
             return Err(NoInverses::OneWay);
         }
-        let mut home = vec![0; labels.pieces()];
+        let mut home = vec![0; labels.sizes().len()];
         for (cell, &label) in labels.of_pieces().iter().enumerate() {
             home[usize::from(label)] = cell as u8;
         }
         let inverse = |&(cell, letter): &(u8, u8)| {
+            if let Some((first, size)) = space.rings().ring(cell.into()) {
+                let at = (size - (usize::from(cell) - first)) % size;
+                return self.number((first + at) as u8, letter);
+            }
             let label = labels.of_pieces()[usize::from(cell)];
             let back = letters.seen(label) - letters.orientation(letter);
             self.number(home[usize::from(letters.mark(letter))], letters.letter(label, back))

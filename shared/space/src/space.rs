@@ -1,6 +1,7 @@
 //! What is enumerated: the states of a puzzle, up to exchanging pieces with equal labels.
 
 use crate::words::multinomial;
+use crate::rings::Rings;
 use crate::{Labels, Letters, Ranks, Symmetry};
 use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
 use fathom_puzzle::{Metric, Puzzle, PuzzleMove};
@@ -10,8 +11,13 @@ use std::collections::HashSet;
 /// A puzzle under a metric, with labels: a Cayley graph when all labels differ, a Schreier coset graph otherwise.
 #[derive(Clone, Debug)]
 pub struct Space {
+    /// On the cells of words.
     puzzle: Puzzle,
+    rings: Rings,
     metric: Metric,
+    /// Of the puzzle's pieces.
+    piece_labels: Labels,
+    /// Of what stands on the cells of words.
     labels: Labels,
     letters: Letters,
     solved: Box<[u8]>,
@@ -110,11 +116,16 @@ impl Space {
             return Err(SpaceError::GuardedOneWay(puzzle.name));
         }
         // Pieces that never stand on the same cells are told apart by that.
-        let cells_of = puzzle.orbits();
-        let orbit_of = |piece: &usize| cells_of.iter().position(|cells| cells.contains(piece));
+        let orbits_of_pieces = puzzle.orbits();
+        let orbit_of = |piece: &usize| orbits_of_pieces.iter().position(|cells| cells.contains(piece));
         let key = |piece| (labels.of_pieces()[piece], orbit_of(&piece), puzzle.seen[piece]);
-        let labels = Labels::from_keys((0..puzzle.cells).map(key));
-        let orbits = orbits(&puzzle, cells_of, &labels);
+        let piece_labels = Labels::from_keys((0..puzzle.cells).map(key));
+        let rings = Rings::of(&puzzle);
+        // On a ring the first cell has the mark.
+        let on_ring = |(piece, at): (usize, u16)| (piece_labels.of_pieces()[piece], at > 0);
+        let labels = Labels::from_keys(rings.origins().map(on_ring));
+        let puzzle = rings.puzzle(&puzzle);
+        let orbits = orbits(&puzzle, puzzle.orbits(), &labels);
         let of_pieces = labels.of_pieces();
         let mut seen = vec![0; labels.sizes().len()];
         for (&label, &shown) in of_pieces.iter().zip(&puzzle.seen) {
@@ -143,7 +154,9 @@ impl Space {
         let group_order = group(&puzzle).big_order();
         let mut space = Self {
             puzzle,
+            rings,
             metric,
+            piece_labels,
             labels,
             letters,
             solved,
@@ -169,7 +182,8 @@ impl Space {
         Ok(space)
     }
 
-    /// The puzzle.
+    /// The puzzle, on the cells of words: where a piece turns on a cell that it never leaves, these are as many as it has orientations, one
+    /// of them marked.
     pub fn puzzle(&self) -> &Puzzle {
         &self.puzzle
     }
@@ -179,12 +193,26 @@ impl Space {
         self.metric
     }
 
-    /// The labels.
+    /// The labels of what stands on the cells of words.
     pub fn labels(&self) -> &Labels {
         &self.labels
     }
 
-    /// The number of cells.
+    /// The labels of the puzzle's pieces.
+    pub fn piece_labels(&self) -> &Labels {
+        &self.piece_labels
+    }
+
+    /// Whether pieces turn where they stand.
+    pub fn has_turns(&self) -> bool {
+        self.letters.width() > 1 || !self.rings.is_empty()
+    }
+
+    pub(crate) fn rings(&self) -> &Rings {
+        &self.rings
+    }
+
+    /// The number of cells of words.
     pub fn cells(&self) -> usize {
         self.puzzle.cells
     }
@@ -236,8 +264,9 @@ impl Space {
         &self.solved
     }
 
-    /// The state, as a word, to which these permutations of cells lead from the solved one.
+    /// The state, as a word, to which this permutation of the puzzle's cells leads from the solved one.
     pub fn word(&self, state: &OrientedPermutation) -> Vec<u8> {
+        let state = self.rings.action(state);
         let mut word = vec![0; self.cells()];
         for (piece, &label) in self.labels.of_pieces().iter().enumerate() {
             let shown = u16::from(self.letters.seen(label));
@@ -245,6 +274,22 @@ impl Space {
             word[state.cells().apply(piece)] = self.letters.letter(label, turn);
         }
         word
+    }
+
+    /// What stands on each cell of the puzzle: the [label of the piece](Space::piece_labels), and its orientation.
+    pub fn pieces(&self, word: &[u8]) -> Vec<(u8, u8)> {
+        let on = |(cell, &(first, size)): (usize, &(usize, u16))| match size {
+            1 => {
+                let piece = self.labels.of_pieces().iter().position(|&label| label == self.letters.mark(word[first]));
+                let (piece, _) = self.rings.origins().nth(piece.expect("every label has a piece")).expect("a cell");
+                (self.piece_labels.of_pieces()[piece], self.letters.orientation(word[first]))
+            }
+            size => {
+                let turn = (0..usize::from(size)).find(|at| word[first + at] == self.solved[first]);
+                (self.piece_labels.of_pieces()[cell], turn.expect("a ring has its mark") as u8)
+            }
+        };
+        self.rings.spread().iter().enumerate().map(on).collect()
     }
 
     /// Writes to `image` the state to which a move leads from the state `word`. Returns false, and may leave anything in `image`, if
@@ -364,9 +409,9 @@ impl Space {
             |letter: char| if letter.is_alphanumeric() || "-_+.".contains(letter) { letter } else { '-' };
         let name: String = self.puzzle.name.chars().map(fit).collect();
         let mut slug = format!("{name}-{}", self.metric);
-        if !self.labels.are_distinct() {
+        if !self.piece_labels.are_distinct() {
             slug.push('-');
-            for &label in self.labels.of_pieces() {
+            for &label in self.piece_labels.of_pieces() {
                 match label {
                     0..26 => slug.push(char::from(b'a' + label)),
                     _ => slug.push_str(&format!("_{label}")),
@@ -409,11 +454,11 @@ fn bytes(permutation: &Permutation) -> Box<[u8]> {
 /// is a multinomial; so it is for the alternating group unless all labels differ, because exchanging two equal pieces makes
 /// any permutation even. In other groups states are listed.
 fn count_states(space: &Space) -> Option<BigUint> {
-    let Space { labels, letters, group_order, .. } = space;
+    let Space { labels, piece_labels, letters, group_order, .. } = space;
     let in_words = BigUint::from(space.free_order());
     let shows_all = |(&label, &order): (&u8, &u16)| u16::from(letters.seen(label)) == order;
     if !space.is_guarded()
-        && labels.are_distinct()
+        && piece_labels.are_distinct()
         && labels.of_pieces().iter().zip(&space.orders).all(shows_all)
     {
         return Some(group_order / in_words);
