@@ -125,7 +125,8 @@ impl<'g> Growth<'g> {
             return Ok(Self::Searched(Box::new(Searched::search(definition)?)));
         }
         let known = KNOWN.into_iter().find(|&(board, metric, _)| {
-            space.piece_labels().are_distinct() && (board, metric) == (space.puzzle().name.as_str(), space.metric())
+            space.piece_labels().are_distinct()
+                && (board, metric) == (space.puzzle().name.as_str(), space.metric())
         });
         Ok(Self::Modelled(match known {
             Some((_, _, counts)) => Model::new(graph, counts.to_vec(), Source::Known),

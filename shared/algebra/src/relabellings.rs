@@ -2,10 +2,12 @@
 //!
 //! Found by backtracking over partial maps. Once it is decided to which point c goes and to which element of the set x goes, it is
 //! decided where x(c) goes; so a few decisions, spread along orbits, leave nothing open, and a contradiction shows at
-//! once.
+//! once. What tells points or elements apart whatever their names (cycle types, and what is moved to what) is found before, by
+//! refining a colouring until it tells no more (Weisfeiler and Leman): nothing goes to what has another colour.
 
 use crate::Permutation;
 use std::collections::HashMap;
+use std::hash::Hash;
 
 /// All relabellings `a` such that [`x.relabel(&a)`](Permutation::relabel) is in `set` for every x in `set`, in order of their images, so
 /// the identity first: a group. Points that no element moves stay where they are.
@@ -31,6 +33,9 @@ pub fn relabellings_among(
     alike: &dyn Fn(usize, usize) -> bool,
 ) -> Vec<Permutation> {
     let numbers: HashMap<&Permutation, usize> = set.iter().zip(0..).collect();
+    let (of_points, of_elements) = colours(degree, set, alike);
+    let may = &|from: usize, to: usize| of_points[from] == of_points[to] && may(from, to);
+    let alike = &|x: usize, y: usize| of_elements[x] == of_elements[y] && alike(x, y);
     assert_eq!(numbers.len(), set.len(), "a set has each element once");
     assert!(set.iter().all(|x| x.degree() == degree), "all permutations are of one degree");
     (0..=degree)
@@ -38,6 +43,62 @@ pub fn relabellings_among(
             Search { degree, set, numbers: &numbers, most, may, alike, found: Vec::new() }.all(fixed)
         })
         .expect("the identity alone fixes all points")
+}
+
+/// Colours of points and of elements that any relabelling keeps.
+fn colours(
+    degree: usize,
+    set: &[Permutation],
+    alike: &dyn Fn(usize, usize) -> bool,
+) -> (Vec<usize>, Vec<usize>) {
+    let mut of_points = vec![0; degree];
+    let first_alike = |x: usize| (0..x).find(|&y| alike(x, y)).unwrap_or(x);
+    let mut of_elements: Vec<usize> = (0..set.len()).map(first_alike).collect();
+    loop {
+        let colour = |x: &Permutation, point: usize| {
+            (of_points[point], of_points[x.apply(point)], x.apply(point) == point)
+        };
+        let elements = set.iter().zip(&of_elements).map(|(x, &before)| {
+            let mut cycles: Vec<Vec<(usize, usize, bool)>> = Vec::new();
+            let mut seen = vec![false; degree];
+            for start in 0..degree {
+                let mut cycle = Vec::new();
+                let mut point = start;
+                while !std::mem::replace(&mut seen[point], true) {
+                    cycle.push(colour(x, point));
+                    point = x.apply(point);
+                }
+                cycle.sort_unstable();
+                cycles.push(cycle);
+            }
+            cycles.sort_unstable();
+            (before, cycles)
+        });
+        let elements = numbered(elements);
+        let points = (0..degree).map(|point| {
+            let mut moved: Vec<_> =
+                set.iter().zip(&elements).map(|(x, &of_x)| (of_x, colour(x, point))).collect();
+            moved.sort_unstable();
+            moved
+        });
+        let points = numbered(points);
+        let count = |colours: &[usize]| colours.iter().max().map_or(0, |most| most + 1);
+        let is_stable = count(&points) == count(&of_points) && count(&elements) == count(&of_elements);
+        (of_points, of_elements) = (points, elements);
+        if is_stable {
+            return (of_points, of_elements);
+        }
+    }
+}
+
+/// Numbers for keys, equal ones for equal keys.
+fn numbered<K: Hash + Eq>(keys: impl Iterator<Item = K>) -> Vec<usize> {
+    let mut numbers = HashMap::new();
+    keys.map(|key| {
+        let next = numbers.len();
+        *numbers.entry(key).or_insert(next)
+    })
+    .collect()
 }
 
 struct Search<'a> {

@@ -54,6 +54,11 @@ impl Plan {
         candidates(space, &actions)
             .into_iter()
             .filter_map(|of_piece| Candidate::judge(space, &actions, of_piece))
+            .inspect(|c| {
+                if std::env::var("DBG").is_ok() {
+                    eprintln!("{:.0} us {:?}", c.nanoseconds / 1e3, c.of_piece)
+                }
+            })
             .min_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds))
             .and_then(|best| Self::with(space, best.of_piece))
             .ok_or_else(|| PlanError::NoColouring { space: space.slug(), states: space.states().clone() })
@@ -249,6 +254,16 @@ fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTreeSet<Vec<u8>
         };
         whole.insert(numbered((0..cells).map(key)));
     }
+    // And all rings whole.
+    let rings = |cell: usize| space.rings().ring(cell).map(|(first, _)| first);
+    let joined = |partition: &Vec<u8>| {
+        numbered((0..cells).map(|cell| match rings(cell) {
+            Some(first) => (true, first),
+            None => (false, usize::from(partition[cell])),
+        }))
+    };
+    let with_rings: Vec<Vec<u8>> = whole.iter().map(joined).collect();
+    whole.extend(with_rings);
     whole
 }
 

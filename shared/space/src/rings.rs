@@ -71,7 +71,12 @@ impl Rings {
                 name: m.name.clone(),
                 action: self.action(&m.action),
                 // The piece of a ring is always there.
-                guard: m.guard.iter().filter(|g| self.spread[usize::from(g.cell)].1 == 1).map(guard).collect(),
+                guard: m
+                    .guard
+                    .iter()
+                    .filter(|g| self.spread[usize::from(g.cell)].1 == 1)
+                    .map(guard)
+                    .collect(),
             };
             moves.iter().map(spread).collect()
         };
@@ -94,7 +99,8 @@ impl Rings {
             (first, size) => first + usize::from((at + action.turns()[cell]) % size),
         });
         let cells = images.map(|image| image as u16).collect::<Vec<_>>();
-        let turns = self.origins().map(|(cell, _)| if self.spread[cell].1 > 1 { 0 } else { action.turns()[cell] });
+        let turns =
+            self.origins().map(|(cell, _)| if self.spread[cell].1 > 1 { 0 } else { action.turns()[cell] });
         let orders = self.origins().map(|(cell, _)| self.once(cell, action.orders()[cell]));
         OrientedPermutation::new(
             Permutation::from_images(cells).expect("an action permutes the cells of each ring"),
@@ -114,7 +120,9 @@ impl Rings {
         let cells = images.map(|image| image as u16).collect::<Vec<_>>();
         let cells = Permutation::from_images(cells).expect("factors are units");
         let of = |values: &[u16], in_ring: u16| -> Vec<u16> {
-            self.origins().map(|(cell, _)| if self.spread[cell].1 > 1 { in_ring } else { values[cell] }).collect()
+            self.origins()
+                .map(|(cell, _)| if self.spread[cell].1 > 1 { in_ring } else { values[cell] })
+                .collect()
         };
         let orders = of(relabelling.orders(), 1);
         Relabelling::new(cells, of(relabelling.factors(), 1), of(relabelling.turns(), 0), orders)

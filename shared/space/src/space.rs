@@ -1,7 +1,7 @@
 //! What is enumerated: the states of a puzzle, up to exchanging pieces with equal labels.
 
-use crate::words::multinomial;
 use crate::rings::Rings;
+use crate::words::multinomial;
 use crate::{Labels, Letters, Ranks, Symmetry};
 use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
 use fathom_puzzle::{Metric, Puzzle, PuzzleMove};
@@ -280,8 +280,10 @@ impl Space {
     pub fn pieces(&self, word: &[u8]) -> Vec<(u8, u8)> {
         let on = |(cell, &(first, size)): (usize, &(usize, u16))| match size {
             1 => {
-                let piece = self.labels.of_pieces().iter().position(|&label| label == self.letters.mark(word[first]));
-                let (piece, _) = self.rings.origins().nth(piece.expect("every label has a piece")).expect("a cell");
+                let piece =
+                    self.labels.of_pieces().iter().position(|&label| label == self.letters.mark(word[first]));
+                let (piece, _) =
+                    self.rings.origins().nth(piece.expect("every label has a piece")).expect("a cell");
                 (self.piece_labels.of_pieces()[piece], self.letters.orientation(word[first]))
             }
             size => {
