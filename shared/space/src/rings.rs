@@ -18,11 +18,13 @@ impl Rings {
     /// Words have no more cells for rings.
     const MOST_CELLS: usize = 128;
 
-    /// Of the pieces of a puzzle that turn and stay; none if words would become too long.
+    /// Of the pieces of a puzzle that stay and come to all their orientations; none if words would become too long.
     pub(crate) fn of(puzzle: &Puzzle) -> Self {
         let mut sizes = vec![1; puzzle.cells];
         for orbit in puzzle.orbits() {
-            if let [cell] = orbit[..] {
+            if let [cell] = orbit[..]
+                && puzzle.moves.iter().fold(puzzle.seen[cell], |all, m| gcd(all, m.action.turns()[cell])) == 1
+            {
                 sizes[cell] = puzzle.seen[cell];
             }
         }
@@ -132,4 +134,8 @@ impl Rings {
     fn once(&self, cell: usize, orientations: u16) -> u16 {
         if self.spread[cell].1 > 1 { 1 } else { orientations }
     }
+}
+
+fn gcd(a: u16, b: u16) -> u16 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
