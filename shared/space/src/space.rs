@@ -423,12 +423,13 @@ fn count_states(space: &Space) -> Option<BigUint> {
         && letters.width() == 1
         && (*group_order == factorial || group_order * 2_u32 == factorial)
     {
-        return Some(match multinomial(labels.sizes()) {
+        let words = match multinomial(labels.sizes()) {
             Some(words) => words.into(),
             None => labels.sizes().iter().fold(factorial, |words, &size| {
                 words / (1..=u64::from(size)).map(BigUint::from).product::<BigUint>()
             }),
-        });
+        };
+        return Some(words / in_words);
     }
     let mut seen = HashSet::from([space.solved.clone()]);
     let mut open = vec![space.solved.clone()];
