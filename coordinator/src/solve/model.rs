@@ -154,12 +154,15 @@ impl Model {
 
     /// Writes to `smallest` the smallest word of the state that has this word.
     pub fn reduce(&self, word: &[u8], smallest: &mut [u8]) {
-        let after = |free: &Step, cell: usize| self.alphabet.after(free, word, cell);
-        let order = |a: &&Step, b: &&Step| {
-            (0..word.len()).map(|cell| after(a, cell)).cmp((0..word.len()).map(|cell| after(b, cell)))
-        };
-        let least = self.words_of.iter().min_by(order).expect("the identity is free");
-        self.alphabet.take(least, word, smallest);
+        smallest.copy_from_slice(word);
+        for free in &self.words_of[1..] {
+            let letters = (0..word.len()).map(|cell| self.alphabet.after(free, word, cell));
+            // Most differ in one of the first letters.
+            let differ = letters.zip(&*smallest).find(|(letter, least)| letter != *least);
+            if differ.is_some_and(|(letter, &least)| letter < least) {
+                self.alphabet.take(free, word, smallest);
+            }
+        }
     }
 
     /// The smallest word of the state that has this word.

@@ -455,7 +455,7 @@ fn count_states(space: &Space) -> Option<BigUint> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathom_puzzle::Board;
+    use fathom_puzzle::{Board, Definition};
 
     fn space(word: &str, labels: Option<&str>) -> Space {
         let board: Board = word.parse().unwrap();
@@ -478,6 +478,23 @@ mod tests {
         let factorial: BigUint = (1..=64_u32).map(BigUint::from).product();
         assert_eq!(states("8x8", None), factorial.to_string());
         assert_eq!(states("6x6", Some(&["0"; 36].join(","))), "1");
+    }
+
+    #[test]
+    fn words_that_free_moves_make_of_each_other_are_one_state() {
+        let mut ring = Definition::of_degree("ring", 6).unwrap();
+        let parse = |cycles| OrientedPermutation::from_cells(Permutation::parse(cycles, 6).unwrap());
+        ring.add_move("U", parse("(1,2,3)")).unwrap();
+        ring.add_free("r", parse("(1,2,3,4,5,6)")).unwrap();
+        let states = |list| {
+            let labels = Labels::parse_list(list, 6).unwrap();
+            Space::new(ring.puzzle(Metric::Multi).unwrap(), Metric::Multi, labels)
+                .unwrap()
+                .states()
+                .to_string()
+        };
+        // All permutations, and all necklaces of two, three and one.
+        assert_eq!((states("0,1,2,3,4,5"), states("0,0,1,1,1,2")), ("120".into(), "10".into()));
     }
 
     #[test]

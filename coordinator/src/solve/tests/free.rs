@@ -117,6 +117,49 @@ fn layers_tell_the_distances_and_all_solutions() {
     }
 }
 
+#[test]
+fn ways_lead_to_states_where_moves_have_no_inverses() {
+    let ring = puzzle(&[1; 6], &[("L", "(1,2,3)", &[])], &[RING], &[0, 1, 2, 3, 4, 5], Metric::Given);
+    for question in
+        [ring, question("lx:6", Some(Metric::Given), None), question("lx:5", None, Some("0,0,1,1,2"))]
+    {
+        let model = Model::new(&question).unwrap();
+        let free = free_moves(&model);
+        let directory = tempfile::tempdir().unwrap();
+        let run = run(question, &directory.path().join("run"), None);
+        assert!(!run.space.is_closed_under_inverses());
+        let mut kept = KeptLayers::of(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
+        let words = SpaceWords::new(&model, &run.space);
+        // Forwards from the solved state, by products of elements.
+        let solved = model.product(&[]);
+        let mut known = HashSet::from([seen(&model, &free, &solved)]);
+        let mut level = vec![solved.clone()];
+        for depth in 0.. {
+            for state in &level {
+                let word = model.word(state);
+                assert_eq!(kept.depth_of(&words.in_space(&word).unwrap()).unwrap(), Some(depth));
+                let is_at = |word: &[u8], depth| kept.is_at(&words.in_space(word).unwrap(), depth);
+                let way = way_to(&model, &word, depth, is_at).unwrap().unwrap();
+                assert_eq!(way.len() as u32, depth);
+                let made = model.carry_out(&solved, &way).unwrap();
+                assert_eq!(seen(&model, &free, &made), seen(&model, &free, state));
+            }
+            let next = |state: &OrientedPermutation| {
+                let looks = free.iter().map(|free| state.then(free)).collect::<Vec<_>>();
+                looks.into_iter().flat_map(|look| model.generators.iter().map(move |g| look.then(&g.action)))
+            };
+            level = level.iter().flat_map(next).filter(|to| known.insert(seen(&model, &free, to))).collect();
+            if level.is_empty() {
+                break;
+            }
+        }
+        assert_eq!(run.space.states().to_string(), known.len().to_string());
+        // Layers that do not lead on are noticed.
+        let word = model.product(&[0]);
+        assert_eq!(way_to(&model, &model.word(&word), 3, |_, _| Ok::<_, ()>(false)), Ok(None));
+    }
+}
+
 /// What is printed leads from the state to the solved one exactly, where free moves are ever needed.
 #[test]
 fn free_moves_are_written_where_they_are_needed() {
