@@ -91,7 +91,8 @@ impl Model {
             return Ok(OrientedPermutation::from_cells(element));
         }
         if self.square1.is_some() && !text.contains(['T', 'B']) {
-            return self.read_turns(&text.parse().map_err(StateError::SquareOne)?);
+            let turns: Sequence = text.parse().map_err(StateError::SquareOne)?;
+            return self.one_by_one(turns.0.iter().map(|turn| (turn.to_string(), turn.action())));
         }
         let powers = definition.free_generators().unwrap_or_default();
         let mut move_named = |name: &str| {
@@ -102,19 +103,31 @@ impl Model {
             Ok(found.map(|generator| generator.action.clone()).or_else(turn))
         };
         let identity = OrientedPermutation::identity(definition.orders());
-        algorithm::evaluate(text, &identity, &mut move_named)
-            .map_err(|(at, reason)| StateError::Moves { at, reason })
+        let mut evaluate = |text: &str| {
+            let element = algorithm::evaluate(text, &identity, &mut move_named);
+            element.map_err(|(at, reason)| StateError::Moves { at, reason })
+        };
+        let element = evaluate(text)?;
+        if !definition.is_guarded() || text.contains(['(', '[']) {
+            return Ok(element);
+        }
+        let moves = text.split_whitespace().map(|word| Ok((word.to_owned(), evaluate(word)?)));
+        self.one_by_one(moves.collect::<Result<Vec<_>, _>>()?)
     }
 
-    /// The element that turns of Square-1 make, if all of them can be made.
-    fn read_turns(&self, turns: &Sequence) -> Result<OrientedPermutation, StateError> {
+    /// The element that moves make one after the other, if no guard is in the way.
+    fn one_by_one(
+        &self,
+        moves: impl IntoIterator<Item = (String, OrientedPermutation)>,
+    ) -> Result<OrientedPermutation, StateError> {
+        let label = |cell: usize| self.definition.solved()[cell].label;
         let mut state = OrientedPermutation::identity(self.definition.orders());
-        for (number, turn) in (1..).zip(&turns.0) {
-            let action = turn.action();
-            let mut moves = self.moves().iter().filter(|mv| mv.action == action);
-            let word = self.word(&state);
-            if moves.next().is_some_and(|mv| !mv.step.may(&word)) {
-                return Err(StateError::Blocked { number, name: turn.to_string() });
+        for (number, (name, action)) in (1..).zip(moves) {
+            let back = state.cells().inverse();
+            let holds = |&cell: &u16| label(back.apply(cell.into())) == label(cell.into());
+            let mut same = self.generators.iter().filter(|generator| generator.action == action).peekable();
+            if same.peek().is_some() && !same.any(|generator| generator.guard.iter().all(holds)) {
+                return Err(StateError::Blocked { number, name });
             }
             state = state.then(&action);
         }
