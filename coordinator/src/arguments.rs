@@ -85,7 +85,7 @@ pub(crate) enum Command {
     Convert(ConvertArguments),
     /// Find shortest solutions of a state
     Solve(SolveArguments),
-    /// List the classes of the states that are farthest from solved, or at any depth, each with a shortest solution
+    /// List the classes of the states that are farthest from solved, or at any depth, each with a shortest solution, or scramble where moves have no inverses
     Antipodes(AntipodesArguments),
     /// Bound God's number from below by counting words, or from above by solving stage by stage, without a search of the space
     Bound(BoundArguments),

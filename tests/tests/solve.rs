@@ -1,7 +1,8 @@
 //! `fathom solve` and `fathom antipodes`, as real processes.
 
-use fathom_coordinator::solve::{Bidirectional, Model, Walk};
-use fathom_puzzle::{Metric, Source};
+use fathom_algebra::OrientedPermutation;
+use fathom_coordinator::solve::{Bidirectional, Model};
+use fathom_puzzle::{Definition, Metric, Source};
 use fathom_run::definition::Question;
 use fathom_space::Labels;
 use fathom_tests::{fathom, json, texts};
@@ -199,6 +200,8 @@ fn bad_questions_are_refused_with_one_message() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     fs::create_dir(path.join("empty")).unwrap();
+    let many = "name = \"many\"\ndegree = 8\n[moves]\nA = \"(1,2)\"\n[free]\nr = \"(1,2,3,4,5,6,7)\"\ns = \"(7,8)\"\n";
+    fs::write(path.join("many.toml"), many).unwrap();
     told(path, &["run", "2x3", "--dir", "run", "-q"]);
     for (arguments, says) in [
         (&["solve", "3x3", "0 1 2"][..], "STATE: it has 3 tiles, and the puzzle has 9"),
@@ -214,7 +217,14 @@ fn bad_questions_are_refused_with_one_message() {
             "no moves of 3x3 lead to this state: it is an odd permutation",
         ),
         (&["solve", "2x2x2", "(1+1)"], "the turns of its corners add up to 1 modulo 3"),
-        (&["solve", "2x2x2-free", "()"], "moves that cost nothing"),
+        (&["solve", "2x2x2-free", "(1+1)"], "the turns of its corners add up to 1 modulo 3"),
+        (&["solve", "2x2x2-free", "x z", "--scramble"], "at offset 2: there is no move \"z\""),
+        (&["solve", "square1-twist", "(1,0)/(1,0)/", "--scramble"], "STATE: move 4, /, cannot be made"),
+        (
+            &["solve", "square1-twist", "(1,0", "--scramble"],
+            "STATE: at offset 0: \"(1,0\" is no pair of turns",
+        ),
+        (&["solve", "many.toml", "()"], "the free moves make a group of more than 1024 elements"),
         (&["solve", "empty", "()"], "is no run directory"),
         (&["solve", "nowhere", "()"], "names no puzzle"),
         (&["solve", "run", "()", "--track", "0"], "the run in run says all that --track would: leave it out"),
@@ -222,9 +232,8 @@ fn bad_questions_are_refused_with_one_message() {
         (&["solve", "3x3", "()", "--limit", "3"], "--all"),
         (&["antipodes", "run", "--metric", "multi"], "leave it out"),
         (&["antipodes", "run", "--depth", "9"], "2x3-multi has no states at depth 9: the last is 7"),
-        (&["antipodes", "2x2x2-free"], "moves that cost nothing"),
+        (&["antipodes", "many.toml"], "the free moves make a group of more than 1024 elements"),
         (&["antipodes", "empty"], "is no run directory"),
-        (&["antipodes", "3x3", "--moves", "V1"], "the inverse of V1 is not among the moves"),
     ] {
         let (code, out, err) = in_directory(path, arguments);
         assert_eq!((code, out.as_str()), (Some(2), ""), "{arguments:?}: {err}");
@@ -369,24 +378,142 @@ fn the_published_antipodes_of_the_pocket_cube_are_antipodes() {
     }
 }
 
+/// How many states of each of the published classes `fathom antipodes` finds.
+fn sizes_of_published(
+    found: &Value,
+    published: &[HashSet<Vec<u8>>],
+    word: impl Fn(&Value) -> Vec<u8>,
+) -> Vec<usize> {
+    assert_eq!((&found["depth"], &found["states"]), (&value!(14), &value!(276)));
+    let representatives = found["representatives"].as_array().unwrap();
+    assert_eq!(value!(representatives.len()), found["classes"]);
+    let mut sizes = vec![0; published.len()];
+    for class in representatives {
+        let [size, symmetry] = ["size", "symmetry"].map(|field| class[field].as_u64().unwrap());
+        assert_eq!(size * symmetry, found["symmetries"].as_u64().unwrap());
+        let word = word(class);
+        let number = published.iter().position(|class| class.contains(&word)).unwrap();
+        sizes[number] += size as usize;
+    }
+    sizes
+}
+
 #[test]
 fn the_antipodes_of_the_pocket_cube_are_the_published_ones() {
     let directory = tempfile::tempdir().unwrap();
-    let arguments = ["antipodes", "2x2x2", "--metric", "single", "--limit", "1000"];
-    let found = told(directory.path(), &arguments);
-    assert_eq!((&found["depth"], &found["states"]), (&value!(14), &value!(276)));
-    // A run knows the symmetries of the cube that keep its held corner; the other ones and inversion join these classes to eight.
+    let found = |word| told(directory.path(), &["antipodes", word, "--metric", "single", "--limit", "1000"]);
     let (model, published) = antipodes_of_the_pocket_cube();
-    let representatives = found["representatives"].as_array().unwrap();
-    assert_eq!(value!(representatives.len()), found["classes"]);
-    let mut sizes = [0; 8];
-    for class in representatives {
+    let all: Vec<usize> = published.iter().map(HashSet::len).collect();
+    // A run of the cube that is held knows the symmetries that keep its corner; the other ones and inversion join these classes to eight.
+    let held = sizes_of_published(&found("2x2x2"), &published, |class| {
         let state = model.read(class["state"].as_str().unwrap(), false).unwrap();
-        let word = model.word(&state);
-        let number = published.iter().position(|class| class.contains(&word)).unwrap();
-        sizes[number] += class["size"].as_u64().unwrap() as usize;
         let solution = model.read(class["solution"].as_str().unwrap(), true).unwrap();
         assert_eq!(model.word(&state.then(&solution)), model.solved());
+        model.word(&state)
+    });
+    assert_eq!(held, all);
+    // Of the cube in the hand it knows all 48, and inversion alone is left.
+    let free = found("2x2x2-free");
+    assert_eq!((&free["symmetries"], &free["classes"]), (&value!(48), &value!(10)));
+    let whole = Source::of_word("2x2x2-free").unwrap().definition(Metric::Single).unwrap();
+    let turns = turns_of_the_whole(&whole);
+    let free = sizes_of_published(&free, &published, |class| {
+        let state = OrientedPermutation::parse(class["state"].as_str().unwrap(), &[3; 8]).unwrap();
+        let solution = class["solution"].as_str().unwrap();
+        assert!(turns.contains(&state.then(&product(&whole, solution))));
+        // Three faces do, so the cube that is held is solved by the same moves.
+        model.word(&model.read(solution, true).unwrap().inverse())
+    });
+    assert_eq!(free, all);
+}
+
+/// What moves such as `R U' F` make, by the listed permutations alone.
+fn product(puzzle: &Definition, sequence: &str) -> OrientedPermutation {
+    let identity = OrientedPermutation::identity(puzzle.orders());
+    sequence.split_whitespace().fold(identity, |product, word| {
+        let (name, exponent) = word.strip_suffix('\'').map_or((word, 1), |name| (name, -1));
+        let (name, exponent) = name.strip_suffix('2').map_or((name, exponent), |name| (name, 2 * exponent));
+        let mut listed = puzzle.moves().iter().chain(puzzle.free());
+        let generator = listed.find(|generator| generator.name == name).unwrap();
+        product.then(&generator.action.power(exponent))
+    })
+}
+
+/// The 24 ways to hold a cube.
+fn turns_of_the_whole(puzzle: &Definition) -> HashSet<OrientedPermutation> {
+    let ways = ["", "x", "x2", "x'", "x y x'", "x y' x'"];
+    let turns: HashSet<_> = ways
+        .iter()
+        .flat_map(|way| ["", "y", "y2", "y'"].map(|spin| product(puzzle, &format!("{way} {spin}"))))
+        .collect();
+    assert_eq!(turns.len(), 24);
+    turns
+}
+
+#[test]
+fn a_cube_in_the_hand_is_solved_with_and_without_a_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    told(path, &["run", "2x2x2-free", "--keep", "all", "--dir", "hand", "-q"]);
+    let whole = Source::of_word("2x2x2-free").unwrap().definition(Metric::Multi).unwrap();
+    let turns = turns_of_the_whole(&whole);
+    for scramble in ["()", "x y", "L", "B2 x D' L y R2", "U R2 F' L D2 B U' x' R F2 L'", "R L' U D2 y F B"] {
+        let arguments: &[&str] = if scramble == "()" { &[scramble] } else { &[scramble, "--scramble"] };
+        let told = |space| told(path, &[&["solve", space][..], arguments, &["--all"]].concat());
+        let (of_run, of_none) = (told("hand"), told("2x2x2-free"));
+        assert_eq!((&of_run["method"], &of_none["method"]), (&value!("layers"), &value!("bidirectional")));
+        for field in ["distance", "solutions", "more", "state"] {
+            assert_eq!(of_run[field], of_none[field], "{scramble}: {field}");
+        }
+        let state = product(&whole, scramble.trim_matches(['(', ')']));
+        for solution in of_run["solutions"].as_array().unwrap() {
+            let solution = solution.as_str().unwrap().trim_matches(['(', ')']);
+            assert!(turns.contains(&state.then(&product(&whole, solution))), "{scramble}: {solution}");
+            assert_eq!(value!(solution.split_whitespace().count()), of_run["distance"]);
+            assert!(!solution.contains(['x', 'y', 'L', 'D', 'B']));
+        }
+        // As far as the same cube, held still.
+        let converted =
+            fathom().args(["convert", "2x2x2-free", scramble.trim_matches(['(', ')'])]).output().unwrap();
+        if !texts(&converted).0.trim().is_empty() {
+            let held = fathom_tests::json(
+                &fathom()
+                    .args(["solve", "2x2x2", texts(&converted).0.trim(), "--scramble", "--json"])
+                    .output()
+                    .unwrap(),
+            );
+            assert_eq!(held["distance"], of_run["distance"], "{scramble}");
+        }
     }
-    assert_eq!(sizes.to_vec(), published.iter().map(HashSet::len).collect::<Vec<_>>());
+}
+
+#[test]
+fn antipodes_where_moves_have_no_inverses_come_with_scrambles() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let run = told(path, &["run", "lx:6", "--dir", "lx", "-q"]);
+    let last = run["god_number"].as_u64().unwrap();
+    for depth in [last, last - 3] {
+        let found = told(path, &["antipodes", "./lx", "--depth", &depth.to_string(), "--limit", "1000"]);
+        assert_eq!(found["states"], run["counts"][depth as usize]);
+        for class in found["representatives"].as_array().unwrap() {
+            assert_eq!(class.get("solution"), None);
+            // L shifts all pieces to the left, X exchanges the first two.
+            let mut tiles: Vec<u64> = (0..6).collect();
+            let scramble: Vec<&str> = class["scramble"].as_str().unwrap().split(' ').collect();
+            for name in &scramble {
+                match *name {
+                    "L" => tiles.rotate_left(1),
+                    _ => tiles.swap(0, 1),
+                }
+            }
+            let state = tiles.iter().map(u64::to_string).collect::<Vec<_>>().join(" ");
+            assert_eq!((scramble.len() as u64, value!(state)), (depth, class["state"].clone()));
+        }
+    }
+    let (code, out, _) = in_directory(path, &["antipodes", "3x3", "--moves", "V1,H1"]);
+    assert!(
+        code == Some(0) && out.contains("state") && out.contains("scramble") && !out.contains("solution"),
+        "{out}"
+    );
 }

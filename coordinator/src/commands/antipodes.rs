@@ -1,18 +1,21 @@
 //! `fathom antipodes`.
 
 use crate::arguments::AntipodesArguments;
-use crate::commands::solve::{from_layers, model_move, replayed};
-use anyhow::{Context, Result};
+use crate::commands::solve::{from_layers, is_at, no_neighbour, replayed};
+use anyhow::{Context, Result, ensure};
+use fathom_algebra::OrientedPermutation;
 use fathom_command::log::Verbosity;
 use fathom_command::{bad_input, machine, output};
 use fathom_coordinator::directory::RunDirectory;
 use fathom_coordinator::estimate::disk_peak_bytes;
 use fathom_coordinator::search::{Options, Stop, search};
-use fathom_coordinator::solve::{Bidirectional, Class, KeptLayers, Model, SpaceWalk, classes};
+use fathom_coordinator::solve::{
+    Bidirectional, Class, KeptLayers, Model, SpaceWords, classes, symmetries, way_to,
+};
 use fathom_coordinator::table::{left, many};
 use fathom_layer::LocalDisk;
 use fathom_run::definition::{Definition, Keep, Question};
-use fathom_space::{Plan, Space};
+use fathom_space::Plan;
 use fathom_worker::Kernel;
 use indicatif::HumanBytes;
 use serde_json::json;
@@ -25,7 +28,13 @@ const MOST_BYTES: u64 = 1 << 30;
 struct Told {
     class: Class,
     state: String,
-    solution: String,
+    /// A solution, or moves that lead to the state: [`way`] says which.
+    moves: String,
+}
+
+/// What the moves beside a state are: where moves have no inverses, layers know the way from the solved state alone.
+fn way(run: &RunDirectory) -> &'static str {
+    if run.space.is_closed_under_inverses() { "solution" } else { "scramble" }
 }
 
 pub(crate) fn antipodes(asked: &AntipodesArguments) -> Result<()> {
@@ -43,17 +52,11 @@ fn model(question: &Question) -> Result<Model> {
     Model::new(question).map_err(|error| bad_input!("{error}"))
 }
 
-/// What solves states, if it can.
-fn walk(space: &Space) -> Result<SpaceWalk<'_>> {
-    SpaceWalk::new(space).map_err(|error| bad_input!("{error}"))
-}
-
 /// Enumerates a small space, with all layers kept.
 fn run(asked: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
     let question = asked.space.question()?;
     model(&question)?;
     let space = question.space()?;
-    walk(&space)?;
     let plan = Plan::new(&space).map_err(|error| bad_input!("{error}"))?;
     let needed = disk_peak_bytes(&space, &plan, Keep::All, asked.depth);
     if needed > MOST_BYTES {
@@ -80,7 +83,7 @@ fn run(asked: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
 
 fn tell(asked: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
     let path = run.path.display();
-    let (model, walk) = (model(&run.definition.question)?, walk(&run.space)?);
+    let model = model(&run.definition.question)?;
     let Some(mut kept) = KeptLayers::of(run, asked.memory_bytes(), &LocalDisk)? else {
         return Err(bad_input!(
             "the layers of the run in {path} lie with its workers, and are not looked for there"
@@ -116,10 +119,10 @@ fn tell(asked: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
     let layer = kept.layers()[depth as usize].clone();
     let found = classes(&mut kept, depth, asked.memory_bytes())?;
     let number = found.len();
-    let told = solved(asked, run, &model, &walk, &mut kept, depth, found)?;
-    let symmetries = run.space.symmetries().len();
+    let told = told(asked, run, &model, &mut kept, depth, found)?;
+    let (symmetries, way) = (symmetries(&run.space), way(run));
     if asked.json {
-        let class = |told: &Told| json!({ "size": told.class.size, "symmetry": told.class.symmetry, "state": told.state, "solution": told.solution });
+        let class = |told: &Told| json!({ "size": told.class.size, "symmetry": told.class.symmetry, "state": told.state, way: told.moves });
         let labels = &run.definition.question.labels;
         let json = json!({
             "space": run.definition.question.source.name(),
@@ -135,15 +138,9 @@ fn tell(asked: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
     }
     let row = |(number, told): (usize, &Told)| {
         let Class { size, symmetry, .. } = told.class;
-        [
-            number.to_string(),
-            size.to_string(),
-            symmetry.to_string(),
-            told.state.clone(),
-            told.solution.clone(),
-        ]
+        [number.to_string(), size.to_string(), symmetry.to_string(), told.state.clone(), told.moves.clone()]
     };
-    let table = left(["class", "size", "symmetry", "state", "solution"], (1..).zip(&told).map(row));
+    let table = left(["class", "size", "symmetry", "state", way], (1..).zip(&told).map(row));
     let rest = match number - told.len() {
         0 => String::new(),
         rest => format!("\n{} not shown: print all with --limit {number}", many(rest as u64, "class")),
@@ -153,41 +150,65 @@ fn tell(asked: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
         run.space.slug(),
         many(layer.states, "state"),
         many(number as u64, "class"),
-        many(symmetries as u64, "symmetry"),
+        many(symmetries, "symmetry"),
         table.trim_end()
     ))
 }
 
-/// The first classes, each with its state and its first solution: by the layers if all before it were kept.
-fn solved(
+/// The first classes, each with its state and the first solution of it, or where moves have no inverses a way to it: by the layers if all
+/// before it were kept.
+fn told(
     asked: &AntipodesArguments,
     run: &RunDirectory,
     model: &Model,
-    walk: &SpaceWalk<'_>,
     kept: &mut KeptLayers<'_>,
     depth: u32,
     found: Vec<Class>,
 ) -> Result<Vec<Told>> {
-    let mut search = Bidirectional::new(walk, asked.memory_bytes());
+    let words = SpaceWords::new(model, &run.space);
+    let mut search = Bidirectional::new(model, asked.memory_bytes());
     let mut told = Vec::new();
     for class in found.into_iter().take(asked.limit as usize) {
-        let solutions = if kept.has_all_to(depth) {
-            from_layers(kept, &run.space, model, &class.word, depth, 1)?.solutions
+        let word =
+            words.in_model(&class.word).context("a state has pieces on cells to which no moves lead")?;
+        let (state, moves) = if way(run) == "scramble" {
+            scramble(model, &words, kept, &word, depth)?
         } else {
-            let solutions = search
-                .solve(&class.word, 1)
-                .context("a state cannot be solved without the layers before it")?
-                .solutions;
-            solutions
-                .iter()
-                .map(|solution| solution.iter().map(|&mv| model_move(&run.space, model, mv)).collect())
-                .collect::<Result<_>>()?
+            let found = if kept.has_all_to(depth) {
+                from_layers(kept, &words, model, &word, depth, 1)?
+            } else {
+                search.solve(&word, 1).context("a state cannot be solved without the layers before it")?
+            };
+            let solution = found.solutions.first().context("a state has no solution")?;
+            // What the solution solves.
+            let product = model.product(solution);
+            let mut solved_by = model.free().elements().iter().map(|free| product.then(free).inverse());
+            let state = solved_by
+                .find(|state| model.word(state) == word)
+                .context("a solution solves another state")?;
+            let written = replayed(model, &state, solution)?;
+            (state, written)
         };
-        let solution = solutions.first().context("a state has no solution")?;
-        // What the solution solves, without a look into the letters of the word.
-        let state = model.product(solution).inverse();
-        let solution = replayed(model, &state, solution)?;
-        told.push(Told { class, state: model.written_state(&state), solution });
+        told.push(Told { class, state: model.written_state(&state), moves });
     }
     Ok(told)
+}
+
+/// A state, and moves that lead to it from the solved one.
+fn scramble(
+    model: &Model,
+    words: &SpaceWords,
+    kept: &mut KeptLayers<'_>,
+    word: &[u8],
+    depth: u32,
+) -> Result<(OrientedPermutation, String)> {
+    ensure!(kept.has_all_to(depth), "the layers before depth {depth} were not kept");
+    let moves = way_to(model, word, depth, |word, depth| is_at(kept, words, word, depth))?;
+    let moves = moves.with_context(|| no_neighbour(depth))?;
+    let made =
+        model.carry_out(&model.product(&[]), &moves).context("moves cannot be made where they were found")?;
+    let mut made = model.free().elements().iter().map(|free| made.then(free)).zip(0..);
+    let found = made.find(|(state, _)| model.word(state) == word);
+    let (state, behind) = found.context("moves lead to another state")?;
+    Ok((state, model.written(&moves, behind)))
 }

@@ -1,14 +1,14 @@
 //! `fathom solve`.
 
 use crate::arguments::SolveArguments;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use fathom_algebra::OrientedPermutation;
 use fathom_command::{bad_input, output};
 use fathom_coordinator::directory::RunDirectory;
-use fathom_coordinator::solve::{Bidirectional, KeptLayers, Model, SearchError, Solutions, Walk};
-use fathom_coordinator::solve::{SpaceWalk, descend};
+use fathom_coordinator::solve::{
+    Bidirectional, KeptLayers, Model, SearchError, Solutions, SpaceWords, descend,
+};
 use fathom_layer::LocalDisk;
-use fathom_space::Space;
 use serde_json::json;
 
 pub(crate) fn solve(asked: &SolveArguments) -> Result<()> {
@@ -25,7 +25,7 @@ pub(crate) fn solve(asked: &SolveArguments) -> Result<()> {
     }
     // Where moves have no inverses, layers tell how far a state is from the solved one, and not how far it is to that.
     let kept = match &run {
-        Some(run) if SpaceWalk::new(&run.space).is_ok() => {
+        Some(run) if run.space.is_closed_under_inverses() => {
             KeptLayers::of(run, asked.memory_bytes(), &LocalDisk)?
         }
         _ => None,
@@ -34,10 +34,11 @@ pub(crate) fn solve(asked: &SolveArguments) -> Result<()> {
         kept.filter(|kept| !kept.layers().is_empty() && kept.has_all_to(kept.layers().len() as u32 - 1));
     let (found, method) = match (kept, &run) {
         (Some(mut kept), Some(run)) => {
-            let word = run.space.word(&model.from_solved(&state));
-            match kept.depth_of(&word)? {
+            let (words, word) = (SpaceWords::new(&model, &run.space), model.word(&state));
+            let depth = words.in_space(&word).map(|word| kept.depth_of(&word)).transpose()?;
+            match depth.flatten() {
                 Some(depth) => {
-                    (from_layers(&mut kept, &run.space, &model, &word, depth, asked.most())?, "layers")
+                    (from_layers(&mut kept, &words, &model, &word, depth, asked.most())?, "layers")
                 }
                 None if kept.is_complete() => {
                     return Err(unreachable("the run is complete, and none of its layers has it"));
@@ -67,43 +68,37 @@ pub(crate) fn solve(asked: &SolveArguments) -> Result<()> {
     print(asked, &model, &state, &found, method)
 }
 
-/// Solutions by the layers of a run, in the model's moves.
+/// Solutions by the layers of a run, from a word of the model on.
 pub(crate) fn from_layers(
     kept: &mut KeptLayers<'_>,
-    space: &Space,
+    words: &SpaceWords,
     model: &Model,
     word: &[u8],
     depth: u32,
     most: usize,
 ) -> Result<Solutions> {
-    let walk = SpaceWalk::new(space).map_err(|error| bad_input!("{error}"))?;
-    let mut found = descend(&walk, word, depth, most, |word, left| kept.is_at(word, left))?;
-    ensure!(
-        !found.solutions.is_empty(),
-        "a state of depth {depth} has no neighbour in the layer before: 'fathom verify' tells what is wrong"
-    );
-    for solution in &mut found.solutions {
-        let (mut at, mut next) = (word.to_vec(), word.to_vec());
-        for mv in &mut *solution {
-            walk.apply(*mv, &at, &mut next);
-            std::mem::swap(&mut at, &mut next);
-            *mv = model_move(space, model, *mv)?;
-        }
-        ensure!(at == walk.solved(), "a solution of {} does not end where it should", space.slug());
-    }
+    let found = descend(model, word, depth, most, |word, left| is_at(kept, words, word, left))?;
+    ensure!(!found.solutions.is_empty(), no_neighbour(depth));
     Ok(found)
 }
 
-/// The model's number of a move of a space.
-pub(crate) fn model_move(space: &Space, model: &Model, mv: usize) -> Result<usize> {
-    let name = &space.puzzle().moves[mv].name;
-    let found = model.moves().iter().position(|generator| generator.name == *name);
-    found.with_context(|| format!("the puzzle has no move {name:?}"))
+/// Whether a state, given by a word of the model, lies at a depth.
+pub(crate) fn is_at(kept: &mut KeptLayers<'_>, words: &SpaceWords, word: &[u8], depth: u32) -> Result<bool> {
+    words.in_space(word).map_or(Ok(false), |word| kept.is_at(&word, depth))
+}
+
+/// What is wrong if the layers do not lead from a state of this depth to the solved one.
+pub(crate) fn no_neighbour(depth: u32) -> String {
+    format!(
+        "a state of depth {depth} has no neighbour in the layer before: 'fathom verify' tells what is wrong"
+    )
 }
 
 /// A solution as it is printed, after it was carried out.
 pub(crate) fn replayed(model: &Model, state: &OrientedPermutation, solution: &[usize]) -> Result<String> {
-    let written = model.written(solution);
+    let end = model.carry_out(state, solution);
+    let behind = end.and_then(|end| model.free_between(&model.word(&end), model.solved()));
+    let written = model.written(solution, behind.unwrap_or(0));
     ensure!(model.solves(state, solution), "{written} does not solve {state}: this is a fault in fathom");
     Ok(written)
 }

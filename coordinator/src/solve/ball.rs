@@ -78,7 +78,7 @@ impl Ball {
         &mut self,
         moves: usize,
         most_bytes: u64,
-        step: impl Fn(usize, &[u8], &mut [u8]) -> bool,
+        mut step: impl FnMut(usize, &[u8], &mut [u8]) -> bool,
     ) -> Result<bool, Full> {
         let (mut state, mut image) = (vec![0; self.width], vec![0; self.width]);
         for number in self.level(self.radius()) {

@@ -3,19 +3,20 @@
 //! Let all states within f moves of the state be known, and all from which b moves or fewer lead to the solved one. If the distance is
 //! f + b, each shortest way passes from one ball to the other where it is f moves from its beginning, so the outermost levels have that
 //! state in common; if it is larger, the balls have none in common. So the first sum at which the levels meet is the distance, and
-//! this holds whether moves have inverses or not: the ball around the solved state grows by predecessors.
+//! this holds whether moves have inverses or not: the ball around the solved state grows by predecessors. A ball has one word of each state,
+//! the smallest that free moves make of it.
 
 use super::ball::{Ball, Full};
 use super::descent::{Solutions, descend};
-use super::walk::Walk;
+use super::model::Model;
 use indicatif::{HumanBytes, HumanCount};
 use rustc_hash::FxHashSet;
 use std::convert::Infallible;
 
 /// A search that keeps what it finds around the solved state for the next question.
 #[derive(Debug)]
-pub struct Bidirectional<'w, W> {
-    walk: &'w W,
+pub struct Bidirectional<'m> {
+    model: &'m Model,
     memory_bytes: u64,
     around_solved: Ball,
 }
@@ -45,20 +46,20 @@ pub enum SearchError {
     },
 }
 
-impl<'w, W: Walk> Bidirectional<'w, W> {
+impl<'m> Bidirectional<'m> {
     /// A search that takes no more than so many bytes for the states that it sees.
-    pub fn new(walk: &'w W, memory_bytes: u64) -> Self {
-        Self { walk, memory_bytes, around_solved: Ball::new(walk.solved()) }
+    pub fn new(model: &'m Model, memory_bytes: u64) -> Self {
+        Self { model, memory_bytes, around_solved: Ball::new(&model.reduced(model.solved())) }
     }
 
-    /// The distance of a state and the first `most` shortest solutions.
+    /// The distance of a state, given by any of its words, and the first `most` shortest solutions from that word on.
     ///
     /// # Errors
     /// [`SearchError`] if there is none, or none was found. After [`SearchError::Memory`] nothing more can be asked.
     pub fn solve(&mut self, state: &[u8], most: usize) -> Result<Solutions, SearchError> {
-        let mut around_state = Ball::new(state);
-        if let Some((_, distance)) = self.around_solved.find(state) {
-            return Ok(self.solutions(&around_state, distance, &FxHashSet::default(), most));
+        let mut around_state = Ball::new(&self.model.reduced(state));
+        if let Some((_, distance)) = self.around_solved.find(around_state.word(0)) {
+            return Ok(self.solutions(state, &around_state, distance, &FxHashSet::default(), most));
         }
         loop {
             let grown = self.grow(&mut around_state);
@@ -75,21 +76,34 @@ impl<'w, W: Walk> Bidirectional<'w, W> {
             let meeting = self.meeting(&around_state);
             if !meeting.is_empty() {
                 let on_the_way = self.ways_to(&around_state, meeting);
-                return Ok(self.solutions(&around_state, radii.0 + radii.1, &on_the_way, most));
+                return Ok(self.solutions(state, &around_state, radii.0 + radii.1, &on_the_way, most));
             }
         }
     }
 
     /// Has the ball grow whose outermost level is smaller; false if there is nothing to grow into.
     fn grow(&mut self, around_state: &mut Ball) -> Result<bool, Full> {
-        let (walk, moves) = (self.walk, self.walk.moves());
+        let model = self.model;
         let rim = |ball: &Ball| ball.level(ball.radius()).len();
+        let mut word = model.solved().to_vec();
         if rim(around_state) <= rim(&self.around_solved) {
             let most_bytes = self.memory_bytes.saturating_sub(self.around_solved.bytes());
-            around_state.grow(moves, most_bytes, |mv, word, image| walk.apply(mv, word, image))
+            around_state.grow(model.moves().len(), most_bytes, |mv, state, image| {
+                let may = model.apply(mv, state, &mut word);
+                if may {
+                    model.reduce(&word, image);
+                }
+                may
+            })
         } else {
             let most_bytes = self.memory_bytes.saturating_sub(around_state.bytes());
-            self.around_solved.grow(moves, most_bytes, |mv, word, source| walk.undo(mv, word, source))
+            self.around_solved.grow(model.ways_back(), most_bytes, |way, state, source| {
+                let may = model.undo(way, state, &mut word);
+                if may {
+                    model.reduce(&word, source);
+                }
+                may
+            })
         }
     }
 
@@ -112,13 +126,16 @@ impl<'w, W: Walk> Bidirectional<'w, W> {
     fn ways_to(&self, around_state: &Ball, ends: FxHashSet<u32>) -> FxHashSet<u32> {
         let mut on_the_way = ends.clone();
         let mut level: Vec<u32> = ends.into_iter().collect();
-        let mut source = self.walk.solved().to_vec();
+        let (mut source, mut reduced) = (self.model.solved().to_vec(), self.model.solved().to_vec());
         for distance in (0..around_state.radius()).rev() {
             let mut before = Vec::new();
             for number in level {
-                for mv in 0..self.walk.moves() {
-                    if self.walk.undo(mv, around_state.word(number), &mut source)
-                        && let Some((number, at)) = around_state.find(&source)
+                for way in 0..self.model.ways_back() {
+                    if !self.model.undo(way, around_state.word(number), &mut source) {
+                        continue;
+                    }
+                    self.model.reduce(&source, &mut reduced);
+                    if let Some((number, at)) = around_state.find(&reduced)
                         && at == distance
                         && on_the_way.insert(number)
                     {
@@ -131,25 +148,28 @@ impl<'w, W: Walk> Bidirectional<'w, W> {
         on_the_way
     }
 
-    /// The solutions of the state in the middle of a ball, `on_the_way` being its states on shortest ways as far as these do not lie
+    /// The solutions from a word of the state in the middle of a ball on, `on_the_way` being its states on shortest ways as far as these do not lie
     /// around the solved state.
     fn solutions(
         &self,
+        state: &[u8],
         around_state: &Ball,
         distance: u32,
         on_the_way: &FxHashSet<u32>,
         most: usize,
     ) -> Solutions {
         let solved = &self.around_solved;
+        let mut reduced = state.to_vec();
         let is_at = |word: &[u8], left: u32| -> Result<bool, Infallible> {
+            self.model.reduce(word, &mut reduced);
             Ok(if left <= solved.radius() {
-                solved.find(word).is_some_and(|(_, at)| at == left)
+                solved.find(&reduced).is_some_and(|(_, at)| at == left)
             } else {
-                let found = around_state.find(word);
+                let found = around_state.find(&reduced);
                 found.is_some_and(|(number, at)| at == distance - left && on_the_way.contains(&number))
             })
         };
-        let Ok(solutions) = descend(self.walk, around_state.word(0), distance, most, is_at);
+        let Ok(solutions) = descend(self.model, state, distance, most, is_at);
         solutions
     }
 }

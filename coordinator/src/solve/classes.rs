@@ -18,6 +18,11 @@ pub struct Class {
     pub symmetry: u64,
 }
 
+/// How many symmetries states have: of the symmetries of words those are one that differ by free moves, which fix all states.
+pub fn symmetries(space: &Space) -> u64 {
+    space.symmetries().len() as u64 / u64::from(space.free_order())
+}
+
 /// What a class takes besides its word: two allocations, and its place in a table that may be half empty.
 const CLASS_BYTES: u64 = 96;
 
@@ -43,7 +48,7 @@ pub fn classes(kept: &mut KeptLayers<'_>, depth: u32, memory_bytes: u64) -> Resu
         let (smallest, symmetry) = smallest(graph.space(), &word);
         found.insert(smallest, symmetry);
     })?;
-    let symmetries = kept.graph().space().symmetries().len() as u64;
+    let symmetries = symmetries(kept.graph().space());
     let class = |(word, symmetry)| Class { word, size: symmetries / symmetry, symmetry };
     let mut classes: Vec<Class> = found.into_iter().map(class).collect();
     classes.sort_unstable_by(|a, b| (a.size, &a.word).cmp(&(b.size, &b.word)));
@@ -58,7 +63,8 @@ pub fn classes(kept: &mut KeptLayers<'_>, depth: u32, memory_bytes: u64) -> Resu
     Ok(classes)
 }
 
-/// The smallest image of a state under the symmetries, and how many of them fix the state.
+/// The smallest image of a word under the symmetries, and how many of them fix it. These are as many as fix the state: each of those that
+/// do leads from the word to one of the state's words, from which exactly one free move leads back.
 fn smallest(space: &Space, word: &[u8]) -> (Vec<u8>, u64) {
     let (mut smallest, mut fixed_by) = (word.to_vec(), 0);
     for symmetry in space.symmetries() {

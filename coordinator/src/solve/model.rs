@@ -1,18 +1,19 @@
-//! Any puzzle as words, from its definition alone: also those that are too large for a run, and move sets without inverses.
+//! Any puzzle as words with moves between them, from its definition alone: also those that are too large for a run, move sets without
+//! inverses, and puzzles with free moves.
 //!
-//! A state shows a label at each point, a point being a way to stand on a cell. What the first point of a cell shows tells what
-//! its others show, for a turn moves all of them alike; so a word has one letter a cell. Where a move brings the k-th point of a cell
-//! to the first one of another, the letter there becomes the k-th one after what it was.
+//! Where moves are free a state has many words, one for each of them. The smallest stands for it where states are kept and
+//! compared; a solution is looked for from one word of the state on, so that it can be carried out as it is written.
 
-use super::walk::Walk;
-use fathom_algebra::{OrientedPermutation, Permutation};
+use super::alphabet::{Alphabet, MOST_LETTERS, Step};
+use super::moves::{Move, distinct};
+use super::square1::SquareOne;
+use fathom_algebra::OrientedPermutation;
+use fathom_puzzle::definition::FreeGroup;
 use fathom_puzzle::{Definition, DefinitionError, Generator, Metric, Piece, Source};
 use fathom_run::Question;
 
 /// The largest number of points. Groups on more take too long to look at.
 const MOST_POINTS: usize = 512;
-/// Letters are bytes.
-const MOST_LETTERS: usize = 256;
 
 /// A puzzle under a metric, with labels, as words.
 #[derive(Clone, Debug)]
@@ -20,38 +21,20 @@ pub struct Model {
     pub(super) source: Source,
     metric: Metric,
     pub(super) definition: Definition,
-    pub(super) moves: Vec<Generator>,
-    /// The label at each point when the puzzle is solved.
-    pub(super) labels: Vec<u16>,
-    /// The first point of each cell.
-    pub(super) first: Vec<usize>,
-    /// By k and letter: the letter that the k-th next point shows.
-    next: Vec<Vec<u8>>,
+    pub(super) generators: Vec<Generator>,
+    pub(super) free: FreeGroup,
+    pub(super) alphabet: Alphabet,
+    pub(super) square1: Option<SquareOne>,
     solved: Box<[u8]>,
-    forward: Vec<Step>,
-    backward: Vec<Step>,
-}
-
-/// What a move does to words, or what undoes it.
-#[derive(Clone, Debug)]
-struct Step {
-    /// For each cell the cell from which its piece comes, and which of that cell's points comes to be the first one.
-    from: Box<[(u8, u16)]>,
-    /// Cells with the letters, one of which must be there. The move leaves these cells as they are.
-    guard: Box<[(u8, Box<[u8]>)]>,
+    moves: Vec<Move>,
+    ways_back: Vec<Step>,
+    /// What the free moves do to words, the identity first.
+    words_of: Vec<Step>,
 }
 
 /// Why states of a puzzle cannot be solved here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// Moves that cost nothing.
-    #[error("{puzzle} has moves that cost nothing ({moves}), with which states are not solved yet")]
-    Free {
-        /// The puzzle.
-        puzzle: String,
-        /// Their names.
-        moves: String,
-    },
     /// Too many points or letters.
     #[error(
         "{puzzle} has {points} points, which show {letters} different things: states of puzzles with up to {MOST_POINTS} points and {MOST_LETTERS} things to be seen are solved"
@@ -64,7 +47,7 @@ pub enum ModelError {
         /// Its letters.
         letters: usize,
     },
-    /// Too many moves, or labels that do not fit.
+    /// Too many moves or free moves, or labels that do not fit.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
 }
@@ -77,72 +60,36 @@ impl Model {
     pub fn new(question: &Question) -> Result<Self, ModelError> {
         let source = question.source.clone();
         let mut definition = source.definition(question.metric)?;
-        let puzzle = definition.name().to_owned();
-        if !definition.free().is_empty() {
-            let moves: Vec<&str> = definition.free().iter().map(|free| free.name.as_str()).collect();
-            return Err(ModelError::Free { puzzle, moves: moves.join(" ") });
-        }
         let labelled = definition.solved().iter().zip(question.labels.of_pieces());
         let solved: Vec<Piece> =
             labelled.map(|(&piece, &label)| Piece { label: label.into(), ..piece }).collect();
         definition.set_solved(&solved)?;
-        let moves = definition.generators(definition.metric())?;
-        let (labels, orders) = (definition.point_labels(), definition.orders());
+        let labels = definition.point_labels();
         let (points, letters) =
             (labels.len(), labels.iter().max().map_or(0, |&label| usize::from(label) + 1));
-        if points > MOST_POINTS || letters > MOST_LETTERS {
-            return Err(ModelError::TooLarge { puzzle, points, letters });
-        }
-        let first: Vec<usize> = orders
-            .iter()
-            .scan(0, |next, &order| Some(std::mem::replace(next, *next + usize::from(order))))
-            .collect();
-        let mut next = vec![vec![0; letters]; orders.iter().copied().max().map_or(0, usize::from)];
-        for (&first, &order) in first.iter().zip(&orders) {
-            let shown = &labels[first..][..order.into()];
-            for (k, next) in next.iter_mut().enumerate() {
-                for (i, &label) in shown.iter().enumerate() {
-                    next[usize::from(label)] = shown[(i + k) % shown.len()] as u8;
-                }
-            }
-        }
-        let mut model = Self {
+        let alphabet = Some(&definition).filter(|_| points <= MOST_POINTS).and_then(Alphabet::new);
+        let alphabet = alphabet.ok_or_else(|| ModelError::TooLarge {
+            puzzle: definition.name().into(),
+            points,
+            letters,
+        })?;
+        let (generators, free) = (definition.generators(definition.metric())?, definition.free_group()?);
+        let back =
+            |generator: &Generator| Generator { action: generator.action.inverse(), ..generator.clone() };
+        let back: Vec<Generator> = generators.iter().map(back).collect();
+        Ok(Self {
             source,
             metric: question.metric,
+            solved: alphabet.word(&OrientedPermutation::identity(definition.orders())).into(),
+            square1: SquareOne::of(&definition),
+            moves: distinct(&alphabet, &generators, &free)?,
+            ways_back: distinct(&alphabet, &back, &free)?.into_iter().map(|back| back.step).collect(),
+            words_of: free.elements().iter().map(|free| alphabet.step(&free.as_points(), [])).collect(),
             definition,
-            labels,
-            first,
-            next,
-            solved: Box::default(),
-            forward: Vec::new(),
-            backward: Vec::new(),
-            moves,
-        };
-        model.solved = model.word(&OrientedPermutation::identity(orders)).into();
-        let steps = model.moves.iter().map(|m| {
-            let action = m.action.as_points();
-            (model.step(&action, &m.guard), model.step(&action.inverse(), &m.guard))
-        });
-        let (forward, backward): (Vec<_>, Vec<_>) = steps.unzip();
-        (model.forward, model.backward) = (forward, backward);
-        Ok(model)
-    }
-
-    /// What a permutation of points brings to the first point of each cell.
-    fn step(&self, action: &Permutation, guard: &[u16]) -> Step {
-        let inverse = action.inverse();
-        let from = |&first: &usize| {
-            let point = inverse.apply(first);
-            let cell = self.first.partition_point(|&first| first <= point) - 1;
-            (cell as u8, (point - self.first[cell]) as u16)
-        };
-        let guarded = |&cell: &u16| {
-            let points = self.first[usize::from(cell)]..;
-            let order = self.definition.orders()[usize::from(cell)];
-            let letters = self.labels[points][..order.into()].iter().map(|&label| label as u8);
-            (cell as u8, letters.collect())
-        };
-        Step { from: self.first.iter().map(from).collect(), guard: guard.iter().map(guarded).collect() }
+            generators,
+            free,
+            alphabet,
+        })
     }
 
     /// What it is called.
@@ -155,9 +102,14 @@ impl Model {
         self.metric
     }
 
-    /// The moves, by whose order solutions are ordered.
-    pub fn moves(&self) -> &[Generator] {
+    /// The moves, by whose order solutions are ordered: the generators, and behind them those that need a free move before them.
+    pub fn moves(&self) -> &[Move] {
         &self.moves
+    }
+
+    /// The group of the free moves.
+    pub fn free(&self) -> &FreeGroup {
+        &self.free
     }
 
     /// Whether pieces have orientations.
@@ -165,10 +117,65 @@ impl Model {
         self.definition.orders().iter().any(|&order| order > 1)
     }
 
-    /// The state, as a word, to which an element leads from the solved one.
+    /// The word of the solved state.
+    pub fn solved(&self) -> &[u8] {
+        &self.solved
+    }
+
+    /// The word to which an element leads from that of the solved state.
     pub fn word(&self, element: &OrientedPermutation) -> Vec<u8> {
-        let inverse = element.as_points().inverse();
-        self.first.iter().map(|&first| self.labels[inverse.apply(first)] as u8).collect()
+        self.alphabet.word(element)
+    }
+
+    /// Writes to `image` the word to which a move leads; false if the move is not made in the state `word`.
+    pub fn apply(&self, mv: usize, word: &[u8], image: &mut [u8]) -> bool {
+        let mv = &self.moves[mv];
+        let may = mv.may(word, &self.moves);
+        if may {
+            self.alphabet.take(&mv.step, word, image);
+        }
+        may
+    }
+
+    /// How many ways there are to undo a move: from the word of a state they lead to words of all states from which a move leads to it.
+    pub fn ways_back(&self) -> usize {
+        self.ways_back.len()
+    }
+
+    /// Writes to `source` the word to which a way back leads; false if there is none from `word`.
+    pub fn undo(&self, way: usize, word: &[u8], source: &mut [u8]) -> bool {
+        let way = &self.ways_back[way];
+        let may = way.may(word);
+        if may {
+            self.alphabet.take(way, word, source);
+        }
+        may
+    }
+
+    /// Writes to `smallest` the smallest word of the state that has this word.
+    pub fn reduce(&self, word: &[u8], smallest: &mut [u8]) {
+        smallest.copy_from_slice(word);
+        for free in &self.words_of[1..] {
+            let letters = (0..word.len()).map(|cell| self.alphabet.after(free, word, cell));
+            // Most differ in one of the first letters.
+            let differ = letters.zip(&*smallest).find(|(letter, least)| letter != *least);
+            if differ.is_some_and(|(letter, &least)| letter < least) {
+                self.alphabet.take(free, word, smallest);
+            }
+        }
+    }
+
+    /// The smallest word of the state that has this word.
+    pub fn reduced(&self, word: &[u8]) -> Vec<u8> {
+        let mut smallest = word.to_vec();
+        self.reduce(word, &mut smallest);
+        smallest
+    }
+
+    /// The first free move, by its place in their group, that makes one word of another.
+    pub fn free_between(&self, from: &[u8], to: &[u8]) -> Option<usize> {
+        let leads = |free: &Step| (0..to.len()).all(|cell| self.alphabet.after(free, from, cell) == to[cell]);
+        self.words_of.iter().position(leads)
     }
 
     /// The element that moves make, one after the other.
@@ -180,70 +187,44 @@ impl Model {
         moves.iter().fold(identity, |product, &mv| product.then(&self.moves[mv].action))
     }
 
-    /// The same element where the orientations of pieces count from those that they have when solved, as words of a space do.
-    pub fn from_solved(&self, element: &OrientedPermutation) -> OrientedPermutation {
-        let solved = self.definition.solved();
-        let turn = |(piece, &turn): (usize, &u16)| {
-            let order = element.orders()[piece];
-            let to = element.cells().apply(piece);
-            (turn + solved[piece].orientation + (order - solved[to].orientation)) % order
-        };
-        let turns: Vec<u16> = element.turns().iter().enumerate().map(turn).collect();
-        OrientedPermutation::new(element.cells().clone(), turns, element.orders())
-            .expect("turns are below the orders")
+    /// Makes moves in the state to which an element leads, by the elements themselves: this shares nothing with a search but what guards
+    /// ask for. `None` if one of them cannot be made.
+    pub fn carry_out(&self, element: &OrientedPermutation, moves: &[usize]) -> Option<OrientedPermutation> {
+        moves.iter().try_fold(element.clone(), |state, &mv| {
+            let Move { step, action, .. } = &self.moves[mv];
+            step.may(&self.word(&state)).then(|| state.then(action))
+        })
     }
 
-    /// Whether moves solve the state to which an element leads, by the elements themselves: this shares nothing with a search
-    /// but what guards ask for.
+    /// Whether moves solve the state to which an element leads, up to free moves, when they are [carried out](Model::carry_out).
     pub fn solves(&self, element: &OrientedPermutation, moves: &[usize]) -> bool {
-        let mut state = element.clone();
-        for &mv in moves {
-            if !self.forward[mv].may(&self.word(&state)) {
-                return false;
-            }
-            state = state.then(&self.moves[mv].action);
+        let labels = &self.alphabet.labels;
+        let is_solved = |end: &OrientedPermutation| {
+            let end = end.as_points();
+            (0..labels.len()).all(|point| labels[point] == labels[end.apply(point)])
+        };
+        let end = self.carry_out(element, moves);
+        end.is_some_and(|end| self.free.elements().iter().any(|free| is_solved(&end.then(free))))
+    }
+
+    /// Moves as people write them, each with the free moves that are needed before it; none at all as `()`. Where free moves are ever
+    /// needed, those of number `behind` follow at the end; elsewhere they are but another look at the same, and are not written.
+    pub fn written(&self, moves: &[usize], behind: usize) -> String {
+        let behind = if self.moves.iter().any(|mv| mv.before != 0) { behind } else { 0 };
+        if let Some(square1) = self.square1.as_ref().filter(|_| !self.definition.free().is_empty()) {
+            let free = |number: usize| &self.free.elements()[number];
+            let made = moves.iter().flat_map(|&mv| {
+                let Move { before, generator, .. } = self.moves[mv];
+                [free(before), &self.generators[generator].action]
+            });
+            return square1.written(made.chain([free(behind)]));
         }
-        let labels = |point: usize| self.labels[point];
-        let end = state.as_points();
-        (0..self.labels.len()).all(|point| labels(point) == labels(end.apply(point)))
-    }
-
-    /// Moves as people write them; none at all as `()`.
-    pub fn written(&self, moves: &[usize]) -> String {
-        match moves {
-            [] => "()".into(),
-            _ => moves.iter().map(|&mv| self.moves[mv].name.as_str()).collect::<Vec<_>>().join(" "),
-        }
-    }
-
-    fn take(&self, step: &Step, word: &[u8], image: &mut [u8]) -> bool {
-        for (letter, &(from, k)) in image.iter_mut().zip(&step.from) {
-            *letter = self.next[usize::from(k)][usize::from(word[usize::from(from)])];
-        }
-        step.may(word)
-    }
-}
-
-impl Step {
-    fn may(&self, word: &[u8]) -> bool {
-        self.guard.iter().all(|(cell, letters)| letters.contains(&word[usize::from(*cell)]))
-    }
-}
-
-impl Walk for Model {
-    fn moves(&self) -> usize {
-        self.moves.len()
-    }
-
-    fn solved(&self) -> &[u8] {
-        &self.solved
-    }
-
-    fn apply(&self, mv: usize, word: &[u8], image: &mut [u8]) -> bool {
-        self.take(&self.forward[mv], word, image)
-    }
-
-    fn undo(&self, mv: usize, word: &[u8], source: &mut [u8]) -> bool {
-        self.take(&self.backward[mv], word, source)
+        let made = moves.iter().map(|&mv| {
+            let Move { before, generator, .. } = self.moves[mv];
+            format!("{}{}", self.free.names()[before], self.generators[generator].name)
+        });
+        let behind = self.free.names()[behind].trim_end().to_owned();
+        let words: Vec<String> = made.chain([behind]).filter(|word| !word.is_empty()).collect();
+        if words.is_empty() { "()".into() } else { words.join(" ") }
     }
 }

@@ -1,11 +1,13 @@
 //! States as people write them, and why moves do not lead to one.
 
+use super::alphabet::Alphabet;
 use super::model::Model;
 use crate::membership::why_not;
 use crate::{elements, tiles};
 use fathom_algebra::expression::{self, Named};
 use fathom_algebra::{CycleError, ExpressionError, Group, OrientedPermutation, Permutation};
 use fathom_puzzle::Source;
+use fathom_puzzle::family::square1::{Sequence, SequenceError};
 use fathom_puzzle::load::algorithm;
 
 /// Why a text is no state.
@@ -30,6 +32,17 @@ pub enum StateError {
     /// It should be moves of a board, and is not.
     #[error("{0}")]
     Expression(ExpressionError),
+    /// It should be moves of Square-1, and is not.
+    #[error("{0}")]
+    SquareOne(SequenceError),
+    /// A move that something is in the way of.
+    #[error("move {number}, {name}, cannot be made where the moves before it have led")]
+    Blocked {
+        /// Which of the moves, from 1.
+        number: usize,
+        /// What it is called.
+        name: String,
+    },
     /// It should be moves, and is not.
     #[error("at offset {at}: {reason}")]
     Moves {
@@ -66,8 +79,8 @@ impl Model {
         }
     }
 
-    /// Reads moves: those of a board as `V1 H2^-1`, with powers of anything; those of other puzzles as `R U2 F'`, with any of its
-    /// named permutations.
+    /// Reads moves: those of a board as `V1 H2^-1`, with powers of anything; those of Square-1 as `(1,0)/(3,-3)/`, or by their names;
+    /// those of other puzzles as `R U2 F'`, with any of its named permutations.
     fn read_moves(&self, text: &str) -> Result<OrientedPermutation, StateError> {
         let definition = &self.definition;
         if let Source::Board(board) = self.source {
@@ -77,13 +90,48 @@ impl Model {
             let element = expression::parse(text, board.cells(), &named).map_err(StateError::Expression)?;
             return Ok(OrientedPermutation::from_cells(element));
         }
+        if self.square1.is_some() && !text.contains(['T', 'B']) {
+            let turns: Sequence = text.parse().map_err(StateError::SquareOne)?;
+            return self.one_by_one(turns.0.iter().map(|turn| (turn.to_string(), turn.action())));
+        }
+        let powers = definition.free_generators().unwrap_or_default();
         let mut move_named = |name: &str| {
-            let mut all = definition.moves().iter().chain(&self.moves).chain(definition.spare());
-            Ok(all.find(|generator| generator.name == name).map(|generator| generator.action.clone()))
+            let mut all =
+                definition.moves().iter().chain(&self.generators).chain(&powers).chain(definition.spare());
+            let found = all.find(|generator| generator.name == name);
+            let turn = || self.square1.as_ref()?.named(name);
+            Ok(found.map(|generator| generator.action.clone()).or_else(turn))
         };
         let identity = OrientedPermutation::identity(definition.orders());
-        algorithm::evaluate(text, &identity, &mut move_named)
-            .map_err(|(at, reason)| StateError::Moves { at, reason })
+        let mut evaluate = |text: &str| {
+            let element = algorithm::evaluate(text, &identity, &mut move_named);
+            element.map_err(|(at, reason)| StateError::Moves { at, reason })
+        };
+        let element = evaluate(text)?;
+        if !definition.is_guarded() || text.contains(['(', '[']) {
+            return Ok(element);
+        }
+        let moves = text.split_whitespace().map(|word| Ok((word.to_owned(), evaluate(word)?)));
+        self.one_by_one(moves.collect::<Result<Vec<_>, _>>()?)
+    }
+
+    /// The element that moves make one after the other, if no guard is in the way.
+    fn one_by_one(
+        &self,
+        moves: impl IntoIterator<Item = (String, OrientedPermutation)>,
+    ) -> Result<OrientedPermutation, StateError> {
+        let label = |cell: usize| self.definition.solved()[cell].label;
+        let mut state = OrientedPermutation::identity(self.definition.orders());
+        for (number, (name, action)) in (1..).zip(moves) {
+            let back = state.cells().inverse();
+            let holds = |&cell: &u16| label(back.apply(cell.into())) == label(cell.into());
+            let mut same = self.generators.iter().filter(|generator| generator.action == action).peekable();
+            if same.peek().is_some() && !same.any(|generator| generator.guard.iter().all(holds)) {
+                return Err(StateError::Blocked { number, name });
+            }
+            state = state.then(&action);
+        }
+        Ok(state)
     }
 
     /// A state as people write it: tiles row by row, or cycles where pieces have orientations.
@@ -102,12 +150,11 @@ impl Model {
     /// may be exchanged at will: so a group is asked that has these exchanges besides the moves.
     pub fn why_not(&self, element: &OrientedPermutation) -> Option<String> {
         let exchanges = self.exchanges();
-        let cell_of = |point: usize| self.first.partition_point(|&first| first <= point) - 1;
-        let cells = self.first.len();
+        let (first, cells) = (&self.alphabet.first, self.definition.cells());
         let on_cells = |exchange: &Permutation| {
-            Permutation::from_fn(cells, |cell| cell_of(exchange.apply(self.first[cell])))
+            Permutation::from_fn(cells, |cell| self.alphabet.cell_of(exchange.apply(first[cell])))
         };
-        let of_cells = self.moves.iter().map(|m| m.action.cells().clone());
+        let of_cells = self.actions().map(|action| action.cells().clone());
         let of_cells: Vec<Permutation> = of_cells.chain(exchanges.iter().map(on_cells)).collect();
         if let Some((_, why)) = why_not(&Group::new(cells, of_cells), element.cells()) {
             return Some(why);
@@ -116,11 +163,16 @@ impl Model {
             return None;
         }
         self.turned_in_sum(element).or_else(|| {
-            let of_points = self.moves.iter().map(|m| m.action.as_points()).chain(exchanges);
-            let group = Group::new(self.labels.len(), of_points.collect());
+            let of_points = self.actions().map(OrientedPermutation::as_points).chain(exchanges);
+            let group = Group::new(self.alphabet.labels.len(), of_points.collect());
             let (_, why) = why_not(&group, &element.as_points())?;
             Some(format!("{why}, the points of a cell being the ways to stand there"))
         })
+    }
+
+    /// What moves and free moves do.
+    fn actions(&self) -> impl Iterator<Item = &OrientedPermutation> {
+        self.generators.iter().chain(self.definition.free()).map(|generator| &generator.action)
     }
 
     /// The first orbit, all of whose turns are seen, whose turns add up to something else than those of any move do.
@@ -136,7 +188,7 @@ impl Model {
                 let turns = self.definition.cells_of(number).map(|cell| u64::from(element.turns()[cell]));
                 turns.sum::<u64>() % u64::from(orbit.orientations)
             };
-            let moves_keep_it = self.moves.iter().all(|m| sum(&m.action) == 0);
+            let moves_keep_it = self.actions().all(|action| sum(action) == 0);
             (moves_keep_it && sum(element) != 0).then(|| {
                 format!(
                     "the turns of its {} add up to {} modulo {}, those of each move to 0",
@@ -152,7 +204,8 @@ impl Model {
     /// pieces that look alike, and turns of pieces that look the same after.
     fn exchanges(&self) -> Vec<Permutation> {
         let orders = self.definition.orders();
-        let shown = |cell: usize| &self.labels[self.first[cell]..][..usize::from(orders[cell])];
+        let Alphabet { labels, first, .. } = &self.alphabet;
+        let shown = |cell: usize| &labels[first[cell]..][..usize::from(orders[cell])];
         // How far one cell's points must be shifted to show what the other's do.
         let shift = |a: usize, b: usize, from: usize| {
             let (a, b) = (shown(a), shown(b));
@@ -162,8 +215,8 @@ impl Model {
         let mut exchanges = Vec::new();
         let mut add = |a: usize, b: usize, k: usize| {
             let order = usize::from(orders[a]);
-            let (first, second) = (self.first[a], self.first[b]);
-            exchanges.push(Permutation::from_fn(self.labels.len(), |point| {
+            let (first, second) = (first[a], first[b]);
+            exchanges.push(Permutation::from_fn(labels.len(), |point| {
                 if (first..first + order).contains(&point) {
                     second + (point - first + k) % order
                 } else if (second..second + order).contains(&point) {

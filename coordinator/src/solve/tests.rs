@@ -1,17 +1,19 @@
 //! Solutions against a plain search over elements of the group, which shares nothing with the searches but the definition.
 
+mod free;
+
 use super::*;
 use crate::directory::RunDirectory;
 use crate::search::{Options, Stop, search};
-use fathom_algebra::OrientedPermutation;
+use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_command::log::Verbosity;
 use fathom_layer::LocalDisk;
-use fathom_puzzle::{Definition, Metric, Orbit, Source};
+use fathom_puzzle::{Definition, Generator, Metric, Orbit, Source};
 use fathom_run::{Keep, Question};
 use fathom_space::{Labels, Plan};
 use fathom_worker::Kernel;
 use proptest::prelude::*;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
 const BANDAGED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/bandaged.toml");
@@ -29,50 +31,86 @@ fn model(word: &str, metric: Option<Metric>, labels: Option<&str>) -> Model {
     Model::new(&question(word, metric, labels)).unwrap()
 }
 
-/// A state, its distance to the solved one and the number of its shortest solutions.
+/// A state by one of its elements, its distance to the solved one and the number of its shortest solutions.
 struct Known {
     element: OrientedPermutation,
     distance: u32,
     solutions: u64,
 }
 
+/// All products of free moves.
+fn free_moves(model: &Model) -> Vec<OrientedPermutation> {
+    let mut all = vec![OrientedPermutation::identity(model.definition.orders())];
+    let mut at = 0;
+    while at < all.len() {
+        for free in model.definition.free() {
+            let product = all[at].then(&free.action);
+            if !all.contains(&product) {
+                all.push(product);
+            }
+        }
+        at += 1;
+    }
+    all
+}
+
+/// What can be seen of a state: of all its looks the first.
+fn seen(model: &Model, free: &[OrientedPermutation], element: &OrientedPermutation) -> Vec<u16> {
+    let look = |free| {
+        let inverse = element.then(free).as_points().inverse();
+        let labels = &model.alphabet.labels;
+        (0..labels.len()).map(|point| labels[inverse.apply(point)]).collect()
+    };
+    free.iter().map(look).min().unwrap()
+}
+
 /// All states from which moves lead to the solved one, by what can be seen of them: found backwards from there, by products of elements.
 fn plain(model: &Model) -> BTreeMap<Vec<u16>, Known> {
-    let seen = |element: &OrientedPermutation| -> Vec<u16> {
-        let inverse = element.as_points().inverse();
-        (0..model.labels.len()).map(|point| model.labels[inverse.apply(point)]).collect()
+    let free = free_moves(model);
+    let seen = |element: &OrientedPermutation| seen(model, &free, element);
+    // A guard's cells stay as they are, and are so after as before.
+    let may = |element: &OrientedPermutation, generator: &Generator| {
+        let home = |at: usize| model.definition.solved()[at].label;
+        let back = element.cells().inverse();
+        generator.guard.iter().all(|&cell| home(back.apply(cell.into())) == home(cell.into()))
     };
-    let solved = model.product(&[]);
-    let mut level = vec![seen(&solved)];
-    let mut known =
-        BTreeMap::from([(level[0].clone(), Known { element: solved, distance: 0, solutions: 1 })]);
+    let solved = OrientedPermutation::identity(model.definition.orders());
+    let mut level = vec![solved.clone()];
+    let mut known = BTreeMap::from([(seen(&solved), Known { element: solved, distance: 0, solutions: 1 })]);
     for distance in 1.. {
-        let mut next: HashMap<Vec<u16>, Known> = HashMap::new();
-        for key in level.drain(..) {
-            for generator in model.moves() {
-                let Known { element, solutions, .. } = &known[&key];
-                // A guard's cells stay as they are, and are so after as before.
-                let in_place = |&cell: &u16| {
-                    let home = |at: u16| model.definition.solved()[usize::from(at)].label;
-                    let piece = element.cells().inverse().apply(usize::from(cell));
-                    home(piece as u16) == home(cell)
-                };
-                if !generator.guard.iter().all(in_place) {
-                    continue;
-                }
-                let (before, solutions) = (element.then(&generator.action.inverse()), *solutions);
-                let key = seen(&before);
-                if !known.contains_key(&key) {
-                    let state = Known { element: before, distance, solutions: 0 };
-                    next.entry(key).or_insert(state).solutions += solutions;
+        let mut next = Vec::new();
+        for (element, free) in level.iter().flat_map(|element| free.iter().map(move |free| (element, free))) {
+            let element = element.then(free);
+            for generator in model.generators.iter().filter(|generator| may(&element, generator)) {
+                let element = element.then(&generator.action.inverse());
+                known.entry(seen(&element)).or_insert_with(|| {
+                    next.push(element.clone());
+                    Known { element, distance, solutions: 0 }
+                });
+            }
+        }
+        // Products that free moves behind make equal are one move.
+        for element in &next {
+            let (mut ways, mut solutions) = (HashSet::new(), 0);
+            for (before, generator) in free
+                .iter()
+                .flat_map(|before| model.generators.iter().map(move |generator| (before, generator)))
+            {
+                let action = before.then(&generator.action);
+                if may(&element.then(before), generator)
+                    && let Some(to) = known.get(&seen(&element.then(&action)))
+                    && to.distance + 1 == distance
+                    && ways.insert(free.iter().map(|behind| action.then(behind)).min())
+                {
+                    solutions += to.solutions;
                 }
             }
+            known.get_mut(&seen(element)).unwrap().solutions = solutions;
         }
         if next.is_empty() {
             return known;
         }
-        level.extend(next.keys().cloned());
-        known.extend(next);
+        level = next;
     }
     unreachable!("distances have no end")
 }
@@ -142,8 +180,39 @@ fn run(question: Question, path: &std::path::Path, max_depth: Option<u32>) -> Ru
     run
 }
 
+/// The same element where the orientations of pieces count from those that they have when solved, as words of a space do.
+fn from_solved(model: &Model, element: &OrientedPermutation) -> OrientedPermutation {
+    let solved = model.definition.solved();
+    let turn = |(piece, &turn): (usize, &u16)| {
+        let order = element.orders()[piece];
+        let to = element.cells().apply(piece);
+        (turn + solved[piece].orientation + (order - solved[to].orientation)) % order
+    };
+    let turns: Vec<u16> = element.turns().iter().enumerate().map(turn).collect();
+    OrientedPermutation::new(element.cells().clone(), turns, element.orders()).unwrap()
+}
+
+/// That the layers of a complete run know of each state what a plain search finds.
+fn check_layers(question: Question) {
+    let model = Model::new(&question).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let run = run(question, &directory.path().join("run"), None);
+    let mut kept = KeptLayers::of(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
+    assert!(kept.is_complete() && kept.has_all_to(kept.layers().len() as u32 - 1));
+    let words = SpaceWords::new(&model, &run.space);
+    for known in plain(&model).values() {
+        let word = model.word(&known.element);
+        let in_space = words.in_space(&word).unwrap();
+        assert_eq!(in_space, run.space.word(&from_solved(&model, &known.element)));
+        assert_eq!(words.in_model(&in_space), Some(word.clone()));
+        assert_eq!(kept.depth_of(&in_space).unwrap(), Some(known.distance));
+        let is_at = |word: &[u8], depth| kept.is_at(&words.in_space(word).unwrap(), depth);
+        check(&model, known, &descend(&model, &word, known.distance, usize::MAX, is_at).unwrap());
+    }
+}
+
 #[test]
-fn layers_and_words_of_a_space_tell_the_same() {
+fn layers_tell_the_distances_and_all_solutions() {
     for (word, metric, labels) in [
         ("2x3", Metric::Multi, None),
         ("2x3", Metric::Single, Some("0,0,1,2,2,2")),
@@ -154,22 +223,7 @@ fn layers_and_words_of_a_space_tell_the_same() {
         ("burnt-pancake:4", Metric::Given, Some("0,1,1,0")),
         (BANDAGED, Metric::Multi, None),
     ] {
-        let question = question(word, Some(metric), labels);
-        let model = Model::new(&question).unwrap();
-        let directory = tempfile::tempdir().unwrap();
-        let run = run(question, &directory.path().join("run"), None);
-        let mut kept = KeptLayers::of(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
-        assert!(kept.is_complete() && kept.has_all_to(kept.layers().len() as u32 - 1));
-        let walk = SpaceWalk::new(&run.space).unwrap();
-        let mut search = Bidirectional::new(&walk, 1 << 30);
-        for known in plain(&model).values() {
-            let state = run.space.word(&model.from_solved(&known.element));
-            check(&model, known, &search.solve(&state, usize::MAX).unwrap());
-            let depth = kept.depth_of(&state).unwrap();
-            assert_eq!(depth, Some(known.distance));
-            let is_at = |word: &[u8], depth| kept.is_at(word, depth);
-            check(&model, known, &descend(&walk, &state, known.distance, usize::MAX, is_at).unwrap());
-        }
+        check_layers(question(word, Some(metric), labels));
     }
 }
 
@@ -185,7 +239,7 @@ fn every_state_of_3x3_lies_in_the_layer_of_its_distance() {
     assert_eq!(known.len(), 181_440);
     for (number, known) in known.values().enumerate() {
         assert_eq!(
-            kept.depth_of(&run.space.word(&model.from_solved(&known.element))).unwrap(),
+            kept.depth_of(&run.space.word(&from_solved(&model, &known.element))).unwrap(),
             Some(known.distance)
         );
         if number % 997 == 0 {
@@ -205,24 +259,29 @@ fn classes_are_the_orbits_of_the_symmetries() {
         ("burnt-pancake:4", Metric::Given, None),
         (BANDAGED, Metric::Multi, None),
     ] {
-        let directory = tempfile::tempdir().unwrap();
-        let run = run(question(word, Some(metric), labels), &directory.path().join("run"), None);
-        let mut kept = KeptLayers::of(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
-        let symmetries = run.space.symmetries().len() as u64;
-        for depth in 0..kept.layers().len() as u32 {
-            let found = classes(&mut kept, depth, u64::MAX).unwrap();
-            let layer = kept.layers()[depth as usize].clone();
-            assert_eq!(found.iter().map(|class| class.size).sum::<u64>(), layer.states);
-            assert_eq!(Some(found.len() as u64), layer.classes);
-            for class in &found {
-                assert_eq!(class.size * class.symmetry, symmetries);
-                assert_eq!(kept.depth_of(&class.word).unwrap(), Some(depth));
-            }
-            assert!(found.is_sorted_by(|a, b| (a.size, &a.word) < (b.size, &b.word)));
-        }
-        let little = classes(&mut kept, 1, 10).unwrap_err().to_string();
-        assert!(little.contains("give it more with --memory"), "{little}");
+        check_classes(question(word, Some(metric), labels));
     }
+}
+
+/// That the classes of all layers of a complete run are all its states.
+fn check_classes(question: Question) {
+    let directory = tempfile::tempdir().unwrap();
+    let run = run(question, &directory.path().join("run"), None);
+    let mut kept = KeptLayers::of(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
+    let symmetries = symmetries(&run.space);
+    for depth in 0..kept.layers().len() as u32 {
+        let found = classes(&mut kept, depth, u64::MAX).unwrap();
+        let layer = kept.layers()[depth as usize].clone();
+        assert_eq!(found.iter().map(|class| class.size).sum::<u64>(), layer.states);
+        assert_eq!(Some(found.len() as u64), layer.classes);
+        for class in &found {
+            assert_eq!(class.size * class.symmetry, symmetries);
+            assert_eq!(kept.depth_of(&class.word).unwrap(), Some(depth));
+        }
+        assert!(found.is_sorted_by(|a, b| (a.size, &a.word) < (b.size, &b.word)));
+    }
+    let little = classes(&mut kept, 1, 10).unwrap_err().to_string();
+    assert!(little.contains("give it more with --memory"), "{little}");
 }
 
 #[test]
@@ -286,16 +345,24 @@ fn what_moves_do_not_lead_to_is_told_with_the_reason() {
 
 #[test]
 fn puzzles_that_are_not_solved_are_refused() {
-    let refused = |word: &str| Model::new(&question(word, None, None)).unwrap_err().to_string();
-    assert!(refused("2x2x2-free").contains("moves that cost nothing (x y)"));
+    let mut large = Definition::of_degree("large", 8).unwrap();
+    let parse = |cycles| OrientedPermutation::from_cells(Permutation::parse(cycles, 8).unwrap());
+    large.add_move("A", parse("(1,2)")).unwrap();
+    large.add_free("r", parse("(1,2,3,4,5,6,7,8)")).unwrap();
+    large.add_free("s", parse("(1,2)")).unwrap();
+    let large = Question {
+        source: Source::Defined(Box::new(large)),
+        metric: Metric::Given,
+        labels: Labels::distinct(8),
+    };
+    let refused = Model::new(&large).unwrap_err().to_string();
+    assert_eq!(refused, "the free moves make a group of more than 1024 elements");
     let orbit = Orbit { name: "dice".into(), cells: 100, orientations: 6 };
     let mut dice = Definition::new("dice", vec![orbit]).unwrap();
     dice.add_move("A", OrientedPermutation::parse("(1+1)", &[6; 100]).unwrap()).unwrap();
     let source = Source::Defined(Box::new(dice));
     let dice = Question { source, metric: Metric::Given, labels: Labels::distinct(100) };
     assert!(Model::new(&dice).unwrap_err().to_string().contains("600 points, which show 600 different"));
-    let shift = question("lx:6", Some(Metric::Given), None).space().unwrap();
-    assert_eq!(SpaceWalk::new(&shift).unwrap_err(), NoInverse("L".into()));
 }
 
 static CUBE: LazyLock<Model> = LazyLock::new(|| model("3x3x3", None, None));
@@ -312,7 +379,7 @@ proptest! {
         for (model, scramble) in [(&*POCKET, pocket), (&*CUBE, cube)] {
             let state = model.product(&scramble);
             if !scramble.is_empty() {
-                prop_assert_eq!(model.read(&model.written(&scramble), true).unwrap(), state.clone());
+                prop_assert_eq!(model.read(&model.written(&scramble, 0), true).unwrap(), state.clone());
             }
             prop_assert_eq!(model.why_not(&state), None);
             let found = Bidirectional::new(model, 1 << 30).solve(&model.word(&state), 10).unwrap();
@@ -325,8 +392,8 @@ proptest! {
                     let mut image = word.clone();
                     prop_assert!(model.apply(mv, &word, &mut image));
                     let mut source = word.clone();
-                    prop_assert!(model.undo(mv, &image, &mut source));
-                    prop_assert_eq!(&source, &word);
+                    let mut ways = 0..model.ways_back();
+                    prop_assert!(ways.any(|way| model.undo(way, &image, &mut source) && source == word));
                     word = image;
                 }
                 prop_assert_eq!(&word, model.solved());

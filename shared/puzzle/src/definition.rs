@@ -8,6 +8,7 @@ mod shapes;
 
 pub use error::DefinitionError;
 pub use groupoid::Groupoid;
+pub use searched::FreeGroup;
 pub use shapes::Shapes;
 
 use crate::Metric;

@@ -59,6 +59,14 @@ impl Definition {
         made_of(&self.moves().iter().collect::<Vec<_>>(), metric)
     }
 
+    /// The free moves, each followed by its powers, named as those of other generators.
+    ///
+    /// # Errors
+    /// [`DefinitionError::TooManyMoves`] if one of them has too many powers.
+    pub fn free_generators(&self) -> Result<Vec<Generator>, DefinitionError> {
+        made_of(&self.free().iter().collect::<Vec<_>>(), Metric::Multi)
+    }
+
     /// The generators that `words` names, with commas or blanks between them, in that order: any of those that
     /// `metric` makes of the listed and of the spare generators.
     ///

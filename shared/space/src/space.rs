@@ -470,12 +470,13 @@ fn count_states(space: &Space) -> Option<BigUint> {
         && letters.width() == 1
         && (*group_order == factorial || group_order * 2_u32 == factorial)
     {
-        return Some(match multinomial(labels.sizes()) {
+        let words = match multinomial(labels.sizes()) {
             Some(words) => words.into(),
             None => labels.sizes().iter().fold(factorial, |words, &size| {
                 words / (1..=u64::from(size)).map(BigUint::from).product::<BigUint>()
             }),
-        });
+        };
+        return Some(words / in_words);
     }
     let mut seen = HashSet::from([space.solved.clone()]);
     let mut open = vec![space.solved.clone()];
@@ -501,7 +502,7 @@ fn count_states(space: &Space) -> Option<BigUint> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathom_puzzle::Board;
+    use fathom_puzzle::{Board, Definition};
 
     fn space(word: &str, labels: Option<&str>) -> Space {
         let board: Board = word.parse().unwrap();
@@ -524,6 +525,23 @@ mod tests {
         let factorial: BigUint = (1..=64_u32).map(BigUint::from).product();
         assert_eq!(states("8x8", None), factorial.to_string());
         assert_eq!(states("6x6", Some(&["0"; 36].join(","))), "1");
+    }
+
+    #[test]
+    fn words_that_free_moves_make_of_each_other_are_one_state() {
+        let mut ring = Definition::of_degree("ring", 6).unwrap();
+        let parse = |cycles| OrientedPermutation::from_cells(Permutation::parse(cycles, 6).unwrap());
+        ring.add_move("U", parse("(1,2,3)")).unwrap();
+        ring.add_free("r", parse("(1,2,3,4,5,6)")).unwrap();
+        let states = |list| {
+            let labels = Labels::parse_list(list, 6).unwrap();
+            Space::new(ring.puzzle(Metric::Multi).unwrap(), Metric::Multi, labels)
+                .unwrap()
+                .states()
+                .to_string()
+        };
+        // All permutations, and all necklaces of two, three and one.
+        assert_eq!((states("0,1,2,3,4,5"), states("0,0,1,1,1,2")), ("120".into(), "10".into()));
     }
 
     #[test]

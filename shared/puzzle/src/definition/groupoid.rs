@@ -9,7 +9,7 @@
 use super::{Definition, Piece, Shapes};
 use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
 use num_bigint::BigUint;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 /// The shapes of a puzzle, and the group of those of its sequences of moves that return to the solved shape.
 #[derive(Clone, Debug)]
@@ -37,34 +37,15 @@ impl Definition {
             }
         }
         let group = StabiliserChain::new(pieces.points, &generators);
-        let free = self.free_group().filter(|free| {
+        let free = self.free_group().ok().filter(|free| {
             let fixes = |action: &OrientedPermutation, shape: usize| {
                 pieces.stay(&shapes, shape, action) && shapes.is_fixed(shape, action)
             };
-            free.iter()
+            free.elements()
+                .iter()
                 .all(|action| action.is_identity() || !(0..shapes.count()).any(|shape| fixes(action, shape)))
         });
-        Some(Groupoid { shapes, group, free: free.map(|free| free.len()) })
-    }
-
-    /// All products of free moves, unless they are more than [`Definition::MAX_MOVES`].
-    fn free_group(&self) -> Option<Vec<OrientedPermutation>> {
-        let mut all = vec![OrientedPermutation::identity(self.orders())];
-        let mut known: HashSet<OrientedPermutation> = all.iter().cloned().collect();
-        let mut at = 0;
-        while at < all.len() {
-            for generator in &self.free {
-                let product = all[at].then(&generator.action);
-                if known.insert(product.clone()) {
-                    all.push(product);
-                }
-            }
-            if all.len() > Self::MAX_MOVES {
-                return None;
-            }
-            at += 1;
-        }
-        Some(all)
+        Some(Groupoid { shapes, group, free: free.map(|free| free.elements().len()) })
     }
 }
 

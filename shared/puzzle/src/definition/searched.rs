@@ -49,8 +49,17 @@ impl Definition {
         Some(Counted { labels: self.solved.iter().map(|piece| piece.label).collect(), states })
     }
 
+    /// The group of the free moves, its elements named by powers of them.
+    ///
+    /// # Errors
+    /// [`DefinitionError::TooManyFree`].
+    pub fn free_group(&self) -> Result<FreeGroup, DefinitionError> {
+        let powers = self.free_generators().map_err(|_| DefinitionError::TooManyFree)?;
+        FreeGroup::of(&powers, &self.orders())
+    }
+
     /// The number of orientations on each cell, without those that no piece of its orbit shows.
-    fn seen_orders(&self) -> Vec<u16> {
+    pub fn seen_orders(&self) -> Vec<u16> {
         // The least common multiple of what the pieces show, as a divisor of the order.
         let of_orbit = |orbit: usize| {
             let tells_all =
@@ -76,7 +85,8 @@ impl Definition {
 }
 
 /// The group that the free moves generate.
-struct FreeGroup {
+#[derive(Clone, Debug)]
+pub struct FreeGroup {
     /// The identity first.
     elements: Vec<OrientedPermutation>,
     /// Words for them, each name followed by a space.
@@ -85,6 +95,16 @@ struct FreeGroup {
 }
 
 impl FreeGroup {
+    /// The elements, the identity first.
+    pub fn elements(&self) -> &[OrientedPermutation] {
+        &self.elements
+    }
+
+    /// For each element a shortest word in what generates it, each name followed by a space: empty for the identity.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
     fn of(generators: &[Generator], orders: &[u16]) -> Result<Self, DefinitionError> {
         let one = OrientedPermutation::identity(orders);
         let known = HashSet::from([one.clone()]);

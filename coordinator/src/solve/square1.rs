@@ -1,0 +1,53 @@
+//! Square-1 as people write it: `(1,0)/(3,-3)/`.
+
+use fathom_algebra::OrientedPermutation;
+use fathom_puzzle::Definition;
+use fathom_puzzle::family::square1::{Layer, Sequence, Turn};
+use std::collections::HashMap;
+
+/// The turns of both layers, and the twist, by what they do.
+#[derive(Clone, Debug)]
+pub struct SquareOne {
+    turns: HashMap<OrientedPermutation, Vec<Turn>>,
+}
+
+impl SquareOne {
+    /// If the moves and free moves of a puzzle are turns of layers and twists of Square-1, by their names and by what they do.
+    pub fn of(definition: &Definition) -> Option<Self> {
+        let twist = Turn::Twist.action();
+        if definition.orders() != twist.orders() {
+            return None;
+        }
+        let pairs = (0..12).flat_map(|x| (0..12).map(move |y| [(Layer::Top, x), (Layer::Bottom, y)]));
+        let product = |turns: &Vec<Turn>| {
+            let one = OrientedPermutation::identity(twist.orders());
+            turns.iter().fold(one, |product, turn| product.then(&turn.action()))
+        };
+        let turned = pairs.map(|pair| {
+            pair.into_iter().filter_map(|(layer, units)| Turn::of_layer(layer, units)).collect::<Vec<_>>()
+        });
+        let turns: HashMap<_, _> =
+            turned.chain([vec![Turn::Twist]]).map(|turns| (product(&turns), turns)).collect();
+        let is_turn = |name: &str, action: &OrientedPermutation| {
+            turns.get(action).is_some_and(|turns| matches!(turns[..], [turn] if turn.to_string() == name))
+        };
+        let mut generators = definition.moves().iter().chain(definition.free());
+        generators.all(|generator| is_turn(&generator.name, &generator.action)).then_some(Self { turns })
+    }
+
+    /// The turn of a name such as `T3`.
+    pub fn named(&self, name: &str) -> Option<OrientedPermutation> {
+        let turn = self.turns.values().flatten().find(|turn| turn.to_string() == name);
+        turn.map(|turn| turn.action())
+    }
+
+    /// Turns of layers and twists, one after the other; none at all as `()`. Those of the layers come in no more than pairs.
+    ///
+    /// # Panics
+    /// If an action is another one.
+    pub fn written<'a>(&self, actions: impl Iterator<Item = &'a OrientedPermutation>) -> String {
+        let turns = actions.flat_map(|action| &self.turns[action]);
+        let written = Sequence(turns.copied().collect()).to_string();
+        if written.is_empty() { "()".into() } else { written }
+    }
+}
