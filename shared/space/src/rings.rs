@@ -2,6 +2,7 @@
 //! mark goes. How far a piece is turned is then the place of a mark, an arrangement like that of pieces which colourings make axes
 //! of, and not a letter, of which they make patterns.
 
+use fathom_algebra::permutation::gcd;
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
 use fathom_puzzle::{Guard, Puzzle, PuzzleMove};
 
@@ -20,10 +21,11 @@ impl Rings {
 
     /// Of the pieces of a puzzle that stay and come to all their orientations; none if words would become too long.
     pub(crate) fn of(puzzle: &Puzzle) -> Self {
+        let turns = |cell: usize| puzzle.moves.iter().map(move |m| u64::from(m.action.turns()[cell]));
         let mut sizes = vec![1; puzzle.cells];
         for orbit in puzzle.orbits() {
             if let [cell] = orbit[..]
-                && puzzle.moves.iter().fold(puzzle.seen[cell], |all, m| gcd(all, m.action.turns()[cell])) == 1
+                && turns(cell).fold(puzzle.seen[cell].into(), gcd) == 1
             {
                 sizes[cell] = puzzle.seen[cell];
             }
@@ -134,8 +136,4 @@ impl Rings {
     fn once(&self, cell: usize, orientations: u16) -> u16 {
         if self.spread[cell].1 > 1 { 1 } else { orientations }
     }
-}
-
-fn gcd(a: u16, b: u16) -> u16 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
