@@ -89,6 +89,8 @@ pub struct Row {
     pub states: u64,
     /// Its states up to symmetry, if they were counted.
     pub classes: Option<u64>,
+    /// Its states up to symmetry and inversion, if they were counted.
+    pub classes_with_inverse: Option<u64>,
     /// Its states over all states of the space.
     pub share: f64,
     /// States up to this distance.
@@ -138,6 +140,7 @@ impl Report {
                 depth: layer.depth.0,
                 states: layer.states,
                 classes: layer.classes,
+                classes_with_inverse: layer.classes_with_inverse,
                 share: of_all(layer.states),
                 cumulative,
                 cumulative_share: of_all(cumulative),

@@ -121,6 +121,7 @@ fn every_format_has_the_published_growth() {
             assert_eq!(row[3].parse::<f64>().unwrap(), counts[depth] as f64 / all as f64);
             assert_eq!(row[4], cumulative.to_string());
             assert_eq!(value!(row[8]), told["layer_digests"][depth]);
+            assert_eq!(row[9], told["classes_with_inverse"][depth].to_string());
         }
 
         let oeis = run.in_format("oeis");

@@ -17,7 +17,7 @@ struct Page<'a> {
     figures: Vec<Fact>,
     results: Vec<Fact>,
     origin: Vec<Fact>,
-    growth: Vec<[String; 6]>,
+    growth: Vec<[String; 7]>,
     files: Vec<[String; 4]>,
     plot: String,
     pictures: Option<Pictures>,
@@ -51,11 +51,14 @@ struct Tile {
 /// # Errors
 /// None: a String takes all.
 pub fn page(report: &Report) -> Result<String> {
+    let counted =
+        |classes: Option<u64>| classes.map_or("–".into(), |classes| HumanCount(classes).to_string());
     let growth = report.rows.iter().map(|row| {
         [
             row.depth.to_string(),
             HumanCount(row.states).to_string(),
-            row.classes.map_or("–".into(), |classes| HumanCount(classes).to_string()),
+            counted(row.classes),
+            counted(row.classes_with_inverse),
             percent(row.share),
             HumanCount(row.cumulative).to_string(),
             percent(row.cumulative_share),

@@ -23,6 +23,10 @@ pub fn b_file(report: &Report) -> String {
     if let Some(classes) = report.rows.iter().map(|row| row.classes).collect::<Option<Vec<u64>>>() {
         line("C", &format!("Up to symmetry: {}.", joined(&classes)));
     }
+    let with_inverse = report.rows.iter().map(|row| row.classes_with_inverse);
+    if let Some(classes) = with_inverse.collect::<Option<Vec<u64>>>() {
+        line("C", &format!("Up to symmetry and inversion: {}.", joined(&classes)));
+    }
     line("K", if report.summary.complete { "nonn,fini,full" } else { "nonn,fini,more" });
     line("O", &offset(&states));
     for row in &report.rows {

@@ -4,7 +4,7 @@ use super::Report;
 use anyhow::Result;
 use csv::Writer;
 
-const HEADER: [&str; 9] = [
+const HEADER: [&str; 10] = [
     "distance",
     "states",
     "classes",
@@ -14,6 +14,7 @@ const HEADER: [&str; 9] = [
     "seconds",
     "bytes",
     "digest",
+    "classes_with_inverse",
 ];
 
 /// The table. Shares are fractions of all states; classes are empty where they were not counted.
@@ -34,6 +35,7 @@ pub fn csv(report: &Report) -> Result<String> {
             row.seconds,
             row.bytes,
             &row.digest,
+            row.classes_with_inverse,
         ))?;
     }
     Ok(String::from_utf8(writer.into_inner()?)?)
