@@ -49,16 +49,43 @@ fn twisty_puzzles_grow_as_published() {
     let quarter: &[u64] =
         &[1, 6, 27, 120, 534, 2256, 8969, 33058, 114149, 360508, 930588, 1350852, 782536, 90280, 276];
     let half: &[u64] = &[1, 9, 54, 321, 1847, 9992, 50136, 227536, 870072, 1887748, 623800, 2644];
-    let growth: [(&[&str], &[u64]); 7] = [
+    // Names of moves are those of the cube that is held at a corner; with free turns of the whole, of all six faces.
+    let held = "U,U2,U',R,R2,R',F,F2,F'";
+    let growth: [(&[&str], &[u64]); 12] = [
         // B. Norskog, cubezzz forum, "2x2x2 Cube".
         (&["2x2x2", "--metric", "single"], quarter),
-        (&["2x2x2-free", "--metric", "single"], quarter),
+        (&["2x2x2", "--metric", "single", "--moves", "U,U',R,R',F,F'"], quarter),
         (&["2x2x2"], half),
-        (&["2x2x2-free"], half),
+        (&["2x2x2", "--free-rotations"], half),
+        (&["2x2x2", "--moves", held], half),
+        (&["2x2x2", "--free-rotations", "--moves", "D,D2,D'"], half),
+        (&["2x2x2", "--free-rotations", "--moves", "D,L'", "--metric", "single"], quarter),
+        // The corners of the 3x3x3 cube are those of the 2x2x2 cube.
+        (&["3x3x3-corners", "--free-rotations"], half),
         // Jaap Scherphuis, Jaap's Puzzle Page, Pyraminx.
         (&["pyraminx"], &[1, 8, 48, 288, 1728, 9896, 51808, 220_111, 480_467, 166_276, 2457, 32]),
         // T. Rokicki, twsearch-results, where the cube is not held: twelve times these.
         (&["skewb"], &[1, 8, 48, 288, 1728, 10248, 59304, 315_198, 1_225_483, 1_455_856, 81_028, 90]),
+        // cayleypy, puzzles_growth.csv.
+        (
+            &["dino"],
+            &[
+                1,
+                16,
+                160,
+                1408,
+                11712,
+                90912,
+                644_756,
+                4_070_826,
+                21_433_009,
+                76_410_122,
+                109_897_795,
+                26_611_502,
+                328_215,
+                366,
+            ],
+        ),
         // One face alone.
         (&["2x2x2", "--moves", "R,R2,R'"], &[1, 3]),
     ];
@@ -75,7 +102,8 @@ fn twisty_puzzles_grow_as_published() {
 #[test]
 fn the_plain_search_agrees_on_pieces_that_turn_and_on_guards() {
     let bandaged = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/bandaged.toml");
-    for word in ["burnt-pancake:5", "pyraminx", bandaged] {
+    let limited = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/limited.toml");
+    for word in ["burnt-pancake:5", "pyraminx", bandaged, limited] {
         assert_same(&run(&[word]), &run(&[word, "--kernel", "reference"]));
     }
 }
@@ -83,9 +111,38 @@ fn the_plain_search_agrees_on_pieces_that_turn_and_on_guards() {
 /// M. Masonjones, forum.cubeman.org node 35: turns of the layers are free, only twists count.
 #[test]
 fn square_one_grows_by_twists_as_published() {
-    let told = run(&["square1-twist", "--max-depth", "5"]);
+    let told = run(&["square1", "--metric", "twist", "--max-depth", "5"]);
+    assert_eq!((&told["space"], &told["metric"]), (&value!("square1"), &value!("twist")));
     assert_eq!(told["states"], 435_891_456_000_u64);
     assert_eq!(told["counts"], value!([1, 64, 1153, 17050, 235_144, 3_091_458]));
+}
+
+/// S. Chen (2017), by J. Scherphuis, Puzzle Pages: turns of one layer and twists count, between states that can be twisted.
+#[test]
+fn square_one_grows_by_turns_and_twists_as_published() {
+    let told = run(&["square1", "--metric", "face", "--max-depth", "4"]);
+    assert_eq!((&told["space"], &told["metric"]), (&value!("square1"), &value!("face")));
+    assert_eq!(told["states"], 11_958_666_854_400_u64);
+    assert_eq!(told["counts"], value!([1, 15, 69, 212, 1141]));
+    let planned = json(&fathom().args(["plan", "square1", "--json"]).output().unwrap());
+    assert_eq!(planned["states"], 11_958_666_854_400_u64);
+    let refused = refusal(&["plan", "square1", "--metric", "multi"]);
+    assert!(refused.contains("the states of square1 are limited"), "{refused}");
+}
+
+/// What a run in a metric of one family's own has in its directory is all that going on with it takes.
+#[test]
+fn a_run_by_twists_is_gone_on_with() {
+    let directory = tempfile::tempdir().unwrap();
+    let fathom = |arguments: &[&str]| {
+        let output = fathom().args(arguments).arg("--json").current_dir(directory.path()).output().unwrap();
+        json(&output)
+    };
+    fathom(&["run", "square1", "--metric", "twist", "--max-depth", "1", "--dir", "run", "-q"]);
+    let found = fathom(&["resume", "run", "--max-depth", "3", "-q"]);
+    assert_eq!(found["counts"], value!([1, 64, 1153, 17050]));
+    fathom(&["verify", "run"]);
+    assert_eq!(fathom(&["status", "run"])["metric"], "twist");
 }
 
 /// The same puzzle from its word, from a file, and as a board of which all moves are named.
@@ -140,10 +197,12 @@ fn sequences_are_converted_for_a_cube_that_is_held() {
         texts(&output).0
     };
     // The cubing forum, "2x2x2 Cube", To Group or Not to Group.
-    for puzzle in ["2x2x2", "2x2x2-free"] {
+    for puzzle in ["2x2x2", "3x3x3-corners"] {
         let converted = convert(puzzle, "B' R B D D R' B D' B' R B'");
         assert_eq!(converted, "F' U F U U R' U R' U' R F'\n", "{puzzle}");
     }
+    // No turn of a dino's corner is one of another, but for the way it is held.
+    assert_eq!(convert("dino", "URF y UFL x"), "URF URF\n");
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/examples/2x2x2-free.toml");
     assert!(!convert(file.to_str().unwrap(), "").trim_end().contains(char::is_alphanumeric));
 }
@@ -166,7 +225,7 @@ fn what_cannot_be_searched_is_refused() {
         (&["plan", "3x4", "--moves", "V1,V9"], "there is no move \"V9\""),
         (&["plan", "3x4", "--moves", "V1,V1"], "is chosen twice"),
         (&["run", "3x4+transpose"], "is not of the form MxM+transpose with 1 <= M = N"),
-        (&["convert", "2x2x2", "R M"], "\"M\" is no move of 2x2x2-free: there are U R F D L B x y"),
+        (&["convert", "2x2x2", "R M"], "\"M\" is no move of 2x2x2: there are U R F D L B x y"),
         (&["convert", "3x3", "V1"], "3x3 is a board"),
         (&["convert", "pancake:5", "r2"], "has no free moves"),
     ] {

@@ -214,7 +214,7 @@ fn bad_questions_are_refused_with_one_message() {
             "no moves of 3x3 lead to this state: it is an odd permutation",
         ),
         (&["solve", "2x2x2", "(1+1)"], "the turns of its corners add up to 1 modulo 3"),
-        (&["solve", "2x2x2-free", "()"], "moves that cost nothing"),
+        (&["solve", "dino", "()", "--free-rotations"], "moves that cost nothing"),
         (&["solve", "empty", "()"], "is no run directory"),
         (&["solve", "nowhere", "()"], "names no puzzle"),
         (&["solve", "run", "()", "--track", "0"], "the run in run says all that --track would: leave it out"),
@@ -222,7 +222,7 @@ fn bad_questions_are_refused_with_one_message() {
         (&["solve", "3x3", "()", "--limit", "3"], "--all"),
         (&["antipodes", "run", "--metric", "multi"], "leave it out"),
         (&["antipodes", "run", "--depth", "9"], "2x3-multi has no states at depth 9: the last is 7"),
-        (&["antipodes", "2x2x2-free"], "moves that cost nothing"),
+        (&["antipodes", "dino", "--free-rotations"], "moves that cost nothing"),
         (&["antipodes", "empty"], "is no run directory"),
         (&["antipodes", "3x3", "--moves", "V1"], "the inverse of V1 is not among the moves"),
     ] {
