@@ -108,15 +108,6 @@ fn the_plain_search_agrees_on_pieces_that_turn_and_on_guards() {
     }
 }
 
-/// M. Masonjones, forum.cubeman.org node 35: turns of the layers are free, only twists count.
-#[test]
-fn square_one_grows_by_twists_as_published() {
-    let told = run(&["square1", "--metric", "twist", "--max-depth", "5"]);
-    assert_eq!((&told["space"], &told["metric"]), (&value!("square1"), &value!("twist")));
-    assert_eq!(told["states"], 435_891_456_000_u64);
-    assert_eq!(told["counts"], value!([1, 64, 1153, 17050, 235_144, 3_091_458]));
-}
-
 /// S. Chen (2017), by J. Scherphuis, Puzzle Pages: turns of one layer and twists count, between states that can be twisted.
 #[test]
 fn square_one_grows_by_turns_and_twists_as_published() {
@@ -130,19 +121,21 @@ fn square_one_grows_by_turns_and_twists_as_published() {
     assert!(refused.contains("the states of square1 are limited"), "{refused}");
 }
 
-/// What a run in a metric of one family's own has in its directory is all that going on with it takes.
+/// M. Masonjones, forum.cubeman.org node 35: turns of the layers are free, only twists count. What a run has in its directory is all that
+/// going on with it takes.
 #[test]
-fn a_run_by_twists_is_gone_on_with() {
+fn square_one_grows_by_twists_as_published() {
     let directory = tempfile::tempdir().unwrap();
     let fathom = |arguments: &[&str]| {
         let output = fathom().args(arguments).arg("--json").current_dir(directory.path()).output().unwrap();
         json(&output)
     };
-    fathom(&["run", "square1", "--metric", "twist", "--max-depth", "1", "--dir", "run", "-q"]);
-    let found = fathom(&["resume", "run", "--max-depth", "3", "-q"]);
-    assert_eq!(found["counts"], value!([1, 64, 1153, 17050]));
+    fathom(&["run", "square1", "--metric", "twist", "--max-depth", "2", "--dir", "run", "-q"]);
+    let found = fathom(&["resume", "run", "--max-depth", "5", "-q"]);
+    assert_eq!((&found["space"], &found["metric"]), (&value!("square1"), &value!("twist")));
+    assert_eq!(found["states"], 435_891_456_000_u64);
+    assert_eq!(found["counts"], value!([1, 64, 1153, 17050, 235_144, 3_091_458]));
     fathom(&["verify", "run"]);
-    assert_eq!(fathom(&["status", "run"])["metric"], "twist");
 }
 
 /// The same puzzle from its word, from a file, and as a board of which all moves are named.
@@ -245,8 +238,41 @@ fn puzzles_are_listed_with_what_can_be_done_with_them() {
     assert_eq!(of("MxN")["metric"], "multi");
     assert_eq!(of("lx:N")["not_searched"], Value::Null);
     assert_eq!(of("2x2x2")["not_searched"], Value::Null);
+    assert_eq!(
+        (&of("dino")["states_in_hand"], &of("skewb")["states_in_hand"]),
+        (&value!("12! / 24"), &Value::Null)
+    );
     let (text, _) = texts(&fathom().arg("puzzles").output().unwrap());
-    assert_eq!(text.lines().count(), list.as_array().unwrap().len() + 1);
+    // What goes on in the next line begins with blanks.
+    let first_lines = text.lines().filter(|line| !line.starts_with("  ")).count();
+    assert_eq!(first_lines, list.as_array().unwrap().len() + 1);
+    assert!(text.lines().all(|line| line.len() <= 120), "{text}");
+    assert!(text.contains(" 11, 14 single  "), "{text}");
+}
+
+/// Each of them is found again, or is a record; who found it apart from Fathom is named. The numbers of those sources stand in the tests
+/// of growth: here, in `known_numbers.rs`, `records.rs`, and of lx in `one_way.rs`.
+#[test]
+fn gods_numbers_that_are_said_to_be_known_are_found() {
+    let list = json(&fathom().args(["puzzles", "--json"]).output().unwrap());
+    let known: Vec<&Value> =
+        list.as_array().unwrap().iter().flat_map(|line| line["known"].as_array().unwrap()).collect();
+    assert!(known.len() >= 15, "{known:?}");
+    for known in known {
+        let [space, metric, source] =
+            ["space", "metric", "source"].map(|field| known[field].as_str().unwrap());
+        assert!(!source.is_empty(), "{space}");
+        let found = match known["states"].as_u64().unwrap() {
+            0..1_000_000_000 => run(&[space, "--metric", metric]),
+            _ => {
+                let record = format!("{}/../records/{space}-{metric}.json", env!("CARGO_MANIFEST_DIR"));
+                serde_json::from_str(&std::fs::read_to_string(record).unwrap()).unwrap()
+            }
+        };
+        assert_eq!(found["complete"], true, "{space}");
+        let expected = (&known["gods_number"], &known["states"]);
+        assert_eq!((&found["god_number"], &found["states"]), expected, "{space} {metric}");
+    }
 }
 
 /// The six faces as the article on counting positions numbers them (HaskellForMaths, 2009).
