@@ -103,12 +103,17 @@ pub(crate) struct SpaceArguments {
     #[arg(value_name = "SPACE")]
     puzzle: String,
     /// What costs one move: multi (any rotation of a line, or power of a listed move), single (a shift by one cell, or a listed
-    /// move or its inverse) or given (the listed moves alone) [default: multi for boards and cubes, given for others]
+    /// move or its inverse) or given (the listed moves alone); of square1 face (a turn of one layer, or a twist) or twist (a twist
+    /// alone) [default: multi for boards and cubes, face for square1, given for others]
     #[arg(long)]
     metric: Option<Metric>,
     /// Use these moves alone, of those of the metric, for example V1,H2^-1
     #[arg(long, value_name = "LIST")]
     moves: Option<String>,
+    /// Turning the whole puzzle in the hand costs nothing: for 2x2x2, 3x3x3-corners, 3x3x3-edges and dino. 2x2x2 is in the hand unless
+    /// moves, tiles or labels are chosen, which are those of the cube that is held at a corner
+    #[arg(long)]
+    free_rotations: bool,
     /// Tell only these tiles apart, numbered from 0 row by row, for example 0-3,8; all others are alike
     #[arg(long, value_name = "LIST", conflicts_with = "labels")]
     track: Option<String>,
@@ -126,6 +131,7 @@ impl SpaceArguments {
         let chosen = [
             ("--metric", self.metric.is_some()),
             ("--moves", self.moves.is_some()),
+            ("--free-rotations", self.free_rotations),
             ("--track", self.track.is_some()),
             ("--labels", self.labels.is_some()),
         ];
@@ -137,10 +143,23 @@ impl SpaceArguments {
         }
     }
 
+    /// The puzzle with all its moves.
+    fn whole(&self) -> Result<Source> {
+        let names_parts = self.moves.is_some() || self.track.is_some() || self.labels.is_some();
+        let (option, found) = match self.free_rotations {
+            true => ("--free-rotations: ", Source::in_hand(&self.puzzle)),
+            // Names of moves, and numbers of tiles, are those of what the word names by itself.
+            false if names_parts => ("", Source::of_word(&self.puzzle)),
+            false => ("", Source::whole(&self.puzzle)),
+        };
+        found.map_err(|error| bad_input!("{option}{error}"))
+    }
+
     pub(crate) fn question(&self) -> Result<Question> {
         let refused = |error: SourceError| bad_input!("{error}");
-        let whole = Source::of_word(&self.puzzle).map_err(refused)?;
+        let whole = self.whole()?;
         let metric = self.metric.unwrap_or(whole.metric());
+        let whole = whole.in_metric(metric).map_err(refused)?;
         let (source, metric) = match &self.moves {
             None => (whole, metric),
             Some(names) => (whole.with_moves(metric, names).map_err(refused)?, Metric::Given),
@@ -559,7 +578,7 @@ impl BoundArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ConvertArguments {
-    /// The puzzle: 2x2x2, or one with free moves as a word of a family or a file
+    /// The puzzle: a word of a family that is turned in the hand, such as 2x2x2, or a file with free moves
     pub(crate) puzzle: String,
     /// The sequence, carried out from left to right, for example "B' R B D D"
     pub(crate) sequence: String,

@@ -4,7 +4,7 @@
 //! layers), [`merge`] (the barrier), [`search`] (depth by depth, in one process), [`cluster`] (on many hosts), [`watch`] (states
 //! whose depths are noted), [`summary`] (results, as a table and as JSON), [`report`] (results to be shown to others), [`verify`],
 //! [`estimate`] (what a run will need),
-//! [`scaling`] (what it will need on several workers), [`rates`], [`progress`], [`tiles`] (states as people write them), [`elements`] (of a
+//! [`scaling`] (what it will need on several workers), [`rates`], [`progress`], [`known`] (God's numbers), [`tiles`] (states as people write them), [`elements`] (of a
 //! puzzle's group), [`membership`] (why an element is not in a group), [`solve`] (shortest solutions, and classes of states). The commands
 //! are in `main.rs` and `commands/`.
 //!
@@ -16,6 +16,7 @@ pub mod directory;
 pub mod elements;
 pub mod estimate;
 pub mod journal;
+pub mod known;
 pub mod membership;
 pub mod merge;
 pub mod progress;

@@ -1,6 +1,6 @@
 //! Text for people: tables without rules, and numbers of things.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 use indicatif::HumanCount;
 use num_bigint::BigUint;
 
@@ -33,11 +33,33 @@ pub fn left<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [S
     set(header, rows, CellAlignment::Left)
 }
 
+/// The same in lines of at most `width` columns: the last column goes on below itself.
+pub fn wrapped<const N: usize>(
+    header: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+    width: u16,
+) -> String {
+    let mut table = made(header, rows, CellAlignment::Left);
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+    for column in table.column_iter_mut().take(N - 1) {
+        column.set_constraint(ColumnConstraint::ContentWidth);
+    }
+    lines(&table)
+}
+
 fn set<const N: usize>(
     header: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,
     alignment: CellAlignment,
 ) -> String {
+    lines(&made(header, rows, alignment))
+}
+
+fn made<const N: usize>(
+    header: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+    alignment: CellAlignment,
+) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(header);
@@ -47,6 +69,10 @@ fn set<const N: usize>(
     for column in table.column_iter_mut() {
         column.set_cell_alignment(alignment);
     }
+    table
+}
+
+fn lines(table: &Table) -> String {
     table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
@@ -62,6 +88,13 @@ mod tests {
             (many(1, "symmetry"), many(1000, "symmetry")),
             ("1 symmetry".into(), "1,000 symmetries".into())
         );
+    }
+
+    #[test]
+    fn the_last_column_goes_on_below_itself() {
+        let rows = [["a word".to_owned(), "and what it means in many more words".to_owned()]];
+        let text = wrapped(["word", "meaning"], rows, 30);
+        assert_eq!(text, " word    meaning\n a word  and what it means in\n         many more words\n");
     }
 
     #[test]

@@ -210,18 +210,21 @@ fn bad_questions_are_refused_with_one_message() {
         (&["solve", "3x3", ""], "is neither the tiles of a state nor cycles"),
         (&["solve", "3x3", "V1"], "to give moves, add --scramble"),
         (&["solve", "3x3", "V4", "--scramble"], "there is no generator \"V4\""),
-        (&["solve", "2x2x2", "R D", "--scramble"], "at offset 2: there is no move \"D\""),
+        (&["solve", "2x2x2", "R D", "--scramble", "--moves", "U,R,F"], "at offset 2: there is no move \"D\""),
         (&["solve", "2x2x2", "0 1 2 3 4 5 6"], "the pieces of 2x2x2 turn"),
         (
             &["solve", "3x3", "1 0 2 3 4 5 6 7 8"],
             "no moves of 3x3 lead to this state: it is an odd permutation",
         ),
         (&["solve", "2x2x2", "(1+1)"], "the turns of its corners add up to 1 modulo 3"),
-        (&["solve", "2x2x2-free", "(1+1)"], "the turns of its corners add up to 1 modulo 3"),
-        (&["solve", "2x2x2-free", "x z", "--scramble"], "at offset 2: there is no move \"z\""),
-        (&["solve", "square1-twist", "(1,0)/(1,0)/", "--scramble"], "STATE: move 4, /, cannot be made"),
+        (&["solve", "2x2x2", "(1+1)", "--moves", "U,R,F"], "the turns of its corners add up to 1 modulo 3"),
+        (&["solve", "2x2x2", "x z", "--scramble"], "at offset 2: there is no move \"z\""),
         (
-            &["solve", "square1-twist", "(1,0", "--scramble"],
+            &["solve", "square1", "(1,0)/(1,0)/", "--scramble", "--metric", "twist"],
+            "STATE: move 4, /, cannot be made",
+        ),
+        (
+            &["solve", "square1", "(1,0", "--scramble", "--metric", "twist"],
             "STATE: at offset 0: \"(1,0\" is no pair of turns",
         ),
         (&["solve", "many.toml", "()"], "the free moves make a group of more than 1024 elements"),
@@ -401,11 +404,13 @@ fn sizes_of_published(
 #[test]
 fn the_antipodes_of_the_pocket_cube_are_the_published_ones() {
     let directory = tempfile::tempdir().unwrap();
-    let found = |word| told(directory.path(), &["antipodes", word, "--metric", "single", "--limit", "1000"]);
+    let found = |moves: [&str; 2]| {
+        told(directory.path(), &["antipodes", "2x2x2", moves[0], moves[1], "--limit", "1000"])
+    };
     let (model, published) = antipodes_of_the_pocket_cube();
     let all: Vec<usize> = published.iter().map(HashSet::len).collect();
     // A run of the cube that is held knows the symmetries that keep its corner; the other ones and inversion join these classes to eight.
-    let held = sizes_of_published(&found("2x2x2"), &published, |class| {
+    let held = sizes_of_published(&found(["--moves", "U,U',R,R',F,F'"]), &published, |class| {
         let state = model.read(class["state"].as_str().unwrap(), false).unwrap();
         let solution = model.read(class["solution"].as_str().unwrap(), true).unwrap();
         assert_eq!(model.word(&state.then(&solution)), model.solved());
@@ -413,9 +418,9 @@ fn the_antipodes_of_the_pocket_cube_are_the_published_ones() {
     });
     assert_eq!(held, all);
     // Of the cube in the hand it knows all 48, and inversion alone is left.
-    let free = found("2x2x2-free");
+    let free = found(["--metric", "single"]);
     assert_eq!((&free["symmetries"], &free["classes"]), (&value!(48), &value!(10)));
-    let whole = Source::of_word("2x2x2-free").unwrap().definition(Metric::Single).unwrap();
+    let whole = Source::whole("2x2x2").unwrap().definition(Metric::Single).unwrap();
     let turns = turns_of_the_whole(&whole);
     let free = sizes_of_published(&free, &published, |class| {
         let state = OrientedPermutation::parse(class["state"].as_str().unwrap(), &[3; 8]).unwrap();
@@ -454,13 +459,13 @@ fn turns_of_the_whole(puzzle: &Definition) -> HashSet<OrientedPermutation> {
 fn a_cube_in_the_hand_is_solved_with_and_without_a_run() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    told(path, &["run", "2x2x2-free", "--keep", "all", "--dir", "hand", "-q"]);
-    let whole = Source::of_word("2x2x2-free").unwrap().definition(Metric::Multi).unwrap();
+    told(path, &["run", "2x2x2", "--keep", "all", "--dir", "hand", "-q"]);
+    let whole = Source::whole("2x2x2").unwrap().definition(Metric::Multi).unwrap();
     let turns = turns_of_the_whole(&whole);
     for scramble in ["()", "x y", "L", "B2 x D' L y R2", "U R2 F' L D2 B U' x' R F2 L'", "R L' U D2 y F B"] {
         let arguments: &[&str] = if scramble == "()" { &[scramble] } else { &[scramble, "--scramble"] };
         let told = |space| told(path, &[&["solve", space][..], arguments, &["--all"]].concat());
-        let (of_run, of_none) = (told("hand"), told("2x2x2-free"));
+        let (of_run, of_none) = (told("hand"), told("2x2x2"));
         assert_eq!((&of_run["method"], &of_none["method"]), (&value!("layers"), &value!("bidirectional")));
         for field in ["distance", "solutions", "more", "state"] {
             assert_eq!(of_run[field], of_none[field], "{scramble}: {field}");
@@ -474,11 +479,12 @@ fn a_cube_in_the_hand_is_solved_with_and_without_a_run() {
         }
         // As far as the same cube, held still.
         let converted =
-            fathom().args(["convert", "2x2x2-free", scramble.trim_matches(['(', ')'])]).output().unwrap();
+            fathom().args(["convert", "2x2x2", scramble.trim_matches(['(', ')'])]).output().unwrap();
         if !texts(&converted).0.trim().is_empty() {
             let held = fathom_tests::json(
                 &fathom()
                     .args(["solve", "2x2x2", texts(&converted).0.trim(), "--scramble", "--json"])
+                    .args(["--moves", "U,U2,U',R,R2,R',F,F2,F'"])
                     .output()
                     .unwrap(),
             );

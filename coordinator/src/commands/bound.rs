@@ -55,7 +55,7 @@ pub(crate) fn bound(asked: &BoundArguments) -> Result<()> {
         Bounded::Boards(boards) => boards,
     };
     let metric = asked.metric.unwrap_or_default();
-    if metric == Metric::Given {
+    if !Metric::ALL.contains(&metric) {
         return Err(bad_input!(
             "bounds of boards are in the metrics 'multi' and 'single', which boards are searched in"
         ));

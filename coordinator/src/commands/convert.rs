@@ -17,14 +17,14 @@ pub(crate) fn convert(asked: &ConvertArguments) -> Result<()> {
     output::line(&converted)
 }
 
-/// The puzzle of a word, with its free moves. Where a family holds it still, such as the 2x2x2 at a corner, the one in the hand.
+/// The puzzle of a word, with its free moves. Of a family that has none, such as the 2x2x2 held at a corner, the one in the hand.
 fn in_the_hand(word: &str) -> Result<Definition> {
     match Source::of_word(word).map_err(|error| bad_input!("{error}"))? {
         Source::Board(board) => {
             Err(bad_input!("{board} is a board: it has no free moves, and nothing is converted"))
         }
         Source::Defined(definition) if definition.free().is_empty() => {
-            Ok(family::puzzle(&format!("{word}-free")).unwrap_or(*definition))
+            Ok(family::in_hand(word).unwrap_or(*definition))
         }
         Source::Defined(definition) => Ok(*definition),
     }

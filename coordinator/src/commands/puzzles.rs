@@ -1,11 +1,15 @@
-//! `fathom puzzles`: the words that name a puzzle.
+//! `fathom puzzles`: the words that name a puzzle, and what is known of some.
 
 use crate::arguments::PuzzlesArguments;
 use anyhow::Result;
 use fathom_command::output;
+use fathom_coordinator::known::{GodsNumber, gods_numbers};
 use fathom_coordinator::table;
 use fathom_puzzle::{Family, Metric, Source, families};
 use serde::Serialize;
+
+/// Columns of a terminal that the table fits into.
+const WIDTH: u16 = 120;
 
 /// One line, and the fields of `puzzles --json`.
 #[derive(Serialize)]
@@ -20,10 +24,14 @@ struct Known {
     states: &'static str,
     /// The metric that is meant unless another one is asked for.
     metric: Metric,
+    /// How many states it has with --free-rotations; `None` where there is no such thing.
+    states_in_hand: Option<&'static str>,
     /// The command that does most with it; `None` if none does anything.
     command: Option<&'static str>,
     /// What speaks against a search; `None` if nothing does.
     not_searched: Option<String>,
+    /// God's numbers that were found here and elsewhere.
+    known: Vec<GodsNumber>,
 }
 
 impl Known {
@@ -39,9 +47,22 @@ impl Known {
             about: family.about,
             states: family.states,
             metric: family.metric,
+            states_in_hand: family.in_hand.as_ref().map(|in_hand| in_hand.states),
             command: Some(if not_searched.is_none() { "run" } else { "group" }),
             not_searched,
+            known: gods_numbers(family.pattern),
         }
+    }
+
+    /// God's numbers in a few words: the space and the metric where they are not those of the line.
+    fn gods_numbers(&self) -> String {
+        let words = |known: &GodsNumber| {
+            let GodsNumber { space, metric, gods_number, .. } = known;
+            let space = if *space == self.word { String::new() } else { format!("{space}: ") };
+            let metric = if *metric == self.metric { String::new() } else { format!(" {metric}") };
+            format!("{space}{gods_number}{metric}")
+        };
+        self.known.iter().map(words).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -50,19 +71,21 @@ pub(crate) fn puzzles(asked: &PuzzlesArguments) -> Result<()> {
         word: "MxN",
         example: "3x4",
         about: "the two-dimensional magic cube, or Loopover: rows and columns of a board rotate",
-        states: "(M N)!, half of that if M and N are odd",
+        states: "(M N)!, or half of that",
         metric: Metric::Multi,
+        states_in_hand: None,
         command: Some("run"),
         not_searched: None,
+        known: gods_numbers("MxN"),
     };
     let all: Vec<Known> = std::iter::once(board).chain(families().iter().map(Known::of)).collect();
     if asked.json {
         return output::line(&serde_json::to_string(&all)?);
     }
     let rows = all.iter().map(|known| {
-        let command = known.command.unwrap_or("-");
-        let row = [known.word, known.metric.word(), command, known.states, known.about];
+        let row = [known.word, known.metric.word(), known.states, &known.gods_numbers(), known.about];
         row.map(str::to_owned)
     });
-    output::line(table::left(["word", "metric", "for", "states", "what it is"], rows).trim_end())
+    let header = ["word", "metric", "states", "God's number", "what it is"];
+    output::line(table::wrapped(header, rows, WIDTH).trim_end())
 }

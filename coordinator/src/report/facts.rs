@@ -152,6 +152,10 @@ fn move_is(report: &Report) -> &'static str {
         Source::Board(_) => "a shift of one line by one cell is one move",
         Source::Defined(_) if is(Metric::Multi) => "any power of a listed move is one move",
         Source::Defined(_) if is(Metric::Single) => "a listed move or its inverse is one move",
+        Source::Defined(_) if is(Metric::Face) => "a turn of one layer or a twist is one move",
+        Source::Defined(_) if is(Metric::Twist) => {
+            "a twist is one move, and turns of the layers cost nothing"
+        }
         Source::Defined(_) => "a listed move is one move",
     }
 }

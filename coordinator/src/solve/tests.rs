@@ -18,8 +18,17 @@ use std::sync::LazyLock;
 
 const BANDAGED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/bandaged.toml");
 
+/// Of a word that names a puzzle by itself, or followed by `whole`, as a whole.
 fn question(word: &str, metric: Option<Metric>, labels: Option<&str>) -> Question {
-    let source = Source::of_word(word).unwrap();
+    let source = match word.strip_suffix(" whole") {
+        Some(word) => Source::whole(word),
+        None => Source::of_word(word),
+    };
+    let source = source.and_then(|source| {
+        let metric = metric.unwrap_or(source.metric());
+        source.in_metric(metric)
+    });
+    let source = source.unwrap();
     let labels = match labels {
         Some(list) => Labels::parse_list(list, source.cells()).unwrap(),
         None => Labels::from_values(source.solved()),

@@ -83,7 +83,7 @@ fn rotations(board: Board, line: Line, metric: Metric) -> Vec<(u32, u32)> {
         let cost = match metric {
             Metric::Multi => 1,
             Metric::Single => shift.min(length - shift),
-            Metric::Given => shift,
+            Metric::Given | Metric::Face | Metric::Twist => shift,
         };
         by_cost.resize(by_cost.len().max(cost), (0, 0));
         // A rotation by one cell is a cycle of all cells of the line.

@@ -4,7 +4,7 @@
 //! shortest one can be brought to: no twist follows a twist, and between two twists each layer is turned at most once, the
 //! top layer first.
 
-use fathom_puzzle::family::square1::{CUT, FRONT, square1};
+use fathom_puzzle::family::square1::{CUT, FRONT, in_all_shapes};
 use fathom_puzzle::{Groupoid, SquareOneShapes};
 use num_bigint::BigUint;
 
@@ -162,7 +162,8 @@ impl SquareOneBounds {
     /// By looking at all shapes, which takes tenths of a second.
     pub fn new() -> Self {
         let shapes = SquareOneShapes::new();
-        let states: Groupoid = square1().groupoid(MOST_SHAPES).expect("there are fewer shapes than that");
+        let states: Groupoid =
+            in_all_shapes().groupoid(MOST_SHAPES).expect("there are fewer shapes than that");
         let in_a_shape = states.states_in_a_shape();
         let kind = |guard: &[u16]| {
             let shapes = (0..shapes.count()).filter(|&shape| states.shapes().holds(shape, guard)).count();

@@ -151,7 +151,7 @@ impl Board {
                 Metric::Multi => (1..length).collect(),
                 Metric::Single if length > 2 => vec![1, -1],
                 Metric::Single => (1..length).collect(),
-                Metric::Given => (1..length.min(2)).collect(),
+                Metric::Given | Metric::Face | Metric::Twist => (1..length.min(2)).collect(),
             };
             for shift in shifts {
                 let action = OrientedPermutation::from_cells(self.rotation(line, shift));

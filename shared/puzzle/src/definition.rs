@@ -66,6 +66,7 @@ pub struct Definition {
     free: Vec<Generator>,
     spare: Vec<Generator>,
     solved: Vec<Piece>,
+    always: Box<[u16]>,
     metric: Metric,
 }
 
@@ -114,6 +115,7 @@ impl Definition {
             free: Vec::new(),
             spare: Vec::new(),
             solved,
+            always: Box::default(),
             metric: Metric::Given,
         })
     }
@@ -229,6 +231,21 @@ impl Definition {
         Ok(())
     }
 
+    /// Limits the states to those in which each of these cells holds a piece with the label that belongs there when solved: a move that
+    /// leads to another state cannot be made. Cells count from 0, in any order.
+    ///
+    /// # Errors
+    /// [`DefinitionError::AlwaysCell`] if one is not there.
+    pub fn set_always(&mut self, cells: &[u16]) -> Result<(), DefinitionError> {
+        let all = self.cells();
+        if let Some(&cell) = cells.iter().find(|&&cell| usize::from(cell) >= all) {
+            return Err(DefinitionError::AlwaysCell { cell: usize::from(cell) + 1, cells: all });
+        }
+        let cells: BTreeSet<u16> = cells.iter().copied().collect();
+        self.always = cells.into_iter().collect();
+        Ok(())
+    }
+
     /// Sets the metric that is meant unless another one is asked for.
     pub fn set_metric(&mut self, metric: Metric) {
         self.metric = metric;
@@ -237,9 +254,13 @@ impl Definition {
     /// The definition, now that everything has been added.
     ///
     /// # Errors
-    /// [`DefinitionError::NoMoves`].
+    /// [`DefinitionError::NoMoves`], or [`DefinitionError::AlwaysFree`] if states are limited where moves are free.
     pub fn finished(self) -> Result<Self, DefinitionError> {
-        if self.moves.is_empty() { Err(DefinitionError::NoMoves) } else { Ok(self) }
+        match (self.moves.is_empty(), self.always.is_empty() || self.free.is_empty()) {
+            (true, _) => Err(DefinitionError::NoMoves),
+            (_, false) => Err(DefinitionError::AlwaysFree),
+            _ => Ok(self),
+        }
     }
 
     /// What it is called.
@@ -271,6 +292,11 @@ impl Definition {
     /// What stands on each cell when the puzzle is solved.
     pub fn solved(&self) -> &[Piece] {
         &self.solved
+    }
+
+    /// The cells to which states are [limited](Definition::set_always), in increasing order; none where all states are meant.
+    pub fn always(&self) -> &[u16] {
+        &self.always
     }
 
     /// The metric that is meant unless another one is asked for.
@@ -317,7 +343,7 @@ impl Definition {
 
     /// Whether some moves can be made only in some states.
     pub fn is_guarded(&self) -> bool {
-        self.moves.iter().any(|generator| !generator.guard.is_empty())
+        !self.always.is_empty() || self.moves.iter().any(|generator| !generator.guard.is_empty())
     }
 
     /// Whether every piece has a label of its own and shows all its orientations, so that states are the elements

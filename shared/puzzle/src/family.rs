@@ -26,7 +26,20 @@ pub struct Family {
     pub states: &'static str,
     /// The metric that is meant unless another one is asked for.
     pub metric: Metric,
+    /// The same where turning the whole in the hand costs nothing, if that makes another puzzle.
+    pub in_hand: Option<InHand>,
     build: Build,
+}
+
+/// A puzzle that is turned in the hand at no cost.
+#[derive(Debug)]
+pub struct InHand {
+    /// How many states it has.
+    pub states: &'static str,
+    /// Whether the family's own puzzle is this one held at a piece: both have the same states at each distance, and this one has more
+    /// symmetries.
+    pub same_distances: bool,
+    build: fn() -> Definition,
 }
 
 #[derive(Debug)]
@@ -63,6 +76,14 @@ pub enum FamilyError {
         limits: String,
         /// A word of this pattern.
         example: &'static str,
+    },
+    /// A puzzle that is not also there in the hand.
+    #[error("{word:?} is not also turned in the hand at no cost: {known} are")]
+    NotInHand {
+        /// The word as written.
+        word: String,
+        /// The words of those that are.
+        known: String,
     },
 }
 
@@ -131,6 +152,45 @@ pub fn puzzle(word: &str) -> Result<Definition, FamilyError> {
     Ok(puzzle)
 }
 
+/// The puzzle that a word of a family names where turning the whole in the hand costs nothing.
+///
+/// # Errors
+/// [`FamilyError::NotInHand`] with those for which there is one.
+pub fn in_hand(word: &str) -> Result<Definition, FamilyError> {
+    let known = || FAMILIES.iter().filter_map(|family| Some((family, family.in_hand.as_ref()?)));
+    let (family, in_hand) = known().find(|(family, _)| family.pattern == word).ok_or_else(|| {
+        let words: Vec<_> = known().map(|(family, _)| family.pattern).collect();
+        FamilyError::NotInHand { word: word.into(), known: words.join(", ") }
+    })?;
+    let mut puzzle = (in_hand.build)();
+    puzzle.set_metric(family.metric);
+    Ok(puzzle)
+}
+
+/// The puzzle of this name in a metric that one family alone knows, if it is that family.
+pub fn in_metric(name: &str, metric: Metric) -> Option<Definition> {
+    let build = match (name, metric) {
+        ("square1", Metric::Face) => square1::square1,
+        ("square1", Metric::Twist) => square1::by_twists,
+        _ => return None,
+    };
+    let mut puzzle = build();
+    puzzle.set_metric(metric);
+    Some(puzzle)
+}
+
+/// The puzzle that a word names as a whole: where a family's own is held at a piece, the one in the hand.
+///
+/// # Errors
+/// As [`puzzle`].
+pub fn whole(word: &str) -> Result<Definition, FamilyError> {
+    let is_held = |family: &Family| family.in_hand.as_ref().is_some_and(|in_hand| in_hand.same_distances);
+    match FAMILIES.iter().any(|family| family.pattern == word && is_held(family)) {
+        true => in_hand(word),
+        false => puzzle(word),
+    }
+}
+
 impl Family {
     /// The word without its numbers.
     pub fn name(&self) -> &'static str {
@@ -138,13 +198,14 @@ impl Family {
     }
 }
 
-static FAMILIES: [Family; 22] = [
+static FAMILIES: [Family; 20] = [
     Family {
         pattern: "MxN+flip",
         example: "3x3+flip",
         about: "a board that is also turned over from left to right, in one move (flip)",
         states: "order of the group",
         metric: Metric::Multi,
+        in_hand: None,
         build: Build::Turned { square: false, build: flipped::flip },
     },
     Family {
@@ -153,6 +214,7 @@ static FAMILIES: [Family; 22] = [
         about: "a board that is also turned over from left to right (flip) or from top to bottom (upend)",
         states: "order of the group",
         metric: Metric::Multi,
+        in_hand: None,
         build: Build::Turned { square: false, build: flipped::flips },
     },
     Family {
@@ -161,6 +223,7 @@ static FAMILIES: [Family; 22] = [
         about: "a square board that is also turned over about its diagonal (transpose)",
         states: "order of the group",
         metric: Metric::Multi,
+        in_hand: None,
         build: Build::Turned { square: true, build: flipped::transpose },
     },
     Family {
@@ -169,6 +232,7 @@ static FAMILIES: [Family; 22] = [
         about: "N pancakes in a stack; a move turns over the top 2 to N of them",
         states: "N!",
         metric: Metric::Given,
+        in_hand: None,
         build: Build::Sized(2, sorting::pancake),
     },
     Family {
@@ -177,6 +241,7 @@ static FAMILIES: [Family; 22] = [
         about: "as pancake, each with a burnt side; a move turns over the top 1 to N",
         states: "2^N N!",
         metric: Metric::Given,
+        in_hand: None,
         build: Build::Sized(1, sorting::burnt_pancake),
     },
     Family {
@@ -185,6 +250,7 @@ static FAMILIES: [Family; 22] = [
         about: "the star graph: a move exchanges the first piece with any other",
         states: "N!",
         metric: Metric::Given,
+        in_hand: None,
         build: Build::Sized(2, sorting::star),
     },
     Family {
@@ -193,6 +259,7 @@ static FAMILIES: [Family; 22] = [
         about: "bubble sort: a move exchanges two neighbours",
         states: "N!",
         metric: Metric::Given,
+        in_hand: None,
         build: Build::Sized(2, sorting::coxeter),
     },
     Family {
@@ -201,6 +268,7 @@ static FAMILIES: [Family; 22] = [
         about: "a move exchanges any two pieces",
         states: "N!",
         metric: Metric::Given,
+        in_hand: None,
         build: Build::Sized(2, sorting::all_transpositions),
     },
     Family {
@@ -209,6 +277,7 @@ static FAMILIES: [Family; 22] = [
         about: "N pieces in a ring; moves shift it left (L) or right (R), or exchange the first two (X)",
         states: "N!",
         metric: Metric::Given,
+        in_hand: None,
         build: Build::Sized(2, ring::lrx),
     },
     Family {
@@ -217,6 +286,7 @@ static FAMILIES: [Family; 22] = [
         about: "as lrx with L and X alone, which are not closed under inverses",
         states: "N!",
         metric: Metric::Given,
+        in_hand: None,
         build: Build::Sized(2, ring::lx),
     },
     Family {
@@ -225,23 +295,17 @@ static FAMILIES: [Family; 22] = [
         about: "N pieces in a ring; moves shift it left (L) or right (R), or turn round the first K (T)",
         states: "order of the group",
         metric: Metric::Given,
+        in_hand: None,
         build: Build::Ring(ring::topspin),
     },
     Family {
         pattern: "2x2x2",
         example: "2x2x2",
-        about: "the pocket cube, one corner held fixed: 7 corners, faces U R F",
+        about: "the pocket cube: in the hand, or held at a corner, with faces U R F, where moves are named",
         states: "7! 3^6",
         metric: Metric::Multi,
+        in_hand: Some(InHand { states: "8! 3^7 / 24", same_distances: true, build: cube::pocket_in_hand }),
         build: Build::One(cube::pocket),
-    },
-    Family {
-        pattern: "2x2x2-free",
-        example: "2x2x2-free",
-        about: "the same cube with all six faces; turning the whole cube is free",
-        states: "8! 3^7 / 24",
-        metric: Metric::Multi,
-        build: Build::One(cube::pocket_free),
     },
     Family {
         pattern: "3x3x3-corners",
@@ -249,6 +313,7 @@ static FAMILIES: [Family; 22] = [
         about: "the corners of Rubik's cube, six faces",
         states: "8! 3^7",
         metric: Metric::Multi,
+        in_hand: Some(InHand { states: "8! 3^7 / 24", same_distances: false, build: cube::corners_in_hand }),
         build: Build::One(cube::corners),
     },
     Family {
@@ -257,6 +322,7 @@ static FAMILIES: [Family; 22] = [
         about: "the edges of Rubik's cube, six faces",
         states: "12! 2^11",
         metric: Metric::Multi,
+        in_hand: Some(InHand { states: "12! 2^11 / 24", same_distances: false, build: cube::edges_in_hand }),
         build: Build::One(cube::edges),
     },
     Family {
@@ -265,6 +331,7 @@ static FAMILIES: [Family; 22] = [
         about: "Rubik's cube, six faces",
         states: "8! 3^7 12! 2^11 / 2",
         metric: Metric::Multi,
+        in_hand: None,
         build: Build::One(cube::rubik),
     },
     Family {
@@ -273,6 +340,7 @@ static FAMILIES: [Family; 22] = [
         about: "the cube that is cut in halves across its corners, held at four of them",
         states: "3^4 * 4!/2 * 3^2 * 6!/2",
         metric: Metric::Multi,
+        in_hand: None,
         build: Build::One(cube::skewb),
     },
     Family {
@@ -281,6 +349,7 @@ static FAMILIES: [Family; 22] = [
         about: "the cube whose eight corners turn three edges each, in space: turned cubes differ",
         states: "12!/2",
         metric: Metric::Multi,
+        in_hand: Some(InHand { states: "12! / 24", same_distances: false, build: cube::dino_in_hand }),
         build: Build::One(cube::dino),
     },
     Family {
@@ -289,6 +358,7 @@ static FAMILIES: [Family; 22] = [
         about: "the tetrahedron with four turning corners, without its tips",
         states: "3^4 * 6!/2 * 2^5",
         metric: Metric::Multi,
+        in_hand: None,
         build: Build::One(tetrahedron::pyraminx),
     },
     Family {
@@ -297,23 +367,17 @@ static FAMILIES: [Family; 22] = [
         about: "the same with its four tips, which turn alone or with their corner",
         states: "3^8 * 6!/2 * 2^5",
         metric: Metric::Multi,
+        in_hand: None,
         build: Build::One(tetrahedron::pyraminx_with_tips),
     },
     Family {
         pattern: "square1",
         example: "square1",
         about: "Square-1; a move turns a layer by any multiple of 30 degrees, or twists (/)",
-        states: "19305 * 8!^2 * 2",
-        metric: Metric::Given,
+        states: "3678 * 8!^2 * 2",
+        metric: Metric::Face,
+        in_hand: None,
         build: Build::One(square1::square1),
-    },
-    Family {
-        pattern: "square1-twist",
-        example: "square1-twist",
-        about: "the same with free turns of the layers; a move is a twist (/)",
-        states: "19305 * 8!^2 * 2 / 12^2",
-        metric: Metric::Given,
-        build: Build::One(square1::square1_twist),
     },
 ];
 
@@ -333,6 +397,28 @@ mod tests {
     }
 
     #[test]
+    fn some_are_turned_in_the_hand() {
+        for family in families() {
+            let word = family.example;
+            let (own, whole) = (puzzle(word).unwrap(), whole(word).unwrap());
+            let Some(twin) = &family.in_hand else {
+                assert_eq!(whole, own);
+                let refused = in_hand(word).unwrap_err().to_string();
+                let known = "2x2x2, 3x3x3-corners, 3x3x3-edges, dino are";
+                assert_eq!(refused, format!("{word:?} is not also turned in the hand at no cost: {known}"));
+                continue;
+            };
+            let free = in_hand(word).unwrap();
+            assert!(own.free().is_empty() && !free.free().is_empty(), "{word}");
+            assert_eq!(free.metric(), family.metric, "{word}");
+            // What has the same name has the same states.
+            assert_eq!(twin.same_distances, free.name() == word);
+            assert_eq!(twin.same_distances, own.states() == free.states(), "{word}");
+            assert_eq!(whole == free, twin.same_distances, "{word}");
+        }
+    }
+
+    #[test]
     fn the_smallest_and_largest_of_each_family_exist() {
         for word in ["pancake:2", "burnt-pancake:1", "star:2", "coxeter:2", "all-transpositions:2"] {
             assert!(puzzle(word).is_ok(), "{word}");
@@ -348,7 +434,7 @@ mod tests {
         assert!(message("pancakes").starts_with(
             "\"pancakes\" names no puzzle: there are MxN+flip, MxN+flips, MxM+transpose, pancake:N, burnt-pancake:N, "
         ));
-        assert!(message("").ends_with("square1, square1-twist, boards such as 3x4, and files"));
+        assert!(message("").ends_with("pyraminx+tips, square1, boards such as 3x4, and files"));
         let pancake = "is not of the form pancake:N with 2 <= N <= 64: for example pancake:8";
         for word in
             ["pancake", "pancake:", "pancake:1", "pancake:65", "pancake:+5", "pancake:5,2", "pancake:x"]

@@ -54,9 +54,17 @@ impl Definition {
     /// guard of the generator, whose cells it leaves where they are.
     ///
     /// # Errors
-    /// [`DefinitionError::TooManyMoves`] if a generator has too many powers.
+    /// [`DefinitionError::TooManyMoves`] if a generator has too many powers; [`DefinitionError::AlwaysListed`] if powers or inverses are
+    /// asked for where states are limited.
     pub fn generators(&self, metric: Metric) -> Result<Vec<Generator>, DefinitionError> {
-        made_of(&self.moves().iter().collect::<Vec<_>>(), metric)
+        self.made_of(&self.moves().iter().collect::<Vec<_>>(), metric)
+    }
+
+    fn made_of(&self, listed: &[&Generator], metric: Metric) -> Result<Vec<Generator>, DefinitionError> {
+        if matches!(metric, Metric::Multi | Metric::Single) && !self.always().is_empty() {
+            return Err(DefinitionError::AlwaysListed(self.name().into()));
+        }
+        made_of(listed, metric)
     }
 
     /// The free moves, each followed by its powers, named as those of other generators.
@@ -73,7 +81,7 @@ impl Definition {
     /// # Errors
     /// [`SelectionError`] that names the first word that names none, and what there is.
     pub fn select(&self, metric: Metric, words: &str) -> Result<Vec<Generator>, SelectionError> {
-        let all = made_of(&self.moves().iter().chain(self.spare()).collect::<Vec<_>>(), metric)?;
+        let all = self.made_of(&self.moves().iter().chain(self.spare()).collect::<Vec<_>>(), metric)?;
         let mut chosen: Vec<Generator> = Vec::new();
         for word in words.split([',', ' ', '\t', '\n']).filter(|word| !word.is_empty()) {
             let found = all.iter().find(|generator| generator.name == word);
@@ -112,7 +120,7 @@ fn made_of(listed: &[&Generator], metric: Metric) -> Result<Vec<Generator>, Defi
         add(generator.name.clone(), generator.action.clone(), guard)?;
         let order = generator.action.order().filter(|&order| order <= i64::MAX as u64);
         let exponents = match (metric, order) {
-            (Metric::Given, _) => 0..0,
+            (Metric::Given | Metric::Face | Metric::Twist, _) => 0..0,
             (Metric::Single, _) => -1..0,
             (Metric::Multi, _) if !guard.is_empty() => -1..0,
             // 1 < order: with more powers than there may be moves, the limit is reached before the end.

@@ -201,7 +201,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn cube() -> Definition {
-        family::puzzle("2x2x2-free").unwrap()
+        family::in_hand("2x2x2").unwrap()
     }
 
     fn converted(sequence: &str) -> String {
@@ -233,7 +233,7 @@ mod tests {
         for word in ["X", "u", "2", "'", "U''", "U0", "U-1", "U99999999999", "(U)", "z"] {
             let error = held.convert(&format!("R {word} U")).unwrap_err().to_string();
             assert!(
-                error.starts_with(&format!("{word:?} is no move of 2x2x2-free: there are U R F D L B x y, ")),
+                error.starts_with(&format!("{word:?} is no move of 2x2x2: there are U R F D L B x y, ")),
                 "{error}"
             );
         }

@@ -15,6 +15,10 @@ pub enum Metric {
     Single,
     /// The listed move alone. What is listed need not be closed under inverses.
     Given,
+    /// Of Square-1 alone: a turn of one layer by any amount, or a twist. The listed moves are these.
+    Face,
+    /// Of Square-1 alone: a twist; turns of the layers are free moves. The listed move is the twist.
+    Twist,
 }
 
 impl Metric {
@@ -22,12 +26,19 @@ impl Metric {
     /// closed under inverses.
     pub const ALL: [Self; 2] = [Self::Multi, Self::Single];
 
+    /// Whether one family alone knows it, which lists its moves.
+    pub fn is_of_one_family(self) -> bool {
+        matches!(self, Self::Face | Self::Twist)
+    }
+
     /// Its word on the command line and in files.
     pub fn word(self) -> &'static str {
         match self {
             Self::Multi => "multi",
             Self::Single => "single",
             Self::Given => "given",
+            Self::Face => "face",
+            Self::Twist => "twist",
         }
     }
 }
@@ -42,7 +53,8 @@ impl fmt::Display for Metric {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "there is no metric {0:?}: use 'multi' (any rotation of a line, or power of a listed move, is one move), \
-     'single' (a shift by one cell, or a listed move or its inverse) or 'given' (the listed moves alone)"
+     'single' (a shift by one cell, or a listed move or its inverse) or 'given' (the listed moves alone); for square1 \
+     'face' (a turn of one layer, or a twist) or 'twist' (a twist alone)"
 )]
 pub struct UnknownMetric(pub String);
 
@@ -50,7 +62,7 @@ impl FromStr for Metric {
     type Err = UnknownMetric;
 
     fn from_str(text: &str) -> Result<Self, UnknownMetric> {
-        [Self::Multi, Self::Single, Self::Given]
+        [Self::Multi, Self::Single, Self::Given, Self::Face, Self::Twist]
             .into_iter()
             .find(|metric| metric.word() == text)
             .ok_or_else(|| UnknownMetric(text.into()))

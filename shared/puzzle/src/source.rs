@@ -33,6 +33,14 @@ pub enum SourceError {
     /// A metric that makes too many moves, or moves that fit together to nothing.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
+    /// A metric that another puzzle alone knows.
+    #[error("{puzzle} knows no metric '{metric}': square1 alone does")]
+    NotItsMetric {
+        /// The puzzle.
+        puzzle: String,
+        /// The metric.
+        metric: Metric,
+    },
     /// More cells than the search has numbers for.
     #[error("{puzzle} has {cells} cells, and puzzles of at most {limit} can be searched", limit = Source::MOST_CELLS)]
     TooManyCells {
@@ -52,6 +60,30 @@ impl Source {
     /// # Errors
     /// [`SourceError`] with what there is.
     pub fn of_word(word: &str) -> Result<Self, SourceError> {
+        Self::named(word, family::puzzle)
+    }
+
+    /// The puzzle that a word names as a whole: where a family's own is held at a piece, as `2x2x2` is at a corner, the one that is
+    /// turned in the hand at no cost. It has the same states at each distance, and more symmetries.
+    ///
+    /// # Errors
+    /// As [`Source::of_word`].
+    pub fn whole(word: &str) -> Result<Self, SourceError> {
+        Self::named(word, family::whole)
+    }
+
+    /// The puzzle that a word of a family names where turning the whole in the hand costs nothing.
+    ///
+    /// # Errors
+    /// [`SourceError`] with those for which there is one.
+    pub fn in_hand(word: &str) -> Result<Self, SourceError> {
+        Ok(Self::Defined(Box::new(family::in_hand(word)?)))
+    }
+
+    fn named(
+        word: &str,
+        of_family: fn(&str) -> Result<Definition, FamilyError>,
+    ) -> Result<Self, SourceError> {
         match word.parse::<Board>() {
             Ok(board) => return Ok(Self::Board(board)),
             Err(BoardError::NotABoard(_)) => {}
@@ -61,11 +93,26 @@ impl Source {
         if path.is_file() || path.extension().is_some() || word.contains('/') {
             return Ok(Self::Defined(Box::new(load::load(path)?)));
         }
-        Ok(Self::Defined(Box::new(family::puzzle(word)?)))
+        Ok(Self::Defined(Box::new(of_family(word)?)))
+    }
+
+    /// The same puzzle, if it knows this metric. In one that a family alone knows its moves may be others.
+    ///
+    /// # Errors
+    /// [`SourceError`] if it does not know it.
+    pub fn in_metric(self, metric: Metric) -> Result<Self, SourceError> {
+        if !metric.is_of_one_family() || self.metric() == metric {
+            return Ok(self);
+        }
+        // What has the name of that family, but not a metric of it, is something else.
+        let found = self.metric().is_of_one_family().then(|| family::in_metric(&self.name(), metric));
+        let found =
+            found.flatten().ok_or_else(|| SourceError::NotItsMetric { puzzle: self.name(), metric })?;
+        Ok(Self::Defined(Box::new(found)))
     }
 
     /// The same puzzle with these of its moves alone, named with commas between them: they are all that is listed then, and
-    /// the metric is [`Metric::Given`].
+    /// the metric is [`Metric::Given`]. Its name tells them, and whether there are free moves.
     ///
     /// # Errors
     /// [`SourceError`] that names the first that is not there.
@@ -73,7 +120,9 @@ impl Source {
         let whole = self.definition(metric)?;
         let chosen = whole.select(whole.metric(), names)?;
         let words: Vec<&str> = chosen.iter().map(|generator| generator.name.as_str()).collect();
-        let name = format!("{}-{}", whole.name(), words.join("-"));
+        let tells = whole.free().is_empty() || whole.name().ends_with("-free");
+        let free = if tells { "" } else { "-free" };
+        let name = format!("{}{free}-{}", whole.name(), words.join("-"));
         let mut some = Definition::new(name, whole.orbits().to_vec())?;
         some.set_solved(whole.solved())?;
         for Generator { name, action, guard } in chosen {
@@ -82,6 +131,7 @@ impl Source {
         for Generator { name, action, .. } in whole.free() {
             some.add_free(name.clone(), action.clone())?;
         }
+        some.set_always(whole.always())?;
         Ok(Self::Defined(Box::new(some.finished()?)))
     }
 
@@ -226,6 +276,43 @@ mod tests {
         assert_eq!(names, ["V1", "H1^2", "H1"]);
         let refused = board.with_moves(Metric::Single, "V4").unwrap_err().to_string();
         assert!(refused.starts_with("there is no move \"V4\""), "{refused}");
+    }
+
+    #[test]
+    fn names_tell_spaces_apart() {
+        let named = |source: Source, moves| {
+            let metric = source.metric();
+            source.with_moves(metric, moves).unwrap().name()
+        };
+        let (held, free) = (Source::of_word("2x2x2").unwrap(), Source::in_hand("2x2x2").unwrap());
+        assert_eq!(Source::whole("2x2x2").unwrap(), free);
+        assert_ne!(held, free);
+        assert_eq!(named(held, "U,R2"), "2x2x2-U-R2");
+        assert_eq!(named(free, "U,R2"), "2x2x2-free-U-R2");
+        assert_eq!(named(Source::in_hand("dino").unwrap(), "URF"), "dino-free-URF");
+        let face = Source::of_word("square1").unwrap();
+        let twist = face.clone().in_metric(Metric::Twist).unwrap();
+        assert_eq!((named(face, "/"), named(twist, "/")), ("square1-/".into(), "square1-free-/".into()));
+    }
+
+    #[test]
+    fn one_family_alone_knows_its_metrics() {
+        let face = Source::of_word("square1").unwrap();
+        assert_eq!(face.metric(), Metric::Face);
+        let twist = face.clone().in_metric(Metric::Twist).unwrap();
+        assert_eq!((twist.name(), twist.metric()), ("square1".into(), Metric::Twist));
+        assert_eq!(twist.in_metric(Metric::Face).unwrap(), face);
+        let other = Definition::of_degree("square1", 5).unwrap();
+        for source in [
+            Source::of_word("3x4").unwrap(),
+            Source::in_hand("dino").unwrap(),
+            Source::Defined(Box::new(other)),
+        ] {
+            let name = source.name();
+            assert_eq!(source.clone().in_metric(Metric::Single).unwrap(), source);
+            let refused = source.in_metric(Metric::Twist).unwrap_err().to_string();
+            assert_eq!(refused, format!("{name} knows no metric 'twist': square1 alone does"));
+        }
     }
 
     #[test]

@@ -2,8 +2,10 @@
 
 mod search;
 
-use fathom_puzzle::{Family, Metric, families, family};
+use fathom_algebra::OrientedPermutation;
+use fathom_puzzle::{Definition, Family, InHand, Metric, families, family};
 use search::growth;
+use std::collections::HashSet;
 use std::path::Path;
 
 const ALL: usize = usize::MAX;
@@ -26,7 +28,6 @@ fn numbers_of_states() {
         ("lx:9", 362_880),
         // Jaap Scherphuis, Puzzle Pages: 7! 3^6.
         ("2x2x2", 3_674_160),
-        ("2x2x2-free", 3_674_160),
         // The comment of OEIS A080630.
         ("3x3x3-corners", 88_179_840),
         // 12! 2^11, by which the order of the cube group is 8! 3^7 12! 2^11 / 2.
@@ -41,6 +42,17 @@ fn numbers_of_states() {
         ("pyraminx+tips", 75_582_720),
     ] {
         assert_eq!(family::puzzle(word).unwrap().states(), Some(states), "{word}");
+    }
+    for (word, states) in [
+        // The corners are those of the pocket cube.
+        ("2x2x2", 3_674_160),
+        ("3x3x3-corners", 3_674_160),
+        // A turned cube in place of 24.
+        ("3x3x3-edges", 980_995_276_800 / 24),
+        // The comment of OEIS A079766.
+        ("dino", 19_958_400),
+    ] {
+        assert_eq!(family::in_hand(word).unwrap().states(), Some(states), "{word}");
     }
 }
 
@@ -137,9 +149,70 @@ fn pocket_cube() {
     let half_turns = [1, 9, 54, 321, 1847, 9992, 50136, 227536, 870072, 1887748, 623800, 2644];
     assert_eq!(growth(&cube, Metric::Multi, ALL), half_turns);
     // The same states with all faces and free rotations of the cube, which takes the search 24 times as long.
-    let free = family::puzzle("2x2x2-free").unwrap();
-    assert_eq!(growth(&free, Metric::Multi, 4), half_turns[..=4]);
-    assert_eq!(growth(&free, Metric::Single, 4), quarter_turns[..=4]);
+    for word in ["2x2x2", "3x3x3-corners"] {
+        let free = family::in_hand(word).unwrap();
+        assert_eq!(growth(&free, Metric::Multi, 4), half_turns[..=4]);
+        assert_eq!(growth(&free, Metric::Single, 4), quarter_turns[..=4]);
+        // Clockwise turns stay clockwise when the cube is held otherwise.
+        assert_eq!(growth(&free, Metric::Given, 5), growth(&cube, Metric::Given, 5));
+    }
+}
+
+/// In the hand a state takes what the nearest takes of those that it is turned to: so each layer has as many states as there are classes
+/// of states that turns of the whole make alike, by the least distance in the class.
+#[test]
+fn in_the_hand_the_nearest_turned_state_counts() {
+    for (word, deepest) in [("dino", 4), ("3x3x3-edges", 3), ("3x3x3-corners", 4)] {
+        let free = family::in_hand(word).unwrap();
+        let (still, metric) = (family::puzzle(word).unwrap(), free.metric());
+        let (layers, turns) = (layers(&still, metric, deepest), products(&free));
+        assert_eq!(turns.len(), 24, "{word}");
+        let mut known = HashSet::new();
+        let nearest: Vec<usize> = layers
+            .iter()
+            .map(|layer| {
+                let turned =
+                    |state: &OrientedPermutation| turns.iter().map(|turn| state.then(turn)).collect();
+                let mut classes: Vec<Vec<OrientedPermutation>> = layer.iter().map(turned).collect();
+                // A class that was met nearer, or before in this layer, is no new one.
+                classes.retain(|class| {
+                    class.iter().all(|state| !known.contains(state)) && known.insert(class[0].clone())
+                });
+                classes.len()
+            })
+            .collect();
+        assert_eq!(nearest, growth(&free, metric, deepest), "{word}");
+    }
+}
+
+/// The elements at each distance up to `deepest`, of a puzzle all of whose pieces can be told apart.
+fn layers(puzzle: &Definition, metric: Metric, deepest: usize) -> Vec<Vec<OrientedPermutation>> {
+    let moves = puzzle.generators(metric).unwrap();
+    let solved = OrientedPermutation::identity(puzzle.orders());
+    let mut known = HashSet::from([solved.clone()]);
+    let mut layers = vec![vec![solved]];
+    for depth in 0..deepest {
+        let next = layers[depth].iter().flat_map(|state| moves.iter().map(|m| state.then(&m.action)));
+        let next = next.filter(|state| known.insert(state.clone())).collect();
+        layers.push(next);
+    }
+    layers
+}
+
+/// All that free moves make.
+fn products(puzzle: &Definition) -> Vec<OrientedPermutation> {
+    let mut all = vec![OrientedPermutation::identity(puzzle.orders())];
+    let mut at = 0;
+    while at < all.len() {
+        for free in puzzle.free() {
+            let product = all[at].then(&free.action);
+            if !all.contains(&product) {
+                all.push(product);
+            }
+        }
+        at += 1;
+    }
+    all
 }
 
 #[test]
@@ -183,6 +256,11 @@ fn the_documentation_lists_all_families() {
     let page = std::fs::read_to_string(page).unwrap();
     for Family { pattern, about, states, metric, .. } in families() {
         let row = format!("| `{pattern}` | {about} | {states} | `{metric}` |\n").replace("*", "\\*");
+        assert!(page.contains(&row), "docs/puzzles.md misses\n{row}");
+    }
+    let in_hand = families().iter().filter_map(|family| Some((family.pattern, family.in_hand.as_ref()?)));
+    for (pattern, InHand { states, .. }) in in_hand {
+        let row = format!("| `{pattern}` | {states} |\n").replace("*", "\\*");
         assert!(page.contains(&row), "docs/puzzles.md misses\n{row}");
     }
 }

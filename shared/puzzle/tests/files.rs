@@ -51,7 +51,7 @@ fn the_pocket_cube_is_the_same_in_all_formats() {
     assert_eq!(ksolve.states(), Some(3_674_160));
     // Faces and rotations that the kpuzzle derives from three moves are those that geometry makes.
     let kpuzzle = example("2x2x2.kpuzzle.json");
-    let six_faces = family::puzzle("2x2x2-free").unwrap();
+    let six_faces = family::in_hand("2x2x2").unwrap();
     for generator in six_faces.moves().iter().chain(six_faces.free()) {
         assert_eq!(sequence(&kpuzzle, &generator.name), generator.action, "{}", generator.name);
     }
@@ -94,6 +94,9 @@ fn examples_are_the_puzzles_that_they_say() {
     // 6 * 5 ways to place the two rough pieces, of which the two that stop both discs cannot come about.
     let bandaged = example("bandaged.toml");
     assert_eq!(growth(&bandaged, Metric::Single, usize::MAX).iter().sum::<usize>(), 30 - 2);
+    // The same where no rough piece comes behind the window.
+    let limited = example("limited.toml");
+    assert_eq!(growth(&limited, Metric::Given, usize::MAX).iter().sum::<usize>(), 5 * 4);
 }
 
 #[test]
@@ -181,8 +184,15 @@ fn definitions() -> impl Strategy<Value = Definition> {
 
 /// The text of an example with some bytes changed, taken out or doubled.
 fn damaged() -> impl Strategy<Value = (Format, String)> {
-    let files =
-        ["2x2x2.toml", "two-colours.toml", "bandaged.toml", "2x2x2.tws", "2x2x2.kpuzzle.json", "rubik.gap"];
+    let files = [
+        "2x2x2.toml",
+        "two-colours.toml",
+        "bandaged.toml",
+        "limited.toml",
+        "2x2x2.tws",
+        "2x2x2.kpuzzle.json",
+        "rubik.gap",
+    ];
     let texts: Vec<(Format, Vec<u8>)> = files
         .iter()
         .map(|file| {

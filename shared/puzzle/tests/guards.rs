@@ -2,11 +2,12 @@
 
 mod search;
 
-use fathom_algebra::{OrientedPermutation, Permutation};
-use fathom_puzzle::{Definition, Metric, Orbit, Piece, families, family, load};
+use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
+use fathom_puzzle::{Definition, Format, Metric, Orbit, Piece, families, family, load};
 use num_bigint::BigUint;
 use proptest::prelude::*;
 use search::growth;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// More shapes than the puzzles here have states.
@@ -35,6 +36,40 @@ fn examples() {
     assert_eq!(states(&example("two-colours.toml")), Some(20_u32.into()));
     // 6 * 5 places for two rough pieces, but for the two that stop both discs.
     assert_eq!(states(&example("bandaged.toml")), Some(28_u32.into()));
+    // 5 * 4 places for two rough pieces where no one looks.
+    assert_eq!(states(&example("limited.toml")), Some(20_u32.into()));
+}
+
+#[test]
+fn limited_states_are_closed_under_inverses_and_have_their_symmetries() {
+    let discs = |always: &[u16]| {
+        let mut puzzle = Definition::of_degree("discs", 6).unwrap();
+        for (name, cycles) in
+            [("L", "(1,2,3,4)"), ("L'", "(1,4,3,2)"), ("R", "(3,5,6,4)"), ("R'", "(3,4,6,5)")]
+        {
+            let cells = Permutation::parse(cycles, 6).unwrap();
+            puzzle.add_move(name, OrientedPermutation::from_cells(cells)).unwrap();
+        }
+        puzzle.set_always(always).unwrap();
+        puzzle.puzzle(Metric::Given).unwrap()
+    };
+    let all = discs(&[]).symmetries;
+    // The discs can be exchanged, and mirrored: of these four the window keeps one, and of two windows beside each other two.
+    assert_eq!(all.len(), 4);
+    for (always, symmetries) in [(&[0][..], 1), (&[0, 1], 2), (&[0, 1, 4, 5], 4), (&[0, 4], 2), (&[2, 3], 4)]
+    {
+        let puzzle = discs(always);
+        assert!(puzzle.is_closed_under_inverses(), "{always:?}");
+        assert_eq!(puzzle.symmetries.len(), symmetries, "{always:?}");
+        assert!(puzzle.symmetries.iter().all(|symmetry| puzzle.is_symmetry(symmetry)), "{always:?}");
+        let cells = |a: &Relabelling| always.iter().map(|&cell| a.cells().apply(cell.into())).collect();
+        for symmetry in &all {
+            let kept: BTreeSet<usize> = cells(symmetry);
+            let is_kept =
+                kept.iter().eq(always.iter().map(|&cell| usize::from(cell)).collect::<Vec<_>>().iter());
+            assert_eq!(puzzle.symmetries.contains(symmetry), is_kept, "{always:?}");
+        }
+    }
 }
 
 #[test]
@@ -110,6 +145,23 @@ proptest! {
             Some(states) => prop_assert_eq!(states, BigUint::from(found)),
             // Only free moves that leave some state as it is are in the way.
             None => prop_assert!(!puzzle.free().is_empty()),
+        }
+    }
+
+    #[test]
+    fn limited_states_are_as_many_as_a_search_finds(puzzle in guarded(), always in prop::collection::vec(0_u16..8, 1..3)) {
+        // With the inverses, for what leads to a state that is meant need not do so when it is repeated.
+        let mut limited = Definition::new("limited", puzzle.orbits().to_vec()).unwrap();
+        limited.set_solved(puzzle.solved()).unwrap();
+        for generator in puzzle.generators(Metric::Single).unwrap() {
+            limited.add_guarded_move(generator.name, generator.action, &generator.guard).unwrap();
+        }
+        let cells = puzzle.cells() as u16;
+        limited.set_always(&always.into_iter().map(|cell| cell % cells).collect::<Vec<_>>()).unwrap();
+        let found: usize = growth(&limited, Metric::Given, usize::MAX).iter().sum();
+        prop_assert_eq!(states(&limited), Some(BigUint::from(found)));
+        if !limited.moves().is_empty() {
+            prop_assert_eq!(&load::parse(&limited.to_toml(), Format::Toml, "x").unwrap(), &limited);
         }
     }
 }

@@ -19,6 +19,9 @@ pub fn fingerprint(space: &Space, colouring: &Colouring, shards: u32) -> [u8; 32
         if turns {
             field("turns", &numbers(m.action.turns()));
         }
+        if !step.guard().is_empty() {
+            field("guard", &step.guard().iter().flat_map(|&(cell, label)| [cell, label]).collect::<Vec<_>>());
+        }
     }
     field("labels", space.labels().of_pieces());
     if turns {

@@ -1,12 +1,16 @@
 //! Every axis transform is compared with applying the move to states one by one.
 
-use fathom_puzzle::Source;
+use fathom_puzzle::{Metric, Source};
 use fathom_space::counting::Fixed;
 use fathom_space::{CosetGraph, CosetId, Labels, Plan, Space, Transform, Transforms};
 use proptest::prelude::*;
 
 fn graph(word: &str, labels: Option<&str>) -> CosetGraph {
-    let source = Source::of_word(word).unwrap();
+    let source = match word {
+        IN_HAND => Source::in_hand("2x2x2").unwrap(),
+        BY_TWISTS => Source::of_word("square1").unwrap().in_metric(Metric::Twist).unwrap(),
+        _ => Source::of_word(word).unwrap(),
+    };
     let labels = match labels {
         Some(list) => Labels::parse_list(list, source.cells()).unwrap(),
         None => Labels::from_values(source.solved()),
@@ -16,9 +20,13 @@ fn graph(word: &str, labels: Option<&str>) -> CosetGraph {
     CosetGraph::build(&space, &plan.colouring).unwrap()
 }
 
+/// Spaces that words alone do not name.
+const IN_HAND: &str = "2x2x2 in the hand";
+const BY_TWISTS: &str = "square1 by twists";
 const BANDAGED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/bandaged.toml");
+const LIMITED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/limited.toml");
 
-const SPACES: [(&str, Option<&str>); 16] = [
+const SPACES: [(&str, Option<&str>); 17] = [
     ("2x3", None),
     ("2x5", None),
     ("3x3", None),
@@ -34,8 +42,9 @@ const SPACES: [(&str, Option<&str>); 16] = [
     ("burnt-pancake:5", None),
     ("skewb", None),
     ("pyraminx", None),
-    ("2x2x2-free", None),
+    (IN_HAND, None),
     (BANDAGED, None),
+    (LIMITED, None),
 ];
 
 /// The position of a state inside a coset, straight from its word.
@@ -76,7 +85,7 @@ fn some_position(graph: &CosetGraph, random: u64) -> u32 {
 
 #[test]
 fn moves_carry_states_as_their_transforms_carry_positions() {
-    for (word, labels) in SPACES.into_iter().chain([("3x5", None), ("square1-twist", None)]) {
+    for (word, labels) in SPACES.into_iter().chain([("3x5", None), (BY_TWISTS, None)]) {
         let graph = graph(word, labels);
         let space = graph.space();
         let mut transforms = Transforms::new(&graph);

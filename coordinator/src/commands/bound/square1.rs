@@ -11,8 +11,8 @@ use num_bigint::BigUint;
 use serde_json::{Value, json};
 
 pub(super) fn bound(asked: &BoundArguments) -> Result<()> {
-    if asked.metric.is_some_and(|metric| metric != Metric::Given) {
-        return Err(bad_input!("square1 is bounded in its own metric: leave out --metric"));
+    if asked.metric.is_some_and(|metric| metric != Metric::Face) {
+        return Err(bad_input!("square1 is bounded in the metric 'face': leave out --metric"));
     }
     if asked.refine.is_some() || asked.upper {
         return Err(bad_input!("--refine and --upper are for boards"));
@@ -40,7 +40,7 @@ fn text(bounds: &SquareOneBounds) -> String {
     let [one, both] = last.turns;
     let [least_twistable, least] = by_shape;
     format!(
-        "square1 given\n\n{kinds}\n\
+        "square1 face\n\n{kinds}\n\
          The last of {passes} passes finds {shapes}: {states} with the middle layer as it was.\n\
          At least {twists} twists lead there. Between twists, {one} turns of one layer at most lead to an aligned shape, and {both} of both:\n\n\
          {words}\n\
@@ -62,7 +62,7 @@ fn told(bounds: &SquareOneBounds) -> Value {
     let SquareOneBounds { all, aligned, twistable, last, by_shape: [of_twistable, of_all] } = bounds;
     json!({
         "space": "square1",
-        "metric": Metric::Given,
+        "metric": Metric::Face,
         "all": kind(all),
         "aligned": kind(aligned),
         "twistable": kind(twistable),

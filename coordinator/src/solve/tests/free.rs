@@ -181,7 +181,7 @@ fn free_moves_are_written_where_they_are_needed() {
 }
 
 static HELD: LazyLock<[Model; 2]> = LazyLock::new(|| pocket("2x2x2"));
-static FREE: LazyLock<[Model; 2]> = LazyLock::new(|| pocket("2x2x2-free"));
+static FREE: LazyLock<[Model; 2]> = LazyLock::new(|| pocket("2x2x2 whole"));
 
 fn pocket(word: &str) -> [Model; 2] {
     [Metric::Multi, Metric::Single].map(|metric| model(word, Some(metric), None))
@@ -212,7 +212,7 @@ fn balls_grow_as_published() {
         assert_eq!(levels(&models[1], 6), [1, 6, 27, 120, 534, 2256, 8969]);
     }
     // M. Masonjones, forum.cubeman.org (2005).
-    assert_eq!(levels(&model("square1-twist", None, None), 4), [1, 64, 1153, 17050, 235_144]);
+    assert_eq!(levels(&model("square1", Some(Metric::Twist), None), 4), [1, 64, 1153, 17050, 235_144]);
 }
 
 /// Only three faces are turned in solutions, and no rotation is written.
@@ -235,7 +235,7 @@ fn a_cube_in_the_hand_takes_three_faces() {
 
 #[test]
 fn layers_of_a_cube_in_the_hand_are_those_of_one_that_is_held() {
-    let question = question("2x2x2-free", Some(Metric::Multi), None);
+    let question = question("2x2x2 whole", Some(Metric::Multi), None);
     let directory = tempfile::tempdir().unwrap();
     let run = run(question, &directory.path().join("run"), None);
     let mut kept = KeptLayers::of(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
@@ -269,8 +269,8 @@ fn a_bolted_move_is_refused() {
     assert_eq!((told("L' R"), told("[L: R]")), (Ok(()), Ok(())));
     assert_eq!(told("L R").unwrap_err(), "move 2, R, cannot be made where the moves before it have led");
 
-    for word in ["square1", "square1-twist"] {
-        let model = model(word, None, None);
+    for metric in [Metric::Face, Metric::Twist] {
+        let model = model("square1", Some(metric), None);
         let told = |text: &str| model.read(text, true).map(|_| ()).map_err(|error| error.to_string());
         assert_eq!(told("(1,0)/(3,-3)/"), Ok(()));
         assert_eq!(told("T1 / T3 B-3 /"), Ok(()));
@@ -287,7 +287,7 @@ fn a_bolted_move_is_refused() {
     }
 }
 
-static TWISTS: LazyLock<Model> = LazyLock::new(|| model("square1-twist", None, None));
+static TWISTS: LazyLock<Model> = LazyLock::new(|| model("square1", Some(Metric::Twist), None));
 
 /// Makes turns and twists in a state, none of them while a corner lies across the cut.
 fn turned(model: &Model, state: &OrientedPermutation, turns: &Sequence) -> Option<OrientedPermutation> {

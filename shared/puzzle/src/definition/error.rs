@@ -92,6 +92,24 @@ pub enum DefinitionError {
         /// The cell that its piece reaches, from 1.
         to: usize,
     },
+    /// States limited by a cell that is not there.
+    #[error("states are limited by cell {cell}, but the puzzle has {cells} cells")]
+    AlwaysCell {
+        /// The cell, from 1.
+        cell: usize,
+        /// The puzzle's number of cells.
+        cells: usize,
+    },
+    /// Limited states and free moves: of the words of one state some would be states, and others not.
+    #[error(
+        "states are limited by cells that always hold what belongs there, and there are free moves: only one of both can be"
+    )]
+    AlwaysFree,
+    /// Limited states, and powers or inverses that are not listed.
+    #[error(
+        "the states of {0} are limited by cells that always hold what belongs there: its moves are those that are listed, without --metric"
+    )]
+    AlwaysListed(String),
     /// A solved state of another puzzle.
     #[error("the solved state tells {found} pieces, but the puzzle has {cells} cells")]
     SolvedCells {

@@ -5,7 +5,7 @@ use super::{Definition, DefinitionError};
 use crate::puzzle::Counted;
 use crate::{Generator, Guard, Metric, Puzzle, PuzzleMove};
 use fathom_algebra::{OrientedPermutation, Relabelling, relabellings_among};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 impl Definition {
     /// Of the symmetries that are found no more are used.
@@ -28,6 +28,9 @@ impl Definition {
             let action = |g: &Generator| self.seen_action(&g.action, &orders);
             generators.iter().map(|g| Generator { action: action(g), ..g.clone() }).collect()
         };
+        if !self.always.is_empty() && !self.free.is_empty() {
+            return Err(DefinitionError::AlwaysFree);
+        }
         let generators = seen(&self.generators(metric)?);
         let free = FreeGroup::of(&seen(&self.free), &orders)?;
         let mut puzzle = Puzzle {
@@ -40,8 +43,23 @@ impl Definition {
             counted: self.counted(),
             symmetries: Vec::new(),
         };
-        puzzle.symmetries = symmetries(&puzzle, &generators, &orders);
+        for m in puzzle.moves.iter_mut().chain(&mut puzzle.arrivals) {
+            m.guard = self.limited(m);
+        }
+        puzzle.symmetries = symmetries(&puzzle, &generators, &self.always, &orders);
         Ok(puzzle)
+    }
+
+    /// The guard of a move that must also lead to a state that is meant. That the state before is one is asked for as well, though it
+    /// always is: so a move asks for what its inverse has led to, and they are seen to be inverses.
+    fn limited(&self, m: &PuzzleMove) -> Box<[Guard]> {
+        let back = m.action.cells().inverse();
+        let asked = self
+            .always
+            .iter()
+            .flat_map(|&piece| [piece, back.apply(piece.into()) as u16].map(|cell| Guard { cell, piece }));
+        let guard: BTreeSet<Guard> = m.guard.iter().copied().chain(asked).collect();
+        guard.into_iter().collect()
     }
 
     fn counted(&self) -> Option<Counted> {
@@ -174,9 +192,9 @@ impl FreeGroup {
     }
 }
 
-/// The relabellings that map the moves onto themselves, with their guards, and the free moves onto themselves; and their products
-/// with free moves. Of those that differ by a turn of all pieces of an orbit alike, which changes no move, one is found.
-fn symmetries(puzzle: &Puzzle, generators: &[Generator], orders: &[u16]) -> Vec<Relabelling> {
+/// The relabellings that map the moves onto themselves, with their guards, and the free moves onto themselves, and the cells by which
+/// states are limited; and their products with free moves. Of those that differ by a turn of all pieces of an orbit alike, which changes no move, one is found.
+fn symmetries(puzzle: &Puzzle, generators: &[Generator], always: &[u16], orders: &[u16]) -> Vec<Relabelling> {
     let points: Vec<(usize, u16)> =
         orders.iter().enumerate().flat_map(|(cell, &order)| (0..order).map(move |k| (cell, k))).collect();
     let mut is_first = vec![false; points.len()];
@@ -209,6 +227,7 @@ fn symmetries(puzzle: &Puzzle, generators: &[Generator], orders: &[u16]) -> Vec<
             .iter()
             .filter_map(|a| Relabelling::from_points(a, orders))
             .filter(keeps_guards)
+            .filter(|a| always.iter().all(|&cell| always.contains(&(a.cells().apply(cell.into()) as u16))))
             .collect();
     let mut all: HashSet<Relabelling> = found.iter().cloned().collect();
     let without = found.len();

@@ -23,7 +23,8 @@ pub struct Shapes {
 }
 
 impl Definition {
-    /// The moves, and the free moves behind them: forwards alone, for a move that can be made can be repeated until it is undone.
+    /// The moves, and the free moves behind them: forwards alone, for a move that can be made can be repeated until it is undone. Where
+    /// states are limited it may not be; there the listed moves are all, and closed under inverses if the puzzle is searched.
     pub(super) fn steps(&self) -> impl Iterator<Item = &Generator> {
         self.moves.iter().chain(&self.free)
     }
@@ -40,6 +41,10 @@ impl Definition {
                     continue;
                 }
                 let image = shapes.image(at, &generator.action);
+                if !shapes.look_right(&image, &self.always) {
+                    shapes.next.push(None);
+                    continue;
+                }
                 let number = *numbers.entry(image).or_insert_with_key(|image| {
                     shapes.shapes.push(image.clone());
                     shapes.shapes.len() as u32 - 1
@@ -61,7 +66,7 @@ impl Shapes {
         let mut once = HashSet::new();
         let labels = || puzzle.solved.iter().map(|piece| piece.label);
         let mut told: HashSet<u16> = labels().filter(|&label| !once.insert(label)).collect();
-        let guards = puzzle.moves.iter().flat_map(|generator| &generator.guard);
+        let guards = puzzle.moves.iter().flat_map(|generator| &generator.guard).chain(&puzzle.always);
         told.extend(guards.map(|&cell| puzzle.solved[usize::from(cell)].label));
         let mut looks: Vec<Piece> = Vec::new();
         let mut first: HashMap<u16, u16> = HashMap::new();
@@ -94,10 +99,15 @@ impl Shapes {
     /// # Panics
     /// If shapes do not tell of one of these labels.
     pub fn holds(&self, shape: usize, guard: &[u16]) -> bool {
+        self.look_right(&self.shapes[shape], guard)
+    }
+
+    /// The same of the looks on all cells.
+    fn look_right(&self, looks: &[u16], guard: &[u16]) -> bool {
         guard.iter().all(|&cell| {
-            let piece = |shape| self.piece(shape, cell.into());
-            let solved = piece(0).expect("shapes tell of the labels that guards ask for");
-            piece(shape).is_some_and(|piece| piece.label == solved.label)
+            let solved = self.piece(0, cell.into()).expect("shapes tell of the labels that guards ask for");
+            let piece = self.looks.get(usize::from(looks[usize::from(cell)]));
+            piece.is_some_and(|piece| piece.label == solved.label)
         })
     }
 

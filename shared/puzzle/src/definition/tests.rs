@@ -83,6 +83,32 @@ fn guards_that_do_not_fit_are_refused() {
 }
 
 #[test]
+fn limits_that_do_not_fit_are_refused() {
+    let mut puzzle = two_orbits();
+    assert_eq!(
+        puzzle.set_always(&[2, 5]).unwrap_err().to_string(),
+        "states are limited by cell 6, but the puzzle has 5 cells"
+    );
+    assert_eq!(puzzle.set_always(&[2, 0, 2]), Ok(()));
+    assert_eq!(puzzle.always(), [0, 2]);
+    assert!(puzzle.is_guarded());
+    let swap = OrientedPermutation::parse("(4,5)", &puzzle.orders()).unwrap();
+    puzzle.add_move("R", swap.clone()).unwrap();
+    assert_eq!(puzzle.generators(Metric::Given).unwrap().len(), 1);
+    for metric in Metric::ALL {
+        let refused = Err(DefinitionError::AlwaysListed("test".into()));
+        assert_eq!(puzzle.generators(metric), refused);
+        assert!(
+            puzzle.select(metric, "R").unwrap_err().to_string().starts_with("the states of test are limited")
+        );
+    }
+    assert!(puzzle.clone().finished().is_ok());
+    puzzle.add_free("x", swap).unwrap();
+    assert_eq!(puzzle.puzzle(Metric::Given).unwrap_err(), DefinitionError::AlwaysFree);
+    assert_eq!(puzzle.finished(), Err(DefinitionError::AlwaysFree));
+}
+
+#[test]
 fn solved_states_that_do_not_fit_are_refused() {
     let mut puzzle = two_orbits();
     let plain = puzzle.solved().to_vec();

@@ -14,14 +14,10 @@ pub fn pocket() -> Definition {
     with_faces("2x2x2", &[("corners", cells(&CORNERS[..7], 3))], &FACES[..3])
 }
 
-/// The 2x2x2 cube with six faces, whose turns in the hand cost nothing.
-pub fn pocket_free() -> Definition {
+/// The 2x2x2 cube with all corners and six faces, in the hand.
+pub fn pocket_in_hand() -> Definition {
     let orbits = [("corners", cells(&CORNERS, 3))];
-    let mut cube = with_faces("2x2x2-free", &orbits, &FACES);
-    for (name, face) in [("x", 'R'), ("y", 'U')] {
-        cube.add_free(name, turn(&orbits, direction(face), |_| true)).expect("rotations keep the corners");
-    }
-    cube
+    in_hand(with_faces("2x2x2", &orbits, &FACES), &orbits)
 }
 
 /// The corners of the 3x3x3 cube.
@@ -29,9 +25,21 @@ pub fn corners() -> Definition {
     with_faces("3x3x3-corners", &[("corners", cells(&CORNERS, 3))], &FACES)
 }
 
+/// The same in the hand: nothing tells them from those of the 2x2x2 cube.
+pub fn corners_in_hand() -> Definition {
+    let orbits = [("corners", cells(&CORNERS, 3))];
+    in_hand(with_faces("3x3x3-corners-free", &orbits, &FACES), &orbits)
+}
+
 /// The edges of the 3x3x3 cube.
 pub fn edges() -> Definition {
     with_faces("3x3x3-edges", &[("edges", cells(&EDGES, 2))], &FACES)
+}
+
+/// The same in the hand.
+pub fn edges_in_hand() -> Definition {
+    let orbits = [("edges", cells(&EDGES, 2))];
+    in_hand(with_faces("3x3x3-edges-free", &orbits, &FACES), &orbits)
 }
 
 /// Rubik's cube. Centres stay where they are, and how they are turned is not looked at.
@@ -59,13 +67,30 @@ pub fn skewb() -> Definition {
 
 /// The dino cube: a turn about any of the eight corners takes the three edges there along, which only fit one way.
 pub fn dino() -> Definition {
+    with_corners("dino", &[("edges", cells(&EDGES, 1))])
+}
+
+/// The same in the hand.
+pub fn dino_in_hand() -> Definition {
     let orbits = [("edges", cells(&EDGES, 1))];
-    let mut dino = puzzle("dino", &orbits);
+    in_hand(with_corners("dino-free", &orbits), &orbits)
+}
+
+/// Adds the turns of the whole cube, which cost nothing.
+fn in_hand(mut cube: Definition, orbits: &[Cells]) -> Definition {
+    for (name, face) in [("x", 'R'), ("y", 'U')] {
+        cube.add_free(name, turn(orbits, direction(face), |_| true)).expect("rotations keep the orbits");
+    }
+    cube
+}
+
+fn with_corners(name: &str, orbits: &[Cells]) -> Definition {
+    let mut cube = puzzle(name, orbits);
     for name in CORNERS {
         let axis = place(name);
-        dino.add_move(name, turn(&orbits, axis, |at| dot(at, axis) == 2)).expect("a turn keeps the orbits");
+        cube.add_move(name, turn(orbits, axis, |at| dot(at, axis) == 2)).expect("a turn keeps the orbits");
     }
-    dino
+    cube
 }
 
 fn with_faces(name: &str, orbits: &[Cells], faces: &[char]) -> Definition {

@@ -37,8 +37,17 @@ pub enum Layer {
     Bottom,
 }
 
-/// All turns of one layer, and the twist, are the moves.
+/// All turns of one layer, and the twist, are the moves; states are those that can be twisted. Between two twists each layer need be
+/// turned only once, and whether a twist can be made depends on each layer by itself: so the state after the first of these turns can be
+/// twisted as well, and no way between such states is shorter through others.
 pub fn square1() -> Definition {
+    let mut puzzle = in_all_shapes();
+    puzzle.set_always(&CUT).expect("the cut goes through these cells");
+    puzzle
+}
+
+/// The same with the states that cannot be twisted.
+pub fn in_all_shapes() -> Definition {
     let mut puzzle = without_moves("square1");
     for layer in [Layer::Top, Layer::Bottom] {
         for units in (1..=6).chain(-5..=-1) {
@@ -51,8 +60,8 @@ pub fn square1() -> Definition {
 }
 
 /// The twist is the only move: turns of the layers are free.
-pub fn square1_twist() -> Definition {
-    let mut puzzle = without_moves("square1-twist");
+pub fn by_twists() -> Definition {
+    let mut puzzle = without_moves("square1");
     for layer in [Layer::Top, Layer::Bottom] {
         let turn = Turn::Layer(layer, 1);
         puzzle.add_free(turn.to_string(), turn.action()).expect("a turn keeps the orbits");

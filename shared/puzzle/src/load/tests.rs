@@ -79,7 +79,7 @@ fn faults_of_the_own_format() {
     assert_eq!(
         toml_with("[move]"),
         "file:2:2: unknown field `move`, expected one of `name`, `metric`, `degree`, `orbits`, `moves`, `free`, \
-         `spare`, `solved`"
+         `spare`, `solved`, `always`"
     );
     assert_eq!(
         toml_with("moves = 3"),
@@ -88,7 +88,7 @@ fn faults_of_the_own_format() {
     assert_eq!(toml_with("degree = 4"), "file:2:10: give either 'degree' or 'orbits', not both");
     assert_eq!(
         toml_with("metric = \"all\""),
-        "file:2:10: unknown variant `all`, expected one of `multi`, `single`, `given`"
+        "file:2:10: unknown variant `all`, expected one of `multi`, `single`, `given`, `face`, `twist`"
     );
     assert_eq!(
         toml_with("[solved]\nlabels = [1, 2]"),
@@ -116,6 +116,14 @@ fn faults_of_the_own_format() {
     assert_eq!(
         guarded("guard = [4, 2]"),
         "file:3:1: R carries the piece on cell 2 to cell 1, but cell 2 is in its guard: a move leaves its guard where it is"
+    );
+    assert_eq!(
+        toml_with("always = [3, 5]"),
+        "file:2:10: cell 5 that states are limited by is not between 1 and 4"
+    );
+    assert_eq!(
+        toml_with("always = [3]\n[moves]\nR = \"(1,2)\"\n[free]\nU = \"(1,2)\""),
+        "file: states are limited by cells that always hold what belongs there, and there are free moves: only one of both can be"
     );
     assert_eq!(guarded("guards = [3]"), "file:3:25: unknown field `guards`, expected `cycles` or `guard`");
     assert_eq!(

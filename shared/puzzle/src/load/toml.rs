@@ -24,6 +24,7 @@ struct File {
     #[serde(default)]
     spare: Table,
     solved: Option<Spanned<Solved>>,
+    always: Option<Guard>,
 }
 
 #[derive(Deserialize)]
@@ -140,11 +141,15 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
         let pieces = pieces(&puzzle, solved.into_inner())?;
         puzzle.set_solved(&pieces).map_err(|error| Fault::new(at, error))?;
     }
+    if let Some(always) = &file.always {
+        let cells = cells(always, "that states are limited by", puzzle.cells())?;
+        puzzle.set_always(&cells).map_err(|error| Fault::new(always.span().start, error))?;
+    }
     let orders = puzzle.orders();
     for (name, action) in file.moves.0 {
         let at = name.span().start;
         let (action, guard) = read_action(text, action, &orders)?;
-        let guard = guard.map_or(Ok(Vec::new()), |guard| cells(&guard, puzzle.cells()))?;
+        let guard = guard.map_or(Ok(Vec::new()), |guard| cells(&guard, "of the guard", puzzle.cells()))?;
         puzzle.add_guarded_move(name.into_inner(), action, &guard).map_err(|error| Fault::new(at, error))?;
     }
     for (table, add) in [
@@ -184,11 +189,11 @@ fn read_action(
 }
 
 /// Cells as they are counted in files, from 1.
-fn cells(guard: &Guard, cells: usize) -> Result<Vec<u16>, Fault> {
+fn cells(guard: &Guard, whose: &str, cells: usize) -> Result<Vec<u16>, Fault> {
     let index = |&cell: &u64| match cell {
         1.. if cell <= cells as u64 => Ok((cell - 1) as u16),
         _ => {
-            let reason = format!("cell {cell} of the guard is not between 1 and {cells}");
+            let reason = format!("cell {cell} {whose} is not between 1 and {cells}");
             Err(Fault::syntax(guard.span().start, reason))
         }
     };
@@ -243,6 +248,9 @@ impl Definition {
                 .expect("strings take everything");
         }
         text.push_str("]\n");
+        if !self.always().is_empty() {
+            writeln!(text, "always = [{}]", from_one(self.always())).expect("strings take everything");
+        }
         let tables: [(&str, &[Generator]); 3] =
             [("moves", self.moves()), ("free", self.free()), ("spare", self.spare())];
         for (title, generators) in tables {
@@ -258,9 +266,7 @@ impl Definition {
                 if guard.is_empty() {
                     writeln!(text, "{name} = \"{action}\"").expect("strings take everything");
                 } else {
-                    let guard =
-                        guard.iter().map(|cell| (cell + 1).to_string()).collect::<Vec<_>>().join(", ");
-                    writeln!(text, "{name} = {{ cycles = \"{action}\", guard = [{guard}] }}")
+                    writeln!(text, "{name} = {{ cycles = \"{action}\", guard = [{}] }}", from_one(guard))
                         .expect("strings take everything");
                 }
             }
@@ -277,6 +283,11 @@ impl Definition {
         }
         text
     }
+}
+
+/// Cells as they are written.
+fn from_one(cells: &[u16]) -> String {
+    cells.iter().map(|cell| (cell + 1).to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// A basic string of TOML on one line.

@@ -1,7 +1,7 @@
 //! The shortest breadth-first search that is obviously right, for definitions of up to 18 cells.
 
 use fathom_algebra::OrientedPermutation;
-use fathom_puzzle::{Definition, Generator, Metric};
+use fathom_puzzle::{Definition, Metric};
 use rustc_hash::FxHashSet;
 
 /// Label and orientation of the piece on each cell: 7 bits a cell.
@@ -44,9 +44,9 @@ pub(crate) fn growth(puzzle: &Definition, metric: Metric, deepest: usize) -> Vec
         |state| std::iter::once(state).chain(free[1..].iter().map(move |action| moved(state, action, seen)));
     let least = |state| equals(state).min().unwrap();
     let moves = puzzle.generators(metric).unwrap();
-    let can_be_made = |generator: &Generator, state: State| {
+    let holds = |cells: &[u16], state: State| {
         let label = |&cell: &u16| (state >> (7 * cell + 2)) as u16 & 31;
-        generator.guard.iter().all(|cell| label(cell) == puzzle.solved()[usize::from(*cell)].label)
+        cells.iter().all(|cell| label(cell) == puzzle.solved()[usize::from(*cell)].label)
     };
     // Two words are hashed faster than one of 128 bits.
     let key = |state: State| (state as u64, (state >> 64) as u64);
@@ -60,9 +60,9 @@ pub(crate) fn growth(puzzle: &Definition, metric: Metric, deepest: usize) -> Vec
         for state in layer {
             // Free moves may be made before each move: the moves are tried from each of the states that are one.
             for turned in equals(state) {
-                for generator in moves.iter().filter(|generator| can_be_made(generator, turned)) {
+                for generator in moves.iter().filter(|generator| holds(&generator.guard, turned)) {
                     let next = least(moved(turned, &generator.action, seen));
-                    if reached.insert(key(next)) {
+                    if holds(puzzle.always(), next) && reached.insert(key(next)) {
                         next_layer.push(next);
                     }
                 }

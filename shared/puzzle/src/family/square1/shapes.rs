@@ -1,7 +1,7 @@
 //! The shapes of Square-1, found by turning and twisting: where corners and edges are, colours and middle layer not looked at.
 //! B. Sambale, *Square-1* (2021), section 4.
 
-use super::{CUT, FRONT, square1};
+use super::{CUT, FRONT, in_all_shapes};
 use crate::definition::Shapes;
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ pub type Class = Vec<usize>;
 impl SquareOneShapes {
     /// By a search from the solved shape.
     pub fn new() -> Self {
-        let puzzle = square1();
+        let puzzle = in_all_shapes();
         let twist = puzzle.moves().len() - 1;
         let shapes = puzzle.shapes(MOST).expect("there are fewer than that");
         Self { shapes, turns: [0..twist / 2, twist / 2..twist], twist }

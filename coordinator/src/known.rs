@@ -1,0 +1,67 @@
+//! God's numbers of spaces that have a word, each found by Fathom and, independently, by who is named.
+
+use fathom_puzzle::Metric;
+use serde::Serialize;
+
+/// The largest distance in a space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct GodsNumber {
+    /// The puzzle, as `fathom run` takes it.
+    pub space: &'static str,
+    /// What costs one move.
+    pub metric: Metric,
+    /// The largest distance.
+    pub gods_number: u32,
+    /// How many states there are.
+    pub states: u64,
+    /// Who found the same, apart from Fathom.
+    pub source: &'static str,
+}
+
+/// Those of a family, by its pattern; `MxN` are boards. What takes seconds is found again in a test of `fathom puzzles`, what takes
+/// longer is a record.
+pub fn gods_numbers(pattern: &str) -> Vec<GodsNumber> {
+    use Metric::{Given, Multi, Single};
+    let known = |space, metric, gods_number, states, source| GodsNumber {
+        space,
+        metric,
+        gods_number,
+        states,
+        source,
+    };
+    match pattern {
+        "MxN" => vec![
+            known("3x3", Multi, 8, 181_440, "Jia, Zhang, Xiang: two-dimensional magic cube, Table 1"),
+            known("2x6", Multi, 14, 479_001_600, "Jia, Zhang, Xiang: two-dimensional magic cube, Table 4"),
+            known("4x4", Single, 18, 20_922_789_888_000, "T. Rokicki, by solving cosets"),
+        ],
+        // The even states, as Harris found them, take 8; an odd one takes the flip as well.
+        "MxN+flip" => {
+            vec![known(
+                "3x3+flip",
+                Multi,
+                9,
+                362_880,
+                "R. Harris: the Rubeish square, Overload; 8 and the flip",
+            )]
+        }
+        "pancake:N" => vec![known("pancake:8", Given, 9, 40_320, "OEIS A058986")],
+        "burnt-pancake:N" => vec![known("burnt-pancake:6", Given, 12, 46_080, "OEIS A078941")],
+        "star:N" => vec![known("star:7", Given, 9, 5_040, "OEIS A007799")],
+        "coxeter:N" => vec![known("coxeter:6", Given, 15, 720, "OEIS A008302")],
+        "all-transpositions:N" => vec![known("all-transpositions:7", Given, 6, 5_040, "OEIS A094638")],
+        "lrx:N" => vec![known("lrx:8", Given, 28, 40_320, "OEIS A186783")],
+        "lx:N" => vec![known("lx:8", Given, 35, 40_320, "OEIS A039745")],
+        "2x2x2" => vec![
+            known("2x2x2", Multi, 11, 3_674_160, "OEIS A079761"),
+            known("2x2x2", Single, 14, 3_674_160, "B. Norskog, cubezzz forum, 2x2x2 Cube"),
+        ],
+        "3x3x3-corners" => {
+            vec![known("3x3x3-corners", Multi, 11, 88_179_840, "R. Korf, 1997, pattern databases")]
+        }
+        "skewb" => vec![known("skewb", Multi, 11, 3_149_280, "OEIS A079745")],
+        "dino" => vec![known("dino", Multi, 13, 239_500_800, "cayleypy, puzzles_growth.csv")],
+        "pyraminx" => vec![known("pyraminx", Multi, 11, 933_120, "J. Scherphuis, Puzzle Pages, Pyraminx")],
+        _ => Vec::new(),
+    }
+}
