@@ -144,7 +144,7 @@ impl Counter<'_> {
     fn count(&mut self, file: &LayerFile, depth: Depth) -> Result<ShardReport> {
         let job = self.job;
         let identity = file.identity();
-        let mut totals = Totals::default();
+        let mut totals = job.nothing();
         for local in 0..identity.cosets {
             let coset = CosetId(identity.first_coset + local);
             // Reading a coset checks its bits against its checksum and its number of states.

@@ -4,7 +4,7 @@ use crate::layer::bits;
 use crate::{Counters, Job, Layer, Method, Store, TaskError};
 use fathom_command::drill;
 use fathom_kernel::{Engine, Kernel};
-use fathom_layer::{LayerError, Stored, Totals};
+use fathom_layer::{LayerError, Stored};
 use fathom_run::{ShardReport, Task};
 use fathom_space::{CosetId, Transform, Transforms};
 use std::collections::BTreeSet;
@@ -86,7 +86,7 @@ impl<'j> Expander<'j> {
             return Ok(report);
         }
         let mut writer = store.writer(&job.geometry, task)?;
-        let mut totals = Totals::default();
+        let mut totals = job.nothing();
         let cosets = job.geometry.cut.range(task.shard);
         for coset in cosets.clone().take(FETCH_AHEAD as usize) {
             self.want(CosetId(coset), before)?;

@@ -154,6 +154,12 @@ impl Job {
         layer.with_window(self.cache_bytes / 16 * 15)
     }
 
+    /// What no states add up to.
+    pub fn nothing(&self) -> Totals {
+        let (pairs, inverse_pairs) = self.pairs.of_nothing();
+        Totals { stored: 0, states: 0, pairs, inverse_pairs }
+    }
+
     /// What a coset adds up to that has `stored` states in a layer, of which `contains` tells by their positions.
     pub fn count(
         &self,
@@ -162,6 +168,9 @@ impl Job {
         stored: u32,
         contains: impl Fn(u32) -> bool,
     ) -> Totals {
+        if stored == 0 {
+            return self.nothing();
+        }
         let (pairs, inverse_pairs) = self.pairs.of(transforms, coset, stored, contains);
         let states = self.graph.states(coset, stored);
         Totals { stored: stored.into(), states, pairs, inverse_pairs }

@@ -36,6 +36,11 @@ impl Pairs {
         Self { fixed: Fixed::new(graph), inverted: inverted.then(|| Inverted::new(graph).ok()).flatten() }
     }
 
+    /// As [`Pairs::of`], of no states.
+    pub fn of_nothing(&self) -> (Option<u64>, Option<u64>) {
+        (self.fixed.is_some().then_some(0), self.inverted.is_some().then_some(0))
+    }
+
     /// Of a coset's whole orbit: the pairs of a symmetry and a state that it fixes, and those of a symmetry and a state that it maps to
     /// its inverse; `None` if they are not counted. `states` is the number of the coset's states in the layer, `contains(position)` tells
     /// whether one is.
