@@ -1,0 +1,90 @@
+//! What cells, pieces and orientations are called, and whether symmetries are told or found, changes nothing that is counted.
+
+use fathom_algebra::{OrientedPermutation, Permutation};
+use fathom_coordinator::summary::Summary;
+use fathom_puzzle::{Board, Definition, Metric, Orbit, Source};
+use fathom_run::Question;
+use fathom_space::Labels;
+use fathom_tests::Setup;
+use fathom_worker::Kernel;
+use proptest::prelude::*;
+
+const SETUP: fn() -> Setup = || Setup { shards: Some(1), ..Setup::default() };
+
+/// Numbers of cells and of orientations, an orbit each.
+type Shape = [(usize, u16); 2];
+
+/// Any permutation of the cells of each orbit, with any turns.
+fn element(shape: Shape) -> impl Strategy<Value = OrientedPermutation> {
+    let orbit = |(cells, order): (usize, u16)| {
+        let images = Just((0..cells as u16).collect::<Vec<u16>>()).prop_shuffle();
+        (images, prop::collection::vec(0..order, cells))
+    };
+    shape.map(orbit).prop_map(move |[a, b]| {
+        let behind = |image: &u16| image + shape[0].0 as u16;
+        let images: Vec<u16> = a.0.iter().copied().chain(b.0.iter().map(behind)).collect();
+        let orders: Vec<u16> = shape.iter().flat_map(|&(cells, order)| vec![order; cells]).collect();
+        OrientedPermutation::new(Permutation::from_images(images).unwrap(), [a.1, b.1].concat(), orders)
+            .unwrap()
+    })
+}
+
+fn question(shape: Shape, moves: impl Iterator<Item = OrientedPermutation>) -> Question {
+    let orbit = |(number, &(cells, orientations)): (usize, &(usize, u16))| Orbit {
+        name: format!("orbit{number}"),
+        cells,
+        orientations,
+    };
+    let mut definition = Definition::new("any", shape.iter().enumerate().map(orbit).collect()).unwrap();
+    for (number, action) in moves.enumerate() {
+        definition.add_move(format!("m{number}"), action).unwrap();
+    }
+    let labels = Labels::distinct(definition.cells());
+    Question { source: Source::Defined(Box::new(definition)), metric: Metric::Single, labels }
+}
+
+fn counted(found: &Summary) -> (&[u64], &Option<Vec<u64>>, &Option<Vec<u64>>, usize) {
+    (&found.counts, &found.classes, &found.classes_with_inverse, found.symmetries)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn other_names_change_nothing(
+        (shape, moves, names) in ((1..=4_usize, 1..=3_u16), (1..=2_usize, 1..=4_u16)).prop_flat_map(|(a, b)| {
+            let shape = [a, b];
+            (Just(shape), prop::collection::vec(element(shape), 1..=3), element(shape))
+        }),
+    ) {
+        let found = SETUP().search(question(shape, moves.iter().cloned()));
+        let renamed = SETUP().search(question(shape, moves.iter().map(|action| action.relabel(&names))));
+        prop_assert_eq!(counted(&found), counted(&renamed));
+        // The plain search knows no symmetries.
+        let plain = Setup { kernel: Kernel::Reference, ..SETUP() }.search(question(shape, moves.into_iter()));
+        prop_assert_eq!(&plain.digest, &found.digest);
+        prop_assert_eq!(&plain.counts, &found.counts);
+    }
+
+    #[test]
+    fn symmetries_may_be_told_or_found(
+        which in 0..6_usize,
+        single: bool,
+        labels in prop::collection::vec(0..4_usize, 9),
+        distinct in 0..9_usize,
+    ) {
+        let board: Board = ["2x3", "3x3", "2x4", "4x2", "3x2", "1x6"][which].parse().unwrap();
+        let metric = if single { Metric::Single } else { Metric::Multi };
+        let labels = (0..board.cells()).map(|tile| if tile < distinct { 10 + tile } else { labels[tile] });
+        let labels = Labels::from_values(labels);
+        let told = Source::Board(board);
+        let definition = told.definition(metric).unwrap();
+        let given = definition.metric();
+        let found = Source::Defined(Box::new(definition));
+        let [told, found] = [(told, metric), (found, given)].map(|(source, metric)| {
+            SETUP().search(Question { source, metric, labels: labels.clone() })
+        });
+        prop_assert_eq!(&told.counts, &found.counts);
+        prop_assert!(told.complete && found.symmetries % told.symmetries == 0);
+    }
+}
