@@ -50,8 +50,8 @@ impl fmt::Display for Names {
 impl Definition {
     /// The generators of a metric, in the order of the listed ones, each followed by its powers. None of them is
     /// the identity and no two are equal: what is listed keeps its name, and a power that has been there before is
-    /// left out. Of a guarded generator there is no power but its inverse, in `multi` as in `single`; it has the
-    /// guard of the generator, whose cells it leaves where they are.
+    /// left out. The powers of a guarded generator have its guard: it leaves those cells where they are, so whoever can make it once can
+    /// go on.
     ///
     /// # Errors
     /// [`DefinitionError::TooManyMoves`] if a generator has too many powers; [`DefinitionError::AlwaysListed`] if powers or inverses are
@@ -122,7 +122,6 @@ fn made_of(listed: &[&Generator], metric: Metric) -> Result<Vec<Generator>, Defi
         let exponents = match (metric, order) {
             (Metric::Given | Metric::Face | Metric::Twist, _) => 0..0,
             (Metric::Single, _) => -1..0,
-            (Metric::Multi, _) if !guard.is_empty() => -1..0,
             // 1 < order: with more powers than there may be moves, the limit is reached before the end.
             (Metric::Multi, order) => {
                 2..order.unwrap_or(u64::MAX).min(Definition::MAX_MOVES as u64 + 3) as i64
@@ -207,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_guarded_move_there_is_the_inverse_alone() {
+    fn powers_of_a_guarded_move_have_its_guard() {
         let mut lock = puzzle(6, &[("R", "(1,2,3,4)")]);
         for (name, cycles, guard) in
             [("U", "(1,2,3,4)", &[5][..]), ("W", "(1,4,3,2)", &[4, 5]), ("S", "(1,3)", &[5])]
@@ -217,7 +216,7 @@ mod tests {
         }
         // W is no power of R or U, for it asks for more.
         assert_eq!(names(&lock, Metric::Given), "R U W S");
-        for (metric, made) in [(Metric::Single, "R R' U U' W W' S"), (Metric::Multi, "R R2 R' U U' W W' S")] {
+        for (metric, made) in [(Metric::Single, "R R' U U' W W' S"), (Metric::Multi, "R R2 R' U U2 U' W W2 W' S")] {
             assert_eq!(names(&lock, metric), made);
             for generator in lock.generators(metric).unwrap() {
                 let listed =
