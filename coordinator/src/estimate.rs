@@ -86,7 +86,7 @@ impl Estimate {
             moves: space.moves().len(),
             colouring: plan.colouring.of_pieces().to_vec(),
             axes: plan.shape.lengths().to_vec(),
-            symmetries: space.symmetries().len() / space.free_order() as usize,
+            symmetries: space.symmetry_order(),
             symmetries_used: plan.symmetries_used / space.free_order() as usize,
             patterns: plan.patterns,
             representative_cosets: plan.representative_cosets,

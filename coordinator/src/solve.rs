@@ -22,7 +22,7 @@ pub mod square1;
 pub mod state;
 
 pub use bidirectional::{Bidirectional, SearchError};
-pub use classes::{Class, classes, symmetries};
+pub use classes::{Class, classes};
 pub use descent::{Solutions, descend, way_to};
 pub use layers::KeptLayers;
 pub use model::{Model, ModelError};

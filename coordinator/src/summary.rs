@@ -82,7 +82,7 @@ impl Summary {
             complete,
             classes: layers.iter().map(|layer| layer.classes).collect(),
             classes_with_inverse: layers.iter().map(|layer| layer.classes_with_inverse).collect(),
-            symmetries: space.symmetries().len() / space.free_order() as usize,
+            symmetries: space.symmetry_order(),
             representative_cosets: run.definition.representative_cosets,
             seconds: microseconds(layers.iter().map(|layer| layer.seconds).sum()),
             watched: (!states.is_empty()).then_some(watched),

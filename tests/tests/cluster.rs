@@ -50,12 +50,13 @@ fn without_replicas_the_run_waits_for_who_holds_what_it_needs() {
 
 #[test]
 fn a_worker_that_joins_late_takes_shards() {
-    let mut cluster = Cluster::new(&LONG, &[]);
+    const LONGER: [&str; 5] = ["2x7", "--shards", "16", "--max-depth", "10"];
+    let mut cluster = Cluster::new(&LONGER, &[]);
     cluster.serve();
     cluster.join(&["w1"]);
     cluster.until_depth(7);
     cluster.join(&["w2"]);
-    assert_same(&cluster.finishes(), &undisturbed(&LONG));
+    assert_same(&cluster.finishes(), &undisturbed(&LONGER));
     assert!(!cluster.logged_by("w2", "task done").is_empty(), "it was given nothing");
 }
 

@@ -43,8 +43,8 @@ fn question(shape: Shape, moves: impl Iterator<Item = OrientedPermutation>) -> Q
     Question { source: Source::Defined(Box::new(definition)), metric: Metric::Single, labels }
 }
 
-fn counted(found: &Summary) -> (&[u64], &Option<Vec<u64>>, &Option<Vec<u64>>, usize) {
-    (&found.counts, &found.classes, &found.classes_with_inverse, found.symmetries)
+fn counted(found: Summary) -> ([Option<Vec<u64>>; 3], usize) {
+    ([Some(found.counts), found.classes, found.classes_with_inverse], found.symmetries)
 }
 
 proptest! {
@@ -59,11 +59,11 @@ proptest! {
     ) {
         let found = SETUP().search(question(shape, moves.iter().cloned()));
         let renamed = SETUP().search(question(shape, moves.iter().map(|action| action.relabel(&names))));
-        prop_assert_eq!(counted(&found), counted(&renamed));
         // The plain search knows no symmetries.
         let plain = Setup { kernel: Kernel::Reference, ..SETUP() }.search(question(shape, moves.into_iter()));
         prop_assert_eq!(&plain.digest, &found.digest);
         prop_assert_eq!(&plain.counts, &found.counts);
+        prop_assert_eq!(counted(found), counted(renamed));
     }
 
     #[test]

@@ -79,6 +79,32 @@ fn with_and_without_a_run_the_answer_is_the_same() {
     assert_eq!((code, out.as_str()), (Some(0), "distance: 2\nsolutions: 1\n    H2 V1^2\n"));
 }
 
+/// The axial pieces of the pyramid turn and stay.
+#[test]
+fn pieces_that_turn_and_stay_are_looked_up_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let run = told(path, &["run", "pyraminx", "--keep", "all", "--dir", "kept", "-q"]);
+    for scramble in ["()", "U", "U L' R", "U L R' B U' L", "B' U R' L B U L' R U", "(U L' R B' U' R)3"] {
+        let arguments: &[&str] = if scramble == "()" { &[scramble] } else { &[scramble, "--scramble"] };
+        let told = |space| told(path, &[&["solve", space][..], arguments, &["--all"]].concat());
+        let (of_run, of_none) = (told("kept"), told("pyraminx"));
+        assert_eq!((&of_run["method"], &of_none["method"]), (&value!("layers"), &value!("bidirectional")));
+        for field in ["distance", "solutions", "more", "state"] {
+            assert_eq!(of_run[field], of_none[field], "{scramble}: {field}");
+        }
+    }
+    // Jaap's Puzzle Page: 32 positions take 11 moves.
+    let antipodes = told(path, &["antipodes", "kept"]);
+    let classes = antipodes["representatives"].as_array().unwrap();
+    assert_eq!(classes.iter().map(|class| class["size"].as_u64().unwrap()).sum::<u64>(), 32);
+    assert_eq!(value!(classes.len()), run["classes"][11]);
+    for class in classes {
+        let told = told(path, &["solve", "pyraminx", class["state"].as_str().unwrap()]);
+        assert_eq!((&told["distance"], &told["solutions"][0]), (&value!(11), &class["solution"]));
+    }
+}
+
 #[test]
 fn labels_are_all_that_is_seen() {
     let directory = tempfile::tempdir().unwrap();

@@ -9,9 +9,7 @@ use fathom_command::{bad_input, machine, output};
 use fathom_coordinator::directory::RunDirectory;
 use fathom_coordinator::estimate::disk_peak_bytes;
 use fathom_coordinator::search::{Options, Stop, search};
-use fathom_coordinator::solve::{
-    Bidirectional, Class, KeptLayers, Model, SpaceWords, classes, symmetries, way_to,
-};
+use fathom_coordinator::solve::{Bidirectional, Class, KeptLayers, Model, SpaceWords, classes, way_to};
 use fathom_coordinator::table::{left, many};
 use fathom_layer::LocalDisk;
 use fathom_run::definition::{Definition, Keep, Question};
@@ -120,7 +118,7 @@ fn tell(asked: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
     let found = classes(&mut kept, depth, asked.memory_bytes())?;
     let number = found.len();
     let told = told(asked, run, &model, &mut kept, depth, found)?;
-    let (symmetries, way) = (symmetries(&run.space), way(run));
+    let (symmetries, way) = (run.space.symmetry_order() as u64, way(run));
     if asked.json {
         let class = |told: &Told| json!({ "size": told.class.size, "symmetry": told.class.symmetry, "state": told.state, way: told.moves });
         let labels = &run.definition.question.labels;
@@ -197,7 +195,7 @@ fn told(
 /// A state, and moves that lead to it from the solved one.
 fn scramble(
     model: &Model,
-    words: &SpaceWords,
+    words: &SpaceWords<'_>,
     kept: &mut KeptLayers<'_>,
     word: &[u8],
     depth: u32,

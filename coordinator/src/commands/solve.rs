@@ -71,7 +71,7 @@ pub(crate) fn solve(asked: &SolveArguments) -> Result<()> {
 /// Solutions by the layers of a run, from a word of the model on.
 pub(crate) fn from_layers(
     kept: &mut KeptLayers<'_>,
-    words: &SpaceWords,
+    words: &SpaceWords<'_>,
     model: &Model,
     word: &[u8],
     depth: u32,
@@ -83,7 +83,12 @@ pub(crate) fn from_layers(
 }
 
 /// Whether a state, given by a word of the model, lies at a depth.
-pub(crate) fn is_at(kept: &mut KeptLayers<'_>, words: &SpaceWords, word: &[u8], depth: u32) -> Result<bool> {
+pub(crate) fn is_at(
+    kept: &mut KeptLayers<'_>,
+    words: &SpaceWords<'_>,
+    word: &[u8],
+    depth: u32,
+) -> Result<bool> {
     words.in_space(word).map_or(Ok(false), |word| kept.is_at(&word, depth))
 }
 

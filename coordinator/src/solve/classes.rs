@@ -18,11 +18,6 @@ pub struct Class {
     pub symmetry: u64,
 }
 
-/// How many symmetries states have: of the symmetries of words those are one that differ by free moves, which fix all states.
-pub fn symmetries(space: &Space) -> u64 {
-    space.symmetries().len() as u64 / u64::from(space.free_order())
-}
-
 /// What a class takes besides its word: two allocations, and its place in a table that may be half empty.
 const CLASS_BYTES: u64 = 96;
 
@@ -48,7 +43,7 @@ pub fn classes(kept: &mut KeptLayers<'_>, depth: u32, memory_bytes: u64) -> Resu
         let (smallest, symmetry) = smallest(graph.space(), &word);
         found.insert(smallest, symmetry);
     })?;
-    let symmetries = symmetries(kept.graph().space());
+    let symmetries = kept.graph().space().symmetry_order() as u64;
     let class = |(word, symmetry)| Class { word, size: symmetries / symmetry, symmetry };
     let mut classes: Vec<Class> = found.into_iter().map(class).collect();
     classes.sort_unstable_by(|a, b| (a.size, &a.word).cmp(&(b.size, &b.word)));

@@ -2,51 +2,51 @@
 
 use super::model::Model;
 use fathom_space::Space;
+use rustc_hash::FxHashMap;
 
-/// For each cell the letters of both that tell the same.
+/// For each cell of the puzzle what the letters of the model say: the label of a piece and its orientation, as the space counts it.
 #[derive(Clone, Debug)]
-pub struct SpaceWords {
+pub struct SpaceWords<'s> {
+    space: &'s Space,
     /// By cell and letter of the model.
-    in_space: Vec<Vec<Option<u8>>>,
-    /// By cell and letter of the space.
-    in_model: Vec<Vec<Option<u8>>>,
+    pieces: Vec<FxHashMap<u8, (u8, u8)>>,
+    /// By cell, label and orientation: the letter of the model.
+    letters: Vec<FxHashMap<(u8, u8), u8>>,
 }
 
-impl SpaceWords {
+impl<'s> SpaceWords<'s> {
     /// Of a model and the space of the same question.
-    pub fn new(model: &Model, space: &Space) -> Self {
-        let none = vec![vec![None; 256]; space.cells()];
-        let (mut in_space, mut in_model) = (none.clone(), none);
+    pub fn new(model: &Model, space: &'s Space) -> Self {
         let (orders, solved) = (model.definition.orders(), model.definition.solved());
-        for orbit in space.puzzle().orbits() {
-            for (&piece, &cell) in orbit.iter().flat_map(|piece| orbit.iter().map(move |cell| (piece, cell)))
-            {
+        let labels = space.piece_labels().of_pieces();
+        let (mut pieces, mut letters) = (Vec::new(), Vec::new());
+        for cell in 0..labels.len() {
+            let (mut of_letter, mut of_piece) = (FxHashMap::default(), FxHashMap::default());
+            for piece in (0..labels.len()).filter(|&piece| space.comes_to(piece, cell)) {
                 for turn in 0..orders[piece] {
                     // A space counts the orientations of pieces from those that they have when solved.
                     let counted = turn + solved[piece].orientation + orders[piece] - solved[cell].orientation;
-                    let label = space.labels().of_pieces()[piece];
-                    let seen = u16::from(space.letters().seen(label));
-                    let theirs = space.letters().letter(label, (counted % orders[piece] % seen) as u8);
-                    let ours = model.alphabet.letter(piece, turn);
-                    in_space[cell][usize::from(ours)] = Some(theirs);
-                    in_model[cell][usize::from(theirs)] = Some(ours);
+                    let told = (labels[piece], (counted % orders[piece] % space.shown(piece)) as u8);
+                    let letter = model.alphabet.letter(piece, turn);
+                    of_letter.insert(letter, told);
+                    of_piece.insert(told, letter);
                 }
             }
+            pieces.push(of_letter);
+            letters.push(of_piece);
         }
-        Self { in_space, in_model }
+        Self { space, pieces, letters }
     }
 
     /// The word of the space for one of the model; `None` if no moves bring a piece to where it stands.
     pub fn in_space(&self, word: &[u8]) -> Option<Vec<u8>> {
-        translated(&self.in_space, word)
+        let pieces = self.pieces.iter().zip(word).map(|(pieces, letter)| pieces.get(letter).copied());
+        Some(self.space.word_of_pieces(&pieces.collect::<Option<Vec<_>>>()?))
     }
 
     /// The word of the model for one of the space.
     pub fn in_model(&self, word: &[u8]) -> Option<Vec<u8>> {
-        translated(&self.in_model, word)
+        let pieces = self.space.pieces(word);
+        self.letters.iter().zip(pieces).map(|(letters, piece)| letters.get(&piece).copied()).collect()
     }
-}
-
-fn translated(letters: &[Vec<Option<u8>>], word: &[u8]) -> Option<Vec<u8>> {
-    letters.iter().zip(word).map(|(letters, &letter)| letters[usize::from(letter)]).collect()
 }

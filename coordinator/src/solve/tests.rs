@@ -277,7 +277,7 @@ fn check_classes(question: Question) {
     let directory = tempfile::tempdir().unwrap();
     let run = run(question, &directory.path().join("run"), None);
     let mut kept = KeptLayers::of(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
-    let symmetries = symmetries(&run.space);
+    let symmetries = run.space.symmetry_order() as u64;
     for depth in 0..kept.layers().len() as u32 {
         let found = classes(&mut kept, depth, u64::MAX).unwrap();
         let layer = kept.layers()[depth as usize].clone();

@@ -216,7 +216,9 @@ mod tests {
         }
         // W is no power of R or U, for it asks for more.
         assert_eq!(names(&lock, Metric::Given), "R U W S");
-        for (metric, made) in [(Metric::Single, "R R' U U' W W' S"), (Metric::Multi, "R R2 R' U U2 U' W W2 W' S")] {
+        for (metric, made) in
+            [(Metric::Single, "R R' U U' W W' S"), (Metric::Multi, "R R2 R' U U2 U' W W2 W' S")]
+        {
             assert_eq!(names(&lock, metric), made);
             for generator in lock.generators(metric).unwrap() {
                 let listed =

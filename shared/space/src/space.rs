@@ -280,10 +280,9 @@ impl Space {
     pub fn pieces(&self, word: &[u8]) -> Vec<(u8, u8)> {
         let on = |(cell, &(first, size)): (usize, &(usize, u16))| match size {
             1 => {
-                let piece =
-                    self.labels.of_pieces().iter().position(|&label| label == self.letters.mark(word[first]));
-                let (piece, _) =
-                    self.rings.origins().nth(piece.expect("every label has a piece")).expect("a cell");
+                let mark = self.letters.mark(word[first]);
+                let piece = (0..self.rings.spread().len()).find(|&piece| self.label(piece) == mark);
+                let piece = piece.expect("every label has a piece");
                 (self.piece_labels.of_pieces()[piece], self.letters.orientation(word[first]))
             }
             size => {
@@ -292,6 +291,40 @@ impl Space {
             }
         };
         self.rings.spread().iter().enumerate().map(on).collect()
+    }
+
+    /// The word of the state in which this stands on the cells of the puzzle: the inverse of [`Space::pieces`].
+    pub fn word_of_pieces(&self, pieces: &[(u8, u8)]) -> Vec<u8> {
+        let labels = self.piece_labels.of_pieces();
+        let mut word = self.solved.to_vec();
+        for (&(label, orientation), &(first, size)) in pieces.iter().zip(self.rings.spread()) {
+            if size == 1 {
+                let piece = labels.iter().position(|&of_piece| of_piece == label);
+                let mark = self.label(piece.expect("every label has a piece"));
+                word[first] = self.letters.letter(mark, orientation);
+            } else {
+                word[first..][..usize::from(size)].rotate_right(orientation.into());
+            }
+        }
+        word
+    }
+
+    /// How many orientations of a piece of the puzzle are told apart.
+    pub fn shown(&self, piece: usize) -> u16 {
+        match self.rings.spread()[piece] {
+            (_, 1) => self.letters.seen(self.label(piece)).into(),
+            (_, size) => size,
+        }
+    }
+
+    /// Whether moves bring a piece of the puzzle, or one with its label, to a cell of the puzzle.
+    pub fn comes_to(&self, piece: usize, cell: usize) -> bool {
+        self.belongs(self.label(piece), self.rings.spread()[cell].0)
+    }
+
+    /// The label of a piece of the puzzle in words; on a ring, of its mark.
+    fn label(&self, piece: usize) -> u8 {
+        self.labels.of_pieces()[self.rings.spread()[piece].0]
     }
 
     /// Writes to `image` the state to which a move leads from the state `word`. Returns false, and may leave anything in `image`, if
@@ -359,6 +392,11 @@ impl Space {
     /// The symmetries of the puzzle that map labels to labels, the identity first. Classes are counted up to these.
     pub fn symmetries(&self) -> &[Symmetry] {
         &self.symmetries
+    }
+
+    /// How many symmetries there are of states: those that differ by a free move do the same.
+    pub fn symmetry_order(&self) -> usize {
+        self.symmetries.len() / self.puzzle.free.len()
     }
 
     /// The order of the group that the moves generate (Schreier-Sims).
