@@ -143,39 +143,60 @@ impl Search<'_> {
 
     /// Finds all that extend what is decided. False if there are too many.
     fn extend(&mut self, partial: Partial) -> bool {
-        // An element that moves a point of which it is known where it goes tells most.
-        let open = |x: &usize| partial.elements[*x].is_none();
-        let tells =
-            |x: &usize| (0..self.degree).any(|c| partial.points[c].is_some() && self.set[*x].apply(c) != c);
-        let next_element = (0..self.set.len()).filter(open).find(tells);
-        let is_free = |point: &usize| partial.points[*point].is_none();
-        match (next_element, (0..self.degree).find(is_free)) {
+        let Some(point) = (0..self.degree).find(|&point| partial.points[point].is_none()) else {
             // All is decided for the elements when it is for the points.
-            (_, None) => {
-                let images: Vec<u16> = partial.points.iter().flatten().map(|&to| to as u16).collect();
-                let relabelling = Permutation::from_images(images).expect("no two points go to one");
-                let is_kept = |(number, x): (usize, &Permutation)| {
-                    let image = self.numbers.get(&x.relabel(&relabelling));
-                    image.is_some_and(|&image| (self.alike)(number, image))
-                };
-                if self.set.iter().enumerate().all(is_kept) {
-                    self.found.push(relabelling);
-                }
-                self.found.len() <= self.most
+            let images: Vec<u16> = partial.points.iter().flatten().map(|&to| to as u16).collect();
+            let relabelling = Permutation::from_images(images).expect("no two points go to one");
+            let is_kept = |(number, x): (usize, &Permutation)| {
+                let image = self.numbers.get(&x.relabel(&relabelling));
+                image.is_some_and(|&image| (self.alike)(number, image))
+            };
+            if self.set.iter().enumerate().all(is_kept) {
+                self.found.push(relabelling);
             }
-            (Some(x), Some(_)) => (0..self.set.len()).filter(|&to| (self.alike)(x, to)).all(|to| match self
-                .with(partial.clone(), Vec::new(), Some((x, to)))
-            {
-                Some(more) => self.extend(more),
-                None => true,
-            }),
-            (None, Some(point)) => {
-                (0..self.degree).all(|to| match self.with(partial.clone(), vec![(point, to)], None) {
+            return self.found.len() <= self.most;
+        };
+        // What can go the fewest ways is decided next. An element tells something that moves a point of which it is known where it
+        // goes to one of which it is not.
+        let known: Vec<(usize, usize)> =
+            partial.points.iter().enumerate().filter_map(|(from, to)| Some((from, (*to)?))).collect();
+        let tells =
+            |x: &usize| known.iter().any(|&(from, _)| partial.points[self.set[*x].apply(from)].is_none());
+        let open = (0..self.set.len()).filter(|&x| partial.elements[x].is_none()).filter(tells);
+        let ways = |x: usize| -> Vec<usize> {
+            (0..self.set.len()).filter(|&y| self.may_go(&partial, x, y, &known)).collect()
+        };
+        let element = open.map(|x| (x, ways(x))).min_by_key(|(_, ways)| ways.len());
+        let ways_of_point: Vec<usize> =
+            (0..self.degree).filter(|&to| partial.preimages[to].is_none() && (self.may)(point, to)).collect();
+        match element {
+            Some((x, ways)) if ways.len() <= ways_of_point.len() => {
+                ways.into_iter().all(|to| match self.with(partial.clone(), Vec::new(), Some((x, to))) {
                     Some(more) => self.extend(more),
                     None => true,
                 })
             }
+            _ => ways_of_point.into_iter().all(|to| {
+                match self.with(partial.clone(), vec![(point, to)], None) {
+                    Some(more) => self.extend(more),
+                    None => true,
+                }
+            }),
         }
+    }
+
+    /// Whether an element may go to another, by the points that are `known`.
+    fn may_go(&self, partial: &Partial, x: usize, y: usize, known: &[(usize, usize)]) -> bool {
+        !partial.taken[y]
+            && (self.alike)(x, y)
+            && known.iter().all(|&(from, to)| {
+                let (from, to) = (self.set[x].apply(from), self.set[y].apply(to));
+                match (partial.points[from], partial.preimages[to]) {
+                    (Some(image), _) => image == to,
+                    (None, None) => (self.may)(from, to),
+                    (None, Some(_)) => false,
+                }
+            })
     }
 
     /// Decides some points, or an element, and all that follows; `None` if that contradicts itself.

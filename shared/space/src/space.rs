@@ -131,10 +131,8 @@ impl Space {
         for (&label, &shown) in of_pieces.iter().zip(&puzzle.seen) {
             seen[usize::from(label)] = shown;
         }
-        let orders: Box<[u16]> = puzzle
-            .moves
-            .first()
-            .map_or_else(|| vec![1; puzzle.cells].into_boxed_slice(), |m| m.action.orders().into());
+        // The identity at least is there.
+        let orders: Box<[u16]> = puzzle.free[0].orders().into();
         let turns = orders.iter().copied().max().unwrap_or(1);
         let letters = Letters::new(&seen, turns).ok_or_else(|| SpaceError::TooManyLetters {
             name: puzzle.name.clone(),
