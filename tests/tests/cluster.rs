@@ -34,8 +34,8 @@ fn without_replicas_the_run_waits_for_who_holds_what_it_needs() {
     let mut cluster = Cluster::new(&SPACE, &[]);
     cluster.serve();
     cluster.join_until("w1", "computing:24");
-    cluster.join(&["w2"]);
     cluster.dies("w1");
+    cluster.join(&["w2"]);
     let waits = |status: &Value| status["waiting_for"] == serde_json::json!(["w1"]);
     let status = cluster.until_status("it waits for w1", waits);
     let obstacle = status["obstacle"].as_str().unwrap();
@@ -163,8 +163,8 @@ fn layers_in_a_shared_store() {
     cluster.option(&shared);
     cluster.serve();
     cluster.join_until("w1", "computing:20");
-    cluster.join(&["w2"]);
     cluster.dies("w1");
+    cluster.join(&["w2"]);
     cluster.join(&["w1"]);
     let found = cluster.finishes();
     assert_same(&found, &undisturbed(&SPACE));

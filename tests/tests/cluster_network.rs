@@ -132,8 +132,8 @@ fn halted() -> Cluster {
     let mut cluster = Cluster::new(&SPACE, &[]);
     cluster.serve();
     cluster.join_until("w1", "computing:24");
-    cluster.join(&["w2"]);
     cluster.dies("w1");
+    cluster.join(&["w2"]);
     cluster.until_worker_is("w1", "lost");
     cluster
 }

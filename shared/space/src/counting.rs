@@ -97,7 +97,7 @@ impl Fixed {
         let classes = conjugacy_classes(&outside, &all, &inside).expect("symmetries are a group");
         let classes: Vec<(Action, u32)> =
             classes.into_iter().map(|(number, members)| (outside[number].clone(), members)).collect();
-        Some(Self { crossing: Listed::of(graph, &placements, &classes, Self::MOST_CROSSING)? })
+        Some(Self { crossing: Listed::of(graph, &placements, &classes, &all, Self::MOST_CROSSING)? })
     }
 
     /// The pairs (symmetry, state) of a coset's whole orbit. `states` is the number of the coset's states in the

@@ -109,11 +109,18 @@ impl Placements {
         Ok(self.of.iter().map(inverse).collect())
     }
 
-    /// Calls `found` with every word, whether moves reach it or not, that an action maps to itself, until that returns false.
+    /// Calls `found` with words, whether moves reach them or not, that an action maps to itself, until that returns false. Of words that
+    /// `symmetries` which commute with the action make of each other a few are told for all, each with the number of words that it stands for.
     ///
     /// Such a word is a union of cycles of the action: of those that have each cell once at most, and each label as often as there are
-    /// pieces.
-    pub(crate) fn fixed_words(&self, space: &Space, action: &Action, found: &mut impl FnMut(&[u8]) -> bool) {
+    /// pieces. Symmetries that commute with the action carry cycles to cycles; those that keep the first cell are looked at.
+    pub(crate) fn fixed_words(
+        &self,
+        space: &Space,
+        action: &Action,
+        symmetries: &[Action],
+        found: &mut impl FnMut(&[u8], u32) -> bool,
+    ) {
         let mut cycles: Vec<Vec<Vec<(u8, u8)>>> = vec![Vec::new(); space.cells()];
         let mut seen = vec![false; self.of.len()];
         for start in 0..self.of.len() {
@@ -128,14 +135,37 @@ impl Placements {
                 cycles[usize::from(first)].push(cycle);
             }
         }
-        let mut words = FixedWords {
-            space,
-            cycles,
-            left: space.labels().sizes().to_vec(),
-            word: vec![None; space.cells()],
-            found,
+        let keeps_first = |symmetry: &&Action| {
+            self.at(symmetry[0]).0 == 0 && then(action, symmetry) == then(symmetry, action)
         };
-        words.place(0);
+        let keeping: Vec<&Action> = symmetries.iter().filter(keeps_first).collect();
+        let number = |&(cell, letter): &(u8, u8)| usize::from(self.number(cell, letter));
+        for cycle in std::mem::take(&mut cycles[0]) {
+            // A cycle by the first of its placements.
+            let image = |symmetry: &&Action| cycle.iter().map(|at| symmetry[number(at)]).min();
+            let mut images: Vec<Option<u16>> = keeping.iter().map(image).collect();
+            images.sort_unstable();
+            images.dedup();
+            let is_told =
+                images.first().is_some_and(|first| *first < cycle.iter().map(|at| number(at) as u16).min());
+            if is_told {
+                continue;
+            }
+            cycles[0] = vec![cycle];
+            let alike = images.len().max(1) as u32;
+            let mut words = FixedWords {
+                space,
+                cycles: std::mem::take(&mut cycles),
+                left: space.labels().sizes().to_vec(),
+                word: vec![None; space.cells()],
+                found: &mut |word: &[u8]| found(word, alike),
+            };
+            let goes_on = words.place(0);
+            cycles = words.cycles;
+            if !goes_on {
+                return;
+            }
+        }
     }
 }
 

@@ -31,15 +31,15 @@ impl Inverted {
     pub(super) fn new(graph: &CosetGraph) -> Result<Self, NoInverses> {
         let space = graph.space();
         let most = usize::try_from(space.states() / Self::LOOK).unwrap_or(usize::MAX).max(Self::FEW);
-        let (asked, classes) = Self::classes(space)?;
-        Ok(match Listed::of(graph, &asked.placements, &classes, most) {
+        let (asked, classes, symmetries) = Self::classes(space)?;
+        Ok(match Listed::of(graph, &asked.placements, &classes, &symmetries, most) {
             Some(listed) => Self::Listed(listed),
             None => Self::Asked(asked),
         })
     }
 
-    /// Inversions followed by symmetries: all, and one of each class with the number of its members.
-    pub(super) fn classes(space: &Space) -> Result<(Asked, Vec<(Action, u32)>), NoInverses> {
+    /// Inversions followed by symmetries: all, and one of each class with the number of its members. And the symmetries.
+    pub(super) fn classes(space: &Space) -> Result<(Asked, Vec<(Action, u32)>, Vec<Action>), NoInverses> {
         let placements = Placements::new(space);
         let inversion = placements.inversion(space)?;
         let of_symmetry = |symmetry| placements.of_symmetry(space, symmetry);
@@ -48,7 +48,7 @@ impl Inverted {
         let classes = conjugacy_classes(&actions, &symmetries, &[]).ok_or(NoInverses::FreeMoves)?;
         let classes = classes.into_iter().map(|(number, members)| (actions[number].clone(), members));
         let classes = classes.collect();
-        Ok((Asked { placements, actions }, classes))
+        Ok((Asked { placements, actions }, classes, symmetries))
     }
 
     /// The pairs of a coset's whole orbit, of the states whose positions `contains` has.
@@ -97,8 +97,8 @@ mod tests {
             let space = Space::new(puzzle, metric, labels).unwrap();
             let plan = Plan::new(&space).unwrap();
             let graph = CosetGraph::build(&space, &plan.colouring).unwrap();
-            let (asked, classes) = Inverted::classes(&space).unwrap();
-            let listed = Listed::of(&graph, &asked.placements, &classes, usize::MAX).unwrap();
+            let (asked, classes, symmetries) = Inverted::classes(&space).unwrap();
+            let listed = Listed::of(&graph, &asked.placements, &classes, &symmetries, usize::MAX).unwrap();
             let [listed, asked] = [Inverted::Listed(listed), Inverted::Asked(asked)];
             let is_in = |word: &[u8]| {
                 let images = space.symmetries().iter().map(|symmetry| space.image(symmetry, word));

@@ -26,20 +26,22 @@ impl Listed {
     /// So many new entries are sorted in at a time.
     const BATCH: usize = 1 << 22;
 
-    /// The words that actions fix; each action stands for as many as are written behind it. `None` if they are more than `most`.
+    /// The words that actions fix; each action stands for as many as are written behind it, conjugates by `symmetries`. `None` if more than
+    /// `most` are to be looked at.
     pub(crate) fn of(
         graph: &CosetGraph,
         placements: &Placements,
         actions: &[(Action, u32)],
+        symmetries: &[Action],
         most: usize,
     ) -> Option<Self> {
         let looked_at = AtomicUsize::new(0);
         let list = |(action, pairs): &(Action, u32)| {
             let mut crossing = Vec::new();
             let mut sorted = 0;
-            placements.fixed_words(graph.space(), action, &mut |word| {
+            placements.fixed_words(graph.space(), action, symmetries, &mut |word, alike| {
                 if let Some((coset, position)) = graph.locate(word) {
-                    crossing.push(Crossing { coset, position, pairs: *pairs });
+                    crossing.push(Crossing { coset, position, pairs: pairs * alike });
                     if crossing.len() >= 2 * sorted + Self::BATCH {
                         merge(&mut crossing);
                         sorted = crossing.len();
