@@ -16,7 +16,7 @@ mod listed;
 
 use crate::placements::{Action, NoInverses, Placements, conjugacy_classes};
 use crate::{CosetGraph, CosetId, Space, Symmetry, Transform, Transforms};
-use inverted::Inverted;
+use inverted::{Inversions, Inverted};
 pub use listed::Listed;
 use std::collections::HashSet;
 
@@ -64,7 +64,7 @@ impl Space {
     /// # Errors
     /// [`NoInverses`] with the reason why not.
     pub fn has_inverses(&self) -> Result<(), NoInverses> {
-        Inverted::classes(self).map(|_| ())
+        Inversions::of(self).map(|_| ())
     }
 }
 

@@ -21,6 +21,14 @@ pub(super) struct Asked {
     actions: Vec<Action>,
 }
 
+/// What leads to the states that symmetries map to their inverses.
+pub(super) struct Inversions {
+    asked: Asked,
+    /// Of inversions followed by symmetries one of each class, with the number of its members.
+    classes: Vec<(Action, u32)>,
+    symmetries: Vec<Action>,
+}
+
 impl Inverted {
     /// Looking at so many words takes a tenth of a second.
     const FEW: usize = 1 << 18;
@@ -31,24 +39,11 @@ impl Inverted {
     pub(super) fn new(graph: &CosetGraph) -> Result<Self, NoInverses> {
         let space = graph.space();
         let most = usize::try_from(space.states() / Self::LOOK).unwrap_or(usize::MAX).max(Self::FEW);
-        let (asked, classes, symmetries) = Self::classes(space)?;
+        let Inversions { asked, classes, symmetries } = Inversions::of(space)?;
         Ok(match Listed::of(graph, &asked.placements, &classes, &symmetries, most) {
             Some(listed) => Self::Listed(listed),
             None => Self::Asked(asked),
         })
-    }
-
-    /// Inversions followed by symmetries: all, and one of each class with the number of its members. And the symmetries.
-    pub(super) fn classes(space: &Space) -> Result<(Asked, Vec<(Action, u32)>, Vec<Action>), NoInverses> {
-        let placements = Placements::new(space);
-        let inversion = placements.inversion(space)?;
-        let of_symmetry = |symmetry| placements.of_symmetry(space, symmetry);
-        let symmetries: Vec<Action> = space.symmetries().iter().map(of_symmetry).collect();
-        let actions: Vec<Action> = symmetries.iter().map(|symmetry| then(&inversion, symmetry)).collect();
-        let classes = conjugacy_classes(&actions, &symmetries, &[]).ok_or(NoInverses::FreeMoves)?;
-        let classes = classes.into_iter().map(|(number, members)| (actions[number].clone(), members));
-        let classes = classes.collect();
-        Ok((Asked { placements, actions }, classes, symmetries))
     }
 
     /// The pairs of a coset's whole orbit, of the states whose positions `contains` has.
@@ -61,6 +56,21 @@ impl Inverted {
                 pairs.sum::<u64>() * u64::from(graph.orbit_size(coset))
             }
         }
+    }
+}
+
+impl Inversions {
+    /// Of a space that has inverses.
+    pub(super) fn of(space: &Space) -> Result<Self, NoInverses> {
+        let placements = Placements::new(space);
+        let inversion = placements.inversion(space)?;
+        let of_symmetry = |symmetry| placements.of_symmetry(space, symmetry);
+        let symmetries: Vec<Action> = space.symmetries().iter().map(of_symmetry).collect();
+        let actions: Vec<Action> = symmetries.iter().map(|symmetry| then(&inversion, symmetry)).collect();
+        let classes = conjugacy_classes(&actions, &symmetries, &[]).ok_or(NoInverses::FreeMoves)?;
+        let classes = classes.into_iter().map(|(number, members)| (actions[number].clone(), members));
+        let classes = classes.collect();
+        Ok(Self { asked: Asked { placements, actions }, classes, symmetries })
     }
 }
 
@@ -97,7 +107,7 @@ mod tests {
             let space = Space::new(puzzle, metric, labels).unwrap();
             let plan = Plan::new(&space).unwrap();
             let graph = CosetGraph::build(&space, &plan.colouring).unwrap();
-            let (asked, classes, symmetries) = Inverted::classes(&space).unwrap();
+            let Inversions { asked, classes, symmetries } = Inversions::of(&space).unwrap();
             let listed = Listed::of(&graph, &asked.placements, &classes, &symmetries, usize::MAX).unwrap();
             let [listed, asked] = [Inverted::Listed(listed), Inverted::Asked(asked)];
             let is_in = |word: &[u8]| {
