@@ -33,7 +33,7 @@ fn a_worker_replaced_and_the_coordinator_restarted() {
 fn without_replicas_the_run_waits_for_who_holds_what_it_needs() {
     let mut cluster = Cluster::new(&SPACE, &[]);
     cluster.serve();
-    cluster.join_until("w1", "computing:24");
+    cluster.join_until("w1", "computing:48");
     cluster.dies("w1");
     cluster.join(&["w2"]);
     let waits = |status: &Value| status["waiting_for"] == serde_json::json!(["w1"]);

@@ -131,7 +131,7 @@ fn links_that_are_cut_and_healed() {
 fn halted() -> Cluster {
     let mut cluster = Cluster::new(&SPACE, &[]);
     cluster.serve();
-    cluster.join_until("w1", "computing:24");
+    cluster.join_until("w1", "computing:48");
     cluster.dies("w1");
     cluster.join(&["w2"]);
     cluster.until_worker_is("w1", "lost");
