@@ -104,6 +104,7 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
             &["run", "lx:6", "--inverse-classes"],
             "classes of lx-6-given up to inversion cannot be counted, for the inverse of a move may be no move",
         ),
+        (&["run", BANDAGED, "--inverse-classes"], "for its moves can be made only in some states"),
         (
             &["run", "3x3", "--labels", "0,0,0,0,1,1,1,1,1", "--inverse-classes"],
             "for pieces that look alike leave it open which permutation a state is",
@@ -245,6 +246,13 @@ fn another_run_in_the_directory() {
     half.refuses(&["run", "3x3", "--track", "0", "--dir", "run"], 2, "not 3x3-multi-abbbbbbbb");
     half.refuses(&["run", "3x3", "--shards", "2", "--dir", "run"], 2, "is cut into 1 shards, not 2");
     half.refuses(&["run", "3x3", "--keep", "last", "--dir", "run"], 2, "keeps the layers 'all', not 'last'");
+    let (code, _, err) = half.fathom(&["run", "2x7", "--max-depth", "1", "--dir", "large", "-q"]);
+    assert_eq!(code, Some(0), "{err}");
+    half.refuses(
+        &["run", "2x7", "--max-depth", "1", "--dir", "large", "--inverse-classes"],
+        2,
+        "the run in large does not count classes up to inversion, and stays so",
+    );
     // And the right one goes on.
     let (code, out, err) = half.fathom(&["run", "3x3", "--dir", "run", "--json"]);
     assert_eq!(code, Some(0), "{err}");

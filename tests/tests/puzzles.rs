@@ -110,7 +110,35 @@ fn classes_of_the_pocket_cube_are_as_published() {
     assert_eq!((&told["classes_with_inverse"], &told["symmetries"]), (&value!(published), &value!(48)));
 }
 
-/// Counted without Burnside's lemma: a state counts if neither an image of it nor one of its inverse is smaller.
+/// The classes at each depth, and those up to inversion, counted without Burnside's lemma: a state counts if neither an image of it nor one
+/// of its inverse is smaller.
+fn classes(source: Source, metric: Metric, max_depth: usize) -> [Vec<usize>; 2] {
+    let definition = source.definition(metric).unwrap();
+    let generators = definition.generators(definition.metric()).unwrap();
+    let space = Question { labels: Labels::distinct(source.cells()), source, metric }.space().unwrap();
+    let is_smallest =
+        |state: &Vec<u8>, of: &[u8]| space.symmetries().iter().all(|s| *state <= space.image(s, of));
+    let mut layer = vec![OrientedPermutation::identity(definition.orders())];
+    let mut seen: HashSet<OrientedPermutation> = layer.iter().cloned().collect();
+    let mut classes = [Vec::new(), Vec::new()];
+    while !layer.is_empty() && classes[0].len() <= max_depth {
+        let mut counts = [0, 0];
+        for element in &layer {
+            let state = space.word(element);
+            if is_smallest(&state, &state) {
+                counts[0] += 1;
+                counts[1] += usize::from(is_smallest(&state, &space.word(&element.inverse())));
+            }
+        }
+        for (classes, count) in classes.iter_mut().zip(counts) {
+            classes.push(count);
+        }
+        let neighbours = layer.iter().flat_map(|element| generators.iter().map(|g| element.then(&g.action)));
+        layer = neighbours.filter(|element| seen.insert(element.clone())).collect();
+    }
+    classes
+}
+
 #[test]
 fn classes_are_the_orbits_of_symmetries_and_inversion() {
     for (word, moves) in [
@@ -125,35 +153,16 @@ fn classes_are_the_orbits_of_symmetries_and_inversion() {
             Some(moves) => (whole.with_moves(whole.metric(), moves).unwrap(), Metric::Given),
             None => (whole.clone(), whole.metric()),
         };
-        let definition = source.definition(metric).unwrap();
-        let generators = definition.generators(metric).unwrap();
-        let space = Question { labels: Labels::distinct(source.cells()), source, metric }.space().unwrap();
-        let mut layer = vec![OrientedPermutation::identity(definition.orders())];
-        let mut seen: HashSet<OrientedPermutation> = layer.iter().cloned().collect();
-        let (mut classes, mut with_inverse) = (Vec::new(), Vec::new());
-        while !layer.is_empty() {
-            let is_smallest = |state: &Vec<u8>, of: &[u8]| {
-                space.symmetries().iter().all(|symmetry| *state <= space.image(symmetry, of))
-            };
-            let counted = layer.iter().map(|element| {
-                let state = space.word(element);
-                let alone = is_smallest(&state, &state);
-                (alone, alone && is_smallest(&state, &space.word(&element.inverse())))
-            });
-            let counted: Vec<(bool, bool)> = counted.collect();
-            classes.push(counted.iter().filter(|counted| counted.0).count());
-            with_inverse.push(counted.iter().filter(|counted| counted.1).count());
-            let neighbours =
-                layer.iter().flat_map(|element| generators.iter().map(|g| element.then(&g.action)));
-            layer = neighbours.filter(|element| seen.insert(element.clone())).collect();
-        }
+        let expected = classes(source, metric, usize::MAX);
         let told = run(&[&[word][..], &moves.map_or(vec![], |moves| vec!["--moves", moves])].concat());
-        assert_eq!(
-            (&told["classes"], &told["classes_with_inverse"]),
-            (&value!(classes), &value!(with_inverse)),
-            "{word}"
-        );
+        assert_eq!(value!([told["classes"], told["classes_with_inverse"]]), value!(expected), "{word}");
     }
+    // 14! states: only if asked for.
+    let large = ["2x7", "--max-depth", "3"];
+    assert_eq!(run(&large)["classes_with_inverse"], Value::Null);
+    let told = run(&[&large[..], &["--inverse-classes"]].concat());
+    let expected = classes(Source::of_word("2x7").unwrap(), Metric::Multi, 3);
+    assert_eq!(value!([told["classes"], told["classes_with_inverse"]]), value!(expected));
 }
 
 /// With pieces that turn, in several orbits, and with guards, the cosets find what a plain search finds.

@@ -153,16 +153,17 @@ impl Definition {
         keep: Keep,
         inverse_classes: bool,
     ) -> Result<Self> {
-        let inverse_classes = match (inverse_classes, space.has_inverses()) {
-            (true, Err(reason)) => {
-                return Err(bad_input!(
-                    "classes of {} up to inversion cannot be counted, for {reason}: leave out --inverse-classes",
-                    space.slug()
-                ));
+        let inverse_classes = match inverse_classes {
+            true => {
+                space.has_inverses().map_err(|reason| {
+                    bad_input!(
+                        "classes of {} up to inversion cannot be counted, for {reason}: leave out --inverse-classes",
+                        space.slug()
+                    )
+                })?;
+                true
             }
-            (asked, inverses) => {
-                asked || *space.states() <= Pairs::MOST_STATES_INVERTED.into() && inverses.is_ok()
-            }
+            false => *space.states() <= Pairs::MOST_STATES_INVERTED.into() && space.has_inverses().is_ok(),
         };
         let cosets = plan.representative_cosets;
         let reach = Reach::of(space);

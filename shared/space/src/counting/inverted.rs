@@ -34,11 +34,14 @@ impl Inverted {
     const FEW: usize = 1 << 18;
     /// To look at a word takes so many times as long as to ask a state, about.
     const LOOK: u64 = 8;
+    /// However many states there are, so many entries of a list are more than memory should be taken for: up to 3 GB.
+    const MOST: usize = 1 << 28;
 
     /// Of a space that has inverses.
     pub(super) fn new(graph: &CosetGraph) -> Result<Self, NoInverses> {
         let space = graph.space();
-        let most = usize::try_from(space.states() / Self::LOOK).unwrap_or(usize::MAX).max(Self::FEW);
+        let worth = usize::try_from(space.states() / Self::LOOK).unwrap_or(usize::MAX);
+        let most = worth.clamp(Self::FEW, Self::MOST);
         let Inversions { asked, classes, symmetries } = Inversions::of(space)?;
         Ok(match Listed::of(graph, &asked.placements, &classes, &symmetries, most) {
             Some(listed) => Self::Listed(listed),
