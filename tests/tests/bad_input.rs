@@ -104,7 +104,11 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
             &["run", "lx:6", "--inverse-classes"],
             "classes of lx-6-given up to inversion cannot be counted, for the inverse of a move may be no move",
         ),
-        (&["run", BANDAGED, "--inverse-classes"], "for its moves can be made only in some states"),
+        (&["run", BANDAGED, "--inverse-classes"], "for pieces that look alike"),
+        (
+            &["run", BANDAGED, "--labels", "0,1,2,3,4,5", "--inverse-classes"],
+            "for its moves can be made only in some states",
+        ),
         (
             &["run", "3x3", "--labels", "0,0,0,0,1,1,1,1,1", "--inverse-classes"],
             "for pieces that look alike leave it open which permutation a state is",
