@@ -1,0 +1,44 @@
+//! Bounds of God's number.
+
+use crate::commands::bound::Bounded;
+use clap::{Args, value_parser};
+use fathom_command::machine::{self, size};
+use fathom_puzzle::Metric;
+
+/// No board whose ball could be listed is deeper.
+const MOST_LETTERS: i64 = 100;
+
+#[derive(Debug, Args)]
+pub(crate) struct BoundArguments {
+    /// The board, as ROWSxCOLUMNS, or all boards with sides from MIN to MAX, for example 2..8, or square1
+    #[arg(value_name = "SPACE|MIN..MAX")]
+    pub(crate) bounded: Bounded,
+    /// Which rotations of a board cost one move: multi (any rotation of a line) or single (a shift by one cell) [default: multi]
+    #[arg(long)]
+    pub(crate) metric: Option<Metric>,
+    /// Find all states within so many moves, or fewer if memory ends, and count only words whose parts of that length are the first
+    /// of their state
+    #[arg(long, value_name = "DEPTH", value_parser = value_parser!(u32).range(1..=MOST_LETTERS))]
+    pub(crate) refine: Option<u32>,
+    /// Bound from above: solve every state by the stages of --chain, each in as few moves as its words allow
+    #[arg(long, requires = "chain", conflicts_with = "refine")]
+    pub(crate) upper: bool,
+    /// Stages as lists of the tiles that are solved after them, for example "0-3;0-7;0-15"
+    #[arg(long, value_name = "LIST;LIST;...", requires = "upper")]
+    pub(crate) chain: Option<String>,
+    /// Make words of stages from two words of up to so many moves, or fewer if memory ends
+    #[arg(long, value_name = "MOVES", requires = "upper", default_value_t = 4, value_parser = value_parser!(u32).range(1..=MOST_LETTERS))]
+    pub(crate) radius: u32,
+    /// Memory to take for the states within --refine or --radius moves, for example 8GiB [default: nine tenths of what there is]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    memory: Option<u64>,
+    /// Print one JSON object for a board, or an array of them for a range, instead of text; of --upper, a certificate for 'verify'
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl BoundArguments {
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        machine::memory_bytes(self.memory)
+    }
+}

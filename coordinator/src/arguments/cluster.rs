@@ -1,0 +1,124 @@
+//! A run that is served to workers on many hosts, and those who ask after it.
+
+use super::search::BeginArguments;
+use super::space::SpaceArguments;
+use clap::{Args, value_parser};
+use fathom_proto::access::AccessArguments;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How a run is served.
+#[derive(Debug, Args)]
+pub(crate) struct ClusterArguments {
+    /// Where to listen for workers
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:7400")]
+    pub(crate) listen: SocketAddr,
+    /// How many workers must hold a file before its task is done
+    #[arg(long, value_name = "R", default_value_t = 1, value_parser = value_parser!(u32).range(1..=16))]
+    pub(crate) replicas: u32,
+    /// A worker that is silent for longer is lost, for example 30s
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = lease)]
+    pub(crate) lease: Duration,
+    /// Stop when this depth is made
+    #[arg(long, value_name = "D")]
+    pub(crate) max_depth: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArguments {
+    #[command(flatten)]
+    pub(crate) space: SpaceArguments,
+    #[command(flatten)]
+    pub(crate) begin: BeginArguments,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArguments,
+    /// Keep the layers in this directory, which coordinator and workers see alike; nothing is sent between workers then
+    #[arg(long, value_name = "DIR")]
+    pub(crate) shared_store: Option<PathBuf>,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) access: AccessArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StatusArguments {
+    /// The run's directory, or its coordinator as HOST:PORT
+    pub(crate) run: String,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print it again every two seconds, until the run is complete or not served any more
+    #[arg(long)]
+    pub(crate) watch: bool,
+    #[command(flatten)]
+    pub(crate) access: AccessArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WorkersArguments {
+    /// The coordinator, as HOST:PORT
+    pub(crate) coordinator: String,
+    /// Print one JSON array instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) access: AccessArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DrainArguments {
+    /// The coordinator, as HOST:PORT
+    pub(crate) coordinator: String,
+    /// The worker, by its name or the beginning of its id
+    pub(crate) worker: String,
+    #[command(flatten)]
+    pub(crate) access: AccessArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StopArguments {
+    /// The coordinator, as HOST:PORT
+    pub(crate) coordinator: String,
+    #[command(flatten)]
+    pub(crate) access: AccessArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LogsArguments {
+    /// The run's directory and stores of workers, below which logs are looked for; or a coordinator as HOST:PORT, of which what happens
+    /// from now on is printed
+    #[arg(required = true, value_name = "DIR|HOST:PORT")]
+    pub(crate) dirs: Vec<PathBuf>,
+    /// Only lines about this depth
+    #[arg(long, value_name = "D")]
+    pub(crate) depth: Option<u32>,
+    /// Only lines about this shard
+    #[arg(long, value_name = "S")]
+    pub(crate) shard: Option<u32>,
+    /// Only lines about this worker, by the beginning of its id
+    #[arg(long, value_name = "ID")]
+    pub(crate) worker: Option<String>,
+    #[command(flatten)]
+    pub(crate) access: AccessArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KeysArguments {
+    /// The directory to make; nothing in it may be there already
+    pub(crate) dir: PathBuf,
+    /// How many days the certificates are valid
+    #[arg(long, default_value_t = 365, value_parser = value_parser!(u32).range(1..=36_500))]
+    pub(crate) days: u32,
+}
+
+/// Reads a time such as `30s`, no shorter than heartbeats can be told apart.
+fn lease(text: &str) -> Result<Duration, String> {
+    let lease = humantime::parse_duration(text).map_err(|error| format!("{text:?} is no time: {error}"))?;
+    match lease >= Duration::from_millis(500) {
+        true => Ok(lease),
+        false => Err("a lease is 500ms at least".into()),
+    }
+}

@@ -1,0 +1,107 @@
+//! A search on this machine: begun, gone on with, merged, reported and verified.
+
+use super::space::SpaceArguments;
+use clap::{Args, value_parser};
+use fathom_command::log::Verbosity;
+use fathom_coordinator::report::Format;
+use fathom_coordinator::search::Options;
+use fathom_run::definition::Keep;
+use fathom_worker::resources::{ResourceArguments, Resources};
+use std::path::PathBuf;
+
+/// A shard is a file and a memory map for each of two layers, and Linux gives a process 65,530 maps.
+pub(super) const MOST_SHARDS: i64 = 16_384;
+
+/// How to search.
+#[derive(Debug, Args)]
+pub(crate) struct SearchArguments {
+    #[command(flatten)]
+    pub(crate) resources: ResourceArguments,
+    /// Stop when this depth is made
+    #[arg(long, value_name = "D")]
+    pub(crate) max_depth: Option<u32>,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl SearchArguments {
+    pub(crate) fn options(&self, verbosity: Verbosity) -> Options {
+        let Resources { kernel, threads, memory_bytes, .. } = self.resources.resources();
+        Options { threads, kernel, max_depth: self.max_depth, verbosity, memory_bytes }
+    }
+}
+
+/// How a run's directory is made, if it is not there.
+#[derive(Debug, Args)]
+pub(crate) struct BeginArguments {
+    /// The run's directory [default: runs/SPACE-METRIC, or runs/SPACE-METRIC-LETTERS with a letter for each label]
+    #[arg(long)]
+    pub(crate) dir: Option<PathBuf>,
+    /// How many shards to cut the space into [default: by its size]
+    #[arg(long, value_parser = value_parser!(u32).range(1..=MOST_SHARDS))]
+    pub(crate) shards: Option<u32>,
+    /// Which layers to keep: last (the last two) or all (compressed) [default: last, or all where all are read]
+    #[arg(long)]
+    pub(crate) keep: Option<Keep>,
+    /// Count classes up to symmetry and inversion in spaces of more than 10^9 states too; in smaller ones they always are
+    #[arg(long)]
+    pub(crate) inverse_classes: bool,
+    /// Note the depths of these states in watched.csv in the run's directory; one state a line, as tiles row by row
+    #[arg(long, value_name = "FILE")]
+    pub(crate) watch_states: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    pub(crate) space: SpaceArguments,
+    #[command(flatten)]
+    pub(crate) begin: BeginArguments,
+    /// Have so many worker processes on this machine do it, with threads and memory shared out; layers lie with them
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1024))]
+    pub(crate) workers: Option<u32>,
+    #[command(flatten)]
+    pub(crate) search: SearchArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArguments {
+    /// The run's directory
+    pub(crate) dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) search: SearchArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MergeArguments {
+    /// The run's directory
+    pub(crate) dir: PathBuf,
+    /// The depth of the layer; once it is merged, merging it again changes nothing
+    #[arg(long, value_name = "D")]
+    pub(crate) depth: u32,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArguments {
+    /// The run's directory
+    pub(crate) dir: PathBuf,
+    /// html (a page with everything), md, latex (a table), svg (the plot), csv, json, or oeis (a b-file with its data line)
+    #[arg(long, default_value_t = Format::Html)]
+    pub(crate) format: Format,
+    /// The file to write, which must not be there yet [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArguments {
+    /// The run's directory, or the file of a certificate
+    pub(crate) dir: PathBuf,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
