@@ -1,5 +1,6 @@
 //! What the whole-system tests share: known tables, searches in this process, and the real command.
 
+pub mod boards;
 pub mod cluster;
 pub mod slurm;
 

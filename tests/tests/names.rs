@@ -2,10 +2,11 @@
 
 use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_coordinator::summary::Summary;
-use fathom_puzzle::{Board, Definition, Metric, Orbit, Source};
+use fathom_puzzle::{Definition, Metric, Orbit, Source};
 use fathom_run::Question;
 use fathom_space::Labels;
 use fathom_tests::Setup;
+use fathom_tests::boards::labelled_boards;
 use fathom_worker::Kernel;
 use proptest::prelude::*;
 
@@ -67,23 +68,11 @@ proptest! {
     }
 
     #[test]
-    fn symmetries_may_be_told_or_found(
-        which in 0..6_usize,
-        single: bool,
-        labels in prop::collection::vec(0..4_usize, 9),
-        distinct in 0..9_usize,
-    ) {
-        let board: Board = ["2x3", "3x3", "2x4", "4x2", "3x2", "1x6"][which].parse().unwrap();
-        let metric = if single { Metric::Single } else { Metric::Multi };
-        let labels = (0..board.cells()).map(|tile| if tile < distinct { 10 + tile } else { labels[tile] });
-        let labels = Labels::from_values(labels);
-        let told = Source::Board(board);
-        let definition = told.definition(metric).unwrap();
-        let given = definition.metric();
-        let found = Source::Defined(Box::new(definition));
-        let [told, found] = [(told, metric), (found, given)].map(|(source, metric)| {
-            SETUP().search(Question { source, metric, labels: labels.clone() })
-        });
+    fn symmetries_may_be_told_or_found(told in labelled_boards()) {
+        let definition = told.source.definition(told.metric).unwrap();
+        let metric = definition.metric();
+        let found = Question { source: Source::Defined(Box::new(definition)), metric, ..told.clone() };
+        let [told, found] = [told, found].map(|question| SETUP().search(question));
         prop_assert_eq!(&told.counts, &found.counts);
         prop_assert!(told.complete && found.symmetries % told.symmetries == 0);
     }

@@ -6,6 +6,7 @@ use fathom_run::budget::memory_bytes;
 use fathom_run::definition::{Keep, Question};
 use fathom_space::{Labels, Plan};
 use fathom_tests::Setup;
+use fathom_tests::boards::labelled_boards;
 use fathom_worker::Kernel;
 use proptest::prelude::*;
 
@@ -67,18 +68,7 @@ proptest! {
 
     /// Random labels on small boards: cosets and the plain search agree on every bit.
     #[test]
-    fn both_engines_agree_on_random_labels(
-        which in 0..6_usize,
-        single: bool,
-        labels in proptest::collection::vec(0..4_usize, 9),
-        distinct in 0..4_usize,
-    ) {
-        let board: Board = ["2x3", "3x3", "2x4", "4x2", "3x2", "1x6"][which].parse().unwrap();
-        let labels = (0..board.cells()).map(|tile| if tile < distinct { 10 + tile } else { labels[tile] });
-        let question = Question { source: Source::Board(board),
-            metric: if single { Metric::Single } else { Metric::Multi },
-            labels: Labels::from_values(labels),
-        };
+    fn both_engines_agree_on_random_labels(question in labelled_boards()) {
         let by_cosets = Setup { shards: Some(1), ..Setup::default() }.search(question.clone());
         let plain = Setup { kernel: Kernel::Reference, shards: Some(1), ..Setup::default() }.search(question);
         prop_assert_eq!(&plain.digest, &by_cosets.digest);

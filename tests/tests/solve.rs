@@ -22,6 +22,22 @@ fn told(directory: &Path, arguments: &[&str]) -> Value {
     json(&fathom().args(arguments).arg("--json").current_dir(directory).output().unwrap())
 }
 
+/// What `solve` tells of a run with all its layers, having compared it with what it tells of the space alone.
+fn solved_alike(directory: &Path, run: &str, space: &str, arguments: &[&str]) -> Value {
+    let [of_run, of_none] =
+        [run, space].map(|space| told(directory, &[&["solve", space], arguments, &["--all"]].concat()));
+    assert_eq!((&of_run["method"], &of_none["method"]), (&value!("layers"), &value!("bidirectional")));
+    for field in ["distance", "solutions", "more", "state", "puzzle", "metric"] {
+        assert_eq!(of_run[field], of_none[field], "{arguments:?}: {field}");
+    }
+    of_run
+}
+
+/// Arguments of `solve` for the state after some moves, or for the solved one, "()".
+fn led_to(scramble: &str) -> Vec<&str> {
+    if scramble == "()" { vec![scramble] } else { vec![scramble, "--scramble"] }
+}
+
 /// The tiles of a 3x4 board after moves such as `V2^-1`, by tiles alone: this shares nothing with Fathom.
 fn replay(mut tiles: Vec<usize>, word: &str) -> Vec<usize> {
     for turn in word.split(' ').filter(|turn| *turn != "()") {
@@ -55,12 +71,7 @@ fn with_and_without_a_run_the_answer_is_the_same() {
         ("(1,2)", 9),
         ("(1,2,3)", 7),
     ] {
-        let of_run = told(path, &["solve", "kept", state, "--all", "--limit", "50"]);
-        let of_none = told(path, &["solve", "3x4", state, "--all", "--limit", "50"]);
-        assert_eq!((&of_run["method"], &of_none["method"]), (&value!("layers"), &value!("bidirectional")));
-        for field in ["distance", "solutions", "more", "state", "puzzle", "metric"] {
-            assert_eq!(of_run[field], of_none[field], "{state}: {field}");
-        }
+        let of_run = solved_alike(path, "kept", "3x4", &[state, "--limit", "50"]);
         if state.starts_with(|c: char| c.is_ascii_digit()) {
             assert_eq!(of_run["distance"], distance, "{state}");
         }
@@ -86,13 +97,7 @@ fn pieces_that_turn_and_stay_are_looked_up_too() {
     let path = directory.path();
     let run = told(path, &["run", "pyraminx", "--keep", "all", "--dir", "kept", "-q"]);
     for scramble in ["()", "U", "U L' R", "U L R' B U' L", "B' U R' L B U L' R U", "(U L' R B' U' R)3"] {
-        let arguments: &[&str] = if scramble == "()" { &[scramble] } else { &[scramble, "--scramble"] };
-        let told = |space| told(path, &[&["solve", space][..], arguments, &["--all"]].concat());
-        let (of_run, of_none) = (told("kept"), told("pyraminx"));
-        assert_eq!((&of_run["method"], &of_none["method"]), (&value!("layers"), &value!("bidirectional")));
-        for field in ["distance", "solutions", "more", "state"] {
-            assert_eq!(of_run[field], of_none[field], "{scramble}: {field}");
-        }
+        solved_alike(path, "kept", "pyraminx", &led_to(scramble));
     }
     // Jaap's Puzzle Page: 32 positions take 11 moves.
     let antipodes = told(path, &["antipodes", "kept"]);
@@ -489,13 +494,7 @@ fn a_cube_in_the_hand_is_solved_with_and_without_a_run() {
     let whole = Source::whole("2x2x2").unwrap().definition(Metric::Multi).unwrap();
     let turns = turns_of_the_whole(&whole);
     for scramble in ["()", "x y", "L", "B2 x D' L y R2", "U R2 F' L D2 B U' x' R F2 L'", "R L' U D2 y F B"] {
-        let arguments: &[&str] = if scramble == "()" { &[scramble] } else { &[scramble, "--scramble"] };
-        let told = |space| told(path, &[&["solve", space][..], arguments, &["--all"]].concat());
-        let (of_run, of_none) = (told("hand"), told("2x2x2"));
-        assert_eq!((&of_run["method"], &of_none["method"]), (&value!("layers"), &value!("bidirectional")));
-        for field in ["distance", "solutions", "more", "state"] {
-            assert_eq!(of_run[field], of_none[field], "{scramble}: {field}");
-        }
+        let of_run = solved_alike(path, "hand", "2x2x2", &led_to(scramble));
         let state = product(&whole, scramble.trim_matches(['(', ')']));
         for solution in of_run["solutions"].as_array().unwrap() {
             let solution = solution.as_str().unwrap().trim_matches(['(', ')']);
