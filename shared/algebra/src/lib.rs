@@ -37,5 +37,5 @@ pub use group::{Group, Kind, Orbit, WhyNot};
 pub use oriented::{NotOriented, OrientedPermutation};
 pub use permutation::{NotAPermutation, Permutation};
 pub use relabelling::Relabelling;
-pub use relabellings::{relabellings, relabellings_among};
+pub use relabellings::{numbered, relabellings, relabellings_among};
 pub use word::{Turn, Word};

@@ -7,6 +7,7 @@
 
 use crate::Permutation;
 use std::collections::HashMap;
+use std::fmt::Debug;
 use std::hash::Hash;
 
 /// All relabellings `a` such that [`x.relabel(&a)`](Permutation::relabel) is in `set` for every x in `set`, in order of their images, so
@@ -91,12 +92,19 @@ fn colours(
     }
 }
 
-/// Numbers for keys, equal ones for equal keys.
-fn numbered<K: Hash + Eq>(keys: impl Iterator<Item = K>) -> Vec<usize> {
+/// Numbers for keys in order of first appearance, equal ones for equal keys.
+///
+/// # Panics
+/// If there are more keys than `N` counts.
+pub fn numbered<K, N>(keys: impl Iterator<Item = K>) -> Vec<N>
+where
+    K: Hash + Eq,
+    N: TryFrom<usize, Error: Debug> + Copy,
+{
     let mut numbers = HashMap::new();
     keys.map(|key| {
         let next = numbers.len();
-        *numbers.entry(key).or_insert(next)
+        *numbers.entry(key).or_insert_with(|| N::try_from(next).expect("few keys"))
     })
     .collect()
 }

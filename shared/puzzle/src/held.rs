@@ -4,16 +4,16 @@
 //! what six do, if what follows is renamed: what was done so far being Q r, with a turn r of the whole, the next move x makes
 //! Q r x = Q (r x r⁻¹) r, and r x r⁻¹ is a move again.
 
+use crate::definition::FreeGroup;
 use crate::{Definition, Generator};
 use fathom_algebra::OrientedPermutation;
-use std::collections::HashSet;
 
 /// A puzzle with free moves, and those of its moves that do for all of them.
 #[derive(Debug)]
 pub struct Held<'d> {
     whole: &'d Definition,
     /// What free moves make: the turns of the whole.
-    turns: HashSet<OrientedPermutation>,
+    turns: FreeGroup,
     /// Of moves that differ by a power and a turn of the whole, the first that is listed.
     moves: Vec<&'d Generator>,
 }
@@ -25,7 +25,7 @@ pub enum HeldError {
     #[error("{0} has no free moves: it is not turned in the hand, and there is nothing to convert")]
     NotFree(String),
     /// Free moves that are not those of a thing in the hand.
-    #[error("the free moves of {puzzle} make more than {limit} turns of the whole", limit = Held::MOST_TURNS)]
+    #[error("the free moves of {puzzle} make more than {limit} turns of the whole", limit = Definition::MOST_FREE)]
     TooManyTurns {
         /// The puzzle.
         puzzle: String,
@@ -65,9 +65,6 @@ struct Step<'d, 't> {
 }
 
 impl<'d> Held<'d> {
-    /// The most turns of the whole; a cube has 24.
-    const MOST_TURNS: usize = 1024;
-
     /// Of a puzzle with free moves.
     ///
     /// # Errors
@@ -76,20 +73,8 @@ impl<'d> Held<'d> {
         if whole.free().is_empty() {
             return Err(HeldError::NotFree(whole.name().into()));
         }
-        let identity = OrientedPermutation::identity(whole.orders());
-        let mut turns = HashSet::from([identity.clone()]);
-        let mut open = vec![identity];
-        while let Some(turn) = open.pop() {
-            for free in whole.free() {
-                let next = turn.then(&free.action);
-                if turns.insert(next.clone()) {
-                    open.push(next);
-                }
-            }
-            if turns.len() > Self::MOST_TURNS {
-                return Err(HeldError::TooManyTurns { puzzle: whole.name().into() });
-            }
-        }
+        let turns =
+            whole.free_group().map_err(|_| HeldError::TooManyTurns { puzzle: whole.name().into() })?;
         let mut held = Self { whole, turns, moves: Vec::new() };
         for listed in whole.moves() {
             if held.split(&listed.action, 1).is_none() {

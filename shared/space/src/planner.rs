@@ -7,6 +7,7 @@
 
 use crate::words::multinomial;
 use crate::{Colouring, CosetGraph, Shape, Space, Symmetry};
+use fathom_algebra::numbered;
 use num_bigint::BigUint;
 use std::collections::{BTreeSet, HashMap};
 
@@ -265,16 +266,6 @@ fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTreeSet<Vec<u8>
     let with_rings: Vec<Vec<u8>> = whole.iter().map(joined).collect();
     whole.extend(with_rings);
     whole
-}
-
-/// Classes numbered in order of first appearance.
-fn numbered<K: std::hash::Hash + Eq>(keys: impl Iterator<Item = K>) -> Vec<u8> {
-    let mut numbers = HashMap::new();
-    keys.map(|key| {
-        let next = numbers.len() as u8;
-        *numbers.entry(key).or_insert(next)
-    })
-    .collect()
 }
 
 /// The finest partition in which both ends of every pair share a class.

@@ -118,6 +118,11 @@ impl FreeGroup {
         &self.elements
     }
 
+    /// Whether an action is one of the elements.
+    pub fn contains(&self, action: &OrientedPermutation) -> bool {
+        self.known.contains(action)
+    }
+
     /// For each element a shortest word in what generates it, each name followed by a space: empty for the identity.
     pub fn names(&self) -> &[String] {
         &self.names
@@ -173,12 +178,12 @@ impl FreeGroup {
         combine: impl Fn(&OrientedPermutation, &Generator, &str) -> PuzzleMove,
     ) -> Result<Vec<PuzzleMove>, DefinitionError> {
         let mut distinct: Vec<PuzzleMove> = Vec::new();
-        for m in moves.iter().filter(|m| !self.known.contains(&m.action)) {
+        for m in moves.iter().filter(|m| !self.contains(&m.action)) {
             for (free, name) in self.elements.iter().zip(&self.names) {
                 let mut made = combine(free, m, name);
                 made.guard.sort_unstable();
                 let is_same = |other: &PuzzleMove| {
-                    other.guard == made.guard && self.known.contains(&difference(&other.action, &made.action))
+                    other.guard == made.guard && self.contains(&difference(&other.action, &made.action))
                 };
                 if !distinct.iter().any(is_same) {
                     distinct.push(made);
