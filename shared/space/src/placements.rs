@@ -110,10 +110,10 @@ impl Placements {
     }
 
     /// Calls `found` with words, whether moves reach them or not, that an action maps to itself, until that returns false. Of words that
-    /// `symmetries` which commute with the action make of each other a few are told for all, each with the number of words that it stands for.
+    /// `symmetries`, a group, make of each other and that the action fixes the smallest is told, with their number.
     ///
     /// Such a word is a union of cycles of the action: of those that have each cell once at most, and each label as often as there are
-    /// pieces. Symmetries that commute with the action carry cycles to cycles; those that keep the first cell are looked at.
+    /// pieces.
     pub(crate) fn fixed_words(
         &self,
         space: &Space,
@@ -135,43 +135,68 @@ impl Placements {
                 cycles[usize::from(first)].push(cycle);
             }
         }
-        let keeps_first = |symmetry: &&Action| {
-            self.at(symmetry[0]).0 == 0 && then(action, symmetry) == then(symmetry, action)
-        };
-        let keeping: Vec<&Action> = symmetries.iter().filter(keeps_first).collect();
-        let number = |&(cell, letter): &(u8, u8)| usize::from(self.number(cell, letter));
-        for cycle in std::mem::take(&mut cycles[0]) {
-            // A cycle by the first of its placements.
-            let image = |symmetry: &&Action| cycle.iter().map(|at| symmetry[number(at)]).min();
-            let mut images: Vec<Option<u16>> = keeping.iter().map(image).collect();
-            images.sort_unstable();
-            images.dedup();
-            let is_told =
-                images.first().is_some_and(|first| *first < cycle.iter().map(|at| number(at) as u16).min());
-            if is_told {
-                continue;
-            }
-            cycles[0] = vec![cycle];
-            let alike = images.len().max(1) as u32;
-            let mut words = FixedWords {
-                space,
-                cycles: std::mem::take(&mut cycles),
-                left: space.labels().sizes().to_vec(),
-                word: vec![None; space.cells()],
-                found: &mut |word: &[u8]| found(word, alike),
-            };
-            let goes_on = words.place(0);
-            cycles = words.cycles;
-            if !goes_on {
-                return;
+        let left = space.labels().sizes().to_vec();
+        let centraliser = Centraliser::of(self, action, symmetries);
+        FixedWords { space, centraliser, cycles, left, word: vec![None; space.cells()], found }.place(0);
+    }
+}
+
+/// The symmetries that commute with an action: they carry words that it fixes to words that it fixes.
+struct Centraliser {
+    cells: usize,
+    letters: usize,
+    /// For each symmetry and cell: from which cell its letter comes.
+    sources: Vec<u8>,
+    /// For each symmetry and cell, and each letter on the cell that it comes from: what the letter becomes.
+    becomes: Vec<u8>,
+}
+
+impl Centraliser {
+    /// Of an action, among `symmetries`, which are a group.
+    fn of(placements: &Placements, action: &Action, symmetries: &[Action]) -> Self {
+        let letters = placements.letters;
+        let cells = placements.numbers.len() / letters;
+        let (mut sources, mut becomes) = (Vec::new(), Vec::new());
+        for symmetry in symmetries.iter().filter(|symmetry| then(action, symmetry) == then(symmetry, action))
+        {
+            let first = sources.len();
+            sources.resize(first + cells, 0);
+            becomes.resize((first + cells) * letters, 0);
+            for (&(from, letter), &to) in placements.of.iter().zip(symmetry) {
+                let (to, renamed) = placements.at(to);
+                sources[first + usize::from(to)] = from;
+                becomes[(first + usize::from(to)) * letters + usize::from(letter)] = renamed;
             }
         }
+        Self { cells, letters, sources, becomes }
+    }
+
+    /// How many words these symmetries make of one; `None` if one of them is smaller, however the cells that are still open are filled.
+    fn orbit(&self, word: &[Option<u8>]) -> Option<u32> {
+        let symmetries = self.sources.chunks_exact(self.cells);
+        let becomes = self.becomes.chunks_exact(self.cells * self.letters);
+        let (mut all, mut fixing) = (0, 0);
+        for (sources, becomes) in symmetries.zip(becomes) {
+            let image = |cell: usize| {
+                word[usize::from(sources[cell])]
+                    .map(|letter| becomes[cell * self.letters + usize::from(letter)])
+            };
+            let told = (0..self.cells).find(|&cell| word[cell].is_none() || image(cell) != word[cell]);
+            match told.map(|cell| (image(cell), word[cell])) {
+                None => fixing += 1,
+                Some((Some(image), Some(letter))) if image < letter => return None,
+                Some(_) => {}
+            }
+            all += 1;
+        }
+        Some(all / fixing.max(1))
     }
 }
 
 /// A word in the making.
 struct FixedWords<'a, F> {
     space: &'a Space,
+    centraliser: Centraliser,
     /// By their first cells.
     cycles: Vec<Vec<Vec<(u8, u8)>>>,
     /// By label: pieces that have no place yet.
@@ -180,12 +205,15 @@ struct FixedWords<'a, F> {
     found: &'a mut F,
 }
 
-impl<F: FnMut(&[u8]) -> bool> FixedWords<'_, F> {
+impl<F: FnMut(&[u8], u32) -> bool> FixedWords<'_, F> {
     /// Fills the cells from `cell` on in all ways. Returns whether it should go on.
     fn place(&mut self, cell: usize) -> bool {
+        let Some(orbit) = self.centraliser.orbit(&self.word) else {
+            return true;
+        };
         let Some(cell) = (cell..self.word.len()).find(|&cell| self.word[cell].is_none()) else {
             let word: Vec<u8> = self.word.iter().flatten().copied().collect();
-            return (self.found)(&word);
+            return (self.found)(&word, orbit);
         };
         // What cannot be taken back while they are gone through is taken out.
         let cycles = std::mem::take(&mut self.cycles[cell]);

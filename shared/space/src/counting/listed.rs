@@ -39,9 +39,9 @@ impl Listed {
         let list = |(action, pairs): &(Action, u32)| {
             let mut crossing = Vec::new();
             let mut sorted = 0;
-            placements.fixed_words(graph.space(), action, symmetries, &mut |word, alike| {
+            placements.fixed_words(graph.space(), action, symmetries, &mut |word, orbit| {
                 if let Some((coset, position)) = graph.locate(word) {
-                    crossing.push(Crossing { coset, position, pairs: pairs * alike });
+                    crossing.push(Crossing { coset, position, pairs: pairs * orbit });
                     if crossing.len() >= 2 * sorted + Self::BATCH {
                         merge(&mut crossing);
                         sorted = crossing.len();
