@@ -11,8 +11,9 @@ use fathom_command::log::Verbosity;
 use fathom_command::machine;
 use fathom_layer::{Disk, LayerError, free_bytes};
 use fathom_run::{Depth, ShardReport, Task};
-use fathom_worker::{Counters, Job, Kernel, Leftovers, Pool, Resources, Store, TaskError, Watched};
+use fathom_worker::{Counters, Job, Kernel, Layer, Leftovers, Pool, Resources, Store, TaskError, Watched};
 use indicatif::{HumanBytes, HumanCount};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -115,6 +116,7 @@ pub fn search(run: &mut RunDirectory, disk: &dyn Disk, options: Options, stop: &
             halt: &halt,
             stop,
             options,
+            archived: BTreeMap::new(),
             begun,
             process,
         }
@@ -132,6 +134,8 @@ struct Search<'a> {
     halt: &'a AtomicBool,
     stop: &'a Stop,
     options: Options,
+    /// Layers whose files stay as they are, and that are read for what was visited: open, for data are checked when they are first read.
+    archived: BTreeMap<Depth, Arc<Layer>>,
     /// When this process began.
     begun: Instant,
     process: ProcessRow,
@@ -208,14 +212,22 @@ impl Search<'_> {
     }
 
     /// Has every task of a layer done, and returns the reports in order of shards; `None` if stopped.
-    fn do_tasks(&self, depth: Depth) -> Result<Option<Vec<ShardReport>>> {
+    fn do_tasks(&mut self, depth: Depth) -> Result<Option<Vec<ShardReport>>> {
         self.store.remove_unfinished(depth)?;
         self.store.prepare(depth)?;
         let mut before = Vec::new();
         for below in self.job.reach.below(depth) {
+            if let Some(layer) = self.archived.get(&below) {
+                before.push(Arc::clone(layer));
+                continue;
+            }
             let layer = self.store.open(&self.job.geometry, below);
             let layer = layer.map_err(|error| self.explain(depth, error))?;
-            before.push(Arc::new(self.job.windowed(layer, before.is_empty())));
+            let layer = Arc::new(self.job.windowed(layer, before.is_empty()));
+            if is_passed(below, depth.previous()) {
+                self.archived.insert(below, Arc::clone(&layer));
+            }
+            before.push(layer);
         }
         let cut = self.job.geometry.cut;
         let mut reports: Vec<Option<ShardReport>> = vec![None; cut.shards() as usize];
@@ -294,7 +306,12 @@ impl Search<'_> {
 
 /// Whether a layer is as the search wrote it, though the search reads it no longer.
 fn is_behind(layer: &LayerRow, newest: Option<Depth>) -> bool {
-    layer.files == Files::Live && newest.is_some_and(|newest| layer.depth.0 + 1 < newest.0)
+    layer.files == Files::Live && is_passed(layer.depth, newest)
+}
+
+/// Whether no layer after `newest` has neighbours at a depth.
+fn is_passed(depth: Depth, newest: Option<Depth>) -> bool {
+    newest.is_some_and(|newest| depth.0 + 1 < newest.0)
 }
 
 /// Whether nothing is left to do: every state is visited, and the files are those that should be kept.

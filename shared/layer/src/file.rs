@@ -7,10 +7,17 @@ use crate::format::{
     BadHeader, ENTRY_BYTES, Entry, HEADER_BYTES, Header, Identity, SLACK_BYTES, Totals, VERSION, data_offset,
 };
 use crate::map::Map;
+use std::cell::RefCell;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+thread_local! {
+    /// To make one for each coset would take longer than to decompress it.
+    static DECOMPRESSOR: RefCell<zstd::bulk::Decompressor<'static>> =
+        RefCell::new(zstd::bulk::Decompressor::new().expect("there is memory for zstd"));
+}
 
 /// A layer file, mapped. Opening reads the header alone; the directory is checked when it is first needed, and the data
 /// of a coset when they are first read. May be shared by threads.
@@ -173,7 +180,10 @@ impl LayerFile {
             Encoding::Sparse => Stored::Sparse(data),
             Encoding::Dense => Stored::Dense(data),
             Encoding::DenseZstd => {
-                let mut packed = zstd::bulk::decompress(data, packed_bytes)
+                // There is room for no more than a coset and what is behind it, whatever the data say.
+                let mut packed = Vec::with_capacity(packed_bytes + SLACK_BYTES as usize);
+                DECOMPRESSOR
+                    .with_borrow_mut(|zstd| zstd.decompress_to_buffer(data, &mut packed))
                     .map_err(|error| damaged(format!("it does not decompress: {error}")))?;
                 packed.resize(packed.len() + SLACK_BYTES as usize, 0);
                 Stored::Decompressed(packed)

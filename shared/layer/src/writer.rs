@@ -188,13 +188,13 @@ pub fn archive(disk: &dyn Disk, path: &Path, identity: &Identity) -> Result<u64,
     let old = LayerFile::open(path, identity)?;
     let mut new = LayerWriter::create(disk, path, identity.clone())?;
     new.uncache();
+    let mut zstd = zstd::bulk::Compressor::new(ZSTD_LEVEL).map_err(LayerError::io("compress", path))?;
     for coset in 0..identity.cosets {
         let entry = old.entry(coset)?;
         let stored = old.coset(coset)?;
         match stored.canonical() {
             packed if entry.encoding == Encoding::Dense || entry.encoding == Encoding::DenseZstd => {
-                let compressed =
-                    zstd::bulk::compress(packed, ZSTD_LEVEL).map_err(LayerError::io("compress", path))?;
+                let compressed = zstd.compress(packed).map_err(LayerError::io("compress", path))?;
                 let (encoding, data) = match compressed.len() < packed.len() {
                     true => (Encoding::DenseZstd, compressed.as_slice()),
                     false => (Encoding::Dense, packed),

@@ -23,6 +23,8 @@ pub const FORMAT: u32 = 2;
 
 /// Bytes of a dense layer that make another shard.
 const SHARD_BYTES: u64 = 256 << 10;
+/// Bytes of a dense layer that make two shards, so that two processors have work.
+const PAIR_BYTES: u64 = 32 << 10;
 /// Cosets that make another shard, however small they are.
 const SHARD_COSETS: u64 = 1 << 14;
 /// The most shards that a run is cut into unless asked otherwise.
@@ -197,8 +199,10 @@ impl Definition {
             Reach::All => MOST_SHARDS_OF_ALL,
         };
         let cosets = plan.representative_cosets;
-        let by_size = (plan.layer_bytes() / SHARD_BYTES).max(cosets / SHARD_COSETS);
-        let by_size = by_size.clamp(1, most).min(cosets) as u32;
+        let bytes = plan.layer_bytes();
+        let fewest = if bytes < PAIR_BYTES { 1 } else { 2 };
+        let by_size = (bytes / SHARD_BYTES).max(cosets / SHARD_COSETS);
+        let by_size = by_size.clamp(fewest, most).min(cosets) as u32;
         if by_size < workers { by_size } else { by_size - by_size % workers }
     }
 
