@@ -2,6 +2,7 @@
 
 use crate::{Space, Symmetry};
 use rustc_hash::FxHashMap;
+use std::cmp::Ordering;
 
 /// A permutation of placements, by their numbers.
 pub(crate) type Action = Box<[u16]>;
@@ -135,85 +136,89 @@ impl Placements {
                 cycles[usize::from(first)].push(cycle);
             }
         }
-        let left = space.labels().sizes().to_vec();
-        let centraliser = Centraliser::of(self, action, symmetries);
-        FixedWords { space, centraliser, cycles, left, word: vec![None; space.cells()], found }.place(0);
+        let commutes = |symmetry: &&Action| then(action, symmetry) == then(symmetry, action);
+        let (idle, moving): (Vec<&Action>, Vec<&Action>) =
+            symmetries.iter().filter(commutes).partition(|symmetry| symmetry.is_sorted());
+        let moving: Vec<Renaming> = moving.into_iter().map(|symmetry| Renaming::of(self, symmetry)).collect();
+        FixedWords {
+            space,
+            symmetries: idle.len() + moving.len(),
+            idle: idle.len(),
+            cycles,
+            left: space.labels().sizes().to_vec(),
+            word: vec![None; space.cells()],
+            whole: Vec::new(),
+            found,
+        }
+        .place(0, &moving.iter().collect::<Vec<_>>());
     }
 }
 
-/// The symmetries that commute with an action: they carry words that it fixes to words that it fixes.
-struct Centraliser {
-    cells: usize,
+/// What a symmetry makes of words.
+struct Renaming {
     letters: usize,
-    /// For each symmetry and cell: from which cell its letter comes.
+    /// For each cell: from which cell its letter comes.
     sources: Vec<u8>,
-    /// For each symmetry and cell, and each letter on the cell that it comes from: what the letter becomes.
+    /// For each cell, and each letter on the cell that it comes from: what the letter becomes.
     becomes: Vec<u8>,
 }
 
-impl Centraliser {
-    /// Of an action, among `symmetries`, which are a group.
-    fn of(placements: &Placements, action: &Action, symmetries: &[Action]) -> Self {
+impl Renaming {
+    fn of(placements: &Placements, symmetry: &Action) -> Self {
         let letters = placements.letters;
-        let cells = placements.numbers.len() / letters;
-        let (mut sources, mut becomes) = (Vec::new(), Vec::new());
-        for symmetry in symmetries.iter().filter(|symmetry| then(action, symmetry) == then(symmetry, action))
-        {
-            let first = sources.len();
-            sources.resize(first + cells, 0);
-            becomes.resize((first + cells) * letters, 0);
-            for (&(from, letter), &to) in placements.of.iter().zip(symmetry) {
-                let (to, renamed) = placements.at(to);
-                sources[first + usize::from(to)] = from;
-                becomes[(first + usize::from(to)) * letters + usize::from(letter)] = renamed;
-            }
+        let mut sources = vec![0; placements.numbers.len() / letters];
+        let mut becomes = vec![0; placements.numbers.len()];
+        for (&(from, letter), &to) in placements.of.iter().zip(symmetry) {
+            let (to, renamed) = placements.at(to);
+            sources[usize::from(to)] = from;
+            becomes[usize::from(to) * letters + usize::from(letter)] = renamed;
         }
-        Self { cells, letters, sources, becomes }
+        Self { letters, sources, becomes }
     }
 
-    /// How many words these symmetries make of one; `None` if one of them is smaller, however the cells that are still open are filled.
-    fn orbit(&self, word: &[Option<u8>]) -> Option<u32> {
-        let symmetries = self.sources.chunks_exact(self.cells);
-        let becomes = self.becomes.chunks_exact(self.cells * self.letters);
-        let (mut all, mut fixing) = (0, 0);
-        for (sources, becomes) in symmetries.zip(becomes) {
-            let image = |cell: usize| {
-                word[usize::from(sources[cell])]
-                    .map(|letter| becomes[cell * self.letters + usize::from(letter)])
-            };
-            let told = (0..self.cells).find(|&cell| word[cell].is_none() || image(cell) != word[cell]);
-            match told.map(|cell| (image(cell), word[cell])) {
-                None => fixing += 1,
-                Some((Some(image), Some(letter))) if image < letter => return None,
-                Some(_) => {}
-            }
-            all += 1;
-        }
-        Some(all / fixing.max(1))
+    /// How the image of a word compares to the word. In a word in the making, cells that are open make all that follows equal.
+    fn compare(&self, word: &[Option<u8>]) -> Ordering {
+        let pairs = self.sources.iter().zip(word).enumerate().map_while(|(cell, (&from, letter))| {
+            let from = word[usize::from(from)]?;
+            Some((self.becomes[cell * self.letters + usize::from(from)], (*letter)?))
+        });
+        pairs.map(|(image, letter)| image.cmp(&letter)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     }
 }
 
 /// A word in the making.
 struct FixedWords<'a, F> {
     space: &'a Space,
-    centraliser: Centraliser,
+    /// How many symmetries commute with the action.
+    symmetries: usize,
+    /// How many of them change no word.
+    idle: usize,
     /// By their first cells.
     cycles: Vec<Vec<Vec<(u8, u8)>>>,
     /// By label: pieces that have no place yet.
     left: Vec<u8>,
     word: Vec<Option<u8>>,
+    /// The same, when it is made.
+    whole: Vec<u8>,
     found: &'a mut F,
 }
 
 impl<F: FnMut(&[u8], u32) -> bool> FixedWords<'_, F> {
-    /// Fills the cells from `cell` on in all ways. Returns whether it should go on.
-    fn place(&mut self, cell: usize) -> bool {
-        let Some(orbit) = self.centraliser.orbit(&self.word) else {
-            return true;
-        };
+    /// Fills the cells from `cell` on in all ways, but those of which one of the symmetries makes smaller words. All others make larger
+    /// ones. Returns whether it should go on.
+    fn place(&mut self, cell: usize, symmetries: &[&Renaming]) -> bool {
+        let mut equal = Vec::with_capacity(symmetries.len());
+        for &symmetry in symmetries {
+            match symmetry.compare(&self.word) {
+                Ordering::Less => return true,
+                Ordering::Equal => equal.push(symmetry),
+                Ordering::Greater => {}
+            }
+        }
         let Some(cell) = (cell..self.word.len()).find(|&cell| self.word[cell].is_none()) else {
-            let word: Vec<u8> = self.word.iter().flatten().copied().collect();
-            return (self.found)(&word, orbit);
+            self.whole.clear();
+            self.whole.extend(self.word.iter().flatten());
+            return (self.found)(&self.whole, (self.symmetries / (self.idle + equal.len())) as u32);
         };
         // What cannot be taken back while they are gone through is taken out.
         let cycles = std::mem::take(&mut self.cycles[cell]);
@@ -229,7 +234,7 @@ impl<F: FnMut(&[u8], u32) -> bool> FixedWords<'_, F> {
                 self.word[usize::from(cell)] = Some(letter);
                 placed += 1;
             }
-            goes_on = placed < cycle.len() || self.place(cell + 1);
+            goes_on = placed < cycle.len() || self.place(cell + 1, &equal);
             for &(cell, letter) in &cycle[..placed] {
                 self.left[usize::from(self.space.letters().mark(letter))] += 1;
                 self.word[usize::from(cell)] = None;
