@@ -83,10 +83,11 @@ pub fn encodings(shape: &Shape, directory: &Path) -> Result<Vec<Rate>> {
         packed_bytes: shape.packed_bytes(),
     };
     let write = |disk: &dyn Disk, path: &Path, packed: &[u8]| -> Result<()> {
-        let states = packed.iter().map(|byte| byte.count_ones()).sum();
+        let states: u32 = packed.iter().map(|byte| byte.count_ones()).sum();
+        let stored = u64::from(states) * u64::from(COSETS);
         let mut writer = LayerWriter::create(disk, path, identity.clone())?;
         (0..COSETS).try_for_each(|_| writer.push(packed, states, states))?;
-        writer.finish(Totals::default())?;
+        writer.finish(Totals { stored, ..Totals::default() })?;
         Ok(())
     };
     let read = |path: &Path| Ok(LayerFile::open(path, &identity)?.check_all()?);
