@@ -77,13 +77,19 @@ impl Model {
         let back =
             |generator: &Generator| Generator { action: generator.action.inverse(), ..generator.clone() };
         let back: Vec<Generator> = generators.iter().map(back).collect();
+        let square1 = SquareOne::of(&definition);
+        // Between states of Square-1 that are meant there is always a shortest way through such states alone, and from others it is solved too.
+        let limits = |action: &OrientedPermutation| match square1 {
+            Some(_) => Vec::new(),
+            None => definition.limits(action).collect(),
+        };
         Ok(Self {
             source,
             metric: question.metric,
             solved: alphabet.word(&OrientedPermutation::identity(definition.orders())).into(),
-            square1: SquareOne::of(&definition),
-            moves: distinct(&alphabet, &generators, &free)?,
-            ways_back: distinct(&alphabet, &back, &free)?.into_iter().map(|back| back.step).collect(),
+            moves: distinct(&alphabet, &generators, &free, limits)?,
+            ways_back: distinct(&alphabet, &back, &free, limits)?.into_iter().map(|back| back.step).collect(),
+            square1,
             words_of: free.elements().iter().map(|free| alphabet.step(&free.as_points(), [])).collect(),
             definition,
             generators,

@@ -8,7 +8,7 @@
 use super::alphabet::{Alphabet, Step};
 use fathom_algebra::OrientedPermutation;
 use fathom_puzzle::definition::FreeGroup;
-use fathom_puzzle::{Definition, DefinitionError, Generator};
+use fathom_puzzle::{Definition, DefinitionError, Generator, Guard};
 use std::collections::HashMap;
 
 /// A move behind a free move.
@@ -35,7 +35,7 @@ impl Move {
 }
 
 /// All moves: first the generators, in their order, then those behind each free move. Of those that differ by what cannot be seen, or by
-/// free moves behind them, the first is there.
+/// free moves behind them, the first is there. `limits` tells what an action asks for besides the guard of its generator.
 ///
 /// # Errors
 /// [`DefinitionError::TooManyMoves`].
@@ -43,6 +43,7 @@ pub fn distinct(
     alphabet: &Alphabet,
     generators: &[Generator],
     free: &FreeGroup,
+    limits: impl Fn(&OrientedPermutation) -> Vec<Guard>,
 ) -> Result<Vec<Move>, DefinitionError> {
     let carried = |action: &OrientedPermutation| alphabet.step(&action.as_points(), []).from;
     let mut moves: Vec<Move> = Vec::new();
@@ -55,7 +56,8 @@ pub fn distinct(
         for (generator, Generator { action, guard, .. }) in generators.iter().enumerate() {
             let action = first.then(action);
             let guard = guard.iter().map(|&cell| (back.apply(cell.into()), cell.into()));
-            let step = alphabet.step(&action.as_points(), guard);
+            let limits = limits(&action).into_iter().map(|Guard { cell, piece }| (cell.into(), piece.into()));
+            let step = alphabet.step(&action.as_points(), guard.chain(limits));
             let class = match class_of.get(&step.from) {
                 Some(0) => continue,
                 Some(&class) => class,

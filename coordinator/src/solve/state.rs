@@ -149,6 +149,9 @@ impl Model {
     /// Looked at are the cells alone, then the sum of the turns of each orbit, then cells and turns together. Pieces that look alike
     /// may be exchanged at will: so a group is asked that has these exchanges besides the moves.
     pub fn why_not(&self, element: &OrientedPermutation) -> Option<String> {
+        if let Some(cell) = self.missing(element) {
+            return Some(format!("a piece like that of cell {} must always stand on that cell", cell + 1));
+        }
         let exchanges = self.exchanges();
         let (first, cells) = (&self.alphabet.first, self.definition.cells());
         let on_cells = |exchange: &Permutation| {
@@ -168,6 +171,14 @@ impl Model {
             let (_, why) = why_not(&group, &element.as_points())?;
             Some(format!("{why}, the points of a cell being the ways to stand there"))
         })
+    }
+
+    /// The first cell that does not hold what it must in all states that are meant.
+    fn missing(&self, element: &OrientedPermutation) -> Option<u16> {
+        let back = element.cells().inverse();
+        let label = |cell: usize| self.definition.solved()[cell].label;
+        let limits = self.definition.always().iter().filter(|_| self.square1.is_none());
+        limits.copied().find(|&cell| label(back.apply(cell.into())) != label(cell.into()))
     }
 
     /// What moves and free moves do.

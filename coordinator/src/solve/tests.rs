@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
 const BANDAGED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/bandaged.toml");
+const LIMITED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/limited.toml");
 
 /// Of a word that names a puzzle by itself, or followed by `whole`, as a whole.
 fn question(word: &str, metric: Option<Metric>, labels: Option<&str>) -> Question {
@@ -78,11 +79,12 @@ fn plain(model: &Model) -> BTreeMap<Vec<u16>, Known> {
     let free = free_moves(model);
     let seen = |element: &OrientedPermutation| seen(model, &free, element);
     // A guard's cells stay as they are, and are so after as before.
-    let may = |element: &OrientedPermutation, generator: &Generator| {
+    let holds = |element: &OrientedPermutation, cells: &[u16]| {
         let home = |at: usize| model.definition.solved()[at].label;
         let back = element.cells().inverse();
-        generator.guard.iter().all(|&cell| home(back.apply(cell.into())) == home(cell.into()))
+        cells.iter().all(|&cell| home(back.apply(cell.into())) == home(cell.into()))
     };
+    let may = |element: &OrientedPermutation, generator: &Generator| holds(element, &generator.guard);
     let solved = OrientedPermutation::identity(model.definition.orders());
     let mut level = vec![solved.clone()];
     let mut known = BTreeMap::from([(seen(&solved), Known { element: solved, distance: 0, solutions: 1 })]);
@@ -92,6 +94,9 @@ fn plain(model: &Model) -> BTreeMap<Vec<u16>, Known> {
             let element = element.then(free);
             for generator in model.generators.iter().filter(|generator| may(&element, generator)) {
                 let element = element.then(&generator.action.inverse());
+                if !holds(&element, model.definition.always()) {
+                    continue;
+                }
                 known.entry(seen(&element)).or_insert_with(|| {
                     next.push(element.clone());
                     Known { element, distance, solutions: 0 }
@@ -137,7 +142,7 @@ fn check(model: &Model, known: &Known, found: &Solutions) {
 
 #[test]
 fn every_state_has_its_distance_and_all_its_solutions() {
-    let spaces: [(&str, Option<Metric>, Option<&str>, usize); 12] = [
+    let spaces: [(&str, Option<Metric>, Option<&str>, usize); 13] = [
         ("2x3", Some(Metric::Multi), None, 720),
         ("2x3", Some(Metric::Single), None, 720),
         ("2x3", Some(Metric::Multi), Some("0,0,1,2,2,2"), 60),
@@ -152,6 +157,8 @@ fn every_state_has_its_distance_and_all_its_solutions() {
         // Pieces that turn.
         ("burnt-pancake:4", None, None, 384),
         ("burnt-pancake:4", None, Some("0,1,1,0"), 96),
+        // Of the ways to a state some lead through states that are not meant.
+        (LIMITED, None, None, 20),
     ];
     for (word, metric, labels, states) in spaces {
         let model = model(word, metric, labels);
@@ -231,6 +238,7 @@ fn layers_tell_the_distances_and_all_solutions() {
         ("burnt-pancake:4", Metric::Given, None),
         ("burnt-pancake:4", Metric::Given, Some("0,1,1,0")),
         (BANDAGED, Metric::Multi, None),
+        (LIMITED, Metric::Given, None),
     ] {
         check_layers(question(word, Some(metric), labels));
     }
@@ -267,6 +275,7 @@ fn classes_are_the_orbits_of_the_symmetries() {
         ("star:6", Metric::Given, None),
         ("burnt-pancake:4", Metric::Given, None),
         (BANDAGED, Metric::Multi, None),
+        (LIMITED, Metric::Given, None),
     ] {
         check_classes(question(word, Some(metric), labels));
     }
@@ -338,6 +347,7 @@ fn what_moves_do_not_lead_to_is_told_with_the_reason() {
         ("3x3x3", None, "(9+1)", Some("the turns of its edges add up to 1 modulo 2")),
         ("3x3x3", None, "(9,10)", Some("it is an odd permutation")),
         ("3x3x3", None, "(9,10)(1,2)", None),
+        (LIMITED, None, "2 1 0 3 4 5", Some("a piece like that of cell 1 must always stand on that cell")),
         ("3x3x3", Some("0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,18"), "(9,10)", None),
     ] {
         let model = model(word, None, labels);

@@ -50,16 +50,19 @@ impl Definition {
         Ok(puzzle)
     }
 
-    /// The guard of a move that must also lead to a state that is meant. That the state before is one is asked for as well, though it
-    /// always is: so a move asks for what its inverse has led to, and they are seen to be inverses.
+    /// The guard of a move that must also lead from and to a state that is meant.
     fn limited(&self, m: &PuzzleMove) -> Box<[Guard]> {
-        let back = m.action.cells().inverse();
-        let asked = self
-            .always
-            .iter()
-            .flat_map(|&piece| [piece, back.apply(piece.into()) as u16].map(|cell| Guard { cell, piece }));
-        let guard: BTreeSet<Guard> = m.guard.iter().copied().chain(asked).collect();
+        let guard: BTreeSet<Guard> = m.guard.iter().copied().chain(self.limits(&m.action)).collect();
         guard.into_iter().collect()
+    }
+
+    /// What must stand where, that an action may lead to a state that is [meant](Definition::set_always). That the state before is one is
+    /// asked for as well, though it is one always: so a move asks for what its inverse has led to, and they are seen to be inverses.
+    pub fn limits(&self, action: &OrientedPermutation) -> impl Iterator<Item = Guard> {
+        let back = action.cells().inverse();
+        self.always.iter().flat_map(move |&piece| {
+            [piece, back.apply(piece.into()) as u16].map(|cell| Guard { cell, piece })
+        })
     }
 
     fn counted(&self) -> Option<Counted> {
