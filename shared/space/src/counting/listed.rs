@@ -17,6 +17,9 @@ struct Crossing {
 }
 
 /// Fixed states in order of their addresses; 12 bytes each.
+///
+/// Of states that symmetries make of each other one may be here for all. Which one it is decides what the pairs of a shard are, though not
+/// what those of a layer are: files of an unfinished layer must come from one way to choose it.
 #[derive(Debug, Default)]
 pub struct Listed {
     crossing: Vec<Crossing>,
