@@ -309,7 +309,7 @@ fn is_behind(layer: &LayerRow, newest: Option<Depth>) -> bool {
     layer.files == Files::Live && is_passed(layer.depth, newest)
 }
 
-/// Whether no layer after `newest` has neighbours at a depth.
+/// Whether a layer at a depth is read no longer, or for what was visited alone, when `newest` is there.
 fn is_passed(depth: Depth, newest: Option<Depth>) -> bool {
     newest.is_some_and(|newest| depth.0 + 1 < newest.0)
 }

@@ -9,6 +9,7 @@ use super::moves::{Move, distinct};
 use super::square1::SquareOne;
 use fathom_algebra::OrientedPermutation;
 use fathom_puzzle::definition::FreeGroup;
+use fathom_puzzle::family::square1::in_all_shapes;
 use fathom_puzzle::{Definition, DefinitionError, Generator, Metric, Piece, Source};
 use fathom_run::Question;
 
@@ -64,6 +65,11 @@ impl Model {
         let solved: Vec<Piece> =
             labelled.map(|(&piece, &label)| Piece { label: label.into(), ..piece }).collect();
         definition.set_solved(&solved)?;
+        let square1 = SquareOne::of(&definition);
+        // With all its turns there is a shortest way between states that are meant through such states alone, and others are solved too.
+        if square1.is_some() && definition.moves().len() == in_all_shapes().moves().len() {
+            definition.set_always(&[])?;
+        }
         let labels = definition.point_labels();
         let (points, letters) =
             (labels.len(), labels.iter().max().map_or(0, |&label| usize::from(label) + 1));
@@ -77,12 +83,7 @@ impl Model {
         let back =
             |generator: &Generator| Generator { action: generator.action.inverse(), ..generator.clone() };
         let back: Vec<Generator> = generators.iter().map(back).collect();
-        let square1 = SquareOne::of(&definition);
-        // Between states of Square-1 that are meant there is always a shortest way through such states alone, and from others it is solved too.
-        let limits = |action: &OrientedPermutation| match square1 {
-            Some(_) => Vec::new(),
-            None => definition.limits(action).collect(),
-        };
+        let limits = |action: &OrientedPermutation| definition.limits(action).collect();
         Ok(Self {
             source,
             metric: question.metric,

@@ -177,8 +177,8 @@ impl Model {
     fn missing(&self, element: &OrientedPermutation) -> Option<u16> {
         let back = element.cells().inverse();
         let label = |cell: usize| self.definition.solved()[cell].label;
-        let limits = self.definition.always().iter().filter(|_| self.square1.is_none());
-        limits.copied().find(|&cell| label(back.apply(cell.into())) != label(cell.into()))
+        let differs = |&cell: &u16| label(back.apply(cell.into())) != label(cell.into());
+        self.definition.always().iter().copied().find(differs)
     }
 
     /// What moves and free moves do.
