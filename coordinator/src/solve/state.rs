@@ -6,9 +6,9 @@ use crate::membership::why_not;
 use crate::{elements, tiles};
 use fathom_algebra::expression::{self, Named};
 use fathom_algebra::{CycleError, ExpressionError, Group, OrientedPermutation, Permutation};
-use fathom_puzzle::Source;
 use fathom_puzzle::family::square1::{Sequence, SequenceError};
 use fathom_puzzle::load::algorithm;
+use fathom_puzzle::{Generator, Guard, Source};
 
 /// Why a text is no state.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -115,7 +115,7 @@ impl Model {
         self.one_by_one(moves.collect::<Result<Vec<_>, _>>()?)
     }
 
-    /// The element that moves make one after the other, if no guard is in the way.
+    /// The element that moves make one after the other, if nothing is in the way.
     fn one_by_one(
         &self,
         moves: impl IntoIterator<Item = (String, OrientedPermutation)>,
@@ -124,9 +124,14 @@ impl Model {
         let mut state = OrientedPermutation::identity(self.definition.orders());
         for (number, (name, action)) in (1..).zip(moves) {
             let back = state.cells().inverse();
-            let holds = |&cell: &u16| label(back.apply(cell.into())) == label(cell.into());
+            let holds = |cell: u16, piece: u16| label(back.apply(cell.into())) == label(piece.into());
+            let may = |generator: &Generator| {
+                let mut limits = self.definition.limits(&generator.action);
+                generator.guard.iter().all(|&cell| holds(cell, cell))
+                    && limits.all(|Guard { cell, piece }| holds(cell, piece))
+            };
             let mut same = self.generators.iter().filter(|generator| generator.action == action).peekable();
-            if same.peek().is_some() && !same.any(|generator| generator.guard.iter().all(holds)) {
+            if same.peek().is_some() && !same.any(may) {
                 return Err(StateError::Blocked { number, name });
             }
             state = state.then(&action);

@@ -269,6 +269,12 @@ fn a_bolted_move_is_refused() {
     assert_eq!((told("L' R"), told("[L: R]")), (Ok(()), Ok(())));
     assert_eq!(told("L R").unwrap_err(), "move 2, R, cannot be made where the moves before it have led");
 
+    // L brings piece 4, which is not smooth, behind the window, unless R has brought a smooth one there.
+    let limited = model(LIMITED, None, None);
+    let told = |text: &str| limited.read(text, true).map(|_| ()).map_err(|error| error.to_string());
+    assert_eq!(told("R L R'"), Ok(()));
+    assert_eq!(told("L R L'").unwrap_err(), "move 1, L, cannot be made where the moves before it have led");
+
     for metric in [Metric::Face, Metric::Twist] {
         let model = model("square1", Some(metric), None);
         let told = |text: &str| model.read(text, true).map(|_| ()).map_err(|error| error.to_string());
