@@ -165,7 +165,7 @@ fn in_the_hand_the_nearest_turned_state_counts() {
     for (word, deepest) in [("dino", 4), ("3x3x3-edges", 3), ("3x3x3-corners", 4)] {
         let free = family::in_hand(word).unwrap();
         let (still, metric) = (family::puzzle(word).unwrap(), free.metric());
-        let (layers, turns) = (layers(&still, metric, deepest), products(&free));
+        let (layers, turns) = (layers(&still, metric, deepest), search::free_products(&free));
         assert_eq!(turns.len(), 24, "{word}");
         let mut known = HashSet::new();
         let nearest: Vec<usize> = layers
@@ -197,22 +197,6 @@ fn layers(puzzle: &Definition, metric: Metric, deepest: usize) -> Vec<Vec<Orient
         layers.push(next);
     }
     layers
-}
-
-/// All that free moves make.
-fn products(puzzle: &Definition) -> Vec<OrientedPermutation> {
-    let mut all = vec![OrientedPermutation::identity(puzzle.orders())];
-    let mut at = 0;
-    while at < all.len() {
-        for free in puzzle.free() {
-            let product = all[at].then(&free.action);
-            if !all.contains(&product) {
-                all.push(product);
-            }
-        }
-        at += 1;
-    }
-    all
 }
 
 #[test]

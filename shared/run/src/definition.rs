@@ -344,6 +344,24 @@ mod tests {
         Definition::plan(question, &space, &plan, None, Keep::All, false).unwrap()
     }
 
+    /// A layer of 3x3 takes 5,520 bytes, of 2x2x2 45,360, and of 2x6 2,688,768, which is 10 times 256 KiB and more.
+    #[test]
+    fn shards_are_cut_by_size() {
+        for (word, workers, shards) in
+            [("3x3", 1, 1), ("2x2x2", 1, 2), ("2x2x2", 3, 2), ("2x6", 1, 10), ("2x6", 3, 9)]
+        {
+            let source = Source::whole(word).unwrap();
+            let (metric, labels) = (source.metric(), Labels::from_values(source.solved()));
+            let plan = Plan::new(&Question { source, metric, labels }.space().unwrap()).unwrap();
+            assert_eq!(
+                Definition::shards_by_size(&plan, Reach::Two, workers),
+                shards,
+                "{word}, {} bytes",
+                plan.layer_bytes()
+            );
+        }
+    }
+
     #[test]
     fn run_toml_says_all_that_defines_a_run() {
         for labels in ["0,1,2,3,4,5,6,7,8", "0,0,0,1,1,1,2,2,2"] {

@@ -19,6 +19,22 @@ fn moved(state: State, action: &OrientedPermutation, seen: &[u16]) -> State {
     next
 }
 
+/// All that free moves make, the identity first.
+pub(crate) fn free_products(puzzle: &Definition) -> Vec<OrientedPermutation> {
+    let mut all = vec![OrientedPermutation::identity(puzzle.orders())];
+    let mut next = 0;
+    while next < all.len() {
+        for free in puzzle.free() {
+            let product = all[next].then(&free.action);
+            if !all.contains(&product) {
+                all.push(product);
+            }
+        }
+        next += 1;
+    }
+    all
+}
+
 /// The number of states at each depth up to `deepest`. States that differ by free moves are counted once.
 pub(crate) fn growth(puzzle: &Definition, metric: Metric, deepest: usize) -> Vec<usize> {
     let mut seen = vec![1; puzzle.cells()];
@@ -28,18 +44,7 @@ pub(crate) fn growth(puzzle: &Definition, metric: Metric, deepest: usize) -> Vec
         seen[usize::from(piece.label)] = piece.seen;
         solved |= State::from(piece.label << 2 | piece.orientation) << (7 * cell);
     }
-    let mut free = vec![OrientedPermutation::identity(puzzle.orders())];
-    let mut next = 0;
-    while next < free.len() {
-        for generator in puzzle.free() {
-            let product = free[next].then(&generator.action);
-            if !free.contains(&product) {
-                free.push(product);
-            }
-        }
-        next += 1;
-    }
-    let (free, seen) = (&free, &seen);
+    let (free, seen) = (&free_products(puzzle), &seen);
     let equals =
         |state| std::iter::once(state).chain(free[1..].iter().map(move |action| moved(state, action, seen)));
     let least = |state| equals(state).min().unwrap();
