@@ -62,6 +62,18 @@ pub fn signal(process: &Child, number: i32) {
     assert!(Command::new("kill").args([number, id]).status().expect("kill starts").success());
 }
 
+/// Waits until a failpoint has stopped a process.
+///
+/// # Panics
+/// If it never does.
+fn until_stopped(process: &Child) {
+    until("the process has stopped itself", || {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", process.id())).unwrap_or_default();
+        // The state follows the name, which stands in parentheses.
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+    });
+}
+
 /// A port that is free, and that the system gives to nobody unasked, so that it stays free while nobody listens.
 fn free_port() -> u16 {
     static TRIED: AtomicU16 = AtomicU16::new(0);
@@ -168,10 +180,11 @@ impl Cluster {
         self.serve_by(self.serving());
     }
 
-    /// Starts a coordinator that kills itself when it comes to a point the N-th time, as `POINT:N`.
-    pub fn serve_until(&mut self, drill: &str) {
+    /// Starts a coordinator with a failpoint: `POINT:N` kills it when it reaches the point for the N-th time, `POINT:N:stop`
+    /// stops it there.
+    pub fn serve_until(&mut self, failpoint: &str) {
         let mut command = self.serving();
-        command.env("FATHOM_DRILL", drill);
+        command.env("FATHOM_FAILPOINT", failpoint);
         self.serve_by(command);
     }
 
@@ -218,10 +231,11 @@ impl Cluster {
         lines.iter().filter(|line| line["detail"].as_str().is_some_and(|is| is.starts_with(&of))).count()
     }
 
-    /// Starts a worker that kills itself when it comes to a point the N-th time, as `POINT:N`.
-    pub fn join_until(&mut self, name: &str, drill: &str) {
+    /// Starts a worker with a failpoint: `POINT:N` kills it when it reaches the point for the N-th time, `POINT:N:stop`
+    /// stops it there.
+    pub fn join_until(&mut self, name: &str, failpoint: &str) {
         let mut command = self.joining(name);
-        command.env("FATHOM_DRILL", drill);
+        command.env("FATHOM_FAILPOINT", failpoint);
         self.join_by(name, command);
     }
 
@@ -244,6 +258,19 @@ impl Cluster {
         signal(self.worker(name), number);
     }
 
+    /// Waits until a failpoint has stopped a worker.
+    pub fn until_stopped(&self, name: &str) {
+        until_stopped(self.worker(name));
+    }
+
+    /// Waits until a failpoint has stopped the coordinator.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn until_coordinator_stopped(&self) {
+        until_stopped(self.coordinator.as_ref().expect("a coordinator"));
+    }
+
     /// Sends a signal to the coordinator.
     ///
     /// # Panics
@@ -263,7 +290,7 @@ impl Cluster {
         })
     }
 
-    /// Waits until a drill, or the test, has killed a worker.
+    /// Waits until a failpoint, or the test, has killed a worker.
     ///
     /// # Panics
     /// If it ended otherwise.
@@ -291,7 +318,7 @@ impl Cluster {
         })
     }
 
-    /// Waits until a drill, or the test, has killed the coordinator.
+    /// Waits until a failpoint, or the test, has killed the coordinator.
     ///
     /// # Panics
     /// If it ended otherwise.
@@ -359,6 +386,13 @@ impl Cluster {
     pub fn presence<'v>(status: &'v Value, name: &str) -> Option<&'v str> {
         let workers = status["workers"].as_array()?;
         workers.iter().find(|worker| worker["name"] == name)?["presence"].as_str()
+    }
+
+    /// The id of a worker, by its name in a status.
+    pub fn worker_id(status: &Value, name: &str) -> Option<String> {
+        let workers = status["workers"].as_array()?;
+        let worker = workers.iter().find(|worker| worker["name"] == name)?;
+        worker["id"].as_str().map(str::to_owned)
     }
 
     /// Waits until a worker is, for the coordinator, as said: alive, lost, left.

@@ -1,6 +1,6 @@
 //! Workers and coordinators that are killed, stopped, out of room, or have damaged files: what is found is what is found without.
 
-use fathom_tests::cluster::{Cluster, damage, damage_at, undisturbed};
+use fathom_tests::cluster::{Cluster, damage, damage_at, undisturbed, until};
 use fathom_tests::{assert_same, fathom_worker};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -16,10 +16,10 @@ const LONG_TASKS: [&str; 5] = ["2x7", "--shards", "8", "--max-depth", "9"];
 const TWO_COPIES: [&str; 2] = ["--replicas", "2"];
 
 /// One of two workers dies at a point of its work, and comes back with its store.
-fn killed_and_back(drill: &str, options: &[&str]) {
+fn killed_and_back(failpoint: &str, options: &[&str]) {
     let mut cluster = Cluster::new(&MANY_TASKS, options);
     cluster.serve();
-    cluster.join_until("w1", drill);
+    cluster.join_until("w1", failpoint);
     cluster.join(&["w2"]);
     cluster.dies("w1");
     cluster.join(&["w1"]);
@@ -59,15 +59,16 @@ fn killed_while_it_takes_a_copy() {
 /// One of three workers dies at a point of its work, and is never seen again.
 #[test]
 fn killed_for_good_where_there_are_copies() {
-    for drill in ["computing:40", "writing:40", "reporting:10", "serving:12", "pushing:30", "copying:30"] {
+    for failpoint in ["computing:40", "writing:40", "reporting:10", "serving:12", "pushing:30", "copying:30"]
+    {
         let mut cluster = Cluster::new(&MANY_TASKS, &TWO_COPIES);
         cluster.serve();
-        cluster.join_until("w1", drill);
+        cluster.join_until("w1", failpoint);
         cluster.join(&["w2", "w3"]);
         cluster.dies("w1");
         fs::remove_dir_all(cluster.store("w1")).unwrap();
         assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
-        assert_eq!(cluster.logged("worker lost").len(), 1, "{drill}");
+        assert_eq!(cluster.logged("worker lost").len(), 1, "{failpoint}");
     }
 }
 
@@ -103,9 +104,9 @@ fn two_of_four_killed_for_good_where_there_are_three_copies() {
 #[test]
 fn the_coordinator_killed_five_times() {
     let mut cluster = Cluster::new(&LONG_TASKS, &[]);
-    let drills = ["replying:20", "committing:2", "committed:2", "replying:30", "saving:1"];
-    for (number, drill) in drills.into_iter().enumerate() {
-        cluster.serve_until(drill);
+    let failpoints = ["replying:20", "committing:2", "committed:2", "replying:30", "saving:1"];
+    for (number, failpoint) in failpoints.into_iter().enumerate() {
+        cluster.serve_until(failpoint);
         if number == 0 {
             cluster.join(&["w1", "w2"]);
         }
@@ -116,37 +117,40 @@ fn the_coordinator_killed_five_times() {
     assert_eq!(cluster.logged("serving").len(), 6);
 }
 
-/// Waits until a worker is at a task of one of the last layers.
-fn until_at_work(cluster: &Cluster, name: &str) {
-    cluster.until_status("it is at work", |status| {
-        let workers = status["workers"].as_array().into_iter().flatten();
-        let mut running = workers.filter(|worker| worker["name"] == name);
-        status["depth"].as_u64() >= Some(8)
-            && running.any(|worker| worker["shards_running"].as_u64() > Some(0))
-    });
-}
-
+/// A worker stops in the middle of a task, and goes on when another worker has made that task. With three copies of each file
+/// and three workers, no layer is finished without it, so the run waits for it.
 #[test]
 fn a_worker_that_sleeps_through_its_lease() {
-    let mut cluster = Cluster::new(&LONG_TASKS, &TWO_COPIES);
+    let mut cluster = Cluster::new(&MANY_TASKS, &["--replicas", "3"]);
     cluster.serve();
-    cluster.join(&["w1", "w2", "w3"]);
-    until_at_work(&cluster, "w1");
-    cluster.signal("w1", libc::SIGSTOP);
-    cluster.until_worker_is("w1", "lost");
+    cluster.join_until("w1", "computing:25:stop");
+    cluster.join(&["w2", "w3"]);
+    cluster.until_stopped("w1");
+    let asleep = cluster.until_worker_is("w1", "lost");
+    let id = Cluster::worker_id(&asleep, "w1").unwrap();
+    // Its task is the last one that it was given and did not finish.
+    let file = |line: &Value| (line["depth"].as_u64(), line["shard"].as_u64());
+    let by = |line: &&Value| line["worker"] == id.as_str();
+    let done: BTreeSet<_> = cluster.logged("task done").iter().filter(by).map(file).collect();
+    let given: BTreeSet<_> = cluster.logged("task given").iter().filter(by).map(file).collect();
+    let task = *given.difference(&done).next().expect("it was given a task that it did not finish");
+    until("another worker makes its task", || {
+        cluster.logged("task done").iter().any(|line| !by(&line) && file(line) == task)
+    });
     cluster.signal("w1", libc::SIGCONT);
-    assert_same(&cluster.finishes(), &undisturbed(&LONG_TASKS));
-    assert!(!cluster.logged("worker lost").is_empty());
-    assert!(!cluster.logged("late report ignored").is_empty(), "it was not met at work");
+    assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
+    assert_eq!(cluster.logged("worker lost").len(), 1);
+    let late = cluster.logged("late report ignored");
+    assert!(late.iter().any(|line| file(line) == task), "{late:?}");
 }
 
 #[test]
 fn a_coordinator_that_sleeps_blames_nobody() {
     let mut cluster = Cluster::new(&LONG_TASKS, &[]);
-    cluster.serve();
-    cluster.join(&["w1", "w2"]);
-    until_at_work(&cluster, "w1");
-    cluster.signal_coordinator(libc::SIGSTOP);
+    cluster.serve_until("replying:20:stop");
+    cluster.join_by("w1", cluster.joining("w1"));
+    cluster.join_by("w2", cluster.joining("w2"));
+    cluster.until_coordinator_stopped();
     // Longer than the lease, which is 2 s.
     std::thread::sleep(std::time::Duration::from_secs(4));
     cluster.signal_coordinator(libc::SIGCONT);

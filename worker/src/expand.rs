@@ -2,7 +2,7 @@
 
 use crate::layer::bits;
 use crate::{Counters, Job, Layer, Method, Store, TaskError};
-use fathom_command::drill;
+use fathom_command::failpoint;
 use fathom_kernel::{Engine, Kernel};
 use fathom_layer::{LayerError, Stored};
 use fathom_run::{ShardReport, Task};
@@ -119,7 +119,7 @@ impl<'j> Expander<'j> {
         if before.first().is_some_and(|newest| newest.bytes() > job.cache_bytes / 2) {
             writer.uncache();
         }
-        drill::point("writing");
+        failpoint::point("writing");
         let (checksums, bytes) = writer.finish(totals)?;
         if let [newest, older @ ..] = before
             && newest.is_windowed()

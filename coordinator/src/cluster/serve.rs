@@ -11,7 +11,7 @@ use crate::journal::{Files, Journal, LayerRow, LayersAt};
 use crate::merge::{Merged, merge};
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
-use fathom_command::{drill, machine};
+use fathom_command::{failpoint, machine};
 use fathom_layer::Disk;
 use fathom_proto::WorkerId;
 use fathom_run::{Depth, Geometry, Keep, ShardReport, Task};
@@ -280,11 +280,11 @@ impl<'d> Coordinator<'d> {
     }
 
     fn commit(&mut self, reports: &[Arc<ShardReport>], took: Duration, held: &Held) -> Result<()> {
-        drill::point("committing");
+        failpoint::point("committing");
         let seconds = took.as_secs_f64();
         let (run, symmetries) = (&mut self.run, self.symmetries);
         let Merged { layer, .. } = merge(run, self.disk, reports, symmetries, seconds, None, held)?;
-        drill::point("committed");
+        failpoint::point("committed");
         self.tell(json!({"message": "layer done", "depth": layer.depth.0, "states": layer.states}));
         Ok(())
     }
@@ -294,13 +294,13 @@ impl<'d> Coordinator<'d> {
         match effect {
             Effect::Reply(request, reply) => {
                 if let Some(sender) = self.requests.remove(&request) {
-                    drill::point("replying");
+                    failpoint::point("replying");
                     // A worker that does not wait any more will ask again.
                     let _ = sender.send(Answer { reply, addresses: Arc::clone(&self.addresses) });
                 }
             }
             Effect::SaveReports(reports, held) => {
-                drill::point("saving");
+                failpoint::point("saving");
                 self.run.journal.save_reports(&reports, &held).context(failed)?;
             }
             Effect::SaveWorker(id, name, address) => {

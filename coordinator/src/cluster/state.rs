@@ -188,7 +188,8 @@ pub struct State {
     pub unsettled: Unsettled,
     /// Where the layers lie, as workers are told it.
     pub told: Option<Arc<Holders>>,
-    /// Changes with the holders.
+    /// The number of the holder map. It grows with each change of the map and with each life of the coordinator, so that a
+    /// number of one life never stands for a map of another.
     pub version: u64,
     /// Shards whose reports are not durable yet.
     pub unsaved: Vec<ShardId>,
@@ -261,7 +262,7 @@ impl State {
             missing: BTreeSet::new(),
             unsettled: Unsettled { moved: true, owners: true, ..Unsettled::default() },
             told: None,
-            version: 1,
+            version: epoch << 32 | 1,
             unsaved: Vec::new(),
             saved: Millis(0),
             looked: Millis(0),

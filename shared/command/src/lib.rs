@@ -1,10 +1,10 @@
 //! What the commands `fathom` and `fathom-worker` share, and what knows nothing of puzzles.
 //!
 //! Reading order: [`exit`] (errors as users meet them, and exit codes), [`output`] (results), [`log`] (all else), [`shell`]
-//! (commands that are printed), [`machine`] (memory and processors), [`drill`] (to die at a given point).
+//! (commands that are printed), [`machine`] (memory and processors), [`failpoint`] (to die or stop at a given point).
 
-pub mod drill;
 pub mod exit;
+pub mod failpoint;
 pub mod log;
 pub mod machine;
 pub mod output;

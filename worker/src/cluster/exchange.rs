@@ -2,7 +2,7 @@
 
 use crate::cluster::Meter;
 use crate::cluster::files::OpenFiles;
-use fathom_command::drill;
+use fathom_command::failpoint;
 use fathom_layer::LayerError;
 use fathom_proto::chunk::{self, CHUNK_BYTES};
 use fathom_proto::convert;
@@ -78,7 +78,7 @@ impl Exchange {
         let mut send = |bytes: &[u8]| {
             let chunk =
                 v1::Chunk { zstd: compressor.compress(bytes).into(), uncompressed_bytes: bytes.len() as u32 };
-            drill::point("serving");
+            failpoint::point("serving");
             self.meter.sent.fetch_add(chunk.zstd.len() as u64, Ordering::Relaxed);
             send(chunk)
         };
@@ -112,7 +112,7 @@ impl Exchange {
         file.check_all().map_err(refused)?;
         let mut compressor = chunk::Compressor::new();
         for bytes in file.whole().chunks(CHUNK_BYTES) {
-            drill::point("pushing");
+            failpoint::point("pushing");
             let piece = v1::Piece {
                 zstd: compressor.compress(bytes).into(),
                 uncompressed_bytes: bytes.len() as u32,

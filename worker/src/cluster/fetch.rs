@@ -4,10 +4,11 @@
 //! reported by its kind.
 
 use crate::cluster::Meter;
+use crate::cluster::holders::Holders;
 use crate::error::chain;
 use crate::{Layer, Store};
 use backon::{BackoffBuilder, ExponentialBuilder};
-use fathom_command::drill;
+use fathom_command::failpoint;
 use fathom_layer::writer::temporary;
 use fathom_layer::{Disk, Import, Imports, LayerError, LayerFile};
 use fathom_proto::access::{Access, Connection};
@@ -34,35 +35,6 @@ const COSETS_AT_ONCE: usize = 1 << 16;
 const ROUNDS: usize = 3;
 /// Chunks and pieces are not larger.
 const MOST_MESSAGE_BYTES: usize = chunk::MOST_BYTES + (1 << 20);
-
-/// Who holds the layers that are read: by depth and shard, the addresses of the holders.
-#[derive(Clone, Debug, Default)]
-pub struct Holders {
-    /// The version, by the coordinator's count.
-    pub version: u64,
-    addresses: Vec<String>,
-    layers: BTreeMap<Depth, Vec<Vec<u32>>>,
-}
-
-impl Holders {
-    /// As the coordinator tells them.
-    pub fn new(told: v1::Holders) -> Self {
-        let layers = told.layers.into_iter().map(|layer| {
-            let shards = layer.shards.into_iter().map(|shard| shard.holders).collect();
-            (Depth(layer.depth), shards)
-        });
-        Self { version: told.version, addresses: told.addresses, layers: layers.collect() }
-    }
-
-    /// Where a file can be had.
-    pub fn of(&self, task: Task) -> Vec<String> {
-        let shards = self.layers.get(&task.depth);
-        let holders = shards.and_then(|shards| shards.get(task.shard.0 as usize));
-        let addresses =
-            holders.into_iter().flatten().filter_map(|&number| self.addresses.get(number as usize));
-        addresses.cloned().collect()
-    }
-}
 
 /// Why one holder did not serve.
 #[derive(Debug)]
@@ -258,7 +230,7 @@ impl Fetcher {
         let identity = self.geometry.identity(task.depth, task.shard);
         block_in_place(|| {
             let kept = received.and_then(|bytes| {
-                drill::point("copying");
+                failpoint::point("copying");
                 file.sync().map_err(io("sync"))?;
                 let whole = LayerFile::open(&incoming, &identity).and_then(|file| file.check_all());
                 whole.map_err(|error| {

@@ -1,7 +1,7 @@
 //! A worker of a run on many hosts: it makes shards as the coordinator orders, keeps their files, and serves them to its peers.
 //!
 //! Reading order: [`home`] (the store's directory, and what is recovered from it), [`files`] (those of the store that are open),
-//! [`inputs`] (the layers that tasks read), [`fetch`] (what peers have), [`exchange`] (what peers get), [`caller`] (how the
+//! [`inputs`] (the layers that tasks read), [`holders`] (which peers hold what), [`fetch`] (what peers have), [`exchange`] (what peers get), [`caller`] (how the
 //! coordinator is called), [`session`] (with it: orders come, outcomes go), `orders` (how they are carried out),
 //! `prepare` (what is had here before a task begins).
 //!
@@ -12,6 +12,7 @@ pub mod caller;
 pub mod exchange;
 pub mod fetch;
 pub mod files;
+pub mod holders;
 pub mod home;
 pub mod inputs;
 mod orders;

@@ -2,7 +2,7 @@
 
 use crate::cluster::inputs::Inputs;
 use crate::cluster::session::{Happened, Shared, Worker};
-use fathom_command::drill;
+use fathom_command::failpoint;
 use fathom_layer::LayerError;
 use fathom_proto::{Failure, Outcome};
 use fathom_run::{Depth, Task};
@@ -83,7 +83,7 @@ impl Shared {
         if imports.is_none() {
             return Ok(());
         }
-        let holders = Arc::clone(&self.holders.borrow());
+        let holders = self.holders.newest();
         for file in tasks.iter().flat_map(|task| inputs.lacking(task.shard)) {
             self.fetcher.copy(store, *disk, file, &holders.of(file)).await?;
             block_in_place(|| inputs.add(&self.worker.files, file)).map_err(failed)?;
@@ -115,7 +115,7 @@ impl Shared {
             return Err(failure.clone());
         }
         self.prepare_directory(task.depth).map_err(|error| self.failure(&error))?;
-        drill::point("computing");
+        failpoint::point("computing");
         self.pool.submit(task, inputs.layers.clone());
         Ok(())
     }

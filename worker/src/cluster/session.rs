@@ -7,14 +7,15 @@
 
 use crate::cluster::Meter;
 use crate::cluster::caller::Caller;
-use crate::cluster::fetch::{Fetcher, Holders};
+use crate::cluster::fetch::Fetcher;
 use crate::cluster::files::OpenFiles;
+use crate::cluster::holders::{Holders, KnownHolders};
 use crate::cluster::home::recover;
 use crate::cluster::inputs::AllInputs;
 use crate::pool::{Ended, NoThreads, Orders};
 use crate::{Counters, Job, Store, TaskError};
 use anyhow::Result;
-use fathom_command::drill;
+use fathom_command::failpoint;
 use fathom_layer::{Disk, LayerError, free_bytes};
 use fathom_proto::access::Access;
 use fathom_proto::v1::{self, LeaveReason};
@@ -111,7 +112,7 @@ pub(super) struct Shared {
     registering: tokio::sync::Mutex<()>,
     /// The depths whose directories were made.
     prepared: Mutex<BTreeSet<Depth>>,
-    pub(super) holders: watch::Sender<Arc<Holders>>,
+    pub(super) holders: KnownHolders,
     underway: Mutex<Underway>,
     pub(super) happened: mpsc::UnboundedSender<Happened>,
 }
@@ -165,7 +166,6 @@ impl Worker {
     ) -> Result<End> {
         let (happened, mut happens) = mpsc::unbounded_channel();
         let (prepare, to_prepare) = mpsc::unbounded_channel();
-        let (changed, _) = watch::channel(Arc::new(Holders::default()));
         let threads = self.identity.threads;
         let shared = Arc::new(Shared {
             fetcher: Fetcher::new(self.access.clone(), self.job.geometry, Arc::clone(&self.meter)),
@@ -175,7 +175,7 @@ impl Worker {
             session: AtomicU64::new(0),
             registering: tokio::sync::Mutex::default(),
             prepared: Mutex::default(),
-            holders: changed,
+            holders: KnownHolders::default(),
             underway: Mutex::default(),
             happened,
         });
@@ -336,6 +336,7 @@ impl Shared {
                 async move { client.register(request).await }
             })
             .await?;
+        self.holders.begin_session(registered.session);
         self.session.store(registered.session, Ordering::Relaxed);
         if imports.is_some() {
             let needed: BTreeSet<Depth> = registered.needed_depths.into_iter().map(Depth).collect();
@@ -424,7 +425,7 @@ impl Shared {
     ) {
         let asked = async {
             let session = self.session.load(Ordering::Relaxed);
-            let version = self.holders.borrow().version;
+            let version = self.holders.newest().version;
             debug!(free, "asking for orders");
             let request = v1::TakeOrdersRequest { session, tasks: free, holders_version: version };
             let reply = self
@@ -436,7 +437,7 @@ impl Shared {
                 self.register_again(session).await?;
             }
             if let Some(holders) = reply.holders {
-                self.holders.send_replace(Arc::new(Holders::new(holders)));
+                self.holders.update(session, Holders::new(holders));
             }
             let orders = reply.orders.into_iter().filter_map(|order| order.kind).collect();
             let _ = answers.send((number, orders));
@@ -513,7 +514,7 @@ impl Shared {
             return;
         }
         let session = self.session.load(Ordering::Relaxed);
-        drill::point("reporting");
+        failpoint::point("reporting");
         let request = v1::ReportRequest { session, outcomes };
         let reported = async {
             let reply = self

@@ -2,6 +2,7 @@
 
 use super::table::{held, report};
 use super::*;
+use crate::cluster::event::{Effect, Event, Reply, RequestId};
 use crate::cluster::state::Past;
 
 /// Depth 0 is committed and with a and b; of depth 1, shard 0 was made by a.
@@ -109,6 +110,27 @@ fn the_end_waits_for_those_who_were_there() {
     };
     assert_eq!(ends(true), ["b <- known", "end MaxDepth"]);
     assert_eq!(ends(false), ["end MaxDepth"]);
+}
+
+/// A worker that kept the number of a map from an earlier life is told the holders anew, whatever that number was.
+#[test]
+fn map_numbers_of_another_life_stand_for_nothing() {
+    // Numbers of the first life, and those that version 0.1.0 gave in every life.
+    let first = Table::after(rules(2), 1, past()).state.version;
+    for number in (0..64).chain(first..first + 64) {
+        let mut t = Table::after(rules(2), 2, past());
+        t.join_with("a", 1, &[(0, 0), (1, 0)]);
+        t.join_with("b", 1, &[(0, 1)]);
+        let (session, now) = (t.sessions["b"], t.now);
+        let effects = t
+            .state
+            .apply(crate::cluster::event::Millis(now), Event::TakeOrders(RequestId(99), session, 1, number));
+        let told = effects.iter().find_map(|effect| match effect {
+            Effect::Reply(_, Reply::Orders(orders, holders)) if !orders.is_empty() => Some(holders.is_some()),
+            _ => None,
+        });
+        assert_eq!(told, Some(true), "map number {number}");
+    }
 }
 
 #[test]

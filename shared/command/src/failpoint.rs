@@ -1,0 +1,68 @@
+//! Failpoints: a process kills or stops itself at a chosen point of its work, so that tests meet it exactly there.
+//!
+//! `FATHOM_FAILPOINT=POINT:N` kills the process when it reaches `POINT` for the N-th time, as `kill -9` would.
+//! `FATHOM_FAILPOINT=POINT:N:stop` stops the process there, as `kill -STOP` would, until it gets SIGCONT.
+//! `FATHOM_DRILL` is an older name of the variable.
+
+use rustix::process::{Signal, getpid, kill_process};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The environment variable.
+pub const VARIABLE: &str = "FATHOM_FAILPOINT";
+/// The name that the variable had in version 0.1.0.
+const OLD_VARIABLE: &str = "FATHOM_DRILL";
+
+struct Failpoint {
+    point: String,
+    left: AtomicU64,
+    signal: Signal,
+}
+
+impl Failpoint {
+    fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split(':');
+        let (point, times, action) = (parts.next()?.to_owned(), parts.next()?, parts.next());
+        let signal = match action {
+            None | Some("kill") => Signal::KILL,
+            Some("stop") => Signal::STOP,
+            Some(_) => return None,
+        };
+        Some(Self { point, left: AtomicU64::new(times.parse().ok()?), signal })
+    }
+}
+
+/// Marks a point of the work at which the environment may ask this process to kill or stop itself.
+pub fn point(name: &str) {
+    static FAILPOINT: OnceLock<Option<Failpoint>> = OnceLock::new();
+    let failpoint = FAILPOINT.get_or_init(|| {
+        let text = std::env::var(VARIABLE).or_else(|_| std::env::var(OLD_VARIABLE)).ok()?;
+        Failpoint::parse(&text)
+    });
+    if let Some(failpoint) = failpoint.as_ref().filter(|failpoint| failpoint.point == name)
+        && failpoint.left.fetch_sub(1, Ordering::Relaxed) == 1
+    {
+        eprintln!(
+            "failpoint: {} at {name}",
+            if failpoint.signal == Signal::STOP { "stopped" } else { "killed" }
+        );
+        // The signal goes to this very process, which exists and may signal itself.
+        let _ = kill_process(getpid(), failpoint.signal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failpoints_are_parsed() {
+        let parse = |text| Failpoint::parse(text).map(|f| (f.point, f.left.into_inner(), f.signal));
+        assert_eq!(parse("writing:60"), Some(("writing".into(), 60, Signal::KILL)));
+        assert_eq!(parse("writing:60:kill"), Some(("writing".into(), 60, Signal::KILL)));
+        assert_eq!(parse("replying:2:stop"), Some(("replying".into(), 2, Signal::STOP)));
+        assert_eq!(parse("replying"), None);
+        assert_eq!(parse("replying:x"), None);
+        assert_eq!(parse("replying:1:explode"), None);
+    }
+}
