@@ -7,7 +7,7 @@ mod questions;
 mod search;
 mod space;
 
-pub(crate) use bound::BoundArguments;
+pub(crate) use bound::{BoundArguments, Bounded};
 pub(crate) use cluster::{
     ClusterArguments, DrainArguments, KeysArguments, LogsArguments, ServeArguments, StatusArguments,
     StopArguments, WorkersArguments,

@@ -39,5 +39,5 @@ fn main() -> ExitCode {
         Command::Antipodes(asked) => commands::antipodes::antipodes(&asked),
         Command::Keys(asked) => commands::keys::keys(&asked),
     };
-    exit::end(result)
+    exit::end(result, fathom_run::error::is_bad_input)
 }

@@ -1,8 +1,9 @@
 //! Between the messages and what they mean. What comes over the wire may be anything: it is looked at here, once.
 
 use crate::outcome::{Done, Failure, Outcome};
-use crate::{Attempt, WorkerId, v1};
+use crate::{Attempt, v1};
 use fathom_layer::{Digest, Totals};
+use fathom_run::WorkerId;
 use fathom_run::{Depth, Geometry, ShardId, ShardReport, Task};
 
 /// A message that means nothing: which field, and why.

@@ -1,11 +1,11 @@
 //! Prints states of a layer that a run still has, as `watched.csv` does: `states DIR DEPTH NUMBER`. They are spread evenly over
 //! the cosets that have any. Each stands for its class: which of a class is printed depends on the numbering of cosets.
 
-use fathom_coordinator::directory::RunDirectory;
+use fathom_engine::directory::RunDirectory;
 use fathom_layer::LocalDisk;
 use fathom_run::{Depth, Geometry};
 use fathom_space::{CosetGraph, CosetId};
-use fathom_worker::Store;
+use fathom_task::Store;
 use std::path::Path;
 
 fn main() -> anyhow::Result<()> {

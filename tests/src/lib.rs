@@ -4,15 +4,15 @@ pub mod boards;
 pub mod cluster;
 pub mod slurm;
 
-use fathom_command::log::Verbosity;
-use fathom_coordinator::directory::RunDirectory;
-use fathom_coordinator::search::{Options, Stop, search};
-use fathom_coordinator::summary::Summary;
+use fathom_engine::directory::RunDirectory;
+use fathom_engine::observer::Silent;
+use fathom_engine::search::{Options, Stop, search};
+use fathom_engine::summary::Summary;
 use fathom_layer::{Disk, LocalDisk};
 use fathom_puzzle::{Board, Metric, Source};
 use fathom_run::definition::{Definition, Keep, Question};
 use fathom_space::{Labels, Plan};
-use fathom_worker::Kernel;
+use fathom_task::Kernel;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -129,10 +129,9 @@ impl Setup {
             threads: self.threads,
             kernel: self.kernel,
             max_depth: self.max_depth,
-            verbosity: Verbosity::Quiet,
             memory_bytes: self.memory_bytes,
         };
-        search(run, disk, options, &Stop::default())?;
+        search(run, disk, options, &Stop::default(), &Silent)?;
         Summary::of(run)
     }
 

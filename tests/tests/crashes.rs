@@ -1,8 +1,8 @@
 //! The process dies, or the power fails, at every single change that a run makes to its layers on disk; the run is then
 //! resumed and must end as if nothing had happened.
 
-use fathom_coordinator::directory::{Found, RunDirectory, look};
-use fathom_coordinator::summary::Summary;
+use fathom_engine::directory::{Found, RunDirectory, look};
+use fathom_engine::summary::Summary;
 use fathom_layer::{Disk, DiskFile, LocalDisk};
 use fathom_puzzle::{Board, Metric, Source};
 use fathom_run::definition::{Keep, Question};

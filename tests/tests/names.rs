@@ -1,13 +1,13 @@
 //! What cells, pieces and orientations are called, and whether symmetries are told or found, changes nothing that is counted.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
-use fathom_coordinator::summary::Summary;
+use fathom_engine::summary::Summary;
 use fathom_puzzle::{Definition, Metric, Orbit, Source};
 use fathom_run::Question;
 use fathom_space::Labels;
+use fathom_task::Kernel;
 use fathom_tests::Setup;
 use fathom_tests::boards::labelled_boards;
-use fathom_worker::Kernel;
 use proptest::prelude::*;
 
 const SETUP: fn() -> Setup = || Setup { shards: Some(1), ..Setup::default() };

@@ -5,9 +5,9 @@ use fathom_puzzle::{Board, Metric, Source};
 use fathom_run::budget::memory_bytes;
 use fathom_run::definition::{Keep, Question};
 use fathom_space::{Labels, Plan};
+use fathom_task::Kernel;
 use fathom_tests::Setup;
 use fathom_tests::boards::labelled_boards;
-use fathom_worker::Kernel;
 use proptest::prelude::*;
 
 fn question(board: &str, metric: Metric) -> Question {

@@ -1,9 +1,9 @@
 //! `fathom solve` and `fathom antipodes`, as real processes.
 
 use fathom_algebra::OrientedPermutation;
-use fathom_coordinator::solve::{Bidirectional, Model};
 use fathom_puzzle::{Definition, Metric, Source};
 use fathom_run::definition::Question;
+use fathom_solve::{Bidirectional, Model};
 use fathom_space::Labels;
 use fathom_tests::{fathom, json, texts};
 use serde_json::{Value, json as value};

@@ -20,5 +20,5 @@ fn main() -> ExitCode {
         Some(Command::Task(asked)) => commands::task::task(&asked, verbosity),
         None => commands::join::join(&arguments.join, verbosity),
     };
-    exit::end(result)
+    exit::end(result, fathom_run::error::is_bad_input)
 }

@@ -1,23 +1,10 @@
-//! What may be taken of this machine.
+//! The options of a command line that say what a process may take of this machine.
 
-use crate::Kernel;
 use clap::{Args, value_parser};
 use fathom_command::machine::{self, size};
+use fathom_task::{Kernel, Resources};
 
-/// What a process has for its tasks.
-#[derive(Clone, Copy, Debug)]
-pub struct Resources {
-    /// The engine.
-    pub kernel: Kernel,
-    /// Kernel threads.
-    pub threads: usize,
-    /// Bytes of memory that may be taken: for tables and tensors, and what is left for layers in the page cache.
-    pub memory_bytes: u64,
-    /// The last depth that will be asked for, if that is known; it saves the reference engine work.
-    pub max_depth: Option<u32>,
-}
-
-/// The same, on a command line.
+/// Kernel threads, engine and memory, as both commands take them.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct ResourceArguments {
     /// Kernel threads [default: one for each processor]

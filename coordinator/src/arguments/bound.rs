@@ -1,12 +1,47 @@
 //! Bounds of God's number.
 
-use crate::commands::bound::Bounded;
 use clap::{Args, value_parser};
+use fathom_bound::{Boards, BoardsError};
 use fathom_command::machine::{self, size};
-use fathom_puzzle::Metric;
+use fathom_puzzle::{BoardError, Metric};
+use std::str::FromStr;
 
 /// No board whose ball could be listed is deeper.
 const MOST_LETTERS: i64 = 100;
+
+/// What can be bounded.
+#[derive(Clone, Debug)]
+pub(crate) enum Bounded {
+    /// A board, or many.
+    Boards(Boards),
+    /// Square-1, in the metric in which a turn of one layer is a move.
+    SquareOne,
+}
+
+/// A word that names nothing that can be bounded.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BoundedError {
+    /// No board, no range of boards, and no other word.
+    #[error(
+        "{0:?} names no space that is bounded: there are boards as ROWSxCOLUMNS, for example 3x4, all boards with sides in a range, for example 2..8, and square1"
+    )]
+    Unknown(String),
+    /// Boards, but none that there are.
+    #[error(transparent)]
+    Boards(#[from] BoardsError),
+}
+
+impl FromStr for Bounded {
+    type Err = BoundedError;
+
+    fn from_str(word: &str) -> Result<Self, BoundedError> {
+        match word.parse::<Boards>() {
+            _ if word == "square1" => Ok(Self::SquareOne),
+            Err(BoardsError::Board(BoardError::NotABoard(_))) => Err(BoundedError::Unknown(word.into())),
+            boards => Ok(Self::Boards(boards?)),
+        }
+    }
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct BoundArguments {

@@ -6,8 +6,8 @@ use anyhow::Result;
 use clap::{Args, value_parser};
 use fathom_command::bad_input;
 use fathom_command::machine::{self, size};
-use fathom_coordinator::scaling::Cluster;
-use fathom_coordinator::table::many;
+use fathom_forecast::Cluster;
+use fathom_report::text::many;
 use fathom_run::definition::Keep;
 
 /// More workers than this are beyond what predictions are good for.

@@ -2,11 +2,11 @@
 
 use super::space::SpaceArguments;
 use clap::{Args, value_parser};
-use fathom_command::log::Verbosity;
-use fathom_coordinator::report::Format;
-use fathom_coordinator::search::Options;
+use fathom_engine::search::Options;
+use fathom_report::Format;
 use fathom_run::definition::Keep;
-use fathom_worker::resources::{ResourceArguments, Resources};
+use fathom_task::Resources;
+use fathom_worker::resources::ResourceArguments;
 use std::path::PathBuf;
 
 /// A shard is a file and a memory map for each of two layers, and Linux gives a process 65,530 maps.
@@ -26,9 +26,9 @@ pub(crate) struct SearchArguments {
 }
 
 impl SearchArguments {
-    pub(crate) fn options(&self, verbosity: Verbosity) -> Options {
+    pub(crate) fn options(&self) -> Options {
         let Resources { kernel, threads, memory_bytes, .. } = self.resources.resources();
-        Options { threads, kernel, max_depth: self.max_depth, verbosity, memory_bytes }
+        Options { threads, kernel, max_depth: self.max_depth, memory_bytes }
     }
 }
 

@@ -10,7 +10,8 @@ use crate::cluster::event::{
 use crate::cluster::state::{
     Copying, HeldFile, Making, Presence, State, Taker, TaskState, Worker, digest_of,
 };
-use fathom_proto::{Attempt, Done, Failure, Outcome, Session, WorkerId};
+use fathom_proto::{Attempt, Done, Failure, Outcome, Session};
+use fathom_run::WorkerId;
 use fathom_run::{Depth, Keep, ShardReport, Task};
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! What can happen, and what is done about it.
 
-use fathom_proto::{Attempt, Outcome, Session, WorkerId};
+use fathom_proto::{Attempt, Outcome, Session};
+use fathom_run::WorkerId;
 use fathom_run::{Depth, ShardReport, Task};
 use std::sync::Arc;
 use std::time::Duration;

@@ -7,8 +7,8 @@
 
 use crate::cluster::event::Millis;
 use crate::cluster::state::{HeldFile, Making, State, Worker};
-use fathom_proto::WorkerId;
 use fathom_run::Task;
+use fathom_run::WorkerId;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::time::Duration;

@@ -6,16 +6,16 @@
 use crate::cluster::event::{Effect, Ending, Event, Held, Millis, Note, Reply, RequestId};
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
 use crate::cluster::status;
-use crate::directory::{RunDirectory, Visited};
-use crate::journal::{Files, Journal, LayerRow, LayersAt};
-use crate::merge::{Merged, merge};
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use fathom_command::{failpoint, machine};
+use fathom_engine::commit::{Commit, Committed, commit_layer};
+use fathom_engine::directory::{RunDirectory, Visited};
+use fathom_engine::journal::{Files, Journal, LayerRow, LayersAt};
 use fathom_layer::Disk;
-use fathom_proto::WorkerId;
+use fathom_run::WorkerId;
 use fathom_run::{Depth, Geometry, Keep, ShardReport, Task};
-use fathom_worker::Store;
+use fathom_task::Store;
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -282,8 +282,8 @@ impl<'d> Coordinator<'d> {
     fn commit(&mut self, reports: &[Arc<ShardReport>], took: Duration, held: &Held) -> Result<()> {
         failpoint::point("committing");
         let seconds = took.as_secs_f64();
-        let (run, symmetries) = (&mut self.run, self.symmetries);
-        let Merged { layer, .. } = merge(run, self.disk, reports, symmetries, seconds, None, held)?;
+        let commit = Commit { symmetries: self.symmetries, seconds, process: None, holders: held };
+        let Committed { layer, .. } = commit_layer(&mut self.run, self.disk, reports, commit)?;
         failpoint::point("committed");
         self.tell(json!({"message": "layer done", "depth": layer.depth.0, "states": layer.states}));
         Ok(())

@@ -3,7 +3,8 @@
 use crate::cluster::event::{Event, Holders, LeaveReason, Order, Progress, Registration, Reply};
 use crate::cluster::serve::{Answer, Closed, Desk};
 use fathom_proto::v1::{self, coordinator_server};
-use fathom_proto::{Session, WorkerId, convert};
+use fathom_proto::{Session, convert};
+use fathom_run::WorkerId;
 use fathom_run::{Geometry, Task};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

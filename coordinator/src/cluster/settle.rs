@@ -3,7 +3,8 @@
 use crate::cluster::apply::note_of;
 use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, Note, Order, Reply};
 use crate::cluster::state::{Copying, Making, Presence, State, TaskState, Worker};
-use fathom_proto::{Attempt, WorkerId};
+use fathom_proto::Attempt;
+use fathom_run::WorkerId;
 use fathom_run::{Depth, Keep, ShardReport, Task};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

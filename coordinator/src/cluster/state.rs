@@ -2,7 +2,8 @@
 
 use crate::cluster::event::{Ending, Holders, LeaveReason, Millis, Order, Progress, RequestId};
 use fathom_layer::{Digest, LayerDigest};
-use fathom_proto::{Session, WorkerId};
+use fathom_proto::Session;
+use fathom_run::WorkerId;
 use fathom_run::{Depth, Keep, Reach, ShardId, ShardReport, Task};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

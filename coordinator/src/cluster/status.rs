@@ -2,11 +2,11 @@
 
 use crate::cluster::event::Millis;
 use crate::cluster::state::{Making, Presence, State, Worker};
-use crate::directory::RunDirectory;
-use crate::summary::Summary;
 use anyhow::Result;
-use fathom_proto::WorkerId;
+use fathom_engine::directory::RunDirectory;
+use fathom_engine::summary::Summary;
 use fathom_run::Task;
+use fathom_run::WorkerId;
 use serde::{Deserialize, Serialize};
 
 /// The fields of `status --json` of a run that is served: those of a summary, and these.

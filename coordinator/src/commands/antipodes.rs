@@ -4,17 +4,17 @@ use crate::arguments::AntipodesArguments;
 use crate::commands::solve::{from_layers, is_at, no_neighbour, replayed};
 use anyhow::{Context, Result, ensure};
 use fathom_algebra::OrientedPermutation;
-use fathom_command::log::Verbosity;
 use fathom_command::{bad_input, machine, output};
-use fathom_coordinator::directory::RunDirectory;
-use fathom_coordinator::estimate::disk_peak_bytes;
-use fathom_coordinator::search::{Options, Stop, search};
-use fathom_coordinator::solve::{Bidirectional, Class, KeptLayers, Model, SpaceWords, classes, way_to};
-use fathom_coordinator::table::{left, many};
+use fathom_engine::directory::RunDirectory;
+use fathom_engine::estimate::disk_peak_bytes;
+use fathom_engine::observer::Silent;
+use fathom_engine::search::{Options, Stop, search};
 use fathom_layer::LocalDisk;
+use fathom_report::text::{left, many};
 use fathom_run::definition::{Definition, Keep, Question};
+use fathom_solve::{Bidirectional, Class, KeptLayers, Model, SpaceWords, classes, way_to};
 use fathom_space::Plan;
-use fathom_worker::Kernel;
+use fathom_task::Kernel;
 use indicatif::HumanBytes;
 use serde_json::json;
 use std::path::Path;
@@ -72,10 +72,9 @@ fn run(asked: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
         threads: machine::processors(),
         kernel: Kernel::Fastest,
         max_depth: asked.depth,
-        verbosity: Verbosity::Quiet,
         memory_bytes: asked.memory_bytes(),
     };
-    search(&mut run, &LocalDisk, options, &Stop::default())?;
+    search(&mut run, &LocalDisk, options, &Stop::default(), &Silent)?;
     Ok(run)
 }
 

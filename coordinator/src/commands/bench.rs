@@ -2,20 +2,20 @@
 
 use crate::arguments::BenchArguments;
 use anyhow::{Context, Result};
-use fathom_command::log::Verbosity;
 use fathom_command::machine;
 use fathom_command::output;
-use fathom_coordinator::directory::RunDirectory;
-use fathom_coordinator::estimate::dense_pull_time;
-use fathom_coordinator::rates::{self, Rate};
-use fathom_coordinator::search::{Options, Stop, search};
-use fathom_coordinator::table;
+use fathom_engine::directory::RunDirectory;
+use fathom_engine::estimate::dense_pull_time;
+use fathom_engine::observer::Silent;
+use fathom_engine::rates::{self, Rate};
+use fathom_engine::search::{Options, Stop, search};
 use fathom_kernel::Engine;
 use fathom_layer::LocalDisk;
 use fathom_puzzle::{Board, Metric, Source};
+use fathom_report::text;
 use fathom_run::definition::{Definition, Keep, Question};
 use fathom_space::{Labels, Plan, Shape};
-use fathom_worker::Kernel;
+use fathom_task::Kernel;
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
@@ -125,10 +125,9 @@ fn time_search(board: &str, metric: Metric, threads: usize, repeat: u32, root: &
             threads,
             kernel: Kernel::Fastest,
             max_depth: None,
-            verbosity: Verbosity::Quiet,
             memory_bytes: machine::available_bytes(),
         };
-        search(&mut run, &LocalDisk, options, &Stop::default())?;
+        search(&mut run, &LocalDisk, options, &Stop::default(), &Silent)?;
         times.push(begun.elapsed().as_secs_f64());
         states = u64::try_from(space.states())?;
     }
@@ -147,10 +146,10 @@ fn table(bench: &Bench, repeat: u32) -> String {
         let rate = format!("{:.1}", pull.state_moves_per_second / 1e9);
         [pull.kernel.into(), pull.axes.clone(), format!("{:.2}", pull.microseconds), rate]
     });
-    let pulls = table::plain(["kernel", "axes", "microseconds", "10^9 state-moves/s"], rows);
+    let pulls = text::plain(["kernel", "axes", "microseconds", "10^9 state-moves/s"], rows);
     let rows =
         bench.rates.iter().map(|rate| [rate.what.into(), format!("{:.2}", rate.bytes_per_second / 1e9)]);
-    let rates = table::plain(["what", "10^9 bytes/s"], rows);
+    let rates = text::plain(["what", "10^9 bytes/s"], rows);
     let rows = bench.searches.iter().map(|search| {
         [
             format!("{} {}", search.space, search.metric),
@@ -160,7 +159,7 @@ fn table(bench: &Bench, repeat: u32) -> String {
             format!("{:.0}", search.states as f64 / search.median_seconds / 1e6),
         ]
     });
-    let searches = table::plain(["space", "states", "median s", "fastest s", "10^6 states/s"], rows);
+    let searches = text::plain(["space", "states", "median s", "fastest s", "10^6 states/s"], rows);
     format!(
         "dense pull of one coset through one move, one thread\n\n{pulls}\ncosets of 24 x 24 x 24 x 24 and files, one thread\n\n{rates}\nwhole search, {} threads, files written and synced, {repeat} times\n\n{searches}",
         bench.threads

@@ -2,52 +2,17 @@
 
 mod square1;
 
-use crate::arguments::BoundArguments;
+use crate::arguments::{BoundArguments, Bounded};
 use anyhow::Result;
-use fathom_bound::{Boards, BoardsError, Chain, LowerBounds, upper_bound};
+use fathom_bound::{Boards, Chain, LowerBounds, upper_bound};
 use fathom_command::bad_input;
 use fathom_command::output;
-use fathom_coordinator::table::{grouped, many, plain};
-use fathom_puzzle::{Board, BoardError, Metric};
+use fathom_puzzle::{Board, Metric};
+use fathom_report::text::{grouped, many, plain};
 use num_bigint::BigUint;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
-use std::str::FromStr;
-
-/// What can be bounded.
-#[derive(Clone, Debug)]
-pub(crate) enum Bounded {
-    /// A board, or many.
-    Boards(Boards),
-    /// Square-1, in the metric in which a turn of one layer is a move.
-    SquareOne,
-}
-
-/// A word that names nothing that can be bounded.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum BoundedError {
-    /// No board, no range of boards, and no other word.
-    #[error(
-        "{0:?} names no space that is bounded: there are boards as ROWSxCOLUMNS, for example 3x4, all boards with sides in a range, for example 2..8, and square1"
-    )]
-    Unknown(String),
-    /// Boards, but none that there are.
-    #[error(transparent)]
-    Boards(#[from] BoardsError),
-}
-
-impl FromStr for Bounded {
-    type Err = BoundedError;
-
-    fn from_str(word: &str) -> Result<Self, BoundedError> {
-        match word.parse::<Boards>() {
-            _ if word == "square1" => Ok(Self::SquareOne),
-            Err(BoardsError::Board(BoardError::NotABoard(_))) => Err(BoundedError::Unknown(word.into())),
-            boards => Ok(Self::Boards(boards?)),
-        }
-    }
-}
 
 pub(crate) fn bound(asked: &BoundArguments) -> Result<()> {
     let boards = match &asked.bounded {

@@ -4,10 +4,10 @@ use crate::arguments::{DrainArguments, StopArguments, WorkersArguments};
 use anyhow::{Result, anyhow};
 use fathom_command::{bad_input, output};
 use fathom_coordinator::cluster::status::{ClusterStatus, WorkerStatus};
-use fathom_coordinator::table;
 use fathom_proto::access::{Access, AccessArguments, Connection};
 use fathom_proto::v1;
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
+use fathom_report::text;
 use indicatif::{HumanBytes, HumanCount};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
@@ -94,7 +94,7 @@ pub(crate) fn table_of(workers: &[WorkerStatus]) -> String {
     });
     let header =
         ["id", "name", "is", "threads", "shards", "files", "states", "heard", "sent", "free disk", "address"];
-    table::plain(header, rows).trim_end().to_owned()
+    text::plain(header, rows).trim_end().to_owned()
 }
 
 pub(crate) fn drain(asked: &DrainArguments) -> Result<()> {

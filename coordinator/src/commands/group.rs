@@ -5,10 +5,10 @@ use anyhow::{Result, ensure};
 use fathom_algebra::{Factoriser, Group, Kind, Orbit, Permutation};
 use fathom_command::exit::No;
 use fathom_command::{bad_input, output};
-use fathom_coordinator::elements;
-use fathom_coordinator::membership::why_not;
-use fathom_coordinator::table::{grouped, many};
+use fathom_engine::membership::why_not;
 use fathom_puzzle::{Generator, Line, Move, Source};
+use fathom_report::text::{grouped, many};
+use fathom_solve::elements;
 use serde_json::{Value, json};
 
 /// Schreier-Sims takes memory with the third power of the points.

@@ -1,15 +1,15 @@
 //! `fathom run --workers N`: a coordinator here, and worker processes on this machine that it starts, over loopback.
 
 use crate::arguments::{ClusterArguments, RunArguments};
-use crate::commands::run::{open_or_begin, require_room};
-use crate::commands::serve::{Served, ended, on_signals, report};
+use crate::commands::begin::{open_or_begin, require_room};
+use crate::commands::served::{Served, ended, on_signals, report};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::exit::Interrupted;
 use fathom_command::{bad_input, log};
 use fathom_coordinator::cluster::event::Ending;
 use fathom_coordinator::cluster::serve::Desk;
-use fathom_coordinator::directory::LOG;
-use fathom_coordinator::journal::LayersAt;
+use fathom_engine::directory::LOG;
+use fathom_engine::journal::LayersAt;
 use fathom_proto::access::{Access, AccessArguments};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::net::SocketAddr;
@@ -44,7 +44,7 @@ pub(crate) fn run(asked: &RunArguments, workers: u32, verbosity: log::Verbosity)
     };
     let access = Access::load(&AccessArguments::default())?;
     let stores = stores(&run.path, workers)?;
-    let options = asked.search.options(verbosity);
+    let options = asked.search.options();
     let threads = (options.threads / stores.len()).max(1);
     let memory = options.memory_bytes / stores.len() as u64;
     let served = Served::begin(run, &LayersAt::Workers, &cluster, &access)?;

@@ -1,16 +1,16 @@
 //! `fathom merge`: the barrier, for runs whose tasks something else than a coordinator deals out.
 
 use crate::arguments::MergeArguments;
+use crate::commands::result;
 use anyhow::{Context, Result};
-use fathom_command::{bad_input, log, output};
-use fathom_coordinator::directory::{LOG, RunDirectory, Visited};
-use fathom_coordinator::merge::merge as commit;
-use fathom_coordinator::search::leftovers;
-use fathom_coordinator::summary::Summary;
-use fathom_coordinator::watch;
+use fathom_command::{bad_input, log};
+use fathom_engine::commit::{Commit, commit_layer};
+use fathom_engine::directory::{LOG, RunDirectory, Visited};
+use fathom_engine::search::leftovers;
+use fathom_engine::watch;
 use fathom_layer::LocalDisk;
 use fathom_run::{Depth, Geometry, ShardId, ShardReport, Task, tables};
-use fathom_worker::{Store, Watched, store};
+use fathom_task::{Store, Watched, store};
 use std::time::SystemTime;
 
 pub(crate) fn merge(asked: &MergeArguments, verbosity: log::Verbosity) -> Result<()> {
@@ -67,7 +67,8 @@ pub(crate) fn merge(asked: &MergeArguments, verbosity: log::Verbosity) -> Result
         return Err(bad_input!("depth {depth} lacks {missed} of {shards} shards: {}", way_out(&missing)));
     }
     let symmetries = space.symmetries().len() as u64;
-    commit(&mut run, &LocalDisk, &reports, symmetries, seconds(&times), None, &[])?;
+    let commit = Commit { symmetries, seconds: seconds(&times), process: None, holders: &[] };
+    commit_layer(&mut run, &LocalDisk, &reports, commit)?;
     report(&run, asked.json)
 }
 
@@ -76,8 +77,7 @@ fn report(run: &RunDirectory, json: bool) -> Result<()> {
     let store = Store::new(&run.path, &LocalDisk);
     store.sweep(&leftovers(&store, &run.visited()?.layers)?)?;
     watch::write(&run.path, &run.journal, &LocalDisk)?;
-    let summary = Summary::of(run)?;
-    output::line(&if json { summary.to_json() } else { summary.to_string() })
+    result::print(run, json)
 }
 
 /// From the first file that was finished to the last: what is known of the time that the layer took.

@@ -3,9 +3,9 @@
 use crate::arguments::PuzzlesArguments;
 use anyhow::Result;
 use fathom_command::output;
-use fathom_coordinator::known::{GodsNumber, gods_numbers};
-use fathom_coordinator::table;
 use fathom_puzzle::{Family, Metric, Source, families};
+use fathom_report::known::{GodsNumber, gods_numbers};
+use fathom_report::text;
 use serde::Serialize;
 
 /// Columns of a terminal that the table fits into.
@@ -87,5 +87,5 @@ pub(crate) fn puzzles(asked: &PuzzlesArguments) -> Result<()> {
         row.map(str::to_owned)
     });
     let header = ["word", "metric", "states", "God's number", "what it is"];
-    output::line(table::wrapped(header, rows, WIDTH).trim_end())
+    output::line(text::wrapped(header, rows, WIDTH).trim_end())
 }

@@ -3,8 +3,8 @@
 use crate::arguments::ReportArguments;
 use anyhow::{Context, Result};
 use fathom_command::{bad_input, output};
-use fathom_coordinator::directory::RunDirectory;
-use fathom_coordinator::report::Report;
+use fathom_engine::directory::RunDirectory;
+use fathom_report::Report;
 use std::fs::Permissions;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;

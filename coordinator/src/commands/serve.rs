@@ -1,35 +1,14 @@
-//! `fathom serve`: a run for workers on many hosts, and `fathom run --workers`: the same with workers on this one.
+//! `fathom serve`: a run for workers on many hosts.
 
-use crate::arguments::{ClusterArguments, ServeArguments};
-use crate::commands::run;
-use anyhow::{Context, Result, anyhow};
-use fathom_command::{bad_input, log, output};
-use fathom_coordinator::cluster::event::Ending;
-use fathom_coordinator::cluster::serve::{Coordinator, Desk};
-use fathom_coordinator::cluster::service::{MOST_MESSAGE_BYTES, Service};
-use fathom_coordinator::cluster::state::Rules;
-use fathom_coordinator::directory::{LOG, RunDirectory, Visited};
-use fathom_coordinator::journal::LayersAt;
-use fathom_coordinator::summary::Summary;
-use fathom_coordinator::watch;
-use fathom_layer::LocalDisk;
-use fathom_proto::access::{Access, server};
-use fathom_proto::v1::DescribeRunResponse;
-use fathom_proto::v1::coordinator_server::CoordinatorServer;
-use fathom_run::Reach;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
-use std::net::SocketAddr;
-use std::path::Path;
-use std::time::Duration;
-use tokio::net::TcpListener;
-use tokio::runtime::{Builder, Runtime};
-use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
-use tonic::service::interceptor::InterceptedService;
-
-/// So long are replies waited for that are on their way when the run ends.
-const LAST_REPLIES: Duration = Duration::from_millis(500);
+use crate::arguments::ServeArguments;
+use crate::commands::begin::open_or_begin;
+use crate::commands::served::{Served, ended, on_signals, report};
+use anyhow::Result;
+use fathom_command::log;
+use fathom_coordinator::cluster::serve::Desk;
+use fathom_engine::directory::LOG;
+use fathom_engine::journal::LayersAt;
+use fathom_proto::access::Access;
 
 pub(crate) fn serve(asked: &ServeArguments, verbosity: log::Verbosity) -> Result<()> {
     let access = Access::load(&asked.access)?;
@@ -38,7 +17,7 @@ pub(crate) fn serve(asked: &ServeArguments, verbosity: log::Verbosity) -> Result
         None => LayersAt::Workers,
         Some(path) => LayersAt::SharedStore(path.clone()),
     };
-    let run = run::open_or_begin(&asked.space, &asked.begin, 1, |_, _, _| Ok(()))?;
+    let run = open_or_begin(&asked.space, &asked.begin, 1, |_, _, _| Ok(()))?;
     log::start(&run.path.join(LOG), verbosity.lines())?;
     if let Some(ending) = ended(&run, asked.cluster.max_depth)? {
         return report(&ending, &run, asked.json);
@@ -47,178 +26,4 @@ pub(crate) fn serve(asked: &ServeArguments, verbosity: log::Verbosity) -> Result
     on_signals(served.desk.clone(), Desk::terminate)?;
     let (ending, run) = served.until_end()?;
     report(&ending, &run, asked.json)
-}
-
-/// How a run has ended that has ended before it is served.
-pub(crate) fn ended(run: &RunDirectory, max_depth: Option<u32>) -> Result<Option<Ending>> {
-    let Visited { layers, visited, all } = run.visited()?;
-    let deep_enough = max_depth.is_some_and(|max| layers.len() > max as usize);
-    Ok(match visited == all {
-        true => Some(Ending::Complete),
-        false => deep_enough.then_some(Ending::MaxDepth),
-    })
-}
-
-/// Has the loop told by the first signal; a second one ends the process at once.
-pub(crate) fn on_signals(desk: Desk, tell: fn(&Desk)) -> Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
-    std::thread::Builder::new().name("signals".into()).spawn(move || {
-        for (times, signal) in signals.forever().enumerate() {
-            if times > 0 {
-                std::process::exit(128 + signal);
-            }
-            tell(&desk);
-        }
-    })?;
-    Ok(())
-}
-
-/// Prints what is known when a run ends.
-pub(crate) fn report(ending: &Ending, run: &RunDirectory, json: bool) -> Result<()> {
-    watch::write(&run.path, &run.journal, &LocalDisk)?;
-    match ending {
-        Ending::Complete | Ending::MaxDepth => {
-            let summary = Summary::of(run)?;
-            output::line(&if json { summary.to_json() } else { summary.to_string() })
-        }
-        Ending::Stopped | Ending::Terminated => {
-            let path = run.path.display();
-            eprintln!("stopped; the same command goes on, and 'fathom status {path}' tells how far it is");
-            Ok(())
-        }
-        Ending::Failed(message) => Err(anyhow!("{message}")),
-    }
-}
-
-/// A run that is being served.
-pub(crate) struct Served {
-    runtime: Runtime,
-    coordinator: Coordinator<'static>,
-    /// How it is reached from here.
-    pub(crate) desk: Desk,
-    /// Where workers reach it.
-    pub(crate) address: SocketAddr,
-    server: JoinHandle<()>,
-    /// Dropped to end the server.
-    over: oneshot::Sender<()>,
-}
-
-impl Served {
-    /// Listens, and takes up the run where it is.
-    pub(crate) fn begin(
-        run: RunDirectory,
-        layers_at: &LayersAt,
-        asked: &ClusterArguments,
-        access: &Access,
-    ) -> Result<Self> {
-        let layers_at = fitting(&run, layers_at)?;
-        let definition = run.definition.clone();
-        let watched = run.journal.watched().context("cannot read run.db")?;
-        let shared_store = match &layers_at {
-            LayersAt::Workers => None,
-            LayersAt::RunDirectory => Some(absolute(&run.path)?),
-            LayersAt::SharedStore(path) => Some(absolute(path)?),
-        };
-        if asked.replicas > 1 && shared_store.is_some() {
-            return Err(bad_input!(
-                "--replicas and --shared-store contradict each other: in a shared store each file is there once for all"
-            ));
-        }
-        let rules = Rules {
-            shards: definition.shards,
-            // The journal knows.
-            states: u64::MAX,
-            keep: definition.keep,
-            reach: Reach::of(&run.space),
-            max_depth: asked.max_depth,
-            shared_store: shared_store.is_some(),
-            replicas: asked.replicas as usize,
-            lease: asked.lease,
-            heartbeat: asked.lease / 5,
-        };
-        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-        let listener = runtime.block_on(TcpListener::bind(asked.listen));
-        let listener = listener.with_context(|| format!("cannot listen on {}", asked.listen))?;
-        let address = listener.local_addr()?;
-        let (coordinator, desk) = Coordinator::new(run, &LocalDisk, rules, layers_at)?;
-        let description = DescribeRunResponse {
-            definition: definition.to_toml(),
-            shared_store: shared_store.unwrap_or_default(),
-            watched: watched.into_iter().map(|state| state.tiles.into_vec().into()).collect(),
-        };
-        let service = Service::new(desk.clone(), coordinator.geometry(), description, rules.heartbeat);
-        let service = CoordinatorServer::new(service).max_decoding_message_size(MOST_MESSAGE_BYTES);
-        let service = InterceptedService::new(service, access.token_check());
-        let incoming = {
-            let _in_runtime = runtime.enter();
-            access.incoming(listener)?
-        };
-        let (over, is_over) = oneshot::channel::<()>();
-        let server = runtime.spawn(async move {
-            // The sender says nothing: it is dropped when the run ends.
-            let over = async { drop(is_over.await) };
-            let server = server::server().add_service(service);
-            if let Err(error) = server.serve_with_incoming_shutdown(incoming, over).await {
-                tracing::error!(error = &error as &dyn std::error::Error, "workers are not served any more");
-            }
-        });
-        tracing::info!(%address, "listening");
-        Ok(Self { runtime, coordinator, desk, address, server, over })
-    }
-
-    /// Serves until the run ends.
-    pub(crate) fn until_end(self) -> Result<(Ending, RunDirectory)> {
-        let Self { runtime, coordinator, server, over, .. } = self;
-        let end = coordinator.serve();
-        drop(over);
-        // Replies that are on their way arrive; who waits for something else does so in vain.
-        let _ = runtime.block_on(async { tokio::time::timeout(LAST_REPLIES, server).await });
-        runtime.shutdown_background();
-        end
-    }
-}
-
-/// Where the layers lie: where they lay before, if there are any.
-fn fitting(run: &RunDirectory, asked: &LayersAt) -> Result<LayersAt> {
-    let asked = match asked {
-        LayersAt::SharedStore(path) if is_same(path, &run.path) => LayersAt::RunDirectory,
-        other => other.clone(),
-    };
-    let Visited { layers, .. } = run.visited()?;
-    let before = run.journal.layers_at().context("cannot read run.db")?;
-    let same = match (&before, &asked) {
-        (LayersAt::SharedStore(a), LayersAt::SharedStore(b)) => is_same(a, b),
-        (before, asked) => before == asked,
-    };
-    if layers.is_empty() || same {
-        return Ok(asked);
-    }
-    let path = run.path.display();
-    Err(match before {
-        LayersAt::RunDirectory => bad_input!(
-            "the layers of the run in {path} lie in its own directory: serve it with --shared-store {path} if all workers see that, or go on with 'fathom resume {path}'"
-        ),
-        LayersAt::SharedStore(store) => bad_input!(
-            "the layers of the run in {path} lie in {store}: serve it with --shared-store {store}",
-            store = store.display()
-        ),
-        LayersAt::Workers => bad_input!(
-            "the layers of the run in {path} lie with its workers: serve it without --shared-store"
-        ),
-    })
-}
-
-fn is_same(a: &Path, b: &Path) -> bool {
-    let same = a.canonicalize().ok().zip(b.canonicalize().ok()).map(|(a, b)| a == b);
-    same.unwrap_or(a == b)
-}
-
-fn absolute(path: &Path) -> Result<String> {
-    let absolute = std::path::absolute(path)?;
-    absolute.to_str().map(str::to_owned).ok_or_else(|| {
-        bad_input!(
-            "{} cannot be told to workers, because it is not UTF-8: choose another directory",
-            path.display()
-        )
-    })
 }

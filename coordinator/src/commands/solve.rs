@@ -4,11 +4,9 @@ use crate::arguments::SolveArguments;
 use anyhow::{Result, ensure};
 use fathom_algebra::OrientedPermutation;
 use fathom_command::{bad_input, output};
-use fathom_coordinator::directory::RunDirectory;
-use fathom_coordinator::solve::{
-    Bidirectional, KeptLayers, Model, SearchError, Solutions, SpaceWords, descend,
-};
+use fathom_engine::directory::RunDirectory;
 use fathom_layer::LocalDisk;
+use fathom_solve::{Bidirectional, KeptLayers, Model, SearchError, Solutions, SpaceWords, descend};
 use serde_json::json;
 
 pub(crate) fn solve(asked: &SolveArguments) -> Result<()> {
@@ -46,7 +44,7 @@ pub(crate) fn solve(asked: &SolveArguments) -> Result<()> {
                 None => {
                     anyhow::bail!(
                         "it is more than {} from solved, and deeper layers are not there yet: go on with 'fathom resume {}', or name the puzzle instead of the directory",
-                        fathom_coordinator::table::many(kept.layers().len() as u64 - 1, "move"),
+                        fathom_report::text::many(kept.layers().len() as u64 - 1, "move"),
                         run.path.display()
                     );
                 }

@@ -5,10 +5,11 @@ use crate::commands::client::{Coordinator, table_of};
 use anyhow::{Context, Result};
 use fathom_command::output;
 use fathom_coordinator::cluster::status::ClusterStatus;
-use fathom_coordinator::directory::RunDirectory;
-use fathom_coordinator::journal::{LayersAt, ProcessRow};
-use fathom_coordinator::summary::Summary;
-use fathom_coordinator::table::many;
+use fathom_engine::directory::RunDirectory;
+use fathom_engine::journal::{LayersAt, ProcessRow};
+use fathom_engine::summary::Summary;
+use fathom_report::text;
+use fathom_report::text::many;
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 use serde_json::Value;
@@ -90,7 +91,7 @@ fn of_directory(path: &Path, json: bool) -> Result<bool> {
         output::line(&serde_json::to_string(&Status { summary: &summary, processes: &processes })?)?;
         return Ok(summary.complete);
     }
-    output::line(&summary.to_string())?;
+    output::line(&text::growth(&summary))?;
     for process in &processes {
         output::line(&said(process))?;
     }

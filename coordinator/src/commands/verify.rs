@@ -5,11 +5,11 @@ use anyhow::{Context, Result};
 use fathom_bound::Certificate;
 use fathom_command::bad_input;
 use fathom_command::output;
-use fathom_coordinator::directory::RunDirectory;
-use fathom_coordinator::summary::Summary;
-use fathom_coordinator::table::many;
-use fathom_coordinator::verify::verify as verify_run;
+use fathom_engine::directory::RunDirectory;
+use fathom_engine::summary::Summary;
+use fathom_engine::verify::verify as verify_run;
 use fathom_layer::LocalDisk;
+use fathom_report::text::many;
 use indicatif::{HumanBytes, HumanCount};
 use std::fs;
 

@@ -12,6 +12,8 @@
 //!
 //! Points are numbered from 0 in code and from 1 in cycle notation.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod ball;
 pub mod chain;
 pub mod cycles;

@@ -9,6 +9,8 @@
 //! Invariants: what is counted at length k is never less than the number of states at distance k, even and odd permutations each;
 //! counts are integers of any size, never rounded.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod arrangements;
 pub mod automaton;
 pub mod boards;

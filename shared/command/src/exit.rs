@@ -1,5 +1,6 @@
 //! Errors as the user meets them, and exit codes.
 
+use std::error::Error;
 use std::process::ExitCode;
 
 /// Something that was asked for cannot be done, and asking otherwise is the way out. Exit code 2.
@@ -30,8 +31,10 @@ macro_rules! bad_input {
     };
 }
 
-/// Says why a command failed, and how it ends.
-pub fn end(result: anyhow::Result<()>) -> ExitCode {
+/// Says on standard error why a command failed, and returns its exit code: 2 for bad input, 128 + n for signal n, 1 for all
+/// else. Bad input is a [`BadInput`] among the causes, or a cause that `is_bad_input` recognises.
+#[expect(clippy::print_stderr, reason = "this is where errors reach the user")]
+pub fn end(result: anyhow::Result<()>, is_bad_input: fn(&(dyn Error + 'static)) -> bool) -> ExitCode {
     let Err(error) = result else {
         return ExitCode::SUCCESS;
     };
@@ -40,12 +43,7 @@ pub fn end(result: anyhow::Result<()>) -> ExitCode {
     } else if !error.is::<No>() {
         eprintln!("error: {error:#}");
     }
-    code(&error)
-}
-
-/// The exit code of an error: 2 for bad input, 128 + n for signal n, 1 for all else.
-pub fn code(error: &anyhow::Error) -> ExitCode {
-    if error.chain().any(|cause| cause.is::<BadInput>()) {
+    if error.chain().any(|cause| cause.is::<BadInput>() || is_bad_input(cause)) {
         return ExitCode::from(2);
     }
     match error.chain().find_map(|cause| cause.downcast_ref::<Interrupted>()) {

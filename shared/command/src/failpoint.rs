@@ -33,6 +33,7 @@ impl Failpoint {
 }
 
 /// Marks a point of the work at which the environment may ask this process to kill or stop itself.
+#[expect(clippy::print_stderr, reason = "a process that dies here has no other way to say why")]
 pub fn point(name: &str) {
     static FAILPOINT: OnceLock<Option<Failpoint>> = OnceLock::new();
     let failpoint = FAILPOINT.get_or_init(|| {

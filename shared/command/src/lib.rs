@@ -3,6 +3,8 @@
 //! Reading order: [`exit`] (errors as users meet them, and exit codes), [`output`] (results), [`log`] (all else), [`shell`]
 //! (commands that are printed), [`machine`] (memory and processors), [`failpoint`] (to die or stop at a given point).
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod exit;
 pub mod failpoint;
 pub mod log;

@@ -8,6 +8,8 @@
 //!
 //! Invariants: a kernel's result depends on its inputs alone, not on the order of pulls; padding bits stay zero.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 #[cfg(target_arch = "x86_64")]
 pub mod avx2;
 #[cfg(target_arch = "x86_64")]

@@ -4,6 +4,9 @@
 //! `p`. Which encoding a new layer uses depends on the number of states alone, so equal states give equal bytes, and
 //! the checksum of those bytes stands for the states.
 
+/// A coset with at least this many bits a state is stored as a list of positions, another one as its packed tensor.
+pub const SPARSE_BITS: u64 = 256;
+
 /// How the data of a directory entry are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -52,12 +55,12 @@ impl Encoding {
         Ok(())
     }
 
-    /// The encoding of a coset with so many states in a new layer. At 256 bits a state a list of positions takes an
+    /// The encoding of a coset with so many states in a new layer. At [`SPARSE_BITS`] bits a state a list of positions takes an
     /// eighth of the packed tensor, and the time to map its states one by one is near that of a dense pull.
     pub fn of(states: u32, packed_bytes: u32) -> Self {
         match states {
             0 => Self::Empty,
-            _ if u64::from(states) * 256 <= u64::from(packed_bytes) * 8 => Self::Sparse,
+            _ if u64::from(states) * SPARSE_BITS <= u64::from(packed_bytes) * 8 => Self::Sparse,
             _ => Self::Dense,
         }
     }

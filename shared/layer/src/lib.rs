@@ -2,12 +2,15 @@
 //!
 //! Reading order: [`mod@format`] (the bytes; described for people in `docs/format.md`), [`encoding`] (how the states of one
 //! coset are written down), [`writer`], [`mod@file`] (reading), [`imports`] (cosets from
-//! elsewhere), [`disk`] (every change of the file system, as a trait that
+//! elsewhere), [`chunk`] (cosets on the wire), [`disk`] (every change of the file system, as a trait that
 //! tests break on purpose), [`map`] (memory maps, and what happens when the disk fails under one), [`digest`].
 //!
 //! Invariants: a file that has its final name is whole; the bytes of a file are a function of the states alone; what
 //! is read is checked before it is used.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+pub mod chunk;
 pub mod digest;
 pub mod disk;
 pub mod encoding;

@@ -1,9 +1,7 @@
 //! How the memory that a process may take is shared out: to tables and kernels, and the rest to layers in the page cache.
 
-use anyhow::Result;
-use fathom_command::bad_input;
+use crate::RunError;
 use fathom_space::{CosetGraph, Shape, Space};
-use indicatif::HumanBytes;
 
 /// A coset's checksum, on its way from the task to the layer's digest, and the coset's place in the window on a layer.
 const CHECKSUM_BYTES: u64 = 64;
@@ -23,7 +21,7 @@ const LEAST_CACHE_BYTES: u64 = 1 << 20;
 /// Bytes of memory that are left for layers when a search may take `memory_bytes` in all.
 ///
 /// # Errors
-/// [`fathom_command::exit::BadInput`] if that is too little.
+/// [`RunError::Memory`] if that is too little.
 pub fn cache_bytes(
     memory_bytes: u64,
     space: &Space,
@@ -31,16 +29,12 @@ pub fn cache_bytes(
     cosets: u64,
     shape: &Shape,
     threads: usize,
-) -> Result<u64> {
+) -> Result<u64, RunError> {
     let least = self::memory_bytes(space, patterns, cosets, shape, threads) + LEAST_CACHE_BYTES;
-    memory_bytes.checked_sub(least).map(|rest| rest + LEAST_CACHE_BYTES).ok_or_else(|| {
-        bad_input!(
-            "{} needs {} of memory, and may take {}: give it more with --memory, use fewer threads, choose a smaller board, or ask for less with --track or --labels",
-            space.slug(),
-            HumanBytes(least),
-            HumanBytes(memory_bytes)
-        )
-    })
+    match memory_bytes.checked_sub(least) {
+        Some(rest) => Ok(rest + LEAST_CACHE_BYTES),
+        None => Err(RunError::Memory { space: space.slug(), needed: least, allowed: memory_bytes }),
+    }
 }
 
 /// Bytes of memory besides the page cache: tables, a checksum for each coset of a layer, and for each thread some tensors

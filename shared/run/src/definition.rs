@@ -1,8 +1,6 @@
 //! What a run is asked to enumerate, and how it is cut up: `run.toml`.
 
-use crate::Reach;
-use anyhow::{Context, Result, anyhow};
-use fathom_command::bad_input;
+use crate::{Reach, RunError};
 use fathom_layer::Digest;
 use fathom_puzzle::load::{self, Format};
 use fathom_puzzle::{Board, Metric, Source};
@@ -48,9 +46,9 @@ impl Question {
     ///
     /// # Errors
     /// If the space is beyond what can be counted.
-    pub fn space(&self) -> Result<Space> {
-        let puzzle = self.source.puzzle(self.metric).map_err(|error| bad_input!("{error}"))?;
-        Space::new(puzzle, self.metric, self.labels.clone()).map_err(|error| bad_input!("{error}"))
+    pub fn space(&self) -> Result<Space, RunError> {
+        let puzzle = self.source.puzzle(self.metric)?;
+        Ok(Space::new(puzzle, self.metric, self.labels.clone())?)
     }
 }
 
@@ -145,7 +143,7 @@ impl Definition {
     /// always where there are [few states](Pairs::MOST_STATES_INVERTED).
     ///
     /// # Errors
-    /// [`fathom_command::exit::BadInput`] if there are fewer cosets than shards, layers would not be kept that are read, or
+    /// [`RunError`] if there are fewer cosets than shards, layers would not be kept that are read, or
     /// there are no inverses.
     pub fn plan(
         question: Question,
@@ -154,15 +152,11 @@ impl Definition {
         shards: Option<u32>,
         keep: Keep,
         inverse_classes: bool,
-    ) -> Result<Self> {
+    ) -> Result<Self, RunError> {
         let inverse_classes = match inverse_classes {
             true => {
-                space.has_inverses().map_err(|reason| {
-                    bad_input!(
-                        "classes of {} up to inversion cannot be counted, for {reason}: leave out --inverse-classes",
-                        space.slug()
-                    )
-                })?;
+                let no_inverses = |reason| RunError::NoInverses { space: space.slug(), reason };
+                space.has_inverses().map_err(no_inverses)?;
                 true
             }
             false => *space.states() <= Pairs::MOST_STATES_INVERTED.into() && space.has_inverses().is_ok(),
@@ -172,10 +166,7 @@ impl Definition {
         reach.keep(Some(keep))?;
         let shards = match shards {
             Some(asked) if u64::from(asked) > cosets => {
-                return Err(bad_input!(
-                    "{} has {cosets} representative cosets and cannot be cut into {asked} shards: ask for at most {cosets}",
-                    space.slug()
-                ));
+                return Err(RunError::TooManyShards { space: space.slug(), cosets, asked });
             }
             Some(asked) => asked,
             None => Self::shards_by_size(plan, reach, 1),
@@ -233,12 +224,10 @@ impl Definition {
     ///
     /// # Errors
     /// If it is of a newer version, or not what [`Definition::to_toml`] writes.
-    pub fn from_toml(text: &str) -> Result<Self> {
-        let Version { format } = toml::from_str(text).context("it has no format version")?;
+    pub fn from_toml(text: &str) -> Result<Self, RunError> {
+        let Version { format } = toml::from_str(text).map_err(RunError::NoFormat)?;
         if format > FORMAT {
-            return Err(anyhow!(
-                "it has format {format}, and this version of Fathom reads up to {FORMAT}: use a newer version"
-            ));
+            return Err(RunError::NewerFormat { found: format });
         }
         let file: File = toml::from_str(text)?;
         let source = match file.puzzle {
@@ -247,22 +236,18 @@ impl Definition {
         };
         let cells = source.cells();
         if cells > Source::MOST_CELLS {
-            return Err(anyhow!("its puzzle has {cells} cells, more than can be searched"));
+            return Err(RunError::TooManyCells { cells });
         }
         let labels = match file.labels {
             Some(labels) if labels.len() != cells => {
-                return Err(anyhow!(
-                    "it has {} labels for the {cells} tiles of {}",
-                    labels.len(),
-                    source.name()
-                ));
+                let (labels, puzzle) = (labels.len(), source.name());
+                return Err(RunError::LabelCount { labels, cells, puzzle });
             }
             Some(labels) => Labels::from_values(labels.into_iter().map(usize::from)),
             None => Labels::distinct(cells),
         };
         let question = Question { source, metric: file.metric, labels };
-        let fingerprint =
-            file.fingerprint.parse().map_err(|()| anyhow!("its fingerprint is not 64 hexadecimal digits"))?;
+        let fingerprint = file.fingerprint.parse().map_err(|()| RunError::FingerprintSyntax)?;
         Ok(Self {
             question,
             colouring: file.colouring,
@@ -277,37 +262,33 @@ impl Definition {
     /// Reads `run.toml` in the directory of a run, and checks it.
     ///
     /// # Errors
-    /// [`fathom_command::exit::BadInput`] if there is none; otherwise if it cannot be used.
-    pub fn read(run: &Path) -> Result<Self> {
+    /// [`RunError::NoRun`] if there is none; otherwise if it cannot be used.
+    pub fn read(run: &Path) -> Result<Self, RunError> {
         let path = run.join(DEFINITION);
         let text = match std::fs::read_to_string(&path) {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                return Err(bad_input!(
-                    "{} is no run directory, for it has no {DEFINITION}: name the directory of a run, or begin one with 'fathom run'",
-                    run.display()
-                ));
+                return Err(RunError::NoRun { path: run.into() });
             }
-            other => other.map_err(anyhow::Error::from),
+            Err(source) => return Err(RunError::Io { action: "use", path, source }),
+            Ok(text) => text,
         };
-        text.and_then(|text| Self::from_toml(&text))
+        Self::from_toml(&text)
             .and_then(|definition| definition.check().map(|_| definition))
-            .with_context(|| format!("cannot use {}", path.display()))
+            .map_err(|source| RunError::Unusable { path, source: Box::new(source) })
     }
 
     /// Derives the space and the colouring, and checks that they are those for which the run was begun.
     ///
     /// # Errors
     /// If the definition contradicts itself or its fingerprint.
-    pub fn check(&self) -> Result<(Space, Colouring)> {
+    pub fn check(&self) -> Result<(Space, Colouring), RunError> {
         let space = self.question.space()?;
         let colouring = Colouring::new(&self.colouring, &space)?;
         Reach::of(&space).keep(Some(self.keep))?;
         let got = Digest(fingerprint(&space, &colouring, self.shards));
         if got != self.fingerprint {
-            return Err(anyhow!(
-                "its fingerprint is {}, but what it says has fingerprint {got}: it was changed, or written by another version",
-                self.fingerprint
-            ));
+            let expected = self.fingerprint.to_string();
+            return Err(RunError::Fingerprint { expected, got: got.to_string() });
         }
         Ok((space, colouring))
     }
@@ -317,16 +298,21 @@ impl Definition {
 ///
 /// # Errors
 /// If it cannot be read.
-pub fn written_by(run: &Path) -> Result<String> {
+pub fn written_by(run: &Path) -> Result<String, RunError> {
     /// Only the field that is asked for.
     #[derive(Deserialize)]
     struct Author {
         written_by: String,
     }
     let path = run.join(DEFINITION);
-    let read =
-        || -> Result<String> { Ok(toml::from_str::<Author>(&std::fs::read_to_string(&path)?)?.written_by) };
-    read().with_context(|| format!("cannot use {}", path.display()))
+    let text = match std::fs::read_to_string(&path) {
+        Err(source) => return Err(RunError::Io { action: "use", path, source }),
+        Ok(text) => text,
+    };
+    match toml::from_str::<Author>(&text) {
+        Ok(author) => Ok(author.written_by),
+        Err(error) => Err(RunError::Unusable { path, source: Box::new(error.into()) }),
+    }
 }
 
 #[cfg(test)]

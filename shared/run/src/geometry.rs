@@ -1,9 +1,8 @@
 //! Which layer file holds which shard of which layer, for those who need no more of the cosets than their number.
 
-use crate::{Definition, Depth, ShardCut, ShardId};
-use anyhow::{Context, Result, anyhow};
+use crate::{Definition, Depth, RunError, ShardCut, ShardId};
 use fathom_layer::Identity;
-use fathom_space::{Colouring, Shape, Space};
+use fathom_space::{Colouring, CosetGraph, Shape, Space};
 
 /// The shards of a run, and what their files are like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,17 +20,21 @@ impl Geometry {
     ///
     /// # Errors
     /// If the definition contradicts itself.
-    pub fn of(definition: &Definition, space: &Space, colouring: &Colouring) -> Result<Self> {
-        let shape = Shape::of(space, colouring).context("the cosets are too large")?;
-        let cosets = u32::try_from(definition.representative_cosets).ok();
-        let cut = cosets.and_then(|cosets| ShardCut::new(cosets, definition.shards)).ok_or_else(|| {
-            anyhow!(
-                "{} cosets cannot be cut into {} shards",
-                definition.representative_cosets,
-                definition.shards
-            )
-        })?;
+    pub fn of(definition: &Definition, space: &Space, colouring: &Colouring) -> Result<Self, RunError> {
+        let shape = Shape::of(space, colouring).ok_or(RunError::TensorTooLarge)?;
+        let (cosets, shards) = (definition.representative_cosets, definition.shards);
+        let cut = u32::try_from(cosets).ok().and_then(|cosets| ShardCut::new(cosets, shards));
+        let cut = cut.ok_or(RunError::Cut { cosets, shards })?;
         Ok(Self { cut, fingerprint: definition.fingerprint.0, packed_bytes: shape.packed_bytes() })
+    }
+
+    /// Checks that a graph has as many cosets as the run's definition says.
+    ///
+    /// # Errors
+    /// [`RunError::CosetCount`] if not.
+    pub fn check_graph(&self, graph: &CosetGraph) -> Result<(), RunError> {
+        let (expected, found) = (self.cut.cosets(), graph.len());
+        if found == expected { Ok(()) } else { Err(RunError::CosetCount { expected, found }) }
     }
 
     /// Which layer file holds a shard of a layer.

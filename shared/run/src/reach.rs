@@ -1,8 +1,6 @@
 //! Which layers a layer is made from.
 
-use crate::{Depth, Keep};
-use anyhow::Result;
-use fathom_command::bad_input;
+use crate::{Depth, Keep, RunError};
 use fathom_space::Space;
 
 /// How far back the layers lie that a layer is made from.
@@ -36,14 +34,12 @@ impl Reach {
     /// Which layers a run keeps, if this was asked for: where all are read, all.
     ///
     /// # Errors
-    /// [`fathom_command::exit::BadInput`] if fewer were asked for than are read.
-    pub fn keep(self, asked: Option<Keep>) -> Result<Keep> {
+    /// [`RunError::AllLayersNeeded`] if fewer were asked for than are read.
+    pub fn keep(self, asked: Option<Keep>) -> Result<Keep, RunError> {
         match (self, asked) {
             (Self::Two, asked) => Ok(asked.unwrap_or_default()),
             (Self::All, None | Some(Keep::All)) => Ok(Keep::All),
-            (Self::All, Some(Keep::Last)) => Err(bad_input!(
-                "the moves are not closed under inverses, so each layer is made from all before it, and all are kept: leave out --keep"
-            )),
+            (Self::All, Some(Keep::Last)) => Err(RunError::AllLayersNeeded),
         }
     }
 }

@@ -4,11 +4,11 @@
 //! each), the rank of each representative's pattern (8 bytes), the size of its orbit (4 bytes), the pattern table (4 bytes
 //! a pattern), and the BLAKE3 hash of all that. Nothing depends on the file: where it is missing or damaged, it is made again.
 
-use anyhow::{Context, Result, anyhow};
+use crate::RunError;
+use bytesize::ByteSize;
 use fathom_layer::writer::temporary;
 use fathom_layer::{Digest, Disk, DiskFile, free_bytes};
-use fathom_space::{Colouring, CosetGraph, CosetTables, Space};
-use indicatif::HumanBytes;
+use fathom_space::{Colouring, CosetError, CosetGraph, CosetTables, Space};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
@@ -23,6 +23,25 @@ pub const PATTERNS_WORTH_KEEPING: u64 = 1 << 15;
 /// Bytes that are read or written at once.
 const PIECE: usize = 1 << 20;
 
+/// Why kept tables cannot be used, or tables cannot be kept. The search makes them again.
+#[derive(Debug, thiserror::Error)]
+enum TablesError {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("it is no file of tables, or one of another version")]
+    NoTables,
+    #[error("it belongs to another run")]
+    OtherRun,
+    #[error("it has {patterns} patterns and {representatives} representatives")]
+    Size { patterns: u64, representatives: u64 },
+    #[error("it has checksum {got}, expected {expected}")]
+    Checksum { expected: Digest, got: Digest },
+    #[error(transparent)]
+    Cosets(#[from] CosetError),
+    #[error("they take {}, and of {} free most is for layers", ByteSize(*bytes), ByteSize(*free))]
+    NoRoom { bytes: u64, free: u64 },
+}
+
 /// The cosets of a run: from its directory if they are there, or made, and then kept there unless that fails.
 ///
 /// # Errors
@@ -33,7 +52,7 @@ pub fn cosets(
     space: &Space,
     colouring: &Colouring,
     disk: &dyn Disk,
-) -> Result<CosetGraph> {
+) -> Result<CosetGraph, RunError> {
     if let Some(graph) = kept(run, fingerprint, space, colouring) {
         return Ok(graph);
     }
@@ -42,7 +61,7 @@ pub fn cosets(
         && let Err(error) = write(run, fingerprint, &graph, disk)
     {
         let path = run.join(NAME);
-        warn!(error = format!("{error:#}"), path = %path.display(), "tables are not kept");
+        warn!(%error, path = %path.display(), "tables are not kept");
     }
     Ok(graph)
 }
@@ -56,7 +75,7 @@ pub fn cosets_for_reading(
     fingerprint: Digest,
     space: &Space,
     colouring: &Colouring,
-) -> Result<CosetGraph> {
+) -> Result<CosetGraph, RunError> {
     match kept(run, fingerprint, space, colouring) {
         Some(graph) => Ok(graph),
         None => Ok(CosetGraph::build(space, colouring)?),
@@ -71,24 +90,21 @@ fn kept(run: &Path, fingerprint: Digest, space: &Space, colouring: &Colouring) -
     }
     let kept = read(&path, fingerprint, colouring)
         .and_then(|tables| Ok(CosetGraph::from_tables(space, colouring, tables)?));
-    kept.inspect_err(
-        |error| warn!(error = format!("{error:#}"), path = %path.display(), "tables are made again"),
-    )
-    .ok()
+    kept.inspect_err(|error| warn!(%error, path = %path.display(), "tables are made again")).ok()
 }
 
-fn read(path: &Path, fingerprint: Digest, colouring: &Colouring) -> Result<CosetTables> {
+fn read(path: &Path, fingerprint: Digest, colouring: &Colouring) -> Result<CosetTables, TablesError> {
     let mut file =
         Hashed { inner: BufReader::with_capacity(PIECE, File::open(path)?), hasher: blake3::Hasher::new() };
     if file.bytes::<8>()? != *MAGIC {
-        return Err(anyhow!("it is no file of tables, or one of another version"));
+        return Err(TablesError::NoTables);
     }
     if file.bytes()? != fingerprint.0 {
-        return Err(anyhow!("it belongs to another run"));
+        return Err(TablesError::OtherRun);
     }
     let (patterns, representatives) = (u64::from_le_bytes(file.bytes()?), u64::from_le_bytes(file.bytes()?));
     if patterns != colouring.patterns().total() || representatives > patterns {
-        return Err(anyhow!("it has {patterns} patterns and {representatives} representatives"));
+        return Err(TablesError::Size { patterns, representatives });
     }
     let representatives = representatives as usize;
     let tables = CosetTables {
@@ -100,7 +116,7 @@ fn read(path: &Path, fingerprint: Digest, colouring: &Colouring) -> Result<Coset
     let mut expected = [0; 32];
     file.inner.read_exact(&mut expected)?;
     if *got.as_bytes() != expected {
-        return Err(anyhow!("it has checksum {got}, expected {}", Digest(expected)));
+        return Err(TablesError::Checksum { expected: Digest(expected), got: Digest(*got.as_bytes()) });
     }
     Ok(tables)
 }
@@ -136,11 +152,11 @@ impl Hashed {
     }
 }
 
-fn write(run: &Path, fingerprint: Digest, graph: &CosetGraph, disk: &dyn Disk) -> Result<()> {
+fn write(run: &Path, fingerprint: Digest, graph: &CosetGraph, disk: &dyn Disk) -> Result<(), TablesError> {
     let temporary = temporary(&run.join(NAME));
     let written = write_to(&temporary, fingerprint, graph, disk).and_then(|()| {
         disk.rename(&temporary, &run.join(NAME))?;
-        disk.sync_directory(run).context("cannot sync")
+        Ok(disk.sync_directory(run)?)
     });
     if written.is_err() {
         // Layers need the room more.
@@ -149,16 +165,17 @@ fn write(run: &Path, fingerprint: Digest, graph: &CosetGraph, disk: &dyn Disk) -
     written
 }
 
-fn write_to(temporary: &Path, fingerprint: Digest, graph: &CosetGraph, disk: &dyn Disk) -> Result<()> {
+fn write_to(
+    temporary: &Path,
+    fingerprint: Digest,
+    graph: &CosetGraph,
+    disk: &dyn Disk,
+) -> Result<(), TablesError> {
     let (table, representatives, orbit_sizes) = graph.tables();
     let bytes = 4 * table.len() as u64 + 12 * representatives.len() as u64;
     let free = free_bytes(temporary)?;
     if free / 2 < bytes {
-        return Err(anyhow!(
-            "they take {}, and of {} free most is for layers",
-            HumanBytes(bytes),
-            HumanBytes(free)
-        ));
+        return Err(TablesError::NoRoom { bytes, free });
     }
     let mut file = Pieces::new(disk.create(temporary)?);
     file.push(MAGIC)?;

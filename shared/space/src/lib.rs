@@ -18,6 +18,8 @@
 //! Invariants: symmetries map moves to moves, labels to labels of equal size, colours to colours of equal content;
 //! every reachable pattern lies in the orbit of exactly one representative; coset numbers are part of the format.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod colouring;
 pub mod cosets;
 pub mod counting;

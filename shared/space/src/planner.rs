@@ -55,11 +55,6 @@ impl Plan {
         candidates(space, &actions)
             .into_iter()
             .filter_map(|of_piece| Candidate::judge(space, &actions, of_piece))
-            .inspect(|c| {
-                if std::env::var("DBG").is_ok() {
-                    eprintln!("{:.0} us {:?}", c.nanoseconds / 1e3, c.of_piece)
-                }
-            })
             .min_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds))
             .and_then(|best| Self::with(space, best.of_piece))
             .ok_or_else(|| PlanError::NoColouring { space: space.slug(), states: space.states().clone() })

@@ -4,7 +4,7 @@ use crate::cluster::Meter;
 use crate::cluster::files::OpenFiles;
 use fathom_command::failpoint;
 use fathom_layer::LayerError;
-use fathom_proto::chunk::{self, CHUNK_BYTES};
+use fathom_layer::chunk::{self, CHUNK_BYTES};
 use fathom_proto::convert;
 use fathom_proto::v1::{self, exchange_server};
 use fathom_run::{Depth, Geometry, Task};

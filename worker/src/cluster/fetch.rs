@@ -5,18 +5,19 @@
 
 use crate::cluster::Meter;
 use crate::cluster::holders::Holders;
-use crate::error::chain;
-use crate::{Layer, Store};
 use backon::{BackoffBuilder, ExponentialBuilder};
 use fathom_command::failpoint;
+use fathom_layer::chunk;
 use fathom_layer::writer::temporary;
 use fathom_layer::{Disk, Import, Imports, LayerError, LayerFile};
 use fathom_proto::access::{Access, Connection};
 use fathom_proto::v1::exchange_client::ExchangeClient;
 use fathom_proto::v1::{self, fetch_failure};
-use fathom_proto::{Failure, chunk, convert};
+use fathom_proto::{Failure, convert};
 use fathom_run::{Depth, Geometry, ShardId, Task};
 use fathom_space::CosetId;
+use fathom_task::error::chain;
+use fathom_task::{Layer, Store};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};

@@ -1,8 +1,8 @@
 //! The files of the store that are open: one map for tasks and peers alike, so that each coset is checked once.
 
-use crate::Store;
 use fathom_layer::{LayerError, LayerFile};
 use fathom_run::{Depth, Geometry, Task};
+use fathom_task::Store;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 

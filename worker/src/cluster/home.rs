@@ -1,11 +1,11 @@
 //! A worker's own directory: `worker-id`, `lock`, `log.jsonl`, and for each run a directory named by its fingerprint, with `layers/`
 //! and for large runs `cosets.bin`.
 
-use crate::Store;
 use anyhow::{Context, Result, anyhow};
 use fathom_layer::{Digest, Disk};
-use fathom_proto::WorkerId;
+use fathom_run::WorkerId;
 use fathom_run::{Geometry, Task, lock};
+use fathom_task::Store;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use tracing::{info, warn};

@@ -1,10 +1,10 @@
 //! The layers that tasks read, as far as they are here.
 
 use crate::cluster::files::OpenFiles;
-use crate::{Job, Layer, Store};
 use fathom_layer::{Imports, LayerError};
 use fathom_run::{Depth, ShardId, Task};
 use fathom_space::CosetId;
+use fathom_task::{Job, Layer, Store};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};

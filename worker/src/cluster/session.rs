@@ -12,15 +12,16 @@ use crate::cluster::files::OpenFiles;
 use crate::cluster::holders::{Holders, KnownHolders};
 use crate::cluster::home::recover;
 use crate::cluster::inputs::AllInputs;
-use crate::pool::{Ended, NoThreads, Orders};
-use crate::{Counters, Job, Store, TaskError};
 use anyhow::Result;
 use fathom_command::failpoint;
 use fathom_layer::{Disk, LayerError, free_bytes};
 use fathom_proto::access::Access;
 use fathom_proto::v1::{self, LeaveReason};
-use fathom_proto::{Attempt, Done, Failure, Outcome, WorkerId};
+use fathom_proto::{Attempt, Done, Failure, Outcome};
+use fathom_run::WorkerId;
 use fathom_run::{Depth, Keep, Task};
+use fathom_task::pool::{Ended, NoThreads, Orders};
+use fathom_task::{Counters, Job, Store, TaskError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -496,7 +497,7 @@ impl Shared {
 
     /// What a failure of the disk means to the coordinator.
     pub(super) fn failure(&self, error: &LayerError) -> Failure {
-        let message = crate::error::chain(error);
+        let message = fathom_task::error::chain(error);
         let file = self.worker.store.task_of(error.path());
         match file {
             _ if error.is_disk_full() => Failure::DiskFull(message),

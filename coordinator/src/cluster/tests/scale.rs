@@ -4,8 +4,9 @@ use super::table::{id, report};
 use super::*;
 use crate::cluster::event::{Effect, Event, Millis, Order, Progress, Registration, Reply, RequestId};
 use crate::cluster::state::{Past, State};
-use fathom_proto::{Attempt, Done, Outcome, Session, WorkerId};
+use fathom_proto::{Attempt, Done, Outcome, Session};
 use fathom_run::Task;
+use fathom_run::WorkerId;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 

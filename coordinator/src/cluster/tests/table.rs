@@ -7,7 +7,8 @@
 use crate::cluster::event::{Effect, Event, Held, Millis, Order, Progress, Registration, Reply, RequestId};
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
 use fathom_layer::{Digest, Totals};
-use fathom_proto::{Attempt, Done, Failure, Outcome, Session, WorkerId};
+use fathom_proto::{Attempt, Done, Failure, Outcome, Session};
+use fathom_run::WorkerId;
 use fathom_run::{Depth, Keep, Reach, ShardId, ShardReport, Task};
 use std::collections::BTreeMap;
 use std::time::Duration;

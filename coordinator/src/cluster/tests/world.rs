@@ -8,7 +8,8 @@ use crate::cluster::event::{
     Effect, Ending, Event, Held, Millis, Order, Progress, Registration, Reply, RequestId,
 };
 use crate::cluster::state::{HeldFile, Past, State, digest_of};
-use fathom_proto::{Attempt, Done, Failure, Outcome, Session, WorkerId};
+use fathom_proto::{Attempt, Done, Failure, Outcome, Session};
+use fathom_run::WorkerId;
 use fathom_run::{Keep, Reach, ShardId, ShardReport, Task};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,8 +5,8 @@ use anyhow::Result;
 use fathom_bound::SquareOneBounds;
 use fathom_bound::square1::Kind;
 use fathom_command::{bad_input, output};
-use fathom_coordinator::table::{grouped, many, plain};
 use fathom_puzzle::Metric;
+use fathom_report::text::{grouped, many, plain};
 use num_bigint::BigUint;
 use serde_json::{Value, json};
 

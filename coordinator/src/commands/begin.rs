@@ -1,0 +1,133 @@
+//! How a run's directory is opened or made, for the commands that begin runs.
+
+use crate::arguments::{BeginArguments, RunArguments, SpaceArguments};
+use anyhow::{Context, Result};
+use fathom_command::bad_input;
+use fathom_engine::directory::{Found, RunDirectory, look};
+use fathom_engine::estimate::disk_peak_bytes;
+use fathom_engine::search::Options;
+use fathom_engine::watch;
+use fathom_kernel::reference::Distances;
+use fathom_layer::{LocalDisk, free_bytes};
+use fathom_run::Reach;
+use fathom_run::budget::cache_bytes;
+use fathom_run::definition::{Definition, Question};
+use fathom_space::{Plan, Space};
+use fathom_task::Kernel;
+use indicatif::{HumanBytes, HumanCount};
+use std::path::{Path, PathBuf};
+
+/// Opens the directory of a run, or makes it for so many workers, if that is known. Whatever speaks against a new one, `require`
+/// among it, is found before anything is written.
+pub(crate) fn open_or_begin(
+    space: &SpaceArguments,
+    asked: &BeginArguments,
+    workers: u32,
+    require: impl FnOnce(&Space, &Plan, &Path) -> Result<()>,
+) -> Result<RunDirectory> {
+    let question = space.question()?;
+    let space = question.space()?;
+    let path = asked.dir.clone().unwrap_or_else(|| PathBuf::from("runs").join(space.slug()));
+    match look(&path)? {
+        Found::Run => {
+            let directory = RunDirectory::open(&path)?;
+            require_same(&directory, &question, asked)?;
+            Ok(directory)
+        }
+        Found::Nothing => {
+            let plan = Plan::new(&space).map_err(|error| bad_input!("{error}"))?;
+            require(&space, &plan, &path)?;
+            let watched = match &asked.watch_states {
+                Some(file) => watch::read(file, &space)?,
+                None => Vec::new(),
+            };
+            let reach = Reach::of(&space);
+            let keep = reach.keep(asked.keep)?;
+            let by_size = || Definition::shards_by_size(&plan, reach, workers);
+            let shards = asked.shards.unwrap_or_else(by_size);
+            let definition =
+                Definition::plan(question, &space, &plan, Some(shards), keep, asked.inverse_classes)?;
+            RunDirectory::create(&path, definition, &watched, &LocalDisk)
+        }
+        Found::Other => Err(bad_input!(
+            "{} holds something else than a run; it was left as it is: name another directory with --dir",
+            path.display()
+        )),
+    }
+}
+
+/// A run's directory may be named again only for the same run.
+fn require_same(directory: &RunDirectory, question: &Question, asked: &BeginArguments) -> Result<()> {
+    let there = &directory.definition;
+    let path = directory.path.display();
+    if there.question != *question {
+        return Err(bad_input!(
+            "{path} holds the run {}, not {}: name another directory with --dir",
+            directory.space.slug(),
+            question.space()?.slug()
+        ));
+    }
+    if let Some(shards) = asked.shards.filter(|&shards| shards != there.shards) {
+        return Err(bad_input!(
+            "the run in {path} is cut into {} shards, not {shards}, and stays so: leave out --shards, or name another directory with --dir",
+            there.shards
+        ));
+    }
+    if let Some(keep) = asked.keep.filter(|&keep| keep != there.keep) {
+        return Err(bad_input!(
+            "the run in {path} keeps the layers '{}', not '{keep}', and stays so: leave out --keep, or name another directory with --dir",
+            there.keep
+        ));
+    }
+    if asked.inverse_classes && !there.inverse_classes {
+        return Err(bad_input!(
+            "the run in {path} does not count classes up to inversion, and stays so: leave out --inverse-classes, or name another directory with --dir"
+        ));
+    }
+    if let Some(file) = &asked.watch_states {
+        let watched = directory.journal.watched().context("cannot read run.db")?;
+        let states = watch::read(file, &directory.space)?;
+        if !watched.iter().map(|state| &state.tiles).eq(&states) {
+            return Err(bad_input!(
+                "the run in {path} does not watch the states of {}, and what is watched stays as it was when the run began: leave out --watch-states, or name another directory with --dir",
+                file.display()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whether this machine has what a new run takes.
+pub(crate) fn require_resources(
+    asked: &RunArguments,
+    options: Options,
+    space: &Space,
+    plan: &Plan,
+    path: &Path,
+) -> Result<()> {
+    options.kernel.engine(&plan.shape)?;
+    if options.kernel == Kernel::Reference {
+        Distances::ranks(space, options.memory_bytes).map_err(|error| bad_input!("{error}"))?;
+    }
+    let cosets = plan.representative_cosets;
+    cache_bytes(options.memory_bytes, space, plan.patterns, cosets, &plan.shape, options.threads)?;
+    require_room(asked, space, plan, path)
+}
+
+/// Whether the disk holds what a new run will write.
+pub(crate) fn require_room(asked: &RunArguments, space: &Space, plan: &Plan, path: &Path) -> Result<()> {
+    let needed =
+        disk_peak_bytes(space, plan, Reach::of(space).keep(asked.begin.keep)?, asked.search.max_depth);
+    let free = free_bytes(path)?;
+    if needed <= free {
+        return Ok(());
+    }
+    Err(bad_input!(
+        "{} needs up to {} of disk, and {} are free at {}, {} bytes too few: make room, name a directory on another disk with --dir, or ask for less with --track, --labels or --max-depth",
+        space.slug(),
+        HumanBytes(needed),
+        HumanBytes(free),
+        path.display(),
+        HumanCount(needed - free)
+    ))
+}

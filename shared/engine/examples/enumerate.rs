@@ -1,0 +1,36 @@
+//! A whole search in thirty lines: `cargo run --release -p fathom-engine --example enumerate -- 3x3 /tmp/run`.
+
+use fathom_engine::directory::RunDirectory;
+use fathom_engine::observer::Observer;
+use fathom_engine::search::{Options, Stop, search};
+use fathom_engine::{journal::LayerRow, summary::Summary};
+use fathom_layer::LocalDisk;
+use fathom_puzzle::{Metric, Source};
+use fathom_run::definition::{Definition, Keep, Question};
+use fathom_space::{Labels, Plan};
+use fathom_task::Kernel;
+
+struct Lines;
+
+impl Observer for Lines {
+    fn layer_committed(&self, layer: &LayerRow) {
+        println!("{} states at distance {}", layer.states, layer.depth);
+    }
+}
+
+fn main() -> anyhow::Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(board), Some(path)) = (arguments.next(), arguments.next()) else {
+        anyhow::bail!("usage: enumerate ROWSxCOLUMNS DIRECTORY");
+    };
+    let source = Source::Board(board.parse()?);
+    let labels = Labels::distinct(source.cells());
+    let question = Question { source, metric: Metric::Multi, labels };
+    let space = question.space()?;
+    let definition = Definition::plan(question, &space, &Plan::new(&space)?, None, Keep::Last, false)?;
+    let mut run = RunDirectory::create(path.as_ref(), definition, &[], &LocalDisk)?;
+    let options = Options { threads: 2, kernel: Kernel::Fastest, max_depth: None, memory_bytes: 1 << 30 };
+    search(&mut run, &LocalDisk, options, &Stop::default(), &Lines)?;
+    println!("{}", Summary::of(&run)?.to_json());
+    Ok(())
+}

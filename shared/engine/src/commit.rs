@@ -1,0 +1,144 @@
+//! The barrier: the reports of all shards of a layer are added up, checked, and committed in one transaction.
+
+use crate::directory::{RunDirectory, Visited};
+use crate::journal::{Entry, Files, LayerRow, ProcessRow, ShardRow};
+use crate::watch;
+use anyhow::{Context, Result, anyhow};
+use fathom_layer::{Disk, LayerDigest, Totals};
+use fathom_run::WorkerId;
+use fathom_run::{Depth, Keep, ShardReport, Task};
+use std::borrow::Borrow;
+use tracing::{info, warn};
+
+/// What a commit notes beside the reports.
+#[derive(Clone, Copy, Debug)]
+pub struct Commit<'a> {
+    /// Symmetries of the space.
+    pub symmetries: u64,
+    /// Wall-clock seconds that the layer took.
+    pub seconds: f64,
+    /// This process, if it made the layer.
+    pub process: Option<&'a ProcessRow>,
+    /// Who holds the files of the newest layers, if workers do.
+    pub holders: &'a [(Task, WorkerId)],
+}
+
+/// A layer that was committed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Committed {
+    /// The layer's row in the journal.
+    pub layer: LayerRow,
+    /// The layer that the search reads no longer, and that the journal has as removed: the caller deletes its files now. If
+    /// an interruption leaves them there, they do no harm, and are swept away when the run goes on.
+    pub retired: Option<Depth>,
+}
+
+/// Commits the layer at the next depth. `reports` are those of all its shards, in order.
+///
+/// # Errors
+/// If the counts cannot be true, or run.db cannot be written; then nothing is committed.
+pub fn commit_layer<R: Borrow<ShardReport>>(
+    run: &mut RunDirectory,
+    disk: &dyn Disk,
+    reports: &[R],
+    commit: Commit<'_>,
+) -> Result<Committed> {
+    let Visited { layers, visited, all } = run.visited()?;
+    let depth = Depth(layers.len() as u32);
+    let layer = add_up(depth, reports, commit.symmetries, commit.seconds)?;
+    let left = all - visited;
+    if layer.states == 0 || layer.states > left {
+        return Err(anyhow!(
+            "the counts do not add up: {} states at depth {depth}, but {left} are left; the run is wrong, and must not be used",
+            layer.states
+        ));
+    }
+    let shards: Vec<ShardRow> = reports.iter().map(|report| ShardRow::of(report.borrow())).collect();
+    let retired = match run.definition.keep {
+        Keep::Last => depth.previous().and_then(Depth::previous),
+        Keep::All => None,
+    };
+    let found: Vec<u32> = reports.iter().flat_map(|report| report.borrow().watched.iter().copied()).collect();
+    let entry = Entry {
+        layer: &layer,
+        shards: &shards,
+        retired,
+        found: &found,
+        process: commit.process,
+        holders: commit.holders,
+    };
+    run.journal.commit(&entry).context("cannot write run.db")?;
+    if !found.is_empty()
+        && let Err(error) = watch::write(&run.path, &run.journal, disk)
+    {
+        // It is written once more at the end.
+        warn!(error = format!("{error:#}"), "watched states are not written");
+    }
+    info!(
+        depth = depth.0,
+        states = layer.states,
+        classes = layer.classes,
+        bytes = layer.bytes,
+        seconds = layer.seconds,
+        digest = %layer.digest,
+        "layer done"
+    );
+    Ok(Committed { layer, retired })
+}
+
+/// The classes of a layer, as far as they were counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Classes {
+    /// States up to symmetry.
+    pub up_to_symmetry: Option<u64>,
+    /// States up to symmetry and inversion.
+    pub with_inverse: Option<u64>,
+}
+
+impl Classes {
+    /// By Burnside's lemma: the pairs of a symmetry and a state that it fixes, by the number of symmetries; with inversions these are
+    /// twice as many, and half of them map a state to itself if they map it to its inverse before.
+    ///
+    /// # Errors
+    /// With the reason, if the numbers are no multiples of each other.
+    pub fn of(totals: &Totals, symmetries: u64) -> Result<Self, String> {
+        let ratio = |pairs: u64, symmetries: u64| match pairs.is_multiple_of(symmetries) {
+            true => Ok(pairs / symmetries),
+            false => Err(format!("{pairs} fixed states are no multiple of {symmetries} symmetries")),
+        };
+        let Totals { pairs, inverse_pairs, .. } = *totals;
+        let of_both = pairs.zip(inverse_pairs).map(|(pairs, inverse_pairs)| pairs + inverse_pairs);
+        Ok(Self {
+            up_to_symmetry: pairs.map(|pairs| ratio(pairs, symmetries)).transpose()?,
+            with_inverse: of_both.map(|pairs| ratio(pairs, 2 * symmetries)).transpose()?,
+        })
+    }
+}
+
+/// Adds up the reports of a layer, and checks that they can be true.
+fn add_up<R: Borrow<ShardReport>>(
+    depth: Depth,
+    reports: &[R],
+    symmetries: u64,
+    seconds: f64,
+) -> Result<LayerRow> {
+    let reports: Vec<&ShardReport> = reports.iter().map(Borrow::borrow).collect();
+    let mut digest = LayerDigest::new(depth.0);
+    for report in &reports {
+        digest.add(&report.checksums);
+    }
+    let totals: Totals = reports.iter().map(|report| report.totals).sum();
+    let Classes { up_to_symmetry, with_inverse } = Classes::of(&totals, symmetries)
+        .map_err(|reason| anyhow!("the counts of depth {depth} contradict each other: {reason}"))?;
+    Ok(LayerRow {
+        depth,
+        states: totals.states,
+        classes: up_to_symmetry,
+        classes_with_inverse: with_inverse,
+        stored: totals.stored,
+        bytes: reports.iter().map(|report| report.bytes).sum(),
+        seconds,
+        digest: digest.finish(),
+        files: Files::Live,
+    })
+}

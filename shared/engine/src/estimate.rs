@@ -1,0 +1,196 @@
+//! What a run will need: memory, disk, time. Sizes are computed, rates are measured on this machine for a moment, and
+//! the growth is guessed.
+
+use crate::journal::LayerRow;
+use fathom_kernel::{Bits, Engine, SLACK_BYTES};
+use fathom_layer::encoding::SPARSE_BITS;
+use fathom_layer::format::{ALIGNMENT, ENTRY_BYTES};
+use fathom_run::Reach;
+use fathom_run::budget::memory_bytes;
+use fathom_run::definition::Keep;
+use fathom_run::tables::PATTERNS_WORTH_KEEPING;
+use fathom_space::{AxisMap, Plan, Shape, Space, Transform};
+use serde::Serialize;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// A directory entry of a layer file, with the padding of its data.
+const COSET_OVERHEAD_BYTES: u64 = ENTRY_BYTES as u64 + ALIGNMENT;
+
+/// Those bits as bytes: no encoding takes more a state.
+const MOST_BYTES_A_STATE: u64 = 32;
+
+/// With so many times as many states in the mean, practically all cosets are dense, though their number is a guess.
+const CERTAINLY_DENSE: f64 = 4.0;
+
+/// run.db and log.jsonl of a small run, headers of files, file system blocks that are not full.
+const RUN_OVERHEAD_BYTES: u64 = 256 << 10;
+
+/// What a run will need. The fields of `plan --json`, in its order.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The puzzle.
+    pub space: String,
+    /// The metric.
+    pub metric: String,
+    /// The label of each tile; `None` if all differ.
+    pub labels: Option<Vec<u8>>,
+    /// States of the space.
+    pub states: u64,
+    /// Moves.
+    pub moves: usize,
+    /// The colour of each tile.
+    pub colouring: Vec<u8>,
+    /// Arrangements of each colour: the axes of a coset's tensor.
+    pub axes: Vec<u32>,
+    /// Symmetries of the space.
+    pub symmetries: usize,
+    /// Those that respect the colouring, by which the search is smaller.
+    pub symmetries_used: usize,
+    /// Colour patterns.
+    pub patterns: u64,
+    /// Cosets that are stored.
+    pub representative_cosets: u64,
+    /// Bits of a coset.
+    pub coset_bits: u64,
+    /// Bytes of a layer whose cosets are all dense.
+    pub layer_bytes: u64,
+    /// Bytes of memory, without the page cache.
+    pub memory_bytes: u64,
+    /// Bytes of disk at the peak.
+    pub disk_peak_bytes: u64,
+    /// Threads assumed.
+    pub threads: usize,
+    /// Microseconds to pull one dense coset through one move, measured on this machine.
+    pub pull_microseconds: f64,
+    /// Seconds of the search, roughly.
+    pub seconds: f64,
+}
+
+impl Estimate {
+    /// Of a run with `threads` threads.
+    pub fn of(space: &Space, plan: &Plan, threads: usize, keep: Keep) -> Self {
+        let pull = dense_pull_time(&plan.shape, Engine::fastest(&plan.shape))
+            .expect("the fastest engine does the shape");
+        let pulls = plan.pulls_per_layer(space) as f64;
+        // Written, synced and read again, at a gigabyte a second.
+        let bytes = (plan.layer_bytes() * 3) as f64 / 1e9;
+        let dense_layer = pulls * pull.as_secs_f64() / threads as f64 + bytes;
+        let start = plan.patterns as f64 * 60e-9;
+        Self {
+            space: space.puzzle().name.clone(),
+            metric: space.metric().to_string(),
+            labels: (!space.piece_labels().are_distinct()).then(|| space.piece_labels().of_pieces().to_vec()),
+            states: u64::try_from(space.states()).expect("a planned space has fewer than 2^64 states"),
+            moves: space.moves().len(),
+            colouring: plan.colouring.of_pieces().to_vec(),
+            axes: plan.shape.lengths().to_vec(),
+            symmetries: space.symmetry_order(),
+            symmetries_used: plan.symmetries_used / space.free_order() as usize,
+            patterns: plan.patterns,
+            representative_cosets: plan.representative_cosets,
+            coset_bits: plan.shape.bits(),
+            layer_bytes: plan.layer_bytes(),
+            memory_bytes: memory_bytes(
+                space,
+                plan.patterns,
+                plan.representative_cosets,
+                &plan.shape,
+                threads,
+            ),
+            disk_peak_bytes: disk_peak_bytes(space, plan, keep, None),
+            threads,
+            pull_microseconds: pull.as_secs_f64() * 1e6,
+            seconds: start + dense_layers(space) * dense_layer,
+        }
+    }
+}
+
+/// Disk at the peak: the layer that is made and the two before it, all as if dense; with all layers kept, what the
+/// older ones compress to is taken as two dense layers more. Where layers are many, their directories are the most: with moves that
+/// are not closed under inverses they are taken to be 64 (`lx:10` has 59). `max_depth` bounds the number of states a layer can have.
+pub fn disk_peak_bytes(space: &Space, plan: &Plan, keep: Keep, max_depth: Option<u32>) -> u64 {
+    let entries = plan.representative_cosets * COSET_OVERHEAD_BYTES;
+    let dense = plan.layer_bytes();
+    let largest = match max_depth {
+        Some(depth) => (space.moves().len() as u64)
+            .checked_pow(depth)
+            .and_then(|states| states.checked_mul(MOST_BYTES_A_STATE))
+            .map_or(dense, |bytes| bytes.min(dense)),
+        None => dense,
+    };
+    let (layers, directories) = match (keep, Reach::of(space)) {
+        (Keep::Last, _) => (3, 3),
+        (Keep::All, Reach::Two) => (5, 5),
+        (Keep::All, Reach::All) => (5, 64),
+    };
+    let kept = if plan.patterns < PATTERNS_WORTH_KEEPING { 0 } else { plan.table_bytes(space) };
+    RUN_OVERHEAD_BYTES + kept + layers * largest + directories * entries
+}
+
+/// What the layer after some others will need of the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// Bytes.
+    pub bytes: u64,
+    /// Whether practically all its cosets will be dense, so that the bytes are no guess.
+    pub certain: bool,
+}
+
+impl Need {
+    /// Of the layer after `layers`, when `left` states are not visited yet. The number of states is taken to grow by the
+    /// same factor as last time, and is no larger than what is left. A sparse coset takes four bytes a state, and cosets are
+    /// dense from one state in [`SPARSE_BITS`] bits on; as some have more states than others, a share of them is dense before that,
+    /// which grows steeply.
+    pub fn after(layers: &[LayerRow], left: u64, cosets: u64, shape: &Shape) -> Self {
+        let dense = cosets * u64::from(shape.packed_bytes());
+        let stored = match layers {
+            [.., before, newest] => {
+                let all = newest.stored as f64 / newest.states as f64 * left as f64;
+                all.min(newest.stored as f64 * (newest.stored as f64 / before.stored as f64))
+            }
+            _ => 1.0,
+        };
+        let filled = stored * SPARSE_BITS as f64 / (8.0 * dense as f64);
+        let data = dense.min((stored * 4.0 + dense as f64 * filled.powi(4)) as u64);
+        Self { bytes: cosets * COSET_OVERHEAD_BYTES + data, certain: filled >= CERTAINLY_DENSE }
+    }
+}
+
+/// How many layers are worth counting as dense. A layer grows by a factor of about 0.6 times the moves, because moves
+/// commute and cancel; cosets are dense from one state in 256 on, and the search goes on for two layers after the
+/// largest.
+fn dense_layers(space: &Space) -> f64 {
+    let growth = (0.6 * space.moves().len() as f64).max(2.0);
+    2.0 + (SPARSE_BITS as f64).ln() / growth.ln()
+}
+
+/// The median time of a dense pull, over a few milliseconds; `None` if the engine does not do the shape here.
+pub fn dense_pull_time(shape: &Shape, engine: Engine) -> Option<Duration> {
+    let mut kernel = engine.kernel(shape)?;
+    let axes = shape.lengths().len();
+    // The reversed order is a map whose network uses every stage.
+    let maps: Vec<AxisMap> =
+        shape.lengths().iter().map(|&length| AxisMap::new((0..length).rev().collect())).collect();
+    let mut target: Vec<u8> = (0..axes as u8).collect();
+    let kept = Transform { target: target.clone(), maps: (0..axes as u32).collect(), odd: false };
+    // Where the last axis can trade places it does so for about one move in so many.
+    let equal = shape.lengths()[..axes - 1].iter().position(|&length| length == shape.lengths()[axes - 1]);
+    if let Some(other) = equal {
+        target.swap(other, axes - 1);
+    }
+    let traded = Transform { target, ..kept.clone() };
+    let mut packed: Vec<u8> = (0..shape.packed_bytes()).map(|i| (i * 37 % 251) as u8).collect();
+    packed.extend([0; SLACK_BYTES]);
+    kernel.clear();
+    let mut times = Vec::new();
+    let begun = Instant::now();
+    while times.len() < 8 || (begun.elapsed() < Duration::from_millis(20) && times.len() < 1000) {
+        let start = Instant::now();
+        kernel.pull(Bits::Dense(black_box(&packed)), &kept, &maps);
+        kernel.pull(Bits::Dense(black_box(&packed)), &traded, &maps);
+        times.push(start.elapsed() / 2);
+    }
+    times.sort_unstable();
+    Some(times[times.len() / 2])
+}

@@ -1,0 +1,432 @@
+//! `run.db`: what the coordinator knows of the layers, in SQLite.
+//!
+//! A layer's row and those of its shards are committed in one transaction, durably, after its files are durable. So a
+//! layer that is in the journal is on disk, and one that is not is made again, from whatever of its files are there.
+//!
+//! A rollback journal and not WAL, so that a run can be asked how far it is from other hosts and from directories that
+//! cannot be written to. One commit a layer is few enough to pay for it.
+
+mod cluster;
+
+pub use cluster::LayersAt;
+
+use anyhow::{Context, Result, anyhow};
+use fathom_layer::{Digest, LayerDigest, Totals, run_digest};
+use fathom_run::WorkerId;
+use fathom_run::{Depth, ShardId, ShardReport, Task};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
+use serde::Serialize;
+use std::path::Path;
+
+/// The version of the schema.
+const SCHEMA: i32 = 4;
+
+/// What has become of a layer's files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Files {
+    /// As the search wrote them.
+    Live,
+    /// Compressed.
+    Archived,
+    /// Deleted, or about to be.
+    Removed,
+}
+
+impl Files {
+    const ALL: [Self; 3] = [Self::Live, Self::Archived, Self::Removed];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Archived => "archived",
+            Self::Removed => "removed",
+        }
+    }
+}
+
+/// A finished layer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayerRow {
+    /// Its depth.
+    pub depth: Depth,
+    /// Its states.
+    pub states: u64,
+    /// Its states up to symmetry, if they were counted.
+    pub classes: Option<u64>,
+    /// Its states up to symmetry and inversion, if they were counted.
+    pub classes_with_inverse: Option<u64>,
+    /// States in the stored representatives.
+    pub stored: u64,
+    /// Bytes of its files as the search wrote them.
+    pub bytes: u64,
+    /// Wall-clock seconds that it took, interruptions left out.
+    pub seconds: f64,
+    /// Its digest.
+    pub digest: Digest,
+    /// What has become of its files.
+    pub files: Files,
+}
+
+/// A finished shard of a layer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShardRow {
+    /// The shard.
+    pub shard: ShardId,
+    /// Its states, and what was counted of them.
+    pub totals: Totals,
+    /// The digest of its cosets' checksums.
+    pub digest: Digest,
+}
+
+impl ShardRow {
+    /// The row of a report.
+    pub fn of(report: &ShardReport) -> Self {
+        let mut digest = LayerDigest::new(report.task.depth.0);
+        digest.add(&report.checksums);
+        Self { shard: report.task.shard, totals: report.totals, digest: digest.finish() }
+    }
+}
+
+/// A process that has worked on a run. The fields of `status --json`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProcessRow {
+    /// When it began, in seconds since 1970.
+    pub begun: u64,
+    /// Its version.
+    pub version: String,
+    /// The processor, as it names itself.
+    pub processor: Option<String>,
+    /// Kernel threads.
+    pub threads: usize,
+    /// What computed.
+    pub kernel: String,
+    /// Bytes of memory that it was to take at most.
+    pub memory_bytes: u64,
+    /// Of these, bytes of layers in the page cache.
+    pub cache_bytes: u64,
+    /// Wall-clock seconds until the last layer that it committed.
+    pub seconds: f64,
+    /// The most bytes of memory that it had for itself when it committed a layer.
+    pub peak_anonymous_bytes: Option<u64>,
+}
+
+/// A state that is watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watched {
+    /// The number of the tile on each cell, row by row.
+    pub tiles: Box<[u8]>,
+    /// Its depth; `None` as long as it was not found.
+    pub depth: Option<Depth>,
+}
+
+/// A layer to be committed, with all that is noted in the same transaction.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    /// The layer.
+    pub layer: &'a LayerRow,
+    /// Its shards, in order.
+    pub shards: &'a [ShardRow],
+    /// The layer that becomes removed.
+    pub retired: Option<Depth>,
+    /// Numbers of the watched states that lie in the layer.
+    pub found: &'a [u32],
+    /// What is known of this process by now, if it made the layer.
+    pub process: Option<&'a ProcessRow>,
+    /// Who holds which files, if workers do.
+    pub holders: &'a [(Task, WorkerId)],
+}
+
+/// An open journal.
+#[derive(Debug)]
+pub struct Journal {
+    database: Connection,
+    /// The row of this process, once it has committed a layer.
+    process: Option<i64>,
+}
+
+impl Journal {
+    /// Creates the journal of a new run, with the tiles of the states that are to be watched.
+    ///
+    /// # Errors
+    /// If SQLite or the file system refuses.
+    pub fn create(path: &Path, fingerprint: Digest, watched: &[Box<[u8]>]) -> Result<Self> {
+        let mut database = Connection::open(path)?;
+        configure(&database)?;
+        let transaction = database.transaction()?;
+        transaction.execute_batch(&format!(
+            "CREATE TABLE run (fingerprint BLOB NOT NULL);
+             CREATE TABLE layer (
+                 depth INTEGER PRIMARY KEY, states INTEGER NOT NULL, classes INTEGER, classes_with_inverse INTEGER,
+                 stored INTEGER NOT NULL, bytes INTEGER NOT NULL, seconds REAL NOT NULL, digest BLOB NOT NULL, run_digest BLOB NOT NULL,
+                 files TEXT NOT NULL);
+             CREATE TABLE shard (
+                 depth INTEGER NOT NULL REFERENCES layer, shard INTEGER NOT NULL, stored INTEGER NOT NULL,
+                 states INTEGER NOT NULL, pairs INTEGER, inverse_pairs INTEGER, digest BLOB NOT NULL,
+                 PRIMARY KEY (depth, shard));
+             CREATE TABLE process (
+                 begun INTEGER NOT NULL, version TEXT NOT NULL, processor TEXT, threads INTEGER NOT NULL,
+                 kernel TEXT NOT NULL, memory_bytes INTEGER NOT NULL, cache_bytes INTEGER NOT NULL,
+                 seconds REAL NOT NULL, peak_anonymous_bytes INTEGER);
+             CREATE TABLE cluster (epoch INTEGER NOT NULL, layers_at TEXT NOT NULL);
+             CREATE TABLE worker (id BLOB PRIMARY KEY, name TEXT NOT NULL, address TEXT NOT NULL);
+             CREATE TABLE holder (
+                 depth INTEGER NOT NULL, shard INTEGER NOT NULL, worker BLOB NOT NULL,
+                 PRIMARY KEY (depth, shard, worker));
+             CREATE TABLE report (
+                 depth INTEGER NOT NULL, shard INTEGER NOT NULL, stored INTEGER NOT NULL, states INTEGER NOT NULL,
+                 pairs INTEGER, inverse_pairs INTEGER, bytes INTEGER NOT NULL, watched TEXT NOT NULL,
+                 checksums BLOB NOT NULL, PRIMARY KEY (depth, shard));
+             CREATE TABLE watched (number INTEGER PRIMARY KEY, tiles BLOB NOT NULL, depth INTEGER);
+             INSERT INTO run VALUES (x'{fingerprint}');
+             PRAGMA user_version = {SCHEMA};"
+        ))?;
+        {
+            let mut insert = transaction.prepare("INSERT INTO watched VALUES (?1, ?2, NULL)")?;
+            for (number, tiles) in watched.iter().enumerate() {
+                insert.execute(params![number, tiles])?;
+            }
+        }
+        transaction.commit()?;
+        Ok(Self { database, process: None })
+    }
+
+    /// Opens the journal of a run that has this fingerprint. It can be read even where it cannot be written.
+    ///
+    /// # Errors
+    /// If it is of a newer version, of another run, damaged, or cannot be read.
+    pub fn open(path: &Path, fingerprint: Digest) -> Result<Self> {
+        let database = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        configure(&database)?;
+        let schema: i32 = database.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        if schema != SCHEMA {
+            let advice =
+                if schema > SCHEMA { "use a newer version" } else { "use an older version, or begin again" };
+            return Err(anyhow!(
+                "it has schema {schema}, and this version of Fathom reads {SCHEMA}: {advice}"
+            ));
+        }
+        let found: Option<[u8; 32]> =
+            database.query_row("SELECT fingerprint FROM run", [], |row| row.get(0)).optional()?;
+        match found.map(Digest) {
+            Some(found) if found == fingerprint => Ok(Self { database, process: None }),
+            Some(found) => {
+                Err(anyhow!("it is the journal of another run, {found}; this run is {fingerprint}"))
+            }
+            None => Err(anyhow!("it names no run")),
+        }
+    }
+
+    /// The finished layers, in order of depth.
+    ///
+    /// # Errors
+    /// If SQLite refuses, depths are missing, or a digest is not the one that was committed.
+    pub fn layers(&self) -> Result<Vec<LayerRow>> {
+        let mut query = self.database.prepare(
+            "SELECT depth, states, classes, classes_with_inverse, stored, bytes, seconds, digest, run_digest, files
+             FROM layer ORDER BY depth",
+        )?;
+        let rows = query.query_map([], |row| {
+            let files: String = row.get(9)?;
+            let run_digest = Digest(row.get(8)?);
+            Ok((
+                LayerRow {
+                    depth: Depth(row.get(0)?),
+                    states: row.get(1)?,
+                    classes: row.get(2)?,
+                    classes_with_inverse: row.get(3)?,
+                    stored: row.get(4)?,
+                    bytes: row.get(5)?,
+                    seconds: row.get(6)?,
+                    digest: Digest(row.get(7)?),
+                    files: Files::Live,
+                },
+                run_digest,
+                files,
+            ))
+        })?;
+        let mut layers = Vec::new();
+        let mut digests = Vec::new();
+        for row in rows {
+            let (layer, expected, word) = row?;
+            if layer.depth.0 as usize != layers.len() {
+                return Err(anyhow!("the row of depth {} is missing", layers.len()));
+            }
+            let files = Files::ALL.into_iter().find(|files| files.word() == word);
+            let files = files.with_context(|| format!("depth {} has files {word:?}", layer.depth))?;
+            digests.push(layer.digest);
+            let got = run_digest(&digests);
+            if got != expected {
+                return Err(anyhow!(
+                    "the layers up to depth {} have run digest {got}, not {expected} as was committed",
+                    layer.depth
+                ));
+            }
+            layers.push(LayerRow { files, ..layer });
+        }
+        Ok(layers)
+    }
+
+    /// The shards of a finished layer, in order.
+    ///
+    /// # Errors
+    /// If SQLite refuses.
+    pub fn shards(&self, depth: Depth) -> Result<Vec<ShardRow>> {
+        let mut query = self.database.prepare(
+            "SELECT depth, shard, stored, states, pairs, inverse_pairs, digest
+             FROM shard WHERE depth = ?1 ORDER BY shard",
+        )?;
+        let rows = query.query_map([depth.0], |row| {
+            Ok(ShardRow { shard: ShardId(row.get(1)?), totals: totals(row)?, digest: Digest(row.get(6)?) })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The watched states, in the order in which they were given.
+    ///
+    /// # Errors
+    /// If SQLite refuses.
+    pub fn watched(&self) -> Result<Vec<Watched>> {
+        let mut query = self.database.prepare("SELECT tiles, depth FROM watched ORDER BY number")?;
+        let rows = query.query_map([], |row| {
+            let (tiles, depth): (Vec<u8>, Option<u32>) = (row.get(0)?, row.get(1)?);
+            Ok(Watched { tiles: tiles.into(), depth: depth.map(Depth) })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The processes that have worked on the run, in order.
+    ///
+    /// # Errors
+    /// If SQLite refuses.
+    pub fn processes(&self) -> Result<Vec<ProcessRow>> {
+        let mut query = self.database.prepare(
+            "SELECT begun, version, processor, threads, kernel, memory_bytes, cache_bytes, seconds, peak_anonymous_bytes
+             FROM process ORDER BY rowid",
+        )?;
+        let rows = query.query_map([], |row| {
+            Ok(ProcessRow {
+                begun: row.get(0)?,
+                version: row.get(1)?,
+                processor: row.get(2)?,
+                threads: row.get(3)?,
+                kernel: row.get(4)?,
+                memory_bytes: row.get(5)?,
+                cache_bytes: row.get(6)?,
+                seconds: row.get(7)?,
+                peak_anonymous_bytes: row.get(8)?,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Commits a layer in one transaction.
+    ///
+    /// # Errors
+    /// If SQLite refuses; then the journal is as it was.
+    pub fn commit(&mut self, entry: &Entry<'_>) -> Result<()> {
+        let Entry { layer, shards, retired, found, process, holders } = *entry;
+        let mut digests: Vec<Digest> = self.layers()?.iter().map(|layer| layer.digest).collect();
+        digests.push(layer.digest);
+        let transaction = self.database.transaction()?;
+        transaction.execute(
+            "INSERT INTO layer VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            params![
+                layer.depth.0,
+                layer.states,
+                layer.classes,
+                layer.classes_with_inverse,
+                layer.stored,
+                layer.bytes,
+                layer.seconds,
+                layer.digest.0,
+                run_digest(&digests).0,
+                layer.files.word()
+            ],
+        )?;
+        transaction.execute("DELETE FROM report WHERE depth <= ?1", [layer.depth.0])?;
+        if let Some(depth) = retired {
+            transaction.execute("DELETE FROM holder WHERE depth <= ?1", [depth.0])?;
+            set_files(&transaction, depth, Files::Removed)?;
+        }
+        {
+            let mut insert = transaction.prepare("INSERT INTO shard VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
+            for row in shards {
+                insert.execute(params![
+                    layer.depth.0,
+                    row.shard.0,
+                    row.totals.stored,
+                    row.totals.states,
+                    row.totals.pairs,
+                    row.totals.inverse_pairs,
+                    row.digest.0
+                ])?;
+            }
+        }
+        {
+            let mut update = transaction.prepare("UPDATE watched SET depth = ?2 WHERE number = ?1")?;
+            for number in found {
+                update.execute(params![number, layer.depth.0])?;
+            }
+        }
+        cluster::note_holders(&transaction, holders)?;
+        let row = match (process, self.process) {
+            (Some(process), row) => Some(note_process(&transaction, process, row)?),
+            (None, row) => row,
+        };
+        transaction.commit()?;
+        self.process = row;
+        Ok(())
+    }
+
+    /// Notes what has become of a layer's files.
+    ///
+    /// # Errors
+    /// If SQLite refuses.
+    pub fn set_files(&mut self, depth: Depth, files: Files) -> Result<()> {
+        set_files(&self.database, depth, files)
+    }
+}
+
+/// What a shard adds up to, of a row that has depth and shard before it.
+fn totals(row: &Row<'_>) -> rusqlite::Result<Totals> {
+    Ok(Totals { stored: row.get(2)?, states: row.get(3)?, pairs: row.get(4)?, inverse_pairs: row.get(5)? })
+}
+
+/// Notes what is known of a process by now: in its row, or in a new one, which is returned.
+fn note_process(database: &Connection, process: &ProcessRow, row: Option<i64>) -> Result<i64> {
+    if let Some(row) = row {
+        database.execute(
+            "UPDATE process SET seconds = ?2, peak_anonymous_bytes = ?3 WHERE rowid = ?1",
+            params![row, process.seconds, process.peak_anonymous_bytes],
+        )?;
+        return Ok(row);
+    }
+    database.execute(
+        "INSERT INTO process VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        params![
+            process.begun,
+            process.version,
+            process.processor,
+            process.threads,
+            process.kernel,
+            process.memory_bytes,
+            process.cache_bytes,
+            process.seconds,
+            process.peak_anonymous_bytes
+        ],
+    )?;
+    Ok(database.last_insert_rowid())
+}
+
+fn set_files(database: &Connection, depth: Depth, files: Files) -> Result<()> {
+    database.execute("UPDATE layer SET files = ?2 WHERE depth = ?1", params![depth.0, files.word()])?;
+    Ok(())
+}
+
+/// Synchronous EXTRA, so that a commit survives a power cut, because files of older layers are deleted in reliance on it.
+/// Readers wait for a commit to end.
+fn configure(database: &Connection) -> Result<()> {
+    database.pragma_update(None, "synchronous", "EXTRA")?;
+    database.busy_timeout(std::time::Duration::from_secs(10))?;
+    Ok(())
+}

@@ -1,0 +1,187 @@
+//! What the journal knows of a run on many hosts: where its layers lie, who the workers are, and how far the layer in the making is.
+
+use super::{Journal, totals};
+use anyhow::{Context, Result};
+use fathom_layer::Digest;
+use fathom_run::WorkerId;
+use fathom_run::{Depth, ShardId, ShardReport, Task};
+use rusqlite::{Connection, OptionalExtension, params};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Where the layers of a run lie.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum LayersAt {
+    /// In its own directory.
+    #[default]
+    RunDirectory,
+    /// In another directory, which all who work on the run see.
+    SharedStore(PathBuf),
+    /// With the workers, each shard with some of them.
+    Workers,
+}
+
+impl LayersAt {
+    fn of(text: &str) -> Option<Self> {
+        match (text, text.strip_prefix("shared ")) {
+            ("run", _) => Some(Self::RunDirectory),
+            ("workers", _) => Some(Self::Workers),
+            (_, Some(path)) => Some(Self::SharedStore(path.into())),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for LayersAt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::RunDirectory => f.write_str("run"),
+            Self::SharedStore(path) => write!(f, "shared {}", path.display()),
+            Self::Workers => f.write_str("workers"),
+        }
+    }
+}
+
+impl Journal {
+    /// Where the layers of the run lie.
+    ///
+    /// # Errors
+    /// If SQLite refuses, or they lie where this version does not know of.
+    pub fn layers_at(&self) -> Result<LayersAt> {
+        let query =
+            self.database.query_row("SELECT layers_at FROM cluster", [], |row| row.get(0)).optional()?;
+        let Some(text): Option<String> = query else {
+            return Ok(LayersAt::RunDirectory);
+        };
+        LayersAt::of(&text)
+            .with_context(|| format!("the layers lie at {text:?}, which this version does not know"))
+    }
+
+    /// Begins another life of the coordinator, whose layers lie there from now on. Returns its number.
+    ///
+    /// # Errors
+    /// If SQLite refuses.
+    pub fn begin_epoch(&mut self, layers_at: &LayersAt) -> Result<u64> {
+        let transaction = self.database.transaction()?;
+        let before: Option<u64> =
+            transaction.query_row("SELECT epoch FROM cluster", [], |row| row.get(0)).optional()?;
+        let epoch = before.unwrap_or(0) + 1;
+        transaction.execute("DELETE FROM cluster", [])?;
+        transaction.execute("INSERT INTO cluster VALUES (?1, ?2)", params![epoch, layers_at.to_string()])?;
+        transaction.commit()?;
+        Ok(epoch)
+    }
+
+    /// Notes a worker, or its new name or address.
+    ///
+    /// # Errors
+    /// If SQLite refuses.
+    pub fn save_worker(&mut self, worker: WorkerId, name: &str, address: &str) -> Result<()> {
+        self.database
+            .execute("INSERT OR REPLACE INTO worker VALUES (?1, ?2, ?3)", params![worker.0, name, address])?;
+        Ok(())
+    }
+
+    /// The workers that were ever there: id, name, address.
+    ///
+    /// # Errors
+    /// If SQLite refuses.
+    pub fn workers(&self) -> Result<Vec<(WorkerId, String, String)>> {
+        let mut query = self.database.prepare("SELECT id, name, address FROM worker ORDER BY id")?;
+        let rows = query.query_map([], |row| Ok((WorkerId(row.get(0)?), row.get(1)?, row.get(2)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Who holds the files of the newest layers.
+    ///
+    /// # Errors
+    /// If SQLite refuses.
+    pub fn holders(&self) -> Result<Vec<(Task, WorkerId)>> {
+        let mut query = self.database.prepare("SELECT depth, shard, worker FROM holder")?;
+        let rows = query.query_map([], |row| {
+            let task = Task { depth: Depth(row.get(0)?), shard: ShardId(row.get(1)?) };
+            Ok((task, WorkerId(row.get(2)?)))
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Notes shards that are done of the layer in the making, and who holds their files.
+    ///
+    /// # Errors
+    /// If SQLite refuses.
+    pub fn save_reports(&mut self, reports: &[Arc<ShardReport>], held: &[(Task, WorkerId)]) -> Result<()> {
+        let transaction = self.database.transaction()?;
+        {
+            let mut insert = transaction
+                .prepare("INSERT OR REPLACE INTO report VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
+            for report in reports {
+                let checksums = Digest::concatenated(&report.checksums);
+                insert.execute(params![
+                    report.task.depth.0,
+                    report.task.shard.0,
+                    report.totals.stored,
+                    report.totals.states,
+                    report.totals.pairs,
+                    report.totals.inverse_pairs,
+                    report.bytes,
+                    serde_json::to_string(&report.watched)?,
+                    checksums
+                ])?;
+            }
+        }
+        note_holders(&transaction, held)?;
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// The shards that are done of the layer in the making.
+    ///
+    /// # Errors
+    /// If SQLite refuses.
+    pub fn reports(&self) -> Result<Vec<ShardReport>> {
+        let mut query = self.database.prepare(
+            "SELECT depth, shard, stored, states, pairs, inverse_pairs, bytes, watched, checksums
+             FROM report ORDER BY depth, shard",
+        )?;
+        let rows = query.query_map([], |row| {
+            let (watched, checksums): (String, Vec<u8>) = (row.get(7)?, row.get(8)?);
+            Ok((
+                ShardReport {
+                    task: Task { depth: Depth(row.get(0)?), shard: ShardId(row.get(1)?) },
+                    totals: totals(row)?,
+                    bytes: row.get(6)?,
+                    checksums: checksums.as_chunks().0.iter().map(|&checksum| Digest(checksum)).collect(),
+                    watched: Vec::new(),
+                },
+                watched,
+            ))
+        })?;
+        rows.map(|row| {
+            let (report, watched) = row?;
+            Ok(ShardReport { watched: serde_json::from_str(&watched)?, ..report })
+        })
+        .collect()
+    }
+
+    /// How many shards are done of the layer in the making.
+    ///
+    /// # Errors
+    /// If SQLite refuses.
+    pub fn shards_done(&self) -> Result<u64> {
+        Ok(self.database.query_row("SELECT count(*) FROM report", [], |row| row.get(0))?)
+    }
+}
+
+/// Notes who holds some files, and nobody else does.
+pub(super) fn note_holders(database: &Connection, holders: &[(Task, WorkerId)]) -> Result<()> {
+    let mut delete = database.prepare("DELETE FROM holder WHERE depth = ?1 AND shard = ?2")?;
+    let mut insert = database.prepare("INSERT OR IGNORE INTO holder VALUES (?1, ?2, ?3)")?;
+    for (task, _) in holders {
+        delete.execute(params![task.depth.0, task.shard.0])?;
+    }
+    for (task, worker) in holders {
+        insert.execute(params![task.depth.0, task.shard.0, worker.0])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! Results: what a run has found so far, as values and as one JSON object.
+
+use crate::directory::{RunDirectory, Visited};
+use crate::journal::LayerRow;
+use anyhow::{Context, Result};
+use fathom_layer::{Digest, run_digest};
+use fathom_space::Space;
+use indicatif::HumanCount;
+use serde::Serialize;
+
+/// What is known of a run. The fields of `--json`, in its order.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// The puzzle.
+    pub space: String,
+    /// The metric.
+    pub metric: String,
+    /// The label of each tile; `None` if all differ.
+    pub labels: Option<Vec<u8>>,
+    /// States of the space.
+    pub states: u64,
+    /// The largest depth; `None` unless complete.
+    pub god_number: Option<u32>,
+    /// Whether every state was visited.
+    pub complete: bool,
+    /// States at depth 0, 1, 2, …
+    pub counts: Vec<u64>,
+    /// States up to symmetry at each depth; `None` if not counted.
+    pub classes: Option<Vec<u64>>,
+    /// States up to symmetry and inversion at each depth; `None` if not counted.
+    pub classes_with_inverse: Option<Vec<u64>>,
+    /// The number of symmetries up to which classes are counted.
+    pub symmetries: usize,
+    /// Cosets that are stored.
+    pub representative_cosets: u64,
+    /// Wall-clock seconds that the layers took.
+    pub seconds: f64,
+    /// Bytes of each layer's files as the search wrote them.
+    pub layer_bytes: Vec<u64>,
+    /// The digest of all layers so far.
+    pub digest: String,
+    /// Of the watched states, how many lie at each depth; `None` if none are watched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watched: Option<Vec<u64>>,
+    /// Watched states that were not found.
+    #[serde(skip)]
+    pub watched_missing: u64,
+    /// Wall-clock seconds that each layer took.
+    #[serde(skip)]
+    pub seconds_each: Vec<f64>,
+    #[serde(skip)]
+    what_states_are: String,
+}
+
+impl Summary {
+    /// Of a run, from its definition and its journal alone.
+    ///
+    /// # Errors
+    /// If the journal cannot be read.
+    pub fn of(run: &RunDirectory) -> Result<Self> {
+        let question = &run.definition.question;
+        let space = &run.space;
+        let Visited { layers, visited, all } = run.visited()?;
+        let counts: Vec<u64> = layers.iter().map(|layer| layer.states).collect();
+        let complete = visited == all;
+        let states = run.journal.watched().context("cannot read run.db")?;
+        let mut watched = vec![0; layers.len()];
+        let known = states.iter().filter_map(|state| state.depth);
+        for depth in known {
+            *watched
+                .get_mut(depth.0 as usize)
+                .context("run.db has a watched state in a layer that it has not")? += 1;
+        }
+        let watched_missing = states.iter().filter(|state| state.depth.is_none()).count() as u64;
+        let digests: Vec<Digest> = layers.iter().map(|layer| layer.digest).collect();
+        Ok(Self {
+            space: question.source.name(),
+            metric: question.metric.to_string(),
+            labels: (!question.labels.are_distinct()).then(|| question.labels.of_pieces().to_vec()),
+            states: all,
+            god_number: layers.last().filter(|_| complete).map(|layer| layer.depth.0),
+            complete,
+            classes: layers.iter().map(|layer| layer.classes).collect(),
+            classes_with_inverse: layers.iter().map(|layer| layer.classes_with_inverse).collect(),
+            symmetries: space.symmetry_order(),
+            representative_cosets: run.definition.representative_cosets,
+            seconds: microseconds(layers.iter().map(|layer| layer.seconds).sum()),
+            watched: (!states.is_empty()).then_some(watched),
+            watched_missing,
+            seconds_each: layers.iter().map(|layer| layer.seconds).collect(),
+            layer_bytes: layers.iter().map(|layer: &LayerRow| layer.bytes).collect(),
+            digest: run_digest(&digests).to_string(),
+            counts,
+            what_states_are: what_states_are(space),
+        })
+    }
+
+    /// What the largest distance is called.
+    pub fn largest_distance_is(&self) -> &'static str {
+        if self.labels.is_some() { "largest distance" } else { "God's number" }
+    }
+
+    /// That the counts of a complete run add up, and to what; `None` if it is not complete.
+    pub fn check(&self) -> Option<String> {
+        let states = HumanCount(self.counts.iter().sum());
+        self.complete.then(|| format!("the counts add up to {states}, {}", self.what_states_are))
+    }
+
+    /// The JSON object, on one line.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("numbers, strings and lists are JSON")
+    }
+}
+
+/// Rounded to what is worth telling.
+fn microseconds(seconds: f64) -> f64 {
+    (seconds * 1e6).round() / 1e6
+}
+
+/// What the number of states is, in words.
+fn what_states_are(space: &Space) -> String {
+    if space.is_guarded() {
+        "the states that moves with guards reach, counted by shapes and loops".into()
+    } else if space.piece_labels().are_distinct() {
+        match space.free_order() {
+            1 => "the order of the group".into(),
+            free => format!("the order of the group over that of its {free} free moves"),
+        }
+    } else {
+        format!("the labelled states that a group of order {} reaches", space.group_order())
+    }
+}

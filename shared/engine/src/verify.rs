@@ -1,0 +1,171 @@
+//! Reading everything that a run has left on disk, and comparing it with its journal.
+
+use crate::commit::Classes;
+use crate::directory::RunDirectory;
+use crate::journal::{Files, LayerRow, ShardRow, Watched as WatchedState};
+use anyhow::{Context, Result, anyhow};
+use fathom_kernel::Engine;
+use fathom_layer::{Disk, LayerDigest, LayerFile, Totals};
+use fathom_run::{Depth, Geometry, Reach, ShardId, ShardReport, Task};
+use fathom_space::counting::Pairs;
+use fathom_space::{CosetGraph, CosetId, Transforms};
+use fathom_task::{Job, Method, Store, Watched};
+
+/// What was read and found right.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// Layers whose files are there.
+    pub layers: u32,
+    /// Layer files read.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// States counted again.
+    pub states: u64,
+}
+
+/// Reads every layer file that a run keeps, checks every checksum, counts again, and compares with the journal.
+///
+/// # Errors
+/// The first thing that is not as it should be.
+pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
+    // Kept tables are not relied on.
+    let (space, colouring) = run.definition.check()?;
+    let graph = CosetGraph::build(&space, &colouring)?;
+    let geometry = Geometry::of(&run.definition, &space, &colouring)?;
+    geometry.check_graph(&graph)?;
+    let job = Job {
+        pairs: Pairs::new(&graph, run.definition.inverse_classes),
+        graph,
+        geometry,
+        reach: Reach::of(&space),
+        method: Method::Cosets(Engine::Portable),
+        cache_bytes: u64::MAX,
+        watched: Watched::default(),
+    };
+    let store = run.store_path()?.map(|path| Store::new(&path, disk));
+    let layers = run.visited()?.layers;
+    let watched = run.journal.watched().context("cannot read run.db")?;
+    let symmetries = job.graph.space().symmetries().len() as u64;
+    let mut verified = Verified::default();
+    let mut counter = Counter { job: &job, transforms: Transforms::new(&job.graph) };
+    for layer in &layers {
+        let shards = run.journal.shards(layer.depth).context("cannot read run.db")?;
+        if shards.iter().map(|row| row.shard).ne(geometry.cut.ids()) {
+            return Err(anyhow!("run.db has not each shard of depth {} once", layer.depth));
+        }
+        let totals: Totals = shards.iter().map(|row| row.totals).sum();
+        let found = Classes::of(&totals, symmetries).map(|classes| (totals.states, totals.stored, classes));
+        let classes = Classes { up_to_symmetry: layer.classes, with_inverse: layer.classes_with_inverse };
+        if found != Ok((layer.states, layer.stored, classes)) {
+            return Err(anyhow!(
+                "run.db contradicts itself at depth {}: its shards add up to {totals:?} under {symmetries} symmetries, its layer is {layer:?}",
+                layer.depth
+            ));
+        }
+        let Some(store) = store.as_ref().filter(|_| layer.files != Files::Removed) else {
+            continue;
+        };
+        verify_layer(&mut counter, store, layer, &shards, &mut verified)
+            .with_context(|| format!("depth {} is not as run.db says", layer.depth))?;
+        verify_watched(&job, store, layer, &watched)
+            .with_context(|| format!("watched states are not as run.db says at depth {}", layer.depth))?;
+        verified.layers += 1;
+    }
+    Ok(verified)
+}
+
+fn verify_layer(
+    counter: &mut Counter<'_>,
+    store: &Store<'_>,
+    layer: &LayerRow,
+    shards: &[ShardRow],
+    verified: &mut Verified,
+) -> Result<()> {
+    let job = counter.job;
+    let mut digest = LayerDigest::new(layer.depth.0);
+    let mut totals = Totals::default();
+    for row in shards {
+        let path = store.path(layer.depth, row.shard);
+        let file = store.open_shard(&job.geometry, layer.depth, row.shard)?;
+        let report = counter.count(&file, layer.depth)?;
+        let found = ShardRow::of(&report);
+        if found != *row {
+            return Err(anyhow!("{}: counted {found:?}, run.db says {row:?}", path.display()));
+        }
+        digest.add(&report.checksums);
+        totals = totals + report.totals;
+        verified.files += 1;
+        verified.bytes += report.bytes;
+    }
+    let Totals { states, stored, .. } = totals;
+    if (states, stored, digest.finish()) != (layer.states, layer.stored, layer.digest) {
+        return Err(anyhow!(
+            "counted {states} states ({stored} stored), digest {}; run.db says {} ({}), {}",
+            digest.finish(),
+            layer.states,
+            layer.stored,
+            layer.digest
+        ));
+    }
+    verified.states += states;
+    Ok(())
+}
+
+/// Looks every watched state up: it is in the layer of its depth, and in no other.
+fn verify_watched(job: &Job, store: &Store<'_>, layer: &LayerRow, watched: &[WatchedState]) -> Result<()> {
+    if watched.is_empty() {
+        return Ok(());
+    }
+    let files = store.open(&job.geometry, layer.depth)?;
+    for (state, number) in watched.iter().zip(1..) {
+        let found = match job.graph.locate(&state.word(job.graph.space())?) {
+            Some((coset, position)) => files.coset(coset)?.contains(position),
+            None => false,
+        };
+        if found != (state.depth == Some(layer.depth)) {
+            let there = if found { "is there" } else { "is not there" };
+            return Err(anyhow!("state {number} {there}, and run.db has it at {:?}", state.depth));
+        }
+    }
+    Ok(())
+}
+
+/// Counts layer files anew, from their bits.
+struct Counter<'j> {
+    job: &'j Job,
+    transforms: Transforms<'j>,
+}
+
+impl Counter<'_> {
+    fn count(&mut self, file: &LayerFile, depth: Depth) -> Result<ShardReport> {
+        let job = self.job;
+        let identity = file.identity();
+        let mut totals = job.nothing();
+        for local in 0..identity.cosets {
+            let coset = CosetId(identity.first_coset + local);
+            // Reading a coset checks its bits against its checksum and its number of states.
+            let bits = file.coset(local)?;
+            let (found, visited) = file.states(local)?;
+            if u64::from(visited) > job.graph.states_per_coset() {
+                return Err(anyhow!("coset {} has more states visited than it has", coset.0));
+            }
+            let contains = |position| bits.contains(position);
+            totals = totals + job.count(&mut self.transforms, coset, found, contains);
+        }
+        if totals != file.totals() {
+            return Err(anyhow!(
+                "{}: counted {totals:?}; its header says {:?}",
+                file.path().display(),
+                file.totals()
+            ));
+        }
+        Ok(ShardReport {
+            task: Task { depth, shard: ShardId(identity.shard) },
+            totals,
+            bytes: file.bytes(),
+            checksums: file.checksums()?,
+            watched: Vec::new(),
+        })
+    }
+}

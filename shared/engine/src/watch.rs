@@ -1,0 +1,150 @@
+//! States whose depths a run notes: read from a file when the run begins, kept in its journal, and written to
+//! `watched.csv` in its directory.
+
+use crate::journal::{Journal, Watched};
+use anyhow::{Context, Result, anyhow};
+use fathom_command::bad_input;
+use fathom_layer::Disk;
+use fathom_puzzle::tiles;
+use fathom_space::Space;
+use std::fmt::Write;
+use std::path::Path;
+
+const TABLE: &str = "watched.csv";
+
+impl Watched {
+    /// Its word of labels.
+    ///
+    /// # Errors
+    /// If these are not the tiles of the space.
+    pub fn word(&self, space: &Space) -> Result<Vec<u8>> {
+        let tiles: Vec<usize> = self.tiles.iter().map(|&tile| tile.into()).collect();
+        let tiles = tiles::check(&tiles, space.cells());
+        tiles.map_err(|reason| anyhow!("run.db watches what is no state: {reason}"))?;
+        Ok(word(&self.tiles, space))
+    }
+}
+
+/// The labels of tiles.
+fn word(tiles: &[u8], space: &Space) -> Vec<u8> {
+    tiles.iter().map(|&tile| space.labels().of_pieces()[usize::from(tile)]).collect()
+}
+
+/// Reads a list of states: one a line, the number of the tile on each cell row by row, separated by spaces or commas. Empty lines, and what follows a `#`, say nothing.
+///
+/// # Errors
+/// [`fathom_command::exit::BadInput`] with the line that is no state of the space.
+pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| bad_input!("--watch-states: cannot read {}: {error}", path.display()))?;
+    if space.has_turns() {
+        return Err(bad_input!(
+            "--watch-states: the pieces of {} turn where they stand, and a list of tiles does not say how",
+            space.puzzle().name
+        ));
+    }
+    let is_member = space.membership();
+    let mut states = Vec::new();
+    for (line, number) in text.lines().zip(1..) {
+        let state = line.split('#').next().unwrap_or_default().trim();
+        if state.is_empty() {
+            continue;
+        }
+        let state = tiles::read(state, space.cells()).map(|tiles| {
+            tiles
+                .iter()
+                .map(|&tile| u8::try_from(tile).expect("spaces have at most 256 cells"))
+                .collect::<Box<[u8]>>()
+        });
+        let word = state.and_then(|word| match &is_member {
+            Some(is_member) if !is_member(&word) => Err("the moves do not lead to it".into()),
+            _ => Ok(word),
+        });
+        states.push(
+            word.map_err(|reason| bad_input!("--watch-states: {}, line {number}: {reason}", path.display()))?,
+        );
+    }
+    match states.is_empty() {
+        true => Err(bad_input!("--watch-states: {} names no states: give one a line", path.display())),
+        false => Ok(states),
+    }
+}
+
+/// Writes `watched.csv`, with a line for each watched state, in the order in which they were given: the tiles on its
+/// cells, and its depth if that is known. Nothing is written where nothing is watched.
+///
+/// # Errors
+/// If the journal cannot be read or the disk refuses.
+pub fn write(run: &Path, journal: &Journal, disk: &dyn Disk) -> Result<()> {
+    let watched = journal.watched().context("cannot read run.db")?;
+    if watched.is_empty() {
+        return Ok(());
+    }
+    let mut text = String::from("state,depth\n");
+    for Watched { tiles, depth } in watched {
+        let tiles: Vec<String> = tiles.iter().map(u8::to_string).collect();
+        let depth = depth.map_or_else(String::new, |depth| depth.to_string());
+        writeln!(text, "{},{depth}", tiles.join(" ")).expect("a String takes all");
+    }
+    let path = run.join(TABLE);
+    let temporary = run.join(format!("{TABLE}.tmp"));
+    let replace = || -> std::io::Result<()> {
+        let mut file = disk.create(&temporary)?;
+        file.write_at(text.as_bytes(), 0)?;
+        file.sync()?;
+        disk.rename(&temporary, &path)?;
+        disk.sync_directory(run)
+    };
+    replace().with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_puzzle::{Board, Metric};
+    use fathom_space::Labels;
+
+    fn space(board: &str, labels: Option<&str>) -> Space {
+        let board: Board = board.parse().unwrap();
+        let labels = match labels {
+            Some(list) => Labels::parse_list(list, board.cells()).unwrap(),
+            None => Labels::distinct(board.cells()),
+        };
+        Space::new(board.puzzle(Metric::Multi), Metric::Multi, labels).unwrap()
+    }
+
+    fn read_text(text: &str, space: &Space) -> Result<Vec<Box<[u8]>>, String> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        read(file.path(), space).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn states_are_given_by_tiles_however_these_are_labelled() {
+        for labels in [None, Some("5,5,1,1"), Some("3,2,1,0")] {
+            let space = space("2x2", labels);
+            let read = read_text("# a comment\n0 1 2 3\n\n 3,2,1,0 # turned\n", &space).unwrap();
+            assert_eq!(read, [Box::from([0, 1, 2, 3]), Box::from([3, 2, 1, 0])]);
+        }
+        let labelled = space("2x2", Some("5,5,1,1"));
+        let state = Watched { tiles: [2, 0, 3, 1].into(), depth: None };
+        assert_eq!(state.word(&labelled).unwrap(), [1, 0, 1, 0]);
+        let damaged = Watched { tiles: [2, 0, 3, 9].into(), depth: None };
+        assert!(damaged.word(&labelled).unwrap_err().to_string().contains("there is no tile 9"));
+    }
+
+    #[test]
+    fn what_is_no_state_is_refused_with_its_line() {
+        let distinct = space("2x2", None);
+        let error = |text| read_text(text, &distinct).unwrap_err();
+        assert!(error("0 1 2 3\n0 1 2").contains("line 2: it has 3 tiles, and the puzzle has 4"));
+        assert!(error("0 1 2 x").contains("line 1: \"x\" is no tile"));
+        assert!(error("0 1 1 3").contains("tile 1 is there twice"));
+        assert!(error("0 1 2 4").contains("there is no tile 4: they are 0 to 3"));
+        assert!(error("# nothing\n").contains("names no states"));
+        // On 3 x 3 all moves are even.
+        let even = space("3x3", None);
+        assert!(read_text("1 0 2 3 4 5 6 7 8", &even).unwrap_err().contains("do not lead to it"));
+        assert!(read_text("1 2 0 3 4 5 6 7 8", &even).is_ok());
+    }
+}

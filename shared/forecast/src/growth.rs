@@ -1,0 +1,249 @@
+//! How a space grows, coset by coset: from a search where that is quick, otherwise from a model.
+
+use crate::model::{Model, first_counts};
+use crate::sizes::{CosetSize, LayerSizes, Source};
+use crate::wire;
+use anyhow::{Context, Result};
+use fathom_command::machine;
+use fathom_engine::directory::RunDirectory;
+use fathom_engine::observer::Silent;
+use fathom_engine::search::{Options, Stop, search};
+use fathom_layer::LocalDisk;
+use fathom_puzzle::Metric;
+use fathom_run::Depth;
+use fathom_run::definition::{Definition, Keep};
+use fathom_space::{CosetGraph, CosetId};
+use fathom_task::{Job, Kernel, Resources, Store};
+use rayon::prelude::*;
+use tempfile::TempDir;
+
+/// Spaces of up to so many states are searched: that takes less than a second.
+const QUICKLY_SEARCHED: u64 = 1_000_000_000;
+
+/// Growth functions of 16! states, from `records/4x4-multi.json` and `records/4x4-single.json`.
+const KNOWN: [(&str, Metric, &[u64]); 2] = [
+    (
+        "4x4",
+        Metric::Multi,
+        &[
+            1,
+            24,
+            396,
+            6264,
+            97_558,
+            1_486_728,
+            22_201_916,
+            324_714_424,
+            4_612_908_913,
+            62_546_431_704,
+            761_114_737_756,
+            6_477_461_009_768,
+            13_117_496_920_628,
+            499_209_363_040,
+            8_880,
+        ],
+    ),
+    (
+        "4x4",
+        Metric::Single,
+        &[
+            1,
+            16,
+            184,
+            2032,
+            21_932,
+            230_480,
+            2_377_512,
+            24_093_488,
+            239_515_262,
+            2_325_051_968,
+            21_748_418_824,
+            189_023_504_040,
+            1_374_704_837_536,
+            6_084_797_063_672,
+            8_959_617_240_656,
+            4_185_223_547_376,
+            105_082_532_061,
+            1_450_928,
+            32,
+        ],
+    ),
+];
+
+/// The layers of a search, one after the other.
+#[derive(Debug)]
+pub enum Growth<'g> {
+    /// Of a search.
+    Searched(Box<Searched>),
+    /// Of the model.
+    Modelled(Model<'g>),
+}
+
+impl<'g> Growth<'g> {
+    /// Of the run of a definition, whose graph this is. Spaces that are quickly searched are searched now, in a temporary
+    /// directory.
+    ///
+    /// # Errors
+    /// If that cannot be written.
+    pub fn of(definition: &Definition, graph: &'g CosetGraph) -> Result<Self> {
+        let space = graph.space();
+        if u64::try_from(space.states()).is_ok_and(|states| states <= QUICKLY_SEARCHED) {
+            return Ok(Self::Searched(Box::new(Searched::search(definition)?)));
+        }
+        let known = KNOWN.into_iter().find(|&(board, metric, _)| {
+            space.piece_labels().are_distinct()
+                && (board, metric) == (space.puzzle().name.as_str(), space.metric())
+        });
+        Ok(Self::Modelled(match known {
+            Some((_, _, counts)) => Model::new(graph, counts.to_vec(), Source::Known),
+            None => Model::new(graph, first_counts(space), Source::Modelled),
+        }))
+    }
+
+    /// Where the growth comes from.
+    pub fn source(&self) -> Source {
+        match self {
+            Self::Searched(_) => Source::Measured,
+            Self::Modelled(model) => model.source,
+        }
+    }
+
+    /// The next layer, beginning with that of the solved state; `None` when all states are visited.
+    ///
+    /// # Errors
+    /// If files of a search cannot be read.
+    pub fn next_layer(&mut self) -> Result<Option<LayerSizes>> {
+        match self {
+            Self::Searched(searched) => searched.next_layer(),
+            Self::Modelled(model) => Ok(model.next_layer()),
+        }
+    }
+}
+
+/// A search that was made, and how far its layers were looked at.
+#[derive(Debug)]
+pub struct Searched {
+    directory: TempDir,
+    job: Job,
+    states: Vec<u64>,
+    next: Depth,
+}
+
+impl Searched {
+    fn search(definition: &Definition) -> Result<Self> {
+        let directory = tempfile::tempdir().context("cannot make a temporary directory")?;
+        let definition = Definition { keep: Keep::All, ..definition.clone() };
+        let options = Options {
+            threads: machine::processors(),
+            kernel: Kernel::Fastest,
+            max_depth: None,
+            memory_bytes: machine::memory_bytes(None),
+        };
+        let path = directory.path().join("run");
+        let mut run = RunDirectory::create(&path, definition.clone(), &[], &LocalDisk)?;
+        search(&mut run, &LocalDisk, options, &Stop::default(), &Silent)?;
+        let resources = Resources {
+            kernel: options.kernel,
+            threads: options.threads,
+            memory_bytes: options.memory_bytes,
+            max_depth: None,
+        };
+        let job = Job::load(&definition, &path, resources, &LocalDisk)?;
+        let states = run.visited()?.layers.iter().map(|layer| layer.states).collect();
+        Ok(Self { directory, job, states, next: Depth(0) })
+    }
+
+    fn next_layer(&mut self) -> Result<Option<LayerSizes>> {
+        let Some(&states) = self.states.get(self.next.0 as usize) else {
+            return Ok(None);
+        };
+        let path = self.directory.path().join("run");
+        let layer = Store::new(&path, &LocalDisk).open(&self.job.geometry, self.next)?;
+        let Job { graph, geometry, .. } = &self.job;
+        let shape = graph.shape();
+        let of_shard = |shard| -> Result<Vec<CosetSize>> {
+            let mut stream = wire::Stream::default();
+            let mut sizes = Vec::new();
+            for coset in geometry.cut.range(shard) {
+                let (states, visited) = layer.states(CosetId(coset))?;
+                stream.push(coset, states, &layer.coset(CosetId(coset))?, shape);
+                sizes.push(CosetSize {
+                    states: states as f32,
+                    left: (graph.states_per_coset() - u64::from(visited)) as f32,
+                    data_bytes: wire::data_bytes(f64::from(states), shape) as f32,
+                    sent_bytes: 0.0,
+                });
+            }
+            for (size, bytes) in sizes.iter_mut().zip(stream.finish()) {
+                size.sent_bytes = bytes as f32;
+            }
+            Ok(sizes)
+        };
+        let shards: Vec<_> = geometry.cut.ids().collect();
+        let cosets: Vec<_> = shards.into_par_iter().map(of_shard).collect::<Result<_>>()?;
+        self.next = self.next.next();
+        Ok(Some(LayerSizes { states: states as f64, cosets: cosets.concat() }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cluster::Owners;
+    use super::super::load::{Loads, Step};
+    use super::*;
+    use fathom_puzzle::Board;
+    use fathom_run::definition::Question;
+    use fathom_space::{Labels, Plan};
+    use std::collections::BTreeSet;
+
+    /// A coset's share of a chunk of its shard is a stand-in for the chunks that are really sent.
+    #[test]
+    fn requests_compress_like_shards() {
+        for board in ["3x4", "2x6"] {
+            let board: Board = board.parse().unwrap();
+            let question = Question {
+                source: fathom_puzzle::Source::Board(board),
+                metric: Metric::Multi,
+                labels: Labels::distinct(board.cells()),
+            };
+            let space = question.space().unwrap();
+            let plan = Plan::new(&space).unwrap();
+            let definition = Definition::plan(question, &space, &plan, None, Keep::Last, false).unwrap();
+            let mut searched = Searched::search(&definition).unwrap();
+            let depths = searched.states.len() as u32;
+            let sizes: Vec<LayerSizes> =
+                (0..depths).map(|_| searched.next_layer().unwrap().unwrap()).collect();
+            let Job { graph, geometry, .. } = &searched.job;
+            let cut = &geometry.cut;
+            let owners = Owners { shards: cut.shards(), workers: 2 };
+            let path = searched.directory.path().join("run");
+            let store = Store::new(&path, &LocalDisk);
+            let (mut expected, mut got) = (0.0, 0.0);
+            for depth in 1..depths {
+                let [newest, next] = [depth - 1, depth].map(|depth| &sizes[depth as usize]);
+                let step = Step { next, newest: Some(newest), older: None };
+                expected += Loads::of(graph, *cut, owners, step, 1e-6).sent_bytes.iter().sum::<f64>();
+                let layer = store.open(&searched.job.geometry, Depth(depth - 1)).unwrap();
+                for worker in 0..2 {
+                    let mut seen = BTreeSet::new();
+                    for shard in owners.shards(worker) {
+                        let cosets = cut.range(fathom_run::ShardId(shard));
+                        let needed = cosets.filter(|&coset| newest.cosets[coset as usize].left > 0.0);
+                        let sources = needed
+                            .flat_map(|coset| graph.sources(CosetId(coset)).map(|(_, source)| source.0));
+                        let remote: BTreeSet<u32> =
+                            sources.filter(|&source| owners.of(cut.shard_of(source)) != worker).collect();
+                        let mut request = wire::Stream::default();
+                        for &coset in remote.iter().filter(|&&coset| seen.insert(coset)) {
+                            let id = CosetId(coset);
+                            let states = layer.states(id).unwrap().0;
+                            request.push(coset, states, &layer.coset(id).unwrap(), graph.shape());
+                        }
+                        got += request.finish().iter().sum::<f64>();
+                    }
+                }
+            }
+            assert!((expected / got - 1.0).abs() < 0.02, "{board}: {expected}, not {got}");
+        }
+    }
+}

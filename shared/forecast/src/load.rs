@@ -1,0 +1,246 @@
+//! What each shard of a layer costs its worker: work of processors, bytes from peers, bytes of files.
+
+use super::cluster::Owners;
+use super::sizes::{CosetSize, LayerSizes};
+use super::wire::{self, CHUNK_BYTES, CHUNK_OVERHEAD_BYTES, COSET_HEADER_BYTES};
+use fathom_layer::encoding::SPARSE_BITS;
+use fathom_layer::format::ENTRY_BYTES;
+use fathom_run::{ShardCut, ShardId};
+use fathom_space::{CosetGraph, CosetId};
+use fathom_task::expand::{COMPLETION_CHECKS, NEARLY_FULL};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Seconds to turn over the accumulators of a coset, without what is visited, into a packed byte: 14 us for 41,472 of them
+/// (`docs/performance.md`, *Kernel*).
+const PACK_SECONDS: f64 = 14e-6 / 41_472.0;
+
+/// Checksummed bytes a second and thread (`docs/performance.md`, *Checksums*).
+const CHECKSUM_RATE: f64 = 4.5e9;
+
+/// Seconds of a thread for a coset without work: its directory entries. A depth of 4x4 without states takes 0.4 s of two threads for
+/// 499,961 cosets.
+const COSET_SECONDS: f64 = 1.6e-6;
+
+/// Seconds to begin with a source that has states.
+const SOURCE_SECONDS: f64 = 150e-9;
+
+/// Bytes before compression that a thread compresses and decompresses in a second: zstd level 1 on random tensors does 0.3 to 1.6 and 0.7
+/// to 1.8 GB on a processor of `docs/performance.md`.
+const COMPRESS_RATE: f64 = 0.5e9;
+const DECOMPRESS_RATE: f64 = 0.9e9;
+
+/// What pads a coset's data in a layer file, in the mean.
+const PADDING_BYTES: f64 = 32.0;
+
+/// What a shard of a layer costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ShardLoad {
+    /// Seconds of a thread.
+    pub seconds: f64,
+    /// Bytes from peers, compressed: cosets that no shard before it on the same worker needed.
+    pub received_bytes: f64,
+    /// The same in the local file where they are kept until the depth is done.
+    pub spilled_bytes: f64,
+    /// Bytes of the worker's own cosets that no shard before it on the same worker read.
+    pub own_bytes: f64,
+    /// Bytes of all different cosets that it reads at random.
+    pub touched_bytes: f64,
+    /// Bytes of the same shard two depths above, which are read once.
+    pub older_bytes: f64,
+    /// Bytes of the new file.
+    pub file_bytes: f64,
+    /// Bytes of the new file, compressed.
+    pub compressed_bytes: f64,
+}
+
+/// What a layer costs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Loads {
+    /// By shard.
+    pub shards: Vec<ShardLoad>,
+    /// By worker, bytes to peers, compressed.
+    pub sent_bytes: Vec<f64>,
+    /// By worker, seconds of threads to serve peers.
+    pub serving_seconds: Vec<f64>,
+}
+
+/// The layers of a step: the one to make, and those before it, as far as there are any.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'a> {
+    /// The layer that is made.
+    pub next: &'a LayerSizes,
+    /// The one before, which the moves start from.
+    pub newest: Option<&'a LayerSizes>,
+    /// The one before that.
+    pub older: Option<&'a LayerSizes>,
+}
+
+impl Loads {
+    /// Of a step. `pull_seconds` is the time of a dense pull.
+    pub fn of(graph: &CosetGraph, cut: ShardCut, owners: Owners, step: Step<'_>, pull_seconds: f64) -> Self {
+        let workers = owners.workers as usize;
+        // Few ranges, because each needs marks for all cosets.
+        let ranges = rayon::current_num_threads().min(workers);
+        let bounds = |range: usize| (range * workers / ranges) as u32;
+        let parts: Vec<Self> = (0..ranges)
+            .into_par_iter()
+            .map(|range| {
+                Part::new(graph, cut, owners, step, pull_seconds).of(bounds(range)..bounds(range + 1))
+            })
+            .collect();
+        let sum = |of_part: fn(&Self) -> &Vec<f64>| {
+            (0..workers).map(|worker| parts.iter().map(|part| of_part(part)[worker]).sum()).collect()
+        };
+        Self {
+            sent_bytes: sum(|part| &part.sent_bytes),
+            serving_seconds: sum(|part| &part.serving_seconds),
+            shards: parts.into_iter().flat_map(|part| part.shards).collect(),
+        }
+    }
+}
+
+/// The shards of some workers.
+struct Part<'a> {
+    graph: &'a CosetGraph,
+    cut: ShardCut,
+    owners: Owners,
+    step: Step<'a>,
+    pull_seconds: f64,
+    /// By coset, the newest shard and the newest worker that read it, counted from 1.
+    seen_by_shard: Vec<u32>,
+    seen_by_worker: Vec<u32>,
+    /// By peer, what a shard asks it for, before and after compression.
+    asked: Vec<(f64, f64)>,
+    loads: Loads,
+}
+
+impl<'a> Part<'a> {
+    fn new(graph: &'a CosetGraph, cut: ShardCut, owners: Owners, step: Step<'a>, pull_seconds: f64) -> Self {
+        let (cosets, workers) = (graph.len() as usize, owners.workers as usize);
+        let loads =
+            Loads { shards: Vec::new(), sent_bytes: vec![0.0; workers], serving_seconds: vec![0.0; workers] };
+        Self {
+            graph,
+            cut,
+            owners,
+            step,
+            pull_seconds,
+            seen_by_shard: vec![0; cosets],
+            seen_by_worker: vec![0; cosets],
+            asked: vec![(0.0, 0.0); workers],
+            loads,
+        }
+    }
+
+    fn of(mut self, workers: Range<u32>) -> Loads {
+        for worker in workers {
+            for shard in self.owners.shards(worker) {
+                let load = self.shard(worker, ShardId(shard));
+                self.loads.shards.push(load);
+            }
+        }
+        self.loads
+    }
+
+    fn shard(&mut self, worker: u32, shard: ShardId) -> ShardLoad {
+        let mut load = ShardLoad::default();
+        for coset in self.cut.range(shard) {
+            let next = self.step.next.cosets[coset as usize];
+            load.file_bytes += file_bytes(next);
+            load.compressed_bytes += f64::from(next.sent_bytes);
+            load.seconds += COSET_SECONDS;
+            let Some(newest) = self.step.newest else {
+                continue;
+            };
+            let before = newest.cosets[coset as usize];
+            if let Some(older) = self.step.older {
+                load.older_bytes += file_bytes(older.cosets[coset as usize]);
+            }
+            if before.left == 0.0 {
+                continue;
+            }
+            for (_, CosetId(source)) in self.graph.sources(CosetId(coset)) {
+                self.read(worker, shard, source, newest.cosets[source as usize], &mut load);
+            }
+            self.read(worker, shard, coset, before, &mut load);
+            load.seconds += self.work(coset, newest, next);
+        }
+        for (peer, (bytes, compressed)) in
+            self.asked.iter_mut().enumerate().filter(|(_, asked)| asked.0 > 0.0)
+        {
+            let sent = *compressed + (*bytes / CHUNK_BYTES as f64).ceil() * CHUNK_OVERHEAD_BYTES as f64;
+            load.received_bytes += sent;
+            load.seconds += *bytes / DECOMPRESS_RATE;
+            self.loads.sent_bytes[peer] += sent;
+            self.loads.serving_seconds[peer] += *bytes / COMPRESS_RATE;
+            (*bytes, *compressed) = (0.0, 0.0);
+        }
+        // What is written, and what is read for the first time. What comes from peers is checked once more as it arrives.
+        let checked = load.file_bytes + load.own_bytes + load.older_bytes + 2.0 * load.spilled_bytes;
+        load.seconds += checked / CHECKSUM_RATE;
+        load
+    }
+
+    /// Notes that a shard reads a coset of the newest layer.
+    fn read(&mut self, worker: u32, shard: ShardId, coset: u32, size: CosetSize, load: &mut ShardLoad) {
+        let at = coset as usize;
+        if self.seen_by_shard[at] == shard.0 + 1 {
+            return;
+        }
+        self.seen_by_shard[at] = shard.0 + 1;
+        load.touched_bytes += f64::from(size.data_bytes);
+        if self.seen_by_worker[at] == worker + 1 {
+            return;
+        }
+        self.seen_by_worker[at] = worker + 1;
+        let owner = self.owners.of(self.cut.shard_of(coset));
+        if owner == worker {
+            load.own_bytes += f64::from(size.data_bytes);
+            return;
+        }
+        load.spilled_bytes += f64::from(size.data_bytes);
+        let (bytes, compressed) = &mut self.asked[owner as usize];
+        *bytes += COSET_HEADER_BYTES as f64 + f64::from(size.data_bytes);
+        *compressed += f64::from(size.sent_bytes);
+    }
+
+    /// Seconds of a thread to make a coset.
+    fn work(&self, coset: u32, newest: &LayerSizes, next: CosetSize) -> f64 {
+        let shape = self.graph.shape();
+        // Where encodings change, a sparse coset takes about as long to push as a dense one to pull.
+        let push = self.pull_seconds * SPARSE_BITS as f64 / shape.bits() as f64;
+        let (mut seconds, mut sources, mut share) = (0.0, 0.0, 0.0);
+        for (_, source) in self.graph.sources(CosetId(coset)) {
+            let source = newest.cosets[source.0 as usize];
+            let states = f64::from(source.states);
+            // Of a mean below one, the chance that there is a state.
+            let is_there = states.min(1.0);
+            seconds += match wire::is_sparse(states, shape) {
+                true => is_there * SOURCE_SECONDS + states * push,
+                false => self.pull_seconds,
+            };
+            sources += is_there;
+            share += states / self.graph.states_per_coset() as f64;
+        }
+        let left = newest.cosets[coset as usize].left;
+        if left * NEARLY_FULL as f32 <= self.graph.states_per_coset() as f32
+            && next.left == 0.0
+            && sources > 0.0
+        {
+            // Each pull leaves a share 1 - p of what is left.
+            let needed = f64::from(left).ln() / -(-(share / sources).min(1.0 - f64::EPSILON)).ln_1p();
+            if let Some(look) =
+                COMPLETION_CHECKS.map(f64::from).into_iter().find(|&look| look >= needed && look < sources)
+            {
+                seconds *= look / sources;
+            }
+        }
+        seconds + sources.min(1.0) * f64::from(shape.packed_bytes()) * PACK_SECONDS
+    }
+}
+
+/// Bytes of a coset in a layer file.
+fn file_bytes(size: CosetSize) -> f64 {
+    ENTRY_BYTES as f64 + f64::from(size.data_bytes) + if size.states > 0.5 { PADDING_BYTES } else { 0.0 }
+}

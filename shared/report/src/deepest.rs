@@ -1,0 +1,133 @@
+//! A few states of the last layer, one of each class. Where the run is complete these are antipodes.
+
+use super::Report;
+use crate::text::many;
+use anyhow::Result;
+use fathom_engine::directory::RunDirectory;
+use fathom_engine::journal::{Files, LayerRow};
+use fathom_layer::LocalDisk;
+use fathom_run::{Geometry, tables};
+use fathom_space::{CosetGraph, CosetId, Space};
+use fathom_task::Store;
+use indicatif::HumanCount;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The most states that are shown.
+const MOST: usize = 12;
+
+/// States of the last layer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Deepest {
+    /// Its depth.
+    pub depth: u32,
+    /// Of classes, in order of their words.
+    pub examples: Vec<Example>,
+}
+
+/// A state of a class.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Example {
+    /// The label on each cell: of the smallest word of its class.
+    pub word: Vec<u8>,
+    /// How far the piece on each cell is turned, where pieces turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub orientations: Option<Vec<u8>>,
+    /// How many states the class has.
+    pub class_states: usize,
+}
+
+impl Example {
+    /// What stands on each cell: a label, and with a `+` how far the piece is turned, if it is.
+    pub fn cells(&self) -> Vec<String> {
+        let turn = |cell: usize| self.orientations.as_ref().map_or(0, |turns| turns[cell]);
+        let written = |(cell, label): (usize, &u8)| match turn(cell) {
+            0 => label.to_string(),
+            turn => format!("{label}+{turn}"),
+        };
+        self.word.iter().enumerate().map(written).collect()
+    }
+}
+
+/// Reads the last layer; `None` if there is none or not all of its files are there.
+///
+/// # Errors
+/// If its files cannot be used.
+pub fn of(run: &RunDirectory, layer: Option<&LayerRow>) -> Result<Option<Deepest>> {
+    let Some((layer, store)) = layer.zip(run.store_path()?) else {
+        return Ok(None);
+    };
+    let definition = &run.definition;
+    let store = Store::new(&store, &LocalDisk);
+    let depth = layer.depth;
+    if layer.files == Files::Removed || store.finished_files(depth)? < definition.shards.into() {
+        return Ok(None);
+    }
+    let (space, colouring) = definition.check()?;
+    let geometry = Geometry::of(definition, &space, &colouring)?;
+    let graph = tables::cosets_for_reading(&run.path, definition.fingerprint, &space, &colouring)?;
+    let most = layer.classes.map_or(MOST, |classes| MOST.min(classes as usize));
+    let mut classes = BTreeMap::new();
+    'layer: for shard in geometry.cut.ids() {
+        let file = store.open_shard(&geometry, depth, shard)?;
+        for coset in geometry.cut.range(shard) {
+            let local = coset - file.identity().first_coset;
+            for position in file.coset(local)?.positions() {
+                let (word, class_states) = class(&graph, CosetId(coset), position);
+                classes.insert(word, class_states);
+                if classes.len() == most {
+                    break 'layer;
+                }
+            }
+        }
+    }
+    let examples = classes.into_iter().map(|(word, class_states)| {
+        let (word, orientations): (Vec<u8>, Vec<u8>) = graph.space().pieces(&word).into_iter().unzip();
+        Example { orientations: graph.space().has_turns().then_some(orientations), word, class_states }
+    });
+    Ok(Some(Deepest { depth: depth.0, examples: examples.collect() }))
+}
+
+/// What is shown, as a title and two sentences.
+pub fn caption(report: &Report, deepest: &Deepest) -> (&'static str, String) {
+    let summary = &report.summary;
+    let title = if summary.complete { "Antipodes" } else { "States of the last known distance" };
+    let shown = deepest.examples.len() as u64;
+    let last = report.rows.last();
+    let states = last.map_or(shown, |row| row.states);
+    let what = match last.and_then(|row| row.classes).filter(|_| summary.symmetries > 1) {
+        Some(1) => "all states are alike up to symmetry; here is one".into(),
+        Some(all) if all == shown => {
+            format!("there are {all} classes up to symmetry; here is a state of each")
+        }
+        Some(all) => {
+            format!(
+                "there are {} classes up to symmetry; here are states of {shown} of them",
+                HumanCount(all)
+            )
+        }
+        None if states == shown => format!("there are {}", many(states, "state")),
+        None => format!("there are {}; here are {shown} of them", many(states, "state")),
+    };
+    let piece = if summary.labels.is_some() { "the label of the piece" } else { "the piece" };
+    let turns = deepest.examples.iter().any(|example| example.orientations.is_some());
+    let turned = if turns { ", and +1, +2, … where it is turned" } else { "" };
+    (
+        title,
+        format!(
+            "At distance {} {what}. Written is {piece} on each cell, counted from 0{turned}.",
+            deepest.depth
+        ),
+    )
+}
+
+/// The smallest word of the class of a state, and how many states the class has.
+fn class(graph: &CosetGraph, coset: CosetId, position: u32) -> (Vec<u8>, usize) {
+    let word = graph.word_at(coset, position);
+    let space: &Space = graph.space();
+    let mut images: Vec<Vec<u8>> =
+        space.symmetries().iter().map(|symmetry| space.image(symmetry, &word)).collect();
+    images.sort_unstable();
+    images.dedup();
+    (images[0].clone(), images.len() / space.free_order() as usize)
+}

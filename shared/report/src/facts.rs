@@ -1,0 +1,161 @@
+//! What a run has found and where that comes from, in words.
+
+use super::Report;
+use super::numbers::duration;
+use crate::text::many;
+use fathom_puzzle::{Metric, Source};
+use indicatif::HumanCount;
+use std::time::{Duration, UNIX_EPOCH};
+
+/// The most moves that are listed by name.
+const MOST_MOVES: usize = 48;
+
+/// A thing and what is to be said of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// The thing.
+    pub what: &'static str,
+    /// What is said.
+    pub said: String,
+    /// Whether that is for machines: digests, names of moves.
+    pub code: bool,
+}
+
+fn fact(what: &'static str, said: impl Into<String>) -> Fact {
+    Fact { what, said: said.into(), code: false }
+}
+
+fn code(what: &'static str, said: impl Into<String>) -> Fact {
+    Fact { what, said: said.into(), code: true }
+}
+
+/// What distances are counted from and in what, in a line without control characters: the end of a sentence.
+pub fn from_where(report: &Report) -> String {
+    let alike = if report.summary.labels.is_some() { "; pieces with one label are alike" } else { "" };
+    let puzzle = puzzle(&report.source);
+    let text = format!("the solved state of {puzzle}; {}{alike}", move_is(report));
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// What was enumerated, and what was found.
+pub fn of_results(report: &Report) -> Vec<Fact> {
+    let summary = &report.summary;
+    let metric = format!("{}: {}", summary.metric, move_is(report));
+    let mut facts = vec![fact("puzzle", puzzle(&report.source)), fact("metric", metric)];
+    let count = report.moves.len();
+    facts.push(match count <= MOST_MOVES {
+        true => code("moves", format!("{count}: {}", report.moves.join(", "))),
+        false => fact("moves", HumanCount(count as u64).to_string()),
+    });
+    if let Some(labels) = &summary.labels {
+        let labels: Vec<String> = labels.iter().map(u8::to_string).collect();
+        facts.push(code("labels", labels.join(",")));
+    }
+    facts.push(fact("states", HumanCount(summary.states).to_string()));
+    facts.push(fact("symmetries", HumanCount(summary.symmetries as u64).to_string()));
+    facts.push(fact(summary.largest_distance_is(), largest_distance(report)));
+    facts.extend(antipodes(report).map(|said| fact("antipodes", said)));
+    facts.extend(mean_distance(report).map(|mean| fact("mean distance", format!("{mean:.4}"))));
+    facts.push(fact("status", status(report)));
+    facts
+}
+
+/// Where the numbers come from.
+pub fn of_origin(report: &Report) -> Vec<Fact> {
+    let provenance = &report.provenance;
+    let mut facts = vec![
+        code("digest of the run", report.summary.digest.clone()),
+        code("fingerprint", provenance.fingerprint.clone()),
+        fact("wall time of all layers", duration(report.summary.seconds)),
+        fact("cut into", many(provenance.shards.into(), "shard")),
+    ];
+    for process in &provenance.processes {
+        let begun = UNIX_EPOCH + Duration::from_secs(process.begun);
+        let processor = process.processor.as_deref().map_or_else(String::new, |name| format!(" on {name}"));
+        facts.push(fact(
+            "process",
+            format!(
+                "fathom {}, {}{processor}, kernel {}, begun {}, {}",
+                process.version,
+                many(process.threads as u64, "thread"),
+                process.kernel,
+                humantime::format_rfc3339_seconds(begun),
+                duration(process.seconds)
+            ),
+        ));
+    }
+    if !provenance.workers.is_empty() {
+        let workers = many(provenance.workers.len() as u64, "worker");
+        facts.push(fact("workers", format!("{workers}: {}", provenance.workers.join(", "))));
+    }
+    facts.push(fact("begun by", provenance.begun_by.clone()));
+    facts.push(fact("report by", provenance.reported_by.clone()));
+    facts
+}
+
+/// Whether the run is complete, and if not how far it is.
+pub fn status(report: &Report) -> String {
+    let summary = &report.summary;
+    match (summary.check(), report.rows.last()) {
+        (Some(check), _) => format!("complete: {check}"),
+        (None, Some(last)) => format!(
+            "unfinished: known up to distance {}, {} of {} states",
+            last.depth,
+            HumanCount(last.cumulative),
+            HumanCount(summary.states)
+        ),
+        (None, None) => "unfinished: no distance is known yet".into(),
+    }
+}
+
+/// The largest distance, or what is known of it: where states are left, they lie further out.
+pub fn largest_distance(report: &Report) -> String {
+    match report.summary.god_number {
+        Some(distance) => distance.to_string(),
+        None => format!("at least {}", report.rows.len()),
+    }
+}
+
+/// How many states lie at the largest distance, of a complete run.
+pub fn antipodes(report: &Report) -> Option<String> {
+    let last = report.rows.last().filter(|_| report.summary.complete)?;
+    Some(match last.classes {
+        _ if report.summary.symmetries == 1 => many(last.states, "state"),
+        Some(1) => format!("{}, all alike up to symmetry", many(last.states, "state")),
+        Some(classes) => format!("{}, {} up to symmetry", many(last.states, "state"), HumanCount(classes)),
+        None => many(last.states, "state"),
+    })
+}
+
+/// The mean distance of a state, of a complete run.
+pub fn mean_distance(report: &Report) -> Option<f64> {
+    let sum = report.rows.iter().map(|row| f64::from(row.depth) * row.share).sum();
+    report.summary.complete.then_some(sum)
+}
+
+fn puzzle(source: &Source) -> String {
+    match source {
+        Source::Board(board) => {
+            format!("a board of {} x {} tiles whose rows and columns rotate", board.rows(), board.columns())
+        }
+        Source::Defined(definition) => {
+            format!("{}, a puzzle of {}", definition.name(), many(definition.cells() as u64, "cell"))
+        }
+    }
+}
+
+/// What costs one move.
+fn move_is(report: &Report) -> &'static str {
+    let is = |known: Metric| report.summary.metric == known.word();
+    match &report.source {
+        Source::Board(_) if is(Metric::Multi) => "any rotation of one line is one move",
+        Source::Board(_) => "a shift of one line by one cell is one move",
+        Source::Defined(_) if is(Metric::Multi) => "any power of a listed move is one move",
+        Source::Defined(_) if is(Metric::Single) => "a listed move or its inverse is one move",
+        Source::Defined(_) if is(Metric::Face) => "a turn of one layer or a twist is one move",
+        Source::Defined(_) if is(Metric::Twist) => {
+            "a twist is one move, and turns of the layers cost nothing"
+        }
+        Source::Defined(_) => "a listed move is one move",
+    }
+}

@@ -1,0 +1,184 @@
+//! Reports: what a run has found and where that comes from, set out for others.
+//!
+//! Reading order: [`deepest`] (states of the last layer), [`provenance`] (where the numbers come from), [`facts`] (all that in words), [`numbers`], and
+//! a module for each format: [`html`] with [`plot`], [`markdown`], [`latex`], [`table`] (CSV), [`object`] (JSON), [`oeis`], [`text`] (the growth table on a
+//! terminal, and tables in general). [`known`] has God's numbers that others found as well.
+//!
+//! Invariant: a report is made from a run's directory alone, and changes nothing there.
+
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+pub mod deepest;
+pub mod facts;
+pub mod html;
+pub mod known;
+pub mod latex;
+pub mod markdown;
+pub mod numbers;
+pub mod object;
+pub mod oeis;
+pub mod plot;
+pub mod provenance;
+pub mod table;
+pub mod text;
+
+use anyhow::Result;
+use deepest::Deepest;
+use fathom_engine::directory::{RunDirectory, Visited};
+use fathom_engine::summary::Summary;
+use fathom_puzzle::Source;
+use provenance::Provenance;
+use std::fmt;
+use std::str::FromStr;
+
+/// What a report is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A web page with everything, one file.
+    Html,
+    /// Tables for pages in Markdown, as GitHub shows them.
+    Markdown,
+    /// A table for a spreadsheet.
+    Csv,
+    /// One object for programs.
+    Json,
+    /// A table for a paper.
+    Latex,
+    /// Terms for the On-Line Encyclopedia of Integer Sequences.
+    Oeis,
+    /// The plot alone.
+    Svg,
+}
+
+impl Format {
+    /// In the order in which they are listed to users.
+    pub const ALL: [Self; 7] =
+        [Self::Html, Self::Markdown, Self::Csv, Self::Json, Self::Latex, Self::Oeis, Self::Svg];
+
+    /// Its word on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Html => "html",
+            Self::Markdown => "md",
+            Self::Csv => "csv",
+            Self::Json => "json",
+            Self::Latex => "latex",
+            Self::Oeis => "oeis",
+            Self::Svg => "svg",
+        }
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|format| format.word() == text).ok_or_else(|| {
+            format!("formats are {}, not {text:?}", Self::ALL.map(|format| format.word()).join(", "))
+        })
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// One distance of the growth table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The distance.
+    pub depth: u32,
+    /// Its states.
+    pub states: u64,
+    /// Its states up to symmetry, if they were counted.
+    pub classes: Option<u64>,
+    /// Its states up to symmetry and inversion, if they were counted.
+    pub classes_with_inverse: Option<u64>,
+    /// Its states over all states of the space.
+    pub share: f64,
+    /// States up to this distance.
+    pub cumulative: u64,
+    /// The same over all states of the space.
+    pub cumulative_share: f64,
+    /// Wall-clock seconds that the layer took.
+    pub seconds: f64,
+    /// Bytes of the layer's files as the search wrote them.
+    pub bytes: u64,
+    /// The layer's digest.
+    pub digest: String,
+}
+
+/// All that a report is made of.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Puzzle and metric in a line, without control characters.
+    pub title: String,
+    /// What `fathom run --json` tells.
+    pub summary: Summary,
+    /// The growth table.
+    pub rows: Vec<Row>,
+    /// The puzzle.
+    pub source: Source,
+    /// The names of its moves in the metric.
+    pub moves: Vec<String>,
+    /// States of the last layer; `None` if its files are not there.
+    pub deepest: Option<Deepest>,
+    /// Where it all comes from.
+    pub provenance: Provenance,
+}
+
+impl Report {
+    /// Of a run, complete or not. Where the last layer is there, its cosets are found: that takes as long as for a run that goes on.
+    ///
+    /// # Errors
+    /// If the journal or the last layer cannot be read.
+    pub fn of(run: &RunDirectory) -> Result<Self> {
+        let Visited { layers, all, .. } = run.visited()?;
+        let summary = Summary::of(run)?;
+        let of_all = |states: u64| states as f64 / all as f64;
+        let mut cumulative = 0;
+        let rows = layers.iter().map(|layer| {
+            cumulative += layer.states;
+            Row {
+                depth: layer.depth.0,
+                states: layer.states,
+                classes: layer.classes,
+                classes_with_inverse: layer.classes_with_inverse,
+                share: of_all(layer.states),
+                cumulative,
+                cumulative_share: of_all(cumulative),
+                seconds: layer.seconds,
+                bytes: layer.bytes,
+                digest: layer.digest.to_string(),
+            }
+        });
+        let title = format!("{} {}", summary.space, summary.metric);
+        Ok(Self {
+            title: title.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
+            rows: rows.collect(),
+            source: run.definition.question.source.clone(),
+            moves: run.space.puzzle().moves.iter().map(|m| m.name.clone()).collect(),
+            deepest: deepest::of(run, layers.last())?,
+            provenance: Provenance::of(run, &summary)?,
+            summary,
+        })
+    }
+
+    /// The whole report in a format.
+    ///
+    /// # Errors
+    /// If it cannot be set in that format; it always can.
+    pub fn to_text(&self, format: Format) -> Result<String> {
+        match format {
+            Format::Html => html::page(self),
+            Format::Markdown => markdown::page(self),
+            Format::Csv => table::csv(self),
+            Format::Json => object::json(self),
+            Format::Latex => Ok(latex::table(self)),
+            Format::Oeis => Ok(oeis::b_file(self)),
+            Format::Svg => Ok(plot::svg(&self.rows)),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Where a report's numbers come from: what was run, by which version, on what, and how to do it again.
+
+use anyhow::{Context, Result};
+use fathom_command::shell::quoted;
+use fathom_engine::directory::RunDirectory;
+use fathom_engine::journal::ProcessRow;
+use fathom_engine::summary::Summary;
+use fathom_puzzle::{Source, family};
+use fathom_run::Keep;
+use fathom_run::definition::written_by;
+use fathom_space::Labels;
+use serde::Serialize;
+
+/// The file that a definition is to be saved as.
+const PUZZLE: &str = "puzzle.toml";
+
+/// What a run's directory tells of its origin.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Provenance {
+    /// What began the run, with its version.
+    pub begun_by: String,
+    /// What made the report, with its version.
+    pub reported_by: String,
+    /// The fingerprint of all that the numbering of states depends on.
+    pub fingerprint: String,
+    /// How many shards the space is cut into.
+    pub shards: u32,
+    /// Which layers are kept.
+    pub keep: Keep,
+    /// Where the layers lie: run, workers, or shared and a path.
+    pub layers_at: String,
+    /// The processes that searched by themselves.
+    pub processes: Vec<ProcessRow>,
+    /// The workers of a run that was served, by name: their hosts unless they were named otherwise.
+    pub workers: Vec<String>,
+    /// The command that does it again.
+    pub command: String,
+    /// The definition of a puzzle that is no board, in the format of files that people write.
+    pub definition: Option<String>,
+    /// The file that the command reads the definition from, if it does.
+    pub definition_file: Option<&'static str>,
+}
+
+impl Provenance {
+    /// Of a run.
+    ///
+    /// # Errors
+    /// If `run.toml` or the journal cannot be read.
+    pub fn of(run: &RunDirectory, summary: &Summary) -> Result<Self> {
+        let definition = &run.definition;
+        let journal = &run.journal;
+        let unreadable = "cannot read run.db";
+        let workers = journal.workers().context(unreadable)?;
+        let mut workers: Vec<String> = workers.into_iter().map(|(_, name, _)| name).collect();
+        workers.sort_unstable();
+        let (puzzle, definition_file) = match &definition.question.source {
+            Source::Board(board) => (board.to_string(), None),
+            Source::Defined(defined) => match family::puzzle(defined.name()) {
+                Ok(family) if family == **defined => (defined.name().into(), None),
+                _ => (PUZZLE.into(), Some(PUZZLE)),
+            },
+        };
+        Ok(Self {
+            begun_by: written_by(&run.path)?,
+            reported_by: format!("fathom {}", env!("CARGO_PKG_VERSION")),
+            fingerprint: definition.fingerprint.to_string(),
+            shards: definition.shards,
+            keep: definition.keep,
+            layers_at: journal.layers_at().context(unreadable)?.to_string(),
+            processes: journal.processes().context(unreadable)?,
+            workers,
+            command: command(run, summary, &puzzle),
+            definition: match &definition.question.source {
+                Source::Board(_) => None,
+                Source::Defined(defined) => Some(defined.to_toml()),
+            },
+            definition_file,
+        })
+    }
+}
+
+/// What asks for the same run again: the same fingerprint and, as deep as this one is, the same digest.
+fn command(run: &RunDirectory, summary: &Summary, puzzle: &str) -> String {
+    let definition = &run.definition;
+    let question = &definition.question;
+    let mut words = vec!["fathom".into(), "run".into(), puzzle.to_owned()];
+    let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
+    if question.metric != question.source.metric() {
+        option("--metric", question.metric.to_string());
+    }
+    if question.labels != Labels::from_values(question.source.solved()) {
+        let labels: Vec<String> = question.labels.of_pieces().iter().map(u8::to_string).collect();
+        option("--labels", labels.join(","));
+    }
+    option("--shards", definition.shards.to_string());
+    if definition.keep != Keep::default() {
+        option("--keep", definition.keep.to_string());
+    }
+    if !summary.complete {
+        option("--max-depth", summary.counts.len().saturating_sub(1).to_string());
+    }
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}

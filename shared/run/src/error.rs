@@ -1,0 +1,191 @@
+//! Why a run cannot be planned, read or worked on.
+
+use crate::definition::{DEFINITION, FORMAT};
+use bytesize::ByteSize;
+use fathom_puzzle::{BoardError, LoadError, SourceError};
+use fathom_space::{ColouringError, CosetError, NoInverses, SpaceError};
+use std::error::Error;
+use std::io;
+use std::path::PathBuf;
+
+/// Why a run cannot be planned, read or worked on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The puzzle cannot be made as it was described.
+    #[error(transparent)]
+    Puzzle(#[from] SourceError),
+    /// The puzzle's states cannot be counted or labelled.
+    #[error(transparent)]
+    Space(#[from] SpaceError),
+    /// More shards were asked for than there are cosets.
+    #[error(
+        "{space} has {cosets} representative cosets and cannot be cut into {asked} shards: ask for at most {cosets}"
+    )]
+    TooManyShards {
+        /// The space.
+        space: String,
+        /// Its representative cosets.
+        cosets: u64,
+        /// Shards asked for.
+        asked: u32,
+    },
+    /// Classes up to inversion were asked for, and states have no inverses.
+    #[error(
+        "classes of {space} up to inversion cannot be counted, for {reason}: leave out --inverse-classes"
+    )]
+    NoInverses {
+        /// The space.
+        space: String,
+        /// Why there are no inverses.
+        reason: NoInverses,
+    },
+    /// Fewer layers were to be kept than are read.
+    #[error(
+        "the moves are not closed under inverses, so each layer is made from all before it, and all are kept: leave out --keep"
+    )]
+    AllLayersNeeded,
+    /// The memory that may be taken does not suffice.
+    #[error(
+        "{space} needs {} of memory, and may take {}: give it more with --memory, use fewer threads, choose a smaller board, or ask for less with --track or --labels",
+        ByteSize(*needed), ByteSize(*allowed)
+    )]
+    Memory {
+        /// The space.
+        space: String,
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes that may be taken.
+        allowed: u64,
+    },
+    /// A directory is no run's.
+    #[error(
+        "{} is no run directory, for it has no {DEFINITION}: name the directory of a run, or begin one with 'fathom run'",
+        path.display()
+    )]
+    NoRun {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Another process holds the lock of a run.
+    #[error(
+        "another process is working on this run (it holds {}): wait for it or stop it",
+        path.display()
+    )]
+    Busy {
+        /// The lock.
+        path: PathBuf,
+    },
+    /// A file could not be opened, read or locked.
+    #[error("cannot {action} {}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// `run.toml` cannot be used.
+    #[error("cannot use {}", path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: Box<Self>,
+    },
+    /// `run.toml` has no format version.
+    #[error("it has no format version")]
+    NoFormat(#[source] toml::de::Error),
+    /// `run.toml` was written by a newer version.
+    #[error("it has format {found}, and this version of Fathom reads up to {FORMAT}: use a newer version")]
+    NewerFormat {
+        /// Its format.
+        found: u32,
+    },
+    /// `run.toml` is not what is written.
+    #[error(transparent)]
+    Syntax(#[from] toml::de::Error),
+    /// The board in `run.toml` is none.
+    #[error(transparent)]
+    Board(#[from] BoardError),
+    /// The puzzle in `run.toml` cannot be read.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The puzzle in `run.toml` is too large.
+    #[error("its puzzle has {cells} cells, more than can be searched")]
+    TooManyCells {
+        /// Its cells.
+        cells: usize,
+    },
+    /// `run.toml` has another number of labels than the puzzle has pieces.
+    #[error("it has {labels} labels for the {cells} tiles of {puzzle}")]
+    LabelCount {
+        /// Labels.
+        labels: usize,
+        /// Pieces.
+        cells: usize,
+        /// The puzzle.
+        puzzle: String,
+    },
+    /// The fingerprint in `run.toml` is no digest.
+    #[error("its fingerprint is not 64 hexadecimal digits")]
+    FingerprintSyntax,
+    /// What `run.toml` says has another fingerprint than the one in it.
+    #[error(
+        "its fingerprint is {expected}, but what it says has fingerprint {got}: it was changed, or written by another version"
+    )]
+    Fingerprint {
+        /// The fingerprint in the file.
+        expected: String,
+        /// The fingerprint of what the file says.
+        got: String,
+    },
+    /// The colouring in `run.toml` does not fit the space.
+    #[error(transparent)]
+    Colouring(#[from] ColouringError),
+    /// The tensors of the cosets are too large.
+    #[error("the cosets are too large")]
+    TensorTooLarge,
+    /// The cosets cannot be cut as `run.toml` says.
+    #[error("{cosets} cosets cannot be cut into {shards} shards")]
+    Cut {
+        /// Cosets.
+        cosets: u64,
+        /// Shards.
+        shards: u32,
+    },
+    /// There are other cosets than `run.toml` says.
+    #[error("run.toml says {expected} representative cosets, and there are {found}: it was changed")]
+    CosetCount {
+        /// Cosets by `run.toml`.
+        expected: u32,
+        /// Cosets that there are.
+        found: u32,
+    },
+    /// The cosets cannot be found.
+    #[error(transparent)]
+    Cosets(#[from] CosetError),
+}
+
+impl RunError {
+    /// Whether the user asked for what cannot be done, so that asking otherwise is the way out.
+    pub fn is_bad_input(&self) -> bool {
+        match self {
+            Self::Puzzle(_)
+            | Self::Space(_)
+            | Self::TooManyShards { .. }
+            | Self::NoInverses { .. }
+            | Self::AllLayersNeeded
+            | Self::Memory { .. }
+            | Self::NoRun { .. }
+            | Self::Busy { .. } => true,
+            Self::Unusable { source, .. } => source.is_bad_input(),
+            _ => false,
+        }
+    }
+}
+
+/// Whether an error is a [`RunError`] that is the user's: for the exit codes of commands.
+pub fn is_bad_input(error: &(dyn Error + 'static)) -> bool {
+    error.downcast_ref::<RunError>().is_some_and(RunError::is_bad_input)
+}

@@ -1,0 +1,121 @@
+//! Elements of a puzzle's group as people write them: in moves, in cycles, or as the state that they lead to.
+
+use fathom_algebra::{CycleError, ExpressionError, Named, Permutation, expression};
+use fathom_puzzle::Move;
+use fathom_puzzle::tiles;
+
+/// Why a text is no element.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ElementError {
+    /// It looks like cycles, and is not.
+    #[error("{0}; cycles are written as (1,2,3)(4,5), with points counted from 1")]
+    Cycles(CycleError),
+    /// It looks like tiles, and is not.
+    #[error("{0}; tiles are counted from 0, row by row")]
+    Tiles(String),
+    /// It should be an expression, and is not.
+    #[error("{0}")]
+    Expression(ExpressionError),
+}
+
+/// Reads an element of `points` points. A text of digits, brackets and what separates numbers is cycles if it begins with a bracket,
+/// and the tiles of a state if not; anything else is an expression in the names of the moves.
+///
+/// The moves of a state carry tile p from cell p, where it belongs, to the cell where it stands.
+///
+/// # Errors
+/// [`ElementError`] with the place and the reason.
+pub fn read(text: &str, points: usize, moves: &[Move]) -> Result<Permutation, ElementError> {
+    let text = text.trim();
+    let is_numbers = text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace() || "()[],;".contains(c));
+    match text.chars().next() {
+        Some('(' | '[') if is_numbers => Permutation::parse(text, points).map_err(ElementError::Cycles),
+        Some(_) if is_numbers => {
+            let tiles = tiles::read(text, points).map_err(ElementError::Tiles)?;
+            Ok(of_tiles(&tiles))
+        }
+        _ => {
+            let named: Vec<Named> =
+                moves.iter().map(|m| Named { name: &m.name, action: &m.action }).collect();
+            expression::parse(text, points, &named).map_err(ElementError::Expression)
+        }
+    }
+}
+
+/// The element that leads to a state with each tile once: tile p goes from cell p to the cell where it stands.
+pub fn of_tiles(tiles: &[usize]) -> Permutation {
+    Permutation::from_fn(tiles.len(), |cell| tiles[cell]).inverse()
+}
+
+/// The state that an element leads to from the solved one: the tile on each cell.
+pub fn tiles_of(element: &Permutation) -> Vec<u16> {
+    element.inverse().images().to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_puzzle::Board;
+    use proptest::prelude::*;
+
+    /// The 3 x 4 board with its lines' shifts by one cell.
+    fn moves() -> (usize, Vec<Move>) {
+        let board: Board = "3x4".parse().unwrap();
+        let moves =
+            board.lines().map(|line| Move { name: line.move_name(1), action: board.rotation(line, 1) });
+        (board.cells(), moves.collect())
+    }
+
+    fn element(text: &str) -> Result<Permutation, String> {
+        let (points, moves) = moves();
+        read(text, points, &moves).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn moves_cycles_and_tiles_mean_the_same() {
+        // The first row to the left: tile 0 comes to stand in cell 3, and cell 0 has tile 1 now.
+        for text in
+            ["H1", "(4,3,2,1)", "[[4,3,2,1]]", " 1,2,3,0; 4,5,6,7; 8,9,10,11 ", "1 2 3 0 4 5 6 7 8 9 10 11"]
+        {
+            assert_eq!(element(text), element("H1^-3"), "{text}");
+        }
+        for identity in ["()", "[]", "V1^3", "0 1 2 3 4 5 6 7 8 9 10 11"] {
+            assert!(element(identity).unwrap().is_identity(), "{identity}");
+        }
+        assert_eq!(tiles_of(&element("H1").unwrap())[..5], [1, 2, 3, 0, 4]);
+    }
+
+    #[test]
+    fn what_is_none_is_refused_with_the_reason() {
+        for (text, says) in [
+            ("", "at offset 0: expected a generator or '('"),
+            ("(1,2", "at offset 4: expected a point, found the end; cycles are written as"),
+            ("(1,13)", "at offset 3: point 13 is not between 1 and 12"),
+            ("(1,2)(2,3)", "at offset 6: point 2 occurs twice"),
+            ("1 2 3", "it has 3 tiles, and the puzzle has 12; tiles are counted from 0"),
+            ("1 2 3 4 5 6 7 8 9 10 11 12", "there is no tile 12: they are 0 to 11"),
+            ("0 1 2 3 4 5 6 7 8 9 10 10", "tile 10 is there twice"),
+            ("99999999999999999999 1", "is no tile: they are 0 to 11"),
+            ("V1*V5", "at offset 3: there is no generator \"V5\": they are V1 V2 V3 V4 H1 H2 H3"),
+            ("V1^2^", "at offset 5: expected a number"),
+        ] {
+            let error = element(text).unwrap_err();
+            assert!(error.contains(says), "{text:?}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in ".*", near in "[VH1-4^*(),; '\\[\\]-]{0,24}") {
+            let _ = (element(&text), element(&near));
+        }
+
+        #[test]
+        fn states_are_read_as_they_are_written(tiles in Just((0..12_u16).collect::<Vec<_>>()).prop_shuffle()) {
+            let written: Vec<String> = tiles.iter().map(u16::to_string).collect();
+            let read = element(&written.join(",")).unwrap();
+            prop_assert_eq!(&tiles_of(&read), &tiles);
+            prop_assert_eq!(element(&read.to_string()).unwrap(), read);
+        }
+    }
+}

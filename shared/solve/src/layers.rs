@@ -1,0 +1,144 @@
+//! The layers that a run has kept: they tell of any state whether it lies at a distance.
+
+use anyhow::{Context, Result};
+use fathom_command::bad_input;
+use fathom_engine::directory::{RunDirectory, Visited};
+use fathom_engine::journal::{Files, LayerRow};
+use fathom_layer::{Disk, LayerFile, Stored};
+use fathom_run::{Depth, Geometry, ShardId, tables};
+use fathom_space::{CosetGraph, CosetId};
+use fathom_task::Store;
+use indicatif::HumanBytes;
+use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
+
+/// The layers of a run whose files are there, opened when something is asked of them. A state takes one coset's reading.
+#[derive(Debug)]
+pub struct KeptLayers<'d> {
+    graph: CosetGraph,
+    geometry: Geometry,
+    store: Store<'d>,
+    visited: Visited,
+    open: FxHashMap<(Depth, ShardId), LayerFile>,
+}
+
+impl<'d> KeptLayers<'d> {
+    /// The kept layers of a run; `None` if all layers lie with workers.
+    ///
+    /// # Errors
+    /// If what the run has left is damaged, or its tables do not fit `memory_bytes`.
+    pub fn of(run: &RunDirectory, memory_bytes: u64, disk: &'d dyn Disk) -> Result<Option<Self>> {
+        let Some(store) = run.store_path()? else {
+            return Ok(None);
+        };
+        let definition = &run.definition;
+        let (space, colouring) = definition.check()?;
+        let patterns = CosetGraph::table_entries(&space, &colouring);
+        let table_bytes = CosetGraph::table_bytes(&space, patterns, definition.representative_cosets);
+        if table_bytes > memory_bytes {
+            return Err(bad_input!(
+                "the tables of {} take {} of memory, and {} may be taken: give it more with --memory",
+                space.slug(),
+                HumanBytes(table_bytes),
+                HumanBytes(memory_bytes)
+            ));
+        }
+        let graph = tables::cosets(&run.path, definition.fingerprint, &space, &colouring, disk)?;
+        let geometry = Geometry::of(definition, &space, &colouring)?;
+        geometry.check_graph(&graph)?;
+        let (store, visited) = (Store::new(&store, disk), run.visited()?);
+        Ok(Some(Self { graph, geometry, store, visited, open: FxHashMap::default() }))
+    }
+
+    /// The cosets.
+    pub fn graph(&self) -> &CosetGraph {
+        &self.graph
+    }
+
+    /// The finished layers, in order of depth, whether their files are there or not.
+    pub fn layers(&self) -> &[LayerRow] {
+        &self.visited.layers
+    }
+
+    /// Whether every state was visited.
+    pub fn is_complete(&self) -> bool {
+        self.visited.visited == self.visited.all
+    }
+
+    /// Whether the files of a finished layer are there.
+    pub fn has(&self, depth: u32) -> bool {
+        self.layers().get(depth as usize).is_some_and(|layer| layer.files != Files::Removed)
+    }
+
+    /// Whether the files of all finished layers up to this depth are there.
+    pub fn has_all_to(&self, depth: u32) -> bool {
+        (0..=depth).all(|depth| self.has(depth))
+    }
+
+    /// The depth of a state, if one of the layers that are there has it.
+    ///
+    /// # Errors
+    /// If a file is missing or damaged.
+    pub fn depth_of(&mut self, word: &[u8]) -> Result<Option<u32>> {
+        for depth in 0..self.layers().len() as u32 {
+            if self.has(depth) && self.is_at(word, depth)? {
+                return Ok(Some(depth));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a state lies at this depth, whose files must be there.
+    ///
+    /// # Errors
+    /// If a file is missing or damaged.
+    pub fn is_at(&mut self, word: &[u8], depth: u32) -> Result<bool> {
+        let Some((coset, position)) = self.graph.locate(word) else {
+            return Ok(false);
+        };
+        let shard = self.geometry.cut.shard_of(coset.0);
+        let file = self.file(Depth(depth), shard)?;
+        let local = coset.0 - file.identity().first_coset;
+        Ok(file.coset(local)?.contains(position))
+    }
+
+    /// Calls `found` with every stored state of a depth, whose files must be there: one at least of each class.
+    ///
+    /// # Errors
+    /// If a file is missing or damaged.
+    pub fn each_stored(&mut self, depth: u32, mut found: impl FnMut(&CosetGraph, Vec<u8>)) -> Result<()> {
+        for shard in self.geometry.cut.ids() {
+            self.file(Depth(depth), shard)?;
+            let file = &self.open[&(Depth(depth), shard)];
+            let identity = file.identity();
+            for local in 0..identity.cosets {
+                let coset = CosetId(identity.first_coset + local);
+                for position in positions(&file.coset(local)?) {
+                    found(&self.graph, self.graph.word_at(coset, position));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, depth: Depth, shard: ShardId) -> Result<&LayerFile> {
+        match self.open.entry((depth, shard)) {
+            Entry::Occupied(file) => Ok(file.into_mut()),
+            Entry::Vacant(place) => {
+                let file = self.store.open_shard(&self.geometry, depth, shard);
+                Ok(place.insert(file.with_context(|| format!("cannot read the layer of depth {depth}"))?))
+            }
+        }
+    }
+}
+
+/// The positions of the states of a coset, in increasing order.
+fn positions(stored: &Stored<'_>) -> Vec<u32> {
+    if let Stored::Sparse(positions) = stored {
+        let (positions, _) = positions.as_chunks::<4>();
+        return positions.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
+    }
+    let bits = stored.canonical().iter().zip(0..);
+    bits.flat_map(|(&byte, at)| (0..8).filter(move |bit| byte >> bit & 1 == 1).map(move |bit| 8 * at + bit))
+        .collect()
+}

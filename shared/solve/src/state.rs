@@ -1,0 +1,256 @@
+//! States as people write them, and why moves do not lead to one.
+
+use super::alphabet::Alphabet;
+use super::model::Model;
+use crate::elements;
+use fathom_algebra::expression::{self, Named};
+use fathom_algebra::{CycleError, ExpressionError, Group, OrientedPermutation, Permutation};
+use fathom_engine::membership::why_not;
+use fathom_puzzle::family::square1::{Sequence, SequenceError};
+use fathom_puzzle::load::algorithm;
+use fathom_puzzle::tiles;
+use fathom_puzzle::{Generator, Guard, Source};
+
+/// Why a text is no state.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StateError {
+    /// It begins like cycles, and is none.
+    #[error(
+        "{0}; cycles are written as (1,2,3)(4,5), with cells counted from 1 and turns behind them as in (1+1,2+2)"
+    )]
+    Cycles(CycleError),
+    /// It should be tiles, and is not.
+    #[error("{0}; tiles are counted from 0, row by row")]
+    Tiles(String),
+    /// Tiles, where they do not tell all.
+    #[error(
+        "the pieces of {0} turn, and tiles do not tell how they are turned: write cycles such as (1+1,2+2), or moves with --scramble"
+    )]
+    Turned(String),
+    /// Neither.
+    #[error("{0:?} is neither the tiles of a state nor cycles: to give moves, add --scramble")]
+    Neither(String),
+    /// It should be moves of a board, and is not.
+    #[error("{0}")]
+    Expression(ExpressionError),
+    /// It should be moves of Square-1, and is not.
+    #[error("{0}")]
+    SquareOne(SequenceError),
+    /// A move that something is in the way of.
+    #[error("move {number}, {name}, cannot be made where the moves before it have led")]
+    Blocked {
+        /// Which of the moves, from 1.
+        number: usize,
+        /// What it is called.
+        name: String,
+    },
+    /// It should be moves, and is not.
+    #[error("at offset {at}: {reason}")]
+    Moves {
+        /// Byte offset.
+        at: usize,
+        /// What is wrong there.
+        reason: String,
+    },
+}
+
+impl Model {
+    /// Reads a state: as tiles row by row, as cycles of cells, or, if it is a scramble, as moves that lead to it from the solved state.
+    /// The element that is returned carries the piece of each cell to where it stands.
+    ///
+    /// # Errors
+    /// [`StateError`] with the place and the reason.
+    pub fn read(&self, text: &str, is_scramble: bool) -> Result<OrientedPermutation, StateError> {
+        let text = text.trim();
+        if is_scramble {
+            return self.read_moves(text);
+        }
+        match text.chars().next() {
+            Some('(' | '[') => {
+                OrientedPermutation::parse(text, &self.definition.orders()).map_err(StateError::Cycles)
+            }
+            Some(_) if text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace() || ",;".contains(c)) => {
+                if self.has_orientations() {
+                    return Err(StateError::Turned(self.name().into()));
+                }
+                let tiles = tiles::read(text, self.definition.cells()).map_err(StateError::Tiles)?;
+                Ok(OrientedPermutation::from_cells(elements::of_tiles(&tiles)))
+            }
+            _ => Err(StateError::Neither(text.into())),
+        }
+    }
+
+    /// Reads moves: those of a board as `V1 H2^-1`, with powers of anything; those of Square-1 as `(1,0)/(3,-3)/`, or by their names;
+    /// those of other puzzles as `R U2 F'`, with any of its named permutations.
+    fn read_moves(&self, text: &str) -> Result<OrientedPermutation, StateError> {
+        let definition = &self.definition;
+        if let Source::Board(board) = self.source {
+            let shifts = board.lines().map(|line| (line.move_name(1), board.rotation(line, 1)));
+            let shifts: Vec<(String, Permutation)> = shifts.collect();
+            let named: Vec<Named> = shifts.iter().map(|(name, action)| Named { name, action }).collect();
+            let element = expression::parse(text, board.cells(), &named).map_err(StateError::Expression)?;
+            return Ok(OrientedPermutation::from_cells(element));
+        }
+        if self.square1.is_some() && !text.contains(['T', 'B']) {
+            let turns: Sequence = text.parse().map_err(StateError::SquareOne)?;
+            return self.one_by_one(turns.0.iter().map(|turn| (turn.to_string(), turn.action())));
+        }
+        let powers = definition.free_generators().unwrap_or_default();
+        let mut move_named = |name: &str| {
+            let mut all =
+                definition.moves().iter().chain(&self.generators).chain(&powers).chain(definition.spare());
+            let found = all.find(|generator| generator.name == name);
+            let turn = || self.square1.as_ref()?.named(name);
+            Ok(found.map(|generator| generator.action.clone()).or_else(turn))
+        };
+        let identity = OrientedPermutation::identity(definition.orders());
+        let mut evaluate = |text: &str| {
+            let element = algorithm::evaluate(text, &identity, &mut move_named);
+            element.map_err(|(at, reason)| StateError::Moves { at, reason })
+        };
+        let element = evaluate(text)?;
+        if !definition.is_guarded() || text.contains(['(', '[']) {
+            return Ok(element);
+        }
+        let moves = text.split_whitespace().map(|word| Ok((word.to_owned(), evaluate(word)?)));
+        self.one_by_one(moves.collect::<Result<Vec<_>, _>>()?)
+    }
+
+    /// The element that moves make one after the other, if nothing is in the way.
+    fn one_by_one(
+        &self,
+        moves: impl IntoIterator<Item = (String, OrientedPermutation)>,
+    ) -> Result<OrientedPermutation, StateError> {
+        let label = |cell: usize| self.definition.solved()[cell].label;
+        let mut state = OrientedPermutation::identity(self.definition.orders());
+        for (number, (name, action)) in (1..).zip(moves) {
+            let back = state.cells().inverse();
+            let holds = |cell: u16, piece: u16| label(back.apply(cell.into())) == label(piece.into());
+            let may = |generator: &Generator| {
+                let mut limits = self.definition.limits(&generator.action);
+                generator.guard.iter().all(|&cell| holds(cell, cell))
+                    && limits.all(|Guard { cell, piece }| holds(cell, piece))
+            };
+            let mut same = self.generators.iter().filter(|generator| generator.action == action).peekable();
+            if same.peek().is_some() && !same.any(may) {
+                return Err(StateError::Blocked { number, name });
+            }
+            state = state.then(&action);
+        }
+        Ok(state)
+    }
+
+    /// A state as people write it: tiles row by row, or cycles where pieces have orientations.
+    pub fn written_state(&self, element: &OrientedPermutation) -> String {
+        if self.has_orientations() {
+            return element.to_string();
+        }
+        let tiles = elements::tiles_of(element.cells());
+        tiles.iter().map(u16::to_string).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Why moves do not lead to a state; `None` if nothing is found that speaks against it. Where all pieces are told apart they lead to it
+    /// then.
+    ///
+    /// Looked at are the cells alone, then the sum of the turns of each orbit, then cells and turns together. Pieces that look alike
+    /// may be exchanged at will: so a group is asked that has these exchanges besides the moves.
+    pub fn why_not(&self, element: &OrientedPermutation) -> Option<String> {
+        if let Some(cell) = self.missing(element) {
+            return Some(format!("a piece like that of cell {} must always stand on that cell", cell + 1));
+        }
+        let exchanges = self.exchanges();
+        let (first, cells) = (&self.alphabet.first, self.definition.cells());
+        let on_cells = |exchange: &Permutation| {
+            Permutation::from_fn(cells, |cell| self.alphabet.cell_of(exchange.apply(first[cell])))
+        };
+        let of_cells = self.actions().map(|action| action.cells().clone());
+        let of_cells: Vec<Permutation> = of_cells.chain(exchanges.iter().map(on_cells)).collect();
+        if let Some((_, why)) = why_not(&Group::new(cells, of_cells), element.cells()) {
+            return Some(why);
+        }
+        if !self.has_orientations() {
+            return None;
+        }
+        self.turned_in_sum(element).or_else(|| {
+            let of_points = self.actions().map(OrientedPermutation::as_points).chain(exchanges);
+            let group = Group::new(self.alphabet.labels.len(), of_points.collect());
+            let (_, why) = why_not(&group, &element.as_points())?;
+            Some(format!("{why}, the points of a cell being the ways to stand there"))
+        })
+    }
+
+    /// The first cell that does not hold what it must in all states that are meant.
+    fn missing(&self, element: &OrientedPermutation) -> Option<u16> {
+        let back = element.cells().inverse();
+        let label = |cell: usize| self.definition.solved()[cell].label;
+        let differs = |&cell: &u16| label(back.apply(cell.into())) != label(cell.into());
+        self.definition.always().iter().copied().find(differs)
+    }
+
+    /// What moves and free moves do.
+    fn actions(&self) -> impl Iterator<Item = &OrientedPermutation> {
+        self.generators.iter().chain(self.definition.free()).map(|generator| &generator.action)
+    }
+
+    /// The first orbit, all of whose turns are seen, whose turns add up to something else than those of any move do.
+    fn turned_in_sum(&self, element: &OrientedPermutation) -> Option<String> {
+        let all_seen = |&orbit: &usize| {
+            let cells = self.definition.cells_of(orbit);
+            let order = self.definition.orbits()[orbit].orientations;
+            order > 1 && cells.into_iter().all(|cell| self.definition.solved()[cell].seen == order)
+        };
+        (0..self.definition.orbits().len()).filter(all_seen).find_map(|number| {
+            let orbit = &self.definition.orbits()[number];
+            let sum = |element: &OrientedPermutation| {
+                let turns = self.definition.cells_of(number).map(|cell| u64::from(element.turns()[cell]));
+                turns.sum::<u64>() % u64::from(orbit.orientations)
+            };
+            let moves_keep_it = self.actions().all(|action| sum(action) == 0);
+            (moves_keep_it && sum(element) != 0).then(|| {
+                format!(
+                    "the turns of its {} add up to {} modulo {}, those of each move to 0",
+                    orbit.name,
+                    sum(element),
+                    orbit.orientations
+                )
+            })
+        })
+    }
+
+    /// Permutations of points that generate all those which change nothing that can be seen of the solved puzzle: exchanges of
+    /// pieces that look alike, and turns of pieces that look the same after.
+    fn exchanges(&self) -> Vec<Permutation> {
+        let orders = self.definition.orders();
+        let Alphabet { labels, first, .. } = &self.alphabet;
+        let shown = |cell: usize| &labels[first[cell]..][..usize::from(orders[cell])];
+        // How far one cell's points must be shifted to show what the other's do.
+        let shift = |a: usize, b: usize, from: usize| {
+            let (a, b) = (shown(a), shown(b));
+            let fits = |&k: &usize| (0..a.len()).all(|i| a[i] == b[(i + k) % b.len()]);
+            (a.len() == b.len()).then(|| (from..a.len()).find(fits)).flatten()
+        };
+        let mut exchanges = Vec::new();
+        let mut add = |a: usize, b: usize, k: usize| {
+            let order = usize::from(orders[a]);
+            let (first, second) = (first[a], first[b]);
+            exchanges.push(Permutation::from_fn(labels.len(), |point| {
+                if (first..first + order).contains(&point) {
+                    second + (point - first + k) % order
+                } else if (second..second + order).contains(&point) {
+                    first + (point - second + order - k) % order
+                } else {
+                    point
+                }
+            }));
+        };
+        for b in 0..orders.len() {
+            if let Some((a, k)) = (0..b).find_map(|a| Some((a, shift(a, b, 0)?))) {
+                add(a, b, k);
+            }
+            if let Some(k) = shift(b, b, 1) {
+                add(b, b, k);
+            }
+        }
+        exchanges
+    }
+}

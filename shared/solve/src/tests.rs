@@ -1,0 +1,430 @@
+//! Solutions against a plain search over elements of the group, which shares nothing with the searches but the definition.
+
+mod free;
+
+use super::*;
+use fathom_algebra::{OrientedPermutation, Permutation};
+use fathom_engine::directory::RunDirectory;
+use fathom_engine::observer::Silent;
+use fathom_engine::search::{Options, Stop, search};
+use fathom_layer::LocalDisk;
+use fathom_puzzle::{Definition, Generator, Metric, Orbit, Source};
+use fathom_run::{Keep, Question};
+use fathom_space::{Labels, Plan};
+use fathom_task::Kernel;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::LazyLock;
+
+const BANDAGED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/bandaged.toml");
+const LIMITED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/limited.toml");
+
+/// Of a word that names a puzzle by itself, or followed by `whole`, as a whole.
+fn question(word: &str, metric: Option<Metric>, labels: Option<&str>) -> Question {
+    let source = match word.strip_suffix(" whole") {
+        Some(word) => Source::whole(word),
+        None => Source::of_word(word),
+    };
+    let source = source.and_then(|source| {
+        let metric = metric.unwrap_or(source.metric());
+        source.in_metric(metric)
+    });
+    let source = source.unwrap();
+    let labels = match labels {
+        Some(list) => Labels::parse_list(list, source.cells()).unwrap(),
+        None => Labels::from_values(source.solved()),
+    };
+    Question { metric: metric.unwrap_or(source.metric()), source, labels }
+}
+
+fn model(word: &str, metric: Option<Metric>, labels: Option<&str>) -> Model {
+    Model::new(&question(word, metric, labels)).unwrap()
+}
+
+/// A state by one of its elements, its distance to the solved one and the number of its shortest solutions.
+struct Known {
+    element: OrientedPermutation,
+    distance: u32,
+    solutions: u64,
+}
+
+/// All products of free moves.
+fn free_moves(model: &Model) -> Vec<OrientedPermutation> {
+    let mut all = vec![OrientedPermutation::identity(model.definition.orders())];
+    let mut at = 0;
+    while at < all.len() {
+        for free in model.definition.free() {
+            let product = all[at].then(&free.action);
+            if !all.contains(&product) {
+                all.push(product);
+            }
+        }
+        at += 1;
+    }
+    all
+}
+
+/// What can be seen of a state: of all its looks the first.
+fn seen(model: &Model, free: &[OrientedPermutation], element: &OrientedPermutation) -> Vec<u16> {
+    let look = |free| {
+        let inverse = element.then(free).as_points().inverse();
+        let labels = &model.alphabet.labels;
+        (0..labels.len()).map(|point| labels[inverse.apply(point)]).collect()
+    };
+    free.iter().map(look).min().unwrap()
+}
+
+/// All states from which moves lead to the solved one, by what can be seen of them: found backwards from there, by products of elements.
+fn plain(model: &Model) -> BTreeMap<Vec<u16>, Known> {
+    let free = free_moves(model);
+    let seen = |element: &OrientedPermutation| seen(model, &free, element);
+    // A guard's cells stay as they are, and are so after as before.
+    let holds = |element: &OrientedPermutation, cells: &[u16]| {
+        let home = |at: usize| model.definition.solved()[at].label;
+        let back = element.cells().inverse();
+        cells.iter().all(|&cell| home(back.apply(cell.into())) == home(cell.into()))
+    };
+    let may = |element: &OrientedPermutation, generator: &Generator| holds(element, &generator.guard);
+    let solved = OrientedPermutation::identity(model.definition.orders());
+    let mut level = vec![solved.clone()];
+    let mut known = BTreeMap::from([(seen(&solved), Known { element: solved, distance: 0, solutions: 1 })]);
+    for distance in 1.. {
+        let mut next = Vec::new();
+        for (element, free) in level.iter().flat_map(|element| free.iter().map(move |free| (element, free))) {
+            let element = element.then(free);
+            for generator in model.generators.iter().filter(|generator| may(&element, generator)) {
+                let element = element.then(&generator.action.inverse());
+                if !holds(&element, model.definition.always()) {
+                    continue;
+                }
+                known.entry(seen(&element)).or_insert_with(|| {
+                    next.push(element.clone());
+                    Known { element, distance, solutions: 0 }
+                });
+            }
+        }
+        // Products that free moves behind make equal are one move.
+        for element in &next {
+            let (mut ways, mut solutions) = (HashSet::new(), 0);
+            for (before, generator) in free
+                .iter()
+                .flat_map(|before| model.generators.iter().map(move |generator| (before, generator)))
+            {
+                let action = before.then(&generator.action);
+                if may(&element.then(before), generator)
+                    && let Some(to) = known.get(&seen(&element.then(&action)))
+                    && to.distance + 1 == distance
+                    && ways.insert(free.iter().map(|behind| action.then(behind)).min())
+                {
+                    solutions += to.solutions;
+                }
+            }
+            known.get_mut(&seen(element)).unwrap().solutions = solutions;
+        }
+        if next.is_empty() {
+            return known;
+        }
+        level = next;
+    }
+    unreachable!("distances have no end")
+}
+
+/// That what was found of a state is all that there is.
+fn check(model: &Model, known: &Known, found: &Solutions) {
+    assert_eq!((found.distance, found.more), (known.distance, false));
+    assert_eq!(found.solutions.len() as u64, known.solutions);
+    assert!(found.solutions.is_sorted_by(|a, b| a < b));
+    for solution in &found.solutions {
+        assert_eq!(solution.len() as u32, known.distance);
+        assert!(model.solves(&known.element, solution));
+    }
+}
+
+#[test]
+fn every_state_has_its_distance_and_all_its_solutions() {
+    let spaces: [(&str, Option<Metric>, Option<&str>, usize); 13] = [
+        ("2x3", Some(Metric::Multi), None, 720),
+        ("2x3", Some(Metric::Single), None, 720),
+        ("2x3", Some(Metric::Multi), Some("0,0,1,2,2,2"), 60),
+        ("3x3", Some(Metric::Multi), Some("0,0,0,1,1,1,2,2,2"), 1680),
+        ("1x6", None, None, 6),
+        ("pancake:6", None, None, 720),
+        ("pancake:6", None, Some("0,1,1,2,2,2"), 60),
+        ("star:6", None, None, 720),
+        // A shift without its inverse.
+        ("lx:6", Some(Metric::Given), None, 720),
+        ("lx:6", Some(Metric::Given), Some("0,1,0,1,2,2"), 90),
+        // Pieces that turn.
+        ("burnt-pancake:4", None, None, 384),
+        ("burnt-pancake:4", None, Some("0,1,1,0"), 96),
+        // Of the ways to a state some lead through states that are not meant.
+        (LIMITED, None, None, 20),
+    ];
+    for (word, metric, labels, states) in spaces {
+        let model = model(word, metric, labels);
+        let known = plain(&model);
+        assert_eq!(known.len(), states, "{word} {labels:?}");
+        let mut search = Bidirectional::new(&model, 1 << 30);
+        for (number, known) in known.values().enumerate() {
+            let state = model.word(&known.element);
+            check(&model, known, &search.solve(&state, usize::MAX).unwrap());
+            // And with both balls of its own.
+            if number % 7 == 0 {
+                check(&model, known, &Bidirectional::new(&model, 1 << 30).solve(&state, usize::MAX).unwrap());
+            }
+            if known.solutions > 1 {
+                let one = search.solve(&state, 1).unwrap();
+                assert_eq!((one.solutions.len(), one.more), (1, true));
+            }
+            assert_eq!(model.why_not(&known.element), None);
+            let written = model.written_state(&known.element);
+            assert_eq!(model.read(&written, false).unwrap(), known.element, "{written}");
+        }
+    }
+}
+
+/// Makes a run that keeps all layers, as deep as asked.
+fn run(question: Question, path: &std::path::Path, max_depth: Option<u32>) -> RunDirectory {
+    let space = question.space().unwrap();
+    let plan = Plan::new(&space).unwrap();
+    let shards = Some(3.min(plan.representative_cosets as u32));
+    let definition = fathom_run::Definition::plan(question, &space, &plan, shards, Keep::All, false).unwrap();
+    let mut run = RunDirectory::create(path, definition, &[], &LocalDisk).unwrap();
+    let kernel = Kernel::Fastest;
+    let options = Options { threads: 2, kernel, max_depth, memory_bytes: 1 << 30 };
+    search(&mut run, &LocalDisk, options, &Stop::default(), &Silent).unwrap();
+    run
+}
+
+/// The same element where the orientations of pieces count from those that they have when solved, as words of a space do.
+fn from_solved(model: &Model, element: &OrientedPermutation) -> OrientedPermutation {
+    let solved = model.definition.solved();
+    let turn = |(piece, &turn): (usize, &u16)| {
+        let order = element.orders()[piece];
+        let to = element.cells().apply(piece);
+        (turn + solved[piece].orientation + (order - solved[to].orientation)) % order
+    };
+    let turns: Vec<u16> = element.turns().iter().enumerate().map(turn).collect();
+    OrientedPermutation::new(element.cells().clone(), turns, element.orders()).unwrap()
+}
+
+/// That the layers of a complete run know of each state what a plain search finds.
+fn check_layers(question: Question) {
+    let model = Model::new(&question).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let run = run(question, &directory.path().join("run"), None);
+    let mut kept = KeptLayers::of(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
+    assert!(kept.is_complete() && kept.has_all_to(kept.layers().len() as u32 - 1));
+    let words = SpaceWords::new(&model, &run.space);
+    for known in plain(&model).values() {
+        let word = model.word(&known.element);
+        let in_space = words.in_space(&word).unwrap();
+        assert_eq!(in_space, run.space.word(&from_solved(&model, &known.element)));
+        assert_eq!(words.in_model(&in_space), Some(word.clone()));
+        assert_eq!(kept.depth_of(&in_space).unwrap(), Some(known.distance));
+        let is_at = |word: &[u8], depth| kept.is_at(&words.in_space(word).unwrap(), depth);
+        check(&model, known, &descend(&model, &word, known.distance, usize::MAX, is_at).unwrap());
+    }
+}
+
+#[test]
+fn layers_tell_the_distances_and_all_solutions() {
+    for (word, metric, labels) in [
+        ("2x3", Metric::Multi, None),
+        ("2x3", Metric::Single, Some("0,0,1,2,2,2")),
+        ("3x3", Metric::Multi, Some("0,0,0,1,1,1,2,2,2")),
+        ("pancake:6", Metric::Given, None),
+        ("star:6", Metric::Given, Some("0,1,1,2,2,2")),
+        ("burnt-pancake:4", Metric::Given, None),
+        ("burnt-pancake:4", Metric::Given, Some("0,1,1,0")),
+        (BANDAGED, Metric::Multi, None),
+        (LIMITED, Metric::Given, None),
+    ] {
+        check_layers(question(word, Some(metric), labels));
+    }
+}
+
+#[test]
+fn every_state_of_3x3_lies_in_the_layer_of_its_distance() {
+    let question = question("3x3", Some(Metric::Multi), None);
+    let model = Model::new(&question).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let run = run(question, &directory.path().join("run"), None);
+    let mut kept = KeptLayers::of(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
+    let mut search = Bidirectional::new(&model, 1 << 30);
+    let known = plain(&model);
+    assert_eq!(known.len(), 181_440);
+    for (number, known) in known.values().enumerate() {
+        assert_eq!(
+            kept.depth_of(&run.space.word(&from_solved(&model, &known.element))).unwrap(),
+            Some(known.distance)
+        );
+        if number % 997 == 0 {
+            check(&model, known, &search.solve(&model.word(&known.element), usize::MAX).unwrap());
+        }
+    }
+}
+
+#[test]
+fn classes_are_the_orbits_of_the_symmetries() {
+    for (word, metric, labels) in [
+        ("2x3", Metric::Multi, None),
+        ("2x4", Metric::Single, Some("0,0,0,0,1,1,2,2")),
+        ("3x3", Metric::Single, None),
+        ("pancake:6", Metric::Given, None),
+        ("star:6", Metric::Given, None),
+        ("burnt-pancake:4", Metric::Given, None),
+        (BANDAGED, Metric::Multi, None),
+        (LIMITED, Metric::Given, None),
+    ] {
+        check_classes(question(word, Some(metric), labels));
+    }
+}
+
+/// That the classes of all layers of a complete run are all its states.
+fn check_classes(question: Question) {
+    let directory = tempfile::tempdir().unwrap();
+    let run = run(question, &directory.path().join("run"), None);
+    let mut kept = KeptLayers::of(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
+    let symmetries = run.space.symmetry_order() as u64;
+    for depth in 0..kept.layers().len() as u32 {
+        let found = classes(&mut kept, depth, u64::MAX).unwrap();
+        let layer = kept.layers()[depth as usize].clone();
+        assert_eq!(found.iter().map(|class| class.size).sum::<u64>(), layer.states);
+        assert_eq!(Some(found.len() as u64), layer.classes);
+        for class in &found {
+            assert_eq!(class.size * class.symmetry, symmetries);
+            assert_eq!(kept.depth_of(&class.word).unwrap(), Some(depth));
+        }
+        assert!(found.is_sorted_by(|a, b| (a.size, &a.word) < (b.size, &b.word)));
+    }
+    let little = classes(&mut kept, 1, 10).unwrap_err().to_string();
+    assert!(little.contains("give it more with --memory"), "{little}");
+}
+
+#[test]
+fn memory_is_not_exceeded() {
+    let model = model("4x4", None, None);
+    let reversed = model.read("15 14 13 12 11 10 9 8 7 6 5 4 3 2 1 0", false).unwrap();
+    let mut depths = Vec::new();
+    for memory_bytes in [0, 10_000, 1_000_000, 20_000_000] {
+        let mut search = Bidirectional::new(&model, memory_bytes);
+        match search.solve(&model.word(&reversed), 1).unwrap_err() {
+            SearchError::Memory { moves, states, memory_bytes: told } => {
+                assert_eq!(told, memory_bytes);
+                assert!(states <= 10 + memory_bytes / (16 + 5), "{states} states in {memory_bytes} bytes");
+                depths.push(moves);
+            }
+            other => panic!("{other}"),
+        }
+    }
+    assert!(depths.is_sorted() && depths[0] < depths[2] && depths[2] < depths[3], "{depths:?}");
+
+    for most_bytes in [2000, 5000, 100_000, 3_000_000] {
+        let mut ball = ball::Ball::new(model.solved());
+        while ball
+            .grow(model.moves().len(), most_bytes, |mv, word, image| model.apply(mv, word, image))
+            .is_ok()
+        {
+            assert!(ball.bytes() <= most_bytes, "{} bytes, {most_bytes} allowed", ball.bytes());
+        }
+        assert!(
+            ball.bytes() <= most_bytes && ball.bytes() > most_bytes / 8,
+            "{} of {most_bytes}",
+            ball.bytes()
+        );
+    }
+}
+
+#[test]
+fn what_moves_do_not_lead_to_is_told_with_the_reason() {
+    for (word, labels, state, says) in [
+        ("3x3", None, "1 0 2 3 4 5 6 7 8", Some("it is an odd permutation")),
+        ("3x3", Some("0,1,2,3,4,5,6,7,7"), "1 0 2 3 4 5 6 7 8", None),
+        ("1x6", None, "1 0 3 2 4 5", Some("carries the points 1 2 to 2 1")),
+        ("2x2x2", None, "(1+1)", Some("the turns of its corners add up to 1 modulo 3")),
+        ("2x2x2", None, "(1+1,2+2)", None),
+        ("3x3x3", None, "(9+1)", Some("the turns of its edges add up to 1 modulo 2")),
+        ("3x3x3", None, "(9,10)", Some("it is an odd permutation")),
+        ("3x3x3", None, "(9,10)(1,2)", None),
+        (LIMITED, None, "2 1 0 3 4 5", Some("a piece like that of cell 1 must always stand on that cell")),
+        ("3x3x3", Some("0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,18"), "(9,10)", None),
+    ] {
+        let model = model(word, None, labels);
+        let why = model.why_not(&model.read(state, false).unwrap());
+        assert_eq!(why.is_some(), says.is_some(), "{word} {state} {why:?}");
+        assert!(says.is_none_or(|says| why.unwrap().contains(says)), "{word} {state}");
+    }
+    // Two colours in turn: a rotation keeps neighbours unlike, and nothing but the search knows that.
+    let model = model("1x6", None, Some("0,1,0,1,0,1"));
+    let state = model.read("0 2 1 3 4 5", false).unwrap();
+    let found = Bidirectional::new(&model, 1 << 20).solve(&model.word(&state), 1);
+    assert!(matches!(found, Err(SearchError::Unreachable { .. })), "{found:?}");
+}
+
+#[test]
+fn puzzles_that_are_not_solved_are_refused() {
+    let mut large = Definition::of_degree("large", 8).unwrap();
+    let parse = |cycles| OrientedPermutation::from_cells(Permutation::parse(cycles, 8).unwrap());
+    large.add_move("A", parse("(1,2)")).unwrap();
+    large.add_free("r", parse("(1,2,3,4,5,6,7,8)")).unwrap();
+    large.add_free("s", parse("(1,2)")).unwrap();
+    let large = Question {
+        source: Source::Defined(Box::new(large)),
+        metric: Metric::Given,
+        labels: Labels::distinct(8),
+    };
+    let refused = Model::new(&large).unwrap_err().to_string();
+    assert_eq!(refused, "the free moves make a group of more than 1024 elements");
+    let orbit = Orbit { name: "dice".into(), cells: 100, orientations: 6 };
+    let mut dice = Definition::new("dice", vec![orbit]).unwrap();
+    dice.add_move("A", OrientedPermutation::parse("(1+1)", &[6; 100]).unwrap()).unwrap();
+    let source = Source::Defined(Box::new(dice));
+    let dice = Question { source, metric: Metric::Given, labels: Labels::distinct(100) };
+    assert!(Model::new(&dice).unwrap_err().to_string().contains("600 points, which show 600 different"));
+}
+
+static CUBE: LazyLock<Model> = LazyLock::new(|| model("3x3x3", None, None));
+static POCKET: LazyLock<Model> = LazyLock::new(|| model("2x2x2", None, None));
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_scramble_is_solved_in_no_more_moves(
+        pocket in proptest::collection::vec(0_usize..9, 0..12),
+        cube in proptest::collection::vec(0_usize..18, 0..7),
+    ) {
+        for (model, scramble) in [(&*POCKET, pocket), (&*CUBE, cube)] {
+            let state = model.product(&scramble);
+            if !scramble.is_empty() {
+                prop_assert_eq!(model.read(&model.written(&scramble, 0), true).unwrap(), state.clone());
+            }
+            prop_assert_eq!(model.why_not(&state), None);
+            let found = Bidirectional::new(model, 1 << 30).solve(&model.word(&state), 10).unwrap();
+            prop_assert!(found.distance as usize <= scramble.len());
+            for solution in &found.solutions {
+                prop_assert_eq!(solution.len(), found.distance as usize);
+                prop_assert!(model.solves(&state, solution));
+                let mut word = model.word(&state);
+                for &mv in solution {
+                    let mut image = word.clone();
+                    prop_assert!(model.apply(mv, &word, &mut image));
+                    let mut source = word.clone();
+                    let mut ways = 0..model.ways_back();
+                    prop_assert!(ways.any(|way| model.undo(way, &image, &mut source) && source == word));
+                    word = image;
+                }
+                prop_assert_eq!(&word, model.solved());
+            }
+        }
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(text in ".*", near in "[RUF0-9'(),+ \\[\\]:-]{0,24}", scramble: bool) {
+        let board = model("2x3", None, None);
+        for model in [&*POCKET, &board] {
+            let _ = (model.read(&text, scramble), model.read(&near, scramble));
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! One task: a shard of a layer from the layers before it.
+
+use crate::layer::bits;
+use crate::{Counters, Job, Layer, Method, Store, TaskError};
+use fathom_command::failpoint;
+use fathom_kernel::{Engine, Kernel};
+use fathom_layer::{LayerError, Stored};
+use fathom_run::{ShardReport, Task};
+use fathom_space::{CosetId, Transform, Transforms};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How many cosets before its turn what a coset is made from is read from disk: a disk's latency is that of a few cosets.
+const FETCH_AHEAD: u32 = 16;
+
+/// A coset is nearly full if at most one in this many of its states is left. Then a few pulls may bring all that is left.
+pub const NEARLY_FULL: u32 = 8;
+
+/// Numbers of pulls after which a nearly full coset is checked for completion.
+pub const COMPLETION_CHECKS: [u32; 3] = [3, 6, 12];
+
+/// Does tasks on one thread. Keeps the axis maps and bit networks that it made.
+pub struct Expander<'j> {
+    job: &'j Job,
+    transforms: Transforms<'j>,
+    transform: Transform,
+    kernel: Box<dyn Kernel + Send>,
+    packed: Vec<u8>,
+    /// Where the words of the solved state are, one for each free move.
+    solved: BTreeSet<(CosetId, u32)>,
+}
+
+impl<'j> Expander<'j> {
+    /// An expander for the tasks of a run.
+    pub fn new(job: &'j Job) -> Self {
+        let shape = job.graph.shape();
+        let engine = match job.method {
+            Method::Cosets(engine) => engine,
+            Method::Reference(_) => Engine::Portable,
+        };
+        let space = job.graph.space();
+        Self {
+            job,
+            solved: space.words_of(space.solved()).filter_map(|word| job.graph.locate(&word)).collect(),
+            transforms: Transforms::new(&job.graph),
+            transform: Transform::default(),
+            kernel: engine.kernel(shape).expect("a job has an engine that does its cosets here"),
+            packed: vec![0; shape.packed_bytes() as usize],
+        }
+    }
+
+    /// Does a task and writes its file, unless an interrupted run left it there finished. `before` are the layers
+    /// [below](fathom_run::Reach::below) the one to make, the newest first. A task whose `stop` is set ends at the next coset.
+    ///
+    /// # Errors
+    /// [`TaskError`]; then there is no new file.
+    pub fn run(
+        &mut self,
+        store: &Store<'_>,
+        task: Task,
+        before: &[&Layer],
+        counters: &Counters,
+        stop: &AtomicBool,
+    ) -> Result<ShardReport, TaskError> {
+        let job = self.job;
+        let mut report = self.made(store, task, before, counters, stop)?;
+        report.watched = job.watched.found(job.geometry.cut.range(task.shard), || {
+            store.open_shard(&job.geometry, task.depth, task.shard)
+        })?;
+        Ok(report)
+    }
+
+    fn made(
+        &mut self,
+        store: &Store<'_>,
+        task: Task,
+        before: &[&Layer],
+        counters: &Counters,
+        stop: &AtomicBool,
+    ) -> Result<ShardReport, TaskError> {
+        let job = self.job;
+        if let Some(report) = store.finished(&job.geometry, task)? {
+            let cosets = job.geometry.cut.range(task.shard);
+            counters.cosets.fetch_add((cosets.end - cosets.start).into(), Ordering::Relaxed);
+            counters.states.fetch_add(report.totals.states, Ordering::Relaxed);
+            return Ok(report);
+        }
+        let mut writer = store.writer(&job.geometry, task)?;
+        let mut totals = job.nothing();
+        let cosets = job.geometry.cut.range(task.shard);
+        for coset in cosets.clone().take(FETCH_AHEAD as usize) {
+            self.want(CosetId(coset), before)?;
+        }
+        for coset in cosets.clone().map(CosetId) {
+            if coset.0 + FETCH_AHEAD < cosets.end {
+                self.want(CosetId(coset.0 + FETCH_AHEAD), before)?;
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Err(TaskError::Stopped);
+            }
+            let visited =
+                before.first().map_or(Ok(0), |layer| layer.states(coset).map(|(_, visited)| visited))?;
+            let left = job.graph.states_per_coset().saturating_sub(u64::from(visited));
+            let found = if left == 0 { 0 } else { self.find(task, coset, before, left)? };
+            if u64::from(found) > left {
+                return Err(TaskError::TooManyStates { task, coset: coset.0, found, left });
+            }
+            writer.push(&self.packed, found, visited + found)?;
+            if found > 0 {
+                let packed = &self.packed;
+                let contains = |position: u32| packed[position as usize / 8] >> (position % 8) & 1 == 1;
+                let here = job.count(&mut self.transforms, coset, found, contains);
+                totals = totals + here;
+                counters.states.fetch_add(here.states, Ordering::Relaxed);
+            }
+            counters.cosets.fetch_add(1, Ordering::Relaxed);
+        }
+        // The new layer will be about as large as the newest. If both do not fit, it would leave memory before it is read.
+        if before.first().is_some_and(|newest| newest.bytes() > job.cache_bytes / 2) {
+            writer.uncache();
+        }
+        failpoint::point("writing");
+        let (checksums, bytes) = writer.finish(totals)?;
+        if let [newest, older @ ..] = before
+            && newest.is_windowed()
+        {
+            older.iter().for_each(|layer| layer.release(task.shard));
+        }
+        Ok(ShardReport { task, totals, bytes, checksums, watched: Vec::new() })
+    }
+
+    /// Has what a coset is made from read ahead.
+    fn want(&self, coset: CosetId, before: &[&Layer]) -> Result<(), TaskError> {
+        let Some(newest) = before.first().filter(|newest| newest.is_windowed()) else {
+            return Ok(());
+        };
+        if u64::from(newest.states(coset)?.1) < self.job.graph.states_per_coset() {
+            for (_, source) in self.job.graph.sources(coset) {
+                newest.want(source)?;
+            }
+            newest.want(coset)?;
+        }
+        Ok(())
+    }
+
+    /// Finds the states of a coset at the task's depth: leaves them in `packed`, and returns their number. With none,
+    /// `packed` may hold anything. `left` states of the coset were not visited before.
+    fn find(&mut self, task: Task, coset: CosetId, before: &[&Layer], left: u64) -> Result<u32, TaskError> {
+        if let Method::Reference(_) = self.job.method {
+            return Ok(self.look_up(task, coset));
+        }
+        match before.split_first() {
+            None => Ok(self.solved(coset)),
+            Some((newest, _)) => self.pull(coset, newest, before, left),
+        }
+    }
+
+    /// The states of a coset into which moves lead from `newest`, without those of `before`.
+    fn pull(
+        &mut self,
+        coset: CosetId,
+        newest: &Layer,
+        before: &[&Layer],
+        left: u64,
+    ) -> Result<u32, TaskError> {
+        let nearly_full = left.saturating_mul(NEARLY_FULL.into()) <= self.job.graph.states_per_coset();
+        let sources = self.job.graph.sources(coset);
+        let sources = sources.map(|(mv, source)| Ok((mv, newest.coset(source)?)));
+        let mut sources: Vec<(usize, Stored<'_>)> = sources.collect::<Result<_, LayerError>>()?;
+        sources.retain(|(_, stored)| !matches!(stored, Stored::Empty));
+        let mut pulled = 0;
+        for (number, (mv, stored)) in sources.iter().enumerate() {
+            if pulled == 0 {
+                self.kernel.clear();
+            }
+            if nearly_full && COMPLETION_CHECKS.contains(&pulled) {
+                let found = self.without(coset, before)?;
+                if u64::from(found) == left {
+                    return Ok(found);
+                }
+            }
+            pulled += 1;
+            if let Some((_, later)) = sources.get(number + 1) {
+                self.kernel.expect(bits(later));
+            }
+            self.transforms.of_move(coset, *mv, &mut self.transform);
+            self.kernel.pull(bits(stored), &self.transform, self.transforms.maps());
+        }
+        if pulled == 0 { Ok(0) } else { self.without(coset, before) }
+    }
+
+    /// Leaves in `packed` what the kernel has collected and `before` has not.
+    fn without(&mut self, coset: CosetId, before: &[&Layer]) -> Result<u32, TaskError> {
+        for layer in before {
+            self.kernel.subtract(bits(&layer.coset(coset)?));
+        }
+        Ok(self.kernel.pack(&mut self.packed))
+    }
+
+    /// The words of the solved state that lie in this coset.
+    fn solved(&mut self, coset: CosetId) -> u32 {
+        self.packed.fill(0);
+        let mut found = 0;
+        for &(_, position) in self.solved.iter().filter(|&&(of_word, _)| of_word == coset) {
+            self.packed[position as usize / 8] |= 1 << (position % 8);
+            found += 1;
+        }
+        found
+    }
+
+    /// The states of a coset that the plain search found at the task's depth.
+    fn look_up(&mut self, task: Task, coset: CosetId) -> u32 {
+        let Method::Reference(distances) = &self.job.method else {
+            return 0;
+        };
+        let shape = self.job.graph.shape();
+        self.packed.fill(0);
+        let mut states = 0;
+        for position in shape.positions() {
+            if distances.of(&self.job.graph.word_at(coset, position)) == Some(task.depth.0) {
+                self.packed[position as usize / 8] |= 1 << (position % 8);
+                states += 1;
+            }
+        }
+        states
+    }
+}

@@ -1,0 +1,180 @@
+//! What a worker must know of a run: the same for all tasks of it.
+
+use crate::{Layer, Resources, Watched};
+use anyhow::{Context, Result};
+use fathom_command::bad_input;
+use fathom_kernel::Engine;
+use fathom_kernel::reference::Distances;
+use fathom_layer::{Disk, Totals};
+use fathom_run::budget::cache_bytes;
+use fathom_run::{Definition, Geometry, Reach, tables};
+use fathom_space::counting::Pairs;
+use fathom_space::{CosetGraph, CosetId, Shape, Transforms};
+use rayon::ThreadPoolBuilder;
+use std::fmt;
+use std::path::Path;
+
+/// A run, as far as tasks need it.
+#[derive(Debug)]
+pub struct Job {
+    /// The cosets.
+    pub graph: CosetGraph,
+    /// For counting classes.
+    pub pairs: Pairs,
+    /// Which file holds what.
+    pub geometry: Geometry,
+    /// From which layers a layer is made.
+    pub reach: Reach,
+    /// How new layers are found.
+    pub method: Method,
+    /// Bytes of layers that should be in memory, at most.
+    pub cache_bytes: u64,
+    /// States that are looked up in every shard that is made.
+    pub watched: Watched,
+}
+
+/// How new layers are found.
+#[derive(Debug)]
+pub enum Method {
+    /// By pulling cosets through moves.
+    Cosets(Engine),
+    /// By looking up distances that a plain search found.
+    Reference(Distances),
+}
+
+/// What finds the layers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kernel {
+    /// The plain breadth-first search in memory, which checks all others.
+    Reference,
+    /// Cosets, with one engine.
+    Cosets(Engine),
+    /// Cosets, with the fastest engine for their shape on this processor.
+    #[default]
+    Fastest,
+}
+
+impl std::str::FromStr for Kernel {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let engine = Engine::ALL.into_iter().find(|engine| engine.word() == text);
+        match (text, engine) {
+            ("reference", _) => Ok(Self::Reference),
+            ("fastest", _) => Ok(Self::Fastest),
+            (_, Some(engine)) => Ok(Self::Cosets(engine)),
+            _ => Err(format!(
+                "kernels are 'fastest', 'avx512', 'avx2', 'portable' and 'reference', not {text:?}"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Reference => "reference",
+            Self::Cosets(engine) => engine.word(),
+            Self::Fastest => "fastest",
+        })
+    }
+}
+
+impl Kernel {
+    /// The engine for cosets of a shape; the reference engine needs none.
+    ///
+    /// # Errors
+    /// [`fathom_command::exit::BadInput`] if the engine that was asked for does not do this shape on this processor.
+    pub fn engine(self, shape: &Shape) -> Result<Engine> {
+        match self {
+            Self::Reference => Ok(Engine::Portable),
+            Self::Fastest => Ok(Engine::fastest(shape)),
+            Self::Cosets(engine) => engine.kernel(shape).map(|_| engine).ok_or_else(|| {
+                let axes: Vec<String> = shape.lengths().iter().map(u32::to_string).collect();
+                bad_input!(
+                    "the kernel '{}' does not do cosets of {} on this processor: leave out --kernel",
+                    engine.word(),
+                    axes.join(" x ")
+                )
+            }),
+        }
+    }
+}
+
+impl Job {
+    /// Makes a run's tables, or reads them from the directory `tables` if they are kept there. What speaks against it is found before
+    /// anything is written.
+    ///
+    /// # Errors
+    /// If the definition contradicts itself, the engine does not suit it, or memory does not suffice.
+    pub fn load(
+        definition: &Definition,
+        tables: &Path,
+        resources: Resources,
+        disk: &dyn Disk,
+    ) -> Result<Self> {
+        let Resources { kernel, threads, memory_bytes, max_depth } = resources;
+        let (space, colouring) = definition.check()?;
+        let geometry = Geometry::of(definition, &space, &colouring)?;
+        let shape = Shape::of(&space, &colouring).context("the cosets are too large")?;
+        let engine = kernel.engine(&shape)?;
+        let cosets = definition.representative_cosets;
+        let patterns = CosetGraph::table_entries(&space, &colouring);
+        let cache_bytes = cache_bytes(memory_bytes, &space, patterns, cosets, &shape, threads)?;
+        let builders = ThreadPoolBuilder::new().num_threads(threads).build()?;
+        let id = definition.fingerprint;
+        let graph = builders.install(|| tables::cosets(tables, id, &space, &colouring, disk))?;
+        geometry.check_graph(&graph)?;
+        let method = match kernel {
+            Kernel::Cosets(_) | Kernel::Fastest => Method::Cosets(engine),
+            Kernel::Reference => Method::Reference(
+                Distances::search(graph.space(), max_depth, memory_bytes)
+                    .map_err(|error| bad_input!("{error}"))?,
+            ),
+        };
+        let pairs = builders.install(|| Pairs::new(&graph, definition.inverse_classes));
+        let reach = Reach::of(graph.space());
+        Ok(Self { graph, pairs, geometry, reach, method, cache_bytes, watched: Watched::default() })
+    }
+
+    /// A layer that is to be read; `newest` if it is the one that tasks pull from. A large one stays in memory only as far as the
+    /// cache reaches.
+    pub fn windowed(&self, layer: Layer, newest: bool) -> Layer {
+        // A small newest layer is still in memory.
+        if !newest || layer.bytes() <= self.cache_bytes / 4 {
+            return layer;
+        }
+        // The rest of the cache is for what passes through it: the layer before that, and the new one.
+        layer.with_window(self.cache_bytes / 16 * 15)
+    }
+
+    /// What no states add up to.
+    pub fn nothing(&self) -> Totals {
+        let (pairs, inverse_pairs) = self.pairs.of_nothing();
+        Totals { stored: 0, states: 0, pairs, inverse_pairs }
+    }
+
+    /// What a coset adds up to that has `stored` states in a layer, of which `contains` tells by their positions.
+    pub fn count(
+        &self,
+        transforms: &mut Transforms<'_>,
+        coset: CosetId,
+        stored: u32,
+        contains: impl Fn(u32) -> bool,
+    ) -> Totals {
+        if stored == 0 {
+            return self.nothing();
+        }
+        let (pairs, inverse_pairs) = self.pairs.of(transforms, coset, stored, contains);
+        let states = self.graph.states(coset, stored);
+        Totals { stored: stored.into(), states, pairs, inverse_pairs }
+    }
+
+    /// The word for what computes.
+    pub fn kernel(&self) -> &'static str {
+        match self.method {
+            Method::Cosets(engine) => engine.word(),
+            Method::Reference(_) => "reference",
+        }
+    }
+}

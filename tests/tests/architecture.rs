@@ -1,0 +1,198 @@
+//! The rules that the folder tree promises: which crate may use which, and where a few kinds of code may stand.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Crates from the lowest to the highest: each uses only crates that stand before it.
+const ORDER: [&str; 17] = [
+    "algebra",
+    "puzzle",
+    "space",
+    "kernel",
+    "bound",
+    "layer",
+    "command",
+    "run",
+    "task",
+    "engine",
+    "solve",
+    "forecast",
+    "report",
+    "proto",
+    "worker",
+    "coordinator",
+    "tests",
+];
+
+/// Pairs of crates that do not know each other, although their order would allow it.
+const STRANGERS: [(&str, &str); 9] = [
+    ("forecast", "solve"),
+    ("report", "solve"),
+    ("report", "forecast"),
+    ("layer", "space"),
+    ("layer", "kernel"),
+    ("command", "puzzle"),
+    ("run", "command"),
+    ("run", "kernel"),
+    ("bound", "kernel"),
+];
+
+/// External crates that one crate alone uses, or that are for crates outside `shared` alone.
+const RESERVED: [(&str, &[&str]); 10] = [
+    ("askama", &["report"]),
+    ("plotters", &["report"]),
+    ("csv", &["report", "tests"]),
+    ("comfy-table", &["report"]),
+    ("rusqlite", &["engine", "tests"]),
+    ("memmap2", &["layer"]),
+    ("tokio", &["proto", "worker", "coordinator", "tests"]),
+    ("tonic", &["proto", "worker", "coordinator", "tests"]),
+    ("prost", &["proto"]),
+    ("clap", &["proto", "worker", "coordinator"]),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+fn folder(name: &str) -> PathBuf {
+    let shared = root().join("shared").join(name);
+    if shared.is_dir() { shared } else { root().join(name) }
+}
+
+/// The names of a crate's dependencies, those for its tests left out.
+fn dependencies(name: &str) -> Vec<String> {
+    let text = fs::read_to_string(folder(name).join("Cargo.toml")).unwrap();
+    let manifest: toml::Table = text.parse().unwrap();
+    let table = |key: &str| manifest.get(key).and_then(|value| value.as_table()).cloned();
+    let named = ["dependencies", "build-dependencies"].into_iter().filter_map(table);
+    named.flat_map(|table| table.keys().cloned().collect::<Vec<_>>()).collect()
+}
+
+/// The Rust files below a folder, with their text.
+fn sources(folder: &Path) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            found.insert(path, text);
+        }
+    }
+    found
+}
+
+#[test]
+fn crates_use_only_those_below_them() {
+    for (place, name) in ORDER.iter().enumerate() {
+        for dependency in dependencies(name) {
+            let Some(used) = dependency.strip_prefix("fathom-") else {
+                continue;
+            };
+            let below = ORDER[..place].contains(&used);
+            assert!(below, "{name} uses {used}, which stands above it");
+            assert!(!STRANGERS.contains(&(name, used)), "{name} uses {used}, which it should not know");
+        }
+    }
+}
+
+#[test]
+fn every_crate_has_its_place() {
+    let text = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let manifest: toml::Table = text.parse().unwrap();
+    let members = manifest["workspace"]["members"].as_array().unwrap();
+    let mut members: Vec<&str> =
+        members.iter().map(|member| member.as_str().unwrap().trim_start_matches("shared/")).collect();
+    let mut order = ORDER.to_vec();
+    members.sort_unstable();
+    order.sort_unstable();
+    assert_eq!(members, order);
+}
+
+#[test]
+fn libraries_are_used_where_they_belong() {
+    for name in ORDER {
+        for dependency in dependencies(name) {
+            let reserved = RESERVED.iter().find(|(library, _)| *library == dependency);
+            if let Some((library, users)) = reserved {
+                assert!(users.contains(&name), "{name} uses {library}, which is for {users:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn run_errors_are_typed() {
+    let names = dependencies("run");
+    assert!(!names.iter().any(|name| name == "anyhow" || name == "indicatif"), "{names:?}");
+}
+
+#[test]
+fn unsafe_code_stands_in_kernels_and_layers_alone() {
+    for name in ORDER.iter().filter(|name| !["kernel", "layer"].contains(name)) {
+        for (path, text) in sources(&folder(name).join("src")) {
+            let found = text.lines().find(|line| {
+                let code = line.split("//").next().unwrap_or_default();
+                ["unsafe {", "unsafe fn", "unsafe impl"].iter().any(|word| code.contains(word))
+            });
+            assert_eq!(found, None, "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn modules_with_parts_are_files_beside_folders() {
+    for name in ORDER {
+        for path in sources(&folder(name).join("src")).keys() {
+            assert!(!path.ends_with("mod.rs"), "{}: use NAME.rs beside NAME/", path.display());
+        }
+    }
+}
+
+/// The cluster's decisions and the command line's types know nothing of commands.
+#[test]
+fn nothing_below_commands_knows_commands() {
+    let coordinator = folder("coordinator").join("src");
+    for part in ["cluster", "arguments"] {
+        for (path, text) in sources(&coordinator.join(part)) {
+            assert!(!text.contains("crate::commands"), "{}", path.display());
+        }
+    }
+}
+
+/// Modules whose imports of each other once went in circles.
+#[test]
+fn modules_do_not_import_each_other_in_circles() {
+    let commands = folder("coordinator").join("src/commands");
+    let engine = folder("engine").join("src");
+    let forecast = folder("forecast").join("src");
+    for (folder, prefix) in [(&commands, "crate::commands::"), (&engine, "crate::"), (&forecast, "crate::")] {
+        let mut uses: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (path, text) in sources(folder) {
+            let module = path.strip_prefix(folder).unwrap().components().next().unwrap();
+            let module = module.as_os_str().to_string_lossy().trim_end_matches(".rs").to_owned();
+            let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+            let named = code.lines().filter_map(|line| {
+                let line = line.trim_start().strip_prefix("use ")?;
+                let rest = line.strip_prefix(prefix).or_else(|| line.strip_prefix("super::"))?;
+                Some(rest.split([':', ';', ' ', '{']).next()?.to_owned())
+            });
+            let used = uses.entry(module.clone()).or_default();
+            used.extend(named.filter(|named| *named != module));
+        }
+        for start in uses.keys().filter(|module| *module != "lib" && *module != "tests") {
+            let mut seen = Vec::new();
+            let mut next = uses[start].clone();
+            while let Some(module) = next.pop() {
+                assert_ne!(&module, start, "{start} is used by what it uses: {seen:?}");
+                if !seen.contains(&module) {
+                    next.extend(uses.get(&module).cloned().unwrap_or_default());
+                    seen.push(module);
+                }
+            }
+        }
+    }
+}
