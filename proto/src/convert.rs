@@ -108,6 +108,17 @@ fn report(task: Task, report: v1::ShardReport, geometry: &Geometry) -> Result<Sh
         let reason = format!("{} bytes are not {cosets} checksums", report.checksums.len());
         return Err(malformed("checksums", reason));
     }
+    // Journals keep numbers below 2^63, and no space that can be searched has more states.
+    let numbers = [
+        ("stored_states", report.stored_states),
+        ("states", report.states),
+        ("pairs", report.pairs.unwrap_or(0)),
+        ("inverse_pairs", report.inverse_pairs.unwrap_or(0)),
+        ("file_bytes", report.file_bytes),
+    ];
+    if let Some((field, number)) = numbers.into_iter().find(|(_, number)| i64::try_from(*number).is_err()) {
+        return Err(malformed(field, format!("{number} is beyond 2^63")));
+    }
     Ok(ShardReport {
         task,
         totals: Totals {
@@ -153,6 +164,19 @@ pub fn outcome(outcome: v1::Outcome, geometry: &Geometry) -> Result<Outcome, Mal
     Ok(Outcome { task, attempt: outcome.attempt.map(Into::into), result })
 }
 
+/// The longest message of a failure, in characters.
+const LONGEST_TEXT: usize = 1000;
+
+/// A message as it may be shown: of bounded length, with what would control a terminal escaped.
+fn text(message: String) -> String {
+    let escaped = message.chars().flat_map(|c| {
+        let control = c.is_control().then(|| c.escape_default());
+        let plain = control.is_none().then_some(c);
+        control.into_iter().flatten().chain(plain)
+    });
+    escaped.take(LONGEST_TEXT).collect()
+}
+
 impl From<Failure> for v1::Failure {
     fn from(failure: Failure) -> Self {
         use v1::failure::Kind;
@@ -184,15 +208,15 @@ pub fn failure(failure: v1::Failure, geometry: &Geometry) -> Result<Failure, Mal
         Kind::Stopped(_) => Failure::Stopped,
         Kind::Unreachable(unreachable) => Failure::Unreachable {
             file: file(unreachable.file.as_ref(), geometry)?,
-            message: unreachable.message,
+            message: text(unreachable.message),
         },
         Kind::Damaged(damaged) => Failure::Damaged {
             file: file(damaged.file.as_ref(), geometry)?,
             address: Some(damaged.address).filter(|address| !address.is_empty()),
-            message: damaged.message,
+            message: text(damaged.message),
         },
-        Kind::DiskFull(full) => Failure::DiskFull(full.message),
-        Kind::Other(other) => Failure::Other(other.message),
-        Kind::Contradiction(contradiction) => Failure::Contradiction(contradiction.message),
+        Kind::DiskFull(full) => Failure::DiskFull(text(full.message)),
+        Kind::Other(other) => Failure::Other(text(other.message)),
+        Kind::Contradiction(contradiction) => Failure::Contradiction(text(contradiction.message)),
     })
 }

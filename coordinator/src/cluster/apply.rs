@@ -7,6 +7,7 @@
 use crate::cluster::event::{
     Effect, Ending, Event, LeaveReason, Millis, Note, Order, Progress, Registration, Reply, RequestId,
 };
+use crate::cluster::failures::PAUSE;
 use crate::cluster::state::{
     Copying, HeldFile, Making, Presence, State, Taker, TaskState, Worker, digest_of,
 };
@@ -17,12 +18,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A task that failed waits so long before it is tried again.
-const PAUSE: Duration = Duration::from_secs(1);
-/// A task that failed so often will fail again.
-const MOST_FAILURES: u32 = 5;
-/// A worker whose disk is full, or where a task failed that others may do, gets nothing for so long.
-const REST: Duration = Duration::from_secs(30);
 /// A request for orders is answered after so long, even if there are none.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
 /// Reports are durable after so long. Until then a worker's files stand for them.
@@ -199,6 +194,9 @@ impl State {
         for task in heard_copies {
             self.set_copying(task, id, Copying::Ordered(now));
         }
+        if !lost.is_empty() || !lost_copies.is_empty() {
+            self.strike(now, id, effects);
+        }
         for task in lost {
             self.set_waiting(task, now);
             effects.push(note_of("order was lost", Some(id), task, None));
@@ -251,6 +249,12 @@ impl State {
         }
         match outcome.result {
             Ok(Done::Made(report)) => {
+                if let Err(reason) = self.check_report(&report) {
+                    let detail = Some(reason.to_string());
+                    effects.push(note_of("implausible report", Some(id), task, detail));
+                    return self.refused(now, id, task, &reason.to_string(), effects);
+                }
+                self.worker(id).strikes = 0;
                 effects.push(Effect::Note(Note {
                     what: "task done",
                     worker: Some(id),
@@ -308,6 +312,7 @@ impl State {
         match &outcome.result {
             Ok(Done::Copied(_)) => {
                 // Also one that was not ordered is one, if the file is still of use.
+                self.worker(id).strikes = 0;
                 if self.files.contains_key(&task) {
                     self.gain(task, id);
                     self.unsettled.moved |= self.missing.contains(&task);
@@ -324,86 +329,18 @@ impl State {
                 self.set_copying(task, id, Copying::Failed(now.after(PAUSE)));
                 match failure {
                     Failure::Damaged { file, address, .. } => {
-                        self.damaged(id, *file, address.as_deref(), effects)
+                        self.damaged(id, *file, address.as_deref(), effects);
+                        self.strike(now, id, effects);
                     }
                     Failure::DiskFull(_) => self.rest(now, id),
-                    _ => {}
+                    Failure::Unreachable { file, message } => {
+                        self.unreached(now, id, *file, message, effects)
+                    }
+                    _ => self.strike(now, id, effects),
                 }
             }
             Err(_) => {}
         }
-    }
-
-    fn failed(
-        &mut self,
-        now: Millis,
-        id: WorkerId,
-        task: Task,
-        failure: &Failure,
-        effects: &mut Vec<Effect>,
-    ) {
-        match failure {
-            // A worker that stops, and has asked for orders before, must not get it again.
-            Failure::Stopped | Failure::Unreachable { .. } => self.set_waiting(task, now.after(PAUSE)),
-            Failure::Damaged { file, address, .. } => {
-                self.set_waiting(task, now.after(PAUSE));
-                self.damaged(id, *file, address.as_deref(), effects);
-            }
-            Failure::DiskFull(_) => {
-                self.set_waiting(task, now);
-                self.rest(now, id);
-            }
-            Failure::Other(message) => {
-                self.set_waiting(task, now.after(PAUSE));
-                // A bad disk is one worker's.
-                if self.workers.iter().any(|(&other, worker)| other != id && worker.is_willing(now)) {
-                    self.rest(now, id);
-                }
-                let state = self.tasks.get_mut(&task).expect("it was running");
-                state.failures += 1;
-                if state.failures >= MOST_FAILURES {
-                    let message = format!(
-                        "shard {} of depth {} failed {MOST_FAILURES} times, last with: {message}",
-                        task.shard, task.depth
-                    );
-                    self.end(now, Ending::Failed(message), effects);
-                }
-            }
-            Failure::Contradiction(message) => {
-                self.set_waiting(task, now);
-                self.end(now, Ending::Failed(message.clone()), effects);
-            }
-        }
-    }
-
-    /// A worker cannot do what it should: others do it.
-    fn rest(&mut self, now: Millis, id: WorkerId) {
-        self.worker(id).rests_until = now.after(REST);
-        self.unsettled.owners = true;
-    }
-
-    /// A file is not what was written: whoever has it deletes it.
-    fn damaged(&mut self, reporter: WorkerId, file: Task, address: Option<&str>, effects: &mut Vec<Effect>) {
-        let holder = match address {
-            _ if self.rules.shared_store => Some(WorkerId::SHARED_STORE),
-            Some(address) => self.at_address(address),
-            None => Some(reporter),
-        };
-        let Some(holder) = holder else {
-            return;
-        };
-        let was_held = self.lose(file, holder);
-        // A file of its own that is not known, such as one whose discarding was lost with a reply, is in the worker's way
-        // too. But not one that it is making or getting right now: the damage is older than that.
-        let is_in_the_way = |worker: &Worker| {
-            address.is_none() && !worker.running.contains(&file) && !worker.coming.contains(&file)
-        };
-        match self.workers.get(&holder) {
-            None if was_held => effects.push(Effect::DiscardShared(file)),
-            Some(worker) if was_held || is_in_the_way(worker) => self.order(holder, Order::Discard(file)),
-            _ => return,
-        }
-        effects.push(note_of("damaged file discarded", Some(holder), file, None));
     }
 
     /// Shards of the layer in the making that nobody has any more are made again.
@@ -438,6 +375,7 @@ impl State {
         what: &'static str,
         effects: &mut Vec<Effect>,
     ) {
+        self.forget_peer(id);
         for task in self.worker(id).running.clone() {
             self.set_waiting(task, Millis(0));
         }
@@ -548,6 +486,7 @@ impl State {
         if now.since(self.saved) > SAVE_EVERY {
             self.save(now, effects);
         }
+        self.retry_peers(now);
         let has_rested = |worker: &Worker| worker.rests_until != Millis(0) && worker.rests_until <= now;
         for worker in self.workers.values_mut().filter(|worker| has_rested(worker)) {
             worker.rests_until = Millis(0);

@@ -32,9 +32,10 @@ struct Candidate {
 impl State {
     /// Deals out the shards of the layer in the making.
     pub fn plan_owners(&mut self, now: Millis) {
+        self.find_cut_off(now);
         let candidates: Vec<Candidate> = self
             .alive()
-            .filter(|(_, worker)| worker.is_willing(now))
+            .filter(|(_, worker)| worker.is_able(now))
             .map(|(id, worker)| Candidate { id, threads: worker.threads, load: 0, share: 0 })
             .collect();
         self.owners = self.deal(candidates);
@@ -52,6 +53,18 @@ impl State {
             }
         }
         self.unsettled.all_awake = true;
+    }
+
+    /// Finds who cannot reach what tasks read, and the files that would help if others had them.
+    fn find_cut_off(&mut self, now: Millis) {
+        let ids: Vec<WorkerId> = self.alive().map(|(id, _)| id).collect();
+        let before = std::mem::take(&mut self.bridged);
+        for id in ids {
+            let beyond = self.beyond_reach(id, now);
+            self.worker(id).is_cut_off = !beyond.is_empty();
+            self.bridged.extend(beyond);
+        }
+        self.unsettled.files.extend(self.bridged.difference(&before));
     }
 
     /// The owner of each shard, if there are any candidates. Takes time in proportion to the shards.
@@ -132,7 +145,7 @@ impl State {
     fn taken_over(&self, now: Millis) -> Option<Task> {
         let open = |task: &&Task| self.tasks[*task].not_before <= now;
         let over = |worker: &&Worker| {
-            let begins = if worker.is_willing(now) { worker.threads as usize } else { 0 };
+            let begins = if worker.is_able(now) { worker.threads as usize } else { 0 };
             worker.queue.len() > begins && worker.queue.iter().any(|task| open(&task))
         };
         let most = self

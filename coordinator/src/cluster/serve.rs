@@ -3,6 +3,7 @@
 //! It runs on a thread of its own, because journals are written with calls that block; requests come from the services
 //! through a channel, and each waits for its reply.
 
+use crate::cluster::bounds::Bounds;
 use crate::cluster::event::{Effect, Ending, Event, Held, Millis, Note, Reply, RequestId};
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
 use crate::cluster::status;
@@ -13,11 +14,13 @@ use fathom_engine::commit::{Commit, Committed, commit_layer};
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::{Files, Journal, LayerRow, LayersAt};
 use fathom_layer::Disk;
+use fathom_proto::{Done, Failure};
 use fathom_run::WorkerId;
 use fathom_run::{Depth, Geometry, Keep, ShardReport, Task};
 use fathom_task::Store;
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::{broadcast, oneshot};
@@ -145,6 +148,47 @@ fn past(journal: &Journal, layers: &[LayerRow], shared_store: bool) -> Result<Pa
     })
 }
 
+/// The store that all workers share, if they do.
+fn store_of<'d>(layers_at: &LayersAt, run: &Path, disk: &'d dyn Disk) -> Option<Store<'d>> {
+    match layers_at {
+        LayersAt::RunDirectory => Some(Store::new(run, disk)),
+        LayersAt::SharedStore(path) => Some(Store::new(path, disk)),
+        LayersAt::Workers => None,
+    }
+}
+
+/// Drops reports of the current layer that are not what the files in the shared store say: their shards are made again.
+fn drop_false(past: &mut Past, store: &Store<'_>, geometry: &Geometry) {
+    let mut dropped = Vec::new();
+    past.reports.retain(|report| match compare(store, geometry, report) {
+        Ok(()) => true,
+        Err(reason) => {
+            let (depth, shard) = (report.task.depth.0, report.task.shard.0);
+            warn!(depth, shard, reason, "report dropped");
+            dropped.push(report.task);
+            false
+        }
+    });
+    past.files.retain(|(task, _)| !dropped.contains(task));
+}
+
+/// Compares a report with the file that it is about.
+///
+/// # Errors
+/// What differs, or why the file cannot be read.
+fn compare(store: &Store<'_>, geometry: &Geometry, report: &ShardReport) -> Result<(), String> {
+    let Task { depth, shard } = report.task;
+    let file = store.open_shard(geometry, depth, shard).map_err(|error| error.to_string())?;
+    let checksums = file.checksums().map_err(|error| error.to_string())?;
+    if file.totals() != report.totals {
+        return Err(format!("it counts {:?}, and the file {:?}", report.totals, file.totals()));
+    }
+    if file.bytes() != report.bytes || checksums != report.checksums {
+        return Err("it has other bytes or checksums".into());
+    }
+    Ok(())
+}
+
 impl<'d> Coordinator<'d> {
     /// Takes up a run where its journal says that it is.
     ///
@@ -161,8 +205,14 @@ impl<'d> Coordinator<'d> {
         let symmetries = space.symmetries().len() as u64;
         let Visited { layers, all, .. } = run.visited()?;
         rules.states = all;
+        let counted =
+            layers.first().map(|layer| (layer.classes.is_some(), layer.classes_with_inverse.is_some()));
+        rules.bounds = Bounds::new(geometry, &space, counted);
         let epoch = run.journal.begin_epoch(&layers_at).context("cannot write run.db")?;
-        let past = past(&run.journal, &layers, rules.shared_store).context("cannot read run.db")?;
+        let mut past = past(&run.journal, &layers, rules.shared_store).context("cannot read run.db")?;
+        if let Some(store) = store_of(&layers_at, &run.path, disk) {
+            drop_false(&mut past, &store, &geometry);
+        }
         let addresses = past.workers.iter().map(|(id, _, address)| (*id, address.clone())).collect();
         let state = State::new(rules, epoch, past);
         let (sender, messages) = unbounded();
@@ -229,7 +279,7 @@ impl<'d> Coordinator<'d> {
                     self.asked += 1;
                     let request = RequestId(self.asked);
                     self.requests.insert(request, sender);
-                    event(request)
+                    self.compared(event(request))
                 }
                 Ok(Message::Status(sender)) => {
                     let status = status::Status::of(&self.run, &self.state, self.now())?;
@@ -259,6 +309,24 @@ impl<'d> Coordinator<'d> {
                 }
             }
         }
+    }
+
+    /// In a store that all share the coordinator sees what workers report: a report that is not what the file says is a
+    /// failure, and never gets into the journal.
+    fn compared(&self, event: Event) -> Event {
+        let (Event::Report(request, session, mut outcomes), Some(store)) = (event.clone(), self.store())
+        else {
+            return event;
+        };
+        for outcome in &mut outcomes {
+            if let Ok(Done::Made(report)) = &outcome.result
+                && let Err(reason) = compare(&store, &self.geometry, report)
+            {
+                outcome.result =
+                    Err(Failure::Other(format!("its report is not what its file says: {reason}")));
+            }
+        }
+        Event::Report(request, session, outcomes)
     }
 
     fn now(&self) -> Millis {
@@ -343,11 +411,7 @@ impl<'d> Coordinator<'d> {
 
     /// The store that all workers share.
     fn store(&self) -> Option<Store<'d>> {
-        match &self.layers_at {
-            LayersAt::RunDirectory => Some(Store::new(&self.run.path, self.disk)),
-            LayersAt::SharedStore(path) => Some(Store::new(path, self.disk)),
-            LayersAt::Workers => None,
-        }
+        store_of(&self.layers_at, &self.run.path, self.disk)
     }
 
     fn note(&self, note: &Note) {
@@ -364,6 +428,9 @@ impl<'d> Coordinator<'d> {
             | "task failed"
             | "copy failed"
             | "damaged file discarded"
+            | "implausible report"
+            | "peer cannot be reached"
+            | "worker rests"
             | "late report ignored" => {
                 warn!(run, depth, shard, attempt, worker, detail, "{what}");
             }

@@ -20,7 +20,7 @@ use tracing::warn;
 pub const MOST_MESSAGE_BYTES: usize = 64 << 20;
 /// Orders that one worker may ask for at once.
 const MOST_TASKS: u32 = 4096;
-/// Letters of a worker's name.
+/// Bytes of what a worker says of itself: its name, address, kernel, version.
 const LONGEST_NAME: usize = 256;
 
 /// The coordinator, as others see it.
@@ -52,6 +52,12 @@ impl Service {
         asked: v1::RegisterRequest,
         peer: Option<SocketAddr>,
     ) -> Result<Registration, Status> {
+        require_names(&[
+            ("name", &asked.name),
+            ("exchange_address", &asked.exchange_address),
+            ("kernel", &asked.kernel),
+            ("version", &asked.version),
+        ])?;
         require_version(asked.protocol_version, &asked.name)?;
         let fingerprint = convert::digest("fingerprint", &asked.fingerprint)?;
         if fingerprint.0 != self.geometry.fingerprint {
@@ -59,9 +65,6 @@ impl Service {
             return Err(Status::failed_precondition(format!(
                 "this coordinator serves another run than the one that this worker has made its tables for ({fingerprint}): start the worker again, or join another coordinator"
             )));
-        }
-        if asked.name.len() > LONGEST_NAME || asked.exchange_address.len() > LONGEST_NAME {
-            return Err(Status::invalid_argument(format!("a name is longer than {LONGEST_NAME} bytes")));
         }
         let address = match (asked.exchange_address.strip_prefix(':'), peer) {
             (Some(port), Some(SocketAddr::V6(peer))) => format!("[{}]:{port}", peer.ip()),
@@ -80,6 +83,24 @@ impl Service {
             inventory: self.tasks(&asked.inventory)?,
         })
     }
+}
+
+/// Refuses names that are too long, or that a terminal would not show as they are.
+fn require_names(names: &[(&str, &str)]) -> Result<(), Status> {
+    for (field, text) in names {
+        if text.len() > LONGEST_NAME {
+            let length = text.len();
+            return Err(Status::invalid_argument(format!(
+                "{field} has {length} bytes, more than {LONGEST_NAME}: choose a shorter one"
+            )));
+        }
+        if let Some(control) = text.chars().find(|c| c.is_control()) {
+            return Err(Status::invalid_argument(format!(
+                "{field} has the character {control:?}, which no name may have"
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn require_version(version: u32, worker: &str) -> Result<(), Status> {
@@ -129,6 +150,7 @@ impl coordinator_server::Coordinator for Service {
         request: Request<v1::DescribeRunRequest>,
     ) -> Result<Response<v1::DescribeRunResponse>, Status> {
         let asked = request.into_inner();
+        require_names(&[("worker_name", &asked.worker_name)])?;
         require_version(asked.protocol_version, &asked.worker_name)?;
         Ok(Response::new(self.description.clone()))
     }

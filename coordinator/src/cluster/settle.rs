@@ -1,6 +1,7 @@
 //! What follows from what is known, whatever has happened.
 
 use crate::cluster::apply::note_of;
+use crate::cluster::bounds::counted;
 use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, Note, Order, Reply};
 use crate::cluster::state::{Copying, Making, Presence, State, TaskState, Worker};
 use fathom_proto::Attempt;
@@ -46,7 +47,12 @@ impl State {
                 _ => None,
             })
             .collect();
-        self.visited += reports.iter().map(|report| report.totals.states).sum::<u64>();
+        if let Some(report) = reports.first() {
+            self.rules.bounds.counted.get_or_insert_with(|| counted(report));
+        }
+        let states = reports.iter().map(|report| report.totals.states).sum::<u64>();
+        self.visited += states;
+        self.newest = Some(states);
         let took = now.since(self.begun);
         let holders = self.files.keys().copied().filter(|task| task.depth.0 + 1 >= depth.0);
         let holders = holders.flat_map(|task| self.held_by(task)).collect();
@@ -157,7 +163,9 @@ impl State {
                 matches!(copying, Copying::Ordered(_)) && self.workers[id].is_willing(now)
             };
             let coming = self.copies.range(all).filter(is_coming).count();
-            let wanted = self.rules.replicas.saturating_sub(staying + coming);
+            // Where somebody cannot reach the holders, another holder is a way around.
+            let bridge = usize::from(self.bridged.contains(&task));
+            let wanted = (self.rules.replicas + bridge).saturating_sub(staying + coming);
             if from.is_empty() || wanted == 0 {
                 continue;
             }
@@ -167,8 +175,8 @@ impl State {
             });
             let is_free = |(_, id): &&(usize, WorkerId)| match self.copies.get(&(task, *id)) {
                 Some(Copying::Ordered(_)) => false,
-                Some(Copying::Failed(not_before)) => *not_before <= now,
-                None => !from.contains(id),
+                Some(Copying::Failed(not_before)) => *not_before <= now && self.reaches(*id, &from, now),
+                None => !from.contains(id) && self.reaches(*id, &from, now),
             };
             let chosen: Vec<(usize, WorkerId)> =
                 targets.iter().filter(is_free).take(wanted).copied().collect();
@@ -183,6 +191,11 @@ impl State {
                 effects.push(note_of("copy ordered", Some(id), task, None));
             }
         }
+    }
+
+    /// Whether a worker can reach one of several holders.
+    fn reaches(&self, id: WorkerId, holders: &[WorkerId], now: Millis) -> bool {
+        holders.iter().any(|&holder| !self.workers[&id].cannot_reach(holder, now))
     }
 
     /// Lets those leave that are drained: when they do nothing any more, and those who stay hold what they hold, as often
@@ -242,7 +255,7 @@ impl State {
                 continue;
             };
             let mut orders = std::mem::take(&mut worker.orders);
-            if worker.is_willing(now) && self.ending.is_none() && taker.tasks > 0 {
+            if worker.is_able(now) && self.ending.is_none() && taker.tasks > 0 {
                 for task in self.tasks_for(id, taker.tasks as usize, now, &mut may_take_over) {
                     self.set_making(task, Making::Running(id, now), now);
                     let state = self.tasks.get_mut(&task).expect("it was chosen from the tasks");

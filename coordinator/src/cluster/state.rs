@@ -1,5 +1,6 @@
 //! What the coordinator knows of a run on many hosts.
 
+use crate::cluster::bounds::{Bounds, Implausible};
 use crate::cluster::event::{Ending, Holders, LeaveReason, Millis, Order, Progress, RequestId};
 use fathom_layer::{Digest, LayerDigest};
 use fathom_proto::Session;
@@ -30,6 +31,8 @@ pub struct Rules {
     pub lease: Duration,
     /// How often workers say that they live.
     pub heartbeat: Duration,
+    /// What reports can say.
+    pub bounds: Bounds,
 }
 
 /// Whether a worker is there.
@@ -66,6 +69,12 @@ pub struct Worker {
     pub draining: bool,
     /// Until when it gets nothing to make or to keep.
     pub rests_until: Millis,
+    /// Its failures since its last success.
+    pub strikes: u32,
+    /// Peers that it could not reach.
+    pub unreached: BTreeMap<WorkerId, Unreached>,
+    /// Whether tasks read files that no peer within its reach has.
+    pub is_cut_off: bool,
     /// Orders that wait until it asks.
     pub orders: Vec<Order>,
     /// Its request that waits for orders.
@@ -80,6 +89,17 @@ pub struct Worker {
     pub holds: BTreeSet<Task>,
     /// The copies that were ordered from it, those that failed among them.
     pub coming: BTreeSet<Task>,
+}
+
+/// A peer that a worker could not reach.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unreached {
+    /// How often.
+    pub failures: u32,
+    /// Until when the peer is not tried.
+    pub until: Millis,
+    /// What the worker said last.
+    pub message: String,
 }
 
 /// A worker's request that waits for orders.
@@ -167,6 +187,8 @@ pub struct State {
     pub begun: Millis,
     /// States of the layers before it.
     pub visited: u64,
+    /// States of the newest of them.
+    pub newest: Option<u64>,
     /// Its tasks, and those that make lost files again.
     pub tasks: BTreeMap<Task, TaskState>,
     /// The files of the layers that are still read, and of the one in the making.
@@ -185,6 +207,8 @@ pub struct State {
     pub done: u32,
     /// Files that are read and that nobody who is there has.
     pub missing: BTreeSet<Task>,
+    /// Files that are read and whose holders somebody cannot reach.
+    pub bridged: BTreeSet<Task>,
     /// What has to be looked at again.
     pub unsettled: Unsettled,
     /// Where the layers lie, as workers are told it.
@@ -252,6 +276,7 @@ impl State {
             depth,
             begun: Millis(0),
             visited: past.counts.iter().sum(),
+            newest: past.counts.last().copied(),
             tasks: BTreeMap::new(),
             files: past.files.into_iter().collect(),
             copies: BTreeMap::new(),
@@ -261,6 +286,7 @@ impl State {
             by_session: BTreeMap::new(),
             done: 0,
             missing: BTreeSet::new(),
+            bridged: BTreeSet::new(),
             unsettled: Unsettled { moved: true, owners: true, ..Unsettled::default() },
             told: None,
             version: epoch << 32 | 1,
@@ -311,6 +337,19 @@ impl State {
             true => Some(Ending::Complete),
             false => is_deep_enough.then_some(Ending::MaxDepth),
         }
+    }
+
+    /// Whether a report can be true, by what is known without its files.
+    ///
+    /// # Errors
+    /// The reason why not.
+    pub fn check_report(&self, report: &ShardReport) -> Result<(), Implausible> {
+        // A file that is made again was checked when it was made first, and its digest is compared.
+        if report.task.depth != self.depth {
+            return Ok(());
+        }
+        let left = self.rules.states.saturating_sub(self.visited);
+        self.rules.bounds.check(report, self.newest, left)
     }
 
     /// The tasks that make lost files again.
@@ -546,6 +585,9 @@ impl Worker {
             progress: Progress::default(),
             draining: false,
             rests_until: Millis(0),
+            strikes: 0,
+            unreached: BTreeMap::new(),
+            is_cut_off: false,
             orders: Vec::new(),
             taker: None,
             leaving: None,
@@ -572,6 +614,11 @@ impl Worker {
     /// Whether it is there and stays.
     pub fn is_staying(&self) -> bool {
         matches!(self.presence, Presence::Alive(_)) && !self.draining && self.leaving.is_none()
+    }
+
+    /// Whether it can make files: it is there, and reaches all that tasks read.
+    pub fn is_able(&self, now: Millis) -> bool {
+        self.is_willing(now) && !self.is_cut_off
     }
 
     /// Whether it can make and keep files.

@@ -8,6 +8,10 @@ use fathom_engine::summary::Summary;
 use fathom_run::Task;
 use fathom_run::WorkerId;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// How long a worker is shown that has gone and holds nothing that is needed.
+const SHOWN: Duration = Duration::from_secs(3600);
 
 /// The fields of `status --json` of a run that is served: those of a summary, and these.
 #[derive(Clone, Debug, Serialize)]
@@ -98,8 +102,13 @@ impl ClusterStatus {
         }
         let waiting = state.rules.shards - done - running;
         let eta = (done > 0).then(|| seconds / f64::from(done) * f64::from(state.rules.shards - done));
+        let is_shown = |worker: &Worker| match worker.presence {
+            Presence::Alive(_) | Presence::Awaited => true,
+            Presence::Lost | Presence::Left => !worker.holds.is_empty() || now.since(worker.heard) < SHOWN,
+        };
+        let shown = state.workers.iter().filter(|(_, worker)| is_shown(worker));
         let workers: Vec<WorkerStatus> =
-            state.workers.iter().map(|(id, worker)| WorkerStatus::of(*id, worker, seconds, now)).collect();
+            shown.map(|(id, worker)| WorkerStatus::of(*id, worker, seconds, now)).collect();
         let name = |id: &WorkerId| state.workers.get(id).map_or_else(|| id.to_string(), |w| w.name.clone());
         Self {
             depth: state.depth.0,
@@ -145,7 +154,7 @@ impl WorkerStatus {
 }
 
 /// Why nothing moves, if nothing does.
-fn obstacle(state: &State, now: Millis) -> Option<String> {
+pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
     let name = |id: &WorkerId| {
         state.workers.get(id).map_or_else(|| id.to_string(), |worker| format!("{} ({id})", worker.name))
     };
@@ -182,5 +191,32 @@ fn obstacle(state: &State, now: Millis) -> Option<String> {
             "all workers rest, because their disks are full or tasks failed there: the log says more".into(),
         );
     }
-    None
+    unreached(state, now)
+}
+
+/// Which workers cannot reach others, and what that means.
+fn unreached(state: &State, now: Millis) -> Option<String> {
+    let pairs: Vec<String> = state
+        .alive()
+        .flat_map(|(_, worker)| {
+            let marked = worker.unreached.iter().filter(|(_, unreached)| unreached.is_marked(now));
+            marked.filter_map(|(peer, unreached)| {
+                let peer = state.workers.get(peer)?;
+                let (from, to, at) = (&worker.name, &peer.name, &peer.address);
+                Some(format!("{from} cannot reach {to} at {at} ({})", unreached.message))
+            })
+        })
+        .collect();
+    let able = state.alive().filter(|(_, worker)| worker.is_able(now)).map(|(_, w)| w.name.clone());
+    let able: Vec<String> = able.collect();
+    let what = match able.is_empty() {
+        true => "nobody reaches all that is needed".to_owned(),
+        false => format!("{} go on with what is needed", able.join(", ")),
+    };
+    (!pairs.is_empty()).then(|| {
+        format!(
+            "{}; {what}: see to firewalls and to --advertise, it is tried again every minute",
+            pairs.join("; ")
+        )
+    })
 }

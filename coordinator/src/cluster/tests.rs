@@ -2,6 +2,7 @@
 
 mod copies;
 mod damage;
+mod failures;
 mod joining;
 mod layers;
 mod leaving;

@@ -4,6 +4,7 @@ use crate::arguments::ClusterArguments;
 use crate::commands::result;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
+use fathom_coordinator::cluster::bounds::Bounds;
 use fathom_coordinator::cluster::event::Ending;
 use fathom_coordinator::cluster::serve::{Coordinator, Desk};
 use fathom_coordinator::cluster::service::{MOST_MESSAGE_BYTES, Service};
@@ -104,8 +105,9 @@ impl Served {
         }
         let rules = Rules {
             shards: definition.shards,
-            // The journal knows.
+            // The journal and the space tell these when the run is taken up.
             states: u64::MAX,
+            bounds: Bounds::none(),
             keep: definition.keep,
             reach: Reach::of(&run.space),
             max_depth: asked.max_depth,

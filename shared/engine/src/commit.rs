@@ -7,6 +7,7 @@ use anyhow::{Context, Result, anyhow};
 use fathom_layer::{Disk, LayerDigest, Totals};
 use fathom_run::WorkerId;
 use fathom_run::{Depth, Keep, ShardReport, Task};
+use fathom_space::Space;
 use std::borrow::Borrow;
 use tracing::{info, warn};
 
@@ -53,6 +54,7 @@ pub fn commit_layer<R: Borrow<ShardReport>>(
             layer.states
         ));
     }
+    check_growth(&layer, &layers, &run.space)?;
     let shards: Vec<ShardRow> = reports.iter().map(|report| ShardRow::of(report.borrow())).collect();
     let retired = match run.definition.keep {
         Keep::Last => depth.previous().and_then(Depth::previous),
@@ -115,6 +117,29 @@ impl Classes {
     }
 }
 
+/// The most states to which moves lead from one state: each move behind and before each free move.
+pub fn most_successors(space: &Space) -> u64 {
+    let moves = space.moves().len() as u64;
+    moves.saturating_mul(space.free_order().into()).max(space.arrivals().len() as u64)
+}
+
+/// Checks that a layer can follow another one: depth 0 is the solved state, and each state of a later layer is one move
+/// from the layer before.
+fn check_growth(layer: &LayerRow, layers: &[LayerRow], space: &Space) -> Result<()> {
+    let most = match layers.last() {
+        None => 1,
+        Some(newest) => newest.states.saturating_mul(most_successors(space)),
+    };
+    if layer.states > most {
+        return Err(anyhow!(
+            "the counts cannot be true: {} states at depth {}, where moves lead to {most} at most; the run is wrong, and must not be used",
+            layer.states,
+            layer.depth
+        ));
+    }
+    Ok(())
+}
+
 /// Adds up the reports of a layer, and checks that they can be true.
 fn add_up<R: Borrow<ShardReport>>(
     depth: Depth,
@@ -123,6 +148,16 @@ fn add_up<R: Borrow<ShardReport>>(
     seconds: f64,
 ) -> Result<LayerRow> {
     let reports: Vec<&ShardReport> = reports.iter().map(Borrow::borrow).collect();
+    let sum = |number: fn(&ShardReport) -> u64| -> Result<u64> {
+        let sum = reports.iter().try_fold(0_u64, |sum, report| sum.checked_add(number(report)));
+        sum.filter(|sum| i64::try_from(*sum).is_ok())
+            .with_context(|| format!("the counts of depth {depth} are beyond 2^63: they cannot be true"))
+    };
+    sum(|report| report.totals.states)?;
+    sum(|report| report.totals.stored)?;
+    sum(|report| report.totals.pairs.unwrap_or(0))?;
+    sum(|report| report.totals.inverse_pairs.unwrap_or(0))?;
+    let bytes = sum(|report| report.bytes)?;
     let mut digest = LayerDigest::new(depth.0);
     for report in &reports {
         digest.add(&report.checksums);
@@ -136,7 +171,7 @@ fn add_up<R: Borrow<ShardReport>>(
         classes: up_to_symmetry,
         classes_with_inverse: with_inverse,
         stored: totals.stored,
-        bytes: reports.iter().map(|report| report.bytes).sum(),
+        bytes,
         seconds,
         digest: digest.finish(),
         files: Files::Live,

@@ -203,6 +203,15 @@ impl Entry {
     }
 }
 
+/// The least and the most bytes of a layer file of `cosets` cosets of which `filled` have states.
+pub fn file_bytes(cosets: u32, filled: u32, packed_bytes: u32) -> (u64, u64) {
+    let empty = data_offset(cosets) + SLACK_BYTES;
+    let filled = u64::from(filled);
+    // Each data begin at a multiple of the alignment, and the smallest are one position.
+    let largest = u64::from(packed_bytes).next_multiple_of(ALIGNMENT) + ALIGNMENT;
+    (empty, empty + ALIGNMENT + filled * largest)
+}
+
 /// Where the data begin behind the directory of so many cosets.
 pub(crate) fn data_offset(cosets: u32) -> u64 {
     (HEADER_BYTES as u64 + u64::from(cosets) * ENTRY_BYTES as u64).next_multiple_of(ALIGNMENT)

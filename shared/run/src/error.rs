@@ -46,7 +46,7 @@ pub enum RunError {
     AllLayersNeeded,
     /// The memory that may be taken does not suffice.
     #[error(
-        "{space} needs {} of memory, and may take {}: give it more with --memory, use fewer threads, choose a smaller board, or ask for less with --track or --labels",
+        "{space} needs {:.2} of memory, and may take {:.2}: give it more with --memory, use fewer threads, choose a smaller board, or ask for less with --track or --labels",
         ByteSize(*needed), ByteSize(*allowed)
     )]
     Memory {

@@ -38,7 +38,7 @@ enum TablesError {
     Checksum { expected: Digest, got: Digest },
     #[error(transparent)]
     Cosets(#[from] CosetError),
-    #[error("they take {}, and of {} free most is for layers", ByteSize(*bytes), ByteSize(*free))]
+    #[error("they take {:.2}, and of {:.2} free most is for layers", ByteSize(*bytes), ByteSize(*free))]
     NoRoom { bytes: u64, free: u64 },
 }
 

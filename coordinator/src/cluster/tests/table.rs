@@ -4,6 +4,7 @@
 //! is answered: it makes shard 0 of depth 1 in attempt 1 of epoch 1, and shards 0 and 1 of depth 0 are with a and b). Tests
 //! compare all lines. Notes for the log are left out, unless `notes` is set.
 
+use crate::cluster::bounds::Bounds;
 use crate::cluster::event::{Effect, Event, Held, Millis, Order, Progress, Registration, Reply, RequestId};
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
 use fathom_layer::{Digest, Totals};
@@ -25,6 +26,7 @@ pub(super) fn rules(shards: u32) -> Rules {
         replicas: 1,
         lease: Duration::from_secs(10),
         heartbeat: Duration::from_secs(2),
+        bounds: Bounds::none(),
     }
 }
 

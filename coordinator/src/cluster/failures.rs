@@ -1,0 +1,235 @@
+//! What follows when orders fail.
+//!
+//! Each kind of failure has a bound, and behind the bound another way or an end with a message:
+//!
+//! | failure | at first | after the bound |
+//! |---|---|---|
+//! | stopped, order lost, copy failed | tried again after [`PAUSE`] | after [`MOST_STRIKES`] in a row the worker rests, and others take over; each further failure doubles the rest, up to [`LONGEST_REST`] |
+//! | peer unreachable | tried again after [`PAUSE`] | after [`MOST_UNREACHED`] the pair of workers is marked for [`RETRY`]: who cannot reach a file that tasks read makes nothing, its holders make the shards, and a third worker takes a copy; `status` names the pair |
+//! | file damaged | the file is discarded, and had from another holder or made again | as for stopped |
+//! | disk full | the worker rests for [`REST`] | the same; `status` says when all rest |
+//! | report implausible | the report is refused, the shard is made again elsewhere | as for other failures |
+//! | other | tried again after [`PAUSE`], by others if there are any | after [`MOST_FAILURES`] of one task the run ends with the message |
+//! | contradiction | the run ends with the message | |
+//!
+//! A success of a worker ends its row of failures.
+
+use crate::cluster::apply::note_of;
+use crate::cluster::event::{Effect, Ending, Millis, Note, Order};
+use crate::cluster::state::{State, Unreached, Worker};
+use fathom_proto::Failure;
+use fathom_run::{Task, WorkerId};
+use std::time::Duration;
+
+/// How long a task that failed waits before it is tried again.
+pub(super) const PAUSE: Duration = Duration::from_secs(1);
+/// Failures of one task, of a kind that another attempt rarely mends, after which the run ends.
+pub(super) const MOST_FAILURES: u32 = 5;
+/// How long a worker rests whose disk is full, or where a task failed that others may do.
+pub(super) const REST: Duration = Duration::from_secs(30);
+/// Failures in a row after which a worker rests.
+pub(super) const MOST_STRIKES: u32 = 5;
+/// The longest rest.
+pub(super) const LONGEST_REST: Duration = Duration::from_secs(16 * 30);
+/// Failures to reach a peer after which the pair is marked.
+pub(super) const MOST_UNREACHED: u32 = 3;
+/// How long a marked pair is not tried.
+pub(super) const RETRY: Duration = Duration::from_secs(60);
+
+impl State {
+    /// Handles a task that failed.
+    pub(super) fn failed(
+        &mut self,
+        now: Millis,
+        id: WorkerId,
+        task: Task,
+        failure: &Failure,
+        effects: &mut Vec<Effect>,
+    ) {
+        match failure {
+            // A worker that stops, and has asked for orders before, must not get the task again.
+            Failure::Stopped => {
+                self.set_waiting(task, now.after(PAUSE));
+                self.strike(now, id, effects);
+            }
+            Failure::Unreachable { file, message } => {
+                self.set_waiting(task, now.after(PAUSE));
+                self.unreached(now, id, *file, message, effects);
+            }
+            Failure::Damaged { file, address, .. } => {
+                self.set_waiting(task, now.after(PAUSE));
+                self.damaged(id, *file, address.as_deref(), effects);
+                self.strike(now, id, effects);
+            }
+            Failure::DiskFull(_) => {
+                self.set_waiting(task, now);
+                self.rest(now, id);
+            }
+            Failure::Other(message) => self.refused(now, id, task, message, effects),
+            Failure::Contradiction(message) => {
+                self.set_waiting(task, now);
+                self.end(now, Ending::Failed(message.clone()), effects);
+            }
+        }
+    }
+
+    /// Handles a task that failed in a way that another attempt rarely mends.
+    pub(super) fn refused(
+        &mut self,
+        now: Millis,
+        id: WorkerId,
+        task: Task,
+        message: &str,
+        effects: &mut Vec<Effect>,
+    ) {
+        self.set_waiting(task, now.after(PAUSE));
+        // A bad disk is one worker's.
+        if self.workers.iter().any(|(&other, worker)| other != id && worker.is_willing(now)) {
+            self.rest(now, id);
+        }
+        let state = self.tasks.get_mut(&task).expect("only running tasks fail");
+        state.failures += 1;
+        if state.failures >= MOST_FAILURES {
+            let message = format!(
+                "shard {} of depth {} failed {MOST_FAILURES} times, last with: {message}",
+                task.shard, task.depth
+            );
+            self.end(now, Ending::Failed(message), effects);
+        }
+    }
+
+    /// Gives a worker nothing for a while; others take over its tasks.
+    pub(super) fn rest(&mut self, now: Millis, id: WorkerId) {
+        self.worker(id).rests_until = now.after(REST);
+        self.unsettled.owners = true;
+    }
+
+    /// Counts a failure of a worker, which rests after several in a row.
+    pub(super) fn strike(&mut self, now: Millis, id: WorkerId, effects: &mut Vec<Effect>) {
+        let worker = self.worker(id);
+        worker.strikes += 1;
+        let Some(doublings) = worker.strikes.checked_sub(MOST_STRIKES) else {
+            return;
+        };
+        let rest = (REST * 2_u32.pow(doublings.min(8))).min(LONGEST_REST);
+        worker.rests_until = now.after(rest);
+        let detail = format!("{} failures in a row, rests for {} s", worker.strikes, rest.as_secs());
+        self.unsettled.owners = true;
+        effects.push(Effect::Note(Note {
+            what: "worker rests",
+            worker: Some(id),
+            task: None,
+            attempt: None,
+            detail: Some(detail),
+        }));
+    }
+
+    /// Notes that a worker could not have a file from any of its holders.
+    pub(super) fn unreached(
+        &mut self,
+        now: Millis,
+        id: WorkerId,
+        file: Task,
+        message: &str,
+        effects: &mut Vec<Effect>,
+    ) {
+        let peers: Vec<WorkerId> = self.holders_alive(file).filter(|&peer| peer != id).collect();
+        self.strike(now, id, effects);
+        for peer in peers {
+            let unreached = self.worker(id).unreached.entry(peer).or_default();
+            unreached.failures += 1;
+            unreached.message = message.to_owned();
+            if unreached.failures < MOST_UNREACHED {
+                continue;
+            }
+            let is_new = !unreached.is_marked(now);
+            unreached.until = now.after(RETRY);
+            if is_new {
+                let (from, to) = (&self.workers[&id], &self.workers[&peer]);
+                let detail = format!("{} cannot reach {} at {}: {message}", from.name, to.name, to.address);
+                effects.push(note_of("peer cannot be reached", Some(id), file, Some(detail)));
+            }
+            self.unsettled.owners = true;
+        }
+    }
+
+    /// Lets marked pairs be tried again whose time has come. A single failure marks such a pair again.
+    pub(super) fn retry_peers(&mut self, now: Millis) {
+        let mut is_due = false;
+        for unreached in self.workers.values_mut().flat_map(|worker| worker.unreached.values_mut()) {
+            if unreached.failures >= MOST_UNREACHED && !unreached.is_marked(now) {
+                unreached.failures = MOST_UNREACHED - 1;
+                is_due = true;
+            }
+        }
+        self.unsettled.owners |= is_due;
+        self.unsettled.targets |= is_due;
+    }
+
+    /// Forgets who could not reach a worker, and whom it could not reach: it comes or goes.
+    pub(super) fn forget_peer(&mut self, id: WorkerId) {
+        for worker in self.workers.values_mut() {
+            worker.unreached.remove(&id);
+        }
+        self.worker(id).unreached.clear();
+    }
+
+    /// The files of the newest layer that a worker needs and that no holder within its reach has.
+    pub(super) fn beyond_reach(&self, id: WorkerId, now: Millis) -> Vec<Task> {
+        let worker = &self.workers[&id];
+        let Some(newest) =
+            self.depth.previous().filter(|_| worker.unreached.values().any(|u| u.is_marked(now)))
+        else {
+            return Vec::new();
+        };
+        let is_beyond = |task: &Task| {
+            let mut holders = self.holders_alive(*task).peekable();
+            holders.peek().is_some() && holders.all(|holder| holder != id && worker.cannot_reach(holder, now))
+        };
+        self.shards().map(|shard| Task { depth: newest, shard }).filter(is_beyond).collect()
+    }
+
+    /// Handles a file that is not what was written: its holder deletes the file.
+    pub(super) fn damaged(
+        &mut self,
+        reporter: WorkerId,
+        file: Task,
+        address: Option<&str>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let holder = match address {
+            _ if self.rules.shared_store => Some(WorkerId::SHARED_STORE),
+            Some(address) => self.at_address(address),
+            None => Some(reporter),
+        };
+        let Some(holder) = holder else {
+            return;
+        };
+        let was_held = self.lose(file, holder);
+        // A file of its own that is not known, such as one whose discarding was lost with a reply, is in the worker's way
+        // too. But not one that it is making or getting right now: the damage is older than that.
+        let is_in_the_way = |worker: &Worker| {
+            address.is_none() && !worker.running.contains(&file) && !worker.coming.contains(&file)
+        };
+        match self.workers.get(&holder) {
+            None if was_held => effects.push(Effect::DiscardShared(file)),
+            Some(worker) if was_held || is_in_the_way(worker) => self.order(holder, Order::Discard(file)),
+            _ => return,
+        }
+        effects.push(note_of("damaged file discarded", Some(holder), file, None));
+    }
+}
+
+impl Unreached {
+    /// Whether the peer is not to be tried now.
+    pub(super) fn is_marked(&self, now: Millis) -> bool {
+        self.until > now
+    }
+}
+
+impl Worker {
+    /// Whether a peer is marked as out of this worker's reach.
+    pub(super) fn cannot_reach(&self, peer: WorkerId, now: Millis) -> bool {
+        self.unreached.get(&peer).is_some_and(|unreached| unreached.is_marked(now))
+    }
+}

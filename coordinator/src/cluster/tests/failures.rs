@@ -1,0 +1,143 @@
+//! Orders that fail again and again.
+
+use super::table::{damaged, unreachable};
+use super::*;
+use crate::cluster::event::{Event, Millis};
+use crate::cluster::failures::{LONGEST_REST, MOST_STRIKES, MOST_UNREACHED, PAUSE, REST, RETRY};
+use fathom_proto::Failure;
+
+/// At depth 1 of two shards, of which a and b hold one each.
+fn two() -> Table {
+    Table::with(rules(2), "a b").at_depth(1)
+}
+
+/// Has a worker fail its task until it gets none any more; returns how often it failed.
+fn fail_until_spared(t: &mut Table, worker: &str, failure: &dyn Fn() -> Failure) -> u32 {
+    for failures in 0..50 {
+        let mut lines = t.take(worker, 1);
+        lines.extend(t.tick(PAUSE.as_millis() as u64));
+        t.beat("a", &[]);
+        t.beat("b", &[]);
+        let Some(line) = lines.iter().find(|line| line.starts_with(&format!("{worker} <- make"))) else {
+            return failures;
+        };
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (depth, shard) = words[3].split_once('/').unwrap();
+        let attempt = words[4].trim_end_matches(',').split_once('.').unwrap().1.parse().unwrap();
+        t.failed(worker, depth.parse().unwrap(), shard.parse().unwrap(), attempt, failure());
+    }
+    panic!("{worker} gets tasks for ever");
+}
+
+/// `--advertise 127.0.0.1:1`: its heart beats, and nobody reaches it. Who needs its files makes nothing; it makes all.
+#[test]
+fn tasks_go_to_the_holder_of_what_others_cannot_reach() {
+    let mut t = two();
+    let failures = fail_until_spared(&mut t, "a", &|| unreachable(0, 1));
+    assert_eq!(failures, MOST_UNREACHED);
+    assert!(t.state.workers[&table::id("a")].is_cut_off);
+    let (mut lines, mut left) = (Vec::new(), vec![(1, 0), (1, 1)]);
+    for _ in 0..8 {
+        lines.extend(t.take("b", 2));
+        t.beat("a", &[]);
+        lines.extend(t.tick(500));
+    }
+    left.retain(|(depth, shard)| !lines.iter().any(|line| line.contains(&format!("make {depth}/{shard}"))));
+    assert!(left.is_empty(), "{lines:?}");
+    assert!(!lines.iter().any(|line| line.starts_with("a <- make")), "{lines:?}");
+}
+
+#[test]
+fn a_third_worker_takes_copies_of_what_others_cannot_reach() {
+    let mut t = Table::with(rules(3), "a b c").at_depth(1);
+    fail_until_spared(&mut t, "a", &|| unreachable(0, 1));
+    // Shard 1 of depth 0 is with b alone; c takes a copy, and then a can work again.
+    let lines = t.take("c", 0);
+    assert!(lines.iter().any(|line| line.contains("copy 0/1 from b")), "{lines:?}");
+    t.copied("c", 0, 1);
+    t.tick(100);
+    assert!(!t.state.workers[&table::id("a")].is_cut_off);
+}
+
+#[test]
+fn an_unreachable_peer_is_tried_again() {
+    let mut t = two();
+    fail_until_spared(&mut t, "a", &|| unreachable(0, 1));
+    let end = t.now + RETRY.as_millis() as u64 + 100;
+    while t.now < end {
+        t.beat("a", &[]);
+        t.beat("b", &[]);
+        t.tick(1000);
+    }
+    assert!(!t.state.workers[&table::id("a")].is_cut_off);
+    // One failure is enough now.
+    let failures = fail_until_spared(&mut t, "a", &|| unreachable(0, 1));
+    assert_eq!(failures, 1);
+    // A worker that comes anew may have another address.
+    t.join_with("b", 1, &[(0, 1)]);
+    assert!(!t.state.workers[&table::id("a")].is_cut_off);
+}
+
+#[test]
+fn the_status_names_who_cannot_reach_whom() {
+    let mut t = two();
+    t.notes = true;
+    let mut noted = Vec::new();
+    for _ in 0..20 {
+        let lines = t.take("a", 1);
+        let now = t.now;
+        if let Some(line) = lines.iter().find(|line| line.starts_with("a <- make")) {
+            let attempt = line.split_once('.').unwrap().1;
+            let attempt: u32 = attempt.split([',', ' ']).next().unwrap().parse().unwrap();
+            let shard = if line.contains("1/0") { 0 } else { 1 };
+            noted.extend(t.failed("a", 1, shard, attempt, unreachable(0, 1)));
+        }
+        t.now = now;
+        t.tick(PAUSE.as_millis() as u64);
+        t.beat("b", &[]);
+    }
+    let named = noted.iter().filter(|line| line.contains("peer cannot be reached a")).count();
+    assert_eq!(named, 1, "{noted:?}");
+    let obstacle = crate::cluster::status::obstacle(&t.state, Millis(t.now)).unwrap();
+    assert!(obstacle.contains("host-a cannot reach host-b at b:1 (silence)"), "{obstacle}");
+    assert!(obstacle.contains("host-b go on with what is needed"), "{obstacle}");
+}
+
+/// For each kind of failure that is tried again there is a bound.
+#[test]
+fn failures_in_a_row_give_a_rest_that_grows() {
+    let kinds: [&dyn Fn() -> Failure; 2] = [&|| Failure::Stopped, &|| damaged(7, 0, Some("nobody"))];
+    for failure in kinds {
+        let mut t = two();
+        let failures = fail_until_spared(&mut t, "a", failure);
+        assert_eq!(failures, MOST_STRIKES);
+        let rest = |t: &Table| t.state.workers[&table::id("a")].rests_until.0 - t.now;
+        assert!(rest(&t) > REST.as_millis() as u64 - 3000);
+        // Each failure after a rest doubles the next one, up to a limit.
+        for _ in 0..8 {
+            t.now = t.state.workers[&table::id("a")].rests_until.0 + 1;
+            t.beat("a", &[]);
+            t.beat("b", &[]);
+            t.tick(0);
+            fail_until_spared(&mut t, "a", failure);
+        }
+        let most = LONGEST_REST.as_millis() as u64;
+        assert!(rest(&t) > most - 3000 && rest(&t) <= most, "{}", rest(&t));
+    }
+}
+
+#[test]
+fn a_success_ends_the_row() {
+    let mut t = Table::with(rules(1), "a");
+    for attempt in 1..MOST_STRIKES {
+        t.take("a", 1);
+        t.tick(PAUSE.as_millis() as u64);
+        t.failed("a", 0, 0, attempt, Failure::Stopped);
+    }
+    assert_eq!(t.state.workers[&table::id("a")].strikes, MOST_STRIKES - 1);
+    t.take("a", 1);
+    t.tick(PAUSE.as_millis() as u64);
+    t.made("a", 0, 0, MOST_STRIKES);
+    assert_eq!(t.state.workers[&table::id("a")].strikes, 0);
+    t.apply(Event::Tick);
+}
