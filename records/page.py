@@ -28,7 +28,7 @@ The states of each record add up to the order of its group. The classes add up t
       records/check.sh
 
 - A run of 4x4 `multi` was killed with `kill -9` in depth 11, with 154 of the 512 shards of that depth finished, and went on
-  with `fathom resume`. It ended with the same digests of all depths as the run below.
+  with `fathom resume`. The run ended with the same digests of all depths as the run below.
 
 `records/run.sh DIRECTORY` repeats all runs, in about half an hour and with 63 GB of disk for 4x4; `records/run.sh DIRECTORY 3x5-multi` repeats one.
 The digests must be the same on any machine.
