@@ -8,29 +8,29 @@ NAMES = [f"{board}-{metric}" for board in ["4x4", "3x5", "2x7", "2x6", "3x4"] fo
 
 PREFACE = """# Records
 
-Complete growth functions of boards of 12 to 16 cells, in both metrics: `multi` (any rotation of a line is one move) and `single` (a
-shift by one cell is). Each is one real run of the released program on one machine with two cores and 24 GiB of memory, beside which
-other work went on at times. Files are in [`records`](../records), a JSON object each, with the machine and the times.
+This page has the complete growth functions of boards of 12 to 16 cells, in both metrics: `multi` (any rotation of a line is one move) and `single` (a
+shift by one cell is one move). Each record is one real run of the released program on one machine with two cores and 24 GiB of memory, which did
+other work at times. The folder [`records`](../records) has a JSON file for each record, with the machine and the times.
 
-Each record adds up to the order of its group, and its classes to the number of orbits of the symmetries by Burnside's lemma, which is
-computed apart (`tests/tests/records.rs`). Besides:
+The states of each record add up to the order of its group. The classes add up to the number of orbits of the symmetries by Burnside's lemma, which
+`tests/tests/records.rs` computes separately. Besides:
 
 - 3x4 and 2x6 agree with independent programs, depth by depth ([sources](../tests/data/boards.json)), 3x4 with the reference engine
   bit by bit.
 - 4x4 `single` has God's number 18, as T. Rokicki found by solving cosets.
-- The 40,320 states of 4x4 whose top two rows are solved were watched in both runs. They lie at the depths that xyzzy published
+- Both runs of 4x4 watched the 40,320 states whose top two rows are solved. These states lie at the depths that xyzzy published
   (speedsolving.com, thread 75180): `multi` 1, 6, 9, 24, 288, 1132, 1340, 8936, 16721, 8992, 2703, 168, and `single` 1, 4, 6, 20, 137,
   428, 934, 3172, 8410, 11024, 9792, 5276, 880, 236.
-- In each run 82 states were watched, 40 of them uniformly random, the others ends of random walks. Their distances were found again by
-  bidirectional search with a program that shares no code with Fathom, and all agree. So do states of the last layers of 4x4, which random
-  states do not reach (two each of depths 13, 16 and 17, the antipodes below):
+- Each run watched 82 states, 40 of them uniformly random, the others ends of random walks. Bidirectional search, with a program that shares no
+  code with Fathom, found the same distances for all of them, and for states of the last layers of 4x4, which random
+  states do not reach (two each of depths 13, 16 and 17, and the antipodes below):
 
       records/check.sh
 
 - A run of 4x4 `multi` was killed with `kill -9` in depth 11, with 154 of the 512 shards of that depth finished, and went on
-  with `fathom resume`. It ended with the same digests of all depths as the run below.
+  with `fathom resume`. The run ended with the same digests of all depths as the run below.
 
-To make them again: `records/run.sh DIRECTORY` (all, about half an hour, 63 GB of disk for 4x4) or `records/run.sh DIRECTORY 3x5-multi`.
+`records/run.sh DIRECTORY` repeats all runs, in about half an hour and with 63 GB of disk for 4x4; `records/run.sh DIRECTORY 3x5-multi` repeats one.
 The digests must be the same on any machine.
 
 | space | states | God's number | antipodes | classes | seconds | own memory | disk at the peak |
@@ -72,8 +72,8 @@ def main():
             f"{process['threads']} threads on {process['processor']}.\n"
         )
     page += (
-        "\nSeconds are those of the whole process up to its last commit. Own memory is what the process had for itself, besides files and "
-        "the page cache. Disk is three layers in a row.\n"
+        "\nSeconds are those of the whole process up to its last commit. Own memory is the memory of the process without files and the page "
+        "cache. Disk is the largest sum of three layers in a row.\n"
     )
     (root.parent / "docs" / "records.md").write_text(page + tables)
 
