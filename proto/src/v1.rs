@@ -1,8 +1,11 @@
 //! The messages and services of `proto/fathom/v1/fathom.proto`.
+//!
+//! The code is generated and committed, so that building Fathom needs no generator; `tests/tests/generated.rs` checks that
+//! the code is current.
 
-#![allow(missing_docs, unreachable_pub, clippy::doc_markdown)]
+#![allow(missing_docs, unreachable_pub, clippy::doc_markdown, rustdoc::all)]
 
-tonic::include_proto!("fathom.v1");
+include!("v1/generated.rs");
 
 /// The version of the protocol. A coordinator refuses workers of another one.
 pub const PROTOCOL_VERSION: u32 = 2;

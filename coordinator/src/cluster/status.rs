@@ -101,7 +101,10 @@ impl ClusterStatus {
             }
         }
         let waiting = state.rules.shards - done - running;
-        let eta = (done > 0).then(|| seconds / f64::from(done) * f64::from(state.rules.shards - done));
+        // A layer that waits for files or workers gives no rate.
+        let is_at_work = state.missing.is_empty() && state.alive().next().is_some();
+        let eta = (done > 0 && is_at_work)
+            .then(|| seconds / f64::from(done) * f64::from(state.rules.shards - done));
         let is_shown = |worker: &Worker| match worker.presence {
             Presence::Alive(_) | Presence::Awaited => true,
             Presence::Lost | Presence::Left => !worker.holds.is_empty() || now.since(worker.heard) < SHOWN,

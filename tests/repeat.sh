@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Repeats tests beside four busy loops, to find those that hope for luck.
+#
+#     tests/repeat.sh N [TEST ...]     N times; by default cluster*, processes, crashes and slurm; 'all' is the whole suite
+#
+# Each run has a log in target/repeat, and a line in target/repeat/results. Runs that are there already are not made again,
+# so the script goes on after an interruption; remove target/repeat to begin anew.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+times=${1:?how often}
+shift
+tests=("$@")
+[ ${#tests[@]} -gt 0 ] || tests=(cluster cluster_faults cluster_network processes crashes slurm)
+logs=target/repeat
+mkdir -p "$logs"
+cargo test --release --workspace --no-run --quiet
+
+busy=()
+for _ in 1 2 3 4; do
+    (while :; do :; done) &
+    busy+=($!)
+done
+trap 'kill "${busy[@]}" 2>/dev/null || true' EXIT
+
+failed=0
+for number in $(seq "$times"); do
+    for test in "${tests[@]}"; do
+        log=$logs/$test-$number.log
+        grep -qs "^$test $number " "$logs/results" && continue
+        selected=(--test "$test")
+        [ "$test" = all ] && selected=()
+        begun=$SECONDS
+        result=ok
+        FATHOM_TEST_ALL=1 cargo test --release --workspace "${selected[@]}" >"$log" 2>&1 || result=FAILED
+        echo "$test $number $result $((SECONDS - begun)) s" | tee -a "$logs/results"
+        [ $result = ok ] || failed=$((failed + 1))
+    done
+done
+echo "$failed runs failed"
+[ "$failed" -eq 0 ]

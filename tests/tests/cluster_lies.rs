@@ -1,0 +1,143 @@
+//! Workers that report what is not so.
+
+use fathom_proto::v1::coordinator_client::CoordinatorClient;
+use fathom_proto::v1::{self, order, outcome};
+use fathom_run::{ShardCut, ShardId};
+use fathom_tests::assert_same;
+use fathom_tests::cluster::{Cluster, undisturbed, until};
+use tonic::transport::Channel;
+
+const SPACE: [&str; 3] = ["3x3", "--shards", "2"];
+
+/// A worker that speaks the protocol and has no data.
+struct Liar {
+    client: CoordinatorClient<Channel>,
+    session: u64,
+}
+
+impl Liar {
+    async fn join(cluster: &Cluster) -> Self {
+        let address = format!("http://{}", cluster.address);
+        let channel = Channel::from_shared(address).unwrap().connect().await.unwrap();
+        let mut client = CoordinatorClient::new(channel);
+        let described = client
+            .describe_run(v1::DescribeRunRequest {
+                protocol_version: v1::PROTOCOL_VERSION,
+                worker_name: "liar".into(),
+            })
+            .await
+            .unwrap()
+            .into_inner();
+        let definition = fathom_run::Definition::from_toml(&described.definition).unwrap();
+        let registered = client
+            .register(v1::RegisterRequest {
+                protocol_version: v1::PROTOCOL_VERSION,
+                fingerprint: definition.fingerprint.0.to_vec().into(),
+                worker_id: vec![7; 16].into(),
+                name: "liar".into(),
+                exchange_address: "127.0.0.1:1".into(),
+                threads: 1,
+                ..Default::default()
+            })
+            .await
+            .unwrap();
+        Self { client, session: registered.into_inner().session }
+    }
+
+    /// The next tasks that it is given.
+    async fn tasks(&mut self) -> Vec<v1::MakeShard> {
+        loop {
+            let request = v1::TakeOrdersRequest { session: self.session, tasks: 4, holders_version: 0 };
+            let orders = self.client.take_orders(request).await.unwrap().into_inner().orders;
+            let tasks = orders.into_iter().filter_map(|order| match order.kind {
+                Some(order::Kind::MakeShard(make)) => Some(make),
+                _ => None,
+            });
+            let tasks: Vec<_> = tasks.collect();
+            if !tasks.is_empty() {
+                return tasks;
+            }
+        }
+    }
+
+    async fn report(&mut self, make: &v1::MakeShard, report: v1::ShardReport) -> Result<(), tonic::Status> {
+        let outcome = v1::Outcome {
+            file: make.file,
+            attempt: make.attempt,
+            result: Some(outcome::Result::Made(report)),
+        };
+        let request = v1::ReportRequest { session: self.session, outcomes: vec![outcome] };
+        self.client.report(request).await.map(|_| ())
+    }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// That all states lie in one shard at depth 0, in a run of so many cosets.
+fn everything(cosets: usize, states: u64) -> v1::ShardReport {
+    let checksum = fathom_layer::Digest::of(b"no such data").0;
+    v1::ShardReport {
+        stored_states: states,
+        states,
+        pairs: Some(states),
+        file_bytes: 100_000,
+        checksums: checksum.repeat(cosets).into(),
+        ..Default::default()
+    }
+}
+
+/// The cosets of the shard that a task makes.
+fn cosets(cluster: &Cluster, make: &v1::MakeShard) -> usize {
+    let status = cluster.status().unwrap();
+    let cosets = status["representative_cosets"].as_u64().unwrap() as u32;
+    let shard = ShardId(make.file.unwrap().shard);
+    ShardCut::new(cosets, 2).unwrap().range(shard).len()
+}
+
+#[test]
+fn a_worker_without_data_is_not_believed() {
+    let mut cluster = Cluster::new(&SPACE, &[]);
+    cluster.serve();
+    runtime().block_on(async {
+        let mut liar = Liar::join(&cluster).await;
+        let tasks = liar.tasks().await;
+        let first = &tasks[0];
+        // More than a journal can keep is no report at all.
+        let beyond = liar.report(first, everything(cosets(&cluster, first), 1 << 63)).await.unwrap_err();
+        assert_eq!(beyond.code(), tonic::Code::InvalidArgument, "{beyond}");
+        // What a report can say, but no space is like.
+        liar.report(first, everything(cosets(&cluster, first), 181_439)).await.unwrap();
+        liar.client.leave(v1::LeaveRequest { session: liar.session }).await.unwrap();
+    });
+    until("the lie is named", || cluster.logged("implausible report").len() == 1);
+    cluster.join(&["honest"]);
+    assert_same(&cluster.finishes(), &undisturbed(&SPACE));
+}
+
+#[test]
+fn a_false_report_in_a_shared_store_is_dropped() {
+    let mut cluster = Cluster::new(&SPACE, &["--shared-store"]);
+    cluster.serve();
+    runtime().block_on(async {
+        let mut liar = Liar::join(&cluster).await;
+        let tasks = liar.tasks().await;
+        // It might be true, and there is no file that says so.
+        let empty = fathom_layer::Digest::of(&[]).0;
+        let nothing = v1::ShardReport {
+            pairs: Some(0),
+            inverse_pairs: Some(0),
+            file_bytes: 4096,
+            checksums: empty.repeat(cosets(&cluster, &tasks[0])).into(),
+            ..Default::default()
+        };
+        liar.report(&tasks[0], nothing).await.unwrap();
+        liar.client.leave(v1::LeaveRequest { session: liar.session }).await.unwrap();
+    });
+    let failed = cluster.until_logged("task failed");
+    let detail = failed[0]["detail"].as_str().unwrap();
+    assert!(detail.contains("its report is not what its file says"), "{detail}");
+    cluster.join(&["honest"]);
+    assert_same(&cluster.finishes(), &undisturbed(&SPACE));
+}

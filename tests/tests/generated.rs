@@ -1,0 +1,24 @@
+//! The committed code of the messages is what the generator makes of `fathom.proto`.
+//!
+//! When the messages change, `FATHOM_GENERATE=1 cargo test --release -p fathom-tests --test generated` writes the code anew.
+
+use std::fs;
+use std::path::Path;
+
+const HEADER: &str = "// Generated from proto/fathom/v1/fathom.proto; do not edit. tests/tests/generated.rs says how to make this file anew.\n";
+
+#[test]
+fn the_code_of_the_messages_is_current() {
+    let proto = Path::new(env!("CARGO_MANIFEST_DIR")).join("../proto");
+    let include = proto.join("proto");
+    let descriptors = protox::compile([include.join("fathom/v1/fathom.proto")], [include]).unwrap();
+    let made = tempfile::tempdir().unwrap();
+    tonic_prost_build::configure().bytes(".").out_dir(made.path()).compile_fds(descriptors).unwrap();
+    let code = HEADER.to_owned() + &fs::read_to_string(made.path().join("fathom.v1.rs")).unwrap();
+    let committed = proto.join("src/v1/generated.rs");
+    if std::env::var_os("FATHOM_GENERATE").is_some() {
+        fs::write(&committed, &code).unwrap();
+    }
+    let is_current = fs::read_to_string(&committed).unwrap() == code;
+    assert!(is_current, "{} is not what the generator makes; see the top of this test", committed.display());
+}
