@@ -70,8 +70,11 @@ impl State {
                 effects.push(Effect::Reply(request, reply));
             }
             Event::Stop(request) => {
-                let workers = self.alive().count();
-                let said = format!("stopping: {workers} workers stop at the next coset");
+                let said = match self.alive().count() {
+                    0 => "stopping: no worker is there".into(),
+                    1 => "stopping: 1 worker stops at the next coset".into(),
+                    workers => format!("stopping: {workers} workers stop at the next coset"),
+                };
                 effects.push(Effect::Reply(request, Reply::Said(said)));
                 self.end(now, Ending::Stopped, &mut effects);
             }

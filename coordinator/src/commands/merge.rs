@@ -24,8 +24,9 @@ pub(crate) fn merge(asked: &MergeArguments, verbosity: log::Verbosity) -> Result
     }
     if depth > next {
         return Err(bad_input!(
-            "depth {depth} cannot be merged before depth {next}, which is not finished: make its shards with 'fathom-worker task --run {path} --depth {next}', then 'fathom merge {path} --depth {next}'",
-            path = asked.dir.display()
+            "depth {depth} cannot be merged before depth {next}, which is not finished: make its shards with 'fathom-worker task --run {path} --depth {next} --shards 0-{last}', then 'fathom merge {path} --depth {next}'",
+            path = asked.dir.display(),
+            last = run.definition.shards - 1
         ));
     }
     let (space, colouring) = run.definition.check()?;

@@ -106,15 +106,15 @@ fn a_run_that_is_stopped_ends_when_all_have_left() {
     assert_eq!(t.made("b", 0, 1, 1), ["b <- known"]);
     assert_eq!(t.leave("a"), ["a <- known"]);
     assert_eq!(t.take("b", 1), ["b <- leave Stopped"]);
-    assert_eq!(t.stop(), ["person <- said stopping: 1 workers stop at the next coset"]);
+    assert_eq!(t.stop(), ["person <- said stopping: 1 worker stops at the next coset"]);
     assert_eq!(t.leave("b"), ["b <- known", "save 0/1, held 0/1 b", "end Stopped"]);
-    assert_eq!(t.stop(), ["person <- said stopping: 0 workers stop at the next coset"]);
+    assert_eq!(t.stop(), ["person <- said stopping: no worker is there"]);
 }
 
 #[test]
 fn a_run_without_workers_stops_at_once() {
     let mut t = Table::new(rules(2));
-    assert_eq!(t.stop(), ["person <- said stopping: 0 workers stop at the next coset", "end Stopped"]);
+    assert_eq!(t.stop(), ["person <- said stopping: no worker is there", "end Stopped"]);
 }
 
 #[test]
