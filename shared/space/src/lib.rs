@@ -18,12 +18,15 @@
 //! Invariants: symmetries map moves to moves, labels to labels of equal size, colours to colours of equal content;
 //! every reachable pattern lies in the orbit of exactly one representative; coset numbers are part of the format.
 
+pub mod axis;
 pub mod colouring;
 pub mod cosets;
 pub mod counting;
 pub mod fingerprint;
+mod hidden;
 pub mod labels;
 pub mod letters;
+mod listed;
 mod placements;
 pub mod planner;
 pub mod ranks;
@@ -34,6 +37,7 @@ pub mod symmetry;
 pub mod transform;
 pub mod words;
 
+pub use axis::{AxisView, Component, View};
 pub use colouring::{Colouring, ColouringError};
 pub use cosets::{CosetError, CosetGraph, CosetId, CosetTables};
 pub use labels::{LabelError, Labels};
