@@ -8,7 +8,7 @@ use fathom_puzzle::load::{self, Format};
 use fathom_puzzle::{Board, Metric, Source};
 use fathom_space::counting::Pairs;
 use fathom_space::fingerprint::fingerprint;
-use fathom_space::{Colouring, Labels, Plan, Space};
+use fathom_space::{AxisView, Colouring, ColouringError, Labels, Plan, Space};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io::ErrorKind;
@@ -99,6 +99,8 @@ pub struct Definition {
     pub question: Question,
     /// The colour of each piece.
     pub colouring: Vec<u8>,
+    /// The axes, where they hold only what moves reach; empty where each colour is an axis of all its arrangements.
+    pub axes: Vec<AxisView>,
     /// How many representative cosets there are.
     pub representative_cosets: u64,
     /// How many shards the cosets are cut into.
@@ -126,6 +128,9 @@ struct File {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     puzzle: Option<String>,
     colouring: Vec<u8>,
+    /// Left out where each colour is an axis.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    axes: Vec<String>,
     representative_cosets: u64,
     shards: u32,
     keep: Keep,
@@ -183,6 +188,7 @@ impl Definition {
         Ok(Self {
             question,
             colouring: plan.colouring.of_pieces().to_vec(),
+            axes: plan.colouring.views(),
             representative_cosets: cosets,
             shards,
             keep,
@@ -220,6 +226,7 @@ impl Definition {
                 Source::Defined(definition) => Some(definition.to_toml()),
             },
             colouring: self.colouring.clone(),
+            axes: self.axes.iter().map(AxisView::to_string).collect(),
             representative_cosets: self.representative_cosets,
             shards: self.shards,
             keep: self.keep,
@@ -263,9 +270,11 @@ impl Definition {
         let question = Question { source, metric: file.metric, labels };
         let fingerprint =
             file.fingerprint.parse().map_err(|()| anyhow!("its fingerprint is not 64 hexadecimal digits"))?;
+        let axes: Vec<AxisView> = file.axes.iter().map(|axis| axis.parse()).collect::<Result<_, _>>()?;
         Ok(Self {
             question,
             colouring: file.colouring,
+            axes,
             representative_cosets: file.representative_cosets,
             shards: file.shards,
             keep: file.keep,
@@ -294,13 +303,21 @@ impl Definition {
             .with_context(|| format!("cannot use {}", path.display()))
     }
 
+    /// The colouring, with its axes.
+    ///
+    /// # Errors
+    /// If it is none of the space.
+    pub fn cut(&self, space: &Space) -> Result<Colouring, ColouringError> {
+        Colouring::with_axes(&self.colouring, &self.axes, space)
+    }
+
     /// Derives the space and the colouring, and checks that they are those for which the run was begun.
     ///
     /// # Errors
     /// If the definition contradicts itself or its fingerprint.
     pub fn check(&self) -> Result<(Space, Colouring)> {
         let space = self.question.space()?;
-        let colouring = Colouring::new(&self.colouring, &space)?;
+        let colouring = self.cut(&space)?;
         Reach::of(&space).keep(Some(self.keep))?;
         let got = Digest(fingerprint(&space, &colouring, self.shards));
         if got != self.fingerprint {

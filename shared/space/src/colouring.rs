@@ -50,6 +50,25 @@ pub struct ColourAction {
     pub letters: Box<[u8]>,
 }
 
+/// Why a symmetry is not used with a colouring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Refusal {
+    /// It does not map colours to colours, or axes to axes.
+    SplitsColours,
+    /// It turns pieces of one colour differently.
+    TurnsDifferently,
+}
+
+impl Refusal {
+    /// What such symmetries do, in words.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::SplitsColours => "do not map colours to colours",
+            Self::TurnsDifferently => "turn pieces of one colour differently",
+        }
+    }
+}
+
 /// Why a partition is no colouring that the engine can use.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ColouringError {
@@ -385,6 +404,20 @@ impl Colouring {
     /// The action of a symmetry on colours; `None` if it does not map colours to colours, or turns pieces of one colour
     /// differently.
     pub fn action(&self, symmetry: &Symmetry) -> Option<ColourAction> {
+        self.action_with(&self.views(), symmetry)
+    }
+
+    /// Why a symmetry has no action on colours; `None` if it has one.
+    pub fn refusal(&self, symmetry: &Symmetry) -> Option<Refusal> {
+        if self.action(symmetry).is_some() {
+            return None;
+        }
+        let maps_colours = induced(&self.of_label, &symmetry.labels, self.colours()).is_some();
+        Some(if maps_colours { Refusal::TurnsDifferently } else { Refusal::SplitsColours })
+    }
+
+    /// The same with these axes; without any, each colour is one.
+    pub(crate) fn action_with(&self, views: &[AxisView], symmetry: &Symmetry) -> Option<ColourAction> {
         let colours = induced(&self.of_label, &symmetry.labels, self.colours())?;
         let mut letters: Vec<Option<u8>> = vec![None; self.letters.count()];
         for (number, (&letter, &to)) in self.of_letter.iter().zip(symmetry.letters()).enumerate() {
@@ -399,36 +432,36 @@ impl Colouring {
         }
         // Letters that stand for nothing may go anywhere.
         let letters = letters.into_iter().map(Option::unwrap_or_default).collect();
-        let axes = match self.reached() {
-            Some(reached) => self.action_on_axes(reached, symmetry, &colours)?,
-            None => colours.clone(),
+        let axes = match views {
+            [] => colours.clone(),
+            _ => self.action_on_axes(views, symmetry, &colours)?,
         };
         Some(ColourAction { colours, axes, letters })
     }
 
     /// Where the axes go; `None` if a symmetry does not map axes to axes, or patterns' orientations to such.
-    fn action_on_axes(&self, reached: &[Reached], symmetry: &Symmetry, colours: &[u8]) -> Option<Box<[u8]>> {
+    fn action_on_axes(&self, views: &[AxisView], symmetry: &Symmetry, colours: &[u8]) -> Option<Box<[u8]>> {
         let keeps_orientations = |(colour, &to): (usize, &u8)| self.letters.seen(colour as u8) == self.letters.seen(to);
         if !colours.iter().enumerate().all(keeps_orientations) {
             return None;
         }
         let image = |component: &Component| Component { colour: colours[usize::from(component.colour)], ..*component };
-        let axis = |axis: &Reached| {
+        let axis = |AxisView(components): &AxisView| {
             // An axis that tells orientations without pieces needs them to change alike, whatever piece it is.
             let is_alike = |part: &&Component| {
                 part.view != View::Orientations || self.renamed_orientations(symmetry, part.colour).is_some()
             };
-            if !axis.view.0.iter().all(|part| is_alike(&part)) {
+            if !components.iter().all(|part| is_alike(&part)) {
                 return None;
             }
-            let to = image(&axis.view.0[0]);
-            let target = reached.iter().position(|axis| axis.view.0.contains(&to))?;
-            let components = &reached[target].view.0;
-            let fits = components.len() == axis.view.0.len()
-                && axis.view.0.iter().all(|component| components.contains(&image(component)));
+            let to = image(&components[0]);
+            let target = views.iter().position(|axis| axis.0.contains(&to))?;
+            let images = &views[target].0;
+            let fits = images.len() == components.len()
+                && components.iter().all(|component| images.contains(&image(component)));
             fits.then_some(target as u8)
         };
-        reached.iter().map(axis).collect()
+        views.iter().map(axis).collect()
     }
 
     /// What a symmetry makes of the orientations of a colour, before what is on a cell is turned; `None` if that depends on the piece.

@@ -38,7 +38,7 @@ pub mod transform;
 pub mod words;
 
 pub use axis::{AxisView, Component, View};
-pub use colouring::{Colouring, ColouringError};
+pub use colouring::{Colouring, ColouringError, Refusal};
 pub use cosets::{CosetError, CosetGraph, CosetId, CosetTables};
 pub use labels::{LabelError, Labels};
 pub use letters::Letters;
