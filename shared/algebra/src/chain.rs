@@ -35,6 +35,21 @@ impl StabiliserChain {
         Self { degree, levels: Vec::new() }
     }
 
+    /// The chain of the group of the identity alone along these base points.
+    pub(crate) fn trivial_along(degree: usize, base: &[usize]) -> Self {
+        let level = |&base: &usize| {
+            let mut transversal = vec![None; degree];
+            transversal[base] = Some(Permutation::identity(degree));
+            Level { base, generators: Vec::new(), orbit: vec![base], transversal }
+        };
+        Self { degree, levels: base.iter().map(level).collect() }
+    }
+
+    /// An element that fixes the base points before one of them and carries that to a point; `None` if there is none.
+    pub fn carrier(&self, level: usize, point: usize) -> Option<&Permutation> {
+        self.levels[level].transversal[point].as_ref()
+    }
+
     /// The number of points.
     pub(crate) fn degree(&self) -> usize {
         self.degree

@@ -35,6 +35,16 @@ impl Stabiliser {
         &self.order
     }
 
+    /// The chain along a base that begins with these points.
+    pub fn along(&self, base: &[usize]) -> StabiliserChain {
+        let mut chain = StabiliserChain::trivial_along(self.chain.degree(), base);
+        let mut random = fastrand::Rng::with_seed(0);
+        while chain.big_order() != self.order {
+            chain.insert_element_of_known_group(&self.chain.random(&mut random));
+        }
+        chain
+    }
+
     /// The elements that map a set of points to itself, and the length of the orbit of the set. `None` if that is more than `most`.
     pub fn of_set(&self, set: &[usize], most: usize) -> Option<(Self, usize)> {
         let degree = self.chain.degree();
@@ -133,6 +143,11 @@ mod tests {
                 assert!(set.iter().all(|&point| set.contains(&generator.apply(point))));
             }
             assert!(whole.of_set(set, length - 1).is_none());
+            // Along any base the group is the same.
+            let base: Vec<usize> = (0..degree).rev().collect();
+            let chain = whole.along(&base);
+            assert!(chain.base().take(degree).eq(base) && chain.big_order() == *whole.order());
+            assert!(whole.generators().iter().all(|generator| chain.contains(generator)));
             // Of the stabiliser, too, stabilisers are found.
             let (point, orbit) = stabiliser.of_set(&set[..1], 1000).unwrap();
             assert_eq!(point.order() * orbit, *stabiliser.order());

@@ -60,11 +60,11 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// What such symmetries do, in words.
+    /// What would happen, in words.
     pub fn reason(self) -> &'static str {
         match self {
-            Self::SplitsColours => "do not map colours to colours",
-            Self::TurnsDifferently => "turn pieces of one colour differently",
+            Self::SplitsColours => "colours would be split",
+            Self::TurnsDifferently => "pieces of one colour would be turned differently",
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::axis::{Carry, Form};
 use crate::{Colouring, ColouringError, Space};
-use fathom_algebra::{Permutation, Stabiliser};
+use fathom_algebra::{Permutation, Stabiliser, StabiliserChain};
 use num_bigint::BigUint;
 use rustc_hash::FxHashSet;
 
@@ -73,6 +73,11 @@ impl Hidden {
     pub(crate) fn keeping(&self, set: &[usize], most: usize) -> Option<Self> {
         let (group, sets) = self.group.of_set(set, most)?;
         Some(Self { group, patterns: &self.patterns * sets })
+    }
+
+    /// The chain of the group along a base that begins with these points.
+    pub(crate) fn along(&self, base: &[usize]) -> StabiliserChain {
+        self.group.along(base)
     }
 
     /// How many patterns moves reach.

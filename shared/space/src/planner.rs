@@ -62,16 +62,35 @@ impl Plan {
             .into_iter()
             .filter_map(|of_piece| Candidate::judge(space, &actions, model, of_piece))
             .min_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds));
-        // What fails to be built has axes whose words differ too much from coset to coset.
-        if !best.as_ref().is_some_and(|best| best.is_full(space)) {
+        if !moves_bring_about_all(space) || !best.as_ref().is_some_and(|best| best.is_full(space)) {
             let limit = best.as_ref().map_or(f64::INFINITY, |best| best.nanoseconds);
             let reached = reached::Search::run(space, &actions, model, limit);
-            if let Some(plan) = reached.into_iter().rev().find_map(|candidate| Self::with(space, &candidate)) {
+            if let Some(plan) = Self::fullest(space, &reached) {
                 return Ok(plan);
             }
         }
         best.and_then(|best| Self::with(space, &best))
             .ok_or_else(|| PlanError::NoColouring { space: space.slug(), states: space.states().clone() })
+    }
+
+    /// The first of these choices, in order of their costs, that stores few bits that are no states, or the one that stores the fewest. How many that
+    /// are is known when the cosets are listed: small spaces have many patterns that symmetries fix.
+    fn fullest(space: &Space, candidates: &[Candidate]) -> Option<Self> {
+        const MOST_LISTED: usize = 6;
+        const FULL: f64 = 0.5;
+        let mut best: Option<(Self, f64)> = None;
+        // What fails to be listed has axes whose words differ too much from coset to coset.
+        let plans = candidates.iter().filter_map(|candidate| Self::with(space, candidate));
+        for plan in plans.take(MOST_LISTED) {
+            let fill = plan.fill(space);
+            if best.as_ref().is_none_or(|&(_, best)| fill > best) {
+                best = Some((plan, fill));
+            }
+            if fill >= FULL {
+                break;
+            }
+        }
+        best.map(|(plan, _)| plan)
     }
 
     fn with(space: &Space, candidate: &Candidate) -> Option<Self> {
@@ -127,6 +146,12 @@ impl Plan {
     }
 }
 
+/// Whether moves reach all words, or the half that is even. Where they do, every colouring serves, and the best of them is kept.
+fn moves_bring_about_all(space: &Space) -> bool {
+    let words = space.states() * space.free_order();
+    space.is_guarded() || space.ranks().is_some_and(|ranks| words * 2_u32 >= ranks.total().into())
+}
+
 /// The symmetric group reaches every pattern, and so does the alternating one when two pieces share a colour. Of
 /// other groups nothing is assumed.
 fn reaches_all_patterns(space: &Space, sizes: &[u8]) -> bool {
@@ -171,6 +196,8 @@ struct CostModel {
     /// An entry of a map along an axis of what is reached, as it is made, and how many such maps an axis has.
     map_entry: f64,
     maps: f64,
+    /// What does not matter.
+    negligible: f64,
     /// Writing a coset, and a byte of it.
     write_coset: f64,
     write_byte: f64,
@@ -196,9 +223,15 @@ impl CostModel {
         map_byte: 2.0,
         map_entry: 40.0,
         maps: 200.0,
+        negligible: 2e7,
         write_coset: 1_000.0,
         write_byte: 1.0,
     };
+
+    /// Up to here a choice costs about as much as one of this cost.
+    fn near(&self, nanoseconds: f64) -> f64 {
+        nanoseconds * 1.25 + self.negligible
+    }
 
     /// A search that finds representatives by trying symmetries, where a pull takes `pull` and a coset has so many bytes.
     fn search(&self, pulls: f64, cosets: f64, symmetries: f64, pull: f64, bytes: f64) -> f64 {

@@ -48,12 +48,12 @@ pub(super) struct Search<'a> {
     /// Words of all states.
     words: f64,
     leaves: usize,
-    best: Vec<Candidate>,
+    found: Vec<Candidate>,
     limit: f64,
 }
 
 impl<'a> Search<'a> {
-    /// The cheapest choices that cost less than `limit`, the cheapest last.
+    /// Choices that cost less than `limit` and not [much more](CostModel::near) than the cheapest, which comes first.
     pub(super) fn run(
         space: &'a Space,
         actions: &'a [(&'a Symmetry, usize)],
@@ -64,10 +64,13 @@ impl<'a> Search<'a> {
         let Some(classes) = classes(space, actions).filter(|_| !space.is_guarded() && words.is_finite()) else {
             return Vec::new();
         };
-        let mut search = Self { space, actions, model, classes, words, leaves: 0, best: Vec::new(), limit };
+        let mut search = Self { space, actions, model, classes, words, leaves: 0, found: Vec::new(), limit };
         let mut chosen = Vec::new();
         search.branch(&Hidden::whole(space), &mut chosen);
-        search.best
+        let Search { mut found, limit, .. } = search;
+        found.retain(|candidate| candidate.nanoseconds <= limit);
+        found.sort_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds));
+        found
     }
 
     fn branch(&mut self, hidden: &Hidden, chosen: &mut Vec<Choice>) {
@@ -77,8 +80,8 @@ impl<'a> Search<'a> {
         let Some(class) = self.classes.get(chosen.len()) else {
             self.leaves += 1;
             if let Some(candidate) = self.judge(hidden, chosen) {
-                self.limit = candidate.nanoseconds;
-                self.best.push(candidate);
+                self.limit = self.limit.min(self.model.near(candidate.nanoseconds));
+                self.found.push(candidate);
             }
             return;
         };
@@ -242,36 +245,46 @@ fn classes(space: &Space, actions: &[(&Symmetry, usize)]) -> Option<Vec<Vec<Set>
     Some(classes)
 }
 
-/// Joins axes that depend on each other, with all images under symmetries, until a word along each is a state.
+/// Joins axes that depend on each other, with all images under symmetries, until a word along each is a state; and short axes, so that
+/// rows are as long as words.
 fn join(
     axes: &mut Vec<(AxisView, usize)>,
     states: f64,
     actions: &[(Vec<u8>, usize)],
     length: impl Fn(&AxisView) -> Option<usize>,
 ) {
+    /// Axes that depend on each other, though no two of them do, are joined to so many words at most.
+    const LONGEST_GUESS: usize = 1 << 12;
+    const LONGEST_ROW: usize = 64;
     // Where the axes that there were at first have gone.
     let first: Vec<AxisView> = axes.iter().map(|(view, _)| view.clone()).collect();
     let product = |axes: &[(AxisView, usize)]| axes.iter().map(|&(_, length)| length as f64).product::<f64>();
-    while product(axes) > states * 1.5 {
+    let longest = |axes: &[(AxisView, usize)]| axes.iter().map(|&(_, length)| length).max();
+    let merged = |axes: &[(AxisView, usize)], pair: (usize, usize)| -> Option<Vec<(AxisView, usize)>> {
+        let known = |view: &AxisView| axes.iter().find(|(known, _)| known == view).cloned();
+        let measured = |view: AxisView| length(&view).map(|length| (view, length));
+        joined(axes, &first, pair, actions).into_iter().map(|view| known(&view).or_else(|| measured(view))).collect()
+    };
+    loop {
+        let depends = product(axes) > states * 1.5;
         let mut best: Option<Vec<(AxisView, usize)>> = None;
-        for i in 0..axes.len() {
-            for j in i + 1..axes.len() {
-                let joined = joined(axes, &first, (i, j), actions);
-                let merged: Option<Vec<(AxisView, usize)>> = joined
-                    .into_iter()
-                    .map(|view| match axes.iter().find(|(known, _)| *known == view) {
-                        Some(known) => Some(known.clone()),
-                        None => length(&view).map(|length| (view, length)),
-                    })
-                    .collect();
-                let longest = |axes: &[(AxisView, usize)]| axes.iter().map(|&(_, length)| length).max();
-                if let Some(merged) = merged
-                    && product(&merged) < product(axes)
-                    && best.as_ref().is_none_or(|best| longest(&merged) < longest(best))
-                {
-                    best = Some(merged);
-                }
+        let pairs = (0..axes.len()).flat_map(|i| (i + 1..axes.len()).map(move |j| (i, j)));
+        for pair in pairs.filter(|_| depends) {
+            if let Some(merged) = merged(axes, pair)
+                && product(&merged) < product(axes)
+                && best.as_ref().is_none_or(|best| longest(&merged) < longest(best))
+            {
+                best = Some(merged);
             }
+        }
+        if best.is_none() && axes.len() > 1 {
+            let mut by_length: Vec<usize> = (0..axes.len()).collect();
+            by_length.sort_by_key(|&axis| axes[axis].1);
+            let most = if depends { LONGEST_GUESS } else { LONGEST_ROW };
+            let changed = |merged: &Vec<(AxisView, usize)>| {
+                merged.iter().filter(|axis| !axes.contains(axis)).all(|&(_, length)| length <= most)
+            };
+            best = merged(axes, (by_length[0], by_length[1])).filter(changed);
         }
         match best {
             Some(best) => *axes = best,
