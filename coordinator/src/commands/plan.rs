@@ -79,7 +79,8 @@ fn space_text(estimate: &Estimate, question: &Question) -> String {
         0 => String::new(),
         patterns => format!("{}, ", many(patterns, "pattern")),
     };
-    let unused = estimate.symmetries_unused.iter().map(|(reason, count)| format!("; {count} unused, for {reason}"));
+    let unused =
+        estimate.symmetries_unused.iter().map(|(reason, count)| format!("; {count} unused, for {reason}"));
     let unused = unused.collect::<String>();
     format!(
         "{} {}: {}, {}

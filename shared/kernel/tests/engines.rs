@@ -61,7 +61,11 @@ fn step(shape: Shape) -> impl Strategy<Value = Step> {
     let maps: Vec<_> = lengths
         .iter()
         .enumerate()
-        .map(|(axis, &length)| if axis == last && row > 1 { block_map(length, row) } else { axis_map(length, halved) })
+        .map(
+            |(axis, &length)| {
+                if axis == last && row > 1 { block_map(length, row) } else { axis_map(length, halved) }
+            },
+        )
         .collect();
     let bits = shape.bits();
     let few = proptest::collection::vec(0..bits, 0..20);
@@ -110,7 +114,8 @@ fn axis_map(length: u32, halved: bool) -> BoxedStrategy<AxisMap> {
 /// Any bijection that carries blocks to blocks.
 fn block_map(length: u32, row: u32) -> BoxedStrategy<AxisMap> {
     let blocks = Just((0..length / row).collect::<Vec<_>>()).prop_shuffle();
-    let inside = proptest::collection::vec(Just((0..row).collect::<Vec<_>>()).prop_shuffle(), (length / row) as usize);
+    let inside =
+        proptest::collection::vec(Just((0..row).collect::<Vec<_>>()).prop_shuffle(), (length / row) as usize);
     let map = move |(blocks, inside): (Vec<u32>, Vec<Vec<u32>>)| {
         let image = |index: u32| {
             let block = (index / row) as usize;

@@ -14,18 +14,43 @@ use fathom_space::{
 type Family = (&'static str, &'static [(usize, u16)], &'static [&'static str], Option<&'static str>);
 
 const FAMILIES: [Family; 14] = [
-    ("two sets moved and turned alike", &[(4, 3), (4, 3)], &["(1+1,2,3+2)(5,6+1,7+2)", "(2,3+1,4)(6+1,7+1,8)"], None),
-    ("two sets moved alike, one of which turns", &[(4, 1), (4, 2)], &["(1,2,3)(5+1,6,7)", "(2,3,4)(6,7,8+1)"], None),
+    (
+        "two sets moved and turned alike",
+        &[(3, 3), (4, 3)],
+        &["(1+1,2,3+2)(4,5+1,6+2)", "(4,5+1)(6+1,7+1)"],
+        None,
+    ),
+    (
+        "two sets moved alike, one of which turns",
+        &[(4, 1), (4, 2)],
+        &["(1,2,3)(5+1,6,7)", "(2,3,4)(6,7,8+1)"],
+        None,
+    ),
     ("a wreath product", &[(6, 1)], &["(1,2)", "(1,3)(2,4)", "(1,3,5)(2,4,6)"], None),
     ("a parity of two sets", &[(4, 1), (4, 1)], &["(1,2)(5,6)", "(1,2,3,4)(5,6,7,8)", "(1,2,3)"], None),
     ("a tie of index 3", &[(4, 1), (3, 1)], &["(1,2,3)(5,6,7)", "(1,2)(3,4)"], None),
     ("a tie of index 6", &[(4, 1), (3, 1)], &["(1,2,3)(5,6,7)", "(1,2)(5,6)", "(1,2)(3,4)"], None),
     ("a tie of index 4", &[(4, 1), (4, 1)], &["(1,2,3,4)(5,6,7,8)", "(1,3)", "(5,7)"], None),
-    ("a tie of index 9", &[(3, 3), (3, 3)], &["(1+1,2+2)(4+1,5+2)", "(2+1,3+2)(5+2,6+1)", "(1+1,2+1,3+1)(4,5,6)"], None),
+    (
+        "a tie of index 9",
+        &[(3, 3), (3, 3)],
+        &["(1+1,2+2)(4+1,5+2)", "(2+1,3+2)(5+2,6+1)", "(1+1,2+1,3+1)(4,5,6)"],
+        None,
+    ),
     ("orientations of four", &[(4, 4)], &["(1+1,2+1,3+1,4+1)", "(1,2+2)"], None),
-    ("even permutations of six with turned corners", &[(6, 1), (4, 3)], &["(1,2,3)(7+1,8+1,9+1)", "(4,5,6)(10+1)", "(3,4,5)(8,9,10)"], None),
+    (
+        "even permutations of six with turned corners",
+        &[(6, 1), (4, 3)],
+        &["(1,2,3)(7+1,8+1,9+1)", "(4,5,6)(10+1)", "(3,4,5)(8,9,10)"],
+        None,
+    ),
     ("alike pieces", &[(6, 1), (3, 1)], &["(1,2,3)(7,8,9)", "(3,4,5,6)(7,8)"], Some("0,0,1,1,2,2,3,4,5")),
-    ("alike pieces of a small group", &[(8, 1)], &["(1,2,3,4)(5,6,7,8)", "(1,5)(2,6)(3,7)(4,8)", "(1,3)(5,7)"], Some("0,0,1,1,2,3,2,3")),
+    (
+        "alike pieces of a small group",
+        &[(8, 1)],
+        &["(1,2,3,4)(5,6,7,8)", "(1,5)(2,6)(3,7)(4,8)", "(1,3)(5,7)"],
+        Some("0,0,1,1,2,3,2,3"),
+    ),
     ("few of all permutations", &[(8, 1)], &["(1,2,3,4,5,6,7)", "(2,3)(4,7)", "(1,8)(2,4)(3,7)(5,6)"], None),
     ("turned and moved alike, none alone", &[(3, 2), (3, 4)], &["(1+1,2,3)(4+1,5,6)", "(1,2)(4+2,5)"], None),
 ];
@@ -51,7 +76,9 @@ fn space((name, orbits, generators, labels): Family, random: Option<u64>) -> Spa
         Some(_) => (0..2 + draw(2))
             .map(|_| {
                 let factors = (0..1 + draw(5)).map(|_| &generators[draw(generators.len())]);
-                factors.fold(OrientedPermutation::identity(orders.clone()), |product, factor| product.then(factor))
+                factors.fold(OrientedPermutation::identity(orders.clone()), |product, factor| {
+                    product.then(factor)
+                })
             })
             .filter(|product| !product.is_identity())
             .collect(),
@@ -149,27 +176,45 @@ fn search(graph: &CosetGraph, engine: Engine) -> (Vec<Vec<Option<u32>>>, Vec<u64
     }
 }
 
+/// What a plain search finds.
+struct Plain {
+    counts: Vec<u64>,
+    states: Vec<(Vec<u8>, u32)>,
+    distances: Distances,
+}
+
+impl Plain {
+    fn of(space: &Space) -> Self {
+        let distances = Distances::search(space, None, 1 << 28).unwrap();
+        Self { counts: distances.counts(), states: distances.states().collect(), distances }
+    }
+}
+
 /// Compares a search along these axes with the plain one. Returns whether the axes could be made.
-fn check(space: &Space, plain: &Distances, of_piece: &[u8], views: &[AxisView]) -> bool {
+fn check(space: &Space, plain: &Plain, of_piece: &[u8], views: &[AxisView]) -> bool {
     let Ok(colouring) = Colouring::with_axes(of_piece, views, space) else {
         return false;
     };
     let graph = CosetGraph::build(space, &colouring).unwrap();
-    let with = format!("{} {of_piece:?} {:?}", space.puzzle().name, views.iter().map(ToString::to_string).collect::<Vec<_>>());
-    let states = plain.counts().iter().sum::<u64>() * u64::from(space.free_order());
+    let with = format!(
+        "{} {of_piece:?} {:?}",
+        space.puzzle().name,
+        views.iter().map(ToString::to_string).collect::<Vec<_>>()
+    );
+    let states = plain.counts.iter().sum::<u64>() * u64::from(space.free_order());
     assert_eq!(graph.states_per_coset() * graph.reachable_patterns(), states, "{with}");
     assert!(graph.shape().bits() >= graph.states_per_coset(), "{with}");
     // One axis stores nothing that cannot be.
     assert!(views.len() != 1 || graph.shape().bits() == graph.states_per_coset(), "{with}");
     for engine in Engine::ALL.into_iter().filter(|engine| engine.kernel(graph.shape()).is_some()) {
         let (distances, counts) = search(&graph, engine);
-        assert_eq!(counts, plain.counts(), "{with} {engine:?}");
-        for (word, distance) in plain.states() {
-            let (coset, position) = graph.locate(&word).expect("the state is reached");
+        assert_eq!(counts, plain.counts, "{with} {engine:?}");
+        for &(ref word, distance) in &plain.states {
+            let (coset, position) = graph.locate(word).expect("the state is reached");
             assert_eq!(distances[coset.0 as usize][position as usize], Some(distance), "{with} {engine:?}");
             let there = graph.word_at(coset, position);
             assert_eq!(graph.position(coset, &there), Some(position), "{with}");
-            assert_eq!(plain.of(&there), Some(distance), "{with}");
+            assert_eq!(plain.distances.of(&there), Some(distance), "{with}");
         }
     }
     true
@@ -180,7 +225,7 @@ fn searches_along_all_cuts_of_small_groups_are_the_plain_search() {
     let mut used = 0;
     for family in FAMILIES {
         let space = space(family, None);
-        let plain = Distances::search(&space, None, 1 << 28).unwrap();
+        let plain = Plain::of(&space);
         let here = cuts(&space, family.1).iter().filter(|(p, views)| check(&space, &plain, p, views)).count();
         assert!(here > 0, "{}", family.0);
         used += here;
@@ -194,10 +239,11 @@ fn searches_of_random_subgroups_are_the_plain_search() {
     for number in 0..120 {
         let family = FAMILIES[number as usize % FAMILIES.len()];
         let space = space(family, Some(number));
-        if space.cells() != family.1.iter().map(|(cells, _)| cells).sum::<usize>() || space.moves().is_empty() {
+        if space.cells() != family.1.iter().map(|(cells, _)| cells).sum::<usize>() || space.moves().is_empty()
+        {
             continue;
         }
-        let plain = Distances::search(&space, None, 1 << 28).unwrap();
+        let plain = Plain::of(&space);
         let cuts = cuts(&space, family.1);
         let some = cuts.iter().skip(number as usize % 3).step_by(3);
         used += some.filter(|(p, views)| check(&space, &plain, p, views)).count();
@@ -209,7 +255,7 @@ fn searches_of_random_subgroups_are_the_plain_search() {
 fn what_the_planner_chooses_is_the_plain_search() {
     for family in FAMILIES {
         let space = space(family, None);
-        let plain = Distances::search(&space, None, 1 << 28).unwrap();
+        let plain = Plain::of(&space);
         let plan = Plan::new(&space).unwrap();
         let views = plan.colouring.views();
         assert!(check(&space, &plain, plan.colouring.of_pieces(), &views), "{}", family.0);

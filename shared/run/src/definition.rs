@@ -393,6 +393,26 @@ mod tests {
     }
 
     #[test]
+    fn run_toml_keeps_axes_of_what_moves_reach() {
+        let source = Source::of_word("skewb").unwrap();
+        let (metric, labels) = (source.metric(), Labels::from_values(source.solved()));
+        let question = Question { source, metric, labels };
+        let space = question.space().unwrap();
+        let plan = Plan::new(&space).unwrap();
+        let definition = Definition::plan(question, &space, &plan, None, Keep::Last, false).unwrap();
+        assert!(!definition.axes.is_empty());
+        let text = definition.to_toml();
+        let again = Definition::from_toml(&text).unwrap();
+        assert_eq!(again, definition);
+        let (space, colouring) = again.check().unwrap();
+        assert_eq!(colouring.views(), definition.axes);
+        let graph = CosetGraph::build(&space, &colouring).unwrap();
+        assert_eq!(u64::from(graph.len()), definition.representative_cosets);
+        let broken = text.replacen("axes = [\"", "axes = [\"x", 1);
+        assert!(Definition::from_toml(&broken).unwrap_err().to_string().contains("an axis is given as"));
+    }
+
+    #[test]
     fn changed_and_newer_files_are_refused() {
         let text = definition("0,0,0,1,1,1,2,2,2").to_toml();
         let error = |text: &str| {

@@ -56,7 +56,8 @@ impl fmt::Display for AxisView {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, component) in self.0.iter().enumerate() {
             let space = if number == 0 { "" } else { " " };
-            let letter = View::ALL.iter().find(|(view, _)| *view == component.view).map(|&(_, letter)| letter);
+            let letter =
+                View::ALL.iter().find(|(view, _)| *view == component.view).map(|&(_, letter)| letter);
             write!(f, "{space}{}{}", component.colour, letter.expect("all views have letters"))?;
         }
         Ok(())
@@ -122,8 +123,10 @@ impl Form {
         let width = components.iter().map(|&(_, places, labels, turns)| {
             u32::try_from(places).ok().map(|places| (places * bits(labels), places * bits(turns)))
         });
-        let (of_labels, of_turns) =
-            width.collect::<Option<Vec<_>>>()?.iter().fold((0, 0), |sum, width| (sum.0 + width.0, sum.1 + width.1));
+        let (of_labels, of_turns) = width
+            .collect::<Option<Vec<_>>>()?
+            .iter()
+            .fold((0, 0), |sum, width| (sum.0 + width.0, sum.1 + width.1));
         let (mut label_shift, mut turn_shift) = (of_labels + of_turns, of_turns);
         if label_shift > 128 {
             return None;
@@ -212,10 +215,9 @@ impl Carry {
     /// The image of a word of `from`.
     #[inline]
     pub(crate) fn apply(&self, from: &Form, word: u128) -> u128 {
-        self.starts
-            .iter()
-            .enumerate()
-            .fold(0, |image, (place, &start)| image | self.images[start as usize + usize::from(from.at(word, place))])
+        self.starts.iter().enumerate().fold(0, |image, (place, &start)| {
+            image | self.images[start as usize + usize::from(from.at(word, place))]
+        })
     }
 }
 

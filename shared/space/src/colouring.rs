@@ -170,7 +170,9 @@ impl Colouring {
         self.tells_all(contents, views, space)?;
         let reached = views.iter().map(|view| {
             let form = self.form(view, space).ok_or(ColouringError::TooLarge)?;
-            let list = hidden.words(&self, &form, space, Self::LONGEST_AXIS as usize).ok_or(ColouringError::TooLarge)?;
+            let list = hidden
+                .words(&self, &form, space, Self::LONGEST_AXIS as usize)
+                .ok_or(ColouringError::TooLarge)?;
             Ok(Reached { view: view.clone(), form, list: List::new(list) })
         });
         self.reached = Some(reached.collect::<Result<_, _>>()?);
@@ -178,7 +180,12 @@ impl Colouring {
     }
 
     /// Whether the axes tell each piece of a colour of several labels, and each orientation that is not part of the pattern, once.
-    fn tells_all(&self, contents: &[Vec<u8>], views: &[AxisView], space: &Space) -> Result<(), ColouringError> {
+    fn tells_all(
+        &self,
+        contents: &[Vec<u8>],
+        views: &[AxisView],
+        space: &Space,
+    ) -> Result<(), ColouringError> {
         let mut told = vec![(0, 0); contents.len()];
         for &Component { colour, view } in views.iter().flat_map(|view| &view.0) {
             let (pieces, orientations) = told.get_mut(usize::from(colour)).ok_or(ColouringError::BadAxes)?;
@@ -187,9 +194,7 @@ impl Colouring {
         }
         let is_right = |(colour, &(pieces, orientations)): (usize, &(usize, usize))| {
             let turns = self.seen_of(colour as u8, space) > 1;
-            pieces <= 1
-                && (pieces == 1 || contents[colour].len() == 1)
-                && orientations <= usize::from(turns)
+            pieces <= 1 && (pieces == 1 || contents[colour].len() == 1) && orientations <= usize::from(turns)
         };
         let empty = views.iter().any(|view| view.0.is_empty());
         let all = told.iter().enumerate().all(is_right) && !empty && views.len() <= usize::from(u8::MAX);
@@ -441,11 +446,15 @@ impl Colouring {
 
     /// Where the axes go; `None` if a symmetry does not map axes to axes, or patterns' orientations to such.
     fn action_on_axes(&self, views: &[AxisView], symmetry: &Symmetry, colours: &[u8]) -> Option<Box<[u8]>> {
-        let keeps_orientations = |(colour, &to): (usize, &u8)| self.letters.seen(colour as u8) == self.letters.seen(to);
+        let keeps_orientations =
+            |(colour, &to): (usize, &u8)| self.letters.seen(colour as u8) == self.letters.seen(to);
         if !colours.iter().enumerate().all(keeps_orientations) {
             return None;
         }
-        let image = |component: &Component| Component { colour: colours[usize::from(component.colour)], ..*component };
+        let image = |component: &Component| Component {
+            colour: colours[usize::from(component.colour)],
+            ..*component
+        };
         let axis = |AxisView(components): &AxisView| {
             // An axis that tells orientations without pieces needs them to change alike, whatever piece it is.
             let is_alike = |part: &&Component| {
@@ -469,8 +478,10 @@ impl Colouring {
         let mut renamed: Option<Vec<u8>> = None;
         for label in (0..self.of_label.len() as u8).filter(|&label| self.of_label(label) == colour) {
             let seen = self.state_letters.seen(label);
-            let to = |orientation| symmetry.letters()[usize::from(self.state_letters.letter(label, orientation))];
-            let of_label: Vec<u8> = (0..seen).map(|orientation| self.state_letters.orientation(to(orientation))).collect();
+            let to =
+                |orientation| symmetry.letters()[usize::from(self.state_letters.letter(label, orientation))];
+            let of_label: Vec<u8> =
+                (0..seen).map(|orientation| self.state_letters.orientation(to(orientation))).collect();
             if renamed.get_or_insert_with(|| of_label.clone()) != &of_label {
                 return None;
             }

@@ -5,8 +5,8 @@ mod canonical;
 mod table;
 
 use crate::colouring::ColourAction;
-use crate::listed::Frames;
 use crate::colouring::Reached;
+use crate::listed::Frames;
 use crate::{Colouring, Shape, Space, Symmetry};
 use canonical::Canonical;
 use rayon::prelude::*;
@@ -431,7 +431,8 @@ impl CosetGraph {
         let letters = self.space.letters();
         let mut packed = 0;
         for part in axis.form.parts() {
-            let is_here = |letter: &&u8| self.colouring.of_label(letters.mark(**letter)) == part.component.colour;
+            let is_here =
+                |letter: &&u8| self.colouring.of_label(letters.mark(**letter)) == part.component.colour;
             for (place, &letter) in word.iter().filter(is_here).enumerate() {
                 let label = match part.component.view.has_pieces() {
                     true => self.colouring.local(letters.mark(letter)),

@@ -86,8 +86,15 @@ impl Hidden {
     }
 
     /// The words of an axis in the states of the solved pattern; `None` if they are more than `most`.
-    pub(crate) fn words(&self, colouring: &Colouring, form: &Form, space: &Space, most: usize) -> Option<Vec<u128>> {
-        let cells_of = |colour: u8| (0..space.cells()).filter(move |&cell| colouring.of_pieces()[cell] == colour);
+    pub(crate) fn words(
+        &self,
+        colouring: &Colouring,
+        form: &Form,
+        space: &Space,
+        most: usize,
+    ) -> Option<Vec<u128>> {
+        let cells_of =
+            |colour: u8| (0..space.cells()).filter(move |&cell| colouring.of_pieces()[cell] == colour);
         let firsts: Vec<usize> = (0..space.cells())
             .scan(0, |next, cell| {
                 let first = *next;
@@ -108,7 +115,10 @@ impl Hidden {
                 }
             }
             let part_of = |place: usize| {
-                form.parts().iter().rfind(|part| part.first <= place && part.places > 0).expect("a place is in a part")
+                form.parts()
+                    .iter()
+                    .rfind(|part| part.first <= place && part.places > 0)
+                    .expect("a place is in a part")
             };
             Carry::new(form, form, |place, symbol| {
                 let modulus = part_of(place).turns;
@@ -141,5 +151,53 @@ impl Hidden {
             next += 1;
         }
         Some(words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AxisView, Labels};
+    use fathom_puzzle::Source;
+
+    fn space(word: &str) -> Space {
+        let source = Source::of_word(word).unwrap();
+        let puzzle = source.puzzle(source.metric()).unwrap();
+        Space::new(puzzle, source.metric(), Labels::from_values(source.solved())).unwrap()
+    }
+
+    /// By hand: a skewb whose corner is held has 6 centres, which are permuted evenly, 4 corners that are permuted evenly, and 3 that only turn.
+    #[test]
+    fn axes_have_what_the_group_reaches() {
+        let space = space("skewb");
+        let mut orbits: Vec<usize> = space.orbits().iter().map(|orbit| orbit.cells.len()).collect();
+        orbits.sort_unstable();
+        let colours: Vec<u8> = (0..space.cells())
+            .map(|cell| space.orbits().iter().position(|o| o.cells.contains(&(cell as u8))).unwrap() as u8)
+            .collect();
+        let lengths = |suffix: &str| -> Vec<(usize, u32)> {
+            let number = |colour: &usize| space.orbits()[*colour].cells.len() > 3;
+            let colours_told = (0..space.orbits().len()).filter(number);
+            let told = colours_told.map(|colour| {
+                let turns = space.letters().seen(space.orbits()[colour].labels[0]) > 1;
+                let view =
+                    format!("{colour}{}", if turns { suffix } else { "p" }).parse::<AxisView>().unwrap();
+                (space.orbits()[colour].cells.len(), view)
+            });
+            let (sizes, views): (Vec<usize>, Vec<AxisView>) = told.unzip();
+            let rings = (0..space.orbits().len()).filter(|colour| space.orbits()[*colour].cells.len() == 3);
+            let rings = rings.map(|colour| format!("{colour}p").parse().unwrap());
+            let views: Vec<AxisView> = views.into_iter().chain(rings).collect();
+            let colouring = Colouring::with_axes(&colours, &views, &space).unwrap();
+            sizes.into_iter().zip(colouring.lengths()).collect()
+        };
+        assert!(orbits.ends_with(&[4, 6]), "{orbits:?}");
+        let mut with_turns = lengths("b");
+        with_turns.sort_unstable();
+        assert_eq!(with_turns, [(4, 12 * 27), (6, 360)]);
+        let mut without = lengths("p");
+        without.sort_unstable();
+        // With orientations in the pattern the corners can do no more than be permuted.
+        assert_eq!(without, [(4, 12), (6, 360)]);
     }
 }

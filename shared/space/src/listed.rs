@@ -64,14 +64,17 @@ impl Frames {
         let mut of = vec![Self::UNKNOWN; cosets * axes];
         let (first, to) = graph.home();
         // The list of the solved pattern, as it is; and what the symmetry to its representative makes of it.
-        let solved: Vec<u16> =
-            (0..axes).map(|axis| finder.enter(axis, reached[axis].list.words().to_vec())).collect::<Result<_, _>>()?;
+        let solved: Vec<u16> = (0..axes)
+            .map(|axis| finder.enter(axis, reached[axis].list.words().to_vec()))
+            .collect::<Result<_, _>>()?;
         let images = finder.through_symmetry(to, &solved)?;
         of[first.0 as usize * axes..][..axes].copy_from_slice(&images);
         let mut open = vec![first.0];
         while let Some(source) = open.pop() {
             let frames: Vec<u16> = of[source as usize * axes..][..axes].to_vec();
-            for &(target, mv) in &leads[starts[source as usize] as usize..starts[source as usize + 1] as usize] {
+            for &(target, mv) in
+                &leads[starts[source as usize] as usize..starts[source as usize + 1] as usize]
+            {
                 let known = &mut of[target as usize * axes..][..axes];
                 if known[0] == Self::UNKNOWN {
                     known.copy_from_slice(&finder.through_move(CosetId(target), usize::from(mv), &frames)?);
@@ -206,7 +209,11 @@ impl<'g> Actions<'g> {
         let renamings = graph.symmetries().iter().map(|s| {
             let of_axis = |axis: &Reached| {
                 let parts = axis.form.parts().iter();
-                parts.map(|part| number(renaming(space, colouring, s, part.component.colour, part.component.view))).collect()
+                parts
+                    .map(|part| {
+                        number(renaming(space, colouring, s, part.component.colour, part.component.view))
+                    })
+                    .collect()
             };
             reached.iter().map(of_axis).collect()
         });
@@ -307,7 +314,8 @@ impl<'g> Actions<'g> {
             let is_image = |other: &&crate::axis::Part| {
                 other.component.colour == colour && other.component.view == part.component.view
             };
-            let image = to.parts().iter().find(is_image).expect("symmetries in use map components to components");
+            let image =
+                to.parts().iter().find(is_image).expect("symmetries in use map components to components");
             for &(place, turn) in &self.moved[usize::from(part.component.colour)] {
                 let place = image.first + usize::from(place);
                 images.push((place, turn % part.turns, &self.renamed[usize::from(renaming)], part.turns));
@@ -329,7 +337,8 @@ impl<'g> Actions<'g> {
     pub(crate) fn map(&self, symmetry: usize, axis: usize, from: &List, to: &List) -> AxisMap {
         let carry = self.carry(symmetry, axis);
         let form = self.form(axis);
-        let number = |&word: &u128| to.number(carry.apply(form, word)).expect("transforms map frames to frames");
+        let number =
+            |&word: &u128| to.number(carry.apply(form, word)).expect("transforms map frames to frames");
         AxisMap::new(from.words().iter().map(number).collect())
     }
 }

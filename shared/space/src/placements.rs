@@ -45,7 +45,8 @@ impl Prefixes {
 
     /// `None` where words are no elements of a group, or where moves reach most of them.
     fn new(space: &Space) -> Option<Self> {
-        let shows_all = |(cell, &label): (usize, &u8)| u16::from(space.letters().seen(label)) == space.order(cell);
+        let shows_all =
+            |(cell, &label): (usize, &u8)| u16::from(space.letters().seen(label)) == space.order(cell);
         let labels = space.labels().of_pieces();
         let starts = (0..space.cells()).scan(0, |next, cell| {
             let first = *next;

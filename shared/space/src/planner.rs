@@ -117,7 +117,8 @@ impl Plan {
     /// It is near 1 where nothing is stored that cannot be, and all symmetries are used. States that symmetries fix make it a
     /// little smaller.
     pub fn fill(&self, space: &Space) -> f64 {
-        let words = u128::try_from(space.states() * space.free_order()).map_or(f64::INFINITY, |words| words as f64);
+        let words =
+            u128::try_from(space.states() * space.free_order()).map_or(f64::INFINITY, |words| words as f64);
         let bits = self.representative_cosets as f64 * self.shape.bits() as f64;
         words / space.symmetries().len() as f64 / bits
     }
@@ -512,7 +513,7 @@ fn cycle_lengths_by_start(map: &[u8]) -> Vec<(usize, usize)> {
 mod tests {
     use super::*;
     use crate::Labels;
-    use fathom_puzzle::{Board, Metric};
+    use fathom_puzzle::{Board, Metric, Source};
 
     fn space(word: &str, track: Option<&str>) -> Space {
         let board: Board = word.parse().unwrap();
@@ -546,6 +547,29 @@ mod tests {
         assert_eq!(sizes("4x4"), (63_063_000, 499_961, 128, 41_472));
         assert_eq!(sizes("3x4"), (34_650, 826, 48, 1_728));
         assert_eq!(sizes("2x6"), (34_650, 1_556, 24, 1_728));
+    }
+
+    /// Nothing is stored that cannot be, or that a symmetry makes of something else; and where moves bring about everything,
+    /// colours are axes as ever.
+    #[test]
+    fn puzzles_whose_moves_reach_few_words_are_stored_densely() {
+        for (word, is_reached) in
+            [("skewb", true), ("pyraminx", true), ("dino", false), ("2x2x2", false), ("3x4", false)]
+        {
+            let source = Source::of_word(word).unwrap();
+            let puzzle = source.puzzle(source.metric()).unwrap();
+            let space = Space::new(puzzle, source.metric(), Labels::from_values(source.solved())).unwrap();
+            let plan = Plan::new(&space).unwrap();
+            let views = plan.colouring.views();
+            assert_eq!(!views.is_empty(), is_reached, "{word} {views:?}");
+            assert!(plan.fill(&space) > 0.4, "{word} {}", plan.fill(&space));
+            let unused: usize = plan.refusals(&space).iter().map(|(_, count)| count).sum();
+            assert_eq!(
+                plan.symmetries_used / space.free_order() as usize + unused,
+                space.symmetry_order(),
+                "{word}"
+            );
+        }
     }
 
     #[test]

@@ -16,6 +16,12 @@ const FEWEST_STATES: f64 = 24.0;
 /// So many ends of branches are looked at, at most.
 const MOST_LEAVES: usize = 512;
 
+/// A set of pieces that the pattern tells has at most so many places.
+const MOST_SETS: usize = 1 << 16;
+
+/// So many places are looked at in all before the search ends.
+const MOST_SETS_IN_ALL: f64 = 2e6;
+
 /// What becomes of the orientations of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turning {
@@ -48,6 +54,8 @@ pub(super) struct Search<'a> {
     /// Words of all states.
     words: f64,
     leaves: usize,
+    /// How many places of sets may still be looked at.
+    sets: f64,
     found: Vec<Candidate>,
     limit: f64,
 }
@@ -60,11 +68,23 @@ impl<'a> Search<'a> {
         model: &'a CostModel,
         limit: f64,
     ) -> Vec<Candidate> {
-        let words = u128::try_from(space.states() * space.free_order()).map_or(f64::INFINITY, |words| words as f64);
-        let Some(classes) = classes(space, actions).filter(|_| !space.is_guarded() && words.is_finite()) else {
+        let words =
+            u128::try_from(space.states() * space.free_order()).map_or(f64::INFINITY, |words| words as f64);
+        let Some(classes) = classes(space, actions).filter(|_| !space.is_guarded() && words.is_finite())
+        else {
             return Vec::new();
         };
-        let mut search = Self { space, actions, model, classes, words, leaves: 0, found: Vec::new(), limit };
+        let mut search = Self {
+            space,
+            actions,
+            model,
+            classes,
+            words,
+            leaves: 0,
+            sets: MOST_SETS_IN_ALL,
+            found: Vec::new(),
+            limit,
+        };
         let mut chosen = Vec::new();
         search.branch(&Hidden::whole(space), &mut chosen);
         let Search { mut found, limit, .. } = search;
@@ -74,7 +94,7 @@ impl<'a> Search<'a> {
     }
 
     fn branch(&mut self, hidden: &Hidden, chosen: &mut Vec<Choice>) {
-        if self.leaves >= MOST_LEAVES || self.states_per_coset(hidden) < FEWEST_STATES {
+        if self.leaves >= MOST_LEAVES || self.sets <= 0.0 || self.states_per_coset(hidden) < FEWEST_STATES {
             return;
         }
         let Some(class) = self.classes.get(chosen.len()) else {
@@ -109,14 +129,20 @@ impl<'a> Search<'a> {
     }
 
     /// What is left open when the pattern tells of a class what a choice says.
-    fn hide(&self, hidden: &Hidden, class: usize, choice: Choice) -> Option<Hidden> {
+    fn hide(&mut self, hidden: &Hidden, class: usize, choice: Choice) -> Option<Hidden> {
         let mut hidden = hidden.clone();
-        for set in &self.classes[class] {
-            for cells in self.colours(set, choice) {
+        for set in 0..self.classes[class].len() {
+            for cells in self.colours(&self.classes[class][set], choice) {
                 let seen = self.space.letters().seen(self.space.labels().of_pieces()[cells[0]]);
                 let seen = if choice.turning == Turning::InPattern { seen.into() } else { 1 };
                 let points = Hidden::points_of(self.space, seen, |cell| cells.contains(&cell));
-                hidden = hidden.keeping(&points, Colouring::MOST_PATTERNS)?;
+                let before = self.states_per_coset(&hidden);
+                let Some(next) = hidden.keeping(&points, MOST_SETS) else {
+                    self.sets -= MOST_SETS as f64;
+                    return None;
+                };
+                hidden = next;
+                self.sets -= before / self.states_per_coset(&hidden);
                 if self.states_per_coset(&hidden) < FEWEST_STATES {
                     return None;
                 }
@@ -181,13 +207,21 @@ impl<'a> Search<'a> {
         let actions: Vec<(Vec<u8>, usize)> = self
             .actions
             .iter()
-            .filter_map(|(symmetry, alike)| Some((colouring.action_with(&views, symmetry)?.axes.to_vec(), *alike)))
+            .filter_map(|(symmetry, alike)| {
+                Some((colouring.action_with(&views, symmetry)?.axes.to_vec(), *alike))
+            })
             .collect();
         let symmetries = actions.iter().map(|(_, alike)| alike).sum::<usize>() as f64;
         let states = self.states_per_coset(hidden);
         let cosets = (self.words / states / symmetries).max(1.0);
         let pulls = cosets * space.moves().len() as f64;
-        let fewest = self.model.search(pulls, cosets, symmetries, 150.0 + states * self.model.fastest_bit, states / 8.0);
+        let fewest = self.model.search(
+            pulls,
+            cosets,
+            symmetries,
+            150.0 + states * self.model.fastest_bit,
+            states / 8.0,
+        );
         if fewest >= self.limit || cosets * symmetries >= f64::from(u32::MAX) {
             return None;
         }
@@ -240,7 +274,8 @@ fn classes(space: &Space, actions: &[(&Symmetry, usize)]) -> Option<Vec<Vec<Set>
         if seen.any(|other| other != first) {
             return None;
         }
-        classes[class].push(Set { cells: orbit.cells.iter().map(|&cell| cell.into()).collect(), turns: first > 1 });
+        classes[class]
+            .push(Set { cells: orbit.cells.iter().map(|&cell| cell.into()).collect(), turns: first > 1 });
     }
     Some(classes)
 }
@@ -263,7 +298,10 @@ fn join(
     let merged = |axes: &[(AxisView, usize)], pair: (usize, usize)| -> Option<Vec<(AxisView, usize)>> {
         let known = |view: &AxisView| axes.iter().find(|(known, _)| known == view).cloned();
         let measured = |view: AxisView| length(&view).map(|length| (view, length));
-        joined(axes, &first, pair, actions).into_iter().map(|view| known(&view).or_else(|| measured(view))).collect()
+        joined(axes, &first, pair, actions)
+            .into_iter()
+            .map(|view| known(&view).or_else(|| measured(view)))
+            .collect()
     };
     loop {
         let depends = product(axes) > states * 1.5;
@@ -318,7 +356,8 @@ fn joined(
     let mut views = Vec::new();
     for number in 0..axes.len() {
         let members = (0..axes.len()).filter(|&axis| class[axis] == number);
-        let mut components: Vec<Component> = members.flat_map(|axis| axes[axis].0.0.iter().copied()).collect();
+        let mut components: Vec<Component> =
+            members.flat_map(|axis| axes[axis].0.0.iter().copied()).collect();
         components.sort_unstable();
         if !components.is_empty() {
             views.push(AxisView(components));
