@@ -10,10 +10,10 @@ use fathom_space::{
     AxisView, Colouring, Component, CosetGraph, CosetId, Labels, Plan, Space, Transform, Transforms, View,
 };
 
-/// Orbits as cells and orientations, generators, and which pieces look alike if any do.
+/// Orbits as cells and orientations, generators, those that cost nothing with a star before them, and which pieces look alike if any do.
 type Family = (&'static str, &'static [(usize, u16)], &'static [&'static str], Option<&'static str>);
 
-const FAMILIES: [Family; 14] = [
+const FAMILIES: [Family; 15] = [
     (
         "two sets moved and turned alike",
         &[(3, 3), (4, 3)],
@@ -52,11 +52,17 @@ const FAMILIES: [Family; 14] = [
         Some("0,0,1,1,2,3,2,3"),
     ),
     ("few of all permutations", &[(8, 1)], &["(1,2,3,4,5,6,7)", "(2,3)(4,7)", "(1,8)(2,4)(3,7)(5,6)"], None),
+    (
+        "two sets moved alike, held in no way",
+        &[(4, 1), (4, 2)],
+        &["(1,2,3)(5+1,6,7)", "*(2,3,4)(6,7,8)", "*(1,2)(3,4)(5,6)(7,8)"],
+        None,
+    ),
     ("turned and moved alike, none alone", &[(3, 2), (3, 4)], &["(1+1,2,3)(4+1,5,6)", "(1,2)(4+2,5)"], None),
 ];
 
 /// A space; with `random`, one whose moves are products of the generators.
-fn space((name, orbits, generators, labels): Family, random: Option<u64>) -> Space {
+fn space((name, orbits, texts, labels): Family, random: Option<u64>) -> Space {
     let named = |(number, &(cells, orientations)): (usize, &(usize, u16))| Orbit {
         name: format!("set{number}"),
         cells,
@@ -64,8 +70,11 @@ fn space((name, orbits, generators, labels): Family, random: Option<u64>) -> Spa
     };
     let mut definition = Definition::new(name, orbits.iter().enumerate().map(named).collect()).unwrap();
     let orders = definition.orders();
-    let generators: Vec<OrientedPermutation> =
-        generators.iter().map(|g| OrientedPermutation::parse(g, &orders).unwrap()).collect();
+    let generators: Vec<OrientedPermutation> = texts
+        .iter()
+        .map(|g| OrientedPermutation::parse(g.trim_start_matches('*'), &orders).unwrap())
+        .collect();
+    let is_free = |number: usize| random.is_none() && texts[number].starts_with('*');
     let mut state = random.unwrap_or_default();
     let mut draw = |below: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -84,7 +93,11 @@ fn space((name, orbits, generators, labels): Family, random: Option<u64>) -> Spa
             .collect(),
     };
     for (number, action) in moves.into_iter().enumerate() {
-        definition.add_move(&format!("m{number}"), action).unwrap();
+        let name = format!("m{number}");
+        match is_free(number) {
+            true => definition.add_free(&name, action).unwrap(),
+            false => definition.add_move(&name, action).unwrap(),
+        }
     }
     let labels = match labels {
         Some(list) => Labels::parse_list(list, definition.cells()).unwrap(),
@@ -176,7 +189,7 @@ fn search(graph: &CosetGraph, engine: Engine) -> (Vec<Vec<Option<u32>>>, Vec<u64
     }
 }
 
-/// What a plain search finds.
+/// What a plain search finds: how many states there are at each distance, and the words of all.
 struct Plain {
     counts: Vec<u64>,
     states: Vec<(Vec<u8>, u32)>,
@@ -186,7 +199,9 @@ struct Plain {
 impl Plain {
     fn of(space: &Space) -> Self {
         let distances = Distances::search(space, None, 1 << 28).unwrap();
-        Self { counts: distances.counts(), states: distances.states().collect(), distances }
+        let free = u64::from(space.free_order());
+        let counts = distances.counts().iter().map(|words| words / free).collect();
+        Self { counts, states: distances.states().collect(), distances }
     }
 }
 

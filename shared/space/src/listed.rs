@@ -45,11 +45,11 @@ impl Frames {
             starts[coset + 1] += starts[coset];
         }
         let mut ends = starts.clone();
-        let mut leads = vec![(0_u32, 0_u8); starts[cosets] as usize];
+        let mut leads = vec![(0_u32, 0_u32); starts[cosets] as usize];
         for coset in (0..graph.len()).map(CosetId) {
             for (mv, source) in graph.sources(coset) {
                 let end = &mut ends[source.0 as usize];
-                leads[*end as usize] = (coset.0, mv as u8);
+                leads[*end as usize] = (coset.0, mv as u32);
                 *end += 1;
             }
         }
@@ -77,7 +77,7 @@ impl Frames {
             {
                 let known = &mut of[target as usize * axes..][..axes];
                 if known[0] == Self::UNKNOWN {
-                    known.copy_from_slice(&finder.through_move(CosetId(target), usize::from(mv), &frames)?);
+                    known.copy_from_slice(&finder.through_move(CosetId(target), mv as usize, &frames)?);
                     open.push(target);
                 }
             }

@@ -41,7 +41,7 @@ impl Prefixes {
     const MOST_POINTS: usize = 256;
 
     /// Where moves reach at least one of so many words, too little is gained.
-    const WORTH: u64 = 4;
+    const WORTH: u64 = 2;
 
     /// `None` where words are no elements of a group, or where moves reach most of them.
     fn new(space: &Space) -> Option<Self> {

@@ -562,7 +562,7 @@ mod tests {
             let plan = Plan::new(&space).unwrap();
             let views = plan.colouring.views();
             assert_eq!(!views.is_empty(), is_reached, "{word} {views:?}");
-            assert!(plan.fill(&space) > 0.4, "{word} {}", plan.fill(&space));
+            assert!(!is_reached || plan.fill(&space) > 0.4, "{word} {}", plan.fill(&space));
             let unused: usize = plan.refusals(&space).iter().map(|(_, count)| count).sum();
             assert_eq!(
                 plan.symmetries_used / space.free_order() as usize + unused,

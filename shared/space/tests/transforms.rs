@@ -4,6 +4,7 @@ use fathom_puzzle::{Metric, Source};
 use fathom_space::counting::Fixed;
 use fathom_space::{CosetGraph, CosetId, Labels, Plan, Space, Transform, Transforms};
 use proptest::prelude::*;
+use std::sync::OnceLock;
 
 fn graph(word: &str, labels: Option<&str>) -> CosetGraph {
     let source = match word {
@@ -154,16 +155,17 @@ proptest! {
     fn addresses_do_not_depend_on_which_symmetric_copy_is_asked_for(
         which in 0..SPACES.len(), coset: u32, random: u64, symmetry: usize,
     ) {
+        static GRAPHS: [OnceLock<CosetGraph>; SPACES.len()] = [const { OnceLock::new() }; SPACES.len()];
         let (word, labels) = SPACES[which];
-        let graph = graph(word, labels);
+        let graph = GRAPHS[which].get_or_init(|| graph(word, labels));
         let coset = CosetId(coset % graph.len());
-        let at = some_position(&graph, random);
+        let at = some_position(graph, random);
         let state = graph.word_at(coset, at);
         let symmetry = &graph.symmetries()[symmetry % graph.symmetries().len()].symmetry;
         let image = graph.space().image(symmetry, &state);
         let (found, position) = graph.locate(&image).unwrap();
         prop_assert_eq!(found, coset);
-        let mut transforms = Transforms::new(&graph);
+        let mut transforms = Transforms::new(graph);
         let mut transform = Transform::default();
         let reachable = std::iter::once(at)
             .chain(graph.stabiliser(coset).map(|s| {

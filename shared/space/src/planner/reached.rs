@@ -5,10 +5,11 @@
 //! own, or by the axis of the pieces. What the pattern leaves open is known at each step, so branches whose cosets are too small, and choices that cost more
 //! than the best so far however their axes turn out, end there.
 
-use super::{Candidate, CostModel};
+use super::{Candidate, CostModel, Plan};
 use crate::axis::{AxisView, Component, View};
 use crate::hidden::Hidden;
-use crate::{Colouring, Shape, Space, Symmetry};
+use crate::{Colouring, CosetGraph, Shape, Space, Symmetry};
+use std::cell::Cell;
 
 /// Cosets have at least so many states.
 const FEWEST_STATES: f64 = 24.0;
@@ -21,6 +22,9 @@ const MOST_SETS: usize = 1 << 16;
 
 /// So many places are looked at in all before the search ends.
 const MOST_SETS_IN_ALL: f64 = 2e6;
+
+/// So many words of axes are listed in all before the search ends.
+const MOST_WORDS: usize = 3_000_000;
 
 /// What becomes of the orientations of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +60,8 @@ pub(super) struct Search<'a> {
     leaves: usize,
     /// How many places of sets may still be looked at.
     sets: f64,
+    /// How many words of axes may still be listed.
+    words_left: Cell<usize>,
     found: Vec<Candidate>,
     limit: f64,
 }
@@ -82,6 +88,7 @@ impl<'a> Search<'a> {
             words,
             leaves: 0,
             sets: MOST_SETS_IN_ALL,
+            words_left: Cell::new(MOST_WORDS),
             found: Vec::new(),
             limit,
         };
@@ -94,7 +101,11 @@ impl<'a> Search<'a> {
     }
 
     fn branch(&mut self, hidden: &Hidden, chosen: &mut Vec<Choice>) {
-        if self.leaves >= MOST_LEAVES || self.sets <= 0.0 || self.states_per_coset(hidden) < FEWEST_STATES {
+        if self.leaves >= MOST_LEAVES
+            || self.sets <= 0.0
+            || self.words_left.get() == 0
+            || self.states_per_coset(hidden) < FEWEST_STATES
+        {
             return;
         }
         let Some(class) = self.classes.get(chosen.len()) else {
@@ -222,12 +233,19 @@ impl<'a> Search<'a> {
             150.0 + states * self.model.fastest_bit,
             states / 8.0,
         );
-        if fewest >= self.limit || cosets * symmetries >= f64::from(u32::MAX) {
+        let table_bytes = cosets * CosetGraph::table_bytes(space, 0, 1) as f64;
+        if fewest >= self.limit
+            || cosets * symmetries >= f64::from(u32::MAX)
+            || table_bytes > Plan::MOST_TABLE_BYTES as f64
+        {
             return None;
         }
         let length = |view: &AxisView| -> Option<usize> {
+            let longest = (Colouring::LONGEST_AXIS as usize).min(self.words_left.get());
             let form = colouring.form(view, space)?;
-            Some(hidden.words(&colouring, &form, space, Colouring::LONGEST_AXIS as usize)?.len())
+            let words = hidden.words(&colouring, &form, space, longest).map(|words| words.len());
+            self.words_left.set(self.words_left.get().saturating_sub(words.unwrap_or(longest)));
+            words
         };
         let lengths: Option<Vec<usize>> = views.iter().map(length).collect();
         let mut axes: Vec<(AxisView, usize)> = views.into_iter().zip(lengths?).collect();
