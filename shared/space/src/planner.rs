@@ -76,12 +76,12 @@ impl Plan {
     /// The first of these choices, in order of their costs, that stores few bits that are no states, or the one that stores the fewest. How many that
     /// are is known when the cosets are listed: small spaces have many patterns that symmetries fix.
     fn fullest(space: &Space, candidates: &[Candidate]) -> Option<Self> {
-        const MOST_LISTED: usize = 6;
+        const MOST_TRIED: usize = 6;
         const FULL: f64 = 0.5;
         let mut best: Option<(Self, f64)> = None;
         // What fails to be listed has axes whose words differ too much from coset to coset.
-        let plans = candidates.iter().filter_map(|candidate| Self::with(space, candidate));
-        for plan in plans.take(MOST_LISTED) {
+        let tried = candidates.iter().take(MOST_TRIED);
+        for plan in tried.filter_map(|candidate| Self::with(space, candidate)) {
             let fill = plan.fill(space);
             if best.as_ref().is_none_or(|&(_, best)| fill > best) {
                 best = Some((plan, fill));
