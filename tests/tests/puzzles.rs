@@ -55,7 +55,8 @@ fn twisty_puzzles_grow_as_published() {
     let half: &[u64] = &[1, 9, 54, 321, 1847, 9992, 50136, 227536, 870072, 1887748, 623800, 2644];
     // Names of moves are those of the cube that is held at a corner; with free turns of the whole, of all six faces.
     let held = "U,U2,U',R,R2,R',F,F2,F'";
-    let growth: [(&[&str], &[u64]); 12] = [
+    let free = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/pyraminx-free.tws");
+    let growth: [(&[&str], &[u64]); 13] = [
         // B. Norskog, cubezzz forum, "2x2x2 Cube".
         (&["2x2x2", "--metric", "single"], quarter),
         (&["2x2x2", "--metric", "single", "--moves", "U,U',R,R',F,F'"], quarter),
@@ -68,6 +69,14 @@ fn twisty_puzzles_grow_as_published() {
         (&["3x3x3-corners", "--free-rotations"], half),
         // Jaap Scherphuis, Jaap's Puzzle Page, Pyraminx.
         (&["pyraminx"], &[1, 8, 48, 288, 1728, 9896, 51808, 220_111, 480_467, 166_276, 2457, 32]),
+        // T. Rokicki, twsearch-results. Of 24 x 24 arrangements of corners and tips 12 occur, and edges are even.
+        (
+            &[free, "--metric", "multi"],
+            &[
+                1, 16, 136, 896, 5456, 32_528, 190_260, 1_070_699, 5_421_594, 21_136_359, 55_716_688,
+                91_554_722, 85_678_373, 37_687_176, 3_822_520, 13_120, 336,
+            ],
+        ),
         // T. Rokicki, twsearch-results, where the cube is not held: twelve times these.
         (&["skewb"], &[1, 8, 48, 288, 1728, 10248, 59304, 315_198, 1_225_483, 1_455_856, 81_028, 90]),
         // cayleypy, puzzles_growth.csv.

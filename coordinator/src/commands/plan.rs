@@ -68,11 +68,26 @@ fn space_text(estimate: &Estimate, question: &Question) -> String {
         None => String::new(),
     };
     let axes = estimate.axes.iter().map(u32::to_string).collect::<Vec<_>>().join(" x ");
+    let reached = match &estimate.reached[..] {
+        [] => String::new(),
+        reached => format!(
+            "axes: only what moves reach, of colours' pieces (p), orientations (o) or both (b): {}\n",
+            reached.join(", ")
+        ),
+    };
+    let patterns = match estimate.patterns {
+        0 => String::new(),
+        patterns => format!("{}, ", many(patterns, "pattern")),
+    };
+    let unused =
+        estimate.symmetries_unused.iter().map(|(reason, count)| format!("; {count} unused, for {reason}"));
+    let unused = unused.collect::<String>();
     format!(
         "{} {}: {}, {}
 {labels}colouring:
-{}coset: {axes} = {}
-cosets: {}, {} under {} of {}
+{}{reached}coset: {axes} = {}
+cosets: {patterns}{} under {} of {}{unused}
+fill: {:.3}, states / (symmetries x stored bits)
 layer: {} when dense",
         estimate.space,
         estimate.metric,
@@ -80,10 +95,10 @@ layer: {} when dense",
         many(estimate.moves as u64, "move"),
         board(&estimate.colouring),
         many(estimate.coset_bits, "bit"),
-        many(estimate.patterns, "pattern"),
         many(estimate.representative_cosets, "representative"),
         estimate.symmetries_used,
         many(estimate.symmetries as u64, "symmetry"),
+        estimate.fill,
         HumanBytes(estimate.layer_bytes)
     )
 }

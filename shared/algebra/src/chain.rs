@@ -30,6 +30,82 @@ impl StabiliserChain {
         chain
     }
 
+    /// The chain of the group of the identity alone, to which elements are added.
+    pub(crate) fn trivial(degree: usize) -> Self {
+        Self { degree, levels: Vec::new() }
+    }
+
+    /// The chain of the group of the identity alone along these base points.
+    pub(crate) fn trivial_along(degree: usize, base: &[usize]) -> Self {
+        let level = |&base: &usize| {
+            let mut transversal = vec![None; degree];
+            transversal[base] = Some(Permutation::identity(degree));
+            Level { base, generators: Vec::new(), orbit: vec![base], transversal }
+        };
+        Self { degree, levels: base.iter().map(level).collect() }
+    }
+
+    /// An element that fixes the base points before one of them and carries that to a point; `None` if there is none.
+    pub fn carrier(&self, level: usize, point: usize) -> Option<&Permutation> {
+        self.levels[level].transversal[point].as_ref()
+    }
+
+    /// The number of points.
+    pub(crate) fn degree(&self) -> usize {
+        self.degree
+    }
+
+    /// An element of the group, each with the same probability.
+    pub(crate) fn random(&self, random: &mut fastrand::Rng) -> Permutation {
+        let element = Permutation::identity(self.degree);
+        self.levels.iter().rev().fold(element, |element, level| {
+            let to = level.orbit[random.usize(..level.orbit.len())];
+            let carries = level.transversal[to].as_ref().expect("orbit points have a transversal element");
+            element.then(carries)
+        })
+    }
+
+    /// Adds what an element brings to orbits, without the Schreier generators that would follow. The chain is complete when the
+    /// product of its orbit lengths is the order of the group that the elements come from: so this is for groups of known order. Returns
+    /// whether it brought anything.
+    pub(crate) fn insert_element_of_known_group(&mut self, element: &Permutation) -> bool {
+        let mut residue = element.clone();
+        let mut depth = 0;
+        for level in &self.levels {
+            match &level.transversal[residue.apply(level.base)] {
+                Some(representative) => residue = residue.then(&representative.inverse()),
+                None => break,
+            }
+            depth += 1;
+        }
+        if depth == self.levels.len() {
+            let Some(base) = (0..self.degree).find(|&point| residue.apply(point) != point) else {
+                return false;
+            };
+            let mut transversal = vec![None; self.degree];
+            transversal[base] = Some(Permutation::identity(self.degree));
+            self.levels.push(Level { base, generators: Vec::new(), orbit: vec![base], transversal });
+        }
+        // The residue fixes the base points before, so it belongs to the groups of all levels up to this one.
+        for level in &mut self.levels[..=depth] {
+            level.generators.push(residue.clone());
+            let mut next = 0;
+            while next < level.orbit.len() {
+                let from = level.orbit[next];
+                for generator in &level.generators {
+                    let to = generator.apply(from);
+                    if level.transversal[to].is_none() {
+                        let path = level.transversal[from].as_ref().expect("orbit points have one");
+                        level.transversal[to] = Some(path.then(generator));
+                        level.orbit.push(to);
+                    }
+                }
+                next += 1;
+            }
+        }
+        true
+    }
+
     /// The base: each point is moved by an element that fixes those before it, and only the identity fixes them all.
     pub fn base(&self) -> impl Iterator<Item = usize> {
         self.levels.iter().map(|level| level.base)

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`permutation`] (what a permutation is, how two compose), [`oriented`] (pieces that turn on the way), [`cycles`]
 //! (cycle notation, both ways), [`rank`] (lexicographic rank), [`relabellings`] (the symmetries of a set of permutations), [`relabelling`] (one of them, where pieces turn), [`chain`]
-//! (order of a generated group by Schreier-Sims), [`orbits`] (and blocks inside them), [`group`] (what can be told of a
+//! (order of a generated group by Schreier-Sims), [`setwise`] (stabilisers of sets), [`orbits`] (and blocks inside them), [`group`] (what can be told of a
 //! group), [`word`] (words in generators), [`expression`] (elements written in generators), [`ball`] (shortest words, of
 //! elements that have short ones), `transversal` (words along a chain), `shorten`, [`factor`] (a word for any element).
 //!
@@ -26,6 +26,7 @@ pub mod permutation;
 pub mod rank;
 pub mod relabelling;
 pub mod relabellings;
+pub mod setwise;
 mod shorten;
 mod transversal;
 pub mod word;
@@ -40,4 +41,5 @@ pub use oriented::{NotOriented, OrientedPermutation};
 pub use permutation::{NotAPermutation, Permutation};
 pub use relabelling::Relabelling;
 pub use relabellings::{numbered, relabellings, relabellings_among};
+pub use setwise::Stabiliser;
 pub use word::{Turn, Word};

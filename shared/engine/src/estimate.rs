@@ -43,16 +43,22 @@ pub struct Estimate {
     pub colouring: Vec<u8>,
     /// Arrangements of each colour: the axes of a coset's tensor.
     pub axes: Vec<u32>,
+    /// What each axis tells, where axes hold only what moves reach; empty where each colour is an axis of all its arrangements.
+    pub reached: Vec<String>,
     /// Symmetries of the space.
     pub symmetries: usize,
     /// Those that respect the colouring, by which the search is smaller.
     pub symmetries_used: usize,
+    /// Why the others are not used, with their number.
+    pub symmetries_unused: Vec<(&'static str, usize)>,
     /// Colour patterns.
     pub patterns: u64,
     /// Cosets that are stored.
     pub representative_cosets: u64,
     /// Bits of a coset.
     pub coset_bits: u64,
+    /// States / (symmetries x stored bits): near 1 where nothing is stored that cannot be.
+    pub fill: f64,
     /// Bytes of a layer whose cosets are all dense.
     pub layer_bytes: u64,
     /// Bytes of memory, without the page cache.
@@ -85,11 +91,18 @@ impl Estimate {
             moves: space.moves().len(),
             colouring: plan.colouring.of_pieces().to_vec(),
             axes: plan.shape.lengths().to_vec(),
+            reached: plan.colouring.views().iter().map(ToString::to_string).collect(),
             symmetries: space.symmetry_order(),
             symmetries_used: plan.symmetries_used / space.free_order() as usize,
+            symmetries_unused: plan
+                .refusals(space)
+                .into_iter()
+                .map(|(refusal, count)| (refusal.reason(), count))
+                .collect(),
             patterns: plan.patterns,
             representative_cosets: plan.representative_cosets,
             coset_bits: plan.shape.bits(),
+            fill: plan.fill(space),
             layer_bytes: plan.layer_bytes(),
             memory_bytes: memory_bytes(
                 space,

@@ -31,7 +31,7 @@ use fathom_run::Geometry;
 use fathom_run::budget::cache_bytes;
 use fathom_run::definition::{Definition, Keep};
 use fathom_run::tables::PATTERNS_WORTH_KEEPING;
-use fathom_space::{Colouring, CosetGraph, Plan, Space};
+use fathom_space::{CosetGraph, Plan, Space};
 use growth::Growth;
 use load::Step;
 use serde::Serialize;
@@ -121,7 +121,7 @@ impl Forecast {
         let cosets = plan.representative_cosets;
         let cache = cache_bytes(memory_bytes, space, plan.patterns, cosets, &plan.shape, threads)?;
         let pull = dense_pull_time(&plan.shape, Engine::fastest(&plan.shape));
-        let colouring = Colouring::new(&definition.colouring, space)?;
+        let colouring = definition.cut(space)?;
         let graph = CosetGraph::build(space, &colouring)?;
         let simulation = Simulation {
             cut: Geometry::of(definition, space, &colouring)?.cut,

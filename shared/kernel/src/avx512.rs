@@ -40,6 +40,7 @@ const ROWS_A_STATE: usize = 64;
 /// The kernel for tensors of a shape; `None` if this processor or this shape is not one for it.
 pub fn avx512(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
     let fits = shape.odd().is_none()
+        && shape.blocks() == 1
         && shape.lengths().len() > 1
         && shape.lengths().iter().all(|&length| length as usize <= SLOT);
     (fits && blocks::is_supported()).then(|| Box::new(Avx512::new(shape)) as Box<dyn Kernel + Send>)

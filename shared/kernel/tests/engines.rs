@@ -31,6 +31,10 @@ const SHAPES: [&[u32]; 18] = [
 /// Shapes whose last axis is halved: words of 32 and of 64 bits, one axis and several, equal and unequal.
 const HALVED: [&[u32]; 6] = [&[6, 6, 6], &[24, 24], &[120, 120], &[6], &[2, 120, 6], &[24, 2, 24]];
 
+/// Shapes whose last axis is cut into blocks, with the length of those: words of 32 and of 64 bits, blocks of whole bytes and of others.
+const BLOCKED: [(&[u32], u32); 6] =
+    [(&[360], 4), (&[96], 32), (&[3, 130], 13), (&[2, 5, 192], 64), (&[4, 135], 45), (&[5, 5, 66], 33)];
+
 /// The axis maps and transforms of one test, in the form in which `Transforms` hands them out.
 #[derive(Clone, Debug)]
 struct Step {
@@ -52,7 +56,17 @@ fn step(shape: Shape) -> impl Strategy<Value = Step> {
         }
     });
     let halved = shape.odd().is_some();
-    let maps: Vec<_> = lengths.iter().map(|&length| axis_map(length, halved)).collect();
+    let last = lengths.len() - 1;
+    let row = if shape.blocks() > 1 { shape.row_bits() } else { 1 };
+    let maps: Vec<_> = lengths
+        .iter()
+        .enumerate()
+        .map(
+            |(axis, &length)| {
+                if axis == last && row > 1 { block_map(length, row) } else { axis_map(length, halved) }
+            },
+        )
+        .collect();
     let bits = shape.bits();
     let few = proptest::collection::vec(0..bits, 0..20);
     let many = (any::<u64>(), 1..8_u64).prop_map(move |(seed, one_in)| {
@@ -97,6 +111,21 @@ fn axis_map(length: u32, halved: bool) -> BoxedStrategy<AxisMap> {
     (shuffled(), shuffled()).prop_map(map).boxed()
 }
 
+/// Any bijection that carries blocks to blocks.
+fn block_map(length: u32, row: u32) -> BoxedStrategy<AxisMap> {
+    let blocks = Just((0..length / row).collect::<Vec<_>>()).prop_shuffle();
+    let inside =
+        proptest::collection::vec(Just((0..row).collect::<Vec<_>>()).prop_shuffle(), (length / row) as usize);
+    let map = move |(blocks, inside): (Vec<u32>, Vec<Vec<u32>>)| {
+        let image = |index: u32| {
+            let block = (index / row) as usize;
+            blocks[block] * row + inside[block][(index % row) as usize]
+        };
+        AxisMap::new((0..length).map(image).collect())
+    };
+    (blocks, inside).prop_map(map).boxed()
+}
+
 fn dense(shape: &Shape, states: &BTreeSet<u32>) -> Vec<u8> {
     let mut packed = vec![0; shape.packed_bytes() as usize];
     for &position in states {
@@ -126,12 +155,11 @@ fn image(shape: &Shape, step: &Step) -> BTreeSet<u32> {
 }
 
 fn cases() -> impl Strategy<Value = (Shape, Vec<Step>, BTreeSet<u32>)> {
-    (0..SHAPES.len() + HALVED.len()).prop_flat_map(|which| {
-        let shape = match SHAPES.get(which) {
-            Some(lengths) => Shape::new(lengths),
-            None => Shape::halved(HALVED[which - SHAPES.len()]),
-        };
-        let shape = shape.expect("small");
+    let plain = SHAPES.iter().map(|lengths| Shape::new(lengths));
+    let halved = HALVED.iter().map(|lengths| Shape::halved(lengths));
+    let blocked = BLOCKED.iter().map(|&(lengths, row)| Shape::blocked(lengths, row));
+    let shapes: Vec<Shape> = plain.chain(halved).chain(blocked).map(|shape| shape.expect("small")).collect();
+    proptest::sample::select(shapes).prop_flat_map(|shape| {
         let known = step(shape.clone()).prop_map(|step| step.source);
         (Just(shape.clone()), proptest::collection::vec(step(shape), 1..4), known)
     })

@@ -6,7 +6,7 @@ use fathom_puzzle::load::{self, Format};
 use fathom_puzzle::{Board, Metric, Source};
 use fathom_space::counting::Pairs;
 use fathom_space::fingerprint::fingerprint;
-use fathom_space::{Colouring, Labels, Plan, Space};
+use fathom_space::{AxisView, Colouring, ColouringError, Labels, Plan, Space};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io::ErrorKind;
@@ -97,6 +97,8 @@ pub struct Definition {
     pub question: Question,
     /// The colour of each piece.
     pub colouring: Vec<u8>,
+    /// The axes, where they hold only what moves reach; empty where each colour is an axis of all its arrangements.
+    pub axes: Vec<AxisView>,
     /// How many representative cosets there are.
     pub representative_cosets: u64,
     /// How many shards the cosets are cut into.
@@ -124,6 +126,9 @@ struct File {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     puzzle: Option<String>,
     colouring: Vec<u8>,
+    /// Left out where each colour is an axis.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    axes: Vec<String>,
     representative_cosets: u64,
     shards: u32,
     keep: Keep,
@@ -174,6 +179,7 @@ impl Definition {
         Ok(Self {
             question,
             colouring: plan.colouring.of_pieces().to_vec(),
+            axes: plan.colouring.views(),
             representative_cosets: cosets,
             shards,
             keep,
@@ -211,6 +217,7 @@ impl Definition {
                 Source::Defined(definition) => Some(definition.to_toml()),
             },
             colouring: self.colouring.clone(),
+            axes: self.axes.iter().map(AxisView::to_string).collect(),
             representative_cosets: self.representative_cosets,
             shards: self.shards,
             keep: self.keep,
@@ -248,9 +255,11 @@ impl Definition {
         };
         let question = Question { source, metric: file.metric, labels };
         let fingerprint = file.fingerprint.parse().map_err(|()| RunError::FingerprintSyntax)?;
+        let axes = file.axes.iter().map(|axis| axis.parse()).collect::<Result<Vec<AxisView>, _>>()?;
         Ok(Self {
             question,
             colouring: file.colouring,
+            axes,
             representative_cosets: file.representative_cosets,
             shards: file.shards,
             keep: file.keep,
@@ -277,13 +286,21 @@ impl Definition {
             .map_err(|source| RunError::Unusable { path, source: Box::new(source) })
     }
 
+    /// The colouring, with its axes.
+    ///
+    /// # Errors
+    /// If it is none of the space.
+    pub fn cut(&self, space: &Space) -> Result<Colouring, ColouringError> {
+        Colouring::with_axes(&self.colouring, &self.axes, space)
+    }
+
     /// Derives the space and the colouring, and checks that they are those for which the run was begun.
     ///
     /// # Errors
     /// If the definition contradicts itself or its fingerprint.
     pub fn check(&self) -> Result<(Space, Colouring), RunError> {
         let space = self.question.space()?;
-        let colouring = Colouring::new(&self.colouring, &space)?;
+        let colouring = self.cut(&space)?;
         Reach::of(&space).keep(Some(self.keep))?;
         let got = Digest(fingerprint(&space, &colouring, self.shards));
         if got != self.fingerprint {
@@ -359,6 +376,26 @@ mod tests {
             let geometry = Geometry::of(&again, &space, &colouring).unwrap();
             assert_eq!(geometry.cut.cosets(), graph.len());
         }
+    }
+
+    #[test]
+    fn run_toml_keeps_axes_of_what_moves_reach() {
+        let source = Source::of_word("skewb").unwrap();
+        let (metric, labels) = (source.metric(), Labels::from_values(source.solved()));
+        let question = Question { source, metric, labels };
+        let space = question.space().unwrap();
+        let plan = Plan::new(&space).unwrap();
+        let definition = Definition::plan(question, &space, &plan, None, Keep::Last, false).unwrap();
+        assert!(!definition.axes.is_empty());
+        let text = definition.to_toml();
+        let again = Definition::from_toml(&text).unwrap();
+        assert_eq!(again, definition);
+        let (space, colouring) = again.check().unwrap();
+        assert_eq!(colouring.views(), definition.axes);
+        let graph = CosetGraph::build(&space, &colouring).unwrap();
+        assert_eq!(u64::from(graph.len()), definition.representative_cosets);
+        let broken = text.replacen("axes = [\"", "axes = [\"x", 1);
+        assert!(Definition::from_toml(&broken).unwrap_err().to_string().contains("an axis is given as"));
     }
 
     #[test]

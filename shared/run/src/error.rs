@@ -3,6 +3,7 @@
 use crate::definition::{DEFINITION, FORMAT};
 use bytesize::ByteSize;
 use fathom_puzzle::{BoardError, LoadError, SourceError};
+use fathom_space::axis::NoAxis;
 use fathom_space::{ColouringError, CosetError, NoInverses, SpaceError};
 use std::error::Error;
 use std::io;
@@ -140,6 +141,9 @@ pub enum RunError {
         /// The fingerprint of what the file says.
         got: String,
     },
+    /// An axis in `run.toml` is none.
+    #[error(transparent)]
+    Axis(#[from] NoAxis),
     /// The colouring in `run.toml` does not fit the space.
     #[error(transparent)]
     Colouring(#[from] ColouringError),

@@ -5,6 +5,8 @@ mod canonical;
 mod table;
 
 use crate::colouring::ColourAction;
+use crate::colouring::Reached;
+use crate::listed::Frames;
 use crate::{Colouring, Shape, Space, Symmetry};
 use canonical::Canonical;
 use rayon::prelude::*;
@@ -45,6 +47,8 @@ pub struct CosetGraph {
     states_per_coset: u64,
     /// By representative, where the last axis is halved: the parity of the sum of the indices of its states.
     odd: Box<[bool]>,
+    /// Of axes that hold only what is reached: their words in each representative coset.
+    frames: Frames,
 }
 
 /// What leads from a pattern to its representative.
@@ -91,6 +95,9 @@ pub enum CosetError {
     /// Tensors are addressed by 32-bit positions.
     #[error("the bit tensor of a coset is too large")]
     TensorTooLarge,
+    /// The words of axes differ too much from coset to coset.
+    #[error("the words of an axis are different ones in too many cosets")]
+    TooManyFrames,
     /// Tables that were kept are not those of the space.
     #[error("the tables of cosets are not those of this space and colouring")]
     ForeignTables,
@@ -112,7 +119,9 @@ impl CosetGraph {
             let canonical = Canonical::new(colouring, &symmetries);
             let found = canonical.close(space, colouring).ok_or(too_many)?;
             let index = Index::Canonical(canonical);
-            return Ok(Self::assemble(space, colouring, shape, symmetries, index, found));
+            let mut graph = Self::assemble(space, colouring, shape, symmetries, index, found);
+            graph.frames = Frames::find(&graph)?;
+            return Ok(graph);
         }
         let tables = table::close(space, colouring, &symmetries).ok_or(too_many)?;
         Ok(Self::from_closure(space, colouring, shape, symmetries, tables))
@@ -232,6 +241,7 @@ impl CosetGraph {
             states_per_coset: (u128::from(states) * u128::from(space.free_order())
                 / u128::from(reachable_patterns)) as u64,
             odd,
+            frames: Frames::default(),
         }
     }
 
@@ -357,21 +367,55 @@ impl CosetGraph {
         if !self.colouring.patterns().has(&pattern) {
             return None;
         }
-        let (coset, to) = match &self.index {
+        let (coset, to) = self.find(&pattern)?;
+        let image = self.space.image(&self.symmetries[to].symmetry, word);
+        self.position(coset, &image).map(|position| (coset, position))
+    }
+
+    /// The representative of a pattern, and the symmetry that leads there. `None` if it is known not to be reachable.
+    fn find(&self, pattern: &[u8]) -> Option<(CosetId, usize)> {
+        match &self.index {
             Index::Table(table) => {
-                let entry = table[self.colouring.patterns().rank(&pattern) as usize];
-                if entry == UNREACHED {
-                    return None;
-                }
-                self.split(entry)
+                let entry = table[self.colouring.patterns().rank(pattern) as usize];
+                (entry != UNREACHED).then(|| self.split(entry))
             }
             Index::Canonical(canonical) => {
-                let form = canonical.form(&pattern);
-                (self.representative(&form.pattern)?, form.symmetry)
+                let form = canonical.form(pattern);
+                Some((self.representative(&form.pattern)?, form.symmetry))
             }
-        };
-        let image = self.space.image(&self.symmetries[to].symmetry, word);
-        let labels: Vec<u8> = image.iter().map(|&letter| self.space.letters().mark(letter)).collect();
+        }
+    }
+
+    /// The representative of the solved pattern, and the symmetry that leads there.
+    pub(crate) fn home(&self) -> (CosetId, usize) {
+        self.find(self.colouring.solved()).expect("the solved pattern is reached")
+    }
+
+    /// The image of a pattern under one of the symmetries in use.
+    pub(crate) fn image(&self, symmetry: usize, pattern: &[u8]) -> Vec<u8> {
+        let CosetSymmetry { symmetry, action, .. } = &self.symmetries[symmetry];
+        let mut image = vec![0; pattern.len()];
+        symmetry.carry(self.colouring.letters(), &action.letters, pattern, &mut image);
+        image
+    }
+
+    /// The words of axes that hold only what is reached.
+    pub(crate) fn frames(&self) -> &Frames {
+        &self.frames
+    }
+
+    /// The position, in the coset of its pattern, of a state that is given as a word of labels. The pattern is that of the
+    /// representative. `None` if the state is known not to be reachable.
+    pub fn position(&self, coset: CosetId, word: &[u8]) -> Option<u32> {
+        if let Some(axes) = self.colouring.reached() {
+            let number = |(axis, reached): (usize, &Reached)| {
+                let packed = self.packed(reached, word);
+                self.frames.of(coset, axis).number(packed)
+            };
+            let indices: Option<Vec<u32>> = axes.iter().enumerate().map(number).collect();
+            return Some(self.shape.position(&indices?));
+        }
+        let labels: Vec<u8> = word.iter().map(|&letter| self.space.letters().mark(letter)).collect();
         let indices: Vec<u32> = (0..self.colouring.axes().len() as u8)
             .map(|colour| {
                 let arrangement = labels.iter().filter(|&&label| self.colouring.of_label(label) == colour);
@@ -379,15 +423,66 @@ impl CosetGraph {
                 self.colouring.axes()[usize::from(colour)].rank(local) as u32
             })
             .collect();
-        self.shape.holds(&indices, self.is_odd(coset)).then(|| (coset, self.shape.position(&indices)))
+        self.shape.holds(&indices, self.is_odd(coset)).then(|| self.shape.position(&indices))
+    }
+
+    /// The word of an axis in a state.
+    fn packed(&self, axis: &Reached, word: &[u8]) -> u128 {
+        let letters = self.space.letters();
+        let mut packed = 0;
+        for part in axis.form.parts() {
+            let is_here =
+                |letter: &&u8| self.colouring.of_label(letters.mark(**letter)) == part.component.colour;
+            for (place, &letter) in word.iter().filter(is_here).enumerate() {
+                let label = match part.component.view.has_pieces() {
+                    true => self.colouring.local(letters.mark(letter)),
+                    false => 0,
+                };
+                let symbol = label * part.turns + letters.orientation(letter) % part.turns;
+                packed |= axis.form.symbol(part.first + place, symbol);
+            }
+        }
+        packed
+    }
+
+    /// The state with these numbers of words along axes that hold only what is reached.
+    fn word_of(&self, axes: &[Reached], coset: CosetId, indices: &[u32]) -> Vec<u8> {
+        let letters = self.colouring.letters();
+        let pattern = self.pattern(coset);
+        // The first label of each colour, in the orientation that the pattern tells; and then what the axes tell.
+        let told = pattern.iter().map(|&letter| (0, letters.orientation(letter)));
+        let mut told: Vec<(u8, u8)> = told.collect();
+        for (number, (axis, &index)) in axes.iter().zip(indices).enumerate() {
+            let packed = self.frames.of(coset, number).words()[index as usize];
+            for part in axis.form.parts() {
+                let is_here = |cell: &usize| letters.mark(pattern[*cell]) == part.component.colour;
+                for (place, cell) in (0..pattern.len()).filter(is_here).enumerate() {
+                    let symbol = axis.form.at(packed, part.first + place);
+                    if part.component.view.has_pieces() {
+                        told[cell].0 = symbol / part.turns;
+                    }
+                    if part.component.view.has_orientations() {
+                        told[cell].1 = symbol % part.turns;
+                    }
+                }
+            }
+        }
+        let letter = |(&(local, orientation), &of_pattern): (&(u8, u8), &u8)| {
+            let label = self.colouring.label(letters.mark(of_pattern), local);
+            self.space.letters().letter(label, orientation)
+        };
+        told.iter().zip(pattern).map(letter).collect()
     }
 
     /// The state at a position of a representative coset, as a word of labels: the inverse of
     /// [`CosetGraph::locate`] up to symmetry.
     pub fn word_at(&self, coset: CosetId, position: u32) -> Vec<u8> {
-        let axes = self.colouring.axes();
-        let mut indices = vec![0; axes.len()];
+        let mut indices = vec![0; self.shape.lengths().len()];
         self.shape.indices(position, self.is_odd(coset), &mut indices);
+        if let Some(axes) = self.colouring.reached() {
+            return self.word_of(axes, coset, &indices);
+        }
+        let axes = self.colouring.axes();
         let mut word = vec![0; self.space.cells()];
         for (colour, (axis, &index)) in axes.iter().zip(&indices).enumerate() {
             let mut arrangement = vec![0; axis.length()];
@@ -443,5 +538,8 @@ fn symmetries_in_use(space: &Space, colouring: &Colouring) -> Box<[CosetSymmetry
 fn has_table(colouring: &Colouring, symmetries: usize) -> bool {
     const MOST_PATTERNS: u64 = 1 << 31;
     const MOST_SYMMETRIES: usize = 2048;
-    colouring.patterns().total() < MOST_PATTERNS && symmetries <= MOST_SYMMETRIES
+    // Of patterns beside axes of what is reached, a small share is reached.
+    colouring.reached().is_none()
+        && colouring.patterns().total() < MOST_PATTERNS
+        && symmetries <= MOST_SYMMETRIES
 }

@@ -2,7 +2,7 @@
 
 use crate::{Colouring, Shape, Space};
 
-/// A BLAKE3 hash of everything that the numbering of states depends on: cells, moves, labels, symmetries, colouring,
+/// A BLAKE3 hash of everything that the numbering of states depends on: cells, moves, labels, symmetries, colouring, axes that are given,
 /// and the number of shards into which the cosets are cut.
 pub fn fingerprint(space: &Space, colouring: &Colouring, shards: u32) -> [u8; 32] {
     let mut hash = blake3::Hasher::new_derive_key("fathom 2026 run fingerprint, version 1");
@@ -34,6 +34,9 @@ pub fn fingerprint(space: &Space, colouring: &Colouring, shards: u32) -> [u8; 32
         }
     }
     field("colouring", colouring.of_pieces());
+    for view in colouring.views() {
+        field("axis", view.to_string().as_bytes());
+    }
     if Shape::of(space, colouring).is_some_and(|shape| shape.odd().is_some()) {
         field("last axis", b"halved");
     }

@@ -20,12 +20,15 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod axis;
 pub mod colouring;
 pub mod cosets;
 pub mod counting;
 pub mod fingerprint;
+mod hidden;
 pub mod labels;
 pub mod letters;
+mod listed;
 mod placements;
 pub mod planner;
 pub mod ranks;
@@ -36,7 +39,8 @@ pub mod symmetry;
 pub mod transform;
 pub mod words;
 
-pub use colouring::{Colouring, ColouringError};
+pub use axis::{AxisView, Component, View};
+pub use colouring::{Colouring, ColouringError, Refusal};
 pub use cosets::{CosetError, CosetGraph, CosetId, CosetTables};
 pub use labels::{LabelError, Labels};
 pub use letters::Letters;

@@ -1,6 +1,8 @@
 //! Words as sets of placements: a placement is a letter on a cell. Symmetries, and the inversion of states, permute placements.
 
+use crate::hidden::Hidden;
 use crate::{Space, Symmetry};
+use fathom_algebra::Permutation;
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
 
@@ -15,6 +17,100 @@ pub(crate) struct Placements {
     /// By cell and letter; `NONE` where the letter stands for nothing or its label never comes to the cell.
     numbers: Vec<u16>,
     letters: usize,
+    prefixes: Option<Prefixes>,
+}
+
+/// Tells of the beginnings of words whether moves reach a word that begins so.
+///
+/// A word of pieces that all differ is an element of the group, and what stands on a cell is what its inverse makes of a point of that cell. A
+/// chain of stabilisers along these points tells which images are possible for each when those before are given.
+#[derive(Debug)]
+struct Prefixes {
+    /// By level and point: what brings the point back to the base point, without moving those before; `None` if the point is out of reach.
+    back: Vec<Vec<Option<Permutation>>>,
+    /// By level: the cell, and the number of cells of its ring, or 1.
+    cells: Vec<(usize, usize)>,
+    /// By cell: its first point, and the number of its points.
+    points: Vec<(usize, usize)>,
+    /// By label: the cell where its piece belongs.
+    home: Vec<usize>,
+}
+
+impl Prefixes {
+    /// Chains of larger degree take longer than they save.
+    const MOST_POINTS: usize = 256;
+
+    /// Where moves reach at least one of so many words, too little is gained.
+    const WORTH: u64 = 2;
+
+    /// `None` where words are no elements of a group, or where moves reach most of them.
+    fn new(space: &Space) -> Option<Self> {
+        let shows_all =
+            |(cell, &label): (usize, &u8)| u16::from(space.letters().seen(label)) == space.order(cell);
+        let labels = space.labels().of_pieces();
+        let starts = (0..space.cells()).scan(0, |next, cell| {
+            let first = *next;
+            *next += usize::from(space.order(cell));
+            Some((first, usize::from(space.order(cell))))
+        });
+        let points: Vec<(usize, usize)> = starts.collect();
+        let most_are_reached = space
+            .ranks()
+            .is_some_and(|words| space.states() * space.free_order() * Self::WORTH >= words.total().into());
+        let fits = !most_are_reached
+            && space.piece_labels().are_distinct()
+            && !space.is_guarded()
+            && labels.iter().enumerate().all(shows_all)
+            && points.last().is_some_and(|(first, size)| first + size <= Self::MOST_POINTS);
+        if !fits {
+            return None;
+        }
+        let cells = (0..space.cells()).filter_map(|cell| match space.rings().ring(cell) {
+            None => Some((cell, 1)),
+            Some((first, size)) => (cell == first).then_some((cell, size)),
+        });
+        let cells: Vec<(usize, usize)> = cells.collect();
+        let mut home = vec![0; space.labels().sizes().len()];
+        for (cell, &label) in labels.iter().enumerate().rev() {
+            home[usize::from(label)] = cell;
+        }
+        let base: Vec<usize> = cells.iter().map(|&(cell, _)| points[cell].0).collect();
+        let chain = Hidden::whole(space).along(&base);
+        let degree = points.iter().map(|&(_, size)| size).sum();
+        let back = |level: usize| {
+            let carrier = |point: usize| chain.carrier(level, point);
+            (0..degree).map(|point| carrier(point).map(Permutation::inverse)).collect()
+        };
+        Some(Self { back: (0..cells.len()).map(back).collect(), cells, points, home })
+    }
+
+    /// Whether moves reach a word that has these letters on the cells before the first open one.
+    fn allow(&self, space: &Space, word: &[Option<u8>]) -> bool {
+        let mut images: Vec<usize> = Vec::with_capacity(self.cells.len());
+        for &(cell, size) in &self.cells {
+            let image = if size == 1 {
+                let Some(letter) = word[cell] else {
+                    break;
+                };
+                let (first, orders) = self.points[self.home[usize::from(space.letters().mark(letter))]];
+                first + (orders - usize::from(space.letters().orientation(letter))) % orders
+            } else {
+                // The mark went round the ring, and the inverse brings it back.
+                let Some(at) = (0..size).find(|at| word[cell + at] == Some(space.solved()[cell])) else {
+                    break;
+                };
+                self.points[cell + (size - at) % size].0
+            };
+            images.push(image);
+        }
+        for level in 0..images.len() {
+            let Some(back) = &self.back[level][images[level]] else {
+                return false;
+            };
+            images[level + 1..].iter_mut().for_each(|image| *image = back.apply(*image));
+        }
+        true
+    }
 }
 
 const NONE: u16 = u16::MAX;
@@ -54,7 +150,7 @@ impl Placements {
             of.len() < usize::from(NONE),
             "255 cells and letters at most, and not every letter on every cell"
         );
-        Self { of, numbers, letters: letters.count() }
+        Self { of, numbers, letters: letters.count(), prefixes: Prefixes::new(space) }
     }
 
     /// The number of a placement.
@@ -110,7 +206,8 @@ impl Placements {
         Ok(self.of.iter().map(inverse).collect())
     }
 
-    /// Calls `found` with words, whether moves reach them or not, that an action maps to itself, until that returns false. Of words that
+    /// Calls `found` with words that an action maps to itself, until that returns false. Moves need not reach them all, though most that
+    /// they do not reach are passed over where all pieces differ. Of words that
     /// `symmetries`, a group, make of each other and that the action fixes the smallest is told, with their number.
     ///
     /// Such a word is a union of cycles of the action: of those that have each cell once at most, and each label as often as there are
@@ -142,6 +239,7 @@ impl Placements {
         let moving: Vec<Renaming> = moving.into_iter().map(|symmetry| Renaming::of(self, symmetry)).collect();
         FixedWords {
             space,
+            prefixes: self.prefixes.as_ref(),
             symmetries: idle.len() + moving.len(),
             idle: idle.len(),
             cycles,
@@ -189,6 +287,7 @@ impl Renaming {
 /// A word in the making.
 struct FixedWords<'a, F> {
     space: &'a Space,
+    prefixes: Option<&'a Prefixes>,
     /// How many symmetries commute with the action.
     symmetries: usize,
     /// How many of them change no word.
@@ -207,6 +306,9 @@ impl<F: FnMut(&[u8], u32) -> bool> FixedWords<'_, F> {
     /// Fills the cells from `cell` on in all ways, but those of which one of the symmetries makes smaller words. All others make larger
     /// ones. Returns whether it should go on.
     fn place(&mut self, cell: usize, symmetries: &[&Renaming]) -> bool {
+        if self.prefixes.is_some_and(|prefixes| !prefixes.allow(self.space, &self.word)) {
+            return true;
+        }
         let mut equal = Vec::with_capacity(symmetries.len());
         for &symmetry in symmetries {
             match symmetry.compare(&self.word) {

@@ -2,14 +2,19 @@
 //!
 //! Candidates: the orbits of every subgroup that two symmetries generate (block systems of the symmetry group are
 //! among them), and what comes of cutting their classes into chunks or joining neighbouring ones. Each is judged
-//! by a model of the time that a search takes with it; the cheapest whose tables are not too large is taken. The choice
+//! by a [model](CostModel) of the time that a search takes with it; the cheapest whose tables are not too large is taken. Where its axes have
+//! arrangements that no move brings about, [axes of what moves reach](reached) are candidates, too. The choice
 //! depends on the space alone, never on the machine, so that the same space has the same digest everywhere.
 
+mod reached;
+
+use crate::axis::AxisView;
+use crate::hidden::Hidden;
 use crate::words::multinomial;
-use crate::{Colouring, CosetGraph, Shape, Space, Symmetry};
+use crate::{Colouring, CosetGraph, Refusal, Shape, Space, Symmetry};
 use fathom_algebra::numbered;
 use num_bigint::BigUint;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A colouring with the sizes that follow from it.
 #[derive(Clone, Debug)]
@@ -52,16 +57,44 @@ impl Plan {
     /// [`PlanError`] if no candidate serves.
     pub fn new(space: &Space) -> Result<Self, PlanError> {
         let actions = actions_on_letters(space);
-        candidates(space, &actions)
+        let model = &CostModel::V2;
+        let best = candidates(space, &actions)
             .into_iter()
-            .filter_map(|of_piece| Candidate::judge(space, &actions, of_piece))
-            .min_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds))
-            .and_then(|best| Self::with(space, best.of_piece))
+            .filter_map(|of_piece| Candidate::judge(space, &actions, model, of_piece))
+            .min_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds));
+        if !moves_bring_about_all(space) || !best.as_ref().is_some_and(|best| best.is_full(space)) {
+            let limit = best.as_ref().map_or(f64::INFINITY, |best| best.nanoseconds);
+            let reached = reached::Search::run(space, &actions, model, limit);
+            if let Some(plan) = Self::fullest(space, &reached) {
+                return Ok(plan);
+            }
+        }
+        best.and_then(|best| Self::with(space, &best))
             .ok_or_else(|| PlanError::NoColouring { space: space.slug(), states: space.states().clone() })
     }
 
-    fn with(space: &Space, of_piece: Vec<u8>) -> Option<Self> {
-        let colouring = Colouring::new(&of_piece, space).ok()?;
+    /// The first of these choices, in order of their costs, that stores few bits that are no states, or the one that stores the fewest. How many that
+    /// are is known when the cosets are listed: small spaces have many patterns that symmetries fix.
+    fn fullest(space: &Space, candidates: &[Candidate]) -> Option<Self> {
+        const MOST_TRIED: usize = 6;
+        const FULL: f64 = 0.5;
+        let mut best: Option<(Self, f64)> = None;
+        // What fails to be listed has axes whose words differ too much from coset to coset.
+        let tried = candidates.iter().take(MOST_TRIED);
+        for plan in tried.filter_map(|candidate| Self::with(space, candidate)) {
+            let fill = plan.fill(space);
+            if best.as_ref().is_none_or(|&(_, best)| fill > best) {
+                best = Some((plan, fill));
+            }
+            if fill >= FULL {
+                break;
+            }
+        }
+        best.map(|(plan, _)| plan)
+    }
+
+    fn with(space: &Space, candidate: &Candidate) -> Option<Self> {
+        let colouring = Colouring::with_axes(&candidate.of_piece, &candidate.views, space).ok()?;
         let shape = Shape::of(space, &colouring)?;
         let actions: Vec<_> = space
             .symmetries()
@@ -69,7 +102,7 @@ impl Plan {
             .filter_map(|symmetry| Some((&*symmetry.cells, colouring.action(symmetry)?)))
             .collect();
         let sizes: Vec<u8> = colouring.axes().iter().map(|axis| axis.length() as u8).collect();
-        let representative_cosets = if reaches_all_patterns(space, &sizes) {
+        let representative_cosets = if colouring.reached().is_none() && reaches_all_patterns(space, &sizes) {
             let fixed: u128 =
                 actions.iter().map(|(cells, action)| fixed_patterns(cells, &action.colours, &sizes)).sum();
             u64::try_from(fixed / actions.len() as u128).ok()?
@@ -78,6 +111,24 @@ impl Plan {
         };
         let patterns = CosetGraph::table_entries(space, &colouring);
         Some(Self { shape, symmetries_used: actions.len(), patterns, representative_cosets, colouring })
+    }
+
+    /// The share of the stored bits that are states of different orbits under the symmetries of the space: states / (symmetries x stored bits).
+    /// It is near 1 where nothing is stored that cannot be, and all symmetries are used. States that symmetries fix make it a
+    /// little smaller.
+    pub fn fill(&self, space: &Space) -> f64 {
+        let words =
+            u128::try_from(space.states() * space.free_order()).map_or(f64::INFINITY, |words| words as f64);
+        let bits = self.representative_cosets as f64 * self.shape.bits() as f64;
+        words / space.symmetries().len() as f64 / bits
+    }
+
+    /// Why symmetries are not used, and how many for each reason.
+    pub fn refusals(&self, space: &Space) -> Vec<(Refusal, usize)> {
+        let refused = space.symmetries().iter().filter_map(|symmetry| self.colouring.refusal(symmetry));
+        let mut counts: BTreeMap<Refusal, usize> = BTreeMap::new();
+        refused.for_each(|refusal| *counts.entry(refusal).or_default() += 1);
+        counts.into_iter().map(|(refusal, count)| (refusal, count / space.free_order() as usize)).collect()
     }
 
     /// Bytes of the packed tensors of one layer when every coset is dense.
@@ -96,6 +147,12 @@ impl Plan {
     }
 }
 
+/// Whether moves reach all words, or the half that is even. Where they do, every colouring serves, and the best of them is kept.
+fn moves_bring_about_all(space: &Space) -> bool {
+    let words = space.states() * space.free_order();
+    space.is_guarded() || space.ranks().is_some_and(|ranks| words * 2_u32 >= ranks.total().into())
+}
+
 /// The symmetric group reaches every pattern, and so does the alternating one when two pieces share a colour. Of
 /// other groups nothing is assumed.
 fn reaches_all_patterns(space: &Space, sizes: &[u8]) -> bool {
@@ -107,17 +164,121 @@ fn reaches_all_patterns(space: &Space, sizes: &[u8]) -> bool {
         || (space.group_order() * 2_u32 == factorial && sizes.iter().any(|&size| size > 1))
 }
 
+/// The model of a search's time: nanoseconds of one thread, rates rounded from `fathom bench` on a 2024 server core. It need only
+/// rank colourings. The choice is part of what defines a run, so a change of the numbers is a new version.
+#[derive(Clone, Copy, Debug)]
+struct CostModel {
+    /// Layers whose cosets are dense.
+    dense_layers: f64,
+    /// Layers in which every coset is looked at.
+    all_layers: f64,
+    /// Finding the representative of a pattern, by a table.
+    find_by_table: f64,
+    /// The same by trying symmetries, for each of them.
+    find_by_symmetry: f64,
+    /// Looking at a coset, and at a source of it.
+    look_at_coset: f64,
+    look_at_source: f64,
+    /// A pull, whatever its size.
+    pull: f64,
+    /// Finding the transform of a pull along axes of what is reached.
+    listed_transform: f64,
+    /// A row of up to 32 bits, of up to 64, and each word of a longer one.
+    row_32: f64,
+    row_64: f64,
+    word_of_a_long_row: f64,
+    /// The same of rows that are blocks.
+    block_32: f64,
+    block_64: f64,
+    /// A bit of the fastest rows.
+    fastest_bit: f64,
+    /// A byte of a map, as it is made.
+    map_byte: f64,
+    /// An entry of a map along an axis of what is reached, as it is made, and how many such maps an axis has.
+    map_entry: f64,
+    maps: f64,
+    /// What does not matter.
+    negligible: f64,
+    /// Writing a coset, and a byte of it.
+    write_coset: f64,
+    write_byte: f64,
+}
+
+impl CostModel {
+    /// The first numbers, and those of axes of what is reached.
+    const V2: Self = Self {
+        dense_layers: 5.0,
+        all_layers: 15.0,
+        find_by_table: 60.0,
+        find_by_symmetry: 10.0,
+        look_at_coset: 1_500.0,
+        look_at_source: 60.0,
+        pull: 150.0,
+        listed_transform: 200.0,
+        row_32: 3.0,
+        row_64: 6.0,
+        word_of_a_long_row: 16.0,
+        block_32: 8.0,
+        block_64: 16.0,
+        fastest_bit: 0.1,
+        map_byte: 2.0,
+        map_entry: 40.0,
+        maps: 200.0,
+        negligible: 2e7,
+        write_coset: 1_000.0,
+        write_byte: 1.0,
+    };
+
+    /// Up to here a choice costs about as much as one of this cost.
+    fn near(&self, nanoseconds: f64) -> f64 {
+        nanoseconds * 1.25 + self.negligible
+    }
+
+    /// A search that finds representatives by trying symmetries, where a pull takes `pull` and a coset has so many bytes.
+    fn search(&self, pulls: f64, cosets: f64, symmetries: f64, pull: f64, bytes: f64) -> f64 {
+        pulls * symmetries * self.find_by_symmetry + self.layers(pulls, cosets, pull, bytes)
+    }
+
+    /// All layers.
+    fn layers(&self, pulls: f64, cosets: f64, pull: f64, bytes: f64) -> f64 {
+        // Empty cosets and sources are looked at, too.
+        let look = self.all_layers * (cosets * self.look_at_coset + pulls * self.look_at_source);
+        look + self.dense_layers * (pulls * pull + cosets * (self.write_coset + self.write_byte * bytes))
+    }
+}
+
 struct Candidate {
     of_piece: Vec<u8>,
+    /// Empty if each colour is an axis of all its arrangements.
+    views: Vec<AxisView>,
     nanoseconds: f64,
 }
 
 impl Candidate {
-    /// The model: nanoseconds of one thread, rates rounded from `fathom bench` on a 2024 server core. It need only
-    /// rank colourings.
-    fn judge(space: &Space, actions: &[(&Symmetry, usize)], of_piece: Vec<u8>) -> Option<Self> {
-        const DENSE_LAYERS: f64 = 5.0;
-        const ALL_LAYERS: f64 = 15.0;
+    /// Whether moves bring about all that its axes have. What is not known for certain counts as no.
+    fn is_full(&self, space: &Space) -> bool {
+        let Ok(colouring) = Colouring::new(&self.of_piece, space) else {
+            return false;
+        };
+        let Some(shape) = Shape::of(space, &colouring) else {
+            return false;
+        };
+        let sizes: Vec<u8> = colouring.axes().iter().map(|axis| axis.length() as u8).collect();
+        if reaches_all_patterns(space, &sizes) || space.is_guarded() {
+            return true;
+        }
+        // Without guards the cosets are as large as each other.
+        let words = space.states() * space.free_order();
+        Hidden::of(space, &colouring, Colouring::MOST_PATTERNS)
+            .is_ok_and(|hidden| hidden.patterns() * shape.bits() == words)
+    }
+
+    fn judge(
+        space: &Space,
+        actions: &[(&Symmetry, usize)],
+        model: &CostModel,
+        of_piece: Vec<u8>,
+    ) -> Option<Self> {
         let words =
             u128::try_from(space.states() * space.free_order()).map_or(f64::INFINITY, |words| words as f64);
         let labels = space.labels();
@@ -170,19 +331,20 @@ impl Candidate {
             return None;
         }
         let row = match shape.row_bits() {
-            0..=32 => 3.0,
-            33..=64 => 6.0,
-            bits => 16.0 * f64::from(bits.div_ceil(64)),
+            0..=32 => model.row_32,
+            33..=64 => model.row_64,
+            bits => model.word_of_a_long_row * f64::from(bits.div_ceil(64)),
         };
-        let find = if entries > 0 { patterns * 60.0 } else { pulls * symmetries * 10.0 };
-        let start = find + map_bytes * 2.0;
+        let find = match entries {
+            0 => pulls * symmetries * model.find_by_symmetry,
+            _ => patterns * model.find_by_table,
+        };
+        let start = find + map_bytes * model.map_byte;
         // A row of several words is moved bit by bit.
         let bitwise = if shape.row_bits() > 64 { f64::from(shape.row_bits()) } else { 0.0 };
-        let pull = 150.0 + bitwise + f64::from(shape.rows()) * row;
-        let write = 1_000.0 + f64::from(shape.packed_bytes());
-        // Empty cosets and sources are looked at, too.
-        let look = ALL_LAYERS * (cosets * 1_500.0 + pulls * 60.0);
-        Some(Self { of_piece, nanoseconds: start + look + DENSE_LAYERS * (pulls * pull + cosets * write) })
+        let pull = model.pull + bitwise + f64::from(shape.rows()) * row;
+        let nanoseconds = start + model.layers(pulls, cosets, pull, f64::from(shape.packed_bytes()));
+        Some(Self { of_piece, views: Vec::new(), nanoseconds })
     }
 }
 
@@ -351,7 +513,7 @@ fn cycle_lengths_by_start(map: &[u8]) -> Vec<(usize, usize)> {
 mod tests {
     use super::*;
     use crate::Labels;
-    use fathom_puzzle::{Board, Metric};
+    use fathom_puzzle::{Board, Metric, Source};
 
     fn space(word: &str, track: Option<&str>) -> Space {
         let board: Board = word.parse().unwrap();
@@ -385,6 +547,29 @@ mod tests {
         assert_eq!(sizes("4x4"), (63_063_000, 499_961, 128, 41_472));
         assert_eq!(sizes("3x4"), (34_650, 826, 48, 1_728));
         assert_eq!(sizes("2x6"), (34_650, 1_556, 24, 1_728));
+    }
+
+    /// Nothing is stored that cannot be, or that a symmetry makes of something else; and where moves bring about everything,
+    /// colours are axes as ever.
+    #[test]
+    fn puzzles_whose_moves_reach_few_words_are_stored_densely() {
+        for (word, is_reached) in
+            [("skewb", true), ("pyraminx", true), ("dino", false), ("2x2x2", false), ("3x4", false)]
+        {
+            let source = Source::of_word(word).unwrap();
+            let puzzle = source.puzzle(source.metric()).unwrap();
+            let space = Space::new(puzzle, source.metric(), Labels::from_values(source.solved())).unwrap();
+            let plan = Plan::new(&space).unwrap();
+            let views = plan.colouring.views();
+            assert_eq!(!views.is_empty(), is_reached, "{word} {views:?}");
+            assert!(!is_reached || plan.fill(&space) > 0.4, "{word} {}", plan.fill(&space));
+            let unused: usize = plan.refusals(&space).iter().map(|(_, count)| count).sum();
+            assert_eq!(
+                plan.symmetries_used / space.free_order() as usize + unused,
+                space.symmetry_order(),
+                "{word}"
+            );
+        }
     }
 
     #[test]

@@ -7,7 +7,8 @@ use crate::{Colouring, Space};
 ///
 /// Axis c has one entry for each arrangement of colour c. The last axis lies inside a row; rows are numbered in
 /// row-major order of the other axes. Packed, a row takes `row_bytes` bytes: bit i of the row is bit `i % 8` of its
-/// byte `i / 8`, and the bits behind the last are zero. The *position* of a state is its bit offset in that packing,
+/// byte `i / 8`, and the bits behind the last are zero. A long last axis may be cut into *blocks* that all maps carry to blocks: each is
+/// then a row, and rows are in row-major order of the other axes and of the blocks. The *position* of a state is its bit offset in that packing,
 /// `(row * row_bytes + i / 8) * 8 + i % 8`.
 ///
 /// Where all moves are even and all pieces differ, half of the arrangements cannot be reached: the sum of the parities of
@@ -21,6 +22,8 @@ pub struct Shape {
     rows: u32,
     /// Of a shape whose last axis is halved: whether the permutation of each lexicographic rank is odd.
     odd: Option<Box<[bool]>>,
+    /// How many rows the last axis takes: its entries are cut into blocks of equal length, and each is a row.
+    blocks: u32,
 }
 
 impl Shape {
@@ -32,8 +35,11 @@ impl Shape {
 
     /// The shape of the cosets of a colouring; `None` if positions would exceed 32 bits.
     pub fn of(space: &Space, colouring: &Colouring) -> Option<Self> {
-        let lengths: Vec<u32> = colouring.axes().iter().map(|axis| axis.total() as u32).collect();
-        Self::in_space(space, &lengths)
+        let lengths = colouring.lengths();
+        match colouring.reached() {
+            Some(_) => Self::blocked(&lengths, colouring.block()),
+            None => Self::in_space(space, &lengths),
+        }
     }
 
     /// The shape with these axes of arrangements of pieces of a space; `None` if positions would exceed 32 bits.
@@ -67,9 +73,20 @@ impl Shape {
 
     /// A shape with these axes, at least one; `None` if positions would exceed 32 bits.
     pub fn new(lengths: &[u32]) -> Option<Self> {
-        let (&row, outer) = lengths.split_last()?;
+        Self::blocked(lengths, *lengths.last()?)
+    }
+
+    /// A shape with these axes, at least one, the last of which is cut into blocks of `row` entries; `None` if positions would exceed
+    /// 32 bits. Maps of the last axis must carry blocks to blocks, and no other axis may become the last.
+    ///
+    /// # Panics
+    /// If the last axis cannot be cut like that.
+    pub fn blocked(lengths: &[u32], row: u32) -> Option<Self> {
+        let (&last, outer) = lengths.split_last()?;
+        assert!(last.is_multiple_of(row), "{last} entries in blocks of {row}");
+        let blocks = last / row;
         let mut strides = vec![0; lengths.len()];
-        let mut rows = 1_u64;
+        let mut rows = u64::from(blocks);
         for (axis, &length) in outer.iter().enumerate().rev() {
             strides[axis] = rows as u32;
             rows = rows.checked_mul(u64::from(length)).filter(|&rows| rows < Self::LARGEST_PACKED_BITS)?;
@@ -80,6 +97,7 @@ impl Shape {
             strides: strides.into(),
             rows: rows as u32,
             odd: None,
+            blocks,
         })
     }
 
@@ -101,11 +119,17 @@ impl Shape {
         self.rows
     }
 
-    /// Bits a row: the length of the last axis, or half of it.
+    /// Bits a row: the length of the last axis, or half of it, or that of its blocks.
     #[inline]
     pub fn row_bits(&self) -> u32 {
         let last = *self.lengths.last().expect("a shape has an axis");
-        if self.odd.is_some() { last / 2 } else { last }
+        if self.odd.is_some() { last / 2 } else { last / self.blocks }
+    }
+
+    /// How many rows the last axis takes: more than one where it is cut into blocks.
+    #[inline]
+    pub fn blocks(&self) -> u32 {
+        self.blocks
     }
 
     /// For a shape whose last axis is halved, by index along any axis whether it is odd.
@@ -149,6 +173,10 @@ impl Shape {
     pub fn position(&self, indices: &[u32]) -> u32 {
         let row: u32 = indices.iter().zip(&self.strides).map(|(index, stride)| index * stride).sum();
         let last = indices[self.lengths.len() - 1];
+        if self.blocks > 1 {
+            let (block, bit) = (last / self.row_bits(), last % self.row_bits());
+            return (row + block) * self.row_bytes() * 8 + bit;
+        }
         row * self.row_bytes() * 8 + if self.odd.is_some() { last / 2 } else { last }
     }
 
@@ -161,7 +189,7 @@ impl Shape {
             *index = row / stride;
             row %= stride;
         }
-        indices[last] = bit;
+        indices[last] = if self.blocks > 1 { row * self.row_bits() + bit } else { bit };
         if self.odd.is_some() {
             indices[last] = 2 * bit;
             indices[last] += u32::from(!self.holds(indices, odd));
@@ -175,14 +203,17 @@ mod tests {
 
     #[test]
     fn positions_and_indices_are_inverse() {
-        for lengths in [&[24, 24, 24][..], &[6, 2, 5], &[1], &[70], &[1, 13, 1]] {
-            let shape = Shape::new(lengths).unwrap();
+        let plain = [&[24, 24, 24][..], &[6, 2, 5], &[1], &[70], &[1, 13, 1]];
+        let plain = plain.map(|lengths| (lengths, *lengths.last().unwrap()));
+        let blocked = [(&[360][..], 12), (&[5, 3, 24], 6), (&[2, 100], 1)];
+        for (lengths, row) in plain.into_iter().chain(blocked) {
+            let shape = Shape::blocked(lengths, row).unwrap();
             let mut seen = 0;
             let mut previous = None;
             let mut indices = vec![0; lengths.len()];
             for position in 0..shape.packed_bytes() * 8 {
                 shape.indices(position, false, &mut indices);
-                if indices[lengths.len() - 1] < shape.row_bits() {
+                if position % (shape.row_bytes() * 8) < shape.row_bits() {
                     assert_eq!(shape.position(&indices), position);
                     assert!(previous < Some(indices.clone()));
                     previous = Some(indices.clone());

@@ -9,6 +9,7 @@
 
 #[cfg(doc)]
 use crate::Shape;
+use crate::listed::Actions;
 use crate::{CosetGraph, CosetId, Words};
 use rustc_hash::FxHashMap;
 
@@ -61,6 +62,16 @@ pub struct Transforms<'g> {
     prepared: Option<CosetId>,
     codes: Vec<u64>,
     counts: Vec<u8>,
+    /// Where axes hold only what is reached.
+    listed: Option<Listed<'g>>,
+}
+
+/// Of axes that hold only what is reached.
+#[derive(Debug)]
+struct Listed<'g> {
+    actions: Actions<'g>,
+    /// By the key of an action.
+    numbers: FxHashMap<Box<[u8]>, u32>,
 }
 
 impl<'g> Transforms<'g> {
@@ -92,6 +103,9 @@ impl<'g> Transforms<'g> {
             prepared: None,
             codes: vec![0; axes.len()],
             counts: vec![0; axes.len()],
+            listed: colouring
+                .reached()
+                .map(|_| Listed { actions: Actions::new(graph), numbers: FxHashMap::default() }),
         }
     }
 
@@ -116,6 +130,10 @@ impl<'g> Transforms<'g> {
     /// If there is none.
     pub fn of_move(&mut self, coset: CosetId, mv: usize, transform: &mut Transform) {
         let (source, symmetry) = self.graph.source(coset, mv).expect("the move can be made");
+        if let Some(listed) = &mut self.listed {
+            listed.actions.read_move(self.graph, coset, mv);
+            return self.fill_listed(source, coset, symmetry, transform);
+        }
         let cells = &self.graph.space().arrivals()[mv].cells;
         let through = &self.graph.symmetries()[symmetry].symmetry.cells;
         self.fill(source, coset, symmetry, |cell| cells[usize::from(through[cell])], transform);
@@ -123,8 +141,38 @@ impl<'g> Transforms<'g> {
 
     /// The transform of a coset to itself by a symmetry of its [`CosetGraph::stabiliser`].
     pub fn of_symmetry(&mut self, coset: CosetId, symmetry: usize, transform: &mut Transform) {
+        if let Some(listed) = &mut self.listed {
+            listed.actions.read_symmetry(self.graph, coset, symmetry);
+            return self.fill_listed(coset, coset, symmetry, transform);
+        }
         let through = &self.graph.symmetries()[symmetry].symmetry.cells;
         self.fill(coset, coset, symmetry, |cell| through[cell], transform);
+    }
+
+    /// The transform that the actions were read from.
+    fn fill_listed(&mut self, source: CosetId, coset: CosetId, symmetry: usize, transform: &mut Transform) {
+        let listed = self.listed.as_mut().expect("the axes hold only what is reached");
+        let frames = self.graph.frames();
+        transform.odd = false;
+        transform.target.clear();
+        transform.target.extend_from_slice(&self.graph.symmetries()[symmetry].action.axes);
+        transform.maps.clear();
+        for axis in 0..transform.target.len() {
+            let frame = frames.number(source, axis);
+            let (target, key) = listed.actions.key(symmetry, axis, frame);
+            let number = match listed.numbers.get(key) {
+                Some(&number) => number,
+                None => {
+                    let key = key.into();
+                    let (from, to) = (frames.list(axis, frame), frames.of(coset, target));
+                    let number = self.maps.len() as u32;
+                    self.maps.push(listed.actions.map(symmetry, axis, from, to));
+                    listed.numbers.insert(key, number);
+                    number
+                }
+            };
+            transform.maps.push(number);
+        }
     }
 
     fn fill(

@@ -1,0 +1,156 @@
+//! Stabilisers of sets of points.
+//!
+//! A group of known order is sampled uniformly through its chain of stabilisers. An element that carries a set S to S', followed by the
+//! inverse of a known element that does the same, stabilises S, and is again uniformly distributed over the stabiliser. The order of the
+//! stabiliser is that of the group over the length of the orbit of S, so it is known when enough elements were drawn: the result is
+//! certain, and randomness decides only how long that takes. (The method is that of random Schreier generators; see A. Seress, *Permutation Group
+//! Algorithms*, 2003, chapters 2 and 4.)
+
+use crate::{Permutation, StabiliserChain};
+use num_bigint::BigUint;
+use rustc_hash::FxHashMap;
+
+/// A group whose stabilisers of sets are wanted.
+#[derive(Clone, Debug)]
+pub struct Stabiliser {
+    generators: Vec<Permutation>,
+    chain: StabiliserChain,
+    order: BigUint,
+}
+
+impl Stabiliser {
+    /// The whole group that `generators` generate on `degree` points.
+    pub fn whole(degree: usize, generators: Vec<Permutation>) -> Self {
+        let chain = StabiliserChain::new(degree, &generators);
+        Self { generators, order: chain.big_order(), chain }
+    }
+
+    /// Generators of the group, a few.
+    pub fn generators(&self) -> &[Permutation] {
+        &self.generators
+    }
+
+    /// The number of its elements.
+    pub fn order(&self) -> &BigUint {
+        &self.order
+    }
+
+    /// The chain along a base that begins with these points.
+    pub fn along(&self, base: &[usize]) -> StabiliserChain {
+        let mut chain = StabiliserChain::trivial_along(self.chain.degree(), base);
+        let mut random = fastrand::Rng::with_seed(0);
+        while chain.big_order() != self.order {
+            chain.insert_element_of_known_group(&self.chain.random(&mut random));
+        }
+        chain
+    }
+
+    /// The elements that map a set of points to itself, and the length of the orbit of the set. `None` if that is more than `most`.
+    pub fn of_set(&self, set: &[usize], most: usize) -> Option<(Self, usize)> {
+        let degree = self.chain.degree();
+        let start = Bits::of(degree, set.iter().copied());
+        // By set: its number. Each but the first comes from an earlier one by a generator.
+        let mut numbers = FxHashMap::from_iter([(start.clone(), 0_u32)]);
+        let mut orbit = vec![start];
+        let mut from = vec![(0, 0)];
+        let mut next = 0;
+        while next < orbit.len() {
+            for (number, generator) in self.generators.iter().enumerate() {
+                let image = orbit[next].image(generator);
+                let known = numbers.len() as u32;
+                if *numbers.entry(image.clone()).or_insert(known) == known {
+                    orbit.push(image);
+                    from.push((next as u32, number as u32));
+                }
+            }
+            if orbit.len() > most {
+                return None;
+            }
+            next += 1;
+        }
+        if orbit.len() == 1 {
+            return Some((self.clone(), 1));
+        }
+        let order = &self.order / orbit.len();
+        let mut random = fastrand::Rng::with_seed(0);
+        let mut generators = Vec::new();
+        let mut chain = StabiliserChain::trivial(degree);
+        while chain.big_order() != order {
+            let mut element = self.chain.random(&mut random);
+            // Back to the set from where the element leads.
+            let mut at = numbers[&orbit[0].image(&element)];
+            while at > 0 {
+                let (before, generator) = from[at as usize];
+                element = element.then(&self.generators[generator as usize].inverse());
+                at = before;
+            }
+            if chain.insert_element_of_known_group(&element) {
+                generators.push(element);
+            }
+        }
+        Some((Self { generators, chain, order }, orbit.len()))
+    }
+}
+
+/// A set of points.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Bits(Box<[u64]>);
+
+impl Bits {
+    fn of(degree: usize, points: impl Iterator<Item = usize>) -> Self {
+        let mut words = vec![0; degree.div_ceil(64)];
+        for point in points {
+            words[point / 64] |= 1 << (point % 64);
+        }
+        Self(words.into())
+    }
+
+    fn image(&self, by: &Permutation) -> Self {
+        let points = self.0.iter().enumerate().flat_map(|(number, &word)| {
+            let rest = |word: &u64| Some(word & (word - 1)).filter(|&rest| rest != 0);
+            let first = Some(word).filter(|&word| word != 0);
+            std::iter::successors(first, rest).map(move |word| 64 * number + word.trailing_zeros() as usize)
+        });
+        Self::of(64 * self.0.len(), points.map(|point| by.apply(point)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(degree: usize, generators: &[&str]) -> Stabiliser {
+        let parse = |cycles: &&str| Permutation::parse(cycles, degree).unwrap();
+        Stabiliser::whole(degree, generators.iter().map(parse).collect())
+    }
+
+    #[test]
+    fn stabilisers_have_the_order_that_the_orbit_says_and_keep_the_set() {
+        // The symmetric group of 7 points, one of 4 blocks of 2, and M11.
+        for (degree, generators, set, length) in [
+            (7, &["(1,2)", "(1,2,3,4,5,6,7)"][..], &[0, 2, 5][..], 35),
+            (8, &["(1,2)", "(1,3)(2,4)", "(1,3,5,7)(2,4,6,8)"], &[0, 1, 4, 5], 6),
+            (8, &["(1,2)", "(1,3)(2,4)", "(1,3,5,7)(2,4,6,8)"], &[0, 2], 24),
+            (11, &["(1,2,3,4,5,6,7,8,9,10,11)", "(3,7,11,8)(4,10,5,6)"], &[0, 1, 2], 165),
+        ] {
+            let whole = group(degree, generators);
+            let (stabiliser, orbit) = whole.of_set(set, 1000).unwrap();
+            assert_eq!(orbit, length);
+            assert_eq!(stabiliser.order() * orbit, *whole.order());
+            let again = StabiliserChain::new(degree, stabiliser.generators());
+            assert_eq!(again.big_order(), *stabiliser.order());
+            for generator in stabiliser.generators() {
+                assert!(set.iter().all(|&point| set.contains(&generator.apply(point))));
+            }
+            assert!(whole.of_set(set, length - 1).is_none());
+            // Along any base the group is the same.
+            let base: Vec<usize> = (0..degree).rev().collect();
+            let chain = whole.along(&base);
+            assert!(chain.base().take(degree).eq(base) && chain.big_order() == *whole.order());
+            assert!(whole.generators().iter().all(|generator| chain.contains(generator)));
+            // Of the stabiliser, too, stabilisers are found.
+            let (point, orbit) = stabiliser.of_set(&set[..1], 1000).unwrap();
+            assert_eq!(point.order() * orbit, *stabiliser.order());
+        }
+    }
+}

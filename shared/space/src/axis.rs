@@ -1,0 +1,304 @@
+//! Axes that hold only the words that can be: what an axis tells of pieces, and its words as numbers.
+//!
+//! An axis has one or several *components*, each a colour with a [`View`]. Its word for a state consists of one symbol for each cell of each
+//! component, in the order of the components and of the cells. A word is packed into a number such that numbers are in the
+//! order of words that are compared by all their pieces first and by all their orientations next: the words with equal
+//! pieces then follow each other.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// What a component tells of the pieces of its colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum View {
+    /// Which piece is where.
+    Pieces,
+    /// How whatever stands on each cell is turned.
+    Orientations,
+    /// Both.
+    Both,
+}
+
+impl View {
+    const ALL: [(Self, char); 3] = [(Self::Pieces, 'p'), (Self::Orientations, 'o'), (Self::Both, 'b')];
+
+    /// Whether it tells pieces apart.
+    pub fn has_pieces(self) -> bool {
+        self != Self::Orientations
+    }
+
+    /// Whether it tells orientations apart.
+    pub fn has_orientations(self) -> bool {
+        self != Self::Pieces
+    }
+}
+
+/// A colour, and what an axis tells of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Component {
+    /// The colour.
+    pub colour: u8,
+    /// What the axis tells.
+    pub view: View,
+}
+
+/// The components of an axis. In text each is the number of a colour and a letter: `1p 2o` has the pieces of colour 1 and the orientations
+/// of colour 2, and `b` stands for both.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AxisView(pub Vec<Component>);
+
+/// A text that describes no axis.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an axis is given as colours with p, o or b behind each, such as '1p 2o', not as {0:?}")]
+pub struct NoAxis(String);
+
+impl fmt::Display for AxisView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, component) in self.0.iter().enumerate() {
+            let space = if number == 0 { "" } else { " " };
+            let letter =
+                View::ALL.iter().find(|(view, _)| *view == component.view).map(|&(_, letter)| letter);
+            write!(f, "{space}{}{}", component.colour, letter.expect("all views have letters"))?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for AxisView {
+    type Err = NoAxis;
+
+    fn from_str(text: &str) -> Result<Self, NoAxis> {
+        let component = |word: &str| {
+            let (view, letter) = View::ALL.into_iter().find(|&(_, letter)| word.ends_with(letter))?;
+            Some(Component { colour: word.strip_suffix(letter)?.parse().ok()?, view })
+        };
+        let components: Option<Vec<Component>> = text.split(' ').map(component).collect();
+        components.map(Self).ok_or_else(|| NoAxis(text.into()))
+    }
+}
+
+/// How the words of an axis are packed into numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Form {
+    parts: Box<[Part]>,
+    /// By place, those of a component together.
+    places: Box<[Place]>,
+}
+
+/// A component.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) component: Component,
+    /// How many labels are told apart: 1 if the view has no pieces.
+    pub(crate) labels: u8,
+    /// How many orientations are told apart: 1 if the view has none.
+    pub(crate) turns: u8,
+    /// The number of its first place.
+    pub(crate) first: usize,
+    /// How many places there are: the cells of the colour.
+    pub(crate) places: usize,
+}
+
+impl Part {
+    /// How many symbols there are: the symbol of a local label in an orientation is `label * turns + orientation`.
+    pub(crate) fn symbols(&self) -> usize {
+        usize::from(self.labels) * usize::from(self.turns)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    turns: u8,
+    label_shift: u8,
+    label_mask: u8,
+    turn_shift: u8,
+    turn_mask: u8,
+}
+
+impl Form {
+    /// The form of an axis whose components have so many places, labels and orientations each; `None` if its words need more than
+    /// 128 bits.
+    pub(crate) fn new(components: &[(Component, usize, u8, u8)]) -> Option<Self> {
+        let bits = |symbols: u8| u32::from(symbols).next_power_of_two().trailing_zeros();
+        let width = components.iter().map(|&(_, places, labels, turns)| {
+            u32::try_from(places).ok().map(|places| (places * bits(labels), places * bits(turns)))
+        });
+        let (of_labels, of_turns) = width
+            .collect::<Option<Vec<_>>>()?
+            .iter()
+            .fold((0, 0), |sum, width| (sum.0 + width.0, sum.1 + width.1));
+        let (mut label_shift, mut turn_shift) = (of_labels + of_turns, of_turns);
+        if label_shift > 128 {
+            return None;
+        }
+        let (mut parts, mut all) = (Vec::new(), Vec::new());
+        for &(component, places, labels, turns) in components {
+            parts.push(Part { component, labels, turns, first: all.len(), places });
+            for _ in 0..places {
+                label_shift -= bits(labels);
+                turn_shift -= bits(turns);
+                // A shift by 128 would overflow; where there is nothing to shift, any shift will do.
+                all.push(Place {
+                    turns,
+                    label_shift: label_shift.min(127) as u8,
+                    label_mask: (1_u32 << bits(labels)).wrapping_sub(1) as u8,
+                    turn_shift: turn_shift.min(127) as u8,
+                    turn_mask: (1_u32 << bits(turns)).wrapping_sub(1) as u8,
+                });
+            }
+        }
+        Some(Self { parts: parts.into(), places: all.into() })
+    }
+
+    /// The components.
+    pub(crate) fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// How many places words have.
+    pub(crate) fn places(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The contribution of a symbol at a place to the number of a word.
+    #[inline]
+    pub(crate) fn symbol(&self, place: usize, symbol: u8) -> u128 {
+        let place = &self.places[place];
+        let (label, turn) = (symbol / place.turns, symbol % place.turns);
+        u128::from(label) << place.label_shift | u128::from(turn) << place.turn_shift
+    }
+
+    /// The symbol at a place of a word.
+    #[inline]
+    pub(crate) fn at(&self, word: u128, place: usize) -> u8 {
+        let place = &self.places[place];
+        let label = (word >> place.label_shift) as u8 & place.label_mask;
+        let turn = (word >> place.turn_shift) as u8 & place.turn_mask;
+        label * place.turns + turn
+    }
+
+    /// The part of a word that tells the pieces.
+    pub(crate) fn pieces(&self, word: u128) -> u128 {
+        (0..self.places.len()).fold(0, |pieces, place| {
+            let symbol = self.at(word, place);
+            pieces | self.symbol(place, symbol - symbol % self.places[place].turns)
+        })
+    }
+}
+
+/// What a transform makes of the words of an axis.
+#[derive(Clone, Debug)]
+pub(crate) struct Carry {
+    /// By place of the source and symbol, what that adds to the image.
+    images: Vec<u128>,
+    /// By place, where its images begin.
+    starts: Vec<u32>,
+}
+
+impl Carry {
+    /// The action from words of one form to words of another under which each symbol of place j of the source becomes the symbol
+    /// `image(j, symbol)`, with its place in the target.
+    pub(crate) fn new(from: &Form, to: &Form, mut image: impl FnMut(usize, u8) -> (usize, u8)) -> Self {
+        let (mut images, mut starts) = (Vec::new(), Vec::new());
+        for part in from.parts() {
+            for place in part.first..part.first + part.places {
+                starts.push(images.len() as u32);
+                images.extend((0..part.symbols()).map(|symbol| {
+                    let (place, symbol) = image(place, symbol as u8);
+                    to.symbol(place, symbol)
+                }));
+            }
+        }
+        Self { images, starts }
+    }
+
+    /// The image of a word of `from`.
+    #[inline]
+    pub(crate) fn apply(&self, from: &Form, word: u128) -> u128 {
+        self.starts.iter().enumerate().fold(0, |image, (place, &start)| {
+            image | self.images[start as usize + usize::from(from.at(word, place))]
+        })
+    }
+}
+
+/// Words in increasing order, with their numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct List {
+    words: Box<[u128]>,
+    numbers: hashbrown::HashTable<u32>,
+}
+
+impl List {
+    /// The list of these words, each once.
+    pub(crate) fn new(mut words: Vec<u128>) -> Self {
+        words.sort_unstable();
+        let mut numbers = hashbrown::HashTable::with_capacity(words.len());
+        for (number, &word) in words.iter().enumerate() {
+            numbers.insert_unique(hash(word), number as u32, |&number| hash(words[number as usize]));
+        }
+        Self { words: words.into(), numbers }
+    }
+
+    /// The words in their order.
+    pub(crate) fn words(&self) -> &[u128] {
+        &self.words
+    }
+
+    /// The number of a word; `None` if it is not in the list.
+    #[inline]
+    pub(crate) fn number(&self, word: u128) -> Option<u32> {
+        self.numbers.find(hash(word), |&number| self.words[number as usize] == word).copied()
+    }
+}
+
+/// A multiplicative hash. The table takes its bucket from the low bits and its tag from the high ones.
+#[inline]
+fn hash(word: u128) -> u64 {
+    let mixed = (word as u64 ^ ((word >> 64) as u64).rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed ^ mixed >> 32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_are_read_as_they_are_written() {
+        for text in ["0p", "1p 2o", "12b 3b 4b"] {
+            assert_eq!(text.parse::<AxisView>().unwrap().to_string(), text);
+        }
+        for text in ["", "p", "1", "1p  2o", "300p", "-1p", "1q"] {
+            assert!(text.parse::<AxisView>().is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn words_are_compared_by_pieces_and_then_by_orientations() {
+        let both = Component { colour: 0, view: View::Both };
+        let form = Form::new(&[(both, 3, 3, 2)]).unwrap();
+        let word = |symbols: [u8; 3]| {
+            symbols.iter().enumerate().fold(0, |word, (place, &symbol)| word | form.symbol(place, symbol))
+        };
+        // Labels 0 1 2, the first turned, come before labels 0 2 1, unturned.
+        assert!(word([1, 2, 4]) < word([0, 4, 2]));
+        assert!(word([0, 3, 4]) < word([1, 2, 4]));
+        let turned = word([1, 3, 4]);
+        assert_eq!([0, 1, 2].map(|place| form.at(turned, place)), [1, 3, 4]);
+        assert_eq!(form.pieces(turned), word([0, 2, 4]));
+        // A colour of one label that does not turn takes no bits, and 24 cells with 24 letters take 120.
+        assert!(Form::new(&[(both, 200, 1, 1)]).is_some());
+        assert!(Form::new(&[(both, 24, 12, 2)]).is_some());
+        assert!(Form::new(&[(both, 26, 24, 1)]).is_none());
+    }
+
+    #[test]
+    fn lists_number_their_words() {
+        let words: Vec<u128> = (0..3000_u128).map(|i| i * i << 40 | (i * 7919) % 3001).collect();
+        let list = List::new(words.clone());
+        assert!(list.words().is_sorted());
+        for (number, &word) in list.words().iter().enumerate() {
+            assert_eq!(list.number(word), Some(number as u32));
+        }
+        assert_eq!(list.number(1 << 127), None);
+    }
+}

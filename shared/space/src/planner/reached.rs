@@ -1,0 +1,402 @@
+//! Choices of axes that hold only what moves reach.
+//!
+//! The sets of pieces that moves carry among themselves are taken one kind after the other, those that symmetries exchange alike. Of each set either every piece is told
+//! apart by the pattern, or none is and the set is an axis; and its orientations are told by the pattern, by an axis of their
+//! own, or by the axis of the pieces. What the pattern leaves open is known at each step, so branches whose cosets are too small, and choices that cost more
+//! than the best so far however their axes turn out, end there.
+
+use super::{Candidate, CostModel, Plan};
+use crate::axis::{AxisView, Component, View};
+use crate::hidden::Hidden;
+use crate::{Colouring, CosetGraph, Shape, Space, Symmetry};
+use std::cell::Cell;
+
+/// Cosets have at least so many states.
+const FEWEST_STATES: f64 = 24.0;
+
+/// So many ends of branches are looked at, at most.
+const MOST_LEAVES: usize = 512;
+
+/// A set of pieces that the pattern tells has at most so many places.
+const MOST_SETS: usize = 1 << 16;
+
+/// So many places are looked at in all before the search ends.
+const MOST_SETS_IN_ALL: f64 = 2e6;
+
+/// So many words of axes are listed in all before the search ends.
+const MOST_WORDS: usize = 3_000_000;
+
+/// What becomes of the orientations of a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turning {
+    InPattern,
+    Apart,
+    Joint,
+}
+
+/// What becomes of a set.
+#[derive(Clone, Copy, Debug)]
+struct Choice {
+    /// Whether every label is a colour.
+    is_split: bool,
+    turning: Turning,
+}
+
+/// A set of pieces that moves carry among themselves.
+struct Set {
+    cells: Vec<usize>,
+    /// Whether its pieces turn.
+    turns: bool,
+}
+
+pub(super) struct Search<'a> {
+    space: &'a Space,
+    actions: &'a [(&'a Symmetry, usize)],
+    model: &'a CostModel,
+    /// Sets that symmetries exchange stand together.
+    classes: Vec<Vec<Set>>,
+    /// Words of all states.
+    words: f64,
+    leaves: usize,
+    /// How many places of sets may still be looked at.
+    sets: f64,
+    /// How many words of axes may still be listed.
+    words_left: Cell<usize>,
+    found: Vec<Candidate>,
+    limit: f64,
+}
+
+impl<'a> Search<'a> {
+    /// Choices that cost less than `limit` and not [much more](CostModel::near) than the cheapest, which comes first.
+    pub(super) fn run(
+        space: &'a Space,
+        actions: &'a [(&'a Symmetry, usize)],
+        model: &'a CostModel,
+        limit: f64,
+    ) -> Vec<Candidate> {
+        let words =
+            u128::try_from(space.states() * space.free_order()).map_or(f64::INFINITY, |words| words as f64);
+        let Some(classes) = classes(space, actions).filter(|_| !space.is_guarded() && words.is_finite())
+        else {
+            return Vec::new();
+        };
+        let mut search = Self {
+            space,
+            actions,
+            model,
+            classes,
+            words,
+            leaves: 0,
+            sets: MOST_SETS_IN_ALL,
+            words_left: Cell::new(MOST_WORDS),
+            found: Vec::new(),
+            limit,
+        };
+        let mut chosen = Vec::new();
+        search.branch(&Hidden::whole(space), &mut chosen);
+        let Search { mut found, limit, .. } = search;
+        found.retain(|candidate| candidate.nanoseconds <= limit);
+        found.sort_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds));
+        found
+    }
+
+    fn branch(&mut self, hidden: &Hidden, chosen: &mut Vec<Choice>) {
+        if self.leaves >= MOST_LEAVES
+            || self.sets <= 0.0
+            || self.words_left.get() == 0
+            || self.states_per_coset(hidden) < FEWEST_STATES
+        {
+            return;
+        }
+        let Some(class) = self.classes.get(chosen.len()) else {
+            self.leaves += 1;
+            if let Some(candidate) = self.judge(hidden, chosen) {
+                self.limit = self.limit.min(self.model.near(candidate.nanoseconds));
+                self.found.push(candidate);
+            }
+            return;
+        };
+        let turnings: &[Turning] = match class.iter().any(|set| set.turns) {
+            true => &[Turning::InPattern, Turning::Joint, Turning::Apart],
+            false => &[Turning::InPattern],
+        };
+        for is_split in [true, false] {
+            for &turning in turnings {
+                if is_split && turning == Turning::Joint {
+                    continue;
+                }
+                let choice = Choice { is_split, turning };
+                if let Some(hidden) = self.hide(hidden, chosen.len(), choice) {
+                    chosen.push(choice);
+                    self.branch(&hidden, chosen);
+                    chosen.pop();
+                }
+            }
+        }
+    }
+
+    fn states_per_coset(&self, hidden: &Hidden) -> f64 {
+        u128::try_from(hidden.patterns()).map_or(0.0, |patterns| self.words / patterns as f64)
+    }
+
+    /// What is left open when the pattern tells of a class what a choice says.
+    fn hide(&mut self, hidden: &Hidden, class: usize, choice: Choice) -> Option<Hidden> {
+        let mut hidden = hidden.clone();
+        for set in 0..self.classes[class].len() {
+            for cells in self.colours(&self.classes[class][set], choice) {
+                let seen = self.space.letters().seen(self.space.labels().of_pieces()[cells[0]]);
+                let seen = if choice.turning == Turning::InPattern { seen.into() } else { 1 };
+                let points = Hidden::points_of(self.space, seen, |cell| cells.contains(&cell));
+                let before = self.states_per_coset(&hidden);
+                let Some(next) = hidden.keeping(&points, MOST_SETS) else {
+                    self.sets -= MOST_SETS as f64;
+                    return None;
+                };
+                hidden = next;
+                self.sets -= before / self.states_per_coset(&hidden);
+                if self.states_per_coset(&hidden) < FEWEST_STATES {
+                    return None;
+                }
+            }
+        }
+        Some(hidden)
+    }
+
+    /// The cells of each colour of a set.
+    fn colours(&self, set: &Set, choice: Choice) -> Vec<Vec<usize>> {
+        if !choice.is_split {
+            return vec![set.cells.clone()];
+        }
+        let label = |cell: usize| self.space.labels().of_pieces()[cell];
+        let mut labels: Vec<u8> = set.cells.iter().map(|&cell| label(cell)).collect();
+        labels.sort_unstable();
+        labels.dedup();
+        let of = |&of: &u8| set.cells.iter().copied().filter(|&cell| label(cell) == of).collect();
+        labels.iter().map(of).collect()
+    }
+
+    fn judge(&self, hidden: &Hidden, chosen: &[Choice]) -> Option<Candidate> {
+        let space = self.space;
+        let mut of_piece = vec![0; space.cells()];
+        let mut views: Vec<AxisView> = Vec::new();
+        let mut next = 0_u8;
+        for (class, &choice) in self.classes.iter().zip(chosen) {
+            for set in class {
+                for cells in self.colours(set, choice) {
+                    let labels = space.labels();
+                    let label = |cell: usize| labels.of_pieces()[cell];
+                    let is_one = cells.iter().all(|&cell| label(cell) == label(cells[0]));
+                    let mut view = |view| views.push(AxisView(vec![Component { colour: next, view }]));
+                    let turning = if set.turns { choice.turning } else { Turning::InPattern };
+                    match (turning, is_one) {
+                        (Turning::InPattern, true) => {}
+                        (Turning::InPattern, false) => view(View::Pieces),
+                        (Turning::Joint, false) => view(View::Both),
+                        (Turning::Apart | Turning::Joint, true) => view(View::Orientations),
+                        (Turning::Apart, false) => {
+                            view(View::Pieces);
+                            view(View::Orientations);
+                        }
+                    }
+                    for &cell in &cells {
+                        of_piece[cell] = next;
+                    }
+                    next = next.checked_add(1)?;
+                }
+            }
+        }
+        if views.is_empty() {
+            return None;
+        }
+        let turned: Vec<u8> = views
+            .iter()
+            .flat_map(|view| &view.0)
+            .filter(|component| component.view.has_orientations())
+            .map(|component| component.colour)
+            .collect();
+        let (colouring, _) = Colouring::partition(&of_piece, space, &turned).ok()?;
+        let actions: Vec<(Vec<u8>, usize)> = self
+            .actions
+            .iter()
+            .filter_map(|(symmetry, alike)| {
+                Some((colouring.action_with(&views, symmetry)?.axes.to_vec(), *alike))
+            })
+            .collect();
+        let symmetries = actions.iter().map(|(_, alike)| alike).sum::<usize>() as f64;
+        let states = self.states_per_coset(hidden);
+        let cosets = (self.words / states / symmetries).max(1.0);
+        let pulls = cosets * space.moves().len() as f64;
+        let fewest = self.model.search(
+            pulls,
+            cosets,
+            symmetries,
+            150.0 + states * self.model.fastest_bit,
+            states / 8.0,
+        );
+        let table_bytes = cosets * CosetGraph::table_bytes(space, 0, 1) as f64;
+        if fewest >= self.limit
+            || cosets * symmetries >= f64::from(u32::MAX)
+            || table_bytes > Plan::MOST_TABLE_BYTES as f64
+        {
+            return None;
+        }
+        let length = |view: &AxisView| -> Option<usize> {
+            let longest = (Colouring::LONGEST_AXIS as usize).min(self.words_left.get());
+            let form = colouring.form(view, space)?;
+            let words = hidden.words(&colouring, &form, space, longest).map(|words| words.len());
+            self.words_left.set(self.words_left.get().saturating_sub(words.unwrap_or(longest)));
+            words
+        };
+        let lengths: Option<Vec<usize>> = views.iter().map(length).collect();
+        let mut axes: Vec<(AxisView, usize)> = views.into_iter().zip(lengths?).collect();
+        join(&mut axes, states, &actions, length);
+        order(&mut axes);
+        let views: Vec<AxisView> = axes.into_iter().map(|(view, _)| view).collect();
+        let (colouring, contents) = Colouring::partition(&of_piece, space, &turned).ok()?;
+        let colouring = colouring.with_hidden(&contents, &views, space, hidden).ok()?;
+        let shape = Shape::of(space, &colouring)?;
+        let entries: f64 = shape.lengths().iter().map(|&length| f64::from(length)).sum();
+        let row = match (shape.row_bits(), shape.blocks()) {
+            (0..=32, 1) => self.model.row_32,
+            (33..=64, 1) => self.model.row_64,
+            (0..=32, _) => self.model.block_32,
+            (33..=64, _) => self.model.block_64,
+            (bits, _) => self.model.word_of_a_long_row * f64::from(bits.div_ceil(64)) + f64::from(bits),
+        };
+        let pull = self.model.pull + self.model.listed_transform + f64::from(shape.rows()) * row;
+        let start = self.model.maps * entries * self.model.map_entry;
+        let nanoseconds =
+            start + self.model.search(pulls, cosets, symmetries, pull, f64::from(shape.packed_bytes()));
+        (nanoseconds < self.limit).then_some(Candidate { of_piece, views, nanoseconds })
+    }
+}
+
+/// The sets of pieces, those together that symmetries exchange; `None` if a set has pieces that show different numbers of orientations.
+fn classes(space: &Space, actions: &[(&Symmetry, usize)]) -> Option<Vec<Vec<Set>>> {
+    let orbits = space.orbits();
+    let set_of = |cell: u8| orbits.iter().position(|orbit| orbit.cells.contains(&cell));
+    let mut class_of: Vec<Option<usize>> = vec![None; orbits.len()];
+    let mut classes: Vec<Vec<Set>> = Vec::new();
+    for (number, orbit) in orbits.iter().enumerate() {
+        let class = class_of[number].unwrap_or_else(|| {
+            for (symmetry, _) in actions {
+                if let Some(image) = set_of(symmetry.cells[usize::from(orbit.cells[0])]) {
+                    class_of[image].get_or_insert(classes.len());
+                }
+            }
+            classes.push(Vec::new());
+            classes.len() - 1
+        });
+        let mut seen = orbit.labels.iter().map(|&label| space.letters().seen(label));
+        let first = seen.next().unwrap_or(1);
+        if seen.any(|other| other != first) {
+            return None;
+        }
+        classes[class]
+            .push(Set { cells: orbit.cells.iter().map(|&cell| cell.into()).collect(), turns: first > 1 });
+    }
+    Some(classes)
+}
+
+/// Joins axes that depend on each other, with all images under symmetries, until a word along each is a state; and short axes, so that
+/// rows are as long as words.
+fn join(
+    axes: &mut Vec<(AxisView, usize)>,
+    states: f64,
+    actions: &[(Vec<u8>, usize)],
+    length: impl Fn(&AxisView) -> Option<usize>,
+) {
+    /// Axes that depend on each other, though no two of them do, are joined to so many words at most.
+    const LONGEST_GUESS: usize = 1 << 12;
+    const LONGEST_ROW: usize = 64;
+    // Where the axes that there were at first have gone.
+    let first: Vec<AxisView> = axes.iter().map(|(view, _)| view.clone()).collect();
+    let product = |axes: &[(AxisView, usize)]| axes.iter().map(|&(_, length)| length as f64).product::<f64>();
+    let longest = |axes: &[(AxisView, usize)]| axes.iter().map(|&(_, length)| length).max();
+    let merged = |axes: &[(AxisView, usize)], pair: (usize, usize)| -> Option<Vec<(AxisView, usize)>> {
+        let known = |view: &AxisView| axes.iter().find(|(known, _)| known == view).cloned();
+        let measured = |view: AxisView| length(&view).map(|length| (view, length));
+        joined(axes, &first, pair, actions)
+            .into_iter()
+            .map(|view| known(&view).or_else(|| measured(view)))
+            .collect()
+    };
+    loop {
+        let depends = product(axes) > states * 1.5;
+        let mut best: Option<Vec<(AxisView, usize)>> = None;
+        let pairs = (0..axes.len()).flat_map(|i| (i + 1..axes.len()).map(move |j| (i, j)));
+        for pair in pairs.filter(|_| depends) {
+            if let Some(merged) = merged(axes, pair)
+                && product(&merged) < product(axes)
+                && best.as_ref().is_none_or(|best| longest(&merged) < longest(best))
+            {
+                best = Some(merged);
+            }
+        }
+        if best.is_none() && axes.len() > 1 {
+            let mut by_length: Vec<usize> = (0..axes.len()).collect();
+            by_length.sort_by_key(|&axis| axes[axis].1);
+            let most = if depends { LONGEST_GUESS } else { LONGEST_ROW };
+            let changed = |merged: &Vec<(AxisView, usize)>| {
+                merged.iter().filter(|axis| !axes.contains(axis)).all(|&(_, length)| length <= most)
+            };
+            best = merged(axes, (by_length[0], by_length[1])).filter(changed);
+        }
+        match best {
+            Some(best) => *axes = best,
+            None => return,
+        }
+    }
+}
+
+/// The axes when two of them are joined, and with them their images under symmetries.
+fn joined(
+    axes: &[(AxisView, usize)],
+    first: &[AxisView],
+    (i, j): (usize, usize),
+    actions: &[(Vec<u8>, usize)],
+) -> Vec<AxisView> {
+    let axis_of = |number: usize| {
+        let is_in = |(axis, _): &(AxisView, usize)| axis.0.contains(&first[number].0[0]);
+        axes.iter().position(is_in).expect("all components stay")
+    };
+    let some_first = |axis: usize| {
+        let is_in = |view: &AxisView| axes[axis].0.0.contains(&view.0[0]);
+        first.iter().position(is_in).expect("axes are made of what there was at first")
+    };
+    let (a, b) = (some_first(i), some_first(j));
+    let mut class: Vec<usize> = (0..axes.len()).collect();
+    for (action, _) in actions {
+        let (a, b) = (axis_of(action[a].into()), axis_of(action[b].into()));
+        let (keep, drop) = (class[a].min(class[b]), class[a].max(class[b]));
+        class.iter_mut().filter(|class| **class == drop).for_each(|class| *class = keep);
+    }
+    let mut views = Vec::new();
+    for number in 0..axes.len() {
+        let members = (0..axes.len()).filter(|&axis| class[axis] == number);
+        let mut components: Vec<Component> =
+            members.flat_map(|axis| axes[axis].0.0.iter().copied()).collect();
+        components.sort_unstable();
+        if !components.is_empty() {
+            views.push(AxisView(components));
+        }
+    }
+    views
+}
+
+/// Brings the axis to the end that is to lie inside rows: the longest that fits into a word, unless it is short; then the longest one whose
+/// words have pieces and orientations, for that can be cut into blocks.
+fn order(axes: &mut [(AxisView, usize)]) {
+    const SHORT: usize = 12;
+    let rank = |(view, length): &(AxisView, usize)| {
+        let has_blocks = view.0.iter().any(|component| component.view.has_orientations())
+            && view.0.iter().any(|component| component.view.has_pieces());
+        match *length {
+            SHORT..=64 => (3, *length),
+            65.. if has_blocks => (2, *length),
+            1..SHORT => (1, *length),
+            _ => (0, *length),
+        }
+    };
+    axes.sort_by_key(rank);
+}
