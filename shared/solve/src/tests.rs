@@ -16,8 +16,8 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
-const BANDAGED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/bandaged.toml");
-const LIMITED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/limited.toml");
+const BANDAGED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/bandaged.toml");
+const LIMITED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/limited.toml");
 
 /// Of a word that names a puzzle by itself, or followed by `whole`, as a whole.
 fn question(word: &str, metric: Option<Metric>, labels: Option<&str>) -> Question {
