@@ -153,8 +153,9 @@ fn with_two_layers_kept_some_statements_are_not_checked() {
 /// A state that stands elsewhere, in files and a journal that agree with each other: `verify` can find nothing, an audit does.
 #[test]
 fn a_state_in_a_wrong_place_is_found() {
-    for max_depth in ["5", "9"] {
-        for depth in [4, 5] {
+    // The last two layers are not compressed.
+    for (max_depth, depths) in [("5", [4, 5]), ("8", [7, 8])] {
+        for depth in depths {
             let run = Run::new(&["3x3", "--keep", "all", "--max-depth", max_depth]);
             move_state(&run.path(&format!("run/layers/d{depth:03}/s00000.layer")), 3);
             run.commit(depth);
