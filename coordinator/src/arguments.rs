@@ -1,5 +1,6 @@
 //! The command line.
 
+mod audit;
 mod bound;
 mod cluster;
 mod plan;
@@ -7,6 +8,7 @@ mod questions;
 mod search;
 mod space;
 
+pub(crate) use audit::AuditArguments;
 pub(crate) use bound::{BoundArguments, Bounded};
 pub(crate) use cluster::{
     ClusterArguments, DrainArguments, KeysArguments, LogsArguments, ServeArguments, StatusArguments,
@@ -69,6 +71,8 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// Read every layer file of a run, check every checksum, count again and compare; or check the certificate of an upper bound
     Verify(VerifyArguments),
+    /// Hold states of a run's layers against what must be true of distances, by code that shares nothing with the search
+    Audit(AuditArguments),
     /// Tell how a space would be enumerated and what that takes, without a search
     Plan(PlanArguments),
     /// List the words that name a puzzle

@@ -1,6 +1,7 @@
 //! One module a command: what is asked, to what is printed.
 
 pub(crate) mod antipodes;
+pub(crate) mod audit;
 pub(crate) mod begin;
 pub(crate) mod bench;
 pub(crate) mod bound;

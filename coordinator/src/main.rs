@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         Command::Status(asked) => commands::status::status(&asked),
         Command::Report(asked) => commands::report::report(&asked),
         Command::Verify(asked) => commands::verify::verify(&asked),
+        Command::Audit(asked) => commands::audit::audit(&asked),
         Command::Plan(asked) => commands::plan::plan(&asked),
         Command::Bound(asked) => commands::bound::bound(&asked),
         Command::Bench(asked) => commands::bench::bench(&asked),

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use prost::Message;
 
 const GEOMETRY: fn() -> Geometry =
-    || Geometry { cut: ShardCut::new(100, 7).unwrap(), fingerprint: [3; 32], packed_bytes: 41 };
+    || Geometry { cut: ShardCut::new(100, 7).unwrap(), fingerprint: [3; 32], packed_bytes: 41, row_bits: 8 };
 
 fn outcomes() -> Vec<Outcome> {
     let task = Task { depth: Depth(5), shard: ShardId(3) };

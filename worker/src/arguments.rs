@@ -41,6 +41,8 @@ impl Arguments {
 pub(crate) enum Command {
     /// Make shards of one layer, from and to files in a run's directory, without a coordinator
     Task(TaskArguments),
+    /// Read every layer file in a worker's store, check every checksum, and count again
+    Verify(VerifyArguments),
 }
 
 #[derive(Debug, Args)]
@@ -82,6 +84,16 @@ pub(crate) struct TaskArguments {
     pub(crate) shards: Vec<RangeInclusive<u32>>,
     #[command(flatten)]
     pub(crate) resources: ResourceArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArguments {
+    /// The store, as the worker was given it
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: PathBuf,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Reads `A` or `A-B`.

@@ -2,3 +2,4 @@
 
 pub(crate) mod join;
 pub(crate) mod task;
+pub(crate) mod verify;

@@ -18,6 +18,7 @@ fn main() -> ExitCode {
     }
     let result = match arguments.command {
         Some(Command::Task(asked)) => commands::task::task(&asked, verbosity),
+        Some(Command::Verify(asked)) => commands::verify::verify(&asked),
         None => commands::join::join(&arguments.join, verbosity),
     };
     exit::end(result, fathom_run::error::is_bad_input)

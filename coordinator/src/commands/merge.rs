@@ -9,7 +9,7 @@ use fathom_engine::directory::{LOG, RunDirectory, Visited};
 use fathom_engine::search::leftovers;
 use fathom_engine::watch;
 use fathom_layer::LocalDisk;
-use fathom_run::{Depth, Geometry, ShardId, ShardReport, Task, tables};
+use fathom_run::{Depth, Geometry, Reach, ShardId, ShardReport, Task, tables};
 use fathom_task::{Store, Watched, store};
 use std::time::SystemTime;
 
@@ -46,6 +46,12 @@ pub(crate) fn merge(asked: &MergeArguments, verbosity: log::Verbosity) -> Result
         let (path, shards) = (asked.dir.display(), said(shards));
         format!("run 'fathom-worker task --run {path} --depth {depth} --shards {shards}'")
     };
+    // Tasks have compared what they read. If a file has changed since, nobody knows what the others have read.
+    for below in Reach::of(&space).below(depth) {
+        let digests = run.digests(below)?;
+        let layer = store.open(&geometry, below).and_then(|layer| layer.check_digests(&digests));
+        layer.with_context(|| format!("depth {depth} cannot be merged"))?;
+    }
     let mut reports = Vec::new();
     let mut missing = Vec::new();
     let mut times = Vec::new();

@@ -1,7 +1,7 @@
 //! `fathom verify`.
 
 use crate::arguments::VerifyArguments;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use fathom_bound::Certificate;
 use fathom_command::bad_input;
 use fathom_command::output;
@@ -21,6 +21,9 @@ pub(crate) fn verify(asked: &VerifyArguments) -> Result<()> {
     let directory = RunDirectory::open(&asked.dir)?;
     let verified = verify_run(&directory, &LocalDisk)?;
     let summary = Summary::of(&directory)?;
+    if verified.layers == 0 {
+        return nothing(asked, &directory, &summary);
+    }
     if asked.json {
         let json = serde_json::json!({
             "verified": true,
@@ -51,6 +54,30 @@ pub(crate) fn verify(asked: &VerifyArguments) -> Result<()> {
         many(verified.states, "state"),
         summary.digest
     ))
+}
+
+/// No layer file is there that could be read.
+fn nothing(asked: &VerifyArguments, run: &RunDirectory, summary: &Summary) -> Result<()> {
+    if asked.json {
+        let json = serde_json::json!({
+            "verified": false,
+            "complete": summary.complete,
+            "layers": 0,
+            "files": 0,
+            "bytes": 0,
+            "states": 0,
+            "digest": summary.digest,
+        });
+        output::line(&json.to_string())?;
+    }
+    let path = asked.dir.display();
+    Err(match (run.store_path()?, summary.counts.len()) {
+        (_, 0) => anyhow!("nothing could be verified: the run in {path} has no finished layer yet"),
+        (None, _) => anyhow!(
+            "nothing could be verified: the layers of the run in {path} lie with its workers; run 'fathom-worker verify --store DIR' where they are"
+        ),
+        (Some(_), _) => anyhow!("nothing could be verified: the run in {path} has no layer files left"),
+    })
 }
 
 /// Checks what 'fathom bound --upper --json' printed.

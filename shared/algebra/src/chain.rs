@@ -143,6 +143,18 @@ impl StabiliserChain {
         self.orbit_lengths().map(BigUint::from).product()
     }
 
+    /// The element that is a product of one element of each level's transversal, of which `choose` picks one by their number. Each
+    /// element of the group is such a product in one way alone: with uniform choices all are equally likely, and with all choices
+    /// each is made once.
+    pub fn element(&self, mut choose: impl FnMut(usize) -> usize) -> Permutation {
+        self.levels.iter().rev().fold(Permutation::identity(self.degree), |product, level| {
+            let point = level.orbit[choose(level.orbit.len())];
+            let representative =
+                level.transversal[point].as_ref().expect("orbit points have a transversal element");
+            product.then(representative)
+        })
+    }
+
     /// Whether `element` lies in the group.
     pub fn contains(&self, element: &Permutation) -> bool {
         element.degree() == self.degree && self.disagreement(element).is_none()
@@ -259,6 +271,23 @@ mod tests {
             let stabiliser = StabiliserChain::new(6, chain.strong_generators().into_iter().filter(fixes));
             assert_eq!(stabiliser.order().unwrap(), lengths[fixed..].iter().product());
         }
+    }
+
+    #[test]
+    fn each_choice_makes_another_element() {
+        let generators = ["(1,2,3)", "(2,3,4,5,6)"].map(|g| Permutation::parse(g, 6).unwrap());
+        let chain = StabiliserChain::new(6, &generators);
+        let order = chain.order().unwrap() as usize;
+        let element = |mut number: usize| {
+            chain.element(|length| {
+                let digit = number % length;
+                number /= length;
+                digit
+            })
+        };
+        let elements: std::collections::HashSet<Permutation> = (0..order).map(element).collect();
+        assert_eq!((elements.len(), order), (360, 360));
+        assert!(elements.iter().all(|element| chain.contains(element)));
     }
 
     #[test]

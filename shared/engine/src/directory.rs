@@ -7,14 +7,16 @@
 use crate::journal::{Journal, LayerRow, LayersAt};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
-use fathom_layer::Disk;
+use fathom_layer::{Digest, Disk};
+use fathom_run::Depth;
 use fathom_run::definition::{DEFINITION, Definition};
 use fathom_run::lock::{self, LOCK};
 use fathom_space::Space;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-const JOURNAL: &str = "run.db";
+/// The name of the journal.
+pub const JOURNAL: &str = "run.db";
 /// What an interrupted creation may leave behind.
 const LEFTOVERS: [&str; 4] = [LOCK, JOURNAL, "run.db-journal", "run.toml.tmp"];
 /// Progress as JSON lines.
@@ -155,6 +157,14 @@ impl RunDirectory {
             LayersAt::SharedStore(path) => Some(path),
             LayersAt::Workers => None,
         })
+    }
+
+    /// The digests of the shards of a finished layer, in order.
+    ///
+    /// # Errors
+    /// If the journal cannot be read, or lacks one.
+    pub fn digests(&self, depth: Depth) -> Result<Vec<Digest>> {
+        self.journal.digests(depth, self.definition.shards)
     }
 
     /// What was visited so far, by the journal.

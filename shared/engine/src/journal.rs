@@ -281,6 +281,19 @@ impl Journal {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
+    /// The digests of the shards of a finished layer, of which there are so many: a file of the layer that has another one is not what
+    /// was committed.
+    ///
+    /// # Errors
+    /// If SQLite refuses, or a shard is missing.
+    pub fn digests(&self, depth: Depth, shards: u32) -> Result<Vec<Digest>> {
+        let rows = self.shards(depth).context("cannot read run.db")?;
+        if rows.iter().map(|row| row.shard).ne((0..shards).map(ShardId)) {
+            return Err(anyhow!("run.db has not each shard of depth {depth} once"));
+        }
+        Ok(rows.into_iter().map(|row| row.digest).collect())
+    }
+
     /// The watched states, in the order in which they were given.
     ///
     /// # Errors

@@ -81,6 +81,8 @@ pub fn encodings(shape: &Shape, directory: &Path) -> Result<Vec<Rate>> {
         first_coset: 0,
         cosets: COSETS,
         packed_bytes: shape.packed_bytes(),
+        // The tensors are random bytes.
+        row_bits: 8,
     };
     let write = |disk: &dyn Disk, path: &Path, packed: &[u8]| -> Result<()> {
         let states: u32 = packed.iter().map(|byte| byte.count_ones()).sum();

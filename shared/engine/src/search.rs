@@ -229,6 +229,8 @@ impl Search<'_> {
             }
             let layer = self.store.open(&self.job.geometry, below);
             let layer = layer.map_err(|error| self.explain(depth, error))?;
+            let digests = self.run.digests(below)?;
+            layer.check_digests(&digests).map_err(|error| self.explain(depth, error))?;
             let layer = Arc::new(self.job.windowed(layer, before.is_empty()));
             if is_passed(below, depth.previous()) {
                 self.archived.insert(below, Arc::clone(&layer));

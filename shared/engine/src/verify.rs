@@ -5,8 +5,8 @@ use crate::directory::RunDirectory;
 use crate::journal::{Files, LayerRow, ShardRow, Watched as WatchedState};
 use anyhow::{Context, Result, anyhow};
 use fathom_kernel::Engine;
-use fathom_layer::{Disk, LayerDigest, LayerFile, Totals};
-use fathom_run::{Depth, Geometry, Reach, ShardId, ShardReport, Task};
+use fathom_layer::{Digest, Disk, LayerDigest, LayerFile, Totals};
+use fathom_run::{Definition, Depth, Geometry, Reach, ShardId, ShardReport, Task};
 use fathom_space::counting::Pairs;
 use fathom_space::{CosetGraph, CosetId, Transforms};
 use fathom_task::{Job, Method, Store, Watched};
@@ -29,26 +29,14 @@ pub struct Verified {
 /// # Errors
 /// The first thing that is not as it should be.
 pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
-    // Kept tables are not relied on.
-    let (space, colouring) = run.definition.check()?;
-    let graph = CosetGraph::build(&space, &colouring)?;
-    let geometry = Geometry::of(&run.definition, &space, &colouring)?;
-    geometry.check_graph(&graph)?;
-    let job = Job {
-        pairs: Pairs::new(&graph, run.definition.inverse_classes),
-        graph,
-        geometry,
-        reach: Reach::of(&space),
-        method: Method::Cosets(Engine::Portable),
-        cache_bytes: u64::MAX,
-        watched: Watched::default(),
-    };
+    let job = job(&run.definition)?;
+    let geometry = job.geometry;
     let store = run.store_path()?.map(|path| Store::new(&path, disk));
     let layers = run.visited()?.layers;
     let watched = run.journal.watched().context("cannot read run.db")?;
     let symmetries = job.graph.space().symmetries().len() as u64;
     let mut verified = Verified::default();
-    let mut counter = Counter { job: &job, transforms: Transforms::new(&job.graph) };
+    let mut counter = Counter::new(&job, store.as_ref());
     for layer in &layers {
         let shards = run.journal.shards(layer.depth).context("cannot read run.db")?;
         if shards.iter().map(|row| row.shard).ne(geometry.cut.ids()) {
@@ -68,11 +56,54 @@ pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
         };
         verify_layer(&mut counter, store, layer, &shards, &mut verified)
             .with_context(|| format!("depth {} is not as run.db says", layer.depth))?;
-        verify_watched(&job, store, layer, &watched)
+        verify_watched(&job, store, layer, &run.digests(layer.depth)?, &watched)
             .with_context(|| format!("watched states are not as run.db says at depth {}", layer.depth))?;
         verified.layers += 1;
     }
     Ok(verified)
+}
+
+/// Reads every layer file that a store holds of a run, checks every checksum, counts again, and compares with what the files say of
+/// themselves and of each other. What was committed is not known here.
+///
+/// # Errors
+/// The first thing that is not as it should be.
+pub fn verify_store(definition: &Definition, store: &Store<'_>) -> Result<Verified> {
+    let job = job(definition)?;
+    let mut counter = Counter::new(&job, Some(store));
+    let mut verified = Verified::default();
+    for depth in store.depths()? {
+        let shards = store.shards(depth)?;
+        for &shard in &shards {
+            if shard.0 >= job.geometry.cut.shards() {
+                return Err(anyhow!("{}: the run has no such shard", store.path(depth, shard).display()));
+            }
+            let file = store.open_shard(&job.geometry, depth, shard)?;
+            let report = counter.count(&file, depth)?;
+            verified.files += 1;
+            verified.bytes += report.bytes;
+            verified.states += report.totals.states;
+        }
+        verified.layers += u32::from(!shards.is_empty());
+    }
+    Ok(verified)
+}
+
+/// What is needed for counting. Kept tables are not relied on.
+fn job(definition: &Definition) -> Result<Job> {
+    let (space, colouring) = definition.check()?;
+    let graph = CosetGraph::build(&space, &colouring)?;
+    let geometry = Geometry::of(definition, &space, &colouring)?;
+    geometry.check_graph(&graph)?;
+    Ok(Job {
+        pairs: Pairs::new(&graph, definition.inverse_classes),
+        graph,
+        geometry,
+        reach: Reach::of(&space),
+        method: Method::Cosets(Engine::Portable),
+        cache_bytes: u64::MAX,
+        watched: Watched::default(),
+    })
 }
 
 fn verify_layer(
@@ -88,6 +119,7 @@ fn verify_layer(
     for row in shards {
         let path = store.path(layer.depth, row.shard);
         let file = store.open_shard(&job.geometry, layer.depth, row.shard)?;
+        file.check_digest(row.digest)?;
         let report = counter.count(&file, layer.depth)?;
         let found = ShardRow::of(&report);
         if found != *row {
@@ -113,11 +145,18 @@ fn verify_layer(
 }
 
 /// Looks every watched state up: it is in the layer of its depth, and in no other.
-fn verify_watched(job: &Job, store: &Store<'_>, layer: &LayerRow, watched: &[WatchedState]) -> Result<()> {
+fn verify_watched(
+    job: &Job,
+    store: &Store<'_>,
+    layer: &LayerRow,
+    digests: &[Digest],
+    watched: &[WatchedState],
+) -> Result<()> {
     if watched.is_empty() {
         return Ok(());
     }
     let files = store.open(&job.geometry, layer.depth)?;
+    files.check_digests(digests)?;
     for (state, number) in watched.iter().zip(1..) {
         let found = match job.graph.locate(&state.word(job.graph.space())?) {
             Some((coset, position)) => files.coset(coset)?.contains(position),
@@ -134,13 +173,33 @@ fn verify_watched(job: &Job, store: &Store<'_>, layer: &LayerRow, watched: &[Wat
 /// Counts layer files anew, from their bits.
 struct Counter<'j> {
     job: &'j Job,
+    /// Where the files of the layers before may lie.
+    store: Option<&'j Store<'j>>,
     transforms: Transforms<'j>,
 }
 
-impl Counter<'_> {
+impl<'j> Counter<'j> {
+    fn new(job: &'j Job, store: Option<&'j Store<'j>>) -> Self {
+        Self { job, store, transforms: Transforms::new(&job.graph) }
+    }
+
+    /// The file of the same shard one depth before, if it is there.
+    fn before(&self, task: Task) -> Result<Option<LayerFile>> {
+        let Some((store, depth)) = self.store.zip(task.depth.previous()) else {
+            return Ok(None);
+        };
+        match store.open_shard(&self.job.geometry, depth, task.shard) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.is_missing() => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     fn count(&mut self, file: &LayerFile, depth: Depth) -> Result<ShardReport> {
         let job = self.job;
         let identity = file.identity();
+        let task = Task { depth, shard: ShardId(identity.shard) };
+        let before = self.before(task)?;
         let mut totals = job.nothing();
         for local in 0..identity.cosets {
             let coset = CosetId(identity.first_coset + local);
@@ -149,6 +208,18 @@ impl Counter<'_> {
             let (found, visited) = file.states(local)?;
             if u64::from(visited) > job.graph.states_per_coset() {
                 return Err(anyhow!("coset {} has more states visited than it has", coset.0));
+            }
+            // At depth 0 nothing was visited before.
+            let visited_before = match &before {
+                Some(before) => Some(before.states(local)?.1),
+                None => (depth == Depth(0)).then_some(0),
+            };
+            if visited_before.unwrap_or(visited.saturating_sub(found)).checked_add(found) != Some(visited) {
+                return Err(anyhow!(
+                    "{}: coset {} has {visited} states visited, with {found} at depth {depth} and {visited_before:?} before",
+                    file.path().display(),
+                    coset.0
+                ));
             }
             let contains = |position| bits.contains(position);
             totals = totals + job.count(&mut self.transforms, coset, found, contains);
@@ -161,7 +232,7 @@ impl Counter<'_> {
             ));
         }
         Ok(ShardReport {
-            task: Task { depth, shard: ShardId(identity.shard) },
+            task,
             totals,
             bytes: file.bytes(),
             checksums: file.checksums()?,

@@ -7,6 +7,35 @@
 /// A coset with at least this many bits a state is stored as a list of positions, another one as its packed tensor.
 pub const SPARSE_BITS: u64 = 256;
 
+/// The packed tensors of a run's cosets: rows of whole bytes, whose bits behind the last are zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tensor {
+    /// Bytes of a packed tensor.
+    pub packed_bytes: u32,
+    /// Bits of a row.
+    pub row_bits: u32,
+}
+
+impl Tensor {
+    /// Bits from one row to the next.
+    fn row_stride(self) -> u32 {
+        self.row_bits.div_ceil(8) * 8
+    }
+
+    /// Whether some bits of each row belong to no state.
+    fn has_padding(self) -> bool {
+        self.row_bits < self.row_stride()
+    }
+
+    /// Whether a packed tensor has states alone.
+    fn has_no_bit_behind_a_row(self, packed: &[u8]) -> bool {
+        let row_bytes = self.row_stride() as usize / 8;
+        // All rows together, for a row that is not right is not expected.
+        let last = packed.chunks_exact(row_bytes).fold(0, |all, row| all | row[row_bytes - 1]);
+        last >> (8 - (self.row_stride() - self.row_bits)) == 0
+    }
+}
+
 /// How the data of a directory entry are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -27,11 +56,13 @@ impl Encoding {
         [Self::Empty, Self::Sparse, Self::Dense, Self::DenseZstd].into_iter().find(|e| *e as u8 == byte)
     }
 
-    /// Whether canonical bytes are those of a coset with so many states, so that what reads them needs no second look.
+    /// Whether canonical bytes are those of a coset with so many states, each of them at a position that states have, so that what reads
+    /// them needs no second look: a kernel takes a position as an index.
     ///
     /// # Errors
     /// What does not fit, for people.
-    pub fn check(self, canonical: &[u8], states: u32, packed_bytes: u32) -> Result<(), String> {
+    pub fn check(self, canonical: &[u8], states: u32, tensor: Tensor) -> Result<(), String> {
+        let packed_bytes = tensor.packed_bytes;
         let (right_length, found) = match self {
             Self::Empty => (canonical.is_empty(), 0),
             Self::Sparse => (canonical.len().is_multiple_of(4), canonical.len() as u64 / 4),
@@ -48,6 +79,18 @@ impl Encoding {
             {
                 return Err("its positions are out of order or out of range".into());
             }
+        }
+        let behind_a_row = match self {
+            _ if !tensor.has_padding() => false,
+            Self::Empty => false,
+            Self::Sparse => {
+                let positions = canonical.as_chunks().0.iter().map(|&position| u32::from_le_bytes(position));
+                positions.into_iter().any(|position| position % tensor.row_stride() >= tensor.row_bits)
+            }
+            Self::Dense | Self::DenseZstd => !tensor.has_no_bit_behind_a_row(canonical),
+        };
+        if behind_a_row {
+            return Err(format!("it has a state behind the end of a row of {} bits", tensor.row_bits));
         }
         if found != u64::from(states) {
             return Err(format!("it has {found} states, its entry says {states}"));

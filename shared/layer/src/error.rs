@@ -1,5 +1,6 @@
 //! What can be wrong with a layer file.
 
+use crate::Digest;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -74,6 +75,16 @@ pub enum LayerError {
         /// The checksum in the header.
         expected: String,
     },
+    /// Whole, and of this place in this run, but with other states than were committed.
+    #[error("{path} is not the file that was committed: its states have the digest {got}, expected {expected}", path = path.display())]
+    Replaced {
+        /// The file.
+        path: PathBuf,
+        /// The digest of what is there.
+        got: Digest,
+        /// The digest of what was committed.
+        expected: Digest,
+    },
     /// The data of one coset do not match its directory entry.
     #[error("{path} is damaged at coset {coset} (offset {offset}, {length} bytes): {reason}", path = path.display())]
     DamagedCoset {
@@ -102,6 +113,7 @@ impl LayerError {
             | Self::DamagedHeader { .. }
             | Self::WrongLength { .. }
             | Self::DamagedDirectory { .. }
+            | Self::Replaced { .. }
             | Self::DamagedCoset { .. } => true,
             Self::Io { .. } | Self::NewerFormat { .. } | Self::Misplaced { .. } => false,
         }
@@ -117,6 +129,7 @@ impl LayerError {
             | Self::Misplaced { path, .. }
             | Self::WrongLength { path, .. }
             | Self::DamagedDirectory { path, .. }
+            | Self::Replaced { path, .. }
             | Self::DamagedCoset { path, .. } => path,
         }
     }

@@ -1,6 +1,6 @@
 //! Reading a layer file.
 
-use crate::digest::Digest;
+use crate::digest::{Digest, LayerDigest};
 use crate::encoding::Encoding;
 use crate::error::LayerError;
 use crate::format::{
@@ -100,7 +100,7 @@ impl LayerFile {
         let Some(first) = map.bytes().first_chunk::<HEADER_BYTES>() else {
             return Err(LayerError::WrongLength { path: path.into(), got, expected: HEADER_BYTES as u64 });
         };
-        let header = Header::from_bytes(first).map_err(|bad| match bad {
+        let header = Header::from_bytes(first, expected.row_bits).map_err(|bad| match bad {
             BadHeader::Magic => LayerError::NotALayer { path: path.into(), got: first[..8].into() },
             BadHeader::Newer(got) => LayerError::NewerFormat { path: path.into(), got, supported: VERSION },
             BadHeader::Damaged(reason) => LayerError::DamagedHeader { path: path.into(), reason },
@@ -152,6 +152,28 @@ impl LayerFile {
     /// [`LayerError`] if the directory is damaged.
     pub fn checksums(&self) -> Result<Vec<Digest>, LayerError> {
         (0..self.header.identity.cosets).map(|coset| Ok(self.entry(coset)?.checksum)).collect()
+    }
+
+    /// The digest of the checksums of its cosets: that of a layer which has no others.
+    ///
+    /// # Errors
+    /// [`LayerError`] if the directory is damaged.
+    pub fn digest(&self) -> Result<Digest, LayerError> {
+        let mut digest = LayerDigest::new(self.header.identity.depth);
+        digest.add(&self.checksums()?);
+        Ok(digest.finish())
+    }
+
+    /// Checks that it holds what was committed, of which this is the [digest](Self::digest). Its own checksums do not tell: another
+    /// file of the same place in the same run has some that are in order as well.
+    ///
+    /// # Errors
+    /// [`LayerError::Replaced`] if it holds something else, and another [`LayerError`] if the directory is damaged.
+    pub fn check_digest(&self, expected: Digest) -> Result<(), LayerError> {
+        match self.digest()? {
+            got if got == expected => Ok(()),
+            got => Err(LayerError::Replaced { path: self.path.clone(), got, expected }),
+        }
     }
 
     /// The states of a coset, numbered from 0 in the shard.
@@ -275,7 +297,7 @@ impl LayerFile {
         if got != entry.checksum {
             return Err(format!("checksum {got}, expected {}", entry.checksum));
         }
-        entry.encoding.check(canonical, entry.states, self.header.identity.packed_bytes)
+        entry.encoding.check(canonical, entry.states, self.header.identity.tensor())
     }
 
     /// Where the data of a coset lie, with the bytes behind a packed tensor; `None` if that is outside of the file.

@@ -4,7 +4,7 @@
 //! coset at a multiple of 64, and at the end at least 8 bytes more, so that the last row can be loaded as a word.
 
 use crate::digest::Digest;
-use crate::encoding::Encoding;
+use crate::encoding::{Encoding, Tensor};
 
 /// The first eight bytes.
 pub const MAGIC: [u8; 8] = *b"FATHOMLY";
@@ -40,6 +40,15 @@ pub struct Identity {
     pub cosets: u32,
     /// Bytes of a packed tensor.
     pub packed_bytes: u32,
+    /// Bits of a row of the tensor, which takes whole bytes. This is not written in the file.
+    pub row_bits: u32,
+}
+
+impl Identity {
+    /// The tensors of its cosets.
+    pub fn tensor(&self) -> Tensor {
+        Tensor { packed_bytes: self.packed_bytes, row_bits: self.row_bits }
+    }
 }
 
 /// What cosets, a file, or a layer add up to.
@@ -100,7 +109,8 @@ pub(crate) enum BadHeader {
 
 impl Header {
     pub(crate) fn to_bytes(&self) -> [u8; HEADER_BYTES] {
-        let Identity { fingerprint, depth, shard, first_coset, cosets, packed_bytes } = &self.identity;
+        let Identity { fingerprint, depth, shard, first_coset, cosets, packed_bytes, row_bits: _ } =
+            &self.identity;
         let Totals { stored, states, pairs, inverse_pairs } = self.totals;
         let mut bytes = [0; HEADER_BYTES];
         let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
@@ -123,7 +133,8 @@ impl Header {
         bytes
     }
 
-    pub(crate) fn from_bytes(bytes: &[u8; HEADER_BYTES]) -> Result<Self, BadHeader> {
+    /// The header of a file whose tensors have rows of so many bits.
+    pub(crate) fn from_bytes(bytes: &[u8; HEADER_BYTES], row_bits: u32) -> Result<Self, BadHeader> {
         if bytes[..8] != MAGIC {
             return Err(BadHeader::Magic);
         }
@@ -148,6 +159,7 @@ impl Header {
                 first_coset: u32_at(56),
                 cosets: u32_at(60),
                 packed_bytes: u32_at(64),
+                row_bits,
             },
             totals: Totals {
                 stored: u64_at(72),

@@ -3,7 +3,7 @@
 //! They are appended to files that have no name, so that nothing is left of them whatever the process dies of. A coset, once there,
 //! is never written again, and is read in place.
 
-use crate::encoding::Encoding;
+use crate::encoding::{Encoding, Tensor};
 use crate::error::LayerError;
 use crate::file::Stored;
 use crate::format::{ALIGNMENT, SLACK_BYTES};
@@ -23,7 +23,7 @@ const SEGMENT_BYTES: u64 = 256 << 20;
 pub struct Imports {
     directory: PathBuf,
     cosets: u32,
-    packed_bytes: u32,
+    tensor: Tensor,
     segment_bytes: u64,
     segments: Box<[OnceLock<Segment>]>,
     index: RwLock<FxHashMap<u32, Place>>,
@@ -69,9 +69,9 @@ struct Place {
 }
 
 impl Imports {
-    /// For at most `cosets` cosets of `packed_bytes` each, kept in files in `directory`.
-    pub fn new(directory: &Path, cosets: u32, packed_bytes: u32) -> Self {
-        let most = u64::from(packed_bytes) + SLACK_BYTES + ALIGNMENT;
+    /// For at most `cosets` cosets with such tensors, kept in files in `directory`.
+    pub fn new(directory: &Path, cosets: u32, tensor: Tensor) -> Self {
+        let most = u64::from(tensor.packed_bytes) + SLACK_BYTES + ALIGNMENT;
         let segment_bytes = SEGMENT_BYTES.max(most.next_multiple_of(ALIGNMENT));
         // Each segment but the last is filled up to less than one coset.
         let a_segment = segment_bytes / most;
@@ -79,7 +79,7 @@ impl Imports {
         Self {
             directory: directory.into(),
             cosets,
-            packed_bytes,
+            tensor,
             segment_bytes,
             segments: (0..segments).map(|_| OnceLock::new()).collect(),
             index: RwLock::default(),
@@ -131,10 +131,10 @@ impl Imports {
         if coset < next || coset >= self.cosets {
             return Err("it is out of order, or there is none of that number".into());
         }
-        if encoding == Encoding::DenseZstd || canonical.len() > self.packed_bytes as usize {
+        if encoding == Encoding::DenseZstd || canonical.len() > self.tensor.packed_bytes as usize {
             return Err("it is not written down as it should be".into());
         }
-        encoding.check(canonical, states, self.packed_bytes)
+        encoding.check(canonical, states, self.tensor)
     }
 
     /// Writes what is pending, and only then has it found.
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn what_is_added_is_read_back() {
         let directory = tempfile::tempdir().unwrap();
-        let imports = Imports::new(directory.path(), 100, 41);
+        let imports = Imports::new(directory.path(), 100, Tensor { packed_bytes: 41, row_bits: 8 });
         let dense: Vec<u8> = (0..41).map(|i| i * 7).collect();
         let states = crate::encoding::count(&dense) as u32;
         let sparse: Vec<u8> = [3_u32, 9, 300].iter().flat_map(|position| position.to_le_bytes()).collect();
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn what_is_no_coset_is_refused() {
         let directory = tempfile::tempdir().unwrap();
-        let imports = Imports::new(directory.path(), 10, 41);
+        let imports = Imports::new(directory.path(), 10, Tensor { packed_bytes: 41, row_bits: 8 });
         let position = |position: u32| position.to_le_bytes();
         for (encoding, states, bytes) in [
             (Encoding::Empty, 1, &[][..]),

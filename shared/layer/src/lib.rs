@@ -23,7 +23,7 @@ pub mod writer;
 
 pub use digest::{Digest, LayerDigest, run_digest};
 pub use disk::{Disk, DiskFile, LocalDisk, free_bytes};
-pub use encoding::Encoding;
+pub use encoding::{Encoding, Tensor};
 pub use error::LayerError;
 pub use file::{LayerFile, Stored};
 pub use format::{Identity, Totals};

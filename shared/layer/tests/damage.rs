@@ -5,7 +5,15 @@ use std::fs;
 use std::path::Path;
 
 fn identity() -> Identity {
-    Identity { fingerprint: [1; 32], depth: 5, shard: 0, first_coset: 0, cosets: 2, packed_bytes: 64 }
+    Identity {
+        fingerprint: [1; 32],
+        depth: 5,
+        shard: 0,
+        first_coset: 0,
+        cosets: 2,
+        packed_bytes: 64,
+        row_bits: 8,
+    }
 }
 
 /// A file with a sparse and a dense coset, and its bytes.

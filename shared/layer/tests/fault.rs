@@ -18,6 +18,7 @@ fn a_read_fault_names_the_file() {
             first_coset: 0,
             cosets: 1,
             packed_bytes: 1 << 20,
+            row_bits: 8,
         };
         let mut writer = LayerWriter::create(&LocalDisk, path.as_ref(), identity.clone()).unwrap();
         writer.push(&vec![1; 1 << 20], 1 << 20, 1 << 20).unwrap();

@@ -13,6 +13,7 @@ fn identity() -> Identity {
         first_coset: 40,
         cosets: 3,
         packed_bytes: PACKED_BYTES,
+        row_bits: 8,
     }
 }
 

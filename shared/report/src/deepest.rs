@@ -66,10 +66,12 @@ pub fn of(run: &RunDirectory, layer: Option<&LayerRow>) -> Result<Option<Deepest
     let (space, colouring) = definition.check()?;
     let geometry = Geometry::of(definition, &space, &colouring)?;
     let graph = tables::cosets_for_reading(&run.path, definition.fingerprint, &space, &colouring)?;
+    let digests = run.digests(depth)?;
     let most = layer.classes.map_or(MOST, |classes| MOST.min(classes as usize));
     let mut classes = BTreeMap::new();
     'layer: for shard in geometry.cut.ids() {
         let file = store.open_shard(&geometry, depth, shard)?;
+        file.check_digest(digests[shard.0 as usize])?;
         for coset in geometry.cut.range(shard) {
             let local = coset - file.identity().first_coset;
             for position in file.coset(local)?.positions() {

@@ -1,7 +1,7 @@
 //! Which layer file holds which shard of which layer, for those who need no more of the cosets than their number.
 
 use crate::{Definition, Depth, RunError, ShardCut, ShardId};
-use fathom_layer::Identity;
+use fathom_layer::{Identity, Tensor};
 use fathom_space::{Colouring, CosetGraph, Shape, Space};
 
 /// The shards of a run, and what their files are like.
@@ -13,6 +13,8 @@ pub struct Geometry {
     pub fingerprint: [u8; 32],
     /// Bytes of a packed tensor.
     pub packed_bytes: u32,
+    /// Bits of a row of a tensor.
+    pub row_bits: u32,
 }
 
 impl Geometry {
@@ -25,7 +27,12 @@ impl Geometry {
         let (cosets, shards) = (definition.representative_cosets, definition.shards);
         let cut = u32::try_from(cosets).ok().and_then(|cosets| ShardCut::new(cosets, shards));
         let cut = cut.ok_or(RunError::Cut { cosets, shards })?;
-        Ok(Self { cut, fingerprint: definition.fingerprint.0, packed_bytes: shape.packed_bytes() })
+        Ok(Self {
+            cut,
+            fingerprint: definition.fingerprint.0,
+            packed_bytes: shape.packed_bytes(),
+            row_bits: shape.row_bits(),
+        })
     }
 
     /// Checks that a graph has as many cosets as the run's definition says.
@@ -47,6 +54,12 @@ impl Geometry {
             first_coset: cosets.start,
             cosets: cosets.end - cosets.start,
             packed_bytes: self.packed_bytes,
+            row_bits: self.row_bits,
         }
+    }
+
+    /// The tensors of all cosets.
+    pub fn tensor(&self) -> Tensor {
+        Tensor { packed_bytes: self.packed_bytes, row_bits: self.row_bits }
     }
 }

@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use fathom_command::bad_input;
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::{Files, LayerRow};
-use fathom_layer::{Disk, LayerFile, Stored};
+use fathom_layer::{Digest, Disk, LayerError, LayerFile, Stored};
 use fathom_run::{Depth, Geometry, ShardId, tables};
 use fathom_space::{CosetGraph, CosetId};
 use fathom_task::Store;
@@ -20,6 +20,8 @@ pub struct KeptLayers<'d> {
     store: Store<'d>,
     visited: Visited,
     open: FxHashMap<(Depth, ShardId), LayerFile>,
+    /// By depth and shard, of layers whose files are there: what they must hold.
+    digests: FxHashMap<Depth, Vec<Digest>>,
 }
 
 impl<'d> KeptLayers<'d> {
@@ -47,7 +49,10 @@ impl<'d> KeptLayers<'d> {
         let geometry = Geometry::of(definition, &space, &colouring)?;
         geometry.check_graph(&graph)?;
         let (store, visited) = (Store::new(&store, disk), run.visited()?);
-        Ok(Some(Self { graph, geometry, store, visited, open: FxHashMap::default() }))
+        let there = visited.layers.iter().filter(|layer| layer.files != Files::Removed);
+        let digests = there.map(|layer| Ok((layer.depth, run.digests(layer.depth)?)));
+        let digests = digests.collect::<Result<_>>()?;
+        Ok(Some(Self { graph, geometry, store, visited, open: FxHashMap::default(), digests }))
     }
 
     /// The cosets.
@@ -125,8 +130,14 @@ impl<'d> KeptLayers<'d> {
         match self.open.entry((depth, shard)) {
             Entry::Occupied(file) => Ok(file.into_mut()),
             Entry::Vacant(place) => {
-                let file = self.store.open_shard(&self.geometry, depth, shard);
-                Ok(place.insert(file.with_context(|| format!("cannot read the layer of depth {depth}"))?))
+                let digests = self.digests.get(&depth).context("the files of the layer are not there")?;
+                let open = || -> Result<LayerFile, LayerError> {
+                    let file = self.store.open_shard(&self.geometry, depth, shard)?;
+                    file.check_digest(digests[shard.0 as usize])?;
+                    Ok(file)
+                };
+                let file = open().with_context(|| format!("cannot read the layer of depth {depth}"))?;
+                Ok(place.insert(file))
             }
         }
     }

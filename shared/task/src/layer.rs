@@ -2,7 +2,7 @@
 
 use crate::window::Window;
 use fathom_kernel::Bits;
-use fathom_layer::{Imports, LayerError, LayerFile, Stored};
+use fathom_layer::{Digest, Imports, LayerError, LayerFile, Stored};
 use fathom_run::{ShardCut, ShardId};
 use fathom_space::CosetId;
 use std::sync::{Arc, OnceLock};
@@ -32,6 +32,17 @@ impl Layer {
     /// A layer of which no file is here yet. Without imports, only cosets of shards that are added can be read.
     pub fn partial(cut: ShardCut, imports: Option<Imports>) -> Self {
         Self { cut, files: cut.ids().map(|_| OnceLock::new()).collect(), imports, window: None }
+    }
+
+    /// Checks that the files that are here hold what was committed, of which these are the digests, by shard.
+    ///
+    /// # Errors
+    /// [`LayerError::Replaced`] for the first that holds something else, and another [`LayerError`] if a directory is damaged.
+    ///
+    /// # Panics
+    /// If there are fewer digests than shards.
+    pub fn check_digests(&self, digests: &[Digest]) -> Result<(), LayerError> {
+        self.files().try_for_each(|file| file.check_digest(digests[file.identity().shard as usize]))
     }
 
     /// Adds the file of a shard; nothing happens if it is there.

@@ -119,7 +119,7 @@ impl<'d> Store<'d> {
         report(task, &file)
     }
 
-    /// Opens a shard of a layer.
+    /// Opens a shard of a layer. Whether it holds what was committed is for the caller to [check](LayerFile::check_digest).
     ///
     /// # Errors
     /// [`LayerError`] if its file is missing, damaged or not the right one.
@@ -168,7 +168,7 @@ impl<'d> Store<'d> {
         Ok(self.shards(depth)?.len() as u64)
     }
 
-    /// Opens a whole layer.
+    /// Opens a whole layer. Whether it holds what was committed is for the caller to [check](Layer::check_digests).
     ///
     /// # Errors
     /// [`LayerError`] if one of its files is missing, damaged or not the right one.

@@ -1,9 +1,10 @@
-//! A worker's own directory: `worker-id`, `lock`, `log.jsonl`, and for each run a directory named by its fingerprint, with `layers/`
+//! A worker's own directory: `worker-id`, `lock`, `log.jsonl`, and for each run a directory named by its fingerprint, with `run.toml`, `layers/`
 //! and for large runs `cosets.bin`.
 
 use anyhow::{Context, Result, anyhow};
 use fathom_layer::{Digest, Disk};
 use fathom_run::WorkerId;
+use fathom_run::definition::{DEFINITION, Definition};
 use fathom_run::{Geometry, Task, lock};
 use fathom_task::Store;
 use std::fs::{self, File};
@@ -71,6 +72,31 @@ impl Home {
     pub fn log(&self) -> PathBuf {
         self.path.join("log.jsonl")
     }
+}
+
+/// Whether a directory is one that a worker was given as its store.
+pub fn is_store(path: &Path) -> bool {
+    path.join(ID).is_file()
+}
+
+/// Keeps what a run enumerates in its directory in the store, so that its files can be checked there.
+///
+/// # Errors
+/// If the disk refuses.
+pub fn keep_definition(directory: &Path, definition: &Definition, disk: &dyn Disk) -> Result<()> {
+    let (path, text) = (directory.join(DEFINITION), definition.to_toml());
+    if fs::read_to_string(&path).is_ok_and(|there| there == text) {
+        return Ok(());
+    }
+    let temporary = fathom_layer::writer::temporary(&path);
+    let write = || -> std::io::Result<()> {
+        let mut new = disk.create(&temporary)?;
+        new.write_at(text.as_bytes(), 0)?;
+        new.sync()?;
+        disk.rename(&temporary, &path)?;
+        disk.sync_directory(directory)
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))
 }
 
 fn parse(text: &str) -> Option<WorkerId> {

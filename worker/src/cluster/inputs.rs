@@ -93,7 +93,7 @@ impl AllInputs {
                 Some(directory) => {
                     let geometry = &self.job.geometry;
                     let cosets = geometry.cut.cosets();
-                    let imports = newest.then(|| Imports::new(directory, cosets, geometry.packed_bytes));
+                    let imports = newest.then(|| Imports::new(directory, cosets, geometry.tensor()));
                     let layer = Layer::partial(geometry.cut, imports);
                     for shard in self.store.shards(below)? {
                         layer.add(shard, self.files.open(Task { depth: below, shard })?);

@@ -14,7 +14,7 @@ use fathom_worker::cluster::Meter;
 use fathom_worker::cluster::caller::Caller;
 use fathom_worker::cluster::exchange::Exchange;
 use fathom_worker::cluster::files::OpenFiles;
-use fathom_worker::cluster::home::Home;
+use fathom_worker::cluster::home::{Home, keep_definition};
 use fathom_worker::cluster::session::{End, Identity, Worker};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -59,6 +59,7 @@ pub(crate) fn join(asked: &JoinArguments, verbosity: log::Verbosity) -> Result<(
         Definition::from_toml(&definition).context("the coordinator serves what cannot be used")?;
     log::tag(&definition.fingerprint.to_string()[..16], &home.id().to_string());
     let directory = home.of_run(definition.fingerprint, &LocalDisk)?;
+    keep_definition(&directory, &definition, &LocalDisk)?;
     let shared_store = Some(PathBuf::from(shared_store)).filter(|path| !path.as_os_str().is_empty());
     if let Some(shared) = shared_store.as_ref().filter(|shared| !shared.is_dir()) {
         return Err(bad_input!(

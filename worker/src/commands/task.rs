@@ -4,11 +4,14 @@ use crate::arguments::TaskArguments;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::exit::Interrupted;
 use fathom_command::{bad_input, log, machine};
+use fathom_engine::directory::JOURNAL;
+use fathom_engine::journal::Journal;
 use fathom_layer::LocalDisk;
 use fathom_run::{Definition, Depth, ShardId, Task, lock};
 use fathom_task::pool::Ended;
 use fathom_task::{Counters, Job, Layer, Pool, Store, TaskError};
 use signal_hook::consts::{SIGINT, SIGTERM};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -41,7 +44,7 @@ pub(crate) fn task(asked: &TaskArguments, verbosity: log::Verbosity) -> Result<(
     let job = Job::load(&definition, &asked.run, asked.resources.resources(), &LocalDisk)?;
     let store = Store::new(&asked.run, &LocalDisk);
     let depth = Depth(asked.depth);
-    let before = before(&store, &job, depth)?;
+    let before = before(&store, &job, &definition, &asked.run, depth)?;
     store.prepare(depth)?;
     let shards = asked.shards.iter().flat_map(|range| range.clone()).map(ShardId);
     let tasks: Vec<Task> = shards.map(|shard| Task { depth, shard }).collect();
@@ -90,7 +93,17 @@ pub(crate) fn task(asked: &TaskArguments, verbosity: log::Verbosity) -> Result<(
 }
 
 /// The layers that the one at a depth is made from.
-fn before(store: &Store<'_>, job: &Job, depth: Depth) -> Result<Vec<Arc<Layer>>> {
+fn before(
+    store: &Store<'_>,
+    job: &Job,
+    definition: &Definition,
+    run: &Path,
+    depth: Depth,
+) -> Result<Vec<Arc<Layer>>> {
+    let journal = run.join(JOURNAL);
+    let failed = || format!("cannot use {}", journal.display());
+    let database = Journal::open(&journal, definition.fingerprint).with_context(failed)?;
+    let merged = database.layers().with_context(failed)?.len();
     let mut before = Vec::new();
     for below in job.reach.below(depth) {
         let layer = store.open(&job.geometry, below).map_err(|error| match error.is_missing() {
@@ -99,6 +112,13 @@ fn before(store: &Store<'_>, job: &Job, depth: Depth) -> Result<Vec<Arc<Layer>>>
             ),
             false => anyhow!(error).context(format!("depth {depth} could not be made")),
         })?;
+        if below.0 as usize >= merged {
+            return Err(bad_input!(
+                "depth {depth} is made from depth {below}, which is not merged: merge it first"
+            ));
+        }
+        let digests = database.digests(below, definition.shards)?;
+        layer.check_digests(&digests).with_context(|| format!("depth {depth} could not be made"))?;
         before.push(Arc::new(job.windowed(layer, before.is_empty())));
     }
     Ok(before)

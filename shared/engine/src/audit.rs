@@ -1,0 +1,349 @@
+//! An audit: the layers of a run are held against what must be true of distances, by code that shares no kernel, no numbering of
+//! cosets and no transform with the search.
+//!
+//! A state is a plain word here, and moves are made on it one by one ([`plain`]); which layer has it is looked up in the files
+//! ([`kept`]); what must be true of it and of its neighbours is said in [`statements`]. Random states of each layer are taken from
+//! its files, under a random symmetry, and are plain words from then on. Random states at large are what random elements
+//! of the puzzle's group make of the solved state, each as likely as any other (Schreier-Sims).
+
+mod kept;
+mod plain;
+mod statements;
+
+pub use statements::Contradiction;
+
+use crate::directory::RunDirectory;
+use anyhow::{Context, Result, anyhow};
+use fathom_command::bad_input;
+use fathom_layer::Disk;
+use fathom_space::CosetId;
+use indicatif::HumanBytes;
+use kept::Kept;
+use plain::{Plain, State};
+use serde::Serialize;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// An error rate is excluded when so many wrong states would stay unnoticed with at most this probability.
+const DOUBT: f64 = 0.001;
+
+/// Contradictions that are told; of the others there is a number.
+const MOST_TOLD: usize = 20;
+
+/// States that a thread takes at a time.
+const CHUNK: u64 = 64;
+
+/// What to audit.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How many random states of each layer, and at large; `None` for every state of the space.
+    pub samples: Option<u64>,
+    /// The same states are taken for the same seed.
+    pub seed: u64,
+    /// Threads.
+    pub threads: usize,
+    /// Bytes of memory that tables may take.
+    pub memory_bytes: u64,
+}
+
+/// What an audit found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Audit {
+    /// Whether the run has finished all layers.
+    pub complete: bool,
+    /// The layers that were kept.
+    pub layers: Vec<Audited>,
+    /// Random states of the whole space, if any were taken.
+    pub at_large: Option<AtLarge>,
+    /// What the kept layers do not suffice for.
+    pub unchecked: Vec<String>,
+    /// Every state of the space was looked at, and nothing contradicts the run.
+    pub proof: bool,
+    /// How many states contradict the run.
+    pub wrong: u64,
+    /// The first of them.
+    pub contradictions: Vec<Contradiction>,
+}
+
+/// A layer that was audited.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Audited {
+    /// Its depth.
+    pub depth: u32,
+    /// Its states, by the journal.
+    pub states: u64,
+    /// How many were looked at.
+    pub checked: u64,
+    /// Whether these are all, or all that are stored.
+    pub all: bool,
+    /// How many contradict the run.
+    pub wrong: u64,
+    /// The share of wrong states that is excluded at 99.9 %, if no wrong one was found among some of them.
+    pub excluded: Option<f64>,
+}
+
+/// Random states of the whole space.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AtLarge {
+    /// How many were looked at.
+    pub checked: u64,
+    /// How many of them some kept layer has.
+    pub in_layers: u64,
+    /// How many contradict the run.
+    pub wrong: u64,
+    /// The share of wrong states that is excluded at 99.9 %, if no wrong one was found.
+    pub excluded: Option<f64>,
+}
+
+/// What some states added up to.
+#[derive(Debug, Default)]
+struct Tally {
+    checked: u64,
+    /// By depth, the states that a layer has.
+    by_depth: Vec<u64>,
+    wrong: u64,
+    contradictions: Vec<Contradiction>,
+}
+
+/// Audits the layers that a run has kept.
+///
+/// # Errors
+/// If there is nothing to audit, what is asked does not fit the layers or memory, or a file is damaged.
+pub fn audit(run: &RunDirectory, disk: &dyn Disk, options: Options) -> Result<Audit> {
+    let mut kept = Kept::open(run, options.memory_bytes, disk)?;
+    let puzzle = run.definition.question.source.puzzle(run.definition.question.metric);
+    let plain = Plain::new(&puzzle.map_err(|error| anyhow!(error))?, kept.graph.space());
+    if options.samples.is_none() && !kept.has_all(0..=kept.last()) {
+        return Err(bad_input!(
+            "every state can be audited only where all layers were kept, and the run in {} keeps the last two: ask for --samples, or begin a run with --keep all",
+            run.path.display()
+        ));
+    }
+    let twice = kept.tabulate(options.memory_bytes)?;
+    let twice: Vec<Contradiction> = twice
+        .into_iter()
+        .map(|(depth, coset, position)| Contradiction {
+            depth: Some(depth),
+            state: Plain::written(&kept.state(coset, position)),
+            reason: "a layer before this one has it too".into(),
+        })
+        .collect();
+    let mut audit = match options.samples {
+        Some(samples) => sampled(&plain, &kept, samples, options)?,
+        None => exhaustive(&plain, &kept, options)?,
+    };
+    audit.wrong += twice.len() as u64;
+    audit.contradictions.splice(0..0, twice);
+    audit.contradictions.truncate(MOST_TOLD);
+    audit.proof = options.samples.is_none() && audit.wrong == 0;
+    Ok(audit)
+}
+
+fn sampled(plain: &Plain, kept: &Kept, samples: u64, options: Options) -> Result<Audit> {
+    let mut random = fastrand::Rng::with_seed(options.seed);
+    let (mut wrong, mut contradictions) = (0, Vec::new());
+    let mut layers = Vec::new();
+    for depth in kept.depths() {
+        let (states, all) = of_layer(kept, depth, samples, &mut random)?;
+        let take = |number: u64| states[number as usize].clone();
+        let tally = look(plain, kept, options.threads, states.len() as u64, Some(depth), take)?;
+        wrong += tally.wrong;
+        contradictions.extend(tally.contradictions);
+        let excluded = excluded(tally.checked, tally.wrong).filter(|_| !all);
+        let states = kept.rows[depth as usize].states;
+        layers.push(Audited { depth, states, checked: tally.checked, all, wrong: tally.wrong, excluded });
+    }
+    let mut unchecked = statements::unchecked(kept);
+    let at_large = match plain.group() {
+        Some(group) => {
+            let states: Vec<State> =
+                (0..samples).map(|_| plain.word(&group.element(|length| random.usize(..length)))).collect();
+            let take = |number: u64| states[number as usize].clone();
+            let tally = look(plain, kept, options.threads, samples, None, take)?;
+            wrong += tally.wrong;
+            contradictions.extend(tally.contradictions);
+            let in_layers = tally.by_depth.iter().sum();
+            let excluded = excluded(tally.checked, tally.wrong);
+            Some(AtLarge { checked: tally.checked, in_layers, wrong: tally.wrong, excluded })
+        }
+        None => {
+            unchecked.push(
+                "random states at large: moves have guards, so that elements of the group are not all states"
+                    .into(),
+            );
+            None
+        }
+    };
+    Ok(Audit { complete: kept.is_complete, layers, at_large, unchecked, proof: false, wrong, contradictions })
+}
+
+/// Every state of the space.
+fn exhaustive(plain: &Plain, kept: &Kept, options: Options) -> Result<Audit> {
+    let space = kept.graph.space();
+    let words = u64::try_from(space.states() * space.free_order()).ok();
+    let words = words.context("the space has 2^64 words or more")?;
+    let mut tally = match plain.faithful_group() {
+        Some(group) => {
+            let take = |mut number: u64| {
+                let digit = |length: usize| {
+                    let digit = number % length as u64;
+                    number /= length as u64;
+                    digit as usize
+                };
+                plain.word(&group.element(digit))
+            };
+            look(plain, kept, options.threads, words, None, take)?
+        }
+        None => {
+            // The words themselves, twice, and what hash tables take.
+            let bytes = words.saturating_mul(4 * space.cells() as u64 + 96);
+            if bytes > options.memory_bytes {
+                return Err(bad_input!(
+                    "a list of all {words} words of {} takes {} of memory, and {} may be taken: ask for --samples, or give it more with --memory",
+                    space.slug(),
+                    HumanBytes(bytes),
+                    HumanBytes(options.memory_bytes)
+                ));
+            }
+            let states = plain.close();
+            let take = |number: u64| states[number as usize].clone();
+            look(plain, kept, options.threads, states.len() as u64, None, take)?
+        }
+    };
+    let free = u64::from(space.free_order());
+    let mut layers = Vec::new();
+    for (row, depth) in kept.rows.iter().zip(0_u32..) {
+        let found = tally.by_depth.get(depth as usize).copied().unwrap_or(0);
+        let wrong = found != row.states * free;
+        if wrong {
+            tally.wrong += 1;
+            tally.contradictions.push(Contradiction {
+                depth: Some(depth),
+                state: String::new(),
+                reason: format!(
+                    "{} states are at depth {depth}, and run.db has {}",
+                    found / free,
+                    row.states
+                ),
+            });
+        }
+        layers.push(Audited {
+            depth,
+            states: row.states,
+            checked: found / free,
+            all: true,
+            wrong: u64::from(wrong),
+            excluded: None,
+        });
+    }
+    if tally.checked != words {
+        tally.wrong += 1;
+        tally.contradictions.push(Contradiction {
+            depth: None,
+            state: String::new(),
+            reason: format!(
+                "there are {} states, and the run counts on {}",
+                tally.checked / free,
+                words / free
+            ),
+        });
+    }
+    Ok(Audit {
+        complete: kept.is_complete,
+        layers,
+        at_large: None,
+        unchecked: Vec::new(),
+        proof: false,
+        wrong: tally.wrong,
+        contradictions: tally.contradictions,
+    })
+}
+
+/// States of a layer: as many as are asked for, each word as likely as any other; or one of each that is stored, if those are no more.
+/// Also whether it is these.
+fn of_layer(kept: &Kept, depth: u32, samples: u64, random: &mut fastrand::Rng) -> Result<(Vec<State>, bool)> {
+    let layer = kept.layer(depth).context("a layer that was opened is there")?;
+    let space = kept.graph.space();
+    let renamed = |coset: CosetId, position: u32, random: &mut fastrand::Rng| -> State {
+        let symmetry = &space.symmetries()[random.usize(..space.symmetries().len())];
+        space.pieces(&space.image(symmetry, &kept.graph.word_at(coset, position))).into()
+    };
+    let cosets = || (0..kept.graph.len()).map(CosetId);
+    if kept.rows[depth as usize].stored <= samples {
+        let mut states = Vec::new();
+        for coset in cosets() {
+            let stored = layer.coset(coset)?;
+            states.extend(stored.positions().map(|position| renamed(coset, position, random)));
+        }
+        return Ok((states, true));
+    }
+    // How many words of the layer lie in cosets up to each.
+    let mut words = 0_u128;
+    let mut up_to = Vec::new();
+    for coset in cosets() {
+        words += u128::from(layer.states(coset)?.0) * u128::from(kept.graph.orbit_size(coset));
+        up_to.push(words);
+    }
+    if words == 0 {
+        return Err(anyhow!("the layer of depth {depth} has no states"));
+    }
+    let mut states = Vec::new();
+    for _ in 0..samples {
+        let word = random.u128(..words);
+        let coset = CosetId(up_to.partition_point(|&up_to| up_to <= word) as u32);
+        let before = coset.0.checked_sub(1).map_or(0, |before| up_to[before as usize]);
+        let number = ((word - before) / u128::from(kept.graph.orbit_size(coset))) as usize;
+        let position = layer.coset(coset)?.positions().nth(number);
+        let position = position.context("a coset has fewer states than its file says")?;
+        states.push(renamed(coset, position, random));
+    }
+    Ok((states, false))
+}
+
+/// Looks at states, numbered from 0, on so many threads.
+fn look(
+    plain: &Plain,
+    kept: &Kept,
+    threads: usize,
+    number: u64,
+    depth: Option<u32>,
+    take: impl Fn(u64) -> State + Sync,
+) -> Result<Tally> {
+    let next = AtomicU64::new(0);
+    let failed = AtomicBool::new(false);
+    let all = Mutex::new(Tally { by_depth: vec![0; kept.rows.len()], ..Tally::default() });
+    let some = || -> Result<()> {
+        let mut mine = Tally { by_depth: vec![0; kept.rows.len()], ..Tally::default() };
+        while !failed.load(Ordering::Relaxed) {
+            let first = next.fetch_add(CHUNK, Ordering::Relaxed);
+            if first >= number {
+                break;
+            }
+            for number in first..(first + CHUNK).min(number) {
+                let (at, contradiction) = statements::check(plain, kept, &take(number), depth)?;
+                mine.checked += 1;
+                at.into_iter().for_each(|at| mine.by_depth[at as usize] += 1);
+                mine.wrong += u64::from(contradiction.is_some());
+                mine.contradictions.extend(contradiction.filter(|_| mine.contradictions.len() < MOST_TOLD));
+            }
+        }
+        let mut all = all.lock().expect("nothing panics while adding");
+        all.checked += mine.checked;
+        all.wrong += mine.wrong;
+        all.by_depth.iter_mut().zip(&mine.by_depth).for_each(|(all, mine)| *all += mine);
+        all.contradictions.append(&mut mine.contradictions);
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads.max(1))
+            .map(|_| scope.spawn(|| some().inspect_err(|_| failed.store(true, Ordering::Relaxed))))
+            .collect();
+        threads.into_iter().try_for_each(|thread| thread.join().expect("an audit does not panic"))
+    })?;
+    Ok(all.into_inner().expect("nothing panics while adding"))
+}
+
+/// The share of wrong states of which so many random ones would all be right with a probability of [`DOUBT`].
+fn excluded(checked: u64, wrong: u64) -> Option<f64> {
+    (checked > 0 && wrong == 0).then(|| 1.0 - DOUBT.powf(1.0 / checked as f64))
+}

@@ -1,0 +1,179 @@
+//! States as plain words of pieces and orientations, and moves that are made on them one by one.
+//!
+//! This shares with the search the puzzle's own moves and nothing else: no cosets, no numbering, no transforms, no kernels.
+
+use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
+use fathom_puzzle::{Guard, Puzzle};
+use fathom_space::Space;
+use std::collections::HashSet;
+
+/// What stands on each cell of the puzzle: a label, and the orientation of the piece.
+pub(super) type State = Box<[(u8, u8)]>;
+
+/// A puzzle, as far as its states are told apart.
+#[derive(Debug)]
+pub(super) struct Plain {
+    /// By piece.
+    labels: Vec<u8>,
+    /// By label: how many orientations are told apart.
+    seen: Vec<u8>,
+    moves: Vec<(Action, Box<[Guard]>)>,
+    /// The identity first.
+    free: Vec<Action>,
+    /// The group of moves and free moves on points, which are the orientations of the cells in order.
+    group: StabiliserChain,
+    points: Vec<(u8, u8)>,
+    /// Whether different elements of the group make different words.
+    is_faithful: bool,
+    solved: HashSet<State>,
+}
+
+/// What a move does to all states.
+#[derive(Debug)]
+struct Action {
+    to: Vec<u8>,
+    turns: Vec<u8>,
+}
+
+impl Action {
+    fn of(action: &OrientedPermutation) -> Self {
+        Self {
+            to: action.cells().images().iter().map(|&cell| cell as u8).collect(),
+            turns: action.turns().iter().map(|&turn| turn as u8).collect(),
+        }
+    }
+}
+
+impl Plain {
+    /// The puzzle of a space, before the space makes words of its states.
+    pub(super) fn new(puzzle: &Puzzle, space: &Space) -> Self {
+        let labels = space.piece_labels().of_pieces().to_vec();
+        let mut seen = vec![1; labels.iter().map(|&label| usize::from(label) + 1).max().unwrap_or(0)];
+        for (&label, &shown) in labels.iter().zip(&puzzle.seen) {
+            seen[usize::from(label)] = shown as u8;
+        }
+        let actions = || puzzle.moves.iter().map(|mv| &mv.action).chain(&puzzle.free);
+        let generators: Vec<Permutation> = actions().map(OrientedPermutation::as_points).collect();
+        let orders = puzzle.free[0].orders();
+        let points: Vec<(u8, u8)> = orders
+            .iter()
+            .zip(0..)
+            .flat_map(|(&order, cell)| (0..order).map(move |turn| (cell, turn as u8)))
+            .collect();
+        let mut plain = Self {
+            is_faithful: space.piece_labels().are_distinct()
+                && puzzle.seen.iter().eq(orders)
+                && puzzle.moves.iter().all(|mv| mv.guard.is_empty()),
+            group: StabiliserChain::new(points.len(), &generators),
+            moves: puzzle.moves.iter().map(|mv| (Action::of(&mv.action), mv.guard.clone())).collect(),
+            free: puzzle.free.iter().map(Action::of).collect(),
+            labels,
+            seen,
+            points,
+            solved: HashSet::new(),
+        };
+        let solved: State = plain.labels.iter().map(|&label| (label, 0)).collect();
+        plain.solved = plain.words_of(&solved).collect();
+        plain
+    }
+
+    /// Whether some moves cannot be made in all states.
+    pub(super) fn is_guarded(&self) -> bool {
+        self.moves.iter().any(|(_, guard)| !guard.is_empty())
+    }
+
+    /// Whether a word is one of the solved state.
+    pub(super) fn is_solved(&self, state: &State) -> bool {
+        self.solved.contains(state)
+    }
+
+    /// The group of moves and free moves, if its elements are the words of states, one each.
+    pub(super) fn faithful_group(&self) -> Option<&StabiliserChain> {
+        Some(&self.group).filter(|_| self.is_faithful)
+    }
+
+    /// The group of moves and free moves, which makes all states of the solved one; `None` where moves are guarded.
+    pub(super) fn group(&self) -> Option<&StabiliserChain> {
+        Some(&self.group).filter(|_| !self.is_guarded())
+    }
+
+    /// The word that an element of the group makes of the solved state.
+    pub(super) fn word(&self, element: &Permutation) -> State {
+        let mut word = vec![(0, 0); self.labels.len()];
+        for (point, &(piece, turn)) in self.points.iter().enumerate() {
+            if turn == 0 {
+                let (cell, turn) = self.points[element.apply(point)];
+                let label = self.labels[usize::from(piece)];
+                word[usize::from(cell)] = (label, turn % self.seen[usize::from(label)]);
+            }
+        }
+        word.into()
+    }
+
+    /// The words that free moves make of a word: all those of its state.
+    pub(super) fn words_of(&self, word: &State) -> impl Iterator<Item = State> {
+        self.free.iter().map(|free| self.after(free, word))
+    }
+
+    /// A word of each state to which a move leads.
+    pub(super) fn successors(&self, word: &State) -> impl Iterator<Item = State> {
+        let may = self.moves.iter().filter(|(_, guard)| self.allows(guard, word));
+        may.map(|(action, _)| self.after(action, word))
+    }
+
+    /// A word of each state from which a move leads to the state of a word.
+    pub(super) fn predecessors(&self, word: &State) -> Vec<State> {
+        let words: Vec<State> = self.words_of(word).collect();
+        let back = words.iter().flat_map(|word| {
+            let sources = self.moves.iter().map(|(action, guard)| (self.before(action, word), guard));
+            sources.filter(|(source, guard)| self.allows(guard, source)).map(|(source, _)| source)
+        });
+        back.collect()
+    }
+
+    /// All words of all states, by closure under moves and free moves.
+    pub(super) fn close(&self) -> Vec<State> {
+        let mut seen = self.solved.clone();
+        let mut open: Vec<State> = self.solved.iter().cloned().collect();
+        while let Some(word) = open.pop() {
+            for image in self.successors(&word).flat_map(|image| self.words_of(&image).collect::<Vec<_>>()) {
+                if !seen.contains(&image) {
+                    open.push(image.clone());
+                    seen.insert(image);
+                }
+            }
+        }
+        seen.into_iter().collect()
+    }
+
+    /// A word for people: on each cell the label, and with a `+` how far the piece is turned, if it is.
+    pub(super) fn written(word: &State) -> String {
+        let cell = |&(label, turn): &(u8, u8)| match turn {
+            0 => label.to_string(),
+            turn => format!("{label}+{turn}"),
+        };
+        word.iter().map(cell).collect::<Vec<_>>().join(" ")
+    }
+
+    fn after(&self, action: &Action, word: &State) -> State {
+        let mut image = word.clone();
+        for ((&to, &by), &(label, turn)) in action.to.iter().zip(&action.turns).zip(word) {
+            let seen = u16::from(self.seen[usize::from(label)]);
+            image[usize::from(to)] = (label, ((u16::from(turn) + u16::from(by)) % seen) as u8);
+        }
+        image
+    }
+
+    fn before(&self, action: &Action, word: &State) -> State {
+        let cells = action.to.iter().zip(&action.turns).map(|(&to, &by)| {
+            let (label, turn) = word[usize::from(to)];
+            let seen = u16::from(self.seen[usize::from(label)]);
+            (label, ((u16::from(turn) + seen - u16::from(by) % seen) % seen) as u8)
+        });
+        cells.collect()
+    }
+
+    fn allows(&self, guard: &[Guard], word: &State) -> bool {
+        guard.iter().all(|guard| word[usize::from(guard.cell)].0 == self.labels[usize::from(guard.piece)])
+    }
+}

@@ -1,0 +1,96 @@
+//! Layer files that are not what a search wrote, with all of their checksums in order.
+
+use fathom_layer::Digest;
+use std::fs;
+use std::path::Path;
+
+const HEADER: usize = 256;
+const ENTRY: usize = 56;
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+fn put(bytes: &mut [u8], at: usize, field: &[u8]) {
+    bytes[at..at + field.len()].copy_from_slice(field);
+}
+
+/// Where the data of a coset lie, and their encoding; `None` if they lie outside of the file or are compressed.
+fn data(bytes: &[u8], coset: usize) -> Option<(std::ops::Range<usize>, u8)> {
+    let entry = HEADER + coset * ENTRY;
+    let start = usize::try_from(u64::from(u32_at(bytes, entry)) | u64::from(u32_at(bytes, entry + 4)) << 32);
+    let (start, length) = (start.ok()?, u32_at(bytes, entry + 8) as usize);
+    let end = start.checked_add(length).filter(|&end| end <= bytes.len())?;
+    let encoding = bytes[entry + 20];
+    (encoding < 3).then_some((start..end, encoding))
+}
+
+/// Makes all checksums and numbers of stored states those of the data, as whoever has the program can.
+pub fn reseal(bytes: &mut [u8]) {
+    let cosets = u32_at(bytes, 60) as usize;
+    let mut stored = 0_u64;
+    for coset in 0..cosets {
+        let entry = HEADER + coset * ENTRY;
+        if let Some((range, encoding)) = data(bytes, coset) {
+            let states = match encoding {
+                0 => 0,
+                1 => range.len() as u32 / 4,
+                _ => bytes[range.clone()].iter().map(|byte| byte.count_ones()).sum(),
+            };
+            let canonical = if encoding == 0 { &[][..] } else { &bytes[range] };
+            let checksum = Digest::of(canonical);
+            put(bytes, entry + 12, &states.to_le_bytes());
+            put(bytes, entry + 24, &checksum.0);
+        }
+        stored += u64::from(u32_at(bytes, entry + 12));
+    }
+    put(bytes, 72, &stored.to_le_bytes());
+    let directory = Digest::of(&bytes[HEADER..HEADER + cosets * ENTRY]);
+    put(bytes, 104, &directory.0);
+    let header = Digest::of(&bytes[..224]);
+    put(bytes, 224, &header.0);
+}
+
+/// In a layer file that is not compressed, puts a state of a dense coset at another position of the same byte, where both positions
+/// are of states, and seals the file again. `row_bits` are those of a row that takes one byte.
+pub fn move_state(path: &Path, row_bits: u32) {
+    let mut bytes = fs::read(path).expect("the layer file is there");
+    let cosets = u32_at(&bytes, 60) as usize;
+    let full = (1_u8 << row_bits) - 1;
+    let dense = (0..cosets).filter_map(|coset| data(&bytes, coset).filter(|(_, encoding)| *encoding == 2));
+    let places: Vec<usize> = dense.flat_map(|(range, _)| range).collect();
+    let at = places.into_iter().find(|&at| bytes[at] != 0 && bytes[at] != full);
+    let at = at.expect("there is a row that is neither empty nor full");
+    let (set, free) = (bytes[at].trailing_zeros(), bytes[at].trailing_ones());
+    bytes[at] ^= 1 << set | 1 << free;
+    reseal(&mut bytes);
+    fs::write(path, bytes).expect("the layer file can be written");
+}
+
+/// The checksums that the directory of a layer file has, in order of cosets.
+pub fn checksums(path: &Path) -> Vec<Digest> {
+    let bytes = fs::read(path).expect("the layer file is there");
+    let cosets = u32_at(&bytes, 60) as usize;
+    let checksum = |coset| {
+        let at = HEADER + coset * ENTRY + 24;
+        Digest(bytes[at..at + 32].try_into().expect("32 bytes"))
+    };
+    (0..cosets).map(checksum).collect()
+}
+
+/// Changes how many states of a coset the file says were visited: of the first where that number may be.
+pub fn set_visited(path: &Path, change: i32) {
+    let mut bytes = fs::read(path).expect("the layer file is there");
+    let cosets = u32_at(&bytes, 60) as usize;
+    let entries = (0..cosets).map(|coset| HEADER + coset * ENTRY);
+    // Between the states of the layer and those of a coset.
+    let mut entries = entries.filter(|&entry| {
+        let (states, visited) = (u32_at(&bytes, entry + 12), u32_at(&bytes, entry + 16));
+        visited.checked_add_signed(change).is_some_and(|visited| visited >= states && visited < 20)
+    });
+    let entry = entries.next().expect("a coset is not full");
+    let visited = u32_at(&bytes, entry + 16).wrapping_add_signed(change);
+    put(&mut bytes, entry + 16, &visited.to_le_bytes());
+    reseal(&mut bytes);
+    fs::write(path, bytes).expect("the layer file can be written");
+}

@@ -1,0 +1,196 @@
+//! `fathom audit`: what it proves, what it finds, and what it says that it could not check.
+
+use fathom_layer::{Digest, LayerDigest, run_digest};
+use fathom_tests::forge::{checksums, move_state};
+use fathom_tests::{fathom, json, texts};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples");
+
+/// A puzzle with a free move: the whole ring is turned in the hand.
+const RING: &str = "name = \"ring\"\ndegree = 6\n[moves]\nU = \"(1,2,3)\"\n\"U'\" = \"(1,3,2)\"\n[free]\nr = \"(1,2,3,4,5,6)\"\n";
+
+struct Run(tempfile::TempDir);
+
+impl Run {
+    fn new(space: &[&str]) -> Self {
+        let run = Self(tempfile::tempdir().unwrap());
+        fs::write(run.path("ring.toml"), RING).unwrap();
+        let arguments = [&["run"], space, &["--dir", "run", "-q", "--json"]].concat();
+        json(&fathom().args(arguments).current_dir(run.0.path()).output().unwrap());
+        run
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn audit(&self, more: &[&str]) -> (Option<i32>, Value) {
+        let arguments = [&["audit", "run", "--json"], more].concat();
+        let output = fathom().args(&arguments).current_dir(self.0.path()).output().unwrap();
+        let (out, err) = texts(&output);
+        let said =
+            serde_json::from_str(&out).unwrap_or_else(|error| panic!("{arguments:?}: {error}: {out}{err}"));
+        (output.status.code(), said)
+    }
+
+    fn refuses(&self, more: &[&str], says: &str) {
+        let arguments = [&["audit", "run"], more].concat();
+        let output = fathom().args(&arguments).current_dir(self.0.path()).output().unwrap();
+        let (out, err) = texts(&output);
+        assert_eq!((output.status.code(), out.as_str()), (Some(2), ""), "{arguments:?}: {err}");
+        assert!(err.contains(says), "{arguments:?}: {err}");
+    }
+
+    /// Makes run.db say of the only shard of a layer what its file holds now.
+    fn commit(&self, depth: u32) {
+        let file = self.path(&format!("run/layers/d{depth:03}/s00000.layer"));
+        let mut digest = LayerDigest::new(depth);
+        digest.add(&checksums(&file));
+        let digest = digest.finish();
+        let database = rusqlite::Connection::open(self.path("run/run.db")).unwrap();
+        let set = |sql: &str, digest: Digest, depth: u32| {
+            assert_eq!(database.execute(sql, (&digest.0[..], depth)).unwrap(), 1);
+        };
+        set("UPDATE shard SET digest = ?1 WHERE depth = ?2", digest, depth);
+        set("UPDATE layer SET digest = ?1 WHERE depth = ?2", digest, depth);
+        let mut query = database.prepare("SELECT digest FROM layer ORDER BY depth").unwrap();
+        let rows = query.query_map([], |row| Ok(Digest(row.get(0)?))).unwrap();
+        let digests: Vec<Digest> = rows.collect::<Result<_, _>>().unwrap();
+        for to in depth as usize..digests.len() {
+            let digest = run_digest(&digests[..=to]);
+            set("UPDATE layer SET run_digest = ?1 WHERE depth = ?2", digest, to as u32);
+        }
+    }
+}
+
+fn example(name: &str) -> String {
+    Path::new(EXAMPLES).join(name).to_str().unwrap().to_owned()
+}
+
+/// Boards, labels, orientations, moves without inverses, guards, limits and free moves: each is proven, and nothing of it is left out.
+#[test]
+fn every_state_of_small_spaces() {
+    let (two_colours, bandaged) = (example("two-colours.toml"), example("bandaged.toml"));
+    let limited = example("limited.toml");
+    for space in [
+        &["2x4"][..],
+        &["2x3", "--metric", "single"],
+        &["2x3+flip"],
+        &["2x4", "--labels", "0,0,0,1,1,1,2,2"],
+        &["3x3", "--track", "0,4"],
+        &["burnt-pancake:4"],
+        &["lx:6"],
+        &[&two_colours],
+        &[&bandaged],
+        &[&limited],
+        &["ring.toml"],
+    ] {
+        let run = Run::new(&[space, &["--keep", "all"]].concat());
+        let (code, found) = run.audit(&["--exhaustive"]);
+        assert_eq!(
+            (code, &found["proof"], &found["complete"]),
+            (Some(0), &true.into(), &true.into()),
+            "{space:?}: {found}"
+        );
+        for layer in found["layers"].as_array().unwrap() {
+            assert_eq!(layer["checked"], layer["states"], "{space:?}: {found}");
+        }
+        assert_eq!(found["unchecked"].as_array().unwrap().len(), 0);
+        // And by samples: small layers as a whole.
+        let (code, found) = run.audit(&["--samples", "50", "--seed", "1"]);
+        assert_eq!((code, &found["wrong"], &found["proof"]), (Some(0), &0.into(), &false.into()), "{found}");
+        let is_guarded = space[0] == bandaged || space[0] == limited;
+        assert_eq!(found["at_large"].is_null(), is_guarded, "{found}");
+        assert_eq!(found["unchecked"].as_array().unwrap().len(), usize::from(is_guarded), "{found}");
+        if !is_guarded {
+            assert_eq!(found["at_large"]["in_layers"], 50, "{found}");
+        }
+    }
+}
+
+/// An unfinished run is proven as far as it goes.
+#[test]
+fn the_layers_of_an_unfinished_run() {
+    for space in ["2x4", "lx:6", "burnt-pancake:4"] {
+        let run = Run::new(&[space, "--keep", "all", "--max-depth", "3"]);
+        let (code, found) = run.audit(&["--exhaustive"]);
+        let said = (&found["proof"], &found["complete"]);
+        assert_eq!((code, said), (Some(0), (&true.into(), &false.into())), "{found}");
+        let (code, found) = run.audit(&["--samples", "300", "--seed", "4"]);
+        assert_eq!((code, &found["wrong"]), (Some(0), &0.into()), "{found}");
+        assert!(found["at_large"]["in_layers"].as_u64().unwrap() < 300, "{found}");
+    }
+}
+
+#[test]
+fn with_two_layers_kept_some_statements_are_not_checked() {
+    let run = Run::new(&["3x3"]);
+    let (code, found) = run.audit(&["--samples", "700", "--seed", "2"]);
+    assert_eq!((code, &found["wrong"]), (Some(0), &0.into()), "{found}");
+    let depths: Vec<u64> =
+        found["layers"].as_array().unwrap().iter().map(|layer| layer["depth"].as_u64().unwrap()).collect();
+    assert_eq!(depths.len(), 2);
+    let unchecked = found["unchecked"].to_string();
+    assert!(unchecked.contains("whose layers were not kept: 0 to"), "{unchecked}");
+    assert!(
+        unchecked.contains("that states of these depths have a predecessor one depth before"),
+        "{unchecked}"
+    );
+    // 1 - 0.001^(1/700).
+    let excluded = found["at_large"]["excluded"].as_f64().unwrap();
+    assert!((excluded - 0.009_819).abs() < 1e-5, "{excluded}");
+    run.refuses(&["--exhaustive"], "every state can be audited only where all layers were kept");
+    run.refuses(&["--samples", "0"], "0 is not in 1..");
+    run.refuses(&["--exhaustive", "--samples", "3"], "cannot be used with");
+    run.refuses(&["--memory", "1KiB"], "give it more with --memory");
+    // The same seed takes the same states.
+    assert_eq!(run.audit(&["--samples", "700", "--seed", "2"]).1, found);
+}
+
+/// A state that stands elsewhere, in files and a journal that agree with each other: `verify` can find nothing, an audit does.
+#[test]
+fn a_state_in_a_wrong_place_is_found() {
+    // The last two layers are not compressed.
+    for (max_depth, depths) in [("5", [4, 5]), ("8", [7, 8])] {
+        for depth in depths {
+            let run = Run::new(&["3x3", "--keep", "all", "--max-depth", max_depth]);
+            move_state(&run.path(&format!("run/layers/d{depth:03}/s00000.layer")), 3);
+            run.commit(depth);
+            let (code, found) = run.audit(&["--exhaustive"]);
+            assert_eq!((code, &found["proof"]), (Some(1), &false.into()), "{depth}: {found}");
+            assert!(found["wrong"].as_u64().unwrap() > 0);
+            // As many samples as there are stored states are all of these.
+            let (code, found) = run.audit(&["--samples", "20000", "--seed", "3"]);
+            assert_eq!(code, Some(1), "{depth}: {found}");
+            let output = fathom().args(["audit", "run"]).current_dir(run.0.path()).output().unwrap();
+            assert!(texts(&output).1.is_empty());
+            if output.status.code() == Some(1) {
+                assert!(texts(&output).0.contains("the run is wrong: "), "{}", texts(&output).0);
+            }
+        }
+    }
+}
+
+/// Without the other half of the layers the statements that are left still find it.
+#[test]
+fn a_state_in_a_wrong_place_is_found_with_two_layers() {
+    let run = Run::new(&["3x3", "--max-depth", "5"]);
+    move_state(&run.path("run/layers/d005/s00000.layer"), 3);
+    run.commit(5);
+    let (code, found) = run.audit(&["--samples", "20000", "--seed", "3"]);
+    assert_eq!(code, Some(1), "{found}");
+    let reasons = found["contradictions"].to_string();
+    assert!(reasons.contains("no move leads to it from depth 4"), "{reasons}");
+}
+
+#[test]
+fn what_cannot_be_audited_is_refused() {
+    let run = Run::new(&["2x3"]);
+    let output = fathom().args(["audit", "nowhere"]).current_dir(run.0.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(texts(&output).1.contains("nowhere is no run directory"));
+    assert!(!run.path("nowhere").exists());
+}

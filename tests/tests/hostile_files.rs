@@ -1,0 +1,189 @@
+//! Layer files and cosets from peers whose checksums are all in order and whose contents are not: they are refused, and what is
+//! accepted does no harm in any kernel.
+
+use fathom_kernel::{Engine, Kernel};
+use fathom_layer::{Encoding, Identity, Import, Imports, LayerFile, LayerWriter, LocalDisk, Stored, Totals};
+use fathom_space::{AxisMap, Shape, Transform};
+use fathom_task::layer::bits;
+use fathom_tests::forge::reseal;
+use proptest::prelude::*;
+use std::fs;
+
+const COSETS: u32 = 3;
+
+/// Shapes with bits behind each row and without, of words of 32 and of 64 bits and of several words.
+const SHAPES: [&[u32]; 9] = [
+    &[3, 7, 7, 7],
+    &[5, 33, 33],
+    &[13, 60],
+    &[65, 3, 65],
+    &[1, 5],
+    &[12, 12, 12],
+    &[24, 24, 24],
+    &[2, 24],
+    &[130],
+];
+
+/// The same, with the last axis halved.
+const HALVED: [&[u32]; 3] = [&[6, 6, 6], &[24, 2, 24], &[2, 120, 6]];
+
+fn shapes() -> impl Iterator<Item = Shape> {
+    let whole = SHAPES.iter().map(|lengths| Shape::new(lengths).unwrap());
+    whole.chain(HALVED.iter().map(|lengths| Shape::halved(lengths).unwrap()))
+}
+
+fn identity(shape: &Shape) -> Identity {
+    Identity {
+        fingerprint: [7; 32],
+        depth: 4,
+        shard: 0,
+        first_coset: 0,
+        cosets: COSETS,
+        packed_bytes: shape.packed_bytes(),
+        row_bits: shape.row_bits(),
+    }
+}
+
+/// A file with a coset that is empty, one with a few states, and one with many.
+fn write(path: &std::path::Path, shape: &Shape) -> Vec<u8> {
+    let mut writer = LayerWriter::create(&LocalDisk, path, identity(shape)).unwrap();
+    let mut stored = 0;
+    for one_in in [u32::MAX, 300, 2] {
+        let mut packed = vec![0; shape.packed_bytes() as usize];
+        let mut states = 0;
+        for (position, number) in shape.positions().zip(1_u32..) {
+            if number.is_multiple_of(one_in) {
+                packed[position as usize / 8] |= 1 << (position % 8);
+                states += 1;
+            }
+        }
+        stored += u64::from(states);
+        writer.push(&packed, states, states).unwrap();
+    }
+    writer.finish(Totals { stored, ..Totals::default() }).unwrap();
+    fs::read(path).unwrap()
+}
+
+/// All positions are of states, and every kernel takes them.
+fn harmless(shape: &Shape, stored: &Stored<'_>) {
+    let row = shape.row_bytes() * 8;
+    for position in stored.positions() {
+        assert!(position % row < shape.row_bits() && position / row < shape.rows(), "{position}");
+    }
+    let axes = shape.lengths().len();
+    let maps: Vec<AxisMap> =
+        shape.lengths().iter().map(|&length| AxisMap::new((0..length).collect())).collect();
+    let forth: Vec<u8> = (0..axes as u8).collect();
+    let back: Vec<u8> = forth.iter().rev().copied().collect();
+    let is_mirrored = shape.lengths().iter().eq(shape.lengths().iter().rev());
+    for target in [forth, back].into_iter().take(1 + usize::from(is_mirrored)) {
+        let maps_of = (0..axes as u32).collect();
+        let transform = Transform { target, maps: maps_of, odd: false };
+        for engine in Engine::ALL {
+            let Some(mut kernel) = engine.kernel(shape) else { continue };
+            let kernel: &mut dyn Kernel = &mut *kernel;
+            let mut packed = vec![0; shape.packed_bytes() as usize];
+            kernel.clear();
+            kernel.pull(bits(stored), &transform, &maps);
+            let found = kernel.pack(&mut packed);
+            assert_eq!(found as usize, stored.positions().count(), "{engine:?}");
+            kernel.subtract(bits(stored));
+        }
+    }
+}
+
+/// A change to a file: of a byte of the data, or of what the directory says of them.
+#[derive(Clone, Debug)]
+enum Change {
+    Data(prop::sample::Index, u8),
+    Entry(u32, usize, u8),
+}
+
+fn changes() -> impl Strategy<Value = Vec<Change>> {
+    let data = (any::<prop::sample::Index>(), any::<u8>()).prop_map(|(at, byte)| Change::Data(at, byte));
+    let entry = (0..COSETS, 0_usize..24, 0..6_u8);
+    let entry = entry.prop_map(|(coset, at, byte)| Change::Entry(coset, at, byte));
+    proptest::collection::vec(prop_oneof![4 => data, 1 => entry], 1..6)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn files_with_checksums_in_order_are_refused_or_harmless(
+        which in 0..SHAPES.len() + HALVED.len(), changes in changes()
+    ) {
+        let shape = shapes().nth(which).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("layer");
+        let mut bytes = write(&path, &shape);
+        let data = 256 + 56 * COSETS as usize;
+        for change in changes {
+            match change {
+                Change::Data(at, byte) => {
+                    let at = data + at.index(bytes.len() - data);
+                    bytes[at] = byte;
+                }
+                Change::Entry(coset, at, byte) => bytes[256 + 56 * coset as usize + at] = byte,
+            }
+        }
+        reseal(&mut bytes);
+        fs::write(&path, &bytes).unwrap();
+        if let Ok(file) = LayerFile::open(&path, &identity(&shape)) {
+            for coset in 0..COSETS {
+                match file.coset(coset) {
+                    Ok(stored) => harmless(&shape, &stored),
+                    Err(error) => prop_assert!(error.is_damage(), "{}", error),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn cosets_from_peers_are_refused_or_harmless(
+        which in 0..SHAPES.len() + HALVED.len(),
+        positions in proptest::collection::btree_set(any::<u32>(), 1..4),
+        (at, byte) in (any::<prop::sample::Index>(), any::<u8>()),
+    ) {
+        let shape = shapes().nth(which).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let imports = Imports::new(directory.path(), 2, identity(&shape).tensor());
+        let within = shape.packed_bytes() * 8;
+        let mut sparse: Vec<u32> = positions.into_iter().map(|position| position % within).collect();
+        sparse.sort_unstable();
+        sparse.dedup();
+        let sparse: Vec<u8> = sparse.iter().flat_map(|position| position.to_le_bytes()).collect();
+        let mut dense = vec![0; shape.packed_bytes() as usize];
+        let at = at.index(dense.len());
+        dense[at] = byte;
+        for (coset, encoding, states, canonical) in [
+            (0, Encoding::Sparse, sparse.len() as u32 / 4, &sparse),
+            (1, Encoding::Dense, byte.count_ones(), &dense),
+        ] {
+            match imports.push(&[Import { coset, encoding, states, canonical }]) {
+                Ok(()) => harmless(&shape, &imports.coset(coset).unwrap()),
+                Err(error) => prop_assert!(error.is_damage() && !imports.holds(coset), "{}", error),
+            }
+        }
+    }
+}
+
+/// A bit behind each row in turn, in a list and in a tensor, as long as there are such bits.
+#[test]
+fn bits_behind_a_row_are_refused() {
+    for shape in shapes() {
+        let tensor = identity(&shape).tensor();
+        let row = shape.row_bytes() * 8;
+        for position in (0..shape.packed_bytes() * 8).filter(|position| position % row >= shape.row_bits()) {
+            let refusal = Encoding::Sparse.check(&position.to_le_bytes(), 1, tensor).unwrap_err();
+            assert!(refusal.contains("behind the end of a row"), "{refusal}");
+            let mut packed = vec![0; shape.packed_bytes() as usize];
+            packed[position as usize / 8] |= 1 << (position % 8);
+            let refusal = Encoding::Dense.check(&packed, 1, tensor).unwrap_err();
+            assert!(refusal.contains("behind the end of a row"), "{refusal}");
+        }
+        let all: Vec<u8> = shape.positions().flat_map(u32::to_le_bytes).collect();
+        let states = shape.bits() as u32;
+        assert_eq!(Encoding::Sparse.check(&all, states, tensor), Ok(()));
+    }
+}

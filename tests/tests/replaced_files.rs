@@ -1,0 +1,103 @@
+//! A layer file in the place of another one, whole and of the same place in the same run, with all checksums in order: one state
+//! stands elsewhere. Whoever opens the file compares what it holds with what run.db says was committed.
+
+use fathom_tests::forge::move_state;
+use fathom_tests::{fathom, fathom_worker, json, texts};
+use std::path::PathBuf;
+use std::process::Command;
+
+const SAYS: &str = "is not the file that was committed";
+
+/// The run 3x3 up to depth 5, whose rows have three bits.
+struct Run(tempfile::TempDir);
+
+impl Run {
+    fn new(more: &[&str]) -> Self {
+        let run = Self(tempfile::tempdir().unwrap());
+        run.command(&["run", "3x3", "--dir", "run", "-q", "--json"], more);
+        run
+    }
+
+    fn of(&self, mut command: Command, arguments: &[&str]) -> Command {
+        command.args(arguments).current_dir(self.0.path());
+        command
+    }
+
+    fn command(&self, arguments: &[&str], more: &[&str]) -> serde_json::Value {
+        json(&self.of(fathom(), arguments).args(more).output().unwrap())
+    }
+
+    /// Puts a state elsewhere in the file of a layer.
+    fn replace(&self, depth: u32) {
+        move_state(&self.file(depth), 3);
+    }
+
+    fn file(&self, depth: u32) -> PathBuf {
+        self.0.path().join(format!("run/layers/d{depth:03}/s00000.layer"))
+    }
+
+    fn refuses(&self, command: Command, arguments: &[&str], depth: u32) {
+        let output = self.of(command, arguments).output().unwrap();
+        let (out, err) = texts(&output);
+        assert_eq!((output.status.code(), out.as_str()), (Some(1), ""), "{arguments:?}: {err}");
+        let file = format!("run/layers/d{depth:03}/s00000.layer {SAYS}");
+        assert!(err.contains(&file), "{arguments:?}: {err}");
+    }
+}
+
+#[test]
+fn a_search_is_not_made_from_another_file() {
+    for (keep, depth) in [("last", 5), ("last", 4), ("all", 5), ("all", 4)] {
+        let run = Run::new(&["--max-depth", "5", "--keep", keep]);
+        run.replace(depth);
+        run.refuses(fathom(), &["resume", "run", "-q"], depth);
+        run.refuses(fathom(), &["run", "3x3", "--dir", "run", "-q"], depth);
+        run.refuses(fathom(), &["verify", "run"], depth);
+        assert!(!run.file(6).exists());
+    }
+}
+
+#[test]
+fn a_layer_that_is_archived_was_committed() {
+    let run = Run::new(&["--max-depth", "5", "--keep", "all"]);
+    run.replace(4);
+    // The search makes depth 6 from depths 5 and 4, and then compresses depth 4.
+    run.refuses(fathom(), &["resume", "run", "-q", "--max-depth", "6"], 4);
+    let ended = Run::new(&["--keep", "all"]);
+    let last = ended.command(&["status", "run", "--json"], &[])["god_number"].as_u64().unwrap() as u32;
+    // As it was before the search compressed it, which is no difference.
+    let earlier = Run::new(&["--max-depth", &(last - 1).to_string()]);
+    std::fs::copy(earlier.file(last - 2), ended.file(last - 2)).unwrap();
+    assert!(ended.of(fathom(), &["verify", "run"]).output().unwrap().status.success());
+    ended.replace(last - 2);
+    ended.refuses(fathom(), &["verify", "run"], last - 2);
+}
+
+#[test]
+fn tasks_and_merges_compare_as_well() {
+    let run = Run::new(&["--max-depth", "5"]);
+    let whole = std::fs::read(run.file(5)).unwrap();
+    run.replace(5);
+    let task = ["task", "-q", "--run", "run", "--depth", "6", "--shards", "0"];
+    run.refuses(fathom_worker(), &task, 5);
+    assert!(!run.file(6).exists());
+    std::fs::write(run.file(5), &whole).unwrap();
+    assert!(run.of(fathom_worker(), &task).output().unwrap().status.success());
+    // What the layer was made from changed before the merge: nobody knows what the task has read.
+    run.replace(5);
+    run.refuses(fathom(), &["merge", "run", "-q", "--depth", "6"], 5);
+    std::fs::write(run.file(5), &whole).unwrap();
+    let merged = run.command(&["merge", "run", "-q", "--json", "--depth", "6"], &[]);
+    assert_eq!(merged["counts"].as_array().unwrap().len(), 7);
+}
+
+#[test]
+fn what_is_told_of_states_comes_from_committed_files() {
+    let run = Run::new(&["--max-depth", "5", "--keep", "all"]);
+    let found = run.command(&["antipodes", "run", "--depth", "5", "--json"], &[]);
+    let state = found["representatives"][0]["state"].as_str().unwrap().to_owned();
+    run.replace(5);
+    run.refuses(fathom(), &["antipodes", "run", "--depth", "5"], 5);
+    run.refuses(fathom(), &["solve", "run", &state], 5);
+    run.refuses(fathom(), &["report", "run", "--format", "json"], 5);
+}

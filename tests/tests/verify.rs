@@ -1,0 +1,141 @@
+//! `fathom verify` and `fathom-worker verify`: what they read, and that they do not say "verified" of what they have not read.
+
+use fathom_tests::cluster::layer_files;
+use fathom_tests::forge::{move_state, set_visited};
+use fathom_tests::{fathom, fathom_worker, json, texts};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+fn verify(path: &Path, more: &[&str]) -> Output {
+    fathom().arg("verify").arg(path).args(more).output().unwrap()
+}
+
+fn verify_store(path: &Path, more: &[&str]) -> Output {
+    fathom_worker().args(["verify", "--store"]).arg(path).args(more).output().unwrap()
+}
+
+fn fails(output: &Output, code: i32, says: &str) {
+    let (out, err) = texts(output);
+    assert_eq!((output.status.code(), out.as_str()), (Some(code), ""), "{err}");
+    assert!(err.contains(says), "{err}");
+}
+
+/// A run by two workers of this machine, whose layers lie with them.
+fn by_workers(directory: &Path) -> PathBuf {
+    // It is built, and lies beside the other one.
+    let _ = fathom_worker();
+    let path = directory.join("run");
+    let mut command = fathom();
+    command.args([
+        "run",
+        "3x4",
+        "-q",
+        "--json",
+        "--workers",
+        "2",
+        "--threads",
+        "2",
+        "--shards",
+        "4",
+        "--dir",
+    ]);
+    assert_eq!(json(&command.arg(&path).output().unwrap())["complete"], true);
+    path
+}
+
+#[test]
+fn layers_that_lie_with_workers() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = by_workers(directory.path());
+    let says = "nothing could be verified: the layers of the run in";
+    fails(&verify(&run, &[]), 1, says);
+    let output = verify(&run, &["--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let found: Value = serde_json::from_str(&texts(&output).0).unwrap();
+    assert_eq!((&found["verified"], &found["layers"]), (&false.into(), &0.into()));
+    // The message is the way out.
+    assert!(texts(&output).1.contains("fathom-worker verify --store DIR"), "{}", texts(&output).1);
+    let mut files = Vec::new();
+    for worker in ["0", "1"] {
+        let store = run.join("workers").join(worker);
+        let found = json(&verify_store(&store, &["--json"]));
+        assert_eq!((&found["verified"], &found["runs"]), (&true.into(), &1.into()));
+        assert!(found["files"].as_u64().unwrap() > 0, "{found}");
+        let said = verify_store(&store, &[]);
+        assert!(said.status.success() && texts(&said).0.starts_with("verified: "));
+        let in_store = fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().path());
+        let of_run = in_store.into_iter().find(|path| path.join("layers").is_dir()).unwrap();
+        let (_, _, last) = layer_files(&of_run.join("layers")).pop().unwrap();
+        files.push((store, of_run, last));
+    }
+    let (store, of_run, file) = &files[0];
+    let whole = fs::read(file).unwrap();
+    // A header that counts one state more than there are, with its checksum in order.
+    let mut bytes = whole.clone();
+    bytes[80] ^= 1;
+    fathom_tests::forge::reseal(&mut bytes);
+    fs::write(file, &bytes).unwrap();
+    fails(&verify_store(store, &[]), 1, "its header says");
+    let mut bytes = whole.clone();
+    // The checksum of a coset.
+    bytes[280] ^= 4;
+    fs::write(file, &bytes).unwrap();
+    fails(&verify_store(store, &[]), 1, "has a damaged directory");
+    fs::write(file, &whole).unwrap();
+    assert!(verify_store(store, &[]).status.success());
+    fs::remove_file(of_run.join("run.toml")).unwrap();
+    fails(&verify_store(store, &[]), 1, "has no run.toml");
+}
+
+#[test]
+fn what_is_no_store_or_an_empty_one() {
+    let directory = tempfile::tempdir().unwrap();
+    fails(&verify_store(directory.path(), &[]), 2, "is no store of a worker");
+    fails(&verify_store(&directory.path().join("nowhere"), &[]), 2, "is no store of a worker");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    fs::write(directory.path().join("worker-id"), "0".repeat(32)).unwrap();
+    fails(&verify_store(directory.path(), &[]), 1, "nothing could be verified: there are no layer files in");
+}
+
+/// The run 3x3 up to depth 5.
+fn half(directory: &Path) -> PathBuf {
+    let path = directory.join("run");
+    let mut command = fathom();
+    command.args(["run", "3x3", "-q", "--json", "--max-depth", "5", "--keep", "all", "--dir"]).arg(&path);
+    json(&command.output().unwrap());
+    path
+}
+
+/// How many states of a coset were visited follows from the layer before: states and digests do not show it.
+#[test]
+fn numbers_of_visited_states() {
+    for (depth, change) in [(0, 1), (3, 1), (4, -1), (5, 1)] {
+        let directory = tempfile::tempdir().unwrap();
+        let run = half(directory.path());
+        assert!(verify(&run, &[]).status.success());
+        set_visited(&run.join(format!("layers/d{depth:03}/s00000.layer")), change);
+        fails(&verify(&run, &[]), 1, "states visited, with");
+    }
+}
+
+#[test]
+fn a_run_without_layers() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = half(directory.path());
+    rusqlite::Connection::open(run.join("run.db"))
+        .unwrap()
+        .execute_batch("DELETE FROM shard; DELETE FROM layer;")
+        .unwrap();
+    fails(&verify(&run, &[]), 1, "nothing could be verified: the run in");
+}
+
+/// Watched states are looked up in the files that were committed.
+#[test]
+fn a_replaced_file_of_a_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = half(directory.path());
+    move_state(&run.join("layers/d005/s00000.layer"), 3);
+    fails(&verify(&run, &[]), 1, "s00000.layer is not the file that was committed");
+}
