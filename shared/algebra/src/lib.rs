@@ -2,7 +2,8 @@
 //!
 //! Reading order: [`permutation`] (what a permutation is, how two compose), [`oriented`] (pieces that turn on the way), [`cycles`]
 //! (cycle notation, both ways), [`rank`] (lexicographic rank), [`relabellings`] (the symmetries of a set of permutations), [`relabelling`] (one of them, where pieces turn), [`chain`]
-//! (order of a generated group by Schreier-Sims), [`orbits`] (and blocks inside them), [`group`] (what can be told of a
+//! (order of a generated group by Schreier-Sims), [`orbits`] (and blocks inside them), [`alike`] (elements that cannot be seen where
+//! pieces look alike), [`group`] (what can be told of a
 //! group), [`word`] (words in generators), [`expression`] (elements written in generators), [`ball`] (shortest words, of
 //! elements that have short ones), `transversal` (words along a chain), `shorten`, [`factor`] (a word for any element).
 //!
@@ -12,6 +13,7 @@
 //!
 //! Points are numbered from 0 in code and from 1 in cycle notation.
 
+pub mod alike;
 pub mod ball;
 pub mod chain;
 pub mod cycles;
@@ -28,6 +30,7 @@ mod shorten;
 mod transversal;
 pub mod word;
 
+pub use alike::{Shown, unseen_elements};
 pub use ball::Ball;
 pub use chain::StabiliserChain;
 pub use cycles::CycleError;

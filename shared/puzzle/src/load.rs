@@ -13,7 +13,8 @@ use crate::definition::{Definition, DefinitionError};
 use fathom_algebra::CycleError;
 use std::collections::HashMap;
 use std::fmt;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 /// The largest file that is read, in bytes: far more than the largest puzzle takes.
@@ -145,10 +146,12 @@ impl Format {
 pub fn load(path: &Path) -> Result<Definition, LoadError> {
     let file = path.display().to_string();
     let read = |source| LoadError::Read { file: file.clone(), source };
-    if std::fs::metadata(path).map_err(read)?.len() > MAX_BYTES {
+    // The length of a device or of a pipe is not known before it is read.
+    let mut bytes = Vec::new();
+    File::open(path).map_err(read)?.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(read)?;
+    if bytes.len() as u64 > MAX_BYTES {
         return Err(LoadError::TooLarge { file });
     }
-    let bytes = std::fs::read(path).map_err(read)?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let before = String::from_utf8_lossy(&error.as_bytes()[..at]).into_owned();

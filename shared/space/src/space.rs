@@ -3,7 +3,7 @@
 use crate::rings::Rings;
 use crate::words::multinomial;
 use crate::{Labels, Letters, Ranks, Symmetry};
-use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
+use fathom_algebra::{OrientedPermutation, Permutation, Shown, StabiliserChain, unseen_elements};
 use fathom_puzzle::{Metric, Puzzle, PuzzleMove};
 use num_bigint::BigUint;
 use std::collections::HashSet;
@@ -490,7 +490,8 @@ fn bytes(permutation: &Permutation) -> Box<[u8]> {
 
 /// The orbit length of the solved word. Where all pieces are told apart it is the order of the group. For the symmetric group it
 /// is a multinomial; so it is for the alternating group unless all labels differ, because exchanging two equal pieces makes
-/// any permutation even. In other groups states are listed.
+/// any permutation even. In other groups the elements that cannot be seen are counted; where moves have guards, there is no group, and
+/// states are listed.
 fn count_states(space: &Space) -> Option<BigUint> {
     let Space { labels, piece_labels, letters, group_order, .. } = space;
     let in_words = BigUint::from(space.free_order());
@@ -513,6 +514,13 @@ fn count_states(space: &Space) -> Option<BigUint> {
             }),
         };
         return Some(words / in_words);
+    }
+    if !space.is_guarded() {
+        let shown = labels.of_pieces().iter().zip(&space.puzzle.seen);
+        let shown: Vec<Shown> = shown.map(|(&label, &seen)| Shown { label: label.into(), seen }).collect();
+        let actions = space.puzzle.moves.iter().map(|m| &m.action).chain(&space.puzzle.free);
+        let actions: Vec<OrientedPermutation> = actions.cloned().collect();
+        return Some(group_order / unseen_elements(&actions, group_order, &shown)? / in_words);
     }
     let mut seen = HashSet::from([space.solved.clone()]);
     let mut open = vec![space.solved.clone()];

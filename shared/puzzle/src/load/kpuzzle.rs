@@ -6,6 +6,7 @@
 //! among them by name. Derived moves are worked out, and [spare](Definition::spare).
 
 use super::{Fault, LabelNumbers, Reason, algorithm, below, images_of_sources};
+use crate::Metric;
 use crate::definition::{Definition, Orbit, Piece};
 use fathom_algebra::{OrientedPermutation, Permutation};
 use serde::Deserialize;
@@ -99,6 +100,8 @@ pub(super) fn read(text: &str) -> Result<Definition, Fault> {
         let action = reader.transformation(&puzzle, raw)?;
         puzzle.add_move(name, action).map_err(|error| Fault::new(reader.place(raw), error))?;
     }
+    // A move of cubing.js may be made any number of times at once: R2 is one move, and so is R3.
+    puzzle.set_metric(Metric::Multi);
     let derived = file.derived_moves.map_or(Vec::new(), |entries| entries.0);
     reader.derived(&mut puzzle, &derived)?;
     puzzle.finished().map_err(Fault::whole)
