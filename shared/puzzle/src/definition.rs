@@ -3,6 +3,7 @@
 
 mod error;
 mod groupoid;
+mod reduced;
 mod searched;
 mod shapes;
 

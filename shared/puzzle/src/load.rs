@@ -7,6 +7,7 @@ pub mod algorithm;
 pub mod gap;
 pub mod kpuzzle;
 pub mod ksolve;
+mod module;
 pub mod toml;
 
 use crate::definition::{Definition, DefinitionError};
@@ -29,7 +30,7 @@ pub enum Format {
     Gap,
     /// ksolve and twsearch: `.tws`, `.def`, `.ksolve`.
     Ksolve,
-    /// A kpuzzle definition of cubing.js: `.json`.
+    /// A kpuzzle definition of cubing.js: `.json`, or a module that exports it, `.js` or `.ts`.
     Kpuzzle,
 }
 
@@ -117,7 +118,7 @@ impl Format {
             "toml" => Self::Toml,
             "g" | "gap" => Self::Gap,
             "tws" | "def" | "ksolve" => Self::Ksolve,
-            "json" => Self::Kpuzzle,
+            "json" | "js" | "mjs" | "cjs" | "ts" | "mts" | "cts" => Self::Kpuzzle,
             _ => Self::of_text(text),
         }
     }
@@ -131,6 +132,7 @@ impl Format {
         let list = rest.strip_prefix('[').is_some_and(|rest| rest.trim_start().starts_with('('));
         match rest.split_whitespace().next().unwrap_or_default() {
             "Name" | "Set" => Self::Ksolve,
+            "import" | "export" => Self::Kpuzzle,
             word if word.starts_with('{') => Self::Kpuzzle,
             word if list || word.starts_with('(') || word.starts_with("Group") => Self::Gap,
             _ if rest.lines().next().is_some_and(|line| line.contains(":=")) => Self::Gap,

@@ -20,6 +20,9 @@ use std::collections::{BTreeMap, BTreeSet};
 const KEYWORDS: &str = "Name, Set, Solved, StartState, Move, MoveTransformation, MoveSequence, MoveAlias, Ignore, \
                         Illegal, Multiplicators, ParallelMoves, MoveLimits";
 
+/// How often sequences may wait for others that stand behind them.
+const MAX_DEPTH: usize = 32;
+
 /// The label of pieces that are written as `?`: no number of a file is as large, for twsearch reads numbers up to 255.
 const WILD: u64 = u64::MAX;
 
@@ -63,6 +66,7 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
         solved: false,
         labels: Vec::new(),
         sequences: Vec::new(),
+        sequence_bytes: 0,
         forbidden: BTreeMap::new(),
     };
     while let Some(line) = reader.line() {
@@ -139,6 +143,7 @@ struct Reader<'a> {
     /// For each cell the number that the solved state has there, counted from 1; empty before that state.
     labels: Vec<u64>,
     sequences: Vec<Sequence<'a>>,
+    sequence_bytes: usize,
     /// By cell.
     forbidden: BTreeMap<usize, Forbidden>,
 }
@@ -305,6 +310,11 @@ impl<'a> Reader<'a> {
         }
         let (last, word) = line[line.len() - 1];
         let name = unquoted(name);
+        self.sequence_bytes += last + word.len() - start;
+        if self.sequence_bytes > algorithm::MAX_BYTES {
+            let reason = format!("the sequences of the file have more than {} bytes", algorithm::MAX_BYTES);
+            return Err(Fault::syntax(at, reason));
+        }
         self.sequences.push(Sequence { at, name, start, text: &text[start..last + word.len()], is_alias });
         Ok(())
     }
@@ -314,7 +324,7 @@ impl<'a> Reader<'a> {
         let Some(puzzle) = &mut self.puzzle else { return Ok(()) };
         let identity = OrientedPermutation::identity(puzzle.orders());
         let mut waiting = std::mem::take(&mut self.sequences);
-        while !waiting.is_empty() {
+        for depth in 0.. {
             let before = waiting.len();
             let mut fault = None;
             let mut still = Vec::new();
@@ -339,9 +349,14 @@ impl<'a> Reader<'a> {
                 }
             }
             match fault {
+                None => break,
                 // Nothing is left to wait for.
                 Some(fault) if still.len() == before => return Err(fault),
-                _ => waiting = still,
+                Some(_) if depth == MAX_DEPTH => {
+                    let reason = format!("sequences refer to later ones more than {MAX_DEPTH} deep");
+                    return Err(Fault::syntax(still[0].at, reason));
+                }
+                Some(_) => waiting = still,
             }
         }
         Ok(())
