@@ -133,7 +133,9 @@ impl Format {
         match rest.split_whitespace().next().unwrap_or_default() {
             "Name" | "Set" => Self::Ksolve,
             "import" | "export" => Self::Kpuzzle,
-            word if word.starts_with('{') => Self::Kpuzzle,
+            word if word.starts_with('{') || word.starts_with("//") || word.starts_with("/*") => {
+                Self::Kpuzzle
+            }
             word if list || word.starts_with('(') || word.starts_with("Group") => Self::Gap,
             _ if rest.lines().next().is_some_and(|line| line.contains(":=")) => Self::Gap,
             _ => Self::Toml,
