@@ -18,7 +18,10 @@ fn group_json(arguments: &[&str]) -> Value {
 fn replay(rows: usize, columns: usize, word: &str) -> Vec<usize> {
     let mut tiles: Vec<usize> = (0..rows * columns).collect();
     for turn in word.split('*').filter(|turn| *turn != "()") {
-        let (line, shift) = turn.split_once('^').unwrap_or((turn, "1"));
+        let (line, shift) = match turn.strip_suffix('\'') {
+            Some(line) => (line, "-1"),
+            None => turn.split_once('^').unwrap_or((turn, "1")),
+        };
         let (number, shift): (usize, isize) = (line[1..].parse().unwrap(), shift.parse().unwrap());
         let cells: Vec<usize> = match &line[..1] {
             "V" => (0..rows).map(|row| row * columns + number - 1).collect(),

@@ -373,12 +373,14 @@ fn what_looks_alike_in_a_gap_file_is_honoured() {
     assert_eq!(said(&["-q"]), "");
 }
 
-/// Two and two of four beads are alike, which makes six states; three pieces turn in a circle. Orientations of two of these are seen, and
-/// each R turns two of the three.
+/// Two and two of four beads are alike, which makes six states. Three pieces go in a circle, and R three times turns each of them once: with
+/// orientations that are six states, and three without. What the moves do to beads and pieces is not tied, for equal beads may change places.
 #[test]
 fn orbits_and_orientations_may_be_left_out() {
     let file = example("sequences.tws");
-    assert_eq!(run(&[&file])["metric"], "multi");
+    let whole = run(&[&file]);
+    assert_eq!((&whole["metric"], &whole["states"]), (&value!("multi"), &value!(36)));
+    assert_eq!(run(&[&file, "--omit", "A"])["states"], 6);
     assert_eq!(run(&[&file, "--omit", "B"])["states"], 6);
     assert_eq!(run(&[&file, "--omit", "A", "--ignore-orientation", "B"])["states"], 3);
     let flat = run(&[&file, "--ignore-orientation", "B"]);
