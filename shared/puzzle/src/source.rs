@@ -42,7 +42,7 @@ pub enum SourceError {
         metric: Metric,
     },
     /// More cells than the search has numbers for.
-    #[error("{puzzle} has {cells} cells, and puzzles of at most {limit} can be searched", limit = Source::MOST_CELLS)]
+    #[error("{puzzle} has {cells} cells, and puzzles of at most {limit} can be searched: leave some out with --omit", limit = Source::MOST_CELLS)]
     TooManyCells {
         /// The puzzle.
         puzzle: String,

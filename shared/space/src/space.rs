@@ -78,7 +78,9 @@ pub enum SpaceError {
     )]
     GuardedOneWay(String),
     /// Letters are bytes.
-    #[error("{name} has more pieces and orientations than words have letters for: {letters}, of at most 255")]
+    #[error(
+        "{name} has more pieces and orientations than words have letters for: {letters}, of at most 255: tell fewer apart with --track, --labels or --ignore-orientation, or leave some out with --omit"
+    )]
     TooManyLetters {
         /// The puzzle.
         name: String,
@@ -88,8 +90,10 @@ pub enum SpaceError {
     /// Free moves that change nothing in some states make fewer states of them than in others.
     #[error("{0} has free moves that may change nothing that can be seen: tell more of its pieces apart")]
     NotFree(String),
-    /// The labelled states of a group that is neither symmetric nor alternating are counted by listing them.
-    #[error("the labelled states of {name} cannot be counted: its group, of order {order}, is neither symmetric nor alternating and has more than {limit} states", limit = Space::LARGEST_LISTED)]
+    /// The elements that cannot be seen are not counted in reasonable time, or states are listed and are too many.
+    #[error(
+        "the labelled states of {name} cannot be counted: its group has order {order}, and what cannot be seen of it, or where its moves are blocked, is too much to go through: tell more pieces apart, or leave some out with --omit"
+    )]
     Uncounted {
         /// The puzzle.
         name: String,
@@ -99,7 +103,7 @@ pub enum SpaceError {
 }
 
 impl Space {
-    /// Groups other than symmetric and alternating ones have their states listed up to this number.
+    /// Where moves have guards states are listed up to this number.
     const LARGEST_LISTED: usize = 1 << 20;
 
     /// The space of a puzzle with labels. `metric` is the one that the puzzle's moves were made for.
