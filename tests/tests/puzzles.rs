@@ -1,6 +1,6 @@
 //! Puzzles that are no boards: families, files, and some of the moves.
 
-use fathom_algebra::OrientedPermutation;
+use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_puzzle::{Metric, Source};
 use fathom_run::Question;
 use fathom_space::Labels;
@@ -358,13 +358,38 @@ fn example(name: &str) -> String {
     format!("{}/../docs/examples/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
+/// Where a permutation carries sets of points.
+fn image(sets: &[Vec<usize>], by: &Permutation) -> Vec<Vec<usize>> {
+    let carried = |set: &Vec<usize>| {
+        let mut set: Vec<usize> = set.iter().map(|&point| by.apply(point)).collect();
+        set.sort_unstable();
+        set
+    };
+    sets.iter().map(carried).collect()
+}
+
 /// Three pieces with three sides that exchange places in all ways, with twists that add up to nothing: 3! 3^2 states. The first two
 /// pieces look alike, so half as many are told apart.
 #[test]
 fn what_looks_alike_in_a_gap_file_is_honoured() {
     let file = example("alike.gap");
-    assert_eq!(run(&[&file])["states"], 27);
-    assert_eq!(run(&[&file, "--labelled"])["states"], 54);
+    let (alike, apart) = (run(&[&file]), run(&[&file, "--labelled"]));
+    assert_eq!((&alike["states"], &apart["states"]), (&value!(27), &value!(54)));
+    // A plain search: where the sets of points are, and where each point is.
+    let moves =
+        ["(1,2,3)(4,6,5)", "(1,4)(2,5)(3,6)", "(4,7)(5,8)(6,9)"].map(|m| Permutation::parse(m, 9).unwrap());
+    let growth = |sets: Vec<Vec<usize>>| {
+        let mut known = HashSet::from([sets.clone()]);
+        let (mut layer, mut counts) = (vec![sets], Vec::new());
+        while !layer.is_empty() {
+            counts.push(layer.len());
+            let moved = layer.iter().flat_map(|sets| moves.iter().map(move |m| image(sets, m)));
+            layer = moved.filter(|sets| known.insert(sets.clone())).collect();
+        }
+        counts
+    };
+    assert_eq!(alike["counts"], value!(growth(vec![vec![0, 3], vec![6]])));
+    assert_eq!(apart["counts"], value!(growth((0..9).map(|point| vec![point]).collect())));
     let said =
         |arguments: &[&str]| texts(&fathom().arg("plan").arg(&file).args(arguments).output().unwrap()).1;
     assert!(said(&[]).contains("note: ip of the file is honoured"), "{}", said(&[]));
@@ -380,6 +405,8 @@ fn orbits_and_orientations_may_be_left_out() {
     let file = example("sequences.tws");
     let whole = run(&[&file]);
     assert_eq!((&whole["metric"], &whole["states"]), (&value!("multi"), &value!(36)));
+    // L, R and S with all their powers: S is R L', and has order 6.
+    assert_eq!(whole["counts"], value!([1, 13, 22]));
     assert_eq!(run(&[&file, "--omit", "A"])["states"], 6);
     assert_eq!(run(&[&file, "--omit", "B"])["states"], 6);
     assert_eq!(run(&[&file, "--omit", "A", "--ignore-orientation", "B"])["states"], 3);
