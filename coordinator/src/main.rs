@@ -8,12 +8,16 @@ mod commands;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
-use fathom_command::exit;
+use fathom_command::log::Verbosity;
+use fathom_command::{exit, output};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let verbosity = arguments.verbosity();
+    if verbosity == Verbosity::Quiet {
+        output::leave_out_remarks();
+    }
     if let Err(error) = fathom_layer::map::report_faults() {
         eprintln!("warning: faults under memory maps will not be reported: {error}");
     }

@@ -445,3 +445,37 @@ fn standard_output_that_is_full_or_closed() {
     let closed = to(writer.into());
     assert_eq!((closed.status.code(), texts(&closed).1), (Some(0), String::new()));
 }
+
+/// Sizes are looked at before memory is taken.
+#[test]
+fn files_that_would_take_all_memory_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let statements = file("statements.g", &"a:=1;".repeat(3_000_000));
+    let aliases = file(
+        "aliases.tws",
+        &format!("Name x\nSet A 2 1\nSolved\nEnd\n{}", "MoveAlias a b\n".repeat(1_000_000)),
+    );
+    let many = file(
+        "many.toml",
+        "orbits = [{ name = \"a\", cells = 7, orientations = 256 }]\n[moves]\nR = \"(1,2,3,4,5,6,7+1)\"\n",
+    );
+    let huge = file("huge.tws", "Name x\nSet A 4000000000 2\n");
+    for (path, says) in [
+        ("/dev/zero", "/dev/zero: the file is larger than 16777216 bytes"),
+        (&statements, "statements.g:1:"),
+        (&aliases, "there are more than 4096 moves"),
+        (&many, "more pieces and orientations than words have letters for"),
+        (&huge, "huge.tws:2:7: 4000000000 is too large"),
+    ] {
+        for command in ["plan", "run"] {
+            let (code, out, err) = in_directory(directory.path(), &[command, path]);
+            assert_eq!((code, out.as_str()), (Some(2), ""), "{path}: {err}");
+            assert!(err.contains(says) && !err.contains("panicked"), "{path}: {err}");
+        }
+    }
+}

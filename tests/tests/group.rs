@@ -18,7 +18,10 @@ fn group_json(arguments: &[&str]) -> Value {
 fn replay(rows: usize, columns: usize, word: &str) -> Vec<usize> {
     let mut tiles: Vec<usize> = (0..rows * columns).collect();
     for turn in word.split('*').filter(|turn| *turn != "()") {
-        let (line, shift) = turn.split_once('^').unwrap_or((turn, "1"));
+        let (line, shift) = match turn.strip_suffix('\'') {
+            Some(line) => (line, "-1"),
+            None => turn.split_once('^').unwrap_or((turn, "1")),
+        };
         let (number, shift): (usize, isize) = (line[1..].parse().unwrap(), shift.parse().unwrap());
         let cells: Vec<usize> = match &line[..1] {
             "V" => (0..rows).map(|row| row * columns + number - 1).collect(),
@@ -139,4 +142,21 @@ fn membership_is_told_by_the_exit_code_and_why_not_by_the_result() {
         assert_eq!(found["contains"], value!(expected));
         assert_eq!(found["why"].is_string(), !expected);
     }
+}
+
+/// Some of the moves, moves that a file lists as no generators, and sequences in all the ways in which people write them.
+#[test]
+fn moves_are_chosen_and_sequences_are_read_as_people_write_them() {
+    let file = format!("{}/../docs/examples/sequences.tws", env!("CARGO_MANIFEST_DIR"));
+    let told = |arguments: &[&str]| texts(&fathom().arg("group").args(arguments).output().unwrap()).0;
+    assert!(told(&["3x3", "--moves", "V1,H1'"]).contains("generators: V1 H1' (2 even, 0 odd)"));
+    assert!(told(&["3x3", "--moves", "V_1^{-1}"]).contains("order: 3\n"));
+    assert!(told(&["3x3+flip"]).contains("order: 362,880\n"));
+    // Q is another name of L2, and no generator unless it is chosen.
+    assert!(told(&[&file, "--moves", "Q"]).contains("order: 2\n"));
+    let element = |text: &str| told(&["3x3", "--element", text]);
+    assert_eq!(element("[V1, H1']"), element("V1 H1' V1' H1"));
+    assert_eq!(element("V1H1'"), element("V_1^{1} H_1^{-1}"));
+    assert_eq!(told(&[&file, "--element", "RQL'"]), told(&[&file, "--element", "R L"]));
+    assert!(told(&["3x3", "--factor", "(1,4,7)"]).starts_with("V1'\n1 move"));
 }

@@ -1,6 +1,6 @@
 //! Puzzles that are no boards: families, files, and some of the moves.
 
-use fathom_algebra::OrientedPermutation;
+use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_puzzle::{Metric, Source};
 use fathom_run::Question;
 use fathom_space::Labels;
@@ -360,4 +360,113 @@ fn the_group_of_rubiks_cube() {
     };
     assert_eq!(group(&[])["order"], "43252003274489856000");
     assert_eq!(group(&["--element", "f*l"])["order"], 105);
+}
+
+/// A file of the examples.
+fn example(name: &str) -> String {
+    format!("{}/../docs/examples/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Where a permutation carries sets of points.
+fn image(sets: &[Vec<usize>], by: &Permutation) -> Vec<Vec<usize>> {
+    let carried = |set: &Vec<usize>| {
+        let mut set: Vec<usize> = set.iter().map(|&point| by.apply(point)).collect();
+        set.sort_unstable();
+        set
+    };
+    sets.iter().map(carried).collect()
+}
+
+/// Three pieces with three sides that exchange places in all ways, with twists that add up to nothing: 3! 3^2 states. The first two
+/// pieces look alike, so half as many are told apart.
+#[test]
+fn what_looks_alike_in_a_gap_file_is_honoured() {
+    let file = example("alike.gap");
+    let (alike, apart) = (run(&[&file]), run(&[&file, "--labelled"]));
+    assert_eq!((&alike["states"], &apart["states"]), (&value!(27), &value!(54)));
+    // A plain search: where the sets of points are, and where each point is.
+    let moves =
+        ["(1,2,3)(4,6,5)", "(1,4)(2,5)(3,6)", "(4,7)(5,8)(6,9)"].map(|m| Permutation::parse(m, 9).unwrap());
+    let growth = |sets: Vec<Vec<usize>>| {
+        let mut known = HashSet::from([sets.clone()]);
+        let (mut layer, mut counts) = (vec![sets], Vec::new());
+        while !layer.is_empty() {
+            counts.push(layer.len());
+            let moved = layer.iter().flat_map(|sets| moves.iter().map(move |m| image(sets, m)));
+            layer = moved.filter(|sets| known.insert(sets.clone())).collect();
+        }
+        counts
+    };
+    assert_eq!(alike["counts"], value!(growth(vec![vec![0, 3], vec![6]])));
+    assert_eq!(apart["counts"], value!(growth((0..9).map(|point| vec![point]).collect())));
+    let said =
+        |arguments: &[&str]| texts(&fathom().arg("plan").arg(&file).args(arguments).output().unwrap()).1;
+    assert!(said(&[]).contains("note: ip of the file is honoured"), "{}", said(&[]));
+    assert!(said(&[]).contains("--metric single adds the inverses"), "{}", said(&[]));
+    assert_eq!(said(&["--labelled", "--metric", "multi"]), "");
+    assert_eq!(said(&["-q"]), "");
+}
+
+/// Two and two of four beads are alike, which makes six states. Three pieces go in a circle, and R three times turns each of them once: with
+/// orientations that are six states, and three without. What the moves do to beads and pieces is not tied, for equal beads may change places.
+#[test]
+fn orbits_and_orientations_may_be_left_out() {
+    let file = example("sequences.tws");
+    let whole = run(&[&file]);
+    assert_eq!((&whole["metric"], &whole["states"]), (&value!("multi"), &value!(36)));
+    // L, R and S with all their powers: S is R L', and has order 6.
+    assert_eq!(whole["counts"], value!([1, 13, 22]));
+    assert_eq!(run(&[&file, "--omit", "A"])["states"], 6);
+    assert_eq!(run(&[&file, "--omit", "B"])["states"], 6);
+    assert_eq!(run(&[&file, "--omit", "A", "--ignore-orientation", "B"])["states"], 3);
+    let flat = run(&[&file, "--ignore-orientation", "B"]);
+    assert_eq!((&flat["states"], &flat["space"]), (&value!(18), &value!("sequences-unturned-B")));
+    let refused = |orbit: &str| texts(&fathom().args(["plan", &file, "--omit", orbit]).output().unwrap()).1;
+    assert!(refused("C").contains("there is no orbit \"C\": there are A, B"), "{}", refused("C"));
+}
+
+/// Beads that are alike in three orbits that move on their own: 6!/(2! 2! 2!) x 7!/(4! 3!) x 5!/(2! 2!) states, which the search finds too.
+#[test]
+fn labelled_orbits_multiply() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("beads.toml");
+    std::fs::write(
+        &file,
+        "orbits = [{ name = \"a\", cells = 6 }, { name = \"b\", cells = 7 }, { name = \"c\", cells = 5 }]\nmetric = \"multi\"\n\
+         [moves]\nA = \"(1,2,3,4,5,6)\"\nB = \"(7,8,9,10,11,12,13)\"\nC = \"(14,15,16,17,18)\"\na = \"(1,2)\"\nb = \"(7,8)\"\nc = \"(14,15)\"\n\
+         [solved]\nlabels = [0,0,1,1,2,2, 3,3,3,3,4,4,4, 5,5,6,6,7]\n",
+    )
+    .unwrap();
+    let found = run(&[file.to_str().unwrap()]);
+    assert_eq!((&found["states"], &found["complete"]), (&value!(90 * 35 * 30), &value!(true)));
+    let visited: u64 = found["counts"].as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(visited, 94_500);
+}
+
+/// Directories that were begun when twsearch's files meant exactly the listed moves.
+#[test]
+fn a_directory_of_the_old_default_goes_on_as_it_was_begun() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = example("2x2x2.tws");
+    let asked = |arguments: &[&str]| {
+        let output =
+            fathom().args(["run", &file]).args(arguments).current_dir(directory.path()).output().unwrap();
+        texts(&output)
+    };
+    asked(&["--metric", "given", "--max-depth", "3", "-q", "--dir", "old"]);
+    let path = directory.path().join("old/run.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let old = text
+        .replace("metric = \"multi\"", "metric = \"given\"")
+        .replace("metric = \\\"multi\\\"", "metric = \\\"given\\\"");
+    assert_ne!(old, text);
+    std::fs::write(&path, old).unwrap();
+    let (out, err) = asked(&["--dir", "old", "--max-depth", "4", "--json"]);
+    assert!(err.contains("old was begun when exactly the listed moves"), "{err}");
+    assert!(out.contains("\"metric\":\"given\""), "{out}");
+    // What is asked for by name is not that run.
+    let (_, err) = asked(&["--dir", "old", "--metric", "multi"]);
+    assert!(err.contains("holds the run"), "{err}");
+    let (out, _) = asked(&["--dir", "new", "--max-depth", "2", "--json"]);
+    assert!(out.contains("\"metric\":\"multi\""), "{out}");
 }

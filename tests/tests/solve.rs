@@ -41,7 +41,10 @@ fn led_to(scramble: &str) -> Vec<&str> {
 /// The tiles of a 3x4 board after moves such as `V2^-1`, by tiles alone: this shares nothing with Fathom.
 fn replay(mut tiles: Vec<usize>, word: &str) -> Vec<usize> {
     for turn in word.split(' ').filter(|turn| *turn != "()") {
-        let (line, exponent) = turn.split_once('^').unwrap_or((turn, "1"));
+        let (line, exponent) = match turn.strip_suffix('\'') {
+            Some(line) => (line, "-1"),
+            None => turn.split_once('^').unwrap_or((turn, "1")),
+        };
         let (line, number) = line.split_at(1);
         let number: usize = number.parse::<usize>().unwrap() - 1;
         let cells: Vec<usize> = match line {
@@ -87,7 +90,7 @@ fn with_and_without_a_run_the_answer_is_the_same() {
     let scrambled = told(path, &["solve", "kept", "V1 H2^-1 V3", "--scramble"]);
     assert_eq!(scrambled["distance"], 3);
     let (code, out, _) = in_directory(path, &["solve", "kept", "V1 H2^-1", "--scramble", "--all"]);
-    assert_eq!((code, out.as_str()), (Some(0), "distance: 2\nsolutions: 1\n    H2 V1^2\n"));
+    assert_eq!((code, out.as_str()), (Some(0), "distance: 2\nsolutions: 1\n    H2 V1'\n"));
 }
 
 /// The axial pieces of the pyramid turn and stay.

@@ -20,6 +20,9 @@ pub(crate) struct PuzzlesArguments {
 pub(crate) struct GroupArguments {
     /// The puzzle: a board as ROWSxCOLUMNS, for example 3x4, a word of a family such as 2x2x2, or a file
     pub(crate) puzzle: String,
+    /// Generate with these moves alone: those of the puzzle, their powers, and the spare moves of a file, for example V1,H2^2
+    #[arg(long, value_name = "LIST")]
+    pub(crate) moves: Option<String>,
     #[command(flatten)]
     pub(crate) question: GroupQuestion,
     /// Print one JSON object instead of text

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
-use fathom_command::bad_input;
+use fathom_command::{bad_input, output};
 use fathom_puzzle::{Metric, Source, SourceError};
 use fathom_run::definition::{DEFINITION, Question};
 use fathom_space::Labels;
@@ -17,7 +17,7 @@ pub(crate) struct SpaceArguments {
     puzzle: String,
     /// What costs one move: multi (any rotation of a line, or power of a listed move), single (a shift by one cell, or a listed
     /// move or its inverse) or given (the listed moves alone); of square1 face (a turn of one layer, or a twist) or twist (a twist
-    /// alone) [default: multi for boards and cubes, face for square1, given for others]
+    /// alone) [default: multi for boards, cubes, and files of twsearch, ksolve and cubing.js; face for square1; given for others]
     #[arg(long)]
     metric: Option<Metric>,
     /// Use these moves alone, of those of the metric, for example V1,H2^-1
@@ -33,6 +33,15 @@ pub(crate) struct SpaceArguments {
     /// A label for each tile, row by row, for example 0,0,1,1; tiles with one label are alike
     #[arg(long, value_name = "LIST")]
     labels: Option<String>,
+    /// Tell all pieces apart, whatever looks alike in the file
+    #[arg(long, conflicts_with_all = ["track", "labels"])]
+    labelled: bool,
+    /// Leave out the pieces of an orbit of the file, a set of twsearch; may be given several times
+    #[arg(long, value_name = "ORBIT")]
+    omit: Vec<String>,
+    /// Do not look at the orientations of the pieces of an orbit; may be given several times
+    #[arg(long, value_name = "ORBIT")]
+    ignore_orientation: Vec<String>,
 }
 
 impl SpaceArguments {
@@ -47,6 +56,9 @@ impl SpaceArguments {
             ("--free-rotations", self.free_rotations),
             ("--track", self.track.is_some()),
             ("--labels", self.labels.is_some()),
+            ("--labelled", self.labelled),
+            ("--omit", !self.omit.is_empty()),
+            ("--ignore-orientation", !self.ignore_orientation.is_empty()),
         ];
         match chosen.into_iter().find(|(_, chosen)| is_run && *chosen) {
             Some((option, _)) => {
@@ -65,7 +77,20 @@ impl SpaceArguments {
             false if names_parts => ("", Source::of_word(&self.puzzle)),
             false => ("", Source::whole(&self.puzzle)),
         };
-        found.map_err(|error| bad_input!("{option}{error}"))
+        let reduced = |source: Source| {
+            let source = if self.labelled { source.told_apart()? } else { source };
+            source.reduced(&self.omit, &self.ignore_orientation)
+        };
+        found.and_then(reduced).map_err(|error| bad_input!("{option}{error}"))
+    }
+
+    /// The question as it was asked by this command when the moves of all files were exactly those that are listed, if that was another.
+    pub(crate) fn under_old_default(&self, question: &Question) -> Option<Question> {
+        if self.metric.is_some() || self.moves.is_some() {
+            return None;
+        }
+        let source = question.source.under_old_default()?;
+        Some(Question { source, metric: Metric::Given, labels: question.labels.clone() })
     }
 
     pub(crate) fn question(&self) -> Result<Question> {
@@ -87,6 +112,14 @@ impl SpaceArguments {
         };
         let option = if self.track.is_some() { "--track" } else { "--labels" };
         let labels = labels.map_err(|error| bad_input!("{option}: {error}"))?;
+        for remark in source.remarks(metric).map_err(|error| bad_input!("{error}"))? {
+            // Where other labels are asked for, those of the file do not matter.
+            if !(remark.contains("--labelled")
+                && (self.labelled || self.track.is_some() || self.labels.is_some()))
+            {
+                output::remark(&remark);
+            }
+        }
         Ok(Question { source, metric, labels })
     }
 }

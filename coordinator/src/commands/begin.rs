@@ -2,13 +2,14 @@
 
 use crate::arguments::{BeginArguments, RunArguments, SpaceArguments};
 use anyhow::{Context, Result};
-use fathom_command::bad_input;
+use fathom_command::{bad_input, output};
 use fathom_engine::directory::{Found, RunDirectory, look};
 use fathom_engine::estimate::disk_peak_bytes;
 use fathom_engine::search::Options;
 use fathom_engine::watch;
 use fathom_kernel::reference::Distances;
 use fathom_layer::{LocalDisk, free_bytes};
+use fathom_puzzle::Metric;
 use fathom_run::Reach;
 use fathom_run::budget::cache_bytes;
 use fathom_run::definition::{Definition, Question};
@@ -25,9 +26,21 @@ pub(crate) fn open_or_begin(
     workers: u32,
     require: impl FnOnce(&Space, &Plan, &Path) -> Result<()>,
 ) -> Result<RunDirectory> {
-    let question = space.question()?;
-    let space = question.space()?;
-    let path = asked.dir.clone().unwrap_or_else(|| PathBuf::from("runs").join(space.slug()));
+    let mut question = space.question()?;
+    let old = space.under_old_default(&question);
+    let mut space = question.space()?;
+    let place = |space: &Space| asked.dir.clone().unwrap_or_else(|| PathBuf::from("runs").join(space.slug()));
+    let mut path = place(&space);
+    if let Some(old) = old {
+        let begun = begun_before(&old, &path, place)?;
+        if let Some((there, old_space)) = begun {
+            output::remark(&format!(
+                "{} was begun when exactly the listed moves of such files were meant, and goes on so, in the metric 'given'; name another directory with --dir, or --metric multi, to search with all powers",
+                there.display()
+            ));
+            (question, space, path) = (old, old_space, there);
+        }
+    }
     match look(&path)? {
         Found::Run => {
             let directory = RunDirectory::open(&path)?;
@@ -54,6 +67,22 @@ pub(crate) fn open_or_begin(
             path.display()
         )),
     }
+}
+
+/// Where a run of a question as it was asked before lies, and its space; `None` if there is none, or if one of the question as it is asked
+/// now lies at `path`.
+fn begun_before(
+    old: &Question,
+    path: &Path,
+    place: impl Fn(&Space) -> PathBuf,
+) -> Result<Option<(PathBuf, Space)>> {
+    if look(path)? == Found::Run && Definition::read(path)?.question.metric == Metric::Multi {
+        return Ok(None);
+    }
+    let space = old.space()?;
+    let there = place(&space);
+    let is_old = look(&there)? == Found::Run && Definition::read(&there)?.question == *old;
+    Ok(is_old.then_some((there, space)))
 }
 
 /// A run's directory may be named again only for the same run.

@@ -6,7 +6,7 @@ use fathom_algebra::{Factoriser, Group, Kind, Orbit, Permutation};
 use fathom_command::exit::No;
 use fathom_command::{bad_input, output};
 use fathom_engine::membership::why_not;
-use fathom_puzzle::{Generator, Line, Move, Source};
+use fathom_puzzle::{Generator, Line, Metric, Move, Source};
 use fathom_report::text::{grouped, many};
 use fathom_solve::elements;
 use serde_json::{Value, json};
@@ -22,11 +22,29 @@ struct Generators {
     points: usize,
     /// The generators: of a move and its powers, one.
     moves: Vec<Move>,
+    /// Further names that elements may be written with.
+    spare: Vec<Move>,
 }
 
 /// The generators of the puzzle that a word names. Where pieces have orientations, points are the ways to stand on a cell.
-fn generators(word: &str) -> Result<Generators> {
-    let source = Source::of_word(word).map_err(|error| bad_input!("{error}"))?;
+fn generators(asked: &GroupArguments) -> Result<Generators> {
+    let word = &asked.puzzle;
+    let whole = Source::of_word(word).map_err(|error| bad_input!("{error}"))?;
+    let source = match &asked.moves {
+        None => whole.clone(),
+        // Powers are chosen too.
+        Some(names) => {
+            whole.with_moves(Metric::Multi, names).map_err(|error| bad_input!("--moves: {error}"))?
+        }
+    };
+    let on_points = |g: &Generator| Move { name: g.name.clone(), action: g.action.as_points() };
+    let spare = match &whole {
+        Source::Board(_) => Vec::new(),
+        Source::Defined(definition) => {
+            let chosen = if asked.moves.is_some() { definition.moves() } else { &[] };
+            definition.spare().iter().chain(chosen).map(on_points).collect()
+        }
+    };
     let (points, moves): (usize, Vec<Move>) = match &source {
         Source::Board(board) => {
             let lines = board.lines().filter(|&line| board.line_length(line) > 1);
@@ -46,11 +64,10 @@ fn generators(word: &str) -> Result<Generators> {
                 ));
             }
             let all = definition.moves().iter().chain(definition.free());
-            let on_points = |g: &Generator| Move { name: g.name.clone(), action: g.action.as_points() };
             (points, all.map(on_points).collect())
         }
     };
-    Ok(Generators { name: source.name(), points, moves })
+    Ok(Generators { name: source.name(), points, moves, spare })
 }
 
 impl Generators {
@@ -63,12 +80,13 @@ impl Generators {
     }
 
     fn element(&self, option: &str, text: &str) -> Result<Permutation> {
-        elements::read(text, self.points, &self.moves).map_err(|error| bad_input!("{option}: {error}"))
+        let all: Vec<Move> = self.moves.iter().chain(&self.spare).cloned().collect();
+        elements::read(text, self.points, &all).map_err(|error| bad_input!("{option}: {error}"))
     }
 }
 
 pub(crate) fn group(asked: &GroupArguments) -> Result<()> {
-    let puzzle = generators(&asked.puzzle)?;
+    let puzzle = generators(asked)?;
     let question = &asked.question;
     let print = |text: String, json: Value| output::line(&if asked.json { json.to_string() } else { text });
     if let Some(text) = &question.element {

@@ -1,8 +1,92 @@
-//! Elements written in generators: `f*l`, `(V1 H1^2)^-3`. A product is read from left to right, and its factors stand beside
-//! each other, with `*` or blanks between them or nothing where a parenthesis stands; `^` and a number behind a factor is a
-//! power, and `'` is `^-1`; `()` is the identity.
+//! Elements written in generators, and sequences of moves: the one place where either is read.
+//!
+//! | written | is |
+//! |---|---|
+//! | `f*l`, `f l`, `f, l`, `V1(H1)` | a product, read from left to right |
+//! | `FR'`, `flffudrll` | a product of names without anything between them, where that can be read in one way alone |
+//! | `a^-2`, `(V1 H1^2)^-3`, `V_1^{-1}` | a power; `_` and braces, as in formulas, may be left out of a name |
+//! | `R'`, `R2`, `R2'`, `(R U)3` | powers as on cubes: a number behind a name that does not end in a digit, or behind a bracket |
+//! | `[A, B]`, `[A: B]` | the commutator A B A' B', and the conjugate A B A' |
+//! | `()`, `.` | the identity |
+//!
+//! What the names stand for is said by the caller, and need not be permutations: anything with products, inverses and powers will do,
+//! for instance the list of the [turns](Turns) that are made.
 
-use crate::Permutation;
+use crate::word::Turn;
+use crate::{OrientedPermutation, Permutation};
+use std::collections::HashMap;
+
+/// Something that sequences are made of.
+pub trait Element: Clone {
+    /// This first, `next` after it.
+    fn then(&self, next: &Self) -> Self;
+    /// What takes it back.
+    fn inverse(&self) -> Self;
+    /// So many times; `None` if that is more than can be written down.
+    fn power(&self, exponent: i64) -> Option<Self>;
+}
+
+impl Element for Permutation {
+    fn then(&self, next: &Self) -> Self {
+        self.then(next)
+    }
+
+    fn inverse(&self) -> Self {
+        self.inverse()
+    }
+
+    fn power(&self, exponent: i64) -> Option<Self> {
+        Some(self.power(exponent))
+    }
+}
+
+impl Element for OrientedPermutation {
+    fn then(&self, next: &Self) -> Self {
+        self.then(next)
+    }
+
+    fn inverse(&self) -> Self {
+        self.inverse()
+    }
+
+    fn power(&self, exponent: i64) -> Option<Self> {
+        Some(self.power(exponent))
+    }
+}
+
+/// Turns one after the other, nothing reduced.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Turns(pub Vec<Turn>);
+
+impl Turns {
+    /// More turns are not written down.
+    const MOST: usize = 1 << 16;
+}
+
+impl Element for Turns {
+    fn then(&self, next: &Self) -> Self {
+        Self(self.0.iter().chain(&next.0).copied().collect())
+    }
+
+    fn inverse(&self) -> Self {
+        Self(
+            self.0
+                .iter()
+                .rev()
+                .map(|turn| Turn { exponent: turn.exponent.saturating_neg(), ..*turn })
+                .collect(),
+        )
+    }
+
+    fn power(&self, exponent: i64) -> Option<Self> {
+        if let [turn] = self.0[..] {
+            return Some(Self(vec![Turn { exponent: turn.exponent.checked_mul(exponent)?, ..turn }]));
+        }
+        let times = usize::try_from(exponent.unsigned_abs()).ok()?;
+        let once = if exponent < 0 { self.inverse() } else { self.clone() };
+        (self.0.len().saturating_mul(times) <= Self::MOST).then(|| Self(once.0.repeat(times)))
+    }
+}
 
 /// Why a text is no expression. Positions are byte offsets from 0.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,7 +111,23 @@ pub enum ExpressionError {
         /// All names.
         known: String,
     },
-    /// An exponent that does not fit 64 bits.
+    /// A name that stands for nothing that can be used.
+    #[error("at offset {at}: {reason}")]
+    Name {
+        /// Byte offset of the name.
+        at: usize,
+        /// Why.
+        reason: String,
+    },
+    /// Names without blanks between them that can be read in several ways.
+    #[error("at offset {at}: {word:?} can be read in more than one way: put blanks between the moves")]
+    Ambiguous {
+        /// Byte offset of the first name.
+        at: usize,
+        /// What is written without blanks.
+        word: String,
+    },
+    /// An exponent that does not fit 64 bits, or makes too many turns.
     #[error("at offset {at}: the exponent {exponent} is too large")]
     Exponent {
         /// Byte offset of the exponent.
@@ -35,13 +135,49 @@ pub enum ExpressionError {
         /// The exponent as written.
         exponent: String,
     },
-    /// A parenthesis that is not closed.
-    #[error("at offset {at}: this '(' is not closed")]
+    /// A parenthesis or a bracket that is not closed.
+    #[error("at offset {at}: this '{bracket}' is not closed")]
     Open {
-        /// Byte offset of the parenthesis.
+        /// Byte offset of the bracket.
+        at: usize,
+        /// The bracket.
+        bracket: char,
+    },
+    /// More factors than anybody writes.
+    #[error("at offset {at}: there are more than {limit} factors", limit = MOST_FACTORS)]
+    TooLong {
+        /// Byte offset of the first that is too many.
         at: usize,
     },
 }
+
+impl ExpressionError {
+    /// The byte offset.
+    pub fn at(&self) -> usize {
+        match self {
+            Self::Unexpected { at, .. }
+            | Self::NoSuchGenerator { at, .. }
+            | Self::Name { at, .. }
+            | Self::Ambiguous { at, .. }
+            | Self::Exponent { at, .. }
+            | Self::Open { at, .. }
+            | Self::TooLong { at } => *at,
+        }
+    }
+
+    /// What is wrong, without the place.
+    pub fn reason(&self) -> String {
+        let text = self.to_string();
+        text.split_once(": ").map_or(text.clone(), |(_, reason)| reason.into())
+    }
+}
+
+/// The largest number of factors of a text.
+const MOST_FACTORS: usize = 1 << 18;
+/// The longest name that is looked for.
+const LONGEST_NAME: usize = 64;
+/// The longest word of names without blanks between them.
+const LONGEST_WORD: usize = 1 << 10;
 
 /// A generator and its name: no empty one, and without blanks, parentheses, and `*`. Where several names begin a text, the longest
 /// that ends there is meant: beside a generator `V1` there may be one that is called `V1^2`.
@@ -61,79 +197,268 @@ pub struct Named<'a> {
 /// # Panics
 /// If a generator is of another degree.
 pub fn parse(text: &str, degree: usize, generators: &[Named]) -> Result<Permutation, ExpressionError> {
-    Parser { text, at: 0, generators }.run(degree)
+    let mut named = |name: &str| Ok(generators.iter().find(|g| g.name == name).map(|g| g.action.clone()));
+    let product =
+        sequence(text, &Permutation::identity(degree), &mut named).map_err(|error| match error {
+            ExpressionError::NoSuchGenerator { at, name, .. } => {
+                let known: Vec<&str> = generators.iter().map(|g| g.name).collect();
+                ExpressionError::NoSuchGenerator { at, name, known: known.join(" ") }
+            }
+            other => other,
+        })?;
+    // A text without factors says nothing.
+    product.ok_or(ExpressionError::Unexpected { at: text.len(), found: None, expected: FACTOR })
 }
 
-struct Parser<'a> {
+/// Reads a sequence of what `named` gives for names, and what it says of names that cannot be used; `None` if there is nothing to read.
+///
+/// # Errors
+/// [`ExpressionError`] with the place and the reason. Of a name that is unknown it does not tell which there are.
+pub fn sequence<E: Element>(
+    text: &str,
+    identity: &E,
+    named: &mut dyn FnMut(&str) -> Result<Option<E>, String>,
+) -> Result<Option<E>, ExpressionError> {
+    Parser { text, at: 0, identity, named, known: HashMap::new(), factors: 0 }.run()
+}
+
+struct Parser<'a, E> {
     text: &'a str,
     at: usize,
-    generators: &'a [Named<'a>],
+    identity: &'a E,
+    named: &'a mut dyn FnMut(&str) -> Result<Option<E>, String>,
+    /// What has been asked of `named`.
+    known: HashMap<String, Option<E>>,
+    factors: usize,
+}
+
+/// What is open, the product before it, and where it was opened.
+enum Open<E> {
+    Parenthesis(E, usize),
+    /// `[A` before its comma or colon.
+    First(E, usize),
+    /// `[A,` or `[A:` with A, and whether it is a commutator.
+    Second(E, usize, E, bool),
 }
 
 const FACTOR: &str = "a generator or '('";
+/// What a name ends at, unless it has these characters itself.
+const ENDS: &str = "*^()[]:,'";
 
-impl Parser<'_> {
-    /// The products in open parentheses wait on a stack of their own: texts may be nested deeper than calls.
-    fn run(mut self, degree: usize) -> Result<Permutation, ExpressionError> {
-        let mut product = Permutation::identity(degree);
-        let mut waiting: Vec<(Permutation, usize)> = Vec::new();
+impl<E: Element> Parser<'_, E> {
+    /// What is open waits on a stack of its own: texts may be nested deeper than calls.
+    fn run(mut self) -> Result<Option<E>, ExpressionError> {
+        let mut product = self.identity.clone();
+        let mut open: Vec<Open<E>> = Vec::new();
         // Whether a factor has just ended, which '*' needs before it and ')' too, unless it follows '('.
         let mut ended = false;
         let mut opened = false;
+        let mut is_empty = true;
         loop {
-            let at_name = self.peek();
-            let factor = match at_name {
-                Some('(') => {
-                    let identity = Permutation::identity(degree);
-                    waiting.push((std::mem::replace(&mut product, identity), self.at));
+            let factor = match self.peek() {
+                Some(bracket @ ('(' | '[')) => {
+                    let before = std::mem::replace(&mut product, self.identity.clone());
+                    open.push(match bracket {
+                        '(' => Open::Parenthesis(before, self.at),
+                        _ => Open::First(before, self.at),
+                    });
                     self.at += 1;
-                    (ended, opened) = (false, true);
+                    (ended, opened) = (false, bracket == '(');
                     continue;
                 }
-                Some(')') if ended || opened => {
-                    let Some((outer, _)) = waiting.pop() else {
-                        return Err(self.unexpected("'*', '^', a generator, or the end"));
+                Some(separator @ (',' | ':')) if ended => {
+                    match open.pop() {
+                        Some(Open::First(before, at)) => {
+                            let first = std::mem::replace(&mut product, self.identity.clone());
+                            open.push(Open::Second(before, at, first, separator == ','));
+                        }
+                        // Elsewhere a comma stands between factors, as a blank does.
+                        other if separator == ',' && !matches!(other, Some(Open::Second(..))) => {
+                            open.extend(other)
+                        }
+                        _ => return Err(self.unexpected("'*', '^', a generator, or the end")),
+                    }
+                    self.at += 1;
+                    ended = false;
+                    continue;
+                }
+                Some(close @ (')' | ']')) if ended || opened && close == ')' => {
+                    let whole = match (open.pop(), close) {
+                        (Some(Open::Parenthesis(before, _)), ')') => std::mem::replace(&mut product, before),
+                        (Some(Open::Second(before, _, a, is_commutator)), ']') => {
+                            let b = std::mem::replace(&mut product, before);
+                            let conjugate = a.then(&b).then(&a.inverse());
+                            if is_commutator { conjugate.then(&b.inverse()) } else { conjugate }
+                        }
+                        (Some(Open::First(..)), ']') => return Err(self.unexpected("',' or ':'")),
+                        _ => return Err(self.unexpected("'*', '^', a generator, or the end")),
                     };
                     self.at += 1;
-                    std::mem::replace(&mut product, outer)
+                    self.times(whole)?
                 }
                 Some('*') if ended => {
                     self.at += 1;
                     ended = false;
                     continue;
                 }
-                None if ended => break,
-                None | Some('*' | '^' | ')' | '\'') => return Err(self.unexpected(FACTOR)),
-                Some(_) => self.generator()?.clone(),
+                None if ended || is_empty && open.is_empty() => break,
+                None | Some('*' | '^' | ')' | ']' | ':' | ',' | '\'') => return Err(self.unexpected(FACTOR)),
+                Some(_) => {
+                    let (before, last) = self.names()?;
+                    if let Some(before) = before {
+                        product = product.then(&before);
+                    }
+                    last
+                }
             };
+            is_empty = false;
+            self.factors += 1;
+            if self.factors > MOST_FACTORS {
+                return Err(ExpressionError::TooLong { at: self.at });
+            }
             product = product.then(&self.powers(factor)?);
             (ended, opened) = (true, false);
         }
-        match waiting.last() {
-            None => Ok(product),
-            Some(&(_, at)) => Err(ExpressionError::Open { at }),
+        match open.last() {
+            None => Ok((!is_empty).then_some(product)),
+            Some(&Open::Parenthesis(_, at)) => Err(ExpressionError::Open { at, bracket: '(' }),
+            Some(&(Open::First(_, at) | Open::Second(_, at, ..))) => {
+                Err(ExpressionError::Open { at, bracket: '[' })
+            }
         }
     }
 
-    /// The generator of the longest name that ends here.
-    fn generator(&mut self) -> Result<&Permutation, ExpressionError> {
+    /// What a name stands for. In formulas a name may have `_` and braces that are not part of it.
+    fn find(&mut self, name: &str) -> Result<Option<E>, ExpressionError> {
+        if let Some(known) = self.known.get(name) {
+            return Ok(known.clone());
+        }
+        let fault = |reason| ExpressionError::Name { at: self.at, reason };
+        let mut found = (self.named)(name).map_err(fault)?;
+        if found.is_none() && name.contains('_') {
+            let plain: String = name.chars().filter(|c| !"_{}".contains(*c)).collect();
+            found = (self.named)(&plain).map_err(fault)?;
+        }
+        self.known.insert(name.into(), found.clone());
+        Ok(found)
+    }
+
+    /// What stands at this place: the generator of the longest name that ends here; or a name with a number and `'` behind it; or several
+    /// of those, of which all but the last are multiplied.
+    fn names(&mut self) -> Result<(Option<E>, E), ExpressionError> {
         let rest = &self.text[self.at..];
-        let ends = |c: char| c.is_whitespace() || "*^()'".contains(c);
-        let fits = |name: &str| {
-            rest.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(ends))
+        let long = rest.find(|c: char| c.is_whitespace() || "()".contains(c)).unwrap_or(rest.len());
+        let ends =
+            |end: &usize| rest[*end..].chars().next().is_none_or(|c| c.is_whitespace() || ENDS.contains(c));
+        let candidates: Vec<usize> =
+            (1..=long.min(LONGEST_NAME)).filter(|&end| rest.is_char_boundary(end)).collect();
+        for &end in candidates.iter().rev().filter(|end| ends(end)) {
+            if let Some(found) = self.find(&rest[..end])? {
+                self.at += end;
+                return Ok((None, found));
+            }
+        }
+        let length = rest.find(|c: char| c.is_whitespace() || "*^()[]:,".contains(c)).unwrap_or(rest.len());
+        let word = &rest[..length];
+        if word == "." {
+            self.at += 1;
+            return Ok((None, self.identity.clone()));
+        }
+        let unknown = ExpressionError::NoSuchGenerator {
+            at: self.at,
+            name: rest
+                .split(|c: char| c.is_whitespace() || ENDS.contains(c))
+                .next()
+                .unwrap_or_default()
+                .into(),
+            known: String::new(),
         };
-        let found = self.generators.iter().filter(|g| fits(g.name)).max_by_key(|g| g.name.len());
-        let Some(found) = found else {
-            let name = rest.split(ends).next().unwrap_or_default().to_owned();
-            let known: Vec<&str> = self.generators.iter().map(|g| g.name).collect();
-            return Err(ExpressionError::NoSuchGenerator { at: self.at, name, known: known.join(" ") });
-        };
-        self.at += found.name.len();
-        Ok(found.action)
+        if word.is_empty() || word.len() > LONGEST_WORD {
+            return Err(unknown);
+        }
+        let at = self.at;
+        if let Some((end, found)) = self.with_suffix(word, 0)?.into_iter().find(|(end, _)| *end == word.len())
+        {
+            self.at = at + end;
+            return Ok((None, found));
+        }
+        // From the end: in how many ways the rest of the word can be read, and where its first name ends then.
+        let mut ways: Vec<(u8, Option<(usize, E)>)> = vec![(0, None); word.len() + 1];
+        ways[word.len()].0 = 1;
+        for start in (0..word.len()).rev().filter(|&start| word.is_char_boundary(start)) {
+            for (end, found) in self.with_suffix(word, start)? {
+                if ways[end].0 > 0 {
+                    ways[start].0 = (ways[start].0 + ways[end].0).min(2);
+                    ways[start].1 = Some((end, found));
+                }
+            }
+        }
+        match ways[0].0 {
+            0 => return Err(unknown),
+            1 => {}
+            _ => return Err(ExpressionError::Ambiguous { at, word: word.into() }),
+        }
+        let mut before: Option<E> = None;
+        let mut start = 0;
+        loop {
+            let (end, found) = ways[start].1.take().expect("there is a way to the end");
+            if end == word.len() {
+                self.at = at + end;
+                return Ok((before, found));
+            }
+            self.factors += 1;
+            before = Some(before.map_or(found.clone(), |before| before.then(&found)));
+            start = end;
+        }
+    }
+
+    /// The names that begin at a place of a word, with a number and `'` behind them or not: where they end, and what they are.
+    fn with_suffix(&mut self, word: &str, start: usize) -> Result<Vec<(usize, E)>, ExpressionError> {
+        let mut found = Vec::new();
+        for end in
+            (start + 1..=word.len().min(start + LONGEST_NAME)).filter(|&end| word.is_char_boundary(end))
+        {
+            let Some(element) = self.find(&word[start..end])? else { continue };
+            let digits = match word.as_bytes()[end - 1].is_ascii_digit() {
+                true => 0,
+                false => word[end..].bytes().take_while(u8::is_ascii_digit).count(),
+            };
+            // Digits may begin the next name.
+            for digits in 0..=digits {
+                let number = &word[end..end + digits];
+                let times = match number {
+                    "" => 1,
+                    _ => number.parse().map_err(|_| self.too_large(number))?,
+                };
+                let is_inverse = word[end + digits..].starts_with('\'');
+                let exponent: i64 = if is_inverse { -times } else { times };
+                let power = element.power(exponent).ok_or_else(|| self.too_large(number))?;
+                found.push((end + digits + usize::from(is_inverse), power));
+            }
+        }
+        Ok(found)
+    }
+
+    fn too_large(&self, exponent: &str) -> ExpressionError {
+        ExpressionError::Exponent { at: self.at, exponent: exponent.into() }
+    }
+
+    /// A number directly behind a bracket.
+    fn times(&mut self, factor: E) -> Result<E, ExpressionError> {
+        let start = self.at;
+        let digits = self.text[start..].bytes().take_while(u8::is_ascii_digit).count();
+        if digits == 0 {
+            return Ok(factor);
+        }
+        let written = &self.text[start..start + digits];
+        let power = written.parse().ok().and_then(|times| factor.power(times));
+        let power = power.ok_or_else(|| self.too_large(written))?;
+        self.at += digits;
+        Ok(power)
     }
 
     /// The powers behind a factor.
-    fn powers(&mut self, mut factor: Permutation) -> Result<Permutation, ExpressionError> {
+    fn powers(&mut self, mut factor: E) -> Result<E, ExpressionError> {
         loop {
             match self.peek() {
                 Some('\'') => {
@@ -142,14 +467,20 @@ impl Parser<'_> {
                 }
                 Some('^') => {
                     self.at += 1;
-                    factor = factor.power(self.exponent()?);
+                    let (at, exponent) = self.exponent()?;
+                    factor = factor
+                        .power(exponent)
+                        .ok_or(ExpressionError::Exponent { at, exponent: exponent.to_string() })?;
                 }
                 _ => return Ok(factor),
             }
         }
     }
 
-    fn exponent(&mut self) -> Result<i64, ExpressionError> {
+    /// A number, in braces or not, and where it stands.
+    fn exponent(&mut self) -> Result<(usize, i64), ExpressionError> {
+        let has_brace = self.peek() == Some('{');
+        self.at += usize::from(has_brace);
         let found = self.peek();
         let start = self.at;
         let sign = usize::from(found == Some('-'));
@@ -160,7 +491,15 @@ impl Parser<'_> {
         }
         self.at += sign + digits;
         let written = &self.text[start..self.at];
-        written.parse().map_err(|_| ExpressionError::Exponent { at: start, exponent: written.into() })
+        let exponent =
+            written.parse().map_err(|_| ExpressionError::Exponent { at: start, exponent: written.into() })?;
+        if has_brace {
+            if self.peek() != Some('}') {
+                return Err(self.unexpected("'}'"));
+            }
+            self.at += 1;
+        }
+        Ok((start, exponent))
     }
 
     /// The next character that is not blank.
@@ -237,6 +576,18 @@ mod tests {
             ("V1^2", "V1^2^4"),
             ("V1^2^3", "()"),
             ("(V1)^2", "V1^-1"),
+            ("[a, b]", "a b a' b'"),
+            ("[a: b]^2", "a b b a'"),
+            ("[[a,b]: (b a)2]'", "(a b a' b' b a b a b a b' a')'"),
+            ("a, b", "a b"),
+            ("ab", "a b"),
+            ("bab'ab2", "b a b^-1 a b^2"),
+            ("ab^2", "a b b"),
+            ("b2'", "b^-2"),
+            ("(b a)3", "b a b a b a"),
+            ("V_1^{-1}", "V1'"),
+            ("V_{1}", "V1"),
+            (". a .", "a"),
         ] {
             assert_eq!(read(one).unwrap(), read(other).unwrap(), "{one} = {other}");
         }
@@ -261,13 +612,50 @@ mod tests {
             ("a^-b", "at offset 3: expected a number, found 'b'"),
             ("a^+1", "at offset 2: expected a number, found '+'"),
             ("a^99999999999999999999", "at offset 2: the exponent 99999999999999999999 is too large"),
-            ("a*ab", "at offset 2: there is no generator \"ab\": they are a b V1 V1^2"),
+            ("a*ac", "at offset 2: there is no generator \"ac\": they are a b V1 V1^2"),
+            ("[a b]", "at offset 4: expected ',' or ':', found ']'"),
+            ("[a, b", "at offset 0: this '[' is not closed"),
+            ("[a, b, a]", "at offset 5: expected '*', '^', a generator, or the end, found ','"),
+            ("a, , b", "at offset 3: expected a generator or '(', found ','"),
+            ("V12", "at offset 0: there is no generator \"V12\": they are a b V1 V1^2"),
+            ("a^{2", "at offset 4: expected '}', found the end"),
+            ("(a]", "at offset 2: expected '*', '^', a generator, or the end, found ']'"),
             ("é", "at offset 0: there is no generator \"é\": they are a b V1 V1^2"),
             ("V1^2x", "at offset 4: there is no generator \"x\": they are a b V1 V1^2"),
             ("2", "at offset 0: there is no generator \"2\": they are a b V1 V1^2"),
         ] {
             assert_eq!(read(text).unwrap_err(), says, "{text:?}");
         }
+    }
+
+    #[test]
+    fn what_can_be_read_in_two_ways_is_refused() {
+        let moves = ["U", "R", "2U", "RU"].map(|name| (name, Permutation::parse("(1,2)", 2).unwrap()));
+        let named: Vec<Named> = moves.iter().map(|(name, action)| Named { name, action }).collect();
+        let read = |text| parse(text, 2, &named).map_err(|error| error.to_string());
+        assert_eq!(
+            read("R2U").unwrap_err(),
+            "at offset 0: \"R2U\" can be read in more than one way: put blanks between the moves"
+        );
+        // A name is a name, whatever else it might be made of.
+        assert!(read("RU").is_ok() && read("R 2U").is_ok());
+    }
+
+    #[test]
+    fn turns_are_listed_as_they_are_made() {
+        let mut named = |name: &str| {
+            let place = ["a", "b"].iter().position(|known| *known == name);
+            Ok(place.map(|generator| Turns(vec![Turn { generator, exponent: 1 }])))
+        };
+        let mut read = |text| {
+            let turns = sequence(text, &Turns::default(), &mut named).map_err(|error| error.to_string())?;
+            let turns = turns.unwrap_or_default().0;
+            Ok::<_, String>(turns.iter().map(|turn| (turn.generator, turn.exponent)).collect::<Vec<_>>())
+        };
+        assert_eq!(read("[a, b2] a'").unwrap(), [(0, 1), (1, 2), (0, -1), (1, -2), (0, -1)]);
+        assert_eq!(read("(a b)^2").unwrap(), [(0, 1), (1, 1), (0, 1), (1, 1)]);
+        assert_eq!(read("").unwrap(), []);
+        assert!(read("(a b)^99999999").unwrap_err().contains("too large"));
     }
 
     #[test]
@@ -296,7 +684,7 @@ mod tests {
         }
 
         #[test]
-        fn nearly_valid_texts_are_read_or_refused_with_a_place(text in "[abV12()*^' é-]{0,24}") {
+        fn nearly_valid_texts_are_read_or_refused_with_a_place(text in "[abV12()*^' é,:_{}.\\[\\]-]{0,24}") {
             if let Err(message) = read(&text) {
                 let at: usize = message["at offset ".len()..message.find(':').unwrap()].parse().unwrap();
                 prop_assert!(text.is_char_boundary(at), "{}", message);

@@ -2,7 +2,8 @@
 //!
 //! Reading order: [`permutation`] (what a permutation is, how two compose), [`oriented`] (pieces that turn on the way), [`cycles`]
 //! (cycle notation, both ways), [`rank`] (lexicographic rank), [`relabellings`] (the symmetries of a set of permutations), [`relabelling`] (one of them, where pieces turn), [`chain`]
-//! (order of a generated group by Schreier-Sims), [`setwise`] (stabilisers of sets), [`orbits`] (and blocks inside them), [`group`] (what can be told of a
+//! (order of a generated group by Schreier-Sims), [`setwise`] (stabilisers of sets), [`orbits`] (and blocks inside them), [`alike`] (elements that
+//! cannot be seen where pieces look alike), [`group`] (what can be told of a
 //! group), [`word`] (words in generators), [`expression`] (elements written in generators), [`ball`] (shortest words, of
 //! elements that have short ones), `transversal` (words along a chain), `shorten`, [`factor`] (a word for any element).
 //!
@@ -14,6 +15,7 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod alike;
 pub mod ball;
 pub mod chain;
 pub mod cycles;
@@ -31,10 +33,11 @@ mod shorten;
 mod transversal;
 pub mod word;
 
+pub use alike::{Shown, unseen_elements};
 pub use ball::Ball;
 pub use chain::StabiliserChain;
 pub use cycles::CycleError;
-pub use expression::{ExpressionError, Named};
+pub use expression::{Element, ExpressionError, Named, Turns};
 pub use factor::Factoriser;
 pub use group::{Group, Kind, Orbit, WhyNot};
 pub use oriented::{NotOriented, OrientedPermutation};
@@ -42,4 +45,4 @@ pub use permutation::{NotAPermutation, Permutation};
 pub use relabelling::Relabelling;
 pub use relabellings::{numbered, relabellings, relabellings_among};
 pub use setwise::Stabiliser;
-pub use word::{Turn, Word};
+pub use word::{Turn, Word, power_name};

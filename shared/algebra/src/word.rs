@@ -1,7 +1,6 @@
 //! Words in generators: what to do, one turn after the other.
 
 use crate::Permutation;
-use std::fmt::Write;
 
 /// A power of one generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,6 +23,23 @@ pub struct Word {
 pub fn orders(generators: &[Permutation]) -> Vec<i64> {
     let order = |g: &Permutation| g.order().and_then(|order| i64::try_from(order).ok());
     generators.iter().map(|g| order(g).unwrap_or(i64::MAX)).collect()
+}
+
+/// The name of a power, not 0: `R2`, `R'`, `R2'` as on cubes where the name ends in a letter, `V1^2`, `V1'`, `V1^-2` as on boards
+/// elsewhere, and `(R)^2` if that is the name of something else.
+pub fn power_name(base: &str, exponent: i64, is_taken: impl Fn(&str) -> bool) -> String {
+    if exponent == 1 {
+        return base.into();
+    }
+    let prime = if exponent < 0 { "'" } else { "" };
+    let times = match exponent.unsigned_abs() {
+        1 => String::new(),
+        times => times.to_string(),
+    };
+    let is_cube = base.ends_with(|c: char| c.is_alphabetic());
+    let short = (is_cube || exponent == -1).then(|| format!("{base}{times}{prime}"));
+    let names = short.into_iter().chain([format!("{base}^{exponent}")]);
+    names.into_iter().find(|name| !is_taken(name)).unwrap_or_else(|| format!("({base})^{exponent}"))
 }
 
 impl Word {
@@ -93,7 +109,7 @@ impl Word {
         })
     }
 
-    /// As an expression in the generators' names, `V1*H2^-1`; the empty word is `()`.
+    /// As an expression in the generators' names, `V1*H2'*H3^2`, [each power](power_name) under its one name; the empty word is `()`.
     ///
     /// # Panics
     /// If it is not a word in so many generators.
@@ -106,10 +122,7 @@ impl Word {
             if !text.is_empty() {
                 text.push('*');
             }
-            text.push_str(names[turn.generator]);
-            if turn.exponent != 1 {
-                write!(text, "^{}", turn.exponent).expect("a String takes all");
-            }
+            text.push_str(&power_name(names[turn.generator], turn.exponent, |name| names.contains(&name)));
         }
         text
     }
@@ -135,9 +148,9 @@ mod tests {
     fn words_are_freely_reduced_and_exponents_small() {
         let names = ["a", "b", "c"];
         assert_eq!(word(&[(1, 4), (1, 3)]).written(&names), "b");
-        assert_eq!(word(&[(1, 3)]).written(&names), "b^3");
-        assert_eq!(word(&[(1, 4)]).written(&names), "b^-2");
-        assert_eq!(word(&[(2, 2), (0, -1)]).written(&names), "c^-1*a");
+        assert_eq!(word(&[(1, 3)]).written(&names), "b3");
+        assert_eq!(word(&[(1, 4)]).written(&names), "b2'");
+        assert_eq!(word(&[(2, 2), (0, -1)]).written(&names), "c'*a");
         // What stands around something that vanishes meets.
         assert_eq!(word(&[(1, 1), (2, 1), (2, 2), (1, -1)]), Word::identity());
         assert_eq!(Word::identity().written(&names), "()");

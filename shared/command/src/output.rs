@@ -1,7 +1,23 @@
-//! Results on standard output.
+//! Results on standard output, and remarks on standard error.
 
 use anyhow::{Context, Result};
 use std::io::{ErrorKind, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether remarks are left out.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Leaves out remarks, for a program that was asked to say nothing but errors.
+pub fn leave_out_remarks() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Writes a line on standard error about how something was understood.
+pub fn remark(text: &str) {
+    if !QUIET.load(Ordering::Relaxed) {
+        eprintln!("note: {text}");
+    }
+}
 
 /// Writes a result and a line end. A reader that has gone away wants no more, and is no error.
 ///

@@ -155,7 +155,7 @@ impl Board {
             };
             for shift in shifts {
                 let action = OrientedPermutation::from_cells(self.rotation(line, shift));
-                moves.push(PuzzleMove { name: line.move_name(shift), action, guard: Box::default() });
+                moves.push(PuzzleMove { name: self.move_name(line, shift), action, guard: Box::default() });
             }
         }
         moves

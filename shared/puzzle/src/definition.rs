@@ -3,6 +3,7 @@
 
 mod error;
 mod groupoid;
+mod reduced;
 mod searched;
 mod shapes;
 
@@ -68,7 +69,20 @@ pub struct Definition {
     solved: Vec<Piece>,
     always: Box<[u16]>,
     metric: Metric,
+    remarks: Remarks,
 }
+
+/// What users are told about how a file was read. Remarks do not belong to the puzzle: definitions that differ by them alone are equal.
+#[derive(Clone, Debug, Default)]
+struct Remarks(Vec<String>);
+
+impl PartialEq for Remarks {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Remarks {}
 
 impl Definition {
     /// The largest number of points, that is of cells times orientations.
@@ -117,6 +131,7 @@ impl Definition {
             solved,
             always: Box::default(),
             metric: Metric::Given,
+            remarks: Remarks::default(),
         })
     }
 
@@ -302,6 +317,16 @@ impl Definition {
     /// The metric that is meant unless another one is asked for.
     pub fn metric(&self) -> Metric {
         self.metric
+    }
+
+    /// Adds a line that users are told about how the puzzle was read.
+    pub(crate) fn add_remark(&mut self, remark: impl Into<String>) {
+        self.remarks.0.push(remark.into());
+    }
+
+    /// What users are told about how the puzzle was read: one line each, without a full stop.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks.0
     }
 
     /// The number of cells of all orbits.

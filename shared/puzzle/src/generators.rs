@@ -2,7 +2,7 @@
 
 use crate::Metric;
 use crate::definition::{Definition, DefinitionError, Generator};
-use fathom_algebra::OrientedPermutation;
+use fathom_algebra::{OrientedPermutation, expression, power_name};
 use std::collections::HashSet;
 use std::fmt;
 
@@ -85,11 +85,13 @@ impl Definition {
         let mut chosen: Vec<Generator> = Vec::new();
         for word in words.split([',', ' ', '\t', '\n']).filter(|word| !word.is_empty()) {
             let found = all.iter().find(|generator| generator.name == word);
-            let generator = found.ok_or_else(|| SelectionError::Unknown {
-                word: word.into(),
-                metric,
-                puzzle: self.name().into(),
-                known: Names(all.iter().map(|generator| generator.name.clone()).collect()),
+            let generator = found.or_else(|| self.by_what_it_does(word, &all)).ok_or_else(|| {
+                SelectionError::Unknown {
+                    word: word.into(),
+                    metric,
+                    puzzle: self.name().into(),
+                    known: Names(all.iter().map(|generator| generator.name.clone()).collect()),
+                }
             })?;
             if chosen.contains(generator) {
                 return Err(SelectionError::Twice(word.into()));
@@ -102,6 +104,19 @@ impl Definition {
             ));
         }
         Ok(chosen)
+    }
+
+    /// The generator that does what a sequence does: `V1^-1` and `V_1^{-1}` are other ways to write `V1'`. `None` if there is not exactly
+    /// one.
+    fn by_what_it_does<'a>(&self, text: &str, all: &'a [Generator]) -> Option<&'a Generator> {
+        let identity = OrientedPermutation::identity(self.orders());
+        let mut named = |name: &str| {
+            let mut known = self.moves().iter().chain(self.spare()).chain(all);
+            Ok(known.find(|generator| generator.name == name).map(|generator| generator.action.clone()))
+        };
+        let action = expression::sequence(text, &identity, &mut named).ok()??;
+        let mut found = all.iter().filter(|generator| generator.action == action);
+        found.next().filter(|_| found.next().is_none())
     }
 }
 
@@ -138,28 +153,15 @@ fn made_of(listed: &[&Generator], metric: Metric) -> Result<Vec<Generator>, Defi
             let is_listed = |other: &&&Generator| other.action == power && other.guard == *guard;
             let name = match listed.iter().find(is_listed) {
                 Some(other) => other.name.clone(),
-                None => power_name(&generator.name, exponent, listed),
+                None => {
+                    let is_taken = |name: &str| listed.iter().any(|other| other.name == name);
+                    power_name(&generator.name, exponent, is_taken)
+                }
             };
             add(name, power.clone(), guard)?;
         }
     }
     Ok(made)
-}
-
-/// The name of a power: `R2`, `R'`, `R2'` as on cubes where the name ends in a letter, `V1^2`, `V1^-1` as on boards
-/// elsewhere, and `(R)^2` if both are the names of other generators (no listed name has parentheses).
-fn power_name(base: &str, exponent: i64, listed: &[&Generator]) -> String {
-    let prime = if exponent < 0 { "'" } else { "" };
-    let times = match exponent.unsigned_abs() {
-        1 => String::new(),
-        times => times.to_string(),
-    };
-    let cube_style = base.ends_with(|c: char| c.is_alphabetic()).then(|| format!("{base}{times}{prime}"));
-    cube_style
-        .into_iter()
-        .chain([format!("{base}^{exponent}")])
-        .find(|name| listed.iter().all(|other| other.name != *name))
-        .unwrap_or_else(|| format!("({base})^{exponent}"))
 }
 
 #[cfg(test)]
@@ -189,8 +191,8 @@ mod tests {
         assert_eq!(names(&cube, Metric::Single), "R R' U W W'");
         assert_eq!(names(&cube, Metric::Multi), "R R2 R' U W W2 W2' W'");
         let lines = puzzle(5, &[("V1", "(1,2,3,4)"), ("R'", "(1,2,5)")]);
-        assert_eq!(names(&lines, Metric::Single), "V1 V1^-1 R' R'^-1");
-        assert_eq!(names(&lines, Metric::Multi), "V1 V1^2 V1^-1 R' R'^-1");
+        assert_eq!(names(&lines, Metric::Single), "V1 V1' R' R''");
+        assert_eq!(names(&lines, Metric::Multi), "V1 V1^2 V1' R' R''");
     }
 
     #[test]

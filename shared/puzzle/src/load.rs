@@ -7,13 +7,15 @@ pub mod algorithm;
 pub mod gap;
 pub mod kpuzzle;
 pub mod ksolve;
+mod module;
 pub mod toml;
 
 use crate::definition::{Definition, DefinitionError};
 use fathom_algebra::CycleError;
 use std::collections::HashMap;
 use std::fmt;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 /// The largest file that is read, in bytes: far more than the largest puzzle takes.
@@ -28,7 +30,7 @@ pub enum Format {
     Gap,
     /// ksolve and twsearch: `.tws`, `.def`, `.ksolve`.
     Ksolve,
-    /// A kpuzzle definition of cubing.js: `.json`.
+    /// A kpuzzle definition of cubing.js: `.json`, or a module that exports it, `.js` or `.ts`.
     Kpuzzle,
 }
 
@@ -116,7 +118,7 @@ impl Format {
             "toml" => Self::Toml,
             "g" | "gap" => Self::Gap,
             "tws" | "def" | "ksolve" => Self::Ksolve,
-            "json" => Self::Kpuzzle,
+            "json" | "js" | "mjs" | "cjs" | "ts" | "mts" | "cts" => Self::Kpuzzle,
             _ => Self::of_text(text),
         }
     }
@@ -130,7 +132,10 @@ impl Format {
         let list = rest.strip_prefix('[').is_some_and(|rest| rest.trim_start().starts_with('('));
         match rest.split_whitespace().next().unwrap_or_default() {
             "Name" | "Set" => Self::Ksolve,
-            word if word.starts_with('{') => Self::Kpuzzle,
+            "import" | "export" => Self::Kpuzzle,
+            word if word.starts_with('{') || word.starts_with("//") || word.starts_with("/*") => {
+                Self::Kpuzzle
+            }
             word if list || word.starts_with('(') || word.starts_with("Group") => Self::Gap,
             _ if rest.lines().next().is_some_and(|line| line.contains(":=")) => Self::Gap,
             _ => Self::Toml,
@@ -145,10 +150,12 @@ impl Format {
 pub fn load(path: &Path) -> Result<Definition, LoadError> {
     let file = path.display().to_string();
     let read = |source| LoadError::Read { file: file.clone(), source };
-    if std::fs::metadata(path).map_err(read)?.len() > MAX_BYTES {
+    // The length of a device or of a pipe is not known before it is read.
+    let mut bytes = Vec::new();
+    File::open(path).map_err(read)?.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(read)?;
+    if bytes.len() as u64 > MAX_BYTES {
         return Err(LoadError::TooLarge { file });
     }
-    let bytes = std::fs::read(path).map_err(read)?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let before = String::from_utf8_lossy(&error.as_bytes()[..at]).into_owned();

@@ -1,8 +1,11 @@
 //! Names of the moves of a board, after the paper: `V<i>^<j>` moves column i up by j, `H<i>^<j>` moves row i left
-//! by j; i counts from 1, a negative j goes the other way, and `V1` is `V1^1`.
+//! by j; i counts from 1, a negative j goes the other way, `V1` is `V1^1`, and `V1'` is `V1^-1`.
+//!
+//! Each rotation has one name, under which it is printed: that of the smallest shift, forwards where both ways are equally long. All
+//! names are read.
 
 use crate::{Board, Line};
-use fathom_algebra::Permutation;
+use fathom_algebra::{Permutation, power_name};
 
 /// Why a text is not a sequence of moves.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,20 +36,28 @@ impl Line {
             Self::Column(column) => ('V', column + 1),
             Self::Row(row) => ('H', row + 1),
         };
-        if shift == 1 { format!("{letter}{number}") } else { format!("{letter}{number}^{shift}") }
+        power_name(&format!("{letter}{number}"), shift, |_| false)
     }
 }
 
 impl Board {
+    /// The name of the rotation of a line by `shift`, which is no multiple of its length.
+    pub fn move_name(self, line: Line, shift: i64) -> String {
+        let length = self.line_length(line) as i64;
+        let forwards = shift.rem_euclid(length);
+        line.move_name(if 2 * forwards > length { forwards - length } else { forwards })
+    }
+
     /// Reads one move.
     ///
     /// # Errors
     /// [`NotationError`] that names the word and the reason.
     pub fn parse_move(self, word: &str) -> Result<(Line, i64), NotationError> {
         let not_a_move = || NotationError::NotAMove(word.into());
-        let (line, shift) = match word.split_once('^') {
-            Some((line, shift)) => (line, shift.parse().map_err(|_| not_a_move())?),
-            None => (word, 1),
+        let (line, shift) = match (word.split_once('^'), word.strip_suffix('\'')) {
+            (Some((line, shift)), _) => (line, shift.parse().map_err(|_| not_a_move())?),
+            (None, Some(line)) => (line, -1),
+            (None, None) => (word, 1),
         };
         let letter = line.chars().next().ok_or_else(not_a_move)?;
         let digits = &line[letter.len_utf8()..];
@@ -98,6 +109,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn each_rotation_has_one_name() {
+        let names = |board: &str, metric| -> Vec<String> {
+            let board: Board = board.parse().unwrap();
+            board.puzzle(metric).moves.into_iter().map(|m| m.name).collect()
+        };
+        assert_eq!(names("1x3", Metric::Multi), ["H1", "H1'"]);
+        assert_eq!(names("1x4", Metric::Multi), ["H1", "H1^2", "H1'"]);
+        assert_eq!(names("1x5", Metric::Multi), ["H1", "H1^2", "H1^-2", "H1'"]);
+        assert_eq!(names("1x2", Metric::Multi), ["H1"]);
+        assert_eq!(names("1x3", Metric::Single), ["H1", "H1'"]);
+        let board: Board = "3x4".parse().unwrap();
+        assert_eq!(board.move_name(Line::Row(1), -7), "H2");
+        assert_eq!(board.parse_sequence("V1'"), board.parse_sequence("V1^2"));
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub enum SourceError {
     /// The moves that were chosen are not there.
     #[error(transparent)]
     Selection(#[from] SelectionError),
-    /// A metric that makes too many moves, or moves that fit together to nothing.
+    /// A metric that makes too many moves, moves that fit together to nothing, or orbits that are not there.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
     /// A metric that another puzzle alone knows.
@@ -42,7 +42,7 @@ pub enum SourceError {
         metric: Metric,
     },
     /// More cells than the search has numbers for.
-    #[error("{puzzle} has {cells} cells, and puzzles of at most {limit} can be searched", limit = Source::MOST_CELLS)]
+    #[error("{puzzle} has {cells} cells, and puzzles of at most {limit} can be searched: leave some out with --omit", limit = Source::MOST_CELLS)]
     TooManyCells {
         /// The puzzle.
         puzzle: String,
@@ -132,7 +132,74 @@ impl Source {
             some.add_free(name.clone(), action.clone())?;
         }
         some.set_always(whole.always())?;
+        for remark in whole.remarks() {
+            some.add_remark(remark.clone());
+        }
         Ok(Self::Defined(Box::new(some.finished()?)))
+    }
+
+    /// The same puzzle with all pieces told apart, whatever looks alike. Those of a board always are.
+    ///
+    /// # Errors
+    /// [`DefinitionError::Guarded`].
+    pub fn told_apart(self) -> Result<Self, SourceError> {
+        match self {
+            Self::Board(_) => Ok(self),
+            Self::Defined(definition) => Ok(Self::Defined(Box::new(definition.told_apart()?))),
+        }
+    }
+
+    /// The same puzzle without the pieces of some orbits, and with orientations of others that are not looked at.
+    ///
+    /// # Errors
+    /// [`SourceError`] if there are no such orbits, or nothing is left.
+    pub fn reduced(self, omitted: &[String], unturned: &[String]) -> Result<Self, SourceError> {
+        match (self, omitted.iter().chain(unturned).next()) {
+            (same, None) => Ok(same),
+            (Self::Board(board), Some(orbit)) => Err(DefinitionError::NoSuchOrbit {
+                name: orbit.clone(),
+                known: format!("the tiles of {board} alone"),
+            }
+            .into()),
+            (Self::Defined(definition), _) => {
+                Ok(Self::Defined(Box::new(definition.reduced(omitted, unturned)?)))
+            }
+        }
+    }
+
+    /// What users are told before the puzzle is searched: how its file was read, and that its moves have no inverses.
+    ///
+    /// # Errors
+    /// [`DefinitionError`] if the metric makes too many moves.
+    pub fn remarks(&self, metric: Metric) -> Result<Vec<String>, DefinitionError> {
+        let mut remarks = match self {
+            Self::Board(_) => Vec::new(),
+            Self::Defined(definition) => definition.remarks().to_vec(),
+        };
+        let definition = self.definition(metric)?;
+        let metric = definition.metric();
+        if metric == Metric::Given
+            && definition.free().is_empty()
+            && !definition.is_closed_under_inverses(metric)?
+        {
+            remarks.push(
+                "not all inverses of the moves are moves, so distances are along moves; --metric single adds the inverses, --metric multi all powers"
+                    .into(),
+            );
+        }
+        Ok(remarks)
+    }
+
+    /// The same puzzle as its file was read when the moves of all files were exactly those that are listed.
+    pub fn under_old_default(&self) -> Option<Self> {
+        match self {
+            Self::Defined(definition) if definition.metric() == Metric::Multi => {
+                let mut old = definition.clone();
+                old.set_metric(Metric::Given);
+                Some(Self::Defined(old))
+            }
+            _ => None,
+        }
     }
 
     /// Its definition under a metric: the moves are the definition's generators of the definition's own metric. Of a board those are
@@ -271,9 +338,9 @@ mod tests {
     fn some_of_the_moves_are_chosen() {
         let board = Source::of_word("2x3").unwrap();
         let some = board.with_moves(Metric::Multi, "V1,H1^2,H1").unwrap();
-        assert_eq!((some.name(), some.metric()), ("2x3-V1-H1^2-H1".into(), Metric::Given));
+        assert_eq!((some.name(), some.metric()), ("2x3-V1-H1'-H1".into(), Metric::Given));
         let names: Vec<_> = some.puzzle(Metric::Given).unwrap().moves.into_iter().map(|m| m.name).collect();
-        assert_eq!(names, ["V1", "H1^2", "H1"]);
+        assert_eq!(names, ["V1", "H1'", "H1"]);
         let refused = board.with_moves(Metric::Single, "V4").unwrap_err().to_string();
         assert!(refused.starts_with("there is no move \"V4\""), "{refused}");
     }

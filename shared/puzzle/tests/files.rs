@@ -192,6 +192,9 @@ fn damaged() -> impl Strategy<Value = (Format, String)> {
         "2x2x2.tws",
         "2x2x2.kpuzzle.json",
         "rubik.gap",
+        "alike.gap",
+        "sequences.tws",
+        "ring.kpuzzle.ts",
     ];
     let texts: Vec<(Format, Vec<u8>)> = files
         .iter()
@@ -259,6 +262,8 @@ proptest! {
             "R", "R'", "0", "1", "2", "3", "99999999999999999999", "?", "#", "\n", "\n", "\n", " ", " ", "x2", "(", ")",
             "guard", "cycles", "[", "]", ",", ":=", ";", "Group", "degree", "=", "\"", "moves", "orbits", "{", "}", "cells", "name",
             "orientations", "seen", "labels", ":", "\"moves\"", "\"orbits\"", "\"name\"", "\"\"", "(1,2)", "(1+1)", "é",
+            "ip", "Illegal", "MoveAlias", "*", "^", "-1", "/", "gap>", "\n>", "..", "export ", "const ", "default ", "import ", "new Array(3)",
+            ".fill(0)", "//", "/*", "*/", "`", " as ", "a", "b",
         ]), 0..60)
     ) {
         let text = words.concat();

@@ -4,12 +4,15 @@ use super::alphabet::Alphabet;
 use super::model::Model;
 use crate::elements;
 use fathom_algebra::expression::{self, Named};
-use fathom_algebra::{CycleError, ExpressionError, Group, OrientedPermutation, Permutation};
+use fathom_algebra::{CycleError, ExpressionError, Group, OrientedPermutation, Permutation, Turn, Turns};
 use fathom_engine::membership::why_not;
 use fathom_puzzle::family::square1::{Sequence, SequenceError};
 use fathom_puzzle::load::algorithm;
 use fathom_puzzle::tiles;
 use fathom_puzzle::{Generator, Guard, Source};
+
+/// A power that is no move is made by no more single turns.
+const MOST_TURNS: u64 = 1 << 16;
 
 /// Why a text is no state.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -109,11 +112,44 @@ impl Model {
             element.map_err(|(at, reason)| StateError::Moves { at, reason })
         };
         let element = evaluate(text)?;
-        if !definition.is_guarded() || text.contains(['(', '[']) {
+        if !definition.is_guarded() {
             return Ok(element);
         }
-        let moves = text.split_whitespace().map(|word| Ok((word.to_owned(), evaluate(word)?)));
-        self.one_by_one(moves.collect::<Result<Vec<_>, _>>()?)
+        if self.square1.is_some() {
+            let moves = text.split_whitespace().map(|word| Ok((word.to_owned(), evaluate(word)?)));
+            return self.one_by_one(moves.collect::<Result<Vec<_>, _>>()?);
+        }
+        self.one_by_one(self.written_out(text)?)
+    }
+
+    /// The moves that a sequence is short for, one after the other. A power that is no move is made by its single turns.
+    fn written_out(&self, text: &str) -> Result<Vec<(String, OrientedPermutation)>, StateError> {
+        let definition = &self.definition;
+        let known = definition.moves().iter().chain(&self.generators).chain(definition.spare());
+        let known: Vec<&Generator> = known.collect();
+        let mut named = |name: &str| {
+            let place = known.iter().position(|generator| generator.name == name);
+            Ok(place.map(|generator| Turns(vec![Turn { generator, exponent: 1 }])))
+        };
+        let refused = |error: ExpressionError| StateError::Moves { at: error.at(), reason: error.reason() };
+        let turns = expression::sequence(text, &Turns::default(), &mut named).map_err(refused)?;
+        let mut moves = Vec::new();
+        for Turn { generator, exponent } in turns.unwrap_or_default().0 {
+            let Generator { name, action, .. } = known[generator];
+            let whole = action.power(exponent);
+            let (single, times) = match self.generators.iter().any(|other| other.action == whole) {
+                true => (whole, 1),
+                false => (action.power(exponent.signum()), exponent.unsigned_abs()),
+            };
+            if times > MOST_TURNS {
+                return Err(StateError::Moves {
+                    at: 0,
+                    reason: format!("{name} is turned {times} times, too often"),
+                });
+            }
+            moves.extend((0..times).map(|_| (name.clone(), single.clone())));
+        }
+        Ok(moves)
     }
 
     /// The element that moves make one after the other, if nothing is in the way.

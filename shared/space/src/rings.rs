@@ -92,7 +92,12 @@ impl Rings {
             arrivals: moves(&puzzle.arrivals),
             free: puzzle.free.iter().map(|free| self.action(free)).collect(),
             counted: puzzle.counted.clone(),
-            symmetries: puzzle.symmetries.iter().map(|symmetry| self.relabelling(symmetry)).collect(),
+            symmetries: puzzle
+                .symmetries
+                .iter()
+                .filter(|symmetry| self.are_kept_by(symmetry))
+                .map(|symmetry| self.relabelling(symmetry))
+                .collect(),
         }
     }
 
@@ -112,6 +117,13 @@ impl Rings {
             orders.collect::<Vec<_>>(),
         )
         .expect("cells of rings have no turns")
+    }
+
+    /// Whether a relabelling maps rings to rings of one size. The moves alone do not tell rings from cells whose pieces hide their
+    /// orientations, but states do: a relabelling that exchanges the two is no symmetry of the states.
+    fn are_kept_by(&self, relabelling: &Relabelling) -> bool {
+        let size = |cell: usize| self.spread[cell].1;
+        (0..self.spread.len()).all(|cell| size(cell) == size(relabelling.cells().apply(cell)))
     }
 
     /// What a relabelling calls the cells of words. A turn of the piece of a ring is multiplied by a factor; that something is added

@@ -3,7 +3,7 @@
 use crate::rings::Rings;
 use crate::words::multinomial;
 use crate::{Labels, Letters, Ranks, Symmetry};
-use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
+use fathom_algebra::{OrientedPermutation, Permutation, Shown, StabiliserChain, unseen_elements};
 use fathom_puzzle::{Metric, Puzzle, PuzzleMove};
 use num_bigint::BigUint;
 use std::collections::HashSet;
@@ -78,7 +78,9 @@ pub enum SpaceError {
     )]
     GuardedOneWay(String),
     /// Letters are bytes.
-    #[error("{name} has more pieces and orientations than words have letters for: {letters}, of at most 255")]
+    #[error(
+        "{name} has more pieces and orientations than words have letters for: {letters}, of at most 255: tell fewer apart with --track, --labels or --ignore-orientation, or leave some out with --omit"
+    )]
     TooManyLetters {
         /// The puzzle.
         name: String,
@@ -88,8 +90,10 @@ pub enum SpaceError {
     /// Free moves that change nothing in some states make fewer states of them than in others.
     #[error("{0} has free moves that may change nothing that can be seen: tell more of its pieces apart")]
     NotFree(String),
-    /// The labelled states of a group that is neither symmetric nor alternating are counted by listing them.
-    #[error("the labelled states of {name} cannot be counted: its group, of order {order}, is neither symmetric nor alternating and has more than {limit} states", limit = Space::LARGEST_LISTED)]
+    /// The elements that cannot be seen are not counted in reasonable time, or states are listed and are too many.
+    #[error(
+        "the labelled states of {name} cannot be counted: its group has order {order}, and what cannot be seen of it, or where its moves are blocked, is too much to go through: tell more pieces apart, or leave some out with --omit"
+    )]
     Uncounted {
         /// The puzzle.
         name: String,
@@ -99,7 +103,7 @@ pub enum SpaceError {
 }
 
 impl Space {
-    /// Groups other than symmetric and alternating ones have their states listed up to this number.
+    /// Where moves have guards states are listed up to this number.
     const LARGEST_LISTED: usize = 1 << 20;
 
     /// The space of a puzzle with labels. `metric` is the one that the puzzle's moves were made for.
@@ -490,7 +494,8 @@ fn bytes(permutation: &Permutation) -> Box<[u8]> {
 
 /// The orbit length of the solved word. Where all pieces are told apart it is the order of the group. For the symmetric group it
 /// is a multinomial; so it is for the alternating group unless all labels differ, because exchanging two equal pieces makes
-/// any permutation even. In other groups states are listed.
+/// any permutation even. In other groups the elements that cannot be seen are counted; where moves have guards, there is no group, and
+/// states are listed.
 fn count_states(space: &Space) -> Option<BigUint> {
     let Space { labels, piece_labels, letters, group_order, .. } = space;
     let in_words = BigUint::from(space.free_order());
@@ -513,6 +518,13 @@ fn count_states(space: &Space) -> Option<BigUint> {
             }),
         };
         return Some(words / in_words);
+    }
+    if !space.is_guarded() {
+        let shown = labels.of_pieces().iter().zip(&space.puzzle.seen);
+        let shown: Vec<Shown> = shown.map(|(&label, &seen)| Shown { label: label.into(), seen }).collect();
+        let actions = space.puzzle.moves.iter().map(|m| &m.action).chain(&space.puzzle.free);
+        let actions: Vec<OrientedPermutation> = actions.cloned().collect();
+        return Some(group_order / unseen_elements(&actions, group_order, &shown)? / in_words);
     }
     let mut seen = HashSet::from([space.solved.clone()]);
     let mut open = vec![space.solved.clone()];

@@ -150,6 +150,22 @@ pub enum DefinitionError {
         /// In what they differ.
         what: &'static str,
     },
+    /// An orbit that is not there.
+    #[error("there is no orbit {name:?}: there are {known}")]
+    NoSuchOrbit {
+        /// The name as written.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// Pieces would be told apart where guards or limits ask for labels.
+    #[error(
+        "the guards and limits of {0} ask for labels, and other states would be meant if all pieces were told apart"
+    )]
+    Guarded(String),
+    /// Cells would be left out that guards or limits ask for.
+    #[error("guards or limits of {0} ask for pieces of an orbit that would be left out")]
+    AskedFor(String),
     /// Nothing to search with.
     #[error("the puzzle has no moves")]
     NoMoves,

@@ -93,7 +93,7 @@ impl Definition {
     }
 
     /// What an action does to the orientations of these orders, counted from those of the solved pieces.
-    fn seen_action(&self, action: &OrientedPermutation, orders: &[u16]) -> OrientedPermutation {
+    pub(super) fn seen_action(&self, action: &OrientedPermutation, orders: &[u16]) -> OrientedPermutation {
         let turns = (0..self.cells()).map(|cell| {
             let to = action.cells().apply(cell);
             let order = orders[cell];

@@ -3,15 +3,18 @@
 //!
 //! Cells count from 0. A permutation says for each cell which cell its piece comes from, and the orientation added
 //! stands at the cell that the piece reaches. All entries of `moves` are generators, whole-puzzle rotations too: choose
-//! among them by name. Derived moves are worked out, and [spare](Definition::spare).
+//! among them by name. Derived moves are worked out, and [spare](Definition::spare). cubing.js looks at the orbits of the definition
+//! alone: what a pattern or a transformation says of others is ignored there, and here.
 
-use super::{Fault, LabelNumbers, Reason, algorithm, below, images_of_sources};
+use super::{Fault, LabelNumbers, Reason, algorithm, below, images_of_sources, module};
+use crate::Metric;
 use crate::definition::{Definition, Orbit, Piece};
 use fathom_algebra::{OrientedPermutation, Permutation};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -60,7 +63,7 @@ struct Pattern {
 struct Transformation {
     permutation: Vec<u64>,
     #[serde(alias = "orientation")]
-    orientation_delta: Vec<u64>,
+    orientation_delta: Vec<i64>,
 }
 
 /// The entries of an object, in their order.
@@ -89,8 +92,16 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Entries<T> {
 }
 
 pub(super) fn read(text: &str) -> Result<Definition, Fault> {
+    if !module::is_module(text) {
+        return read_json(text);
+    }
+    let json = module::exported(text)?;
+    read_json(&json.text).map_err(|fault| Fault { at: fault.at.map(|at| json.place(at)), ..fault })
+}
+
+fn read_json(text: &str) -> Result<Definition, Fault> {
     let file: File<'_> = serde_json::from_str(text).map_err(|error| json_fault(text, 0, &error))?;
-    let reader = Reader { text };
+    let reader = Reader { text, ignored: RefCell::default() };
     let orbits = reader.orbits(file.orbits)?;
     let mut puzzle =
         Definition::new(file.name, orbits).map_err(|error| Fault::new(reader.place(file.orbits), error))?;
@@ -99,14 +110,23 @@ pub(super) fn read(text: &str) -> Result<Definition, Fault> {
         let action = reader.transformation(&puzzle, raw)?;
         puzzle.add_move(name, action).map_err(|error| Fault::new(reader.place(raw), error))?;
     }
+    // A move of cubing.js may be made any number of times at once: R2 is one move, and so is R3.
+    puzzle.set_metric(Metric::Multi);
     let derived = file.derived_moves.map_or(Vec::new(), |entries| entries.0);
     reader.derived(&mut puzzle, &derived)?;
+    let ignored: Vec<String> = reader.ignored.into_inner().into_iter().collect();
+    if !ignored.is_empty() {
+        let names = ignored.join(", ");
+        puzzle.add_remark(format!("ignored, for the definition has no such orbits: {names}"));
+    }
     puzzle.finished().map_err(Fault::whole)
 }
 
 /// Parts of the file keep where they stand in its text.
 struct Reader<'a> {
     text: &'a str,
+    /// Names of orbits that are told of, though they are none of the definition's.
+    ignored: RefCell<BTreeSet<String>>,
 }
 
 impl Reader<'_> {
@@ -145,13 +165,13 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// The orbit of this name, by its place.
-    fn orbit(&self, puzzle: &Definition, name: &str, at: usize) -> Result<usize, Fault> {
-        puzzle
-            .orbits()
-            .iter()
-            .position(|orbit| orbit.name == name)
-            .ok_or_else(|| Fault::syntax(at, format!("there is no orbit {name:?}")))
+    /// The orbit of this name, by its place; `None` if it is none of the definition's.
+    fn orbit(&self, puzzle: &Definition, name: &str) -> Option<usize> {
+        let found = puzzle.orbits().iter().position(|orbit| orbit.name == name);
+        if found.is_none() {
+            self.ignored.borrow_mut().insert(name.into());
+        }
+        found
     }
 
     fn solved(&self, puzzle: &mut Definition, pattern: &Entries<&RawValue>) -> Result<(), Fault> {
@@ -160,7 +180,7 @@ impl Reader<'_> {
         let mut told = vec![false; puzzle.orbits().len()];
         for (name, raw) in &pattern.0 {
             let at = self.place(raw);
-            let orbit = self.orbit(puzzle, name, at)?;
+            let Some(orbit) = self.orbit(puzzle, name) else { continue };
             if std::mem::replace(&mut told[orbit], true) {
                 return Err(Fault::syntax(at, format!("the orbit {name:?} is told twice")));
             }
@@ -199,7 +219,7 @@ impl Reader<'_> {
         let mut told = vec![false; puzzle.orbits().len()];
         for (name, raw) in self.entries(raw)? {
             let at = self.place(raw);
-            let orbit = self.orbit(puzzle, &name, at)?;
+            let Some(orbit) = self.orbit(puzzle, &name) else { continue };
             if std::mem::replace(&mut told[orbit], true) {
                 return Err(Fault::syntax(at, format!("the orbit {name:?} is told twice")));
             }
@@ -212,7 +232,17 @@ impl Reader<'_> {
             for (from, &to) in of_orbit.iter().enumerate() {
                 let cell = cells.start + from;
                 images[cell] = (cells.start + to) as u16;
-                turns[cell] = below(at, orientation_delta[to], orders[cell])?;
+                let (delta, order) = (orientation_delta[to], orders[cell]);
+                // A turn the other way round may be written as a negative number.
+                turns[cell] = match u16::try_from(delta.rem_euclid(order.into())) {
+                    Ok(turn) if delta.unsigned_abs() < order.into() => turn,
+                    _ => {
+                        return Err(Fault::syntax(
+                            at,
+                            format!("the turn {delta} is not below the number of orientations, {order}"),
+                        ));
+                    }
+                };
             }
         }
         let cells = Permutation::from_images(images).expect("each orbit is permuted within itself");
@@ -222,7 +252,17 @@ impl Reader<'_> {
 
     fn derived(&self, puzzle: &mut Definition, entries: &[(String, &RawValue)]) -> Result<(), Fault> {
         let mut sequences: HashMap<String, String> = HashMap::new();
+        let mut bytes = 0;
         for (name, raw) in entries {
+            bytes += raw.get().len();
+            if bytes > algorithm::MAX_BYTES || sequences.len() > Definition::MAX_MOVES {
+                let limits = (Definition::MAX_MOVES, algorithm::MAX_BYTES);
+                let reason = format!(
+                    "there are more than {} derived moves, or more than {} bytes of them",
+                    limits.0, limits.1
+                );
+                return Err(Fault::syntax(self.place(raw), reason));
+            }
             sequences.insert(name.clone(), self.part(raw)?);
         }
         let mut done: HashMap<String, OrientedPermutation> = puzzle
@@ -276,7 +316,7 @@ fn work_out(
     Ok(Some(action))
 }
 
-fn check_length(at: usize, orbit: &str, cells: usize, list: &str, numbers: &[u64]) -> Result<(), Fault> {
+fn check_length<T>(at: usize, orbit: &str, cells: usize, list: &str, numbers: &[T]) -> Result<(), Fault> {
     if numbers.len() == cells {
         return Ok(());
     }

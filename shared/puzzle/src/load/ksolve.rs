@@ -7,14 +7,24 @@
 //!
 //! Both programs count every power of a move as one move: that is the metric `multi`. Moves that twsearch takes for
 //! rotations of the whole puzzle (`x`, `y`, `z`, and capitals followed by `v`) are no moves to it, and
-//! [spare](Definition::spare) here.
+//! [spare](Definition::spare) here. A `MoveSequence` is a move to twsearch, which costs 1 like the others, and a `MoveAlias`
+//! is none (`addnewmove` in `readksolve.cpp`, `goodmove` in `filtermoves.cpp`). Both may use names that the file defines
+//! later.
 
 use super::{Fault, LabelNumbers, Reason, algorithm, below, images_of_sources};
+use crate::Metric;
 use crate::definition::{Definition, DefinitionError, Orbit, Piece};
 use fathom_algebra::{OrientedPermutation, Permutation};
+use std::collections::{BTreeMap, BTreeSet};
 
 const KEYWORDS: &str = "Name, Set, Solved, StartState, Move, MoveTransformation, MoveSequence, MoveAlias, Ignore, \
-                        Multiplicators, ParallelMoves, MoveLimits";
+                        Illegal, Multiplicators, ParallelMoves, MoveLimits";
+
+/// How often sequences may wait for others that stand behind them.
+const MAX_DEPTH: usize = 32;
+
+/// The label of pieces that are written as `?`: no number of a file is as large, for twsearch reads numbers up to 255.
+const WILD: u64 = u64::MAX;
 
 /// A word and its byte offset.
 type Word<'a> = (usize, &'a str);
@@ -30,6 +40,21 @@ struct Rows {
     orientation: Option<Vec<Number>>,
 }
 
+/// A `MoveSequence` or a `MoveAlias`, which is worked out when the whole file has been read.
+struct Sequence<'a> {
+    at: usize,
+    name: &'a str,
+    start: usize,
+    text: &'a str,
+    is_alias: bool,
+}
+
+/// What `Illegal` says of one cell.
+struct Forbidden {
+    at: usize,
+    values: BTreeSet<u64>,
+}
+
 pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     let mut reader = Reader {
         lines: lines_of(text),
@@ -39,16 +64,45 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
         orbits: Vec::new(),
         puzzle: None,
         solved: false,
+        labels: Vec::new(),
+        sequences: Vec::new(),
+        sequence_bytes: 0,
+        forbidden: BTreeMap::new(),
     };
     while let Some(line) = reader.line() {
         reader.command(text, line)?;
     }
-    let orbits = reader.orbits.clone();
+    reader.work_out_sequences()?;
+    let always = reader.always()?;
     match reader.puzzle {
-        Some(puzzle) => puzzle.finished().map_err(Fault::whole),
-        None if orbits.is_empty() => Err(Fault::whole(DefinitionError::NoCells)),
+        Some(mut puzzle) => {
+            puzzle.set_metric(Metric::Multi);
+            if !always.is_empty() {
+                puzzle = limited(&puzzle, &always).map_err(Fault::whole)?;
+            }
+            puzzle.finished().map_err(Fault::whole)
+        }
+        None if reader.orbits.is_empty() => Err(Fault::whole(DefinitionError::NoCells)),
         None => Err(Fault::whole(DefinitionError::NoMoves)),
     }
+}
+
+/// The same puzzle with its states limited. A move and its powers are listed one by one then: each of them is a move where it leads to a
+/// state that is meant, whatever lies between.
+fn limited(whole: &Definition, always: &[u16]) -> Result<Definition, DefinitionError> {
+    let mut limited = Definition::new(whole.name(), whole.orbits().to_vec())?;
+    limited.set_solved(whole.solved())?;
+    for power in whole.generators(Metric::Multi)? {
+        limited.add_move(power.name, power.action)?;
+    }
+    for spare in whole.spare() {
+        limited.add_spare(spare.name.clone(), spare.action.clone())?;
+    }
+    limited.set_always(always)?;
+    for remark in whole.remarks() {
+        limited.add_remark(remark.clone());
+    }
+    Ok(limited)
 }
 
 /// The words of each line that has any. A word that starts with `#` and what follows it is a comment.
@@ -86,6 +140,12 @@ struct Reader<'a> {
     /// From the first line on that needs all sets.
     puzzle: Option<Definition>,
     solved: bool,
+    /// For each cell the number that the solved state has there, counted from 1; empty before that state.
+    labels: Vec<u64>,
+    sequences: Vec<Sequence<'a>>,
+    sequence_bytes: usize,
+    /// By cell.
+    forbidden: BTreeMap<usize, Forbidden>,
 }
 
 impl<'a> Reader<'a> {
@@ -95,7 +155,7 @@ impl<'a> Reader<'a> {
         line
     }
 
-    fn command(&mut self, text: &str, line: Vec<Word<'a>>) -> Result<(), Fault> {
+    fn command(&mut self, text: &'a str, line: Vec<Word<'a>>) -> Result<(), Fault> {
         let (at, keyword) = line[0];
         match keyword {
             "Name" => {
@@ -107,20 +167,21 @@ impl<'a> Reader<'a> {
             "Set" => self.set(&line),
             "Solved" | "StartState" => self.solved(at, keyword),
             "Move" | "MoveTransformation" => self.one_move(&line, keyword),
-            "MoveSequence" => self.sequence(text, &line),
-            // Another name of a move, which nothing here needs.
-            "MoveAlias" => Ok(()),
+            "MoveSequence" | "MoveAlias" => self.sequence(text, &line, keyword == "MoveAlias"),
             // Deprecated, or about searches for solutions: states and distances are the same without them.
             "Ignore" | "Multiplicators" | "ParallelMoves" | "MoveLimits" => {
                 while let Some(line) = self.line() {
                     if line[0].1 == "End" {
+                        let remark =
+                            format!("{keyword} is passed over: all states, and all moves, are meant");
+                        self.puzzle(at)?.add_remark(remark);
                         return Ok(());
                     }
                 }
                 Err(self.missing_end(keyword))
             }
+            "Illegal" => self.illegal(&line),
             "Block" => Err(unsupported(at, keyword, "moves that some states forbid cannot be searched")),
-            "Illegal" => Err(unsupported(at, keyword, "states that must not be reached cannot be told")),
             "ForbiddenPairs" | "ForbiddenGroups" => {
                 Err(unsupported(at, keyword, "remove it if it only spares the search equal sequences"))
             }
@@ -164,23 +225,26 @@ impl<'a> Reader<'a> {
         let mut pieces = self.puzzle(at)?.solved().to_vec();
         let mut labels = LabelNumbers::default();
         let rows = self.rows(keyword)?;
+        let mut written = Vec::new();
         let puzzle = self.puzzle(at)?;
         for orbit in 0..puzzle.orbits().len() {
             let cells = puzzle.cells_of(orbit);
             let Some(rows) = rows.iter().find(|rows| rows.orbit == orbit) else {
+                written.extend(1..=cells.len() as u64);
                 for (label, piece) in (0..).zip(&mut pieces[cells]) {
                     piece.label = labels.number(orbit, label);
                 }
                 continue;
             };
+            let from_one = |&(_, label): &Number| label.map_or(WILD, |label| label.saturating_add(1 - first));
+            written.extend(rows.permutation.iter().map(from_one));
             for (i, piece) in pieces[cells].iter_mut().enumerate() {
                 let (place, label) = rows.permutation[i];
-                let label = label.filter(|&label| label >= first).ok_or_else(|| {
-                    Fault::syntax(
-                        place,
-                        format!("pieces are numbers from {first} on; only orientations may be '?'"),
-                    )
-                })?;
+                // All pieces that are written as '?' are alike.
+                let label = label.unwrap_or(WILD);
+                if label < first {
+                    return Err(Fault::syntax(place, format!("pieces are numbers from {first} on, or '?'")));
+                }
                 *piece = Piece { label: labels.number(orbit, label), orientation: 0, seen: piece.seen };
                 match rows.orientation.as_ref().map(|row| row[i]) {
                     Some((_, None)) => piece.seen = 1,
@@ -189,7 +253,9 @@ impl<'a> Reader<'a> {
                 }
             }
         }
-        puzzle.set_solved(&pieces).map_err(|error| Fault::new(at, error))
+        puzzle.set_solved(&pieces).map_err(|error| Fault::new(at, error))?;
+        self.labels = written;
+        Ok(())
     }
 
     fn one_move(&mut self, line: &[Word<'_>], keyword: &str) -> Result<(), Fault> {
@@ -232,20 +298,123 @@ impl<'a> Reader<'a> {
         added.map_err(|error| Fault::new(at, error))
     }
 
-    /// `MoveSequence NAME MOVES`: a name for a sequence.
-    fn sequence(&mut self, text: &str, line: &[Word<'_>]) -> Result<(), Fault> {
-        let &[(at, _), (_, name), (start, _), ..] = line else {
-            return Err(Fault::syntax(line[0].0, "expected: MoveSequence NAME MOVES"));
+    /// `MoveSequence NAME MOVES`, or `MoveAlias NAME MOVE`.
+    fn sequence(&mut self, text: &'a str, line: &[Word<'a>], is_alias: bool) -> Result<(), Fault> {
+        let (&[(at, _), (_, name), (start, _), ..], true) = (line, !is_alias || line.len() == 3) else {
+            let expected = if is_alias { "MoveAlias NAME MOVE" } else { "MoveSequence NAME MOVES" };
+            return Err(Fault::syntax(line[0].0, format!("expected: {expected}")));
         };
+        self.puzzle(at)?;
+        if self.sequences.len() >= Definition::MAX_MOVES {
+            return Err(Fault::new(at, DefinitionError::TooManyMoves));
+        }
         let (last, word) = line[line.len() - 1];
-        let puzzle = self.puzzle(at)?;
+        let name = unquoted(name);
+        self.sequence_bytes += last + word.len() - start;
+        if self.sequence_bytes > algorithm::MAX_BYTES {
+            let reason = format!("the sequences of the file have more than {} bytes", algorithm::MAX_BYTES);
+            return Err(Fault::syntax(at, reason));
+        }
+        self.sequences.push(Sequence { at, name, start, text: &text[start..last + word.len()], is_alias });
+        Ok(())
+    }
+
+    /// Adds the sequences to the puzzle, each of them once all names that it uses are known.
+    fn work_out_sequences(&mut self) -> Result<(), Fault> {
+        let Some(puzzle) = &mut self.puzzle else { return Ok(()) };
         let identity = OrientedPermutation::identity(puzzle.orders());
-        let action = algorithm::evaluate(&text[start..last + word.len()], &identity, &mut |name| {
-            let named = puzzle.moves().iter().chain(puzzle.spare()).find(|generator| generator.name == name);
-            Ok(named.map(|generator| generator.action.clone()))
-        })
-        .map_err(|(offset, reason)| Fault::syntax(start + offset, reason))?;
-        puzzle.add_spare(unquoted(name), action).map_err(|error| Fault::new(at, error))
+        let mut waiting = std::mem::take(&mut self.sequences);
+        for depth in 0.. {
+            let before = waiting.len();
+            let mut fault = None;
+            let mut still = Vec::new();
+            for sequence in waiting {
+                let action = algorithm::evaluate(sequence.text, &identity, &mut |name| {
+                    let mut all = puzzle.moves().iter().chain(puzzle.spare());
+                    Ok(all.find(|generator| generator.name == name).map(|generator| generator.action.clone()))
+                });
+                match action {
+                    Ok(action) => {
+                        let Sequence { at, name, .. } = sequence;
+                        let added = match sequence.is_alias || is_rotation(name) {
+                            true => puzzle.add_spare(name, action),
+                            false => puzzle.add_move(name, action),
+                        };
+                        added.map_err(|error| Fault::new(at, error))?;
+                    }
+                    Err((offset, reason)) => {
+                        fault.get_or_insert_with(|| Fault::syntax(sequence.start + offset, reason));
+                        still.push(sequence);
+                    }
+                }
+            }
+            match fault {
+                None => break,
+                // Nothing is left to wait for.
+                Some(fault) if still.len() == before => return Err(fault),
+                Some(_) if depth == MAX_DEPTH => {
+                    let reason = format!("sequences refer to later ones more than {MAX_DEPTH} deep");
+                    return Err(Fault::syntax(still[0].at, reason));
+                }
+                Some(_) => waiting = still,
+            }
+        }
+        Ok(())
+    }
+
+    /// `Illegal SET POSITION VALUE...`: in no state does one of these pieces stand there.
+    fn illegal(&mut self, line: &[Word<'_>]) -> Result<(), Fault> {
+        let &[(at, _), (named, set), position, ref values @ ..] = line else {
+            return Err(Fault::syntax(line[0].0, "expected: Illegal SET POSITION VALUES"));
+        };
+        if self.labels.is_empty() {
+            return Err(Fault::syntax(at, "Illegal stands behind Solved"));
+        }
+        let puzzle = self.puzzle.as_ref().expect("there is a solved state");
+        let orbit = self.orbits.iter().position(|orbit| orbit.name == unquoted(set));
+        let orbit = orbit.ok_or_else(|| Fault::syntax(named, format!("there is no set {set:?}")))?;
+        let cells = puzzle.cells_of(orbit);
+        let cell = match number(position)? {
+            (_, Some(n)) if (1..=cells.len() as u64).contains(&n) => cells.start + n as usize - 1,
+            (place, _) => {
+                let reason = format!("positions of {set} are numbers from 1 to {}", cells.len());
+                return Err(Fault::syntax(place, reason));
+            }
+        };
+        let forbidden = self.forbidden.entry(cell).or_insert(Forbidden { at, values: BTreeSet::new() });
+        for &value in values {
+            match number(value)? {
+                (_, Some(value @ 1..=255)) => forbidden.values.insert(value),
+                (place, _) => return Err(Fault::syntax(place, "pieces are numbers from 1 to 255")),
+            };
+        }
+        Ok(())
+    }
+
+    /// The cells that hold what belongs there in all states that are not illegal.
+    fn always(&self) -> Result<Vec<u16>, Fault> {
+        let mut always = Vec::new();
+        for (&cell, Forbidden { at, values }) in &self.forbidden {
+            let puzzle = self.puzzle.as_ref().expect("what is illegal stands behind the solved state");
+            let labels = &self.labels[puzzle.cells_of(puzzle.orbit_of(cell))];
+            let all: BTreeSet<u64> = labels.iter().copied().collect();
+            if !all.iter().copied().eq(1..=all.len() as u64) {
+                let why = "the pieces of its set are not numbered from 1 without gaps, and twsearch compares other numbers then";
+                return Err(unsupported(*at, "Illegal", why));
+            }
+            if values.contains(&self.labels[cell]) {
+                return Err(Fault::syntax(*at, "the solved state itself is illegal"));
+            }
+            match all.difference(values).count() {
+                1 => always.push(cell as u16),
+                left if left == all.len() => {}
+                _ => {
+                    let why = "only states in which one piece alone may stand on a cell can be searched: rule out all other pieces of the set, or none";
+                    return Err(unsupported(*at, "Illegal", why));
+                }
+            }
+        }
+        Ok(always)
     }
 
     /// The rows up to `End`.

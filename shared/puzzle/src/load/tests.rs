@@ -165,27 +165,50 @@ fn gap_texts() {
 
 #[test]
 fn faults_of_gap_texts() {
-    let error = |text| error(Format::Gap, text);
+    let error = |text: &str| error(Format::Gap, text);
     assert_eq!(error("Group((1,2,3)(3,4));"), "file:1:15: point 3 occurs twice; cycles must be disjoint");
-    assert_eq!(error("Group((1,2),\n(1,0));"), "file:2:4: point 0 is not between 1 and 2");
+    assert_eq!(error("Group((1,2),\n(1,0));"), "file:2:4: point 0 is not between 1 and 1");
     assert_eq!(error("Group((1,2)"), "file:1:12: expected ',' or ')', found the end");
     assert_eq!(error("Group((1,2,"), "file:1:12: expected ')', found the end");
     assert_eq!(error("Group((1,x))"), "file:1:10: expected a point, ',' or ')', found 'x'");
-    assert_eq!(error("G := Group(a);"), "file:1:12: \"a\" is not defined");
+    let why = "a move would be made of it: write permutations, lists of them, and Group(...)";
     assert_eq!(
-        error("G := SymmetricGroup(5);"),
-        "file:1:6: SymmetricGroup is not supported: write permutations, lists of them, and Group(...)"
+        error("G := Group(a);"),
+        format!("file:1:12: \"a\", which is not defined, is not supported: {why}")
     );
+    assert_eq!(error("a;"), "file:1:1: \"a\" is not defined");
+    assert_eq!(error("G := Group(Random(S), (1,2));"), format!("file:1:12: Random is not supported: {why}"));
+    assert_eq!(error("G := SymmetricGroup(5);"), "file: the puzzle has no moves");
     assert_eq!(
-        error("a := (1,2)*(2,3);"),
-        "file:1:11: the operator '*' is not supported: write the permutation itself in cycles"
+        error("Group((1,2)*3)"),
+        format!("file:1:7: a product of something else than permutations is not supported: {why}")
     );
+    assert_eq!(error("Group([[1,2],[2,3]])"), "file:1:15: point 2 occurs twice; cycles must be disjoint");
+    assert_eq!(error("Group(1)"), "file:1:7: 1 is no permutation");
+    assert_eq!(
+        error("(1,2)^9999999999999999999"),
+        "file:1:7: an exponent above 1099511627776: reduce it by the order"
+    );
+    // Names of names: what is doubled is counted before memory is taken.
+    let doubled: String = (0..40).map(|i| format!("a{} := [a{i}, a{i}];", i + 1)).collect();
+    assert_eq!(
+        error(&format!("a0 := (1,2); {doubled}")).split_once(": ").unwrap().1,
+        "the file has more than 65536 values, or permutations of more than 16777216 points in all: too many for a puzzle"
+    );
+    let nested: String = (0..99).map(|i| format!("a{} := [a{i}];", i + 1)).collect();
+    assert!(error(&format!("a0 := (1,2); {nested}")).ends_with("lists are nested more than 32 deep"));
+    assert!(error(&"a:=1;".repeat(70_000)).contains("too many for a puzzle"));
     assert_eq!(
         error("(1,99999)"),
         "file:1:4: the puzzle has 99999 points (cells times orientations), more than 4096"
     );
     assert!(error("(1,99999999999999999999999)").starts_with("file:1:4: the puzzle has "));
-    assert_eq!(error("Group(());"), "file: the puzzle has no moves");
+    assert_eq!(
+        error("(1,2,3); ip := [[1],[4]];"),
+        "file:1:22: ip has the point 4, and the permutations move points from 1 to 3"
+    );
+    assert_eq!(error("(1,2,3); ip := [[1,2],[2]];"), "file:1:24: ip has the point 2 twice");
+    assert_eq!(error("(1,2,3); ip := [1,2];"), "file:1:10: ip is a list of lists of points that look alike");
     assert_eq!(error(""), "file: the puzzle has no moves");
     assert_eq!(error("(1,2) (3,4) 7"), "file:1:13: expected ';', found '7'");
     assert_eq!(error("a:=(1,2); Group(a,a)"), "file:1:4: the name \"a\" is given twice");
@@ -201,6 +224,45 @@ fn ksolve_says_where_pieces_come_from() {
     assert_eq!(puzzle.moves()[0].action, puzzle.moves()[1].action);
     // Cell 2 gets its piece from cell 3, which turns by 2: so piece 3 goes to cell 2.
     assert_eq!(puzzle.moves()[0].action.to_string(), "(2+1,4,3+2)(5+1)");
+}
+
+#[test]
+fn gap_expressions() {
+    let read = |text: &str| {
+        let puzzle = parse(text, Format::Gap, "dir/some.g").unwrap();
+        let moves: Vec<_> = puzzle.moves().iter().map(|m| format!("{} {}", m.name, m.action)).collect();
+        format!("{} {}: {}", puzzle.name(), puzzle.cells(), moves.join("; "))
+    };
+    // Products are read from left to right: 1 goes to 2, and on to 3.
+    assert_eq!(
+        read("a := (1,2); b := (2,3); G := Group(a*b, a/b, a^b, (a*b)^-1);"),
+        "G 3: g1 (1,3,2); g2 (1,3,2); g3 (1,3); g4 (1,2,3)"
+    );
+    assert_eq!(read("Group((1,2)*(3,4,5)^2)"), "some 5: g1 (1,2)(3,5,4)");
+    assert_eq!(read("Group([[1,2],[3,4]], [[5,6]])"), "some 6: g1 (1,2)(3,4); g2 (5,6)");
+    assert_eq!(read("Gen := [[[1,2,3]], [[3,4]]];"), "some 4: g1 (1,2,3); g2 (3,4)");
+    assert_eq!(read("Group(())"), "some 1: g1 ()");
+    assert_eq!(
+        read("x := 5; t := \"(1,9)\"; G := Group((1,2)); Size(G); Print(\"a\", [1..48]);"),
+        "G 2: g1 (1,2)"
+    );
+    // What a session of GAP looks like.
+    let session = "gap> G := Group(\n> (1,2,3),\n> (2,3) );\nGroup([ (1,2,3), (2,9) ])\ngap> Size(G);\n6\n";
+    assert_eq!(read(session), "G 3: g1 (1,2,3); g2 (2,3)");
+}
+
+/// Two pieces with three sides, which look alike, turn and change places; and a third.
+#[test]
+fn what_looks_alike_in_gap() {
+    let text = "M_A:=(1,2,3)(4,6,5);\nM_B:=(1,4)(2,5)(3,6);\nM_C:=(4,7)(5,8)(6,9);\nGen:=[\nM_A,M_B,M_C\n];\n\
+                ip:=[[1,4],[7]];\n# Size(Group(Gen));\n\nSize(Group(Gen));\nSize(Stabilizer(Group(Gen), ip, OnTuplesSets));\n";
+    let puzzle = parse(text, Format::Gap, "twisty.gap").unwrap();
+    assert_eq!(puzzle.name(), "twisty");
+    assert_eq!(puzzle.moves().iter().map(|m| m.name.as_str()).collect::<Vec<_>>(), ["A", "B", "C"]);
+    let labels: Vec<u16> = puzzle.solved().iter().map(|piece| piece.label).collect();
+    assert_eq!(labels, [0, 1, 1, 0, 1, 1, 2, 1, 1]);
+    assert!(puzzle.remarks()[0].starts_with("ip of the file is honoured"), "{:?}", puzzle.remarks());
+    assert_eq!(puzzle.metric(), Metric::Given);
 }
 
 #[test]
@@ -222,9 +284,56 @@ fn ksolve_files() {
     assert_eq!(solved, [(0, 1, 2), (1, 0, 1), (2, 0, 2), (2, 0, 2), (3, 0, 1), (4, 0, 1)]);
     let names =
         |all: &[crate::Generator]| all.iter().map(|g| format!("{} {}", g.name, g.action)).collect::<Vec<_>>();
-    assert_eq!(names(puzzle.moves()), ["R (1+1,2)", "Bb (5,6)"]);
-    assert_eq!(names(puzzle.spare()), ["x (1,4,3,2)", "UFv ()", "RR (1+1)(2+1)"]);
-    assert_eq!(puzzle.metric(), Metric::Given);
+    // A sequence is a move, as to twsearch; an alias is none.
+    assert_eq!(names(puzzle.moves()), ["R (1+1,2)", "Bb (5,6)", "RR (1+1)(2+1)"]);
+    assert_eq!(names(puzzle.spare()), ["x (1,4,3,2)", "UFv ()", "Q (1+1,2)"]);
+    assert_eq!(puzzle.metric(), Metric::Multi);
+    assert_eq!(puzzle.remarks().len(), 2, "{:?}", puzzle.remarks());
+}
+
+#[test]
+fn ksolve_sequences_may_use_what_stands_behind_them() {
+    let text = "Name x\nSet A 5 1\nSolved\nEnd\nMoveSequence S T R\nMoveAlias T R'\nMoveSequence yz S, x2\nMove R\nA\n2 3 1 4 5\nEnd\nMove x\nA\n2 3 4 5 1\nEnd\n";
+    let puzzle = parse(text, Format::Ksolve, "x").unwrap();
+    let names: Vec<_> = puzzle.moves().iter().map(|m| format!("{} {}", m.name, m.action)).collect();
+    // What leads to the right cell comes from it: R is (1,3,2), and x is (1,5,4,3,2), twice (1,4,2,5,3).
+    assert_eq!(names, ["R (1,3,2)", "S ()", "yz (1,4,2,5,3)"]);
+    let circle = format!("{text}MoveSequence a b\nMoveSequence b a\n");
+    assert_eq!(error(Format::Ksolve, &circle), "file:16:16: there is no move \"b\"");
+}
+
+#[test]
+fn ksolve_pieces_may_be_wild() {
+    let text = "Name x\nSet A 4 3\nSolved\nA\n1 ? ? 2\n0 ? ? 1\nEnd\nMove R\nA\n2 3 4 1\nEnd\n";
+    let puzzle = parse(text, Format::Ksolve, "x").unwrap();
+    let solved: Vec<_> = puzzle.solved().iter().map(|p| (p.label, p.orientation, p.seen)).collect();
+    assert_eq!(solved, [(0, 0, 3), (1, 0, 1), (1, 0, 1), (2, 1, 3)]);
+}
+
+/// One piece alone may stand on cell 1, so its states are limited to those; the powers of R are moves of their own then.
+#[test]
+fn what_is_illegal_is_a_limit_or_refused() {
+    let with = |lines: &str| {
+        let text = format!(
+            "Name x\nSet A 5 1\nSolved\nA\n1 1 2 2 3\nEnd\nMove R\nA\n2 3 4 1 5\nEnd\nMove U\nA\n1 3 4 5 2\nEnd\n{lines}"
+        );
+        parse(&text, Format::Ksolve, "x")
+    };
+    let limited = with("Illegal A 1 2\nIllegal A 1 3 3").unwrap();
+    assert_eq!((limited.always(), limited.metric()), (&[0_u16][..], Metric::Given));
+    let names: Vec<_> = limited.moves().iter().map(|m| m.name.as_str()).collect();
+    assert_eq!(names, ["R", "R2", "R'", "U", "U2", "U'"]);
+    // A number that no piece has rules nothing out.
+    assert!(with("Illegal A 1 7").unwrap().always().is_empty());
+    let refused = |lines: &str| with(lines).unwrap_err().to_string();
+    assert_eq!(
+        refused("Illegal A 1 2"),
+        "x:15:1: Illegal is not supported: only states in which one piece alone may stand on a cell can be searched: rule out all other pieces of the set, or none"
+    );
+    assert_eq!(refused("Illegal A 1 1 2"), "x:15:1: the solved state itself is illegal");
+    assert_eq!(refused("Illegal A 6 1"), "x:15:11: positions of A are numbers from 1 to 5");
+    assert_eq!(refused("Illegal B 1 1"), "x:15:9: there is no set \"B\"");
+    assert_eq!(refused("Illegal A 1 ?"), "x:15:13: pieces are numbers from 1 to 255");
 }
 
 #[test]
@@ -246,10 +355,7 @@ fn faults_of_ksolve_files() {
     );
     assert_eq!(ksolve_with("Move R\nA\n1 2 x\nEnd"), "file:6:5: \"x\" is no number");
     assert_eq!(ksolve_with("Move R\nA\n1 2 ?\nEnd"), "file:6:5: a move tells all numbers; '?' is for Solved");
-    assert_eq!(
-        ksolve_with("Solved\nA\n1 ? 3\nEnd"),
-        "file:6:3: pieces are numbers from 1 on; only orientations may be '?'"
-    );
+    assert_eq!(ksolve_with("Solved\nA\n1 0 3\nEnd"), "file:6:3: pieces are numbers from 1 on, or '?'");
     assert_eq!(ksolve_with("Move R\nA\nEnd"), "file:5:1: no numbers stand behind the name of the set");
     assert_eq!(ksolve_with("Move R\n1 2 3\nEnd"), "file:5:1: numbers stand behind the name of a set");
     assert_eq!(ksolve_with("Move R\nA\n1 2 3"), "file:6:6: the file ends within Move R: End is missing");
@@ -279,12 +385,9 @@ fn faults_of_ksolve_files() {
     assert_eq!(
         ksolve_with("Twist R"),
         "file:4:1: unknown keyword \"Twist\": there are Name, Set, Solved, StartState, Move, MoveTransformation, \
-         MoveSequence, MoveAlias, Ignore, Multiplicators, ParallelMoves, MoveLimits"
+         MoveSequence, MoveAlias, Ignore, Illegal, Multiplicators, ParallelMoves, MoveLimits"
     );
-    assert_eq!(
-        ksolve_with("Illegal A 1 2"),
-        "file:4:1: Illegal is not supported: states that must not be reached cannot be told"
-    );
+    assert_eq!(ksolve_with("Illegal A 1 2"), "file:4:1: Illegal stands behind Solved");
     assert_eq!(
         ksolve_with("Block\nA\n1 2\nEnd"),
         "file:4:1: Block is not supported: moves that some states forbid cannot be searched"
@@ -334,15 +437,11 @@ fn faults_of_kpuzzles() {
         with("[0, 1, 2]", "[0, 1]"),
         "file:5:12: the orbit A has 3 pieces, but its permutation has 2 numbers"
     );
-    assert_eq!(
-        with("0, 0]", "0, 3]"),
-        "file:5:12: the orientation 3 is not below the number of orientations, 3"
-    );
+    assert_eq!(with("0, 0]", "0, 3]"), "file:5:12: the turn 3 is not below the number of orientations, 3");
     assert_eq!(
         with("[0, 0, 0]", "[]"),
         "file:5:12: the orbit A has 3 pieces, but its orientationDelta has 0 numbers"
     );
-    assert_eq!(with("\"A\"", "\"Q\""), "file:5:12: there is no orbit \"Q\"");
     assert_eq!(with("0, 1, 2", "0, -1, 2"), "file:5:33: invalid value: integer `-1`, expected u64");
     assert_eq!(with("permutation", "perm"), "file:5:61: missing field `permutation`");
     assert!(with("}}", "}").starts_with("file:6:"), "{}", with("}}", "}"));
@@ -359,7 +458,10 @@ fn faults_of_kpuzzles() {
         error(Format::Kpuzzle, "{\n\"name\": 3}"),
         "file:2:9: invalid type: integer `3`, expected a string"
     );
-    assert_eq!(error(Format::Kpuzzle, ""), "file:1:1: EOF while parsing a value");
+    assert_eq!(
+        error(Format::Kpuzzle, ""),
+        "file:1:1: this is neither JSON nor a module that exports an object"
+    );
     let no_moves = r#"{"name": "", "orbits": [], "defaultPattern": {}, "moves": {}}"#;
     assert!(error(Format::Kpuzzle, no_moves).starts_with("file:1:24: the puzzle has no cells"));
 }
@@ -377,4 +479,51 @@ fn files_that_cannot_be_read() {
     // The mark that some editors put in front of a text is no part of it.
     let text = "\u{feff}degree = 2\n[moves]\na = \"(1,2)\"";
     assert!(parse(text, Format::Toml, "x").is_ok());
+}
+
+#[test]
+fn modules_are_read_as_what_they_export() {
+    let json = "{\"name\": \"x\", \"orbits\": [{\"orbitName\": \"A\", \"numPieces\": 3, \"numOrientations\": 4}],\
+                \"defaultPattern\": {\"A\": {\"pieces\": [0, 1, 2], \"orientation\": [0, 0, 0]}},\
+                \"moves\": {\"R\": {\"A\": {\"permutation\": [1, 0, 2], \"orientationDelta\": [1, -1, 0]}}},\
+                \"derivedMoves\": {\"Q\": \"[R2: R]\", \"nothing\": \".\"}}";
+    let module = "// A comment.\nimport type { T } from \"../t\";\n\nconst none = new Array(3).fill(0);\nconst turns = [1, -1, 0];\n\
+                  export const x: T = {\n  name: 'x', /* another */\n  orbits: [{ orbitName: \"A\", numPieces: 3, numOrientations: 4 }],\n\
+                  defaultPattern: { A: { pieces: [0, 1, 2], orientation: none } },\n  moves: {\n    R: { A: { permutation: [1, 0, 2], orientationDelta: turns, }, },\n  },\n\
+                  derivedMoves: { Q: `[R2: R]`, \"nothing\": \".\" },\n} as const;\n";
+    let read = |text: &str, file: &str| parse(text, Format::of(file, text), file);
+    assert_eq!(read(module, "x.ts").unwrap(), read(json, "x.json").unwrap());
+    assert_eq!(read(module, "x.txt").unwrap().metric(), Metric::Multi);
+    let refused = |text: &str| read(text, "x.js").unwrap_err().to_string();
+    assert_eq!(
+        refused("const a = [1];\nconst b = a.map((_, i) => i);"),
+        "x.js:2:12: expected the end of a value, found '.': of a module only objects, lists, numbers, texts and constants are read, and nothing is run"
+    );
+    assert!(
+        refused("export const a = { b: c };").starts_with("x.js:1:23: \"c\" is no constant of this module")
+    );
+    assert!(
+        refused("export const a = {};\nexport const b = {};")
+            .starts_with("x.js:2:1: the module exports more than one object")
+    );
+    assert!(refused("console.log(1)").starts_with("x.js:1:1: expected 'export const NAME = {...}'"));
+    assert!(refused("// nothing").starts_with("x.js:1:1: this is neither JSON nor a module"));
+    assert!(refused(&format!("export const a = {}", "[".repeat(99))).contains("nested more than 32 deep"));
+    // Places are those of the module.
+    let fault = module.replace("numPieces: 3", "numPieces: 2");
+    assert!(refused(&fault).starts_with("x.js:9:22: the orbit A has 2 pieces"), "{}", refused(&fault));
+    // Names of names: what is doubled is counted before memory is taken.
+    let doubled: String = (0..40).map(|i| format!("const a{} = [a{i}, a{i}];", i + 1)).collect();
+    assert!(refused(&format!("const a0 = [1];{doubled}")).contains("is larger than 16777216 bytes"));
+}
+
+/// As cubing.js does it: what a transformation says of other orbits than those of the definition is ignored.
+#[test]
+fn orbits_of_transformations_alone_are_ignored() {
+    let text = "{\"name\": \"x\", \"orbits\": [{\"orbitName\": \"A\", \"numPieces\": 2, \"numOrientations\": 1}],\
+                \"defaultPattern\": {\"A\": {\"pieces\": [0, 1], \"orientation\": [0, 0]}},\
+                \"moves\": {\"R\": {\"A\": {\"permutation\": [1, 0], \"orientationDelta\": [0, 0]}, \"B\": {\"permutation\": [7]}}}}";
+    let puzzle = parse(text, Format::Kpuzzle, "x.json").unwrap();
+    assert_eq!(puzzle.moves()[0].action.to_string(), "(1,2)");
+    assert_eq!(puzzle.remarks(), ["ignored, for the definition has no such orbits: B"]);
 }

@@ -1,0 +1,166 @@
+//! The elements that cannot be seen are counted as they are when all elements are listed.
+
+use fathom_algebra::{OrientedPermutation, Permutation, Shown, StabiliserChain, unseen_elements};
+use num_bigint::BigUint;
+use proptest::prelude::*;
+use std::collections::HashSet;
+
+/// So many elements are listed.
+const MOST: usize = 30_000;
+
+fn order(generators: &[OrientedPermutation]) -> BigUint {
+    let on_points: Vec<Permutation> = generators.iter().map(OrientedPermutation::as_points).collect();
+    StabiliserChain::new(generators[0].points(), &on_points).big_order()
+}
+
+/// All elements; `None` if they are many.
+fn listed(generators: &[OrientedPermutation]) -> Option<Vec<OrientedPermutation>> {
+    let identity = OrientedPermutation::identity(generators[0].orders());
+    let mut known = HashSet::from([identity.clone()]);
+    let mut all = vec![identity];
+    let mut next = 0;
+    while next < all.len() && all.len() <= MOST {
+        for generator in generators {
+            let product = all[next].then(generator);
+            if known.insert(product.clone()) {
+                all.push(product);
+            }
+        }
+        next += 1;
+    }
+    (all.len() <= MOST).then_some(all)
+}
+
+fn is_unseen(element: &OrientedPermutation, shown: &[Shown]) -> bool {
+    (0..shown.len()).all(|cell| {
+        shown[element.cells().apply(cell)] == shown[cell] && element.turns()[cell] % shown[cell].seen == 0
+    })
+}
+
+fn parsed(cycles: &[&str], orders: &[u16]) -> Vec<OrientedPermutation> {
+    cycles.iter().map(|cycles| OrientedPermutation::parse(cycles, orders).unwrap()).collect()
+}
+
+fn unseen(cycles: &[&str], orders: &[u16], labels: &[u32], seen: &[u16]) -> u64 {
+    let generators = parsed(cycles, orders);
+    let shown: Vec<Shown> = labels.iter().zip(seen).map(|(&label, &seen)| Shown { label, seen }).collect();
+    unseen_elements(&generators, &order(&generators), &shown).unwrap().try_into().unwrap()
+}
+
+#[test]
+fn counted_by_hand() {
+    // Three and three alike of S6; of A6 half as many.
+    let labels = [0, 0, 0, 1, 1, 1];
+    assert_eq!(unseen(&["(1,2)", "(1,2,3,4,5,6)"], &[1; 6], &labels, &[1; 6]), 36);
+    assert_eq!(unseen(&["(1,2,3)", "(2,3,4,5,6)"], &[1; 6], &labels, &[1; 6]), 18);
+    // Parity ties two orbits: four alike in one, all different in the other.
+    let tied = ["(1,2)(5,6)", "(1,2,3,4)(5,6)", "(5,6,7)", "(6,7,8)"];
+    assert_eq!(unseen(&tied, &[1; 8], &[0, 0, 0, 0, 1, 2, 3, 4], &[1; 8]), 12);
+    assert_eq!(unseen(&tied, &[1; 8], &[0, 0, 0, 0, 1, 1, 2, 3], &[1; 8]), 24);
+    // Two orbits that do the same.
+    assert_eq!(unseen(&["(1,2)(5,6)", "(1,2,3,4)(5,6,7,8)"], &[1; 8], &[0, 0, 1, 1, 2, 2, 2, 3], &[1; 8]), 2);
+    // Twists of sum 0 of three pieces, one of which hides them: those of the other two cannot be seen if they are 0.
+    let twisting = ["(1+1)(2+2)", "(2+1)(3+2)"];
+    assert_eq!(unseen(&twisting, &[3; 3], &[0, 1, 2], &[3, 3, 1]), 1);
+    assert_eq!(unseen(&twisting, &[3; 3], &[0, 1, 2], &[3, 1, 1]), 3);
+    // A ring of six with a mark, and one with three equal thirds.
+    assert_eq!(unseen(&["(1,2,3,4,5,6)"], &[1; 6], &[0, 1, 1, 1, 1, 1], &[1; 6]), 1);
+    assert_eq!(unseen(&["(1,2,3,4,5,6)"], &[1; 6], &[0, 1, 0, 1, 0, 1], &[1; 6]), 3);
+    // Nothing is told apart; nothing moves.
+    assert_eq!(unseen(&["(1,2,3)(4+1)"], &[1, 1, 1, 2], &[0, 0, 0, 1], &[1, 1, 1, 1]), 6);
+    assert_eq!(unseen(&["()"], &[2, 2], &[0, 1], &[2, 1]), 1);
+}
+
+/// M24 is 5-transitive, and its Golay code has 2,576 words of weight 12 (J. H. Conway, *Three lectures on exceptional groups*).
+#[test]
+fn a_group_without_structure() {
+    // x + 1, 2 x, -1/x, and x^3/9 for squares and 9 x^3 for others, modulo 23.
+    let line = |f: &dyn Fn(u64) -> Option<u64>| {
+        // 23 stands for infinity.
+        Permutation::from_fn(24, |x| {
+            if x == 23 { f(u64::MAX) } else { f(x as u64) }.map_or(23, |y| y as usize)
+        })
+    };
+    let inverse = |x: u64| (1..23).find(|y| x * y % 23 == 1).expect("23 is a prime");
+    let shift = line(&|x| (x < 23).then_some((x + 1) % 23));
+    let double = line(&|x| (x < 23).then_some(2 * x % 23));
+    let turn = line(&|x| match x {
+        0 => None,
+        u64::MAX => Some(0),
+        x => Some((23 - inverse(x)) % 23),
+    });
+    let squares: HashSet<u64> = (1..23).map(|x| x * x % 23).collect();
+    let cube = line(&|x| {
+        (x < 23).then(|| {
+            let cube = x * x % 23 * x % 23;
+            if x == 0 || squares.contains(&x) { cube * inverse(9) % 23 } else { 9 * cube % 23 }
+        })
+    });
+    let generators = [shift, double, turn, cube].map(OrientedPermutation::from_cells);
+    let all = order(&generators);
+    assert_eq!(all, BigUint::from(244_823_040_u32));
+    let images =
+        |cells: &[usize]| -> Vec<u32> { (0..24).map(|cell| u32::from(cells.contains(&cell))).collect() };
+    let number = |cells: &[usize]| -> BigUint {
+        let shown: Vec<Shown> = images(cells).into_iter().map(|label| Shown { label, seen: 1 }).collect();
+        &all / unseen_elements(&generators, &all, &shown).unwrap()
+    };
+    // All sets of up to five points are alike.
+    for (cells, sets) in [(1, 24_u32), (2, 276), (3, 2024), (4, 10626), (5, 42504)] {
+        assert_eq!(number(&(0..cells).collect::<Vec<_>>()), BigUint::from(sets), "{cells}");
+    }
+    // Non-zero squares, zero: a dodecad of the quadratic residue code; there are 2576.
+    let mut dodecad: Vec<usize> = squares.iter().map(|&x| x as usize).collect();
+    dodecad.push(0);
+    assert_eq!(number(&dodecad), BigUint::from(2576_u32));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn as_many_as_when_all_are_listed(
+        shape in prop::collection::vec((1..=5_usize, prop::sample::select(vec![1_u16, 1, 2, 3, 4, 6])), 1..=3),
+        seeds in prop::collection::vec(any::<u64>(), 1..=3),
+        marks in any::<u64>(),
+    ) {
+        let orders: Vec<u16> = shape.iter().flat_map(|&(cells, order)| vec![order; cells]).collect();
+        let next = |state: &mut u64, below: usize| {
+            *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (*state >> 33) as usize % below
+        };
+        let generators: Vec<OrientedPermutation> = seeds.iter().map(|&seed| {
+            let mut state = seed;
+            let mut images: Vec<u16> = (0..orders.len() as u16).collect();
+            let mut first = 0;
+            for &(cells, _) in &shape {
+                if next(&mut state, 3) > 0 {
+                    for i in (1..cells).rev() {
+                        images.swap(first + i, first + next(&mut state, i + 1));
+                    }
+                }
+                first += cells;
+            }
+            let still = next(&mut state, 2) == 0;
+            let turns: Vec<u16> =
+                orders.iter().map(|&order| if still { 0 } else { next(&mut state, order.into()) as u16 }).collect();
+            OrientedPermutation::new(Permutation::from_images(images).unwrap(), turns, orders.clone()).unwrap()
+        }).collect();
+        let mut state = marks;
+        let mut shown = Vec::new();
+        for &(cells, order) in &shape {
+            // Of one label all show equally many orientations.
+            let divisors: Vec<u16> = (1..=order).filter(|seen| order % seen == 0).collect();
+            let seen: Vec<u16> = (0..3).map(|_| divisors[next(&mut state, divisors.len())]).collect();
+            for _ in 0..cells {
+                let label = next(&mut state, 3);
+                shown.push(Shown { label: label as u32, seen: seen[label] });
+            }
+        }
+        if let Some(all) = listed(&generators) {
+            let expected = all.iter().filter(|element| is_unseen(element, &shown)).count();
+            let found = unseen_elements(&generators, &order(&generators), &shown);
+            prop_assert_eq!(found, Some(BigUint::from(expected)));
+        }
+    }
+}

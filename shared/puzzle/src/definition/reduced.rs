@@ -1,0 +1,95 @@
+//! Definitions made of others: with pieces told apart that look alike, without some orbits, and without some orientations.
+
+use super::{Definition, DefinitionError, Generator, Piece};
+use fathom_algebra::{OrientedPermutation, Permutation};
+
+impl Definition {
+    /// The same puzzle, all pieces and orientations of which are told apart.
+    ///
+    /// # Errors
+    /// [`DefinitionError::Guarded`] if guards or limits ask for labels: they would ask for other states then.
+    pub fn told_apart(&self) -> Result<Self, DefinitionError> {
+        if self.is_guarded() {
+            return Err(DefinitionError::Guarded(self.name().into()));
+        }
+        let mut apart = self.clone();
+        let pieces = (0_u16..).zip(self.orders()).map(|(label, seen)| Piece { label, orientation: 0, seen });
+        apart.set_solved(&pieces.collect::<Vec<_>>())?;
+        Ok(apart)
+    }
+
+    /// The same puzzle without the pieces of some orbits, and with orientations of others that are not looked at. Its name tells both.
+    ///
+    /// # Errors
+    /// [`DefinitionError`] if there is no such orbit, a guard or a limit asks for pieces that would be gone, or nothing is left.
+    pub fn reduced(&self, omitted: &[String], unturned: &[String]) -> Result<Self, DefinitionError> {
+        let orbit = |name: &String| {
+            let found = self.orbits().iter().position(|orbit| orbit.name == *name);
+            found.ok_or_else(|| DefinitionError::NoSuchOrbit {
+                name: name.clone(),
+                known: self.orbits().iter().map(|orbit| orbit.name.clone()).collect::<Vec<_>>().join(", "),
+            })
+        };
+        let places = |names: &[String]| names.iter().map(orbit).collect::<Result<Vec<_>, _>>();
+        let (omitted, unturned) = (places(omitted)?, places(unturned)?);
+        let kept = |cell: &usize| !omitted.contains(&self.orbit_of(*cell));
+        let cells: Vec<usize> = (0..self.cells()).filter(kept).collect();
+        let mut numbers = vec![None; self.cells()];
+        cells.iter().zip(0_u16..).for_each(|(&cell, number)| numbers[cell] = Some(number));
+        let mut name = self.name().to_owned();
+        for (word, orbits) in [("without", &omitted), ("unturned", &unturned)] {
+            orbits.iter().for_each(|&orbit| name.push_str(&format!("-{word}-{}", self.orbits()[orbit].name)));
+        }
+        let orbits = self.orbits().iter().enumerate().filter(|(orbit, _)| !omitted.contains(orbit));
+        let mut reduced = Self::new(name, orbits.map(|(_, orbit)| orbit.clone()).collect())?;
+        let piece = |&cell: &usize| match (self.solved()[cell], unturned.contains(&self.orbit_of(cell))) {
+            (piece, true) => Piece { orientation: 0, seen: 1, ..piece },
+            (piece, false) => piece,
+        };
+        reduced.set_solved(&cells.iter().map(piece).collect::<Vec<_>>())?;
+        reduced.set_metric(self.metric());
+        let action = |action: &OrientedPermutation| {
+            let image =
+                |i: usize| numbers[action.cells().apply(cells[i])].expect("orbits are kept as a whole");
+            let turns: Vec<u16> = cells.iter().map(|&cell| action.turns()[cell]).collect();
+            let permutation = Permutation::from_fn(cells.len(), |i| image(i).into());
+            OrientedPermutation::new(permutation, turns, reduced.orders())
+                .expect("orders are those of the orbits")
+        };
+        let numbered = |asked: &[u16]| -> Result<Vec<u16>, DefinitionError> {
+            let number = |&cell: &u16| numbers[usize::from(cell)];
+            let all: Option<Vec<u16>> = asked.iter().map(number).collect();
+            all.ok_or_else(|| DefinitionError::AskedFor(self.name().into()))
+        };
+        let moves: Vec<_> = self.moves().iter().map(|g| (g, action(&g.action))).collect();
+        let free: Vec<_> = self.free().iter().map(|g| (g, action(&g.action))).collect();
+        let spare: Vec<_> = self.spare().iter().map(|g| (g, action(&g.action))).collect();
+        for (Generator { name, guard, .. }, action) in moves {
+            reduced.add_guarded_move(name.clone(), action, &numbered(guard)?)?;
+        }
+        for (Generator { name, .. }, action) in free {
+            reduced.add_free(name.clone(), action)?;
+        }
+        for (Generator { name, .. }, action) in spare {
+            reduced.add_spare(name.clone(), action)?;
+        }
+        reduced.set_always(&numbered(self.always())?)?;
+        for remark in self.remarks() {
+            reduced.add_remark(remark.clone());
+        }
+        reduced.finished()
+    }
+
+    /// Whether the inverse of each move of a metric is a move, as far as can be seen.
+    ///
+    /// # Errors
+    /// [`DefinitionError`] if the metric makes too many moves.
+    pub fn is_closed_under_inverses(&self, metric: crate::Metric) -> Result<bool, DefinitionError> {
+        let orders = self.seen_orders();
+        let seen = |action: &OrientedPermutation| self.seen_action(action, &orders);
+        let moves = self.generators(metric)?;
+        let all: std::collections::HashSet<_> =
+            moves.iter().map(|g| (seen(&g.action), g.guard.clone())).collect();
+        Ok(moves.iter().all(|g| all.contains(&(seen(&g.action).inverse(), g.guard.clone()))))
+    }
+}
