@@ -164,7 +164,8 @@ impl<'d> Coordinator<'d> {
         let epoch = run.journal.begin_epoch(&layers_at).context("cannot write run.db")?;
         let past = past(&run.journal, &layers, rules.shared_store).context("cannot read run.db")?;
         let addresses = past.workers.iter().map(|(id, _, address)| (*id, address.clone())).collect();
-        let state = State::new(rules, epoch, past);
+        let mut state = State::new(rules, epoch, past);
+        getrandom::fill(&mut state.session_key).context("no random bytes for the numbers of sessions")?;
         let (sender, messages) = unbounded();
         let (events, _) = broadcast::channel(EVENTS);
         let desk = Desk { messages: sender, events: events.clone() };

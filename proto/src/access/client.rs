@@ -130,7 +130,7 @@ impl Access {
     /// Whether what this side says may go there: a token does not go to another machine as plain text, unless this process
     /// was told to be insecure.
     fn may_tell(&self, peer: SocketAddr) -> bool {
-        self.token.is_none()
+        self.token.get().is_none()
             || self.client.is_some()
             || self.insecure
             || peer.ip().to_canonical().is_loopback()
@@ -148,7 +148,11 @@ struct Call {
 impl Call {
     async fn make(&self) -> Result<Greeted, ConnectError> {
         match tokio::time::timeout(self.limit, self.greet()).await {
-            Ok(result) => result,
+            Ok(result) => {
+                // Now that it has let this side in, a coordinator on this machine has put its token where it is found.
+                self.access.renew_token();
+                result
+            }
             Err(_) => Err(self.unreachable(format!("no answer within {:?}", self.limit))),
         }
     }

@@ -55,12 +55,17 @@ pub struct Fetcher {
     geometry: Geometry,
     meter: Arc<Meter>,
     connections: Mutex<BTreeMap<String, ExchangeClient<Connection>>>,
+    /// The files of which copies are under way. Whoever wants the same file waits for that one copy.
+    copying: Mutex<BTreeMap<Task, Arc<Turn>>>,
 }
+
+/// Held by the one who copies a file.
+type Turn = tokio::sync::Mutex<()>;
 
 impl Fetcher {
     /// Without connections yet.
     pub fn new(access: Access, geometry: Geometry, meter: Arc<Meter>) -> Self {
-        Self { access, geometry, meter, connections: Mutex::default() }
+        Self { access, geometry, meter, connections: Mutex::default(), copying: Mutex::default() }
     }
 
     async fn connect(&self, address: &str) -> Result<ExchangeClient<Connection>, Denial> {
@@ -144,7 +149,7 @@ impl Fetcher {
         };
         let lost = |status: Status| Denial::Elsewhere(format!("{address}: {}", said(&status)));
         let mut client = self.connect(address).await?;
-        let mut stream = client.fetch_cosets(request).await.map_err(lost)?.into_inner();
+        let mut stream = in_time(client.fetch_cosets(request), address).await?.map_err(lost)?.into_inner();
         while let Some(message) = next(&mut stream, address).await? {
             match message.map_err(lost)?.result {
                 Some(Sent::Chunk(chunk)) => {
@@ -159,11 +164,34 @@ impl Fetcher {
         Ok(())
     }
 
-    /// Takes a copy of a file into the store.
+    /// Takes a copy of a file into the store, and returns its bytes. If a copy of the file is under way already, the call
+    /// waits for that one, and takes another copy only if that one fails.
     ///
     /// # Errors
-    /// [`Failure`] if it cannot be had or kept.
+    /// [`Failure`] if the file cannot be had or kept.
     pub async fn copy(
+        &self,
+        store: &'static Store<'static>,
+        disk: &'static dyn Disk,
+        task: Task,
+        addresses: &[String],
+    ) -> Result<u64, Failure> {
+        let turn = Arc::clone(self.copying().entry(task).or_default());
+        let copied = {
+            let _turn = turn.lock().await;
+            self.copy_in_turn(store, disk, task, addresses).await
+        };
+        drop(turn);
+        // Under the lock of the map nobody else can begin to wait, and with a count of one nobody waits.
+        self.copying().retain(|_, turn| Arc::strong_count(turn) > 1);
+        copied
+    }
+
+    fn copying(&self) -> std::sync::MutexGuard<'_, BTreeMap<Task, Arc<Turn>>> {
+        self.copying.lock().expect("the lock is never poisoned: no code panics while holding it")
+    }
+
+    async fn copy_in_turn(
         &self,
         store: &'static Store<'static>,
         disk: &'static dyn Disk,
@@ -195,7 +223,7 @@ impl Fetcher {
         };
         let lost = |status: Status| Denial::Elsewhere(format!("{address}: {}", said(&status)));
         let mut client = self.connect(address).await?;
-        let mut stream = client.copy_file(request).await.map_err(lost)?.into_inner();
+        let mut stream = in_time(client.copy_file(request), address).await?.map_err(lost)?.into_inner();
         let path = store.path(task.depth, task.shard);
         let incoming = temporary(&path);
         let io = |action| {
@@ -349,8 +377,13 @@ async fn next<S: tokio_stream::Stream<Item = T> + Unpin, T>(
     stream: &mut S,
     address: &str,
 ) -> Result<Option<T>, Denial> {
-    let next = tokio::time::timeout(SILENCE, stream.next()).await;
-    next.map_err(|_| Denial::Elsewhere(format!("{address} was silent for {} s", SILENCE.as_secs())))
+    in_time(stream.next(), address).await
+}
+
+/// What a peer says, if the peer is not silent for too long.
+async fn in_time<T>(said: impl Future<Output = T>, address: &str) -> Result<T, Denial> {
+    let said = tokio::time::timeout(SILENCE, said).await;
+    said.map_err(|_| Denial::Elsewhere(format!("{address} was silent for {} s", SILENCE.as_secs())))
 }
 
 /// Cosets as ranges.
