@@ -164,10 +164,12 @@ async fn read(answer: Response<tonic::Streaming<v1::CopyFileResponse>>) -> Resul
 async fn unread_answers_hold_up_nobody() {
     let (from, to) = (Home::with_file(), Home::empty());
     let address = serve(from.exchange()).await;
-    let mut reader = slow_reader(&address).await;
     let mut unread = Vec::new();
-    for _ in 0..16 {
-        unread.push(reader.copy_file(from.request()).await.unwrap());
+    for _ in 0..3 {
+        let mut reader = slow_reader(&address).await;
+        for _ in 0..ANSWERS_OF_ONE {
+            unread.push(reader.copy_file(from.request()).await.unwrap());
+        }
     }
     let (fetcher, addresses) = (to.fetcher(), [address]);
     let copied = in_time("somebody else gets the file", fetcher.copy(to.store, &LocalDisk, FILE, &addresses));

@@ -229,7 +229,7 @@ mod tests {
         let mut access = Access::load(&AccessArguments::default()).unwrap();
         let (near, far) = ("127.0.0.1:7400".parse().unwrap(), "192.0.2.1:7400".parse().unwrap());
         assert!(access.may_tell(near) && access.may_tell(far), "there is no token");
-        access.token = Some(Token::new(b"0123456789abcdef").unwrap());
+        access.token = Some(Token::new(b"0123456789abcdef").unwrap()).into();
         assert!(access.may_tell(near) && access.may_tell("[::1]:7400".parse().unwrap()));
         assert!(!access.may_tell(far) && !access.may_tell("[::ffff:192.0.2.1]:7400".parse().unwrap()));
         access.insecure = true;

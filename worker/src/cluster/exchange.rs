@@ -105,8 +105,8 @@ impl Exchange {
         (*fingerprint != mine).then_some(v1::FetchFailure { kind: Some(other) })
     }
 
-    /// Answers a request of a peer.
-    fn answer<A: Answer>(
+    /// Answers a request of a peer, when the answers of the peer and of all are few enough.
+    async fn answer<A: Answer>(
         &self,
         peer: Option<SocketAddr>,
         fingerprint: &[u8],
@@ -114,14 +114,14 @@ impl Exchange {
     ) -> Response<Stream<A::Message>> {
         let (sender, receiver) = mpsc::channel(AHEAD);
         let other_run = self.other_run(fingerprint);
+        let never_closed = "the semaphores are never closed";
+        let of_peer = self.of_peer(peer).acquire_owned().await.expect(never_closed);
+        let of_all = Arc::clone(&self.answers).acquire_owned().await.expect(never_closed);
         // Said when all that was sent before has been read.
         let late = Arc::new(OnceLock::new());
         let (this, ended) = (self.clone(), Arc::clone(&late));
         tokio::spawn(async move {
-            let of_peer = this.of_peer(peer);
-            let never_closed = "the semaphores are never closed";
-            let _of_peer = of_peer.acquire().await.expect(never_closed);
-            let _answer = this.answers.acquire().await.expect(never_closed);
+            let _under_way = (of_peer, of_all);
             match other_run {
                 Some(failure) => drop(sender.send(Ok(A::refused(failure))).await),
                 None => this.send_all(answer, sender, &ended).await,
@@ -315,7 +315,7 @@ impl exchange_server::Exchange for Exchange {
             })?;
         }
         let cosets = Cosets { depth: Depth(depth), ranges: ranges.into_iter(), left: 0..0, compressor: None };
-        Ok(self.answer(peer, &fingerprint, cosets))
+        Ok(self.answer(peer, &fingerprint, cosets).await)
     }
 
     async fn copy_file(
@@ -326,6 +326,6 @@ impl exchange_server::Exchange for Exchange {
         let v1::CopyFileRequest { fingerprint, file } = request.into_inner();
         let task = convert::file(file.as_ref(), &self.geometry)?;
         let whole = Whole { task, file: None, sent: 0, compressor: None };
-        Ok(self.answer(peer, &fingerprint, whole))
+        Ok(self.answer(peer, &fingerprint, whole).await)
     }
 }

@@ -55,7 +55,7 @@ impl OpenFiles {
         self.lock().retain(|task, _| task.depth != depth);
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Task, Arc<LayerFile>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Task, Open>> {
         self.open.lock().expect("nothing panics with the files")
     }
 }
