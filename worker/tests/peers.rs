@@ -1,6 +1,6 @@
 //! Workers that fetch from each other over loopback.
 
-use fathom_layer::{LayerWriter, LocalDisk, Totals};
+use fathom_layer::{LocalDisk, Totals};
 use fathom_proto::access::{Access, AccessArguments, server};
 use fathom_proto::v1::exchange_client::ExchangeClient;
 use fathom_proto::v1::exchange_server::{self, ExchangeServer};

@@ -258,6 +258,7 @@ mod tests {
     fn files_of_others_links_and_open_files_are_not_trusted() {
         use std::os::unix::fs::{PermissionsExt, symlink};
         let directory = tempfile::tempdir().unwrap();
+        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o700)).unwrap();
         let path = directory.path().join("7400");
         let token = Token::new(b"0123456789abcdef").unwrap();
         write(&path, &token).unwrap();

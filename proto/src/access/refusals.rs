@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Lines in a [`PERIOD`].
-const MOST: u32 = 100;
+const MOST: u32 = 300;
 /// The time for which lines are counted.
 const PERIOD: Duration = Duration::from_secs(60);
 
