@@ -21,6 +21,9 @@ fn main() -> ExitCode {
     if let Err(error) = fathom_layer::map::report_faults() {
         eprintln!("warning: faults under memory maps will not be reported: {error}");
     }
+    if let Err(error) = fathom_command::machine::raise_descriptor_limit() {
+        eprintln!("warning: there may not be enough file descriptors: {error}");
+    }
     let result = match arguments.command {
         Command::Run(asked) => commands::run::run(&asked, verbosity),
         Command::Resume(asked) => commands::run::resume(&asked, verbosity),

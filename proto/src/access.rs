@@ -1,25 +1,33 @@
 //! Who may talk: what a process listens on, whom it lets in, and how it calls others.
 //!
 //! Reading order: [`arguments`] (what is asked on the command line), [`Access`] (the same, read and checked), [`token`] (a secret
-//! that every request carries), [`server`] (who is let in), [`client`] (calling others), [`refusal`] (why two processes do not
-//! get on), [`keys`] (new secrets).
+//! that every request carries), [`local`] (the token of a coordinator that serves this machine alone), [`server`] (who is let
+//! in), [`connections`] (how many of them), [`budget`] (how much memory their requests may take), [`client`] (calling others),
+//! [`refusal`] (why two processes do not get on), `refusals` (how many of them are logged), [`keys`] (new secrets).
 //!
 //! Invariants: nobody listens to other machines without a token and TLS unless `--insecure` says so; a token goes to another
 //! machine inside TLS alone, with the same exception; no secret is in a log, an error or a `Debug` output; whoever is silent
-//! or talks nonsense is gone after [`server::GREETING_LIMIT`], and holds up nobody until then.
+//! or talks nonsense is gone after [`server::GREETING_LIMIT`], and holds up nobody until then; callers take neither all
+//! connections nor all memory, and do not fill the log; nobody else on this machine can use a coordinator without being given
+//! its token, unless `--insecure` says so.
 
 pub mod arguments;
+pub mod budget;
 pub mod client;
+pub mod connections;
 mod files;
 mod greeting;
 pub mod keys;
+pub mod local;
 pub mod refusal;
+mod refusals;
 pub mod server;
 pub mod token;
 
 pub use arguments::AccessArguments;
 pub use client::{ConnectError, Connection};
 pub use keys::Keys;
+pub use local::LocalToken;
 pub use refusal::{Fault, Refusal};
 pub use server::Incoming;
 pub use token::{Token, TokenCheck, TokenSender};
@@ -38,7 +46,11 @@ pub const TLS_NAME: &str = "fathom";
 /// How this process talks to others. The same for all that it listens on and all that it calls.
 #[derive(Clone)]
 pub struct Access {
-    token: Option<Token>,
+    token: token::Known,
+    /// The port of the coordinator on this machine whose token this process uses, if it was given none.
+    look_up: Option<u16>,
+    /// What callers without the token are told to do.
+    hint: Option<Arc<str>>,
     /// For being called: with a certificate.
     server: Option<Arc<ServerConfig>>,
     /// For calling: with an authority to check the others by.
@@ -46,6 +58,9 @@ pub struct Access {
     /// What certificates of others must name.
     name: ServerName<'static>,
     insecure: bool,
+    /// Those who call this process.
+    connections: connections::Connections,
+    refusals: Arc<refusals::Refusals>,
 }
 
 impl fmt::Debug for Access {
@@ -82,7 +97,9 @@ impl Access {
         let authority = asked.tls_ca.as_deref().map(files::authority).transpose()?;
         let name = asked.tls_name.as_deref().unwrap_or(TLS_NAME);
         Ok(Self {
-            token: asked.token_file.as_deref().map(files::token).transpose()?,
+            token: asked.token_file.as_deref().map(files::token).transpose()?.into(),
+            look_up: None,
+            hint: None,
             server: match &identity {
                 Some(identity) => Some(Arc::new(identity.server(authority.as_ref())?)),
                 None => None,
@@ -94,6 +111,8 @@ impl Access {
             name: ServerName::try_from(name.to_owned())
                 .map_err(|_| bad_input!("--tls-name: {name:?} is no name that a certificate can have"))?,
             insecure: asked.insecure,
+            connections: connections::Connections::default(),
+            refusals: Arc::default(),
         })
     }
 
@@ -108,7 +127,7 @@ impl Access {
                 "with --tls-ca alone nobody can call this process: give --tls-cert and --tls-key too"
             ));
         }
-        let missing = match (&self.token, &self.server) {
+        let missing = match (self.token.get(), &self.server) {
             _ if self.insecure || address.ip().to_canonical().is_loopback() => return Ok(()),
             (Some(_), Some(_)) => return Ok(()),
             (None, Some(_)) => "--token-file",

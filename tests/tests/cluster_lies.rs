@@ -1,25 +1,27 @@
 //! Workers that report what is not so.
 
+use fathom_proto::access::{Access, AccessArguments, Connection};
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
 use fathom_proto::v1::{self, order, outcome};
 use fathom_run::{ShardCut, ShardId};
 use fathom_tests::assert_same;
 use fathom_tests::cluster::{Cluster, undisturbed, until};
-use tonic::transport::Channel;
+use std::time::Duration;
 
 const SPACE: [&str; 3] = ["3x3", "--shards", "2"];
 
 /// A worker that speaks the protocol and has no data.
 struct Liar {
-    client: CoordinatorClient<Channel>,
+    client: CoordinatorClient<Connection>,
     session: u64,
 }
 
 impl Liar {
     async fn join(cluster: &Cluster) -> Self {
-        let address = format!("http://{}", cluster.address);
-        let channel = Channel::from_shared(address).unwrap().connect().await.unwrap();
-        let mut client = CoordinatorClient::new(channel);
+        let token_file = Some(cluster.run().join("token"));
+        let access = Access::load(&AccessArguments { token_file, ..AccessArguments::default() }).unwrap();
+        let connection = access.connect(&cluster.address, Duration::from_secs(60)).await.unwrap();
+        let mut client = CoordinatorClient::new(connection);
         let described = client
             .describe_run(v1::DescribeRunRequest {
                 protocol_version: v1::PROTOCOL_VERSION,

@@ -184,8 +184,10 @@ fn noise(bytes: &[u8]) -> Vec<u8> {
     bytes.iter().copied().cycle().take(257).map(&mut next).collect()
 }
 
-async fn connect(address: &str) -> Connection {
-    let access = Access::load(&AccessArguments::default()).unwrap();
+/// A connection of somebody who has the token of the run.
+async fn connect(cluster: &Cluster, address: &str) -> Connection {
+    let token_file = Some(cluster.run().join("token"));
+    let access = Access::load(&AccessArguments { token_file, ..AccessArguments::default() }).unwrap();
     access.connect(address, Duration::from_secs(60)).await.unwrap()
 }
 
@@ -210,7 +212,7 @@ fn fingerprint(cluster: &Cluster) -> Vec<u8> {
 async fn messages_that_make_no_sense_to_a_coordinator() {
     let mut cluster = halted();
     let right = fingerprint(&cluster);
-    let mut client = CoordinatorClient::new(connect(&cluster.address).await);
+    let mut client = CoordinatorClient::new(connect(&cluster, &cluster.address).await);
     let describe = v1::DescribeRunRequest { protocol_version: 99, worker_name: "stranger".into() };
     let status = client.describe_run(describe).await.unwrap_err();
     assert_eq!(status.code(), Code::FailedPrecondition);
@@ -322,7 +324,7 @@ async fn messages_that_make_no_sense_to_a_coordinator() {
 async fn messages_that_make_no_sense_to_a_worker() {
     let mut cluster = halted();
     let right = fingerprint(&cluster);
-    let mut client = ExchangeClient::new(connect(&exchange(&cluster, "w2")).await);
+    let mut client = ExchangeClient::new(connect(&cluster, &exchange(&cluster, "w2")).await);
     let range = |first, count| v1::CosetRange { first, count };
     let fetch = |fingerprint: &[u8], depth, ranges| v1::FetchCosetsRequest {
         fingerprint: fingerprint.to_vec().into(),

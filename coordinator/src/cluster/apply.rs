@@ -109,8 +109,7 @@ impl State {
         // One that was to leave, and has not said that it did, still is.
         let draining = known.is_some_and(|worker| worker.draining && worker.presence != Presence::Left);
         let held = known.map(|worker| worker.holds.clone()).unwrap_or_default();
-        self.sessions += 1;
-        let session = Session(self.epoch << 32 | self.sessions);
+        let session = self.new_session();
         let detail = format!(
             "{name} at {address}, version {version}, {threads} threads of {kernel}, {memory_bytes} bytes of memory, {} files",
             inventory.len()

@@ -214,7 +214,8 @@ impl<'d> Coordinator<'d> {
             drop_false(&mut past, &store, &geometry);
         }
         let addresses = past.workers.iter().map(|(id, _, address)| (*id, address.clone())).collect();
-        let state = State::new(rules, epoch, past);
+        let mut state = State::new(rules, epoch, past);
+        getrandom::fill(&mut state.session_key).context("no random bytes for the numbers of sessions")?;
         let (sender, messages) = unbounded();
         let (events, _) = broadcast::channel(EVENTS);
         let desk = Desk { messages: sender, events: events.clone() };

@@ -181,6 +181,8 @@ pub struct State {
     pub epoch: u64,
     /// Sessions begun in it.
     pub sessions: u64,
+    /// The secret that session numbers are derived from, so that they cannot be guessed. Zeros where nobody guesses.
+    pub session_key: [u8; 32],
     /// The depth of the layer in the making.
     pub depth: Depth,
     /// When it was begun.
@@ -273,6 +275,7 @@ impl State {
             rules,
             epoch,
             sessions: 0,
+            session_key: [0; 32],
             depth,
             begun: Millis(0),
             visited: past.counts.iter().sum(),
@@ -374,6 +377,15 @@ impl State {
             .iter()
             .filter(|(_, worker)| matches!(worker.presence, Presence::Alive(_)))
             .map(|(id, worker)| (*id, worker))
+    }
+
+    /// Returns the number of a new session: a function of the key, the epoch and the sessions before, and never 0.
+    pub fn new_session(&mut self) -> Session {
+        self.sessions += 1;
+        let (epoch, number) = (self.epoch.to_le_bytes(), self.sessions.to_le_bytes());
+        let digest = Digest::of(&[&self.session_key[..], &epoch, &number].concat());
+        let number = digest.0.first_chunk().expect("a digest has 32 bytes");
+        Session(u64::from_le_bytes(*number).max(1))
     }
 
     /// The worker of a session, if it lasts.
@@ -519,6 +531,8 @@ impl State {
             self.copies.remove(&(task, id));
         }
         self.unsettled.files.insert(task);
+        // Somebody may be able to work again.
+        self.unsettled.owners |= self.bridged.contains(&task);
     }
 
     /// It has it no more. Returns whether it had it.

@@ -25,7 +25,7 @@ pub(crate) struct Coordinator {
 impl Coordinator {
     /// Calls it.
     pub(crate) fn call(address: &str, access: &AccessArguments) -> Result<Self> {
-        let access = Access::load(access)?;
+        let access = Access::load(access)?.for_coordinator(address);
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let connection = runtime.block_on(access.connect(address, LIMIT));
         let connection = connection.map_err(|error| match error.may_pass() {

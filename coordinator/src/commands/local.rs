@@ -54,6 +54,7 @@ pub(crate) fn run(asked: &RunArguments, workers: u32, verbosity: log::Verbosity)
     }
     on_signals(served.desk.clone(), Desk::stop)?;
     let address = served.address.to_string();
+    let token_file = served.token_file();
     let desk = served.desk.clone();
     let over = AtomicBool::new(false);
     let refusal = Mutex::new(None);
@@ -70,6 +71,9 @@ pub(crate) fn run(asked: &RunArguments, workers: u32, verbosity: log::Verbosity)
                 .arg(if verbosity == log::Verbosity::Verbose { "-v" } else { "-q" })
                 .stdin(Stdio::null())
                 .stdout(Stdio::null());
+            if let Some(token_file) = &token_file {
+                command.arg("--token-file").arg(token_file);
+            }
             let (over, refusal, desk) = (&over, &refusal, &desk);
             let keeper = scope.spawn(move || {
                 if let Err(error) = keep_alive(command, over) {

@@ -13,14 +13,14 @@ use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::LayersAt;
 use fathom_engine::watch;
 use fathom_layer::LocalDisk;
-use fathom_proto::access::{Access, server};
+use fathom_proto::access::{Access, LocalToken, local, server};
 use fathom_proto::v1::DescribeRunResponse;
 use fathom_proto::v1::coordinator_server::CoordinatorServer;
 use fathom_run::Reach;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
@@ -78,6 +78,8 @@ pub(crate) struct Served {
     /// Where workers reach it.
     pub(crate) address: SocketAddr,
     server: JoinHandle<()>,
+    /// What callers on this machine show, if nothing else says who may call.
+    token: Option<LocalToken>,
     /// Dropped to end the server.
     over: oneshot::Sender<()>,
 }
@@ -85,7 +87,7 @@ pub(crate) struct Served {
 impl Served {
     /// Listens, and takes up the run where it is.
     pub(crate) fn begin(
-        run: RunDirectory,
+        mut run: RunDirectory,
         layers_at: &LayersAt,
         asked: &ClusterArguments,
         access: &Access,
@@ -120,6 +122,20 @@ impl Served {
         let listener = runtime.block_on(TcpListener::bind(asked.listen));
         let listener = listener.with_context(|| format!("cannot listen on {}", asked.listen))?;
         let address = listener.local_addr()?;
+        // Nobody is let in before the token is where callers look for it.
+        let token = match access.needs_local_token(address) {
+            true => Some(LocalToken::publish(&run.path, address.port())?),
+            false => {
+                local::remove_stale(address.port());
+                None
+            }
+        };
+        let access = match &token {
+            Some(token) => access.requiring(token),
+            None => access.clone(),
+        };
+        // Whoever holds or fills run.db makes the run pause.
+        run.journal.wait_while_busy().context("cannot use run.db")?;
         let (coordinator, desk) = Coordinator::new(run, &LocalDisk, rules, layers_at)?;
         let description = DescribeRunResponse {
             definition: definition.to_toml(),
@@ -143,13 +159,21 @@ impl Served {
             }
         });
         tracing::info!(%address, "listening");
-        Ok(Self { runtime, coordinator, desk, address, server, over })
+        Ok(Self { runtime, coordinator, desk, address, server, token, over })
+    }
+
+    /// The file with the token that workers on this machine show, if they need one that they were not given.
+    pub(crate) fn token_file(&self) -> Option<PathBuf> {
+        self.token.as_ref().map(|token| token.file().to_owned())
     }
 
     /// Serves until the run ends.
     pub(crate) fn until_end(self) -> Result<(Ending, RunDirectory)> {
-        let Self { runtime, coordinator, server, over, .. } = self;
+        let Self { runtime, coordinator, server, mut token, over, .. } = self;
         let end = coordinator.serve();
+        if let (Ok((Ending::Terminated, _)), Some(token)) = (&end, &mut token) {
+            token.keep();
+        }
         drop(over);
         // Replies that are on their way arrive; who waits for something else does so in vain.
         let _ = runtime.block_on(async { tokio::time::timeout(LAST_REPLIES, server).await });

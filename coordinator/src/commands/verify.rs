@@ -18,7 +18,7 @@ pub(crate) fn verify(asked: &VerifyArguments) -> Result<()> {
         return verify_certificate(asked);
     }
     // Locked: a search would delete files while they are read.
-    let directory = RunDirectory::open(&asked.dir)?;
+    let directory = RunDirectory::open_unchanging(&asked.dir)?;
     let verified = verify_run(&directory, &LocalDisk)?;
     let summary = Summary::of(&directory)?;
     if verified.layers == 0 {

@@ -130,7 +130,7 @@ impl Access {
     /// Whether what this side says may go there: a token does not go to another machine as plain text, unless this process
     /// was told to be insecure.
     fn may_tell(&self, peer: SocketAddr) -> bool {
-        self.token.is_none()
+        self.token.get().is_none()
             || self.client.is_some()
             || self.insecure
             || peer.ip().to_canonical().is_loopback()
@@ -148,7 +148,11 @@ struct Call {
 impl Call {
     async fn make(&self) -> Result<Greeted, ConnectError> {
         match tokio::time::timeout(self.limit, self.greet()).await {
-            Ok(result) => result,
+            Ok(result) => {
+                // Now that it has let this side in, a coordinator on this machine has put its token where it is found.
+                self.access.renew_token();
+                result
+            }
             Err(_) => Err(self.unreachable(format!("no answer within {:?}", self.limit))),
         }
     }
@@ -225,7 +229,7 @@ mod tests {
         let mut access = Access::load(&AccessArguments::default()).unwrap();
         let (near, far) = ("127.0.0.1:7400".parse().unwrap(), "192.0.2.1:7400".parse().unwrap());
         assert!(access.may_tell(near) && access.may_tell(far), "there is no token");
-        access.token = Some(Token::new(b"0123456789abcdef").unwrap());
+        access.token = Some(Token::new(b"0123456789abcdef").unwrap()).into();
         assert!(access.may_tell(near) && access.may_tell("[::1]:7400".parse().unwrap()));
         assert!(!access.may_tell(far) && !access.may_tell("[::ffff:192.0.2.1]:7400".parse().unwrap()));
         access.insecure = true;

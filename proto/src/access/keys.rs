@@ -1,6 +1,6 @@
 //! New secrets for a run.
 
-use super::TLS_NAME;
+use super::{TLS_NAME, Token};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, ExtendedKeyUsagePurpose,
     IsCa, KeyPair, KeyUsagePurpose,
@@ -115,6 +115,12 @@ impl Authority {
         let certificate = params.signed_by(&key, &self.0)?;
         Ok((certificate.pem(), key.serialize_pem()))
     }
+}
+
+/// A new token.
+pub(super) fn random_token() -> Result<Token, KeysError> {
+    let text = random_hex(TOKEN_BYTES)?;
+    Ok(Token::new(text.as_bytes()).expect("hexadecimal digits make a token"))
 }
 
 fn named(name: &str) -> DistinguishedName {

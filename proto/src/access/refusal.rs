@@ -48,6 +48,12 @@ pub enum Refusal {
     /// The connection ended before it was of use.
     #[error("it broke off while the connection was made")]
     BrokeOff,
+    /// Others wanted its place while it had not shown the token.
+    #[error("it did not say who it is, and others wanted its place")]
+    Displaced,
+    /// There is no room.
+    #[error("{0}")]
+    Full(String),
     /// It took too long.
     #[error("it did not say who it is within {0:?}")]
     Silent(Duration),

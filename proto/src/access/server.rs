@@ -1,13 +1,17 @@
 //! Letting others in.
 
 use super::Access;
+use super::budget::Budget;
+use super::connections::Place;
 use super::greeting::{Greeted, Io, PREFACE, TLS_HANDSHAKE, part};
 use super::refusal::Refusal;
+use super::refusals::Refusals;
 use anyhow::Result;
 use bytes::Bytes;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
@@ -16,8 +20,10 @@ use tokio::task::JoinSet;
 use tokio::time::Sleep;
 use tokio_rustls::{TlsAcceptor, TlsStream};
 use tokio_stream::Stream;
+use tokio_util::sync::WaitForCancellationFutureOwned;
 use tonic::transport::Server;
 use tonic::transport::server::{Connected, TcpConnectInfo};
+use tower::layer::util::{Identity, Stack};
 
 /// How long a caller may take to say who it is.
 pub const GREETING_LIMIT: Duration = Duration::from_secs(10);
@@ -25,9 +31,34 @@ pub const GREETING_LIMIT: Duration = Duration::from_secs(10);
 /// After so long without a word from a caller it is asked whether it lives, and has as long again to answer.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 
-/// A server that notices when callers are gone.
-pub fn server() -> Server {
-    Server::builder().http2_keepalive_interval(Some(KEEPALIVE)).http2_keepalive_timeout(Some(KEEPALIVE))
+/// Requests that one connection may have under way.
+pub const STREAMS: u32 = 64;
+/// Bytes of the names and values of a request; the longest token fits in.
+pub const HEADER_BYTES: u32 = 16 << 10;
+/// Bytes that one request, and all requests of a connection, may be ahead of the server.
+const STREAM_WINDOW: u32 = 1 << 20;
+const CONNECTION_WINDOW: u32 = 4 << 20;
+/// Requests that a caller may have begun and taken back, before the server has looked at them.
+const TAKEN_BACK: usize = 20;
+/// Bytes that the messages of all callers may have together.
+pub const BUDGET_BYTES: u64 = 256 << 20;
+
+/// A server that notices when callers are gone, and gives none of them more than its share.
+pub fn server() -> Server<Stack<Budget, Identity>> {
+    server_with(Budget::new(BUDGET_BYTES))
+}
+
+/// The same with another budget for the messages of all callers.
+pub fn server_with(budget: Budget) -> Server<Stack<Budget, Identity>> {
+    Server::builder()
+        .http2_keepalive_interval(Some(KEEPALIVE))
+        .http2_keepalive_timeout(Some(KEEPALIVE))
+        .max_concurrent_streams(STREAMS)
+        .http2_max_pending_accept_reset_streams(Some(TAKEN_BACK))
+        .http2_max_header_list_size(HEADER_BYTES)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .layer(budget)
 }
 
 /// How long nobody is let in when the system has no room for another connection.
@@ -85,8 +116,14 @@ impl Stream for Incoming {
             match ready!(this.listener.poll_accept(cx)) {
                 Ok((tcp, peer)) => {
                     this.is_full = false;
-                    let tls = this.access.server.clone().map(TlsAcceptor::from);
-                    this.greetings.spawn(greet(tcp, peer, tls));
+                    match this.access.connections.enter(peer) {
+                        Ok(place) => {
+                            let tls = this.access.server.clone().map(TlsAcceptor::from);
+                            let refusals = Arc::clone(&this.access.refusals);
+                            this.greetings.spawn(greet(tcp, peer, tls, place, refusals));
+                        }
+                        Err(full) => say(&this.access.refusals, peer, &Refusal::Full(full.to_string())),
+                    }
                 }
                 // About that caller alone.
                 Err(error) if is_about_the_caller(&error) => {}
@@ -123,18 +160,39 @@ impl From<Refusal> for Turned {
     }
 }
 
+fn say(refusals: &Refusals, peer: SocketAddr, refusal: &Refusal) {
+    if let Some(left_out) = refusals.line() {
+        let left_out = Some(left_out).filter(|&lines| lines > 0);
+        tracing::warn!(%peer, reason = %refusal, left_out, "connection refused");
+    }
+}
+
 /// Finds out who calls; `None` if it is not let in.
-async fn greet(tcp: TcpStream, peer: SocketAddr, tls: Option<TlsAcceptor>) -> Option<Caller> {
+async fn greet(
+    tcp: TcpStream,
+    peer: SocketAddr,
+    tls: Option<TlsAcceptor>,
+    place: Place,
+    refusals: Arc<Refusals>,
+) -> Option<Caller> {
     let info = TcpConnectInfo { local_addr: tcp.local_addr().ok(), remote_addr: Some(peer) };
     // Without it messages are late, not wrong.
     let _ = tcp.set_nodelay(true);
-    let turned = match tokio::time::timeout(GREETING_LIMIT, listen_to(tcp, tls)).await {
-        Ok(Ok(stream)) => return Some(Caller { stream, info }),
+    let greeting = tokio::time::timeout(GREETING_LIMIT, listen_to(tcp, tls));
+    let greeted = tokio::select! {
+        greeted = greeting => greeted,
+        () = place.end.cancelled() => Ok(Err(Refusal::Displaced.into())),
+    };
+    let turned = match greeted {
+        Ok(Ok(stream)) => {
+            let end = Box::pin(place.end.clone().cancelled_owned());
+            return Some(Caller { stream, info, end, _place: place });
+        }
         Ok(Err(turned)) => turned,
         Err(_) => Refusal::Silent(GREETING_LIMIT).into(),
     };
     if let Turned::Away { refusal, tcp, last_word } = turned {
-        tracing::warn!(%peer, reason = %refusal, "connection refused");
+        say(&refusals, peer, &refusal);
         if let Some(tcp) = tcp {
             part(tcp, last_word).await;
         }
@@ -174,6 +232,9 @@ async fn listen_to(tcp: TcpStream, tls: Option<TlsAcceptor>) -> Result<Greeted, 
 pub struct Caller {
     stream: Greeted,
     info: TcpConnectInfo,
+    /// Others want the place.
+    end: Pin<Box<WaitForCancellationFutureOwned>>,
+    _place: Place,
 }
 
 impl Connected for Caller {
@@ -190,6 +251,9 @@ impl AsyncRead for Caller {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if self.end.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
         Pin::new(&mut self.stream).poll_read(cx, buffer)
     }
 }

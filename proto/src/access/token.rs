@@ -1,9 +1,11 @@
 //! The token: a secret that every request carries.
 
 use super::Access;
+use super::connections::Connections;
+use super::refusals::Refusals;
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use subtle::ConstantTimeEq;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
@@ -56,67 +58,117 @@ impl Token {
     }
 }
 
+impl Token {
+    pub(super) fn text(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The token of a process, which may learn of a newer one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known(Arc<RwLock<Option<Token>>>);
+
+impl Known {
+    pub(super) fn get(&self) -> Option<Token> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set(&self, token: Token) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(token);
+    }
+}
+
+impl From<Option<Token>> for Known {
+    fn from(token: Option<Token>) -> Self {
+        Self(Arc::new(RwLock::new(token)))
+    }
+}
+
 impl Access {
     /// What looks at the token of every request before a service does. Wrap the service with it when its limits are set:
     /// `InterceptedService::new(service, access.token_check())`.
     pub fn token_check(&self) -> TokenCheck {
-        TokenCheck { expected: self.token.clone(), told: Arc::default() }
+        TokenCheck {
+            expected: self.token.clone(),
+            hint: self.hint.clone().unwrap_or_else(|| "give the token of this run with --token-file".into()),
+            told: Arc::default(),
+            connections: self.connections.clone(),
+            refusals: Arc::clone(&self.refusals),
+        }
     }
 
     /// What adds the token to every request.
     pub(super) fn token_sender(&self) -> TokenSender {
-        let header = self.token.as_ref().map(|token| {
-            let text = format!("{SCHEME}{}", token.0);
-            let mut header = MetadataValue::try_from(text).expect("tokens are visible ASCII");
-            header.set_sensitive(true);
-            header
-        });
-        TokenSender { header }
+        TokenSender { token: self.token.clone() }
     }
 }
 
 /// Refuses requests without the right token.
 #[derive(Clone, Debug)]
 pub struct TokenCheck {
-    expected: Option<Token>,
+    expected: Known,
+    /// What to do without the token.
+    hint: Arc<str>,
     /// The connection that was told of last. Who asks on and on over one connection does not fill the log.
     told: Arc<Mutex<Option<SocketAddr>>>,
+    connections: Connections,
+    refusals: Arc<Refusals>,
 }
 
 impl TokenCheck {
     fn refuse(&self, request: &Request<()>, reason: &'static str) -> Status {
         let peer = request.remote_addr();
         let told = std::mem::replace(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner), peer);
-        if peer.is_none() || told != peer {
-            tracing::warn!(peer = peer.map(tracing::field::display), reason, "request refused");
+        if (peer.is_none() || told != peer)
+            && let Some(left_out) = self.refusals.line()
+        {
+            let left_out = Some(left_out).filter(|&lines| lines > 0);
+            tracing::warn!(peer = peer.map(tracing::field::display), reason, left_out, "request refused");
         }
-        Status::unauthenticated(format!("{reason}: give the token of this run with --token-file"))
+        Status::unauthenticated(format!("{reason}: {}", self.hint))
+    }
+}
+
+impl TokenCheck {
+    /// Lets a request in. Its connection is not ended for others from now on.
+    fn accept(&self, request: Request<()>) -> Request<()> {
+        if let Some(peer) = request.remote_addr() {
+            self.connections.prove(peer);
+        }
+        request
     }
 }
 
 impl Interceptor for TokenCheck {
     fn call(&mut self, request: Request<()>) -> Result<Request<()>, Status> {
-        let Some(expected) = &self.expected else { return Ok(request) };
+        let Some(expected) = self.expected.get() else { return Ok(self.accept(request)) };
         let given = request.metadata().get(HEADER).map(MetadataValue::as_bytes);
         match given.and_then(|given| given.strip_prefix(SCHEME.as_bytes())) {
             // The time it takes tells the length alone, and that is no secret.
-            Some(given) if bool::from(given.ct_eq(expected.0.as_bytes())) => Ok(request),
+            Some(given) if bool::from(given.ct_eq(expected.0.as_bytes())) => Ok(self.accept(request)),
             Some(_) => Err(self.refuse(&request, "wrong token")),
             None => Err(self.refuse(&request, "no token")),
         }
     }
 }
 
+fn header(token: &Token) -> MetadataValue<Ascii> {
+    let text = format!("{SCHEME}{}", token.0);
+    let mut header = MetadataValue::try_from(text).expect("tokens are visible ASCII");
+    header.set_sensitive(true);
+    header
+}
+
 /// Adds the token to requests.
 #[derive(Clone, Debug)]
 pub struct TokenSender {
-    header: Option<MetadataValue<Ascii>>,
+    token: Known,
 }
 
 impl Interceptor for TokenSender {
     fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
-        if let Some(header) = &self.header {
-            request.metadata_mut().insert(HEADER, header.clone());
+        if let Some(token) = self.token.get() {
+            request.metadata_mut().insert(HEADER, header(&token));
         }
         Ok(request)
     }

@@ -1,6 +1,7 @@
 //! Who is let in and who is not, over real sockets: whoever is refused gets one clear line, the log another, and everybody else
 //! is served as before.
 
+mod limits;
 mod options;
 mod world;
 
@@ -223,8 +224,8 @@ async fn the_silent_hold_up_nobody() {
             }
         };
         tokio::time::timeout(LIMIT, come).await.expect("there is room for all");
+        // Some of them have made room for others, which is told for some of those alone.
         assert!(host.ask(&good).await.is_ok());
-        assert_eq!(host.lines.now(), [""; 0], "they still have time");
     }
 }
 

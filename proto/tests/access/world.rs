@@ -1,7 +1,8 @@
 //! A run's files, a coordinator that does next to nothing, and the lines of its log.
 
+use fathom_proto::access::budget::Budget;
 use fathom_proto::access::keys::Authority;
-use fathom_proto::access::{Access, AccessArguments, TLS_NAME};
+use fathom_proto::access::{Access, AccessArguments, TLS_NAME, server};
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
 use fathom_proto::v1::coordinator_server::{Coordinator, CoordinatorServer};
 use fathom_proto::v1::{self, GetStatusRequest, GetStatusResponse};
@@ -17,8 +18,8 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 use tonic::service::interceptor::InterceptedService;
-use tonic::transport::Server;
 use tonic::{Request, Response, Status};
+use tower::layer::util::{Identity, Stack};
 use tracing::subscriber::DefaultGuard;
 
 pub(crate) const TOKEN: &str = "0123456789abcdef0123456789abcdef";
@@ -144,6 +145,9 @@ impl Lines {
     }
 }
 
+/// A server with its budget.
+type Server = tonic::transport::Server<Stack<Budget, Identity>>;
+
 /// A coordinator that can be called.
 pub(crate) struct Host {
     pub(crate) address: SocketAddr,
@@ -159,6 +163,14 @@ impl Host {
     }
 
     pub(crate) async fn serve_at(address: SocketAddr, asked: &AccessArguments) -> Self {
+        Self::serve_by(server::server(), address, asked).await
+    }
+
+    pub(crate) async fn serve_with(server: Server, asked: &AccessArguments) -> Self {
+        Self::serve_by(server, "127.0.0.1:0".parse().unwrap(), asked).await
+    }
+
+    async fn serve_by(mut server: Server, address: SocketAddr, asked: &AccessArguments) -> Self {
         let (lines, log) = Lines::capture();
         let access = Access::load(asked).unwrap();
         let listener = TcpListener::bind(address).await.unwrap();
@@ -168,11 +180,7 @@ impl Host {
         let service = InterceptedService::new(CoordinatorServer::new(Idle), access.token_check());
         let serving = tokio::spawn(async move {
             let stopped = async { drop(stopped.await) };
-            Server::builder()
-                .add_service(service)
-                .serve_with_incoming_shutdown(incoming, stopped)
-                .await
-                .unwrap();
+            server.add_service(service).serve_with_incoming_shutdown(incoming, stopped).await.unwrap();
         });
         Self { address, lines, stop, serving, _log: log }
     }

@@ -1,6 +1,6 @@
 //! What the commands `fathom` and `fathom-worker` share, and what knows nothing of puzzles.
 //!
-//! Reading order: [`exit`] (errors as users meet them, and exit codes), [`output`] (results), [`log`] (all else), [`shell`]
+//! Reading order: [`exit`] (errors as users meet them, and exit codes), [`output`] (results), [`log`] (all else, in files that `rotation` keeps small), [`shell`]
 //! (commands that are printed), [`machine`] (memory and processors), [`failpoint`] (to die or stop at a given point).
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -10,4 +10,5 @@ pub mod failpoint;
 pub mod log;
 pub mod machine;
 pub mod output;
+mod rotation;
 pub mod shell;

@@ -1,8 +1,8 @@
 //! Logs: for people on standard error, and as JSON lines in the run's directory.
 
 use crate::machine;
+use crate::rotation::{LogFile, MOST_BYTES};
 use anyhow::{Context, Result};
-use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
@@ -79,19 +79,19 @@ pub fn tag(run: &str, worker: &str) {
 static TAGS: OnceLock<String> = OnceLock::new();
 
 /// A file of JSON lines, each of which comes in one piece.
-struct Tagged(File);
+struct Tagged(LogFile);
 
 impl Write for Tagged {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         match (TAGS.get(), line.strip_prefix(b"{")) {
-            (Some(tags), Some(rest)) => self.0.write_all(&[tags.as_bytes(), rest].concat())?,
-            _ => self.0.write_all(line)?,
+            (Some(tags), Some(rest)) => self.0.line(&[tags.as_bytes(), rest].concat())?,
+            _ => self.0.line(line)?,
         }
         Ok(line.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        Ok(())
     }
 }
 
@@ -100,11 +100,7 @@ impl Write for Tagged {
 /// # Errors
 /// If the log file cannot be opened.
 pub fn start(path: &Path, people_hear: LevelFilter) -> Result<()> {
-    let file = File::options()
-        .create(true)
-        .append(true)
-        .open(path)
-        .with_context(|| format!("cannot open {}", path.display()))?;
+    let file = LogFile::open(path, MOST_BYTES).with_context(|| format!("cannot open {}", path.display()))?;
     let people = fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
     let people = people.with_target(false).compact();
     let machines = fmt::layer().json().flatten_event(true).with_writer(Mutex::new(Tagged(file)));

@@ -54,6 +54,22 @@ pub fn processor() -> Option<String> {
     CpuInfo::current().ok()?.model_name(0).map(str::to_owned)
 }
 
+/// How many file descriptors this process may have.
+pub fn descriptor_limit() -> u64 {
+    // Without a limit there is room for all.
+    rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
+/// Lets this process have as many file descriptors as it may let itself have.
+///
+/// # Errors
+/// As the operating system says.
+pub fn raise_descriptor_limit() -> std::io::Result<()> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    Ok(setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })?)
+}
+
 /// One thread for each processor that this process may use.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)

@@ -139,6 +139,17 @@ impl RunDirectory {
         Self::read(path, definition, Some(lock))
     }
 
+    /// Opens the directory of a run to read all of it, while nobody else may change it. The directory may be one that cannot be
+    /// written to.
+    ///
+    /// # Errors
+    /// If there is no run, another process holds it, or its files are missing or damaged.
+    pub fn open_unchanging(path: &Path) -> Result<Self> {
+        let definition = Definition::read(path)?;
+        let lock = lock::reading(path)?;
+        Self::read(path, definition, Some(lock))
+    }
+
     /// Opens the directory of a run for reading, whoever works on it.
     ///
     /// # Errors

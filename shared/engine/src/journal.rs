@@ -7,6 +7,7 @@
 //! cannot be written to. One commit a layer is few enough to pay for it.
 
 mod cluster;
+mod patience;
 
 pub use cluster::LayersAt;
 
@@ -14,6 +15,7 @@ use anyhow::{Context, Result, anyhow};
 use fathom_layer::{Digest, LayerDigest, Totals, run_digest};
 use fathom_run::WorkerId;
 use fathom_run::{Depth, ShardId, ShardReport, Task};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
 use serde::Serialize;
 use std::path::Path;
@@ -142,6 +144,8 @@ pub struct Journal {
     database: Connection,
     /// The row of this process, once it has committed a layer.
     process: Option<i64>,
+    /// Whether writing waits while somebody else holds the database, or fills its disk.
+    waits: bool,
 }
 
 impl Journal {
@@ -187,7 +191,7 @@ impl Journal {
             }
         }
         transaction.commit()?;
-        Ok(Self { database, process: None })
+        Ok(Self { database, process: None, waits: false })
     }
 
     /// Opens the journal of a run that has this fingerprint. It can be read even where it cannot be written.
@@ -205,10 +209,11 @@ impl Journal {
                 "it has schema {schema}, and this version of Fathom reads {SCHEMA}: {advice}"
             ));
         }
+        require_no_code(&database)?;
         let found: Option<[u8; 32]> =
             database.query_row("SELECT fingerprint FROM run", [], |row| row.get(0)).optional()?;
         match found.map(Digest) {
-            Some(found) if found == fingerprint => Ok(Self { database, process: None }),
+            Some(found) if found == fingerprint => Ok(Self { database, process: None, waits: false }),
             Some(found) => {
                 Err(anyhow!("it is the journal of another run, {found}; this run is {fingerprint}"))
             }
@@ -337,6 +342,10 @@ impl Journal {
     /// # Errors
     /// If SQLite refuses; then the journal is as it was.
     pub fn commit(&mut self, entry: &Entry<'_>) -> Result<()> {
+        self.patiently(|journal| journal.commit_once(entry))
+    }
+
+    fn commit_once(&mut self, entry: &Entry<'_>) -> Result<()> {
         let Entry { layer, shards, retired, found, process, holders } = *entry;
         let mut digests: Vec<Digest> = self.layers()?.iter().map(|layer| layer.digest).collect();
         digests.push(layer.digest);
@@ -396,7 +405,7 @@ impl Journal {
     /// # Errors
     /// If SQLite refuses.
     pub fn set_files(&mut self, depth: Depth, files: Files) -> Result<()> {
-        set_files(&self.database, depth, files)
+        self.patiently(|journal| set_files(&journal.database, depth, files))
     }
 }
 
@@ -436,10 +445,29 @@ fn set_files(database: &Connection, depth: Depth, files: Files) -> Result<()> {
     Ok(())
 }
 
+/// That there is nothing in a journal that would run by itself. Fathom makes no triggers and no views, and whoever gives a
+/// run directory to others could have put some in.
+fn require_no_code(database: &Connection) -> Result<()> {
+    let mut query =
+        database.prepare("SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'view')")?;
+    let found = query.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    match found {
+        None => Ok(()),
+        Some((kind, name)) => {
+            let (kind, name): (String, String) = (kind, name);
+            Err(anyhow!("it has a {kind}, {name:?}, that Fathom has not made: it must not be used"))
+        }
+    }
+}
+
 /// Synchronous EXTRA, so that a commit survives a power cut, because files of older layers are deleted in reliance on it.
 /// Readers wait for a commit to end.
 fn configure(database: &Connection) -> Result<()> {
     database.pragma_update(None, "synchronous", "EXTRA")?;
     database.busy_timeout(std::time::Duration::from_secs(10))?;
+    // What somebody else has put into the schema does not run.
+    database.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    database.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
+    database.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     Ok(())
 }

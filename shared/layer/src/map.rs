@@ -1,5 +1,12 @@
 //! Read-only memory maps of finished files, advice about them, and a clear end when the disk fails under one.
 //!
+//! A map is sound as long as nobody changes the bytes of the file. Fathom keeps to that by itself: a file is written under a
+//! name that no other writer has, and never again once it has its final name. Against others there is no guard. If they
+//! shorten the file, reading ends the process. If they write to it in place, a coset whose checksum was compared before the
+//! change is read as it is now; only the first read of a coset through a map compares the checksum, and `check_all`
+//! compares them all. That somebody else has changed or replaced a file is seen by its [`Stamp`] when the file is asked for
+//! again.
+//!
 //! Reading a mapped page can fail long after the file was opened: a bad disk, a network file system gone, a file
 //! truncated by somebody. The kernel then sends SIGBUS. [`report_faults`] installs a handler that says which file it
 //! was and exits with status 1, instead of a core dump without a word.
@@ -10,6 +17,7 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
@@ -28,10 +36,19 @@ impl Map {
     /// As the operating system says, and for an empty file.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
-        // SAFETY: only finished files are mapped. Fathom never changes a file that has its final name: it replaces or
-        // removes the name, which leaves the mapped file as it was. Should somebody else shorten the file, reads fault,
-        // which ends the process (see `report_faults`); should they overwrite it, checksums differ.
+        let is = file.metadata()?;
+        if !is.is_file() {
+            return Err(io::Error::other("it is not a regular file, and only those keep their bytes"));
+        }
+        // SAFETY: the bytes of a map must not change while it lives. Only finished files are mapped, and Fathom never writes
+        // to a file that has its final name: it replaces or removes the name, which leaves the mapped file as it was. That
+        // no other program writes to the file is a condition on whoever runs Fathom, which nothing here can enforce: bytes
+        // that change after their checksum was compared are not noticed. If the file is shortened, reads beyond its end
+        // fault, which ends the process (see `report_faults`).
         let map = unsafe { Mmap::map(&file)? };
+        if map.len() as u64 != file.metadata()?.len() {
+            return Err(io::Error::other("its length changes while it is opened"));
+        }
         let slot = Slot::take(&map, path);
         Ok(Self { map, slot })
     }
@@ -77,6 +94,33 @@ impl Drop for Map {
     }
 }
 
+/// What the file system says of a file at a path: another file, other contents or another length are another stamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    device: u64,
+    file: u64,
+    bytes: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    /// The stamp of the file that is at a path now.
+    ///
+    /// # Errors
+    /// As the operating system says.
+    pub fn of(path: &Path) -> io::Result<Self> {
+        let is = std::fs::metadata(path)?;
+        Ok(Self {
+            device: is.dev(),
+            file: is.ino(),
+            bytes: is.size(),
+            modified: (is.mtime(), is.mtime_nsec()),
+            changed: (is.ctime(), is.ctime_nsec()),
+        })
+    }
+}
+
 /// The address range of a map, where the signal handler finds it without locks or allocation.
 #[derive(Debug)]
 struct Slot {
@@ -116,7 +160,8 @@ impl Slot {
     }
 }
 
-/// From now on, a fault in a mapped file ends the process with a message on standard error and exit status 1.
+/// From now on, a fault in a mapped file ends the process with a message on standard error and exit status 1, and a file
+/// that may not grow beyond a limit of this process is an error where it is written, instead of the end without a word.
 ///
 /// # Errors
 /// As the operating system says.
@@ -129,6 +174,9 @@ pub fn report_faults() -> io::Result<()> {
         action.sa_flags = libc::SA_SIGINFO;
         libc::sigaction(libc::SIGBUS, &action, ptr::null_mut())
     };
+    // SAFETY: to ignore a signal is valid, and nobody in this process has a handler for this one.
+    let ignored = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    let result = if ignored == libc::SIG_ERR { -1 } else { result };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 

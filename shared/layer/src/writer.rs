@@ -10,17 +10,21 @@ use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Behind the name of a file that is not finished.
 pub const TEMPORARY_SUFFIX: &str = ".tmp";
 
-/// The name under which this process writes a file before it gets its final name: no other process writes under it.
+/// A name under which a file is written before it gets its final name. Each call returns another one, so no second writer
+/// has it: neither another process nor another thread of this one.
 pub fn temporary(path: &Path) -> PathBuf {
     static PROCESS: OnceLock<u64> = OnceLock::new();
+    static WRITERS: AtomicU64 = AtomicU64::new(0);
     // The keys of the standard library's hash tables are random.
     let process = PROCESS.get_or_init(|| RandomState::new().build_hasher().finish());
+    let writer = WRITERS.fetch_add(1, Ordering::Relaxed);
     let mut name = OsString::from(path);
-    name.push(format!(".{process:016x}{TEMPORARY_SUFFIX}"));
+    name.push(format!(".{process:016x}-{writer}{TEMPORARY_SUFFIX}"));
     PathBuf::from(name)
 }
 

@@ -135,3 +135,18 @@ fn an_unfinished_file_leaves_nothing_behind() {
     drop(writer);
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
 }
+
+/// Two threads of a process may come to write the same file. Neither touches what the other writes.
+#[test]
+fn two_writers_of_one_file_share_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("s00002.layer");
+    let mut slow = LayerWriter::create(&LocalDisk, &path, identity()).unwrap();
+    write(&path);
+    for (packed, states, visited) in tensors() {
+        slow.push(&packed, states, visited).unwrap();
+    }
+    slow.finish(TOTALS).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), golden());
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+}

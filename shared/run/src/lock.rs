@@ -4,7 +4,8 @@
 
 use crate::RunError;
 use std::fs::{File, TryLockError};
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// The name of the file that is locked.
 pub const LOCK: &str = "lock";
@@ -25,6 +26,30 @@ pub fn shared(run: &Path) -> Result<File, RunError> {
     take(run, File::try_lock_shared)
 }
 
+/// The lock of a process that reads alone, while nobody decides on the run. It can be had where nothing can be written: of a
+/// lock that cannot be made the directory itself takes the place, for nobody else can make one either.
+///
+/// # Errors
+/// [`RunError::Busy`] if a process decides on the run.
+pub fn reading(run: &Path) -> Result<File, RunError> {
+    match shared(run) {
+        Err(RunError::Io { source, .. }) if is_read_only(&source) => {
+            let path = run.join(LOCK);
+            let file = match File::open(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => File::open(run),
+                opened => opened,
+            };
+            let file = file.map_err(|source| RunError::Io { action: "open", path: path.clone(), source })?;
+            locked(file, path, File::try_lock_shared)
+        }
+        taken => taken,
+    }
+}
+
+fn is_read_only(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied)
+}
+
 fn take(run: &Path, lock: impl Fn(&File) -> Result<(), TryLockError>) -> Result<File, RunError> {
     let path = run.join(LOCK);
     // Reading and writing, for over NFS a shared lock needs the one and an exclusive lock the other.
@@ -35,6 +60,14 @@ fn take(run: &Path, lock: impl Fn(&File) -> Result<(), TryLockError>) -> Result<
         .write(true)
         .open(&path)
         .map_err(|source| RunError::Io { action: "open", path: path.clone(), source })?;
+    locked(file, path, lock)
+}
+
+fn locked(
+    file: File,
+    path: PathBuf,
+    lock: impl Fn(&File) -> Result<(), TryLockError>,
+) -> Result<File, RunError> {
     match lock(&file) {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(RunError::Busy { path }),

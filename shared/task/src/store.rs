@@ -54,7 +54,7 @@ impl<'d> Store<'d> {
     /// # Errors
     /// [`LayerError::Io`] if the disk refuses.
     pub fn remove_unfinished(&self, depth: Depth) -> Result<(), LayerError> {
-        let files = list(&self.layer_directory(depth))?;
+        let files = self.own_files(depth)?;
         files.iter().filter(|path| is_temporary(path)).try_for_each(|path| self.remove_file(path))
     }
 
@@ -64,6 +64,11 @@ impl<'d> Store<'d> {
     /// [`LayerError::Io`] if the disk refuses.
     pub fn prepare(&self, depth: Depth) -> Result<(), LayerError> {
         let directory = self.layer_directory(depth);
+        if is_link(&directory) {
+            let source =
+                io::Error::other("it is a symbolic link, and what lies behind it may be somebody else's");
+            return Err(failed("write in", &directory)(source));
+        }
         self.disk.create_directory(&directory).map_err(failed("create", &directory))?;
         // The new directory's own name, and that of the directory which holds it.
         for directory in [&self.directory, self.directory.parent().unwrap_or(&self.directory)] {
@@ -181,13 +186,18 @@ impl<'d> Store<'d> {
         Ok(Layer::new(geometry.cut, files))
     }
 
-    /// Deletes a layer; files that are gone already are no error, and files that are not Fathom's stay.
+    /// Deletes a layer; files that are gone already are no error, and files that are not Fathom's stay: among them those behind
+    /// a symbolic link.
     ///
     /// # Errors
     /// [`LayerError::Io`] if the disk refuses.
     pub fn remove(&self, depth: Depth) -> Result<(), LayerError> {
         let directory = self.layer_directory(depth);
-        for path in list(&directory)? {
+        let files = self.own_files(depth)?;
+        if is_link(&directory) {
+            return Ok(());
+        }
+        for path in files {
             if is_layer(&path) || is_temporary(&path) {
                 self.remove_file(&path)?;
             }
@@ -203,6 +213,12 @@ impl<'d> Store<'d> {
     /// # Errors
     /// [`LayerError::Io`] if the disk refuses.
     pub fn discard(&self, task: Task) -> Result<(), LayerError> {
+        let directory = self.layer_directory(task.depth);
+        if is_link(&directory) {
+            let source =
+                io::Error::other("it is a symbolic link, and what lies behind it may be somebody else's");
+            return Err(failed("delete in", &directory)(source));
+        }
         self.remove_file(&self.path(task.depth, task.shard))
     }
 
@@ -222,13 +238,26 @@ impl<'d> Store<'d> {
         let mut found = Leftovers::default();
         for depth in self.depths()? {
             if kept(depth) {
-                let files = list(&self.layer_directory(depth))?;
+                let files = self.own_files(depth)?;
                 found.unfinished.extend(files.into_iter().filter(|path| is_temporary(path)));
-            } else {
+            } else if !is_link(&self.layer_directory(depth)) {
                 found.layers.push(depth);
             }
         }
         Ok(found)
+    }
+
+    /// The files in the directory of a layer that may be deleted: none if the directory is a symbolic link, for what lies
+    /// behind it may be somebody else's.
+    fn own_files(&self, depth: Depth) -> Result<Vec<PathBuf>, LayerError> {
+        let directory = self.layer_directory(depth);
+        match is_link(&directory) {
+            true => {
+                warn!(path = %directory.display(), "nothing is deleted behind a symbolic link");
+                Ok(Vec::new())
+            }
+            false => list(&directory),
+        }
     }
 
     /// Deletes what interruptions have left behind.
@@ -285,6 +314,10 @@ fn list(directory: &Path) -> Result<Vec<PathBuf>, LayerError> {
         other => other.map_err(failed("list", directory))?,
     };
     entries.map(|entry| entry.map(|e| e.path()).map_err(failed("list", directory))).collect()
+}
+
+fn is_link(path: &Path) -> bool {
+    path.is_symlink()
 }
 
 fn is_absent(error: &io::Error) -> bool {

@@ -1,23 +1,41 @@
 //! What peers get: cosets of layers, and whole files.
+//!
+//! An answer is a stream of pieces. A piece is made by a blocking thread in a turn, of which there are [`AT_ONCE`]; the
+//! turn ends before the piece is sent. So a reader that takes nothing costs the memory of a few pieces and no turn, and
+//! after [`UNREAD`] its answer ends. Each connection has at most [`ANSWERS_OF_ONE`] answers under way, and all
+//! connections together have at most [`ANSWERS`]; further requests wait.
+//!
+//! The memory of all answers is at most `ANSWERS` times `AHEAD + 2` pieces, beside what HTTP/2 buffers for each stream.
 
 use crate::cluster::Meter;
 use crate::cluster::files::OpenFiles;
 use fathom_command::failpoint;
-use fathom_layer::LayerError;
 use fathom_layer::chunk::{self, CHUNK_BYTES};
+use fathom_layer::{LayerError, LayerFile};
 use fathom_proto::convert;
 use fathom_proto::v1::{self, exchange_server};
 use fathom_run::{Depth, Geometry, Task};
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc};
+use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 
-/// Chunks of one answer that wait for its reader.
+/// Pieces of one answer that wait for its reader.
 const AHEAD: usize = 2;
-/// Answers that are made at once; others wait.
-const AT_ONCE: usize = 16;
+/// Pieces that are made at once.
+pub const AT_ONCE: usize = 16;
+/// Answers under way on one connection.
+pub const ANSWERS_OF_ONE: usize = 8;
+/// Answers under way on all connections.
+pub const ANSWERS: usize = 256;
+/// The time after which an answer ends of which nothing is read.
+pub const UNREAD: Duration = Duration::from_secs(15);
 
 /// The exchange of a worker.
 #[derive(Clone, Debug)]
@@ -26,12 +44,58 @@ pub struct Exchange {
     geometry: Geometry,
     meter: Arc<Meter>,
     turns: Arc<Semaphore>,
+    answers: Arc<Semaphore>,
+    /// The answers of each connection. An entry lasts as long as a request of the connection does.
+    of_peers: Arc<Mutex<Peers>>,
+    unread: Duration,
+}
+
+type Peers = BTreeMap<Option<SocketAddr>, Weak<Semaphore>>;
+
+/// What makes an answer, piece by piece.
+trait Answer: Send + 'static {
+    /// A message of the stream.
+    type Message: Send + 'static;
+    /// Makes the next message; `None` at the end.
+    fn next(&mut self, exchange: &Exchange) -> Result<Option<Self::Message>, v1::FetchFailure>;
+    /// The message that says why there are no more.
+    fn refused(failure: v1::FetchFailure) -> Self::Message;
 }
 
 impl Exchange {
-    /// Of these files.
+    /// The exchange of these files.
     pub fn new(files: OpenFiles, geometry: Geometry, meter: Arc<Meter>) -> Self {
-        Self { files, geometry, meter, turns: Arc::new(Semaphore::new(AT_ONCE)) }
+        Self {
+            files,
+            geometry,
+            meter,
+            turns: Arc::new(Semaphore::new(AT_ONCE)),
+            answers: Arc::new(Semaphore::new(ANSWERS)),
+            of_peers: Arc::default(),
+            unread: UNREAD,
+        }
+    }
+
+    /// Changes how long an answer may be unread.
+    #[must_use]
+    pub fn with_unread(self, unread: Duration) -> Self {
+        Self { unread, ..self }
+    }
+
+    fn of_peers(&self) -> MutexGuard<'_, Peers> {
+        self.of_peers.lock().expect("the lock is never poisoned: no code panics while holding it")
+    }
+
+    /// The answers of a connection.
+    fn of_peer(&self, peer: Option<SocketAddr>) -> Arc<Semaphore> {
+        let mut peers = self.of_peers();
+        peers.retain(|_, answers| answers.strong_count() > 0);
+        if let Some(answers) = peers.get(&peer).and_then(Weak::upgrade) {
+            return answers;
+        }
+        let answers = Arc::new(Semaphore::new(ANSWERS_OF_ONE));
+        peers.insert(peer, Arc::downgrade(&answers));
+        answers
     }
 
     fn other_run(&self, fingerprint: &[u8]) -> Option<v1::FetchFailure> {
@@ -41,89 +105,173 @@ impl Exchange {
         (*fingerprint != mine).then_some(v1::FetchFailure { kind: Some(other) })
     }
 
-    /// Answers a request when its turn comes, in a thread of its own: `send` says by `None` that nobody listens any more.
-    async fn answer<R: Send + 'static>(
+    /// Answers a request of a peer, when the answers of the peer and of all are few enough.
+    async fn answer<A: Answer>(
         &self,
+        peer: Option<SocketAddr>,
         fingerprint: &[u8],
-        refused: impl FnOnce(v1::FetchFailure) -> R + Send + 'static,
-        work: impl FnOnce(&Self, &dyn Fn(R) -> Option<()>) -> Result<(), v1::FetchFailure> + Send + 'static,
-    ) -> Response<Stream<R>> {
+        answer: A,
+    ) -> Response<Stream<A::Message>> {
         let (sender, receiver) = mpsc::channel(AHEAD);
         let other_run = self.other_run(fingerprint);
-        // The semaphore is never closed.
-        let turn = Arc::clone(&self.turns).acquire_owned().await;
-        let this = self.clone();
-        tokio::task::spawn_blocking(move || {
-            let _turn = turn;
-            let send = |message| sender.blocking_send(Ok(message)).ok();
-            let answered = match other_run {
-                Some(failure) => Err(failure),
-                None => work(&this, &send),
-            };
-            if let Err(failure) = answered {
-                send(refused(failure));
+        let never_closed = "the semaphores are never closed";
+        let of_peer = self.of_peer(peer).acquire_owned().await.expect(never_closed);
+        let of_all = Arc::clone(&self.answers).acquire_owned().await.expect(never_closed);
+        // Said when all that was sent before has been read.
+        let late = Arc::new(OnceLock::new());
+        let (this, ended) = (self.clone(), Arc::clone(&late));
+        tokio::spawn(async move {
+            let _under_way = (of_peer, of_all);
+            match other_run {
+                Some(failure) => drop(sender.send(Ok(A::refused(failure))).await),
+                None => this.send_all(answer, sender, &ended).await,
             }
         });
-        Response::new(ReceiverStream::new(receiver))
+        let last = tokio_stream::once(late).filter_map(|late| late.get().cloned().map(Err));
+        Response::new(Box::pin(ReceiverStream::new(receiver).chain(last)))
     }
 
-    /// Sends cosets until all are sent, one cannot be read, or nobody listens any more.
-    fn send_cosets(
+    /// Makes and sends pieces until the answer ends, or nobody reads it any more.
+    async fn send_all<A: Answer>(
         &self,
-        depth: Depth,
-        ranges: &[v1::CosetRange],
-        send: impl Fn(v1::Chunk) -> Option<()>,
-    ) -> Result<(), v1::FetchFailure> {
-        let mut compressor = chunk::Compressor::new();
-        let mut send = |bytes: &[u8]| {
-            let chunk =
-                v1::Chunk { zstd: compressor.compress(bytes).into(), uncompressed_bytes: bytes.len() as u32 };
-            failpoint::point("serving");
-            self.meter.sent.fetch_add(chunk.zstd.len() as u64, Ordering::Relaxed);
-            send(chunk)
-        };
+        mut answer: A,
+        sender: mpsc::Sender<Result<A::Message, Status>>,
+        late: &OnceLock<Status>,
+    ) {
+        loop {
+            let turn = Arc::clone(&self.turns).acquire_owned().await.expect("the semaphore is never closed");
+            let this = self.clone();
+            let made = tokio::task::spawn_blocking(move || {
+                let made = answer.next(&this);
+                drop(turn);
+                (answer, made)
+            });
+            // A panic was reported where it happened. The reader notices that the answer is not whole.
+            let Ok((back, made)) = made.await else { return };
+            answer = back;
+            let (message, is_last) = match made {
+                Ok(Some(message)) => (message, false),
+                Ok(None) => return,
+                Err(failure) => (A::refused(failure), true),
+            };
+            let sent = tokio::time::timeout(self.unread, sender.send(Ok(message))).await;
+            match sent {
+                Ok(Ok(())) if !is_last => {}
+                Ok(_) => return,
+                Err(_) => {
+                    tracing::debug!(seconds = self.unread.as_secs_f64(), "an answer that nobody reads ends");
+                    let _ = late.set(Status::deadline_exceeded("this answer was not read for too long"));
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Cosets of a layer.
+struct Cosets {
+    depth: Depth,
+    ranges: std::vec::IntoIter<v1::CosetRange>,
+    /// What is left of the range that was begun.
+    left: std::ops::Range<u32>,
+    compressor: Option<chunk::Compressor>,
+}
+
+impl Iterator for Cosets {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        loop {
+            if let Some(coset) = self.left.next() {
+                return Some(coset);
+            }
+            let range = self.ranges.next()?;
+            self.left = range.first..range.first + range.count;
+        }
+    }
+}
+
+impl Answer for Cosets {
+    type Message = v1::FetchCosetsResponse;
+
+    fn next(&mut self, exchange: &Exchange) -> Result<Option<Self::Message>, v1::FetchFailure> {
         let mut bytes = Vec::new();
-        for coset in ranges.iter().flat_map(|range| range.first..range.first + range.count) {
-            let task = Task { depth, shard: self.geometry.cut.shard_of(coset) };
+        let mut open: Option<(Task, Arc<LayerFile>)> = None;
+        while bytes.len() < CHUNK_BYTES
+            && let Some(coset) = Iterator::next(self)
+        {
+            let task = Task { depth: self.depth, shard: exchange.geometry.cut.shard_of(coset) };
             let refused = |error| refusal(task, &error);
-            let file = self.files.open(task).map_err(refused)?;
+            let file = match &open {
+                Some((of, file)) if *of == task => Arc::clone(file),
+                _ => exchange.files.open(task).map_err(refused)?,
+            };
             let local = coset - file.identity().first_coset;
             let (encoding, states, stored) = file.canonical(local).map_err(refused)?;
             let canonical = stored.canonical();
             chunk::push(&mut bytes, chunk::Coset { number: coset, encoding, states, canonical });
-            if bytes.len() >= CHUNK_BYTES {
-                if send(&bytes).is_none() {
-                    return Ok(());
-                }
-                bytes.clear();
-            }
+            open = Some((task, file));
         }
-        if !bytes.is_empty() {
-            send(&bytes);
+        if bytes.is_empty() {
+            return Ok(None);
         }
-        Ok(())
+        let compressor = self.compressor.get_or_insert_with(chunk::Compressor::new);
+        let chunk =
+            v1::Chunk { zstd: compressor.compress(&bytes).into(), uncompressed_bytes: bytes.len() as u32 };
+        failpoint::point("serving");
+        exchange.meter.sent.fetch_add(chunk.zstd.len() as u64, Ordering::Relaxed);
+        let result = Some(v1::fetch_cosets_response::Result::Chunk(chunk));
+        Ok(Some(v1::FetchCosetsResponse { result }))
     }
 
-    /// Sends a file until it is sent, or nobody listens any more.
-    fn send_file(&self, task: Task, send: impl Fn(v1::Piece) -> Option<()>) -> Result<(), v1::FetchFailure> {
-        let refused = |error| refusal(task, &error);
-        let file = self.files.open(task).map_err(refused)?;
-        // The receiver finds what is damaged; but then it is good to know here too.
-        file.check_all().map_err(refused)?;
-        let mut compressor = chunk::Compressor::new();
-        for bytes in file.whole().chunks(CHUNK_BYTES) {
-            failpoint::point("pushing");
-            let piece = v1::Piece {
-                zstd: compressor.compress(bytes).into(),
-                uncompressed_bytes: bytes.len() as u32,
-                file_bytes: file.whole().len() as u64,
-            };
-            self.meter.sent.fetch_add(piece.zstd.len() as u64, Ordering::Relaxed);
-            if send(piece).is_none() {
-                return Ok(());
+    fn refused(failure: v1::FetchFailure) -> Self::Message {
+        v1::FetchCosetsResponse { result: Some(v1::fetch_cosets_response::Result::Failure(failure)) }
+    }
+}
+
+/// A whole file.
+struct Whole {
+    task: Task,
+    /// Opened and checked with the first piece.
+    file: Option<Arc<LayerFile>>,
+    sent: usize,
+    compressor: Option<chunk::Compressor>,
+}
+
+impl Answer for Whole {
+    type Message = v1::CopyFileResponse;
+
+    fn next(&mut self, exchange: &Exchange) -> Result<Option<Self::Message>, v1::FetchFailure> {
+        let file = match &self.file {
+            Some(file) => Arc::clone(file),
+            None => {
+                let refused = |error| refusal(self.task, &error);
+                let file = exchange.files.open(self.task).map_err(refused)?;
+                // The receiver finds what is damaged; but then it is good to know here too.
+                file.check_all().map_err(refused)?;
+                self.file = Some(Arc::clone(&file));
+                file
             }
+        };
+        let left = &file.whole()[self.sent..];
+        if left.is_empty() {
+            return Ok(None);
         }
-        Ok(())
+        let bytes = &left[..left.len().min(CHUNK_BYTES)];
+        failpoint::point("pushing");
+        let compressor = self.compressor.get_or_insert_with(chunk::Compressor::new);
+        let piece = v1::Piece {
+            zstd: compressor.compress(bytes).into(),
+            uncompressed_bytes: bytes.len() as u32,
+            file_bytes: file.whole().len() as u64,
+        };
+        self.sent += bytes.len();
+        exchange.meter.sent.fetch_add(piece.zstd.len() as u64, Ordering::Relaxed);
+        Ok(Some(v1::CopyFileResponse { result: Some(v1::copy_file_response::Result::Piece(piece)) }))
+    }
+
+    fn refused(failure: v1::FetchFailure) -> Self::Message {
+        v1::CopyFileResponse { result: Some(v1::copy_file_response::Result::Failure(failure)) }
     }
 }
 
@@ -141,7 +289,7 @@ fn refusal(task: Task, error: &LayerError) -> v1::FetchFailure {
     v1::FetchFailure { kind: Some(kind) }
 }
 
-type Stream<T> = ReceiverStream<Result<T, Status>>;
+type Stream<T> = Pin<Box<dyn tokio_stream::Stream<Item = Result<T, Status>> + Send>>;
 
 #[tonic::async_trait]
 impl exchange_server::Exchange for Exchange {
@@ -152,7 +300,7 @@ impl exchange_server::Exchange for Exchange {
         &self,
         request: Request<v1::FetchCosetsRequest>,
     ) -> Result<Response<Self::FetchCosetsStream>, Status> {
-        use v1::fetch_cosets_response::Result as Sent;
+        let peer = request.remote_addr();
         let v1::FetchCosetsRequest { fingerprint, depth, ranges } = request.into_inner();
         let cosets = self.geometry.cut.cosets();
         let mut end = 0;
@@ -166,24 +314,18 @@ impl exchange_server::Exchange for Exchange {
                 ))
             })?;
         }
-        let message = |result| v1::FetchCosetsResponse { result: Some(result) };
-        let work = move |this: &Self, send: &dyn Fn(_) -> Option<()>| {
-            this.send_cosets(Depth(depth), &ranges, |chunk| send(message(Sent::Chunk(chunk))))
-        };
-        Ok(self.answer(&fingerprint, move |failure| message(Sent::Failure(failure)), work).await)
+        let cosets = Cosets { depth: Depth(depth), ranges: ranges.into_iter(), left: 0..0, compressor: None };
+        Ok(self.answer(peer, &fingerprint, cosets).await)
     }
 
     async fn copy_file(
         &self,
         request: Request<v1::CopyFileRequest>,
     ) -> Result<Response<Self::CopyFileStream>, Status> {
-        use v1::copy_file_response::Result as Sent;
+        let peer = request.remote_addr();
         let v1::CopyFileRequest { fingerprint, file } = request.into_inner();
         let task = convert::file(file.as_ref(), &self.geometry)?;
-        let message = |result| v1::CopyFileResponse { result: Some(result) };
-        let work = move |this: &Self, send: &dyn Fn(_) -> Option<()>| {
-            this.send_file(task, |piece| send(message(Sent::Piece(piece))))
-        };
-        Ok(self.answer(&fingerprint, move |failure| message(Sent::Failure(failure)), work).await)
+        let whole = Whole { task, file: None, sent: 0, compressor: None };
+        Ok(self.answer(peer, &fingerprint, whole).await)
     }
 }

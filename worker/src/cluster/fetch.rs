@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::block_in_place;
 use tokio_stream::StreamExt;
 use tonic::Status;
@@ -30,6 +31,10 @@ use tonic::Status;
 const CONNECT: Duration = Duration::from_secs(5);
 /// A peer that sends nothing for so long is taken for gone.
 const SILENCE: Duration = Duration::from_secs(20);
+/// A peer has answered by then, if only to say that it begins: it may have many others to answer first.
+const TURN: Duration = Duration::from_secs(120);
+/// Requests that a peer has to answer at once. The peer allows [more](super::exchange::ANSWERS_OF_ONE) on a connection.
+const REQUESTS_AT_ONCE: usize = 6;
 /// One request names no more cosets, lest it be too large a message.
 const COSETS_AT_ONCE: usize = 1 << 16;
 /// So often all holders are tried.
@@ -55,12 +60,26 @@ pub struct Fetcher {
     geometry: Geometry,
     meter: Arc<Meter>,
     connections: Mutex<BTreeMap<String, ExchangeClient<Connection>>>,
+    /// The files of which copies are under way. Whoever wants the same file waits for that one copy.
+    copying: Mutex<BTreeMap<Task, Arc<Turn>>>,
+    /// The requests to each peer.
+    requests: Mutex<BTreeMap<String, Arc<Semaphore>>>,
 }
+
+/// Held by the one who copies a file.
+type Turn = tokio::sync::Mutex<()>;
 
 impl Fetcher {
     /// Without connections yet.
     pub fn new(access: Access, geometry: Geometry, meter: Arc<Meter>) -> Self {
-        Self { access, geometry, meter, connections: Mutex::default() }
+        Self {
+            access,
+            geometry,
+            meter,
+            connections: Mutex::default(),
+            copying: Mutex::default(),
+            requests: Mutex::default(),
+        }
     }
 
     async fn connect(&self, address: &str) -> Result<ExchangeClient<Connection>, Denial> {
@@ -72,6 +91,17 @@ impl Fetcher {
         let client = ExchangeClient::new(connection).max_decoding_message_size(MOST_MESSAGE_BYTES);
         self.connections().insert(address.into(), client.clone());
         Ok(client)
+    }
+
+    /// Waits until a peer has few enough requests to answer.
+    async fn turn(&self, address: &str) -> OwnedSemaphorePermit {
+        let requests = {
+            let mut requests =
+                self.requests.lock().expect("the lock is never poisoned: no code panics while holding it");
+            let new = || Arc::new(Semaphore::new(REQUESTS_AT_ONCE));
+            Arc::clone(requests.entry(address.into()).or_insert_with(new))
+        };
+        requests.acquire_owned().await.expect("the semaphore is never closed")
     }
 
     fn connections(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, ExchangeClient<Connection>>> {
@@ -143,8 +173,10 @@ impl Fetcher {
             ranges: ranges(cosets),
         };
         let lost = |status: Status| Denial::Elsewhere(format!("{address}: {}", said(&status)));
+        let _turn = self.turn(address).await;
         let mut client = self.connect(address).await?;
-        let mut stream = client.fetch_cosets(request).await.map_err(lost)?.into_inner();
+        let mut stream =
+            in_time(TURN, client.fetch_cosets(request), address).await?.map_err(lost)?.into_inner();
         while let Some(message) = next(&mut stream, address).await? {
             match message.map_err(lost)?.result {
                 Some(Sent::Chunk(chunk)) => {
@@ -159,11 +191,34 @@ impl Fetcher {
         Ok(())
     }
 
-    /// Takes a copy of a file into the store.
+    /// Takes a copy of a file into the store, and returns its bytes. If a copy of the file is under way already, the call
+    /// waits for that one, and takes another copy only if that one fails.
     ///
     /// # Errors
-    /// [`Failure`] if it cannot be had or kept.
+    /// [`Failure`] if the file cannot be had or kept.
     pub async fn copy(
+        &self,
+        store: &'static Store<'static>,
+        disk: &'static dyn Disk,
+        task: Task,
+        addresses: &[String],
+    ) -> Result<u64, Failure> {
+        let turn = Arc::clone(self.copying().entry(task).or_default());
+        let copied = {
+            let _turn = turn.lock().await;
+            self.copy_in_turn(store, disk, task, addresses).await
+        };
+        drop(turn);
+        // Under the lock of the map nobody else can begin to wait, and with a count of one nobody waits.
+        self.copying().retain(|_, turn| Arc::strong_count(turn) > 1);
+        copied
+    }
+
+    fn copying(&self) -> std::sync::MutexGuard<'_, BTreeMap<Task, Arc<Turn>>> {
+        self.copying.lock().expect("the lock is never poisoned: no code panics while holding it")
+    }
+
+    async fn copy_in_turn(
         &self,
         store: &'static Store<'static>,
         disk: &'static dyn Disk,
@@ -194,8 +249,9 @@ impl Fetcher {
             file: Some(task.into()),
         };
         let lost = |status: Status| Denial::Elsewhere(format!("{address}: {}", said(&status)));
+        let _turn = self.turn(address).await;
         let mut client = self.connect(address).await?;
-        let mut stream = client.copy_file(request).await.map_err(lost)?.into_inner();
+        let mut stream = in_time(TURN, client.copy_file(request), address).await?.map_err(lost)?.into_inner();
         let path = store.path(task.depth, task.shard);
         let incoming = temporary(&path);
         let io = |action| {
@@ -349,8 +405,13 @@ async fn next<S: tokio_stream::Stream<Item = T> + Unpin, T>(
     stream: &mut S,
     address: &str,
 ) -> Result<Option<T>, Denial> {
-    let next = tokio::time::timeout(SILENCE, stream.next()).await;
-    next.map_err(|_| Denial::Elsewhere(format!("{address} was silent for {} s", SILENCE.as_secs())))
+    in_time(SILENCE, stream.next(), address).await
+}
+
+/// What a peer says, if the peer is not silent for too long.
+async fn in_time<T>(limit: Duration, said: impl Future<Output = T>, address: &str) -> Result<T, Denial> {
+    let said = tokio::time::timeout(limit, said).await;
+    said.map_err(|_| Denial::Elsewhere(format!("{address} was silent for {} s", limit.as_secs())))
 }
 
 /// Cosets as ranges.

@@ -37,7 +37,7 @@ pub(crate) fn join(asked: &JoinArguments, verbosity: log::Verbosity) -> Result<(
     let (Some(coordinator), Some(store)) = (&asked.join, &asked.store) else {
         return Err(bad_input!("name a coordinator with --join and a store with --store, or do a 'task'"));
     };
-    let access = Access::load(&asked.access)?;
+    let access = Access::load(&asked.access)?.for_coordinator(coordinator);
     access.may_listen(asked.listen)?;
     let home = Home::open(store, &LocalDisk)?;
     log::start(&home.log(), verbosity.lines())?;

@@ -63,6 +63,10 @@ impl Journal {
     /// # Errors
     /// If SQLite refuses.
     pub fn begin_epoch(&mut self, layers_at: &LayersAt) -> Result<u64> {
+        self.patiently(|journal| journal.begin_epoch_once(layers_at))
+    }
+
+    fn begin_epoch_once(&mut self, layers_at: &LayersAt) -> Result<u64> {
         let transaction = self.database.transaction()?;
         let before: Option<u64> =
             transaction.query_row("SELECT epoch FROM cluster", [], |row| row.get(0)).optional()?;
@@ -78,9 +82,11 @@ impl Journal {
     /// # Errors
     /// If SQLite refuses.
     pub fn save_worker(&mut self, worker: WorkerId, name: &str, address: &str) -> Result<()> {
-        self.database
-            .execute("INSERT OR REPLACE INTO worker VALUES (?1, ?2, ?3)", params![worker.0, name, address])?;
-        Ok(())
+        self.patiently(|journal| {
+            let row = params![worker.0, name, address];
+            journal.database.execute("INSERT OR REPLACE INTO worker VALUES (?1, ?2, ?3)", row)?;
+            Ok(())
+        })
     }
 
     /// The workers that were ever there: id, name, address.
@@ -111,6 +117,10 @@ impl Journal {
     /// # Errors
     /// If SQLite refuses.
     pub fn save_reports(&mut self, reports: &[Arc<ShardReport>], held: &[(Task, WorkerId)]) -> Result<()> {
+        self.patiently(|journal| journal.save_reports_once(reports, held))
+    }
+
+    fn save_reports_once(&mut self, reports: &[Arc<ShardReport>], held: &[(Task, WorkerId)]) -> Result<()> {
         let transaction = self.database.transaction()?;
         {
             let mut insert = transaction

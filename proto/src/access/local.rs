@@ -1,0 +1,279 @@
+//! Tokens of coordinators that serve this machine alone.
+//!
+//! Everybody on a machine can call what listens on its loopback addresses. So a coordinator that listens there, and was given
+//! no token, makes one: it lies in the run's directory, as [`NAME`], and for the commands of the same user in a directory that
+//! is the user's own, under the number of the port. That directory is `$XDG_RUNTIME_DIR/fathom`, or `fathom-UID` in the
+//! directory for temporary files.
+//!
+//! A directory or a file is trusted only if the user owns it and nobody else may use it. A stale token does no harm: a
+//! coordinator replaces or removes what lies under its port, and a token that is of no coordinator opens nothing.
+
+use super::Access;
+use super::keys::random_token;
+use super::token::Token;
+use anyhow::{Context, Result, anyhow};
+use fathom_command::{bad_input, shell};
+use std::fs::{self, DirBuilder, File, Metadata};
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// The file in the run's directory.
+pub const NAME: &str = "token";
+
+/// A token is not longer.
+const MOST_BYTES: u64 = 4096;
+
+/// The token of a coordinator, where others of the same user find it. Dropped, it removes the files.
+#[derive(Debug)]
+pub struct LocalToken {
+    token: Token,
+    in_run: PathBuf,
+    of_port: Option<PathBuf>,
+    keeps: bool,
+}
+
+impl LocalToken {
+    /// Makes the token of a coordinator that listens at a port. The token of an earlier life of the coordinator is taken up
+    /// if it is in the run's directory: workers may be waiting with it.
+    ///
+    /// # Errors
+    /// If the run's directory cannot hold a secret.
+    pub fn publish(run: &Path, port: u16) -> Result<Self> {
+        let in_run = std::path::absolute(run)?.join(NAME);
+        let token = match read(&in_run) {
+            Ok(token) => token,
+            Err(_) => random_token()?,
+        };
+        write(&in_run, &token).with_context(|| format!("cannot write {}", in_run.display()))?;
+        read(&in_run).map_err(|error| {
+            bad_input!(
+                "{} would not be a secret there ({error}): make a token with 'fathom keys DIR', and give its file with --token-file",
+                in_run.display()
+            )
+        })?;
+        let of_port = match publish_at(&token, port) {
+            Ok(path) => Some(path),
+            Err(error) => {
+                let (reason, token_file) = (format!("{error:#}"), in_run.display());
+                tracing::warn!(reason, %token_file, "commands on this machine must be told where the token is");
+                None
+            }
+        };
+        Ok(Self { token, in_run, of_port, keeps: false })
+    }
+
+    /// The file in the run's directory, for `--token-file`.
+    pub fn file(&self) -> &Path {
+        &self.in_run
+    }
+
+    /// Leaves the token in the run's directory, because workers wait for the coordinator to come back.
+    pub fn keep(&mut self) {
+        self.keeps = true;
+    }
+}
+
+impl Drop for LocalToken {
+    fn drop(&mut self) {
+        let kept = Some(&self.in_run).filter(|_| !self.keeps);
+        for path in kept.into_iter().chain(&self.of_port) {
+            // Another coordinator may have the port by now, and what cannot be removed does no harm.
+            if read(path).is_ok_and(|token| token == self.token) {
+                let _ = fs::remove_file(path);
+            }
+        }
+    }
+}
+
+/// Removes what an earlier coordinator left under a port that is now another's, who needs no such token.
+pub fn remove_stale(port: u16) {
+    for directory in directories().iter().filter(|directory| is_own(directory).is_ok()) {
+        // Mostly there is none.
+        let _ = fs::remove_file(directory.join(port.to_string()));
+    }
+}
+
+/// The token of the coordinator that listens at an address of this machine, if it is the user's.
+pub(super) fn find(port: u16) -> Option<Token> {
+    let directories = directories();
+    let mut own = directories.iter().filter(|directory| is_own(directory).is_ok());
+    own.find_map(|directory| read(&directory.join(port.to_string())).ok())
+}
+
+/// The port of an address of this machine.
+pub(super) fn port(address: &str) -> Option<u16> {
+    let (host, port) = address.rsplit_once(':')?;
+    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let is_here = host == "localhost"
+        || host.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback());
+    port.parse().ok().filter(|_| is_here)
+}
+
+impl Access {
+    /// Whether a coordinator at an address needs a token that it makes itself: everybody on this machine can call it, and
+    /// neither a token nor certificates say who may.
+    pub fn needs_local_token(&self, address: SocketAddr) -> bool {
+        let has_certificates = self.server.is_some() && self.client.is_some();
+        let is_protected = self.token.get().is_some() || has_certificates || self.insecure;
+        address.ip().to_canonical().is_loopback() && !is_protected
+    }
+
+    /// Has callers of this process show a token of its own.
+    #[must_use]
+    pub fn requiring(&self, local: &LocalToken) -> Self {
+        let file = shell::quoted(&local.in_run.display().to_string());
+        let hint = format!("add --token-file {file}, which the owner of the run can read");
+        let access = Self { hint: Some(hint.into()), token: Default::default(), ..self.clone() };
+        access.token.set(local.token.clone());
+        access
+    }
+
+    /// Takes the token for a coordinator on this machine, and for its workers, from where the coordinator has put it, at each
+    /// new connection, unless a token was given.
+    #[must_use]
+    pub fn for_coordinator(&self, address: &str) -> Self {
+        let look_up = port(address).filter(|_| self.token.get().is_none());
+        let access = Self { look_up, token: Default::default(), ..self.clone() };
+        if let Some(token) = self.token.get() {
+            access.token.set(token);
+        }
+        access.renew_token();
+        access
+    }
+
+    /// Looks whether there is a newer token.
+    pub(super) fn renew_token(&self) {
+        if let Some(token) = self.look_up.and_then(find) {
+            self.token.set(token);
+        }
+    }
+}
+
+fn publish_at(token: &Token, port: u16) -> Result<PathBuf> {
+    let directories = directories();
+    let directory = directories.first().context("there is no directory for temporary files")?;
+    match DirBuilder::new().mode(0o700).create(directory) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        made => made.with_context(|| format!("cannot make {}", directory.display()))?,
+    }
+    is_own(directory).map_err(|reason| anyhow!("{} is not trusted: {reason}", directory.display()))?;
+    let path = directory.join(port.to_string());
+    write(&path, token).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(path)
+}
+
+/// Where tokens may be, the place for new ones first.
+fn directories() -> Vec<PathBuf> {
+    let user = rustix::process::geteuid().as_raw();
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+    let runtime = runtime.filter(|path| fs::metadata(path).is_ok_and(|is| is.is_dir() && is.uid() == user));
+    let temporary = std::env::temp_dir().join(format!("fathom-{user}"));
+    runtime.map(|path| path.join("fathom")).into_iter().chain([temporary]).collect()
+}
+
+/// Why something is not trusted.
+#[derive(Debug, thiserror::Error)]
+enum Distrust {
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    #[error("it is not what it should be, but maybe a link")]
+    Kind,
+    #[error("somebody else owns it")]
+    Owner,
+    #[error("others may use it, for its mode is {0:03o}")]
+    Mode(u32),
+    #[error("{0}")]
+    Token(#[from] super::token::TokenError),
+}
+
+fn is_own(directory: &Path) -> Result<(), Distrust> {
+    let is = fs::symlink_metadata(directory)?;
+    if !is.is_dir() {
+        return Err(Distrust::Kind);
+    }
+    is_private(&is)
+}
+
+fn is_private(is: &Metadata) -> Result<(), Distrust> {
+    if is.uid() != rustix::process::geteuid().as_raw() {
+        return Err(Distrust::Owner);
+    }
+    match is.mode() & 0o077 {
+        0 => Ok(()),
+        _ => Err(Distrust::Mode(is.mode() & 0o777)),
+    }
+}
+
+fn read(path: &Path) -> Result<Token, Distrust> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let file = File::options().read(true).custom_flags(flags.bits() as i32).open(path)?;
+    let is = file.metadata()?;
+    if !is.is_file() {
+        return Err(Distrust::Kind);
+    }
+    is_private(&is)?;
+    let mut text = Vec::new();
+    file.take(MOST_BYTES).read_to_end(&mut text)?;
+    Ok(Token::new(&text)?)
+}
+
+/// Writes a token under a name of its own, and gives it its final name then: whoever reads it reads it whole.
+fn write(path: &Path, token: &Token) -> io::Result<()> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}", std::process::id()));
+    let temporary = PathBuf::from(name);
+    // Left by a process of the same number that was killed here.
+    let _ = fs::remove_file(&temporary);
+    let mut file = File::options().write(true).create_new(true).mode(0o600).open(&temporary)?;
+    file.write_all(token.text().as_bytes())?;
+    file.write_all(b"\n")?;
+    fs::rename(&temporary, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_of_this_machine_are_looked_up() {
+        for (address, here) in [
+            ("127.0.0.1:7400", Some(7400)),
+            ("127.1.2.3:80", Some(80)),
+            ("localhost:7400", Some(7400)),
+            ("[::1]:7400", Some(7400)),
+            ("[::ffff:127.0.0.1]:7400", Some(7400)),
+            ("10.0.0.1:7400", None),
+            ("node7:7400", None),
+            ("localhost.example.org:7400", None),
+            ("127.0.0.1", None),
+            ("127.0.0.1:port", None),
+        ] {
+            assert_eq!(port(address), here, "{address}");
+        }
+    }
+
+    #[test]
+    fn files_of_others_links_and_open_files_are_not_trusted() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let directory = tempfile::tempdir().unwrap();
+        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        let path = directory.path().join("7400");
+        let token = Token::new(b"0123456789abcdef").unwrap();
+        write(&path, &token).unwrap();
+        assert_eq!(read(&path).unwrap(), token);
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        let link = directory.path().join("link");
+        symlink(&path, &link).unwrap();
+        assert!(read(&link).is_err());
+        symlink(directory.path(), directory.path().join("here")).unwrap();
+        assert!(is_own(directory.path()).is_ok());
+        assert!(matches!(is_own(&directory.path().join("here")), Err(Distrust::Kind)));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        assert!(matches!(read(&path), Err(Distrust::Mode(0o640))));
+        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o750)).unwrap();
+        assert!(matches!(is_own(directory.path()), Err(Distrust::Mode(0o750))));
+        assert!(matches!(read(directory.path()), Err(Distrust::Kind)));
+    }
+}

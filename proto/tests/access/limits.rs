@@ -1,0 +1,121 @@
+//! What one caller may take of a server: connections, streams, memory.
+
+use crate::world::{Files, Host, LIMIT};
+use fathom_proto::access::budget::Budget;
+use fathom_proto::access::{Access, AccessArguments, server};
+use fathom_proto::v1::DescribeRunRequest;
+use fathom_proto::v1::coordinator_client::CoordinatorClient;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tonic::Code;
+
+/// More than may be greeted at once, and fewer than a test may open.
+const FLOOD: usize = 400;
+
+#[tokio::test]
+async fn those_who_come_later_get_the_room_of_the_silent() {
+    let files = Files::new();
+    for good in [files.all(), AccessArguments::default()] {
+        let host = Host::serve(&good).await;
+        let mut silent = Vec::new();
+        for _ in 0..FLOOD {
+            silent.push(TcpStream::connect(host.address).await.unwrap());
+        }
+        assert!(host.ask(&good).await.is_ok());
+        let lines = host.lines.wait(1).await;
+        assert!(lines[0].contains("others wanted its place"), "{lines:#?}");
+        // The oldest are gone, and the newest are not.
+        let oldest = tokio::time::timeout(LIMIT, silent[0].read(&mut [0])).await;
+        assert_eq!(oldest.unwrap().unwrap(), 0);
+    }
+}
+
+/// What a client begins HTTP/2 with, and its settings, which are none.
+const BEGIN: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+/// Types of frames: RFC 9113, section 6.
+const RST_STREAM: u8 = 3;
+const SETTINGS: u8 = 4;
+const GOAWAY: u8 = 7;
+/// A setting: RFC 9113, section 6.5.2.
+const MAX_CONCURRENT_STREAMS: u16 = 3;
+
+/// A request that is begun and not ended, as a frame.
+fn begin(stream: u32) -> Vec<u8> {
+    // POST, http, and two names that are written out; then the type of the contents. RFC 7541, appendix A.
+    let mut block = vec![0x83, 0x86];
+    for (name, value) in
+        [(0x44, "/fathom.v1.Coordinator/GetStatus"), (0x41, "fathom"), (0x5f, "application/grpc")]
+    {
+        block.push(name);
+        block.push(value.len() as u8);
+        block.extend(value.as_bytes());
+    }
+    let mut frame = (block.len() as u32).to_be_bytes()[1..].to_vec();
+    // HEADERS, END_HEADERS.
+    frame.extend([1, 4]);
+    frame.extend(stream.to_be_bytes());
+    frame.extend(block);
+    frame
+}
+
+/// The next frame: its type, and what is in it.
+async fn frame(tcp: &mut TcpStream) -> Option<(u8, Vec<u8>)> {
+    let mut header = [0; 9];
+    tcp.read_exact(&mut header).await.ok()?;
+    let length = u32::from_be_bytes([0, header[0], header[1], header[2]]);
+    let mut payload = vec![0; length as usize];
+    tcp.read_exact(&mut payload).await.ok()?;
+    Some((header[3], payload))
+}
+
+#[tokio::test]
+async fn streams_of_a_connection_are_limited() {
+    let host = Host::serve(&AccessArguments::default()).await;
+    let mut tcp = TcpStream::connect(host.address).await.unwrap();
+    tcp.write_all(BEGIN).await.unwrap();
+    let settings = loop {
+        match tokio::time::timeout(LIMIT, frame(&mut tcp)).await.unwrap().unwrap() {
+            (SETTINGS, settings) => break settings,
+            _ => continue,
+        }
+    };
+    let settings = settings.chunks(6).map(|setting| {
+        let id = u16::from_be_bytes([setting[0], setting[1]]);
+        (id, u32::from_be_bytes([setting[2], setting[3], setting[4], setting[5]]))
+    });
+    let most = settings.filter(|(id, _)| *id == MAX_CONCURRENT_STREAMS).map(|(_, most)| most).next();
+    let most = most.expect("there is a limit");
+    assert!(most <= 64, "{most}");
+    // Who does not keep to it is refused stream by stream, or altogether.
+    for number in 0..2 * most {
+        tcp.write_all(&begin(2 * number + 1)).await.unwrap();
+    }
+    let mut refused = 0;
+    while refused < most {
+        match tokio::time::timeout(LIMIT, frame(&mut tcp)).await.unwrap() {
+            Some((RST_STREAM, _)) => refused += 1,
+            Some((GOAWAY, _)) | None => break,
+            Some(_) => {}
+        }
+    }
+    assert!(host.ask(&AccessArguments::default()).await.is_ok());
+}
+
+/// Messages that together are too large are refused, and room that was taken is given back.
+#[tokio::test]
+async fn messages_of_all_callers_have_a_budget() {
+    const MOST: u64 = 1 << 20;
+    let open = AccessArguments::default();
+    let host = Host::serve_with(server::server_with(Budget::new(MOST)), &open).await;
+    let connection = Access::load(&open).unwrap().connect(&host.address.to_string(), LIMIT).await.unwrap();
+    let mut client = CoordinatorClient::new(connection);
+    let mut send = async |bytes: u64| {
+        let request = DescribeRunRequest { protocol_version: 1, worker_name: "n".repeat(bytes as usize) };
+        client.describe_run(request).await.unwrap_err().code()
+    };
+    for _ in 0..3 {
+        assert_eq!(send(2 * MOST).await, Code::ResourceExhausted);
+        // It is let in, and this coordinator does not know it.
+        assert_eq!(send(MOST / 2).await, Code::Unimplemented);
+    }
+}

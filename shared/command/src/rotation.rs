@@ -1,0 +1,109 @@
+//! Log files that do not grow without limit.
+//!
+//! A file that has reached its size gets the next name, and a new one is begun: `log.jsonl` becomes `log.1.jsonl`, which has
+//! become `log.2.jsonl`, and so on; the oldest is replaced. Several processes may append to one log: whoever finds that the
+//! name stands for another file by now opens that one.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The size from which on a new file is begun.
+pub(crate) const MOST_BYTES: u64 = 64 << 20;
+/// Older files that are kept.
+const KEPT: u32 = 4;
+/// After this part of the size it is looked how large the file is by now: others may write to it as well.
+const LOOKS: u64 = 16;
+
+/// A log that is appended to.
+#[derive(Debug)]
+pub(crate) struct LogFile {
+    path: PathBuf,
+    file: File,
+    most_bytes: u64,
+    /// Bytes that were written since it was looked last.
+    written: u64,
+}
+
+fn append(path: &Path) -> io::Result<File> {
+    File::options().create(true).append(true).open(path)
+}
+
+impl LogFile {
+    /// Opens a log, or begins it.
+    pub(crate) fn open(path: &Path, most_bytes: u64) -> io::Result<Self> {
+        let file = append(path)?;
+        Ok(Self { path: path.into(), file, most_bytes, written: 0 })
+    }
+
+    /// Appends a line in one piece.
+    pub(crate) fn line(&mut self, line: &[u8]) -> io::Result<()> {
+        self.file.write_all(line)?;
+        self.written += line.len() as u64;
+        if self.written >= self.most_bytes / LOOKS {
+            self.written = 0;
+            // A log that cannot be rotated is still a log.
+            let _ = self.rotate();
+        }
+        Ok(())
+    }
+
+    /// Whether the name still stands for the file that is open.
+    fn is_named(&self) -> io::Result<bool> {
+        let (open, named) = (self.file.metadata()?, fs::metadata(&self.path));
+        Ok(named.is_ok_and(|named| (named.dev(), named.ino()) == (open.dev(), open.ino())))
+    }
+
+    fn rotate(&mut self) -> io::Result<()> {
+        if self.is_named()? {
+            if self.file.metadata()?.len() < self.most_bytes {
+                return Ok(());
+            }
+            // One process renames. Whoever comes later finds another file under the name.
+            self.file.lock()?;
+            if self.is_named()? {
+                for number in (1..KEPT).rev() {
+                    // There may be none of that number yet.
+                    let _ = fs::rename(self.older(number), self.older(number + 1));
+                }
+                fs::rename(&self.path, self.older(1))?;
+            }
+        }
+        self.file = append(&self.path)?;
+        Ok(())
+    }
+
+    fn older(&self, number: u32) -> PathBuf {
+        let extension = self.path.extension().unwrap_or_default().to_string_lossy();
+        self.path.with_extension(format!("{number}.{extension}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logs_have_a_size_and_lose_no_line_before_the_oldest() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let path = directory.path().join("log.jsonl");
+        let mut writers = [0, 1].map(|_| LogFile::open(&path, 1600).expect("a log"));
+        for number in 0..500_u32 {
+            writers[number as usize % 2].line(format!("{number:09}\n").as_bytes()).expect("room");
+        }
+        let mut files: Vec<PathBuf> = (1..=KEPT).rev().map(|number| writers[0].older(number)).collect();
+        files.push(path);
+        assert_eq!(fs::read_dir(directory.path()).expect("files").count(), files.len());
+        let mut numbers: Vec<u32> = Vec::new();
+        for file in &files {
+            let text = fs::read_to_string(file).expect("a log");
+            assert!(text.len() < 2 * 1600, "{} bytes", text.len());
+            numbers.extend(text.lines().map(|line| line.parse::<u32>().expect("a whole line")));
+        }
+        numbers.sort_unstable();
+        let first = numbers[0];
+        assert!(first > 0, "the oldest are gone");
+        assert!(numbers.into_iter().eq(first..500), "and no others");
+    }
+}

@@ -1,0 +1,198 @@
+//! Workers that fetch from each other over loopback.
+
+use fathom_layer::{LocalDisk, Totals};
+use fathom_proto::access::{Access, AccessArguments, server};
+use fathom_proto::v1::exchange_client::ExchangeClient;
+use fathom_proto::v1::exchange_server::{self, ExchangeServer};
+use fathom_proto::v1::{self, copy_file_response};
+use fathom_run::{Depth, Geometry, ShardCut, ShardId, Task};
+use fathom_task::Store;
+use fathom_worker::cluster::Meter;
+use fathom_worker::cluster::exchange::{ANSWERS_OF_ONE, Exchange};
+use fathom_worker::cluster::fetch::Fetcher;
+use fathom_worker::cluster::files::OpenFiles;
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::Endpoint;
+use tonic::{Code, Request, Response, Status};
+
+/// For anything that is waited for.
+const PATIENCE: Duration = Duration::from_secs(60);
+const COSETS: u32 = 64;
+const PACKED_BYTES: u32 = 41_472;
+/// The one file that there is.
+const FILE: Task = Task { depth: Depth(3), shard: ShardId(0) };
+
+/// A worker's store. The directory lives as long as this value; the store as long as the process.
+struct Home {
+    _directory: tempfile::TempDir,
+    store: &'static Store<'static>,
+    geometry: Geometry,
+}
+
+impl Home {
+    fn empty() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Box::leak(Box::new(Store::new(directory.path(), &LocalDisk)));
+        let cut = ShardCut::new(COSETS, 1).unwrap();
+        let geometry =
+            Geometry { cut, fingerprint: [7; 32], packed_bytes: PACKED_BYTES, row_bits: PACKED_BYTES * 8 };
+        Self { _directory: directory, store, geometry }
+    }
+
+    /// A store with a file of 2.6 MB that cannot be compressed: more than anybody buffers.
+    fn with_file() -> Self {
+        let home = Self::empty();
+        home.store.prepare(FILE.depth).unwrap();
+        let mut writer = home.store.writer(&home.geometry, FILE).unwrap();
+        let mut stored = 0;
+        let mut random = fastrand::Rng::with_seed(7);
+        for _ in 0..COSETS {
+            let packed: Vec<u8> = (0..PACKED_BYTES).map(|_| random.u8(..)).collect();
+            let states = packed.iter().map(|byte| byte.count_ones()).sum();
+            writer.push(&packed, states, states).unwrap();
+            stored += u64::from(states);
+        }
+        writer.finish(Totals { stored, states: stored, pairs: None, inverse_pairs: None }).unwrap();
+        home
+    }
+
+    fn exchange(&self) -> Exchange {
+        Exchange::new(OpenFiles::new(self.store, self.geometry), self.geometry, Arc::default())
+    }
+
+    fn fetcher(&self) -> Fetcher {
+        let access = Access::load(&AccessArguments::default()).unwrap();
+        Fetcher::new(access, self.geometry, Arc::new(Meter::default()))
+    }
+
+    fn request(&self) -> v1::CopyFileRequest {
+        v1::CopyFileRequest {
+            fingerprint: self.geometry.fingerprint.to_vec().into(),
+            file: Some(FILE.into()),
+        }
+    }
+}
+
+/// Serves a peer on a port of its own until the test ends. Returns its address.
+async fn serve(exchange: impl exchange_server::Exchange) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let access = Access::load(&AccessArguments::default()).unwrap();
+    let incoming = access.incoming(listener).unwrap();
+    let service = InterceptedService::new(ExchangeServer::new(exchange), access.token_check());
+    let server = server::server().add_service(service);
+    tokio::spawn(server.serve_with_incoming(incoming));
+    address
+}
+
+async fn in_time<T>(what: &str, future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, future).await.unwrap_or_else(|_| panic!("never: {what}"))
+}
+
+/// A peer that counts who asks for a file, and answers when the gate is opened.
+struct Gated {
+    exchange: Exchange,
+    asked: Arc<AtomicUsize>,
+    gate: Arc<Semaphore>,
+}
+
+#[tonic::async_trait]
+impl exchange_server::Exchange for Gated {
+    type FetchCosetsStream = <Exchange as exchange_server::Exchange>::FetchCosetsStream;
+    type CopyFileStream = <Exchange as exchange_server::Exchange>::CopyFileStream;
+
+    async fn fetch_cosets(
+        &self,
+        request: Request<v1::FetchCosetsRequest>,
+    ) -> Result<Response<Self::FetchCosetsStream>, Status> {
+        self.exchange.fetch_cosets(request).await
+    }
+
+    async fn copy_file(
+        &self,
+        request: Request<v1::CopyFileRequest>,
+    ) -> Result<Response<Self::CopyFileStream>, Status> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.gate.acquire().await.expect("the gate is never closed").forget();
+        self.exchange.copy_file(request).await
+    }
+}
+
+/// An order to take a copy and the preparation of a task may want the same file at the same time.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_two_want_is_transferred_once() {
+    let (from, to) = (Home::with_file(), Home::empty());
+    let (asked, gate) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
+    let peer = Gated { exchange: from.exchange(), asked: Arc::clone(&asked), gate: Arc::clone(&gate) };
+    let addresses = [serve(peer).await];
+    let fetcher = to.fetcher();
+    let mut one = Box::pin(fetcher.copy(to.store, &LocalDisk, FILE, &addresses));
+    let mut other = Box::pin(fetcher.copy(to.store, &LocalDisk, FILE, &addresses));
+    assert!(futures::poll!(one.as_mut()).is_pending());
+    assert!(futures::poll!(other.as_mut()).is_pending());
+    gate.add_permits(2);
+    let (one, other) = in_time("both copies", futures::future::join(one, other)).await;
+    assert_eq!(one.unwrap(), other.unwrap());
+    to.store.open_shard(&to.geometry, FILE.depth, FILE.shard).unwrap().check_all().unwrap();
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
+}
+
+/// A connection whose reader takes next to nothing of an answer that it does not read.
+async fn slow_reader(address: &str) -> ExchangeClient<tonic::transport::Channel> {
+    let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
+    ExchangeClient::new(endpoint.initial_stream_window_size(1 << 10).connect().await.unwrap())
+}
+
+async fn read(answer: Response<tonic::Streaming<v1::CopyFileResponse>>) -> Result<u64, Status> {
+    let mut answer = answer.into_inner();
+    let mut bytes = 0;
+    while let Some(message) = answer.message().await? {
+        match message.result {
+            Some(copy_file_response::Result::Piece(piece)) => bytes += u64::from(piece.uncompressed_bytes),
+            other => panic!("{other:?}"),
+        }
+    }
+    Ok(bytes)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unread_answers_hold_up_nobody() {
+    let (from, to) = (Home::with_file(), Home::empty());
+    let address = serve(from.exchange()).await;
+    let mut unread = Vec::new();
+    for _ in 0..3 {
+        let mut reader = slow_reader(&address).await;
+        for _ in 0..ANSWERS_OF_ONE {
+            unread.push(reader.copy_file(from.request()).await.unwrap());
+        }
+    }
+    let (fetcher, addresses) = (to.fetcher(), [address]);
+    let copied = in_time("somebody else gets the file", fetcher.copy(to.store, &LocalDisk, FILE, &addresses));
+    let bytes = copied.await.unwrap();
+    // None of them was lost by that.
+    assert_eq!(in_time("it is read at last", read(unread.swap_remove(0))).await.unwrap(), bytes);
+}
+
+/// Those that are not read end, so that others of the same connection have their turn.
+#[tokio::test(flavor = "multi_thread")]
+async fn unread_answers_end_after_a_while() {
+    let home = Home::with_file();
+    let bytes = home.store.open_shard(&home.geometry, FILE.depth, FILE.shard).unwrap().bytes();
+    let address = serve(home.exchange().with_unread(Duration::from_millis(100))).await;
+    let mut reader = slow_reader(&address).await;
+    let mut unread = Vec::new();
+    for _ in 0..2 * ANSWERS_OF_ONE {
+        unread.push(reader.copy_file(home.request()).await.unwrap());
+    }
+    let last = reader.copy_file(home.request()).await.unwrap();
+    assert_eq!(in_time("the last has its turn", read(last)).await.unwrap(), bytes);
+    // The first is not whole, and its reader can tell.
+    let first = in_time("the first ends", read(unread.swap_remove(0))).await;
+    assert_eq!(first.unwrap_err().code(), Code::DeadlineExceeded);
+}
