@@ -33,7 +33,8 @@ fn listed(generators: &[OrientedPermutation]) -> Option<Vec<OrientedPermutation>
 
 fn is_unseen(element: &OrientedPermutation, shown: &[Shown]) -> bool {
     (0..shown.len()).all(|cell| {
-        shown[element.cells().apply(cell)] == shown[cell] && element.turns()[cell] % shown[cell].seen == 0
+        shown[element.cells().apply(cell)] == shown[cell]
+            && element.turns()[cell].is_multiple_of(shown[cell].seen)
     })
 }
 
@@ -150,7 +151,7 @@ proptest! {
         let mut shown = Vec::new();
         for &(cells, order) in &shape {
             // Of one label all show equally many orientations.
-            let divisors: Vec<u16> = (1..=order).filter(|seen| order % seen == 0).collect();
+            let divisors: Vec<u16> = (1..=order).filter(|seen| order.is_multiple_of(*seen)).collect();
             let seen: Vec<u16> = (0..3).map(|_| divisors[next(&mut state, divisors.len())]).collect();
             for _ in 0..cells {
                 let label = next(&mut state, 3);

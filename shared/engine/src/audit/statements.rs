@@ -157,7 +157,12 @@ pub(super) fn unchecked(kept: &Kept) -> Vec<String> {
     let is_full = |depth: u32, which| {
         kept.has(depth) && range(kept, depth, which).is_none_or(|(least, most)| kept.has_all(least..=most))
     };
-    let below = |depth: u32| kept.has(depth) && (depth < 2 || kept.has_all(0..=depth - 2));
+    // A predecessor that was found at a depth that is possible is at no other.
+    let are_found = |depth| {
+        range(kept, depth, Neighbour::Predecessor).is_some_and(|(least, most)| kept.has_all(least..=most))
+    };
+    let below =
+        |depth: u32| kept.has(depth) && (depth < 2 || kept.has_all(0..=depth - 2) || are_found(depth));
     [
         say(lacking(&|depth| kept.has(depth)), "states of these depths, whose layers were not kept"),
         say(
