@@ -168,9 +168,9 @@ fn in_runtime(mut command: Command, runtime: &Path) -> Command {
 /// A coordinator is killed, and what it leaves behind meets others: one that comes back, and one that needs no token.
 #[test]
 fn a_stale_token_does_no_harm() {
+    let directory = tempfile::tempdir().unwrap();
+    let runtime = directory.path().to_owned();
     let mut cluster = Cluster::new(&SPACE, &[]);
-    let runtime = cluster.path().join("runtime");
-    fs::create_dir(&runtime).unwrap();
     cluster.serve_by(in_runtime(cluster.serving(), &runtime));
     let published = published(&runtime, &cluster);
     assert_eq!(mode(&published), 0o600);
