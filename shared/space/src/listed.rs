@@ -182,7 +182,7 @@ pub(crate) struct Actions<'g> {
     symmetries: &'g [CosetSymmetry],
     reached: &'g [Reached],
     /// By symmetry, axis and component: the number of the renaming.
-    renamings: Vec<Vec<Vec<u16>>>,
+    renamings: Vec<Vec<Vec<u32>>>,
     /// Renamings of the symbols of a component.
     renamed: Vec<Box<[u8]>>,
     /// For each cell of the target its number among the cells of its colour.
@@ -198,12 +198,12 @@ impl<'g> Actions<'g> {
     pub(crate) fn new(graph: &'g CosetGraph) -> Self {
         let (space, colouring) = (graph.space(), graph.colouring());
         let reached = colouring.reached().unwrap_or_default();
-        let mut numbers: FxHashMap<Box<[u8]>, u16> = FxHashMap::default();
+        let mut numbers: FxHashMap<Box<[u8]>, u32> = FxHashMap::default();
         let mut renamed = Vec::new();
         let mut number = |renaming: Box<[u8]>| {
             *numbers.entry(renaming).or_insert_with_key(|renaming| {
                 renamed.push(renaming.clone());
-                (renamed.len() - 1) as u16
+                (renamed.len() - 1) as u32
             })
         };
         let renamings = graph.symmetries().iter().map(|s| {
@@ -318,7 +318,7 @@ impl<'g> Actions<'g> {
                 to.parts().iter().find(is_image).expect("symmetries in use map components to components");
             for &(place, turn) in &self.moved[usize::from(part.component.colour)] {
                 let place = image.first + usize::from(place);
-                images.push((place, turn % part.turns, &self.renamed[usize::from(renaming)], part.turns));
+                images.push((place, turn % part.turns, &*self.renamed[renaming as usize], part.turns));
             }
         }
         Carry::new(from, to, |place, symbol| {

@@ -12,11 +12,14 @@ use crate::word::Word;
 use fathom_space::{AxisMap, Transform};
 use std::collections::HashMap;
 
+/// By block of the target: the block that comes there, and where the table of its permutation starts.
+type Rows = Box<[(u32, u32)]>;
+
 /// The permutations of the bits of a row, and which of them a map takes for each block.
 #[derive(Debug, Default)]
 pub(super) struct Blocks<W> {
-    /// By number of the axis map and block of the target: the block that comes there, and where its table starts.
-    maps: Vec<Option<Box<[(u32, u32)]>>>,
+    /// By number of the axis map.
+    maps: Vec<Option<Rows>>,
     /// For each permutation and each four bits of a row, the images of the sixteen values that they may have.
     tables: Vec<W>,
     /// By permutation: where its table starts.
@@ -38,7 +41,7 @@ impl<W: Word> Blocks<W> {
             let from: Box<[u8]> = from.iter().map(|index| (index % row_bits) as u8).collect();
             (block, self.table(from))
         });
-        let rows: Box<[(u32, u32)]> = rows.collect();
+        let rows: Rows = rows.collect();
         self.maps[number] = Some(rows);
     }
 
