@@ -86,7 +86,7 @@ pub fn set_visited(path: &Path, change: i32) {
     // Between the states of the layer and those of a coset.
     let mut entries = entries.filter(|&entry| {
         let (states, visited) = (u32_at(&bytes, entry + 12), u32_at(&bytes, entry + 16));
-        visited.checked_add_signed(change).is_some_and(|visited| visited >= states && visited < 20)
+        visited.checked_add_signed(change).is_some_and(|visited| visited >= states && visited < 60)
     });
     let entry = entries.next().expect("a coset is not full");
     let visited = u32_at(&bytes, entry + 16).wrapping_add_signed(change);

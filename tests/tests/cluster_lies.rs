@@ -121,6 +121,9 @@ fn a_worker_without_data_is_not_believed() {
 #[test]
 fn a_false_report_in_a_shared_store_is_dropped() {
     let mut cluster = Cluster::new(&SPACE, &["--shared-store"]);
+    let shared = cluster.path().join("shared");
+    std::fs::create_dir(&shared).unwrap();
+    cluster.option(&shared);
     cluster.serve();
     runtime().block_on(async {
         let mut liar = Liar::join(&cluster).await;

@@ -89,9 +89,8 @@ impl Service {
 fn require_names(names: &[(&str, &str)]) -> Result<(), Status> {
     for (field, text) in names {
         if text.len() > LONGEST_NAME {
-            let length = text.len();
             return Err(Status::invalid_argument(format!(
-                "{field} has {length} bytes, more than {LONGEST_NAME}: choose a shorter one"
+                "{field}: a name is longer than {LONGEST_NAME} bytes: choose a shorter one"
             )));
         }
         if let Some(control) = text.chars().find(|c| c.is_control()) {

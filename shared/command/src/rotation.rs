@@ -89,7 +89,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let path = directory.path().join("log.jsonl");
         let mut writers = [0, 1].map(|_| LogFile::open(&path, 1600).expect("a log"));
-        for number in 0..500_u32 {
+        for number in 0..2000_u32 {
             writers[number as usize % 2].line(format!("{number:09}\n").as_bytes()).expect("room");
         }
         let mut files: Vec<PathBuf> = (1..=KEPT).rev().map(|number| writers[0].older(number)).collect();
@@ -104,6 +104,6 @@ mod tests {
         numbers.sort_unstable();
         let first = numbers[0];
         assert!(first > 0, "the oldest are gone");
-        assert!(numbers.into_iter().eq(first..500), "and no others");
+        assert!(numbers.into_iter().eq(first..2000), "and no others");
     }
 }

@@ -125,7 +125,8 @@ impl Model {
     /// The moves that a sequence is short for, one after the other. A power that is no move is made by its single turns.
     fn written_out(&self, text: &str) -> Result<Vec<(String, OrientedPermutation)>, StateError> {
         let definition = &self.definition;
-        let known = definition.moves().iter().chain(&self.generators).chain(definition.spare());
+        let free = definition.free_generators().unwrap_or_default();
+        let known = definition.moves().iter().chain(&self.generators).chain(&free).chain(definition.spare());
         let known: Vec<&Generator> = known.collect();
         let mut named = |name: &str| {
             let place = known.iter().position(|generator| generator.name == name);

@@ -171,10 +171,10 @@ fn free_moves_are_written_where_they_are_needed() {
             let found = search.solve(&model.word(&known.element), 1).unwrap();
             let end = model.carry_out(&known.element, &found.solutions[0]).unwrap();
             let behind = model.free_between(&model.word(&end), model.solved()).unwrap();
-            // In brackets, for it is made in another state than the solved one, where guards ask for something else.
-            let made = model.read(&format!("({})", model.written(&found.solutions[0], behind)), true);
+            // The way back, for guards are asked from the solved state on.
+            let back = model.read(&format!("({})'", model.written(&found.solutions[0], behind)), true);
             if needs_free && known.distance > 0 {
-                assert_eq!(model.word(&known.element.then(&made.unwrap())), model.solved());
+                assert_eq!(model.word(&known.element.then(&back.unwrap().inverse())), model.solved());
             }
         }
     }
@@ -266,8 +266,11 @@ fn a_bolted_move_is_refused() {
     // L brings piece 4, which is not smooth, to the bolt of R.
     let bandaged = model(BANDAGED, Some(Metric::Single), None);
     let told = |text: &str| bandaged.read(text, true).map(|_| ()).map_err(|error| error.to_string());
-    assert_eq!((told("L' R"), told("[L: R]")), (Ok(()), Ok(())));
-    assert_eq!(told("L R").unwrap_err(), "move 2, R, cannot be made where the moves before it have led");
+    assert_eq!(told("L' R"), Ok(()));
+    for text in ["L R", "[L: R]", "(L R)2"] {
+        let error = told(text).unwrap_err();
+        assert_eq!(error, "move 2, R, cannot be made where the moves before it have led", "{text}");
+    }
 
     // L brings piece 4, which is not smooth, behind the window, unless R has brought a smooth one there.
     let limited = model(LIMITED, None, None);
