@@ -83,10 +83,10 @@ pub fn set_visited(path: &Path, change: i32) {
     let mut bytes = fs::read(path).expect("the layer file is there");
     let cosets = u32_at(&bytes, 60) as usize;
     let entries = (0..cosets).map(|coset| HEADER + coset * ENTRY);
-    // Between the states of the layer and those of a coset.
+    // Between the states of the layer and the 1,440 of a coset of 3x3.
     let mut entries = entries.filter(|&entry| {
         let (states, visited) = (u32_at(&bytes, entry + 12), u32_at(&bytes, entry + 16));
-        visited.checked_add_signed(change).is_some_and(|visited| visited >= states && visited < 60)
+        visited.checked_add_signed(change).is_some_and(|visited| visited >= states && visited < 1000)
     });
     let entry = entries.next().expect("a coset is not full");
     let visited = u32_at(&bytes, entry + 16).wrapping_add_signed(change);
