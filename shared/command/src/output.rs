@@ -13,6 +13,7 @@ pub fn leave_out_remarks() {
 }
 
 /// Writes a line on standard error about how something was understood.
+#[expect(clippy::print_stderr, reason = "remarks are for people, beside the result")]
 pub fn remark(text: &str) {
     if !QUIET.load(Ordering::Relaxed) {
         eprintln!("note: {text}");

@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn lists_number_their_words() {
-        let words: Vec<u128> = (0..3000_u128).map(|i| i * i << 40 | (i * 7919) % 3001).collect();
+        let words: Vec<u128> = (0..3000_u128).map(|i| ((i * i) << 40) | ((i * 7919) % 3001)).collect();
         let list = List::new(words.clone());
         assert!(list.words().is_sorted());
         for (number, &word) in list.words().iter().enumerate() {
