@@ -315,9 +315,12 @@ impl<'d> Coordinator<'d> {
     /// In a store that all share the coordinator sees what workers report: a report that is not what the file says is a
     /// failure, and never gets into the journal.
     fn compared(&self, event: Event) -> Event {
-        let (Event::Report(request, session, mut outcomes), Some(store)) = (event.clone(), self.store())
-        else {
+        let Some(store) = self.store() else {
             return event;
+        };
+        let (request, session, mut outcomes) = match event {
+            Event::Report(request, session, outcomes) => (request, session, outcomes),
+            other => return other,
         };
         for outcome in &mut outcomes {
             if let Ok(Done::Made(report)) = &outcome.result
