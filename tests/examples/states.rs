@@ -15,9 +15,9 @@ fn main() -> anyhow::Result<()> {
     };
     let (depth, number): (u32, usize) = (depth.parse()?, number.parse()?);
     let run = RunDirectory::open_for_reading(Path::new(directory))?;
-    let (space, colouring) = run.definition.check()?;
+    let (space, colouring) = run.manifest.check()?;
     let graph = CosetGraph::build(&space, &colouring)?;
-    let geometry = Geometry::of(&run.definition, &space, &colouring)?;
+    let geometry = Geometry::of(&run.manifest, &space, &colouring)?;
     let layer = Store::new(&run.path, &LocalDisk).open(&geometry, Depth(depth))?;
     let mut filled = Vec::new();
     for coset in (0..graph.len()).map(CosetId) {

@@ -1,12 +1,12 @@
 //! Small boards of any kind, for what must hold of all of them.
 
-use fathom_puzzle::{Board, Metric, Source};
-use fathom_run::definition::Question;
+use fathom_puzzle::{Board, Metric, PuzzleSpec};
+use fathom_run::manifest::SpaceSpec;
 use fathom_space::Labels;
 use proptest::prelude::*;
 
 /// A board in a metric, some of its tiles told apart from all others, the others labelled with up to four labels.
-pub fn labelled_boards() -> impl Strategy<Value = Question> {
+pub fn labelled_boards() -> impl Strategy<Value = SpaceSpec> {
     let board = prop::sample::select(vec!["2x3", "3x3", "2x4", "4x2", "3x2", "1x6"]);
     let metric = prop::sample::select(Metric::ALL.to_vec());
     (board, metric, prop::collection::vec(0..4_usize, 9), 0..9_usize).prop_map(
@@ -14,7 +14,7 @@ pub fn labelled_boards() -> impl Strategy<Value = Question> {
             let board: Board = board.parse().expect("these are boards");
             let label = |tile| if tile < distinct { 10 + tile } else { labels[tile] };
             let labels = Labels::from_values((0..board.cells()).map(label));
-            Question { source: Source::Board(board), metric, labels }
+            SpaceSpec { source: PuzzleSpec::Board(board), metric, labels }
         },
     )
 }

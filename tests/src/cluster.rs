@@ -377,7 +377,7 @@ impl Cluster {
         }
     }
 
-    /// Waits until a layer is in the making.
+    /// Waits until a layer is current.
     pub fn until_depth(&self, depth: u64) -> Value {
         self.until_status(&format!("depth {depth}"), |status| status["depth"].as_u64() >= Some(depth))
     }

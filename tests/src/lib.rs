@@ -10,8 +10,8 @@ use fathom_engine::observer::Silent;
 use fathom_engine::search::{Options, Stop, search};
 use fathom_engine::summary::Summary;
 use fathom_layer::{Disk, LocalDisk};
-use fathom_puzzle::{Board, Metric, Source};
-use fathom_run::definition::{Definition, Keep, Question};
+use fathom_puzzle::{Board, Metric, PuzzleSpec};
+use fathom_run::manifest::{Keep, RunManifest, SpaceSpec};
 use fathom_space::{Labels, Plan};
 use fathom_task::Kernel;
 use serde::Deserialize;
@@ -55,7 +55,7 @@ pub struct KnownTable {
 
 impl KnownTable {
     /// The space that the table is about.
-    pub fn question(&self) -> Question {
+    pub fn question(&self) -> SpaceSpec {
         let board = Board::new(self.m, self.n).expect("known boards are boards");
         let tiles = 0..board.cells();
         let labels = match (&self.tiles, &self.colouring) {
@@ -65,7 +65,7 @@ impl KnownTable {
             (_, Some(labels)) => Labels::from_values(labels.iter().copied()),
             _ => Labels::distinct(board.cells()),
         };
-        Question { source: Source::Board(board), metric: self.metric, labels }
+        SpaceSpec { source: PuzzleSpec::Board(board), metric: self.metric, labels }
     }
 }
 
@@ -117,11 +117,11 @@ impl Default for Setup {
 
 impl Setup {
     /// Makes the directory of a run.
-    pub fn begin(&self, question: Question, path: &Path, disk: &dyn Disk) -> anyhow::Result<RunDirectory> {
+    pub fn begin(&self, question: SpaceSpec, path: &Path, disk: &dyn Disk) -> anyhow::Result<RunDirectory> {
         let space = question.space()?;
         let plan = Plan::new(&space)?;
-        let definition = Definition::plan(question, &space, &plan, self.shards, self.keep, false)?;
-        RunDirectory::create(path, definition, &[], disk)
+        let manifest = RunManifest::plan(question, &space, &plan, self.shards, self.keep, false)?;
+        RunDirectory::create(path, manifest, &[], disk)
     }
 
     /// Goes on with a run.
@@ -137,7 +137,7 @@ impl Setup {
     }
 
     /// Searches a space from beginning to end in a directory of its own.
-    pub fn search(&self, question: Question) -> Summary {
+    pub fn search(&self, question: SpaceSpec) -> Summary {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let path = directory.path().join("run");
         let mut run = self.begin(question, &path, &LocalDisk).expect("the run begins");

@@ -30,11 +30,11 @@ impl Liar {
             .await
             .unwrap()
             .into_inner();
-        let definition = fathom_run::Definition::from_toml(&described.definition).unwrap();
+        let manifest = fathom_run::RunManifest::from_toml(&described.definition).unwrap();
         let registered = client
             .register(v1::RegisterRequest {
                 protocol_version: v1::PROTOCOL_VERSION,
-                fingerprint: definition.fingerprint.0.to_vec().into(),
+                fingerprint: manifest.fingerprint.0.to_vec().into(),
                 worker_id: vec![7; 16].into(),
                 name: "liar".into(),
                 exchange_address: "127.0.0.1:1".into(),

@@ -205,7 +205,7 @@ fn registration(fingerprint: &[u8]) -> v1::RegisterRequest {
 }
 
 fn fingerprint(cluster: &Cluster) -> Vec<u8> {
-    fathom_run::Definition::read(&cluster.run()).unwrap().fingerprint.0.to_vec()
+    fathom_run::RunManifest::read(&cluster.run()).unwrap().fingerprint.0.to_vec()
 }
 
 #[tokio::test]

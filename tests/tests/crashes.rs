@@ -4,8 +4,8 @@
 use fathom_engine::directory::{Found, RunDirectory, look};
 use fathom_engine::summary::Summary;
 use fathom_layer::{Disk, DiskFile, LocalDisk};
-use fathom_puzzle::{Board, Metric, Source};
-use fathom_run::definition::{Keep, Question};
+use fathom_puzzle::{Board, Metric, PuzzleSpec};
+use fathom_run::manifest::{Keep, SpaceSpec};
 use fathom_space::Labels;
 use fathom_tests::Setup;
 use std::collections::BTreeSet;
@@ -141,13 +141,13 @@ impl DiskFile for FailingFile {
     }
 }
 
-fn question() -> Question {
+fn question() -> SpaceSpec {
     let board: Board = "2x4".parse().unwrap();
-    Question { source: Source::Board(board), metric: Metric::Single, labels: Labels::distinct(8) }
+    SpaceSpec { source: PuzzleSpec::Board(board), metric: Metric::Single, labels: Labels::distinct(8) }
 }
 
 /// Begins a run on `disk`, or goes on with what is there.
-fn attempt(question: &Question, setup: Setup, path: &Path, disk: &dyn Disk) -> anyhow::Result<Summary> {
+fn attempt(question: &SpaceSpec, setup: Setup, path: &Path, disk: &dyn Disk) -> anyhow::Result<Summary> {
     let mut run = match look(path)? {
         Found::Run => RunDirectory::open(path)?,
         Found::Nothing => setup.begin(question.clone(), path, disk)?,
@@ -158,7 +158,7 @@ fn attempt(question: &Question, setup: Setup, path: &Path, disk: &dyn Disk) -> a
 
 /// Fails a run at operation 0, 1, 2, … until one goes through, and resumes each. Returns what the failures hit.
 fn fail_everywhere(
-    question: &Question,
+    question: &SpaceSpec,
     keep: Keep,
     error: io::ErrorKind,
     power_cut: bool,
@@ -235,7 +235,7 @@ fn the_power_fails_while_layers_are_archived() {
 /// Moves without their inverses: every layer is read to the end, compressed or not.
 #[test]
 fn the_power_fails_where_all_layers_are_read() {
-    let question = Question { metric: Metric::Given, ..question() };
+    let question = SpaceSpec { metric: Metric::Given, ..question() };
     let hit = fail_everywhere(&question, Keep::All, io::ErrorKind::Other, true);
     assert!(hit.contains("rename"), "{hit:?}");
 }

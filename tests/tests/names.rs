@@ -2,8 +2,8 @@
 
 use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_engine::summary::Summary;
-use fathom_puzzle::{Definition, Metric, Orbit, Source};
-use fathom_run::Question;
+use fathom_puzzle::{Definition, Metric, Orbit, PuzzleSpec};
+use fathom_run::SpaceSpec;
 use fathom_space::Labels;
 use fathom_task::Kernel;
 use fathom_tests::Setup;
@@ -30,7 +30,7 @@ fn element(shape: Shape) -> impl Strategy<Value = OrientedPermutation> {
     })
 }
 
-fn question(shape: Shape, moves: impl Iterator<Item = OrientedPermutation>) -> Question {
+fn question(shape: Shape, moves: impl Iterator<Item = OrientedPermutation>) -> SpaceSpec {
     let orbit = |(number, &(cells, orientations)): (usize, &(usize, u16))| Orbit {
         name: format!("orbit{number}"),
         cells,
@@ -41,7 +41,7 @@ fn question(shape: Shape, moves: impl Iterator<Item = OrientedPermutation>) -> Q
         definition.add_move(format!("m{number}"), action).unwrap();
     }
     let labels = Labels::distinct(definition.cells());
-    Question { source: Source::Defined(Box::new(definition)), metric: Metric::Single, labels }
+    SpaceSpec { source: PuzzleSpec::Defined(Box::new(definition)), metric: Metric::Single, labels }
 }
 
 fn counted(found: Summary) -> ([Option<Vec<u64>>; 3], usize) {
@@ -71,7 +71,7 @@ proptest! {
     fn symmetries_may_be_told_or_found(told in labelled_boards()) {
         let definition = told.source.definition(told.metric).unwrap();
         let metric = definition.metric();
-        let found = Question { source: Source::Defined(Box::new(definition)), metric, ..told.clone() };
+        let found = SpaceSpec { source: PuzzleSpec::Defined(Box::new(definition)), metric, ..told.clone() };
         let [told, found] = [told, found].map(|question| SETUP().search(question));
         prop_assert_eq!(&told.counts, &found.counts);
         prop_assert!(told.complete && found.symmetries % told.symmetries == 0);

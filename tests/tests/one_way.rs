@@ -1,8 +1,8 @@
 //! Moves that are not closed under inverses: there is no move back, so distances are along moves, from the solved state.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
-use fathom_puzzle::{Definition, Metric, Source};
-use fathom_run::definition::{Keep, Question};
+use fathom_puzzle::{Definition, Metric, PuzzleSpec};
+use fathom_run::manifest::{Keep, SpaceSpec};
 use fathom_space::Labels;
 use fathom_task::Kernel;
 use fathom_tests::{Setup, assert_same, fathom, fathom_worker, json, texts};
@@ -20,12 +20,12 @@ const SETUP: Setup = Setup {
     memory_bytes: fathom_tests::MEMORY,
 };
 
-fn question(source: Source, labels: Labels) -> Question {
-    Question { source, metric: Metric::Given, labels }
+fn question(source: PuzzleSpec, labels: Labels) -> SpaceSpec {
+    SpaceSpec { source, metric: Metric::Given, labels }
 }
 
-fn word(word: &str) -> Question {
-    let source = Source::of_word(word).unwrap();
+fn word(word: &str) -> SpaceSpec {
+    let source = PuzzleSpec::of_word(word).unwrap();
     let labels = Labels::distinct(source.cells());
     question(source, labels)
 }
@@ -111,7 +111,7 @@ proptest! {
         let labels = (0..cells).map(|cell| if distinct { cell } else { labels[cell] });
         let labels = Labels::from_values(labels);
         let solved = labels.of_pieces().iter().map(|&label| usize::from(label)).collect();
-        let question = question(Source::Defined(Box::new(definition)), labels);
+        let question = question(PuzzleSpec::Defined(Box::new(definition)), labels);
         let found = Setup { shards: Some(1), ..SETUP }.search(question.clone());
         prop_assert_eq!(&found.counts, &growth(solved, &moves));
         prop_assert!(found.complete);

@@ -1,8 +1,8 @@
 //! Puzzles that are no boards: families, files, and some of the moves.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
-use fathom_puzzle::{Metric, Source};
-use fathom_run::Question;
+use fathom_puzzle::{Metric, PuzzleSpec};
+use fathom_run::SpaceSpec;
 use fathom_space::Labels;
 use fathom_tests::{KnownTable, assert_same, fathom, fathom_worker, json, known_tables, texts};
 use serde_json::{Value, json as value};
@@ -121,10 +121,10 @@ fn classes_of_the_pocket_cube_are_as_published() {
 
 /// The classes at each depth, and those up to inversion, counted without Burnside's lemma: a state counts if neither an image of it nor one
 /// of its inverse is smaller.
-fn classes(source: Source, metric: Metric, max_depth: usize) -> [Vec<usize>; 2] {
+fn classes(source: PuzzleSpec, metric: Metric, max_depth: usize) -> [Vec<usize>; 2] {
     let definition = source.definition(metric).unwrap();
     let generators = definition.generators(definition.metric()).unwrap();
-    let space = Question { labels: Labels::distinct(source.cells()), source, metric }.space().unwrap();
+    let space = SpaceSpec { labels: Labels::distinct(source.cells()), source, metric }.space().unwrap();
     let is_smallest =
         |state: &Vec<u8>, of: &[u8]| space.symmetries().iter().all(|s| *state <= space.image(s, of));
     let mut layer = vec![OrientedPermutation::identity(definition.orders())];
@@ -157,7 +157,7 @@ fn classes_are_the_orbits_of_symmetries_and_inversion() {
         ("2x2x2", Some("R,R',U,U'")),
         ("pyraminx", Some("U,U',L,L'")),
     ] {
-        let whole = Source::of_word(word).unwrap();
+        let whole = PuzzleSpec::of_word(word).unwrap();
         let (source, metric) = match moves {
             Some(moves) => (whole.with_moves(whole.metric(), moves).unwrap(), Metric::Given),
             None => (whole.clone(), whole.metric()),
@@ -170,7 +170,7 @@ fn classes_are_the_orbits_of_symmetries_and_inversion() {
     let large = ["2x7", "--max-depth", "3"];
     assert_eq!(run(&large)["classes_with_inverse"], Value::Null);
     let told = run(&[&large[..], &["--inverse-classes"]].concat());
-    let expected = classes(Source::of_word("2x7").unwrap(), Metric::Multi, 3);
+    let expected = classes(PuzzleSpec::of_word("2x7").unwrap(), Metric::Multi, 3);
     assert_eq!(value!([told["classes"], told["classes_with_inverse"]]), value!(expected));
 }
 

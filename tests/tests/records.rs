@@ -1,7 +1,7 @@
 //! The records: what they must satisfy, what is known of them elsewhere, and those that are quickly made again.
 
-use fathom_puzzle::{Board, Metric, Source};
-use fathom_run::definition::Question;
+use fathom_puzzle::{Board, Metric, PuzzleSpec};
+use fathom_run::manifest::SpaceSpec;
 use fathom_space::Labels;
 use fathom_tests::Setup;
 use serde::Deserialize;
@@ -24,10 +24,10 @@ struct Record {
 }
 
 impl Record {
-    fn question(&self) -> Question {
+    fn question(&self) -> SpaceSpec {
         let board: Board = self.space.parse().unwrap();
         let labels = Labels::distinct(board.cells());
-        Question { source: Source::Board(board), metric: self.metric, labels }
+        SpaceSpec { source: PuzzleSpec::Board(board), metric: self.metric, labels }
     }
 }
 
@@ -61,7 +61,7 @@ fn random_states(name: &str, depths: usize) -> Vec<u64> {
 }
 
 /// States up to symmetry, by Burnside's lemma: a symmetry fixes the states that commute with it.
-fn classes(question: &Question) -> u64 {
+fn classes(question: &SpaceSpec) -> u64 {
     let space = question.space().unwrap();
     let only_even = space.has_only_even_states();
     let mut fixed = 0_u64;

@@ -2,8 +2,8 @@
 //! the run that it came from.
 
 use fathom_kernel::reference::Distances;
-use fathom_puzzle::Source;
-use fathom_run::definition::Question;
+use fathom_puzzle::PuzzleSpec;
+use fathom_run::manifest::SpaceSpec;
 use fathom_space::Labels;
 use fathom_tests::{KnownTable, MEMORY, fathom, fathom_worker, json, known_tables, texts};
 use roxmltree::{Document, Node, ParsingOptions};
@@ -240,9 +240,9 @@ fn the_states_that_are_drawn_are_antipodes() {
 
 #[test]
 fn pieces_that_are_turned_are_written_with_their_turns() {
-    let source = Source::of_word("burnt-pancake:4").unwrap();
+    let source = PuzzleSpec::of_word("burnt-pancake:4").unwrap();
     let labels = Labels::from_values(source.solved());
-    let space = Question { metric: source.metric(), source, labels }.space().unwrap();
+    let space = SpaceSpec { metric: source.metric(), source, labels }.space().unwrap();
     let distances = Distances::search(&space, None, MEMORY).unwrap();
     // OEIS A078941: four burnt pancakes take eight flips.
     let last = distances.states().filter(|(_, distance)| *distance == 8);

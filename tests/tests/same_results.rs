@@ -1,18 +1,18 @@
 //! The same run gives the same counts and digests, however it is done.
 
 use fathom_kernel::Engine;
-use fathom_puzzle::{Board, Metric, Source};
+use fathom_puzzle::{Board, Metric, PuzzleSpec};
 use fathom_run::budget::memory_bytes;
-use fathom_run::definition::{Keep, Question};
+use fathom_run::manifest::{Keep, SpaceSpec};
 use fathom_space::{Labels, Plan};
 use fathom_task::Kernel;
 use fathom_tests::Setup;
 use fathom_tests::boards::labelled_boards;
 use proptest::prelude::*;
 
-fn question(board: &str, metric: Metric) -> Question {
+fn question(board: &str, metric: Metric) -> SpaceSpec {
     let board: Board = board.parse().unwrap();
-    Question { source: Source::Board(board), metric, labels: Labels::distinct(board.cells()) }
+    SpaceSpec { source: PuzzleSpec::Board(board), metric, labels: Labels::distinct(board.cells()) }
 }
 
 #[test]

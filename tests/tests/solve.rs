@@ -1,9 +1,9 @@
 //! `fathom solve` and `fathom antipodes`, as real processes.
 
 use fathom_algebra::OrientedPermutation;
-use fathom_puzzle::{Definition, Metric, Source};
-use fathom_run::definition::Question;
-use fathom_solve::{Bidirectional, Model};
+use fathom_puzzle::{Definition, Metric, PuzzleSpec};
+use fathom_run::manifest::SpaceSpec;
+use fathom_solve::{Bidirectional, SolveModel};
 use fathom_space::Labels;
 use fathom_tests::{fathom, json, texts};
 use serde_json::{Value, json as value};
@@ -364,7 +364,7 @@ fn held(turns: &[Turn]) -> Vec<Turn> {
 }
 
 /// The states that symmetries and inversion make of one that turns lead to, as words of a model.
-fn class(model: &Model, turns: &[Turn]) -> HashSet<Vec<u8>> {
+fn class(model: &SolveModel, turns: &[Turn]) -> HashSet<Vec<u8>> {
     let inverse: Vec<Turn> = turns.iter().rev().map(|&(face, clockwise)| (face, !clockwise)).collect();
     let mut class = HashSet::new();
     for turns in [turns, &inverse] {
@@ -382,10 +382,10 @@ fn class(model: &Model, turns: &[Turn]) -> HashSet<Vec<u8>> {
 }
 
 /// The eight published antipodes, as classes under the 48 symmetries of the cube and inversion.
-fn antipodes_of_the_pocket_cube() -> (Model, Vec<HashSet<Vec<u8>>>) {
-    let source = Source::of_word("2x2x2").unwrap();
+fn antipodes_of_the_pocket_cube() -> (SolveModel, Vec<HashSet<Vec<u8>>>) {
+    let source = PuzzleSpec::of_word("2x2x2").unwrap();
     let labels = Labels::from_values(source.solved());
-    let model = Model::new(&Question { source, metric: Metric::Single, labels }).unwrap();
+    let model = SolveModel::new(&SpaceSpec { source, metric: Metric::Single, labels }).unwrap();
     let classes = ANTIPODES.iter().map(|sequence| class(&model, &turns(sequence))).collect();
     (model, classes)
 }
@@ -454,7 +454,7 @@ fn the_antipodes_of_the_pocket_cube_are_the_published_ones() {
     // Of the cube in the hand it knows all 48, and inversion alone is left.
     let free = found(["--metric", "single"]);
     assert_eq!((&free["symmetries"], &free["classes"]), (&value!(48), &value!(10)));
-    let whole = Source::whole("2x2x2").unwrap().definition(Metric::Single).unwrap();
+    let whole = PuzzleSpec::whole("2x2x2").unwrap().definition(Metric::Single).unwrap();
     let turns = turns_of_the_whole(&whole);
     let free = sizes_of_published(&free, &published, |class| {
         let state = OrientedPermutation::parse(class["state"].as_str().unwrap(), &[3; 8]).unwrap();
@@ -494,7 +494,7 @@ fn a_cube_in_the_hand_is_solved_with_and_without_a_run() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     told(path, &["run", "2x2x2", "--keep", "all", "--dir", "hand", "-q"]);
-    let whole = Source::whole("2x2x2").unwrap().definition(Metric::Multi).unwrap();
+    let whole = PuzzleSpec::whole("2x2x2").unwrap().definition(Metric::Multi).unwrap();
     let turns = turns_of_the_whole(&whole);
     for scramble in ["()", "x y", "L", "B2 x D' L y R2", "U R2 F' L D2 B U' x' R F2 L'", "R L' U D2 y F B"] {
         let of_run = solved_alike(path, "hand", "2x2x2", &led_to(scramble));

@@ -20,8 +20,8 @@ fn main() -> ExitCode {
         eprintln!("warning: there may not be enough file descriptors: {error}");
     }
     let result = match arguments.command {
-        Some(Command::Task(asked)) => commands::task::task(&asked, verbosity),
-        Some(Command::Verify(asked)) => commands::verify::verify(&asked),
+        Some(Command::Task(args)) => commands::task::task(&args, verbosity),
+        Some(Command::Verify(args)) => commands::verify::verify(&args),
         None => commands::join::join(&arguments.join, verbosity),
     };
     exit::end(result, fathom_run::error::is_bad_input)

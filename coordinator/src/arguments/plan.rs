@@ -8,7 +8,7 @@ use fathom_command::bad_input;
 use fathom_command::machine::{self, size};
 use fathom_forecast::Cluster;
 use fathom_report::text::many;
-use fathom_run::definition::Keep;
+use fathom_run::manifest::Keep;
 
 /// More workers than this are beyond what predictions are good for.
 const MOST_WORKERS: i64 = 4096;

@@ -4,7 +4,7 @@ use super::space::SpaceArguments;
 use clap::{Args, value_parser};
 use fathom_engine::search::Options;
 use fathom_report::Format;
-use fathom_run::definition::Keep;
+use fathom_run::manifest::Keep;
 use fathom_task::Resources;
 use fathom_worker::resources::ResourceArguments;
 use std::path::PathBuf;

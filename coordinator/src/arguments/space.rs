@@ -3,8 +3,8 @@
 use anyhow::Result;
 use clap::Args;
 use fathom_command::{bad_input, output};
-use fathom_puzzle::{Metric, Source, SourceError};
-use fathom_run::definition::{DEFINITION, Question};
+use fathom_puzzle::{Metric, PuzzleSpec, SourceError};
+use fathom_run::manifest::{DEFINITION, SpaceSpec};
 use fathom_space::Labels;
 use std::path::Path;
 
@@ -49,7 +49,7 @@ impl SpaceArguments {
     pub(crate) fn directory(&self) -> Result<Option<&Path>> {
         let path = Path::new(&self.puzzle);
         let is_run =
-            path.join(DEFINITION).exists() || path.is_dir() && Source::of_word(&self.puzzle).is_err();
+            path.join(DEFINITION).exists() || path.is_dir() && PuzzleSpec::of_word(&self.puzzle).is_err();
         let chosen = [
             ("--metric", self.metric.is_some()),
             ("--moves", self.moves.is_some()),
@@ -69,15 +69,15 @@ impl SpaceArguments {
     }
 
     /// The puzzle with all its moves.
-    fn whole(&self) -> Result<Source> {
+    fn whole(&self) -> Result<PuzzleSpec> {
         let names_parts = self.moves.is_some() || self.track.is_some() || self.labels.is_some();
         let (option, found) = match self.free_rotations {
-            true => ("--free-rotations: ", Source::in_hand(&self.puzzle)),
+            true => ("--free-rotations: ", PuzzleSpec::in_hand(&self.puzzle)),
             // Names of moves, and numbers of tiles, are those of what the word names by itself.
-            false if names_parts => ("", Source::of_word(&self.puzzle)),
-            false => ("", Source::whole(&self.puzzle)),
+            false if names_parts => ("", PuzzleSpec::of_word(&self.puzzle)),
+            false => ("", PuzzleSpec::whole(&self.puzzle)),
         };
-        let reduced = |source: Source| {
+        let reduced = |source: PuzzleSpec| {
             let source = if self.labelled { source.told_apart()? } else { source };
             source.reduced(&self.omit, &self.ignore_orientation)
         };
@@ -85,15 +85,15 @@ impl SpaceArguments {
     }
 
     /// The question as it was asked by this command when the moves of all files were exactly those that are listed, if that was another.
-    pub(crate) fn under_old_default(&self, question: &Question) -> Option<Question> {
+    pub(crate) fn under_old_default(&self, spec: &SpaceSpec) -> Option<SpaceSpec> {
         if self.metric.is_some() || self.moves.is_some() {
             return None;
         }
-        let source = question.source.under_old_default()?;
-        Some(Question { source, metric: Metric::Given, labels: question.labels.clone() })
+        let source = spec.source.under_old_default()?;
+        Some(SpaceSpec { source, metric: Metric::Given, labels: spec.labels.clone() })
     }
 
-    pub(crate) fn question(&self) -> Result<Question> {
+    pub(crate) fn spec(&self) -> Result<SpaceSpec> {
         let refused = |error: SourceError| bad_input!("{error}");
         let whole = self.whole()?;
         let metric = self.metric.unwrap_or(whole.metric());
@@ -120,6 +120,6 @@ impl SpaceArguments {
                 output::remark(&remark);
             }
         }
-        Ok(Question { source, metric, labels })
+        Ok(SpaceSpec { source, metric, labels })
     }
 }

@@ -9,7 +9,7 @@ use crate::cluster::event::{
 };
 use crate::cluster::failures::PAUSE;
 use crate::cluster::state::{
-    Copying, HeldFile, Making, Presence, State, Taker, TaskState, Worker, digest_of,
+    CopyState, HeldFile, PendingPoll, Presence, State, TaskProgress, TaskState, Worker, digest_of,
 };
 use fathom_proto::{Attempt, Done, Failure, Outcome, Session};
 use fathom_run::WorkerId;
@@ -36,11 +36,11 @@ impl State {
                 effects.push(Effect::Reply(request, reply));
             }
             Event::TakeOrders(request, session, tasks, version) => {
-                let taker = Taker { request, tasks, version, since: now };
-                self.take_orders(now, session, taker, &mut effects);
+                let poll = PendingPoll { request, tasks, version, since: now };
+                self.take_orders(now, session, poll, &mut effects);
             }
             Event::Report(request, session, outcomes) => {
-                let reply = match self.hear(now, session) {
+                let reply = match self.touch_session(now, session) {
                     None => {
                         for outcome in &outcomes {
                             effects.push(note("late report ignored", None, outcome, None));
@@ -57,8 +57,8 @@ impl State {
                 effects.push(Effect::Reply(request, reply));
             }
             Event::Leave(request, session) => {
-                if let Some(worker) = self.hear(now, session) {
-                    self.part(worker, Presence::Left, "worker left", &mut effects);
+                if let Some(worker) = self.touch_session(now, session) {
+                    self.remove_worker(worker, Presence::Left, "worker left", &mut effects);
                 }
                 effects.push(Effect::Reply(request, Reply::Known));
             }
@@ -100,7 +100,7 @@ impl State {
         let known = self.workers.get(&id);
         if known.is_some_and(|worker| matches!(worker.presence, Presence::Alive(_))) {
             // Its process has died and begun again before it was missed.
-            self.part(id, Presence::Lost, "worker begins again", effects);
+            self.remove_worker(id, Presence::Lost, "worker begins again", effects);
         }
         let known = self.workers.get(&id);
         if known.is_none_or(|worker| (&worker.name, &worker.address) != (&name, &address)) {
@@ -123,10 +123,10 @@ impl State {
             false => inventory.into_iter().filter(|task| self.files.contains_key(task)).collect(),
         };
         for &task in held.difference(&inventory) {
-            self.lose(task, id);
+            self.remove_holder(task, id);
         }
         for &task in &inventory {
-            self.gain(task, id);
+            self.add_holder(task, id);
         }
         self.unsettled.moved = true;
         self.unsettled.owners = true;
@@ -151,7 +151,7 @@ impl State {
     }
 
     /// The worker of a session that lasts; it is heard.
-    fn hear(&mut self, now: Millis, session: Session) -> Option<WorkerId> {
+    fn touch_session(&mut self, now: Millis, session: Session) -> Option<WorkerId> {
         let id = self.of_session(session)?;
         self.worker(id).heard = now;
         Some(id)
@@ -164,7 +164,7 @@ impl State {
         progress: Progress,
         effects: &mut Vec<Effect>,
     ) -> Reply {
-        let Some(id) = self.hear(now, session) else {
+        let Some(id) = self.touch_session(now, session) else {
             return Reply::Unknown;
         };
         // What is under way was heard of now. What was not heard of for a while was lost: its order with the reply that
@@ -177,24 +177,24 @@ impl State {
         let (mut heard, mut lost) = (Vec::new(), Vec::new());
         for &task in &worker.running {
             match self.tasks[&task].making {
-                Making::Running(_, _) if underway.contains(&task) => heard.push(task),
-                Making::Running(_, since) if is_lost(since) => lost.push(task),
+                TaskProgress::Running(_, _) if underway.contains(&task) => heard.push(task),
+                TaskProgress::Running(_, since) if is_lost(since) => lost.push(task),
                 _ => {}
             }
         }
         let (mut heard_copies, mut lost_copies) = (Vec::new(), Vec::new());
         for &task in &worker.coming {
             match self.copies.get(&(task, id)) {
-                Some(Copying::Ordered(_)) if underway.contains(&task) => heard_copies.push(task),
-                Some(Copying::Ordered(since)) if is_lost(*since) && !waits(task) => lost_copies.push(task),
+                Some(CopyState::Ordered(_)) if underway.contains(&task) => heard_copies.push(task),
+                Some(CopyState::Ordered(since)) if is_lost(*since) && !waits(task) => lost_copies.push(task),
                 _ => {}
             }
         }
         for task in heard {
-            self.set_making(task, Making::Running(id, now), now);
+            self.set_progress(task, TaskProgress::Running(id, now), now);
         }
         for task in heard_copies {
-            self.set_copying(task, id, Copying::Ordered(now));
+            self.set_copy(task, id, CopyState::Ordered(now));
         }
         if !lost.is_empty() || !lost_copies.is_empty() {
             self.strike(now, id, effects);
@@ -212,17 +212,17 @@ impl State {
     }
 
     pub(super) fn set_waiting(&mut self, task: Task, not_before: Millis) {
-        self.set_making(task, Making::Waiting, not_before);
+        self.set_progress(task, TaskProgress::Waiting, not_before);
     }
 
-    fn take_orders(&mut self, now: Millis, session: Session, taker: Taker, effects: &mut Vec<Effect>) {
-        let Some(id) = self.hear(now, session) else {
-            effects.push(Effect::Reply(taker.request, Reply::Unknown));
+    fn take_orders(&mut self, now: Millis, session: Session, poll: PendingPoll, effects: &mut Vec<Effect>) {
+        let Some(id) = self.touch_session(now, session) else {
+            effects.push(Effect::Reply(poll.request, Reply::Unknown));
             return;
         };
         self.unsettled.awake.insert(id);
         let worker = self.worker(id);
-        if let Some(older) = worker.taker.replace(taker) {
+        if let Some(older) = worker.poll.replace(poll) {
             effects.push(Effect::Reply(older.request, Reply::Orders(Vec::new(), None)));
         }
         // Who still asks when it was told to leave was not told: the reply was lost. A coordinator that goes is asked until
@@ -240,7 +240,7 @@ impl State {
             return self.report_copy(now, id, outcome, effects);
         }
         let expected = self.tasks.get(&task).and_then(|state| match state.making {
-            Making::Running(worker, _) if worker == id => {
+            TaskProgress::Running(worker, _) if worker == id => {
                 Some(Attempt { epoch: self.epoch, number: state.attempts })
             }
             _ => None,
@@ -264,7 +264,7 @@ impl State {
                     attempt: outcome.attempt,
                     detail: Some(format!("{} states, {} bytes", report.totals.states, report.bytes)),
                 }));
-                self.made(now, id, report, effects);
+                self.record_report(now, id, report, effects);
             }
             Ok(Done::Copied(_)) => {
                 self.set_waiting(task, now);
@@ -277,7 +277,7 @@ impl State {
         }
     }
 
-    fn made(&mut self, now: Millis, id: WorkerId, report: ShardReport, effects: &mut Vec<Effect>) {
+    fn record_report(&mut self, now: Millis, id: WorkerId, report: ShardReport, effects: &mut Vec<Effect>) {
         let task = report.task;
         let holder = if self.rules.shared_store { WorkerId::SHARED_STORE } else { id };
         let digest = digest_of(&report);
@@ -290,10 +290,10 @@ impl State {
         }
         let file = HeldFile { holders: BTreeSet::new(), bytes: report.bytes, digest };
         self.files.entry(task).or_insert(file).bytes = report.bytes;
-        self.gain(task, holder);
+        self.add_holder(task, holder);
         if task.depth == self.depth {
             self.unsaved.push(task.shard);
-            self.set_making(task, Making::Made(Arc::new(report)), now);
+            self.set_progress(task, TaskProgress::Made(Arc::new(report)), now);
         } else {
             // A lost file is back.
             self.forget_repair(task);
@@ -302,7 +302,7 @@ impl State {
     }
 
     pub(super) fn forget_repair(&mut self, task: Task) {
-        if let Some(TaskState { making: Making::Running(worker, _), .. }) = self.tasks.remove(&task) {
+        if let Some(TaskState { making: TaskProgress::Running(worker, _), .. }) = self.tasks.remove(&task) {
             self.worker(worker).running.remove(&task);
         }
         self.anyone.remove(&task);
@@ -316,7 +316,7 @@ impl State {
                 // Also one that was not ordered is one, if the file is still of use.
                 self.worker(id).strikes = 0;
                 if self.files.contains_key(&task) {
-                    self.gain(task, id);
+                    self.add_holder(task, id);
                     self.unsettled.moved |= self.missing.contains(&task);
                     effects.push(note("copy done", Some(id), &outcome, None));
                 } else if task.depth < self.depth {
@@ -328,7 +328,7 @@ impl State {
             }
             Err(failure) if ordered.is_some() => {
                 effects.push(note("copy failed", Some(id), &outcome, Some(failure.to_string())));
-                self.set_copying(task, id, Copying::Failed(now.after(PAUSE)));
+                self.set_copy(task, id, CopyState::Failed(now.after(PAUSE)));
                 match failure {
                     Failure::Damaged { file, address, .. } => {
                         self.damaged(id, *file, address.as_deref(), effects);
@@ -345,13 +345,13 @@ impl State {
         }
     }
 
-    /// Shards of the layer in the making that nobody has any more are made again.
+    /// Shards of the current layer that nobody has any more are made again.
     pub(super) fn forget_unheld(&mut self) {
         let depth = self.depth;
         let unheld: Vec<Task> = self
             .tasks
             .iter()
-            .filter(|(task, state)| task.depth == depth && matches!(state.making, Making::Made(_)))
+            .filter(|(task, state)| task.depth == depth && matches!(state.making, TaskProgress::Made(_)))
             .filter(|(task, _)| {
                 let holders = self.files.get(task).map(|file| &file.holders);
                 // Those of an earlier life of the coordinator may still come back.
@@ -370,7 +370,7 @@ impl State {
     }
 
     /// A worker is gone, one way or the other.
-    pub(super) fn part(
+    pub(super) fn remove_worker(
         &mut self,
         id: WorkerId,
         presence: Presence,
@@ -392,13 +392,13 @@ impl State {
         let worker = self.worker(id);
         worker.presence = presence;
         worker.orders.clear();
-        if let Some(taker) = worker.taker.take() {
+        if let Some(poll) = worker.poll.take() {
             let reply = match presence {
                 // It has said so itself, and waits for nothing.
                 Presence::Left => Reply::Orders(Vec::new(), None),
                 _ => Reply::Unknown,
             };
-            effects.push(Effect::Reply(taker.request, reply));
+            effects.push(Effect::Reply(poll.request, reply));
         }
         effects.push(Effect::Note(Note {
             what,
@@ -476,13 +476,12 @@ impl State {
         let lost: Vec<WorkerId> =
             self.workers.iter().filter(|(_, worker)| is_over(worker)).map(|(id, _)| *id).collect();
         for id in lost {
-            self.part(id, Presence::Lost, "worker lost", effects);
+            self.remove_worker(id, Presence::Lost, "worker lost", effects);
         }
-        let waited =
-            |worker: &Worker| worker.taker.is_some_and(|taker| now.since(taker.since) > LONGEST_WAIT);
+        let waited = |worker: &Worker| worker.poll.is_some_and(|poll| now.since(poll.since) > LONGEST_WAIT);
         for worker in self.workers.values_mut().filter(|worker| waited(worker)) {
-            if let Some(taker) = worker.taker.take() {
-                effects.push(Effect::Reply(taker.request, Reply::Orders(Vec::new(), None)));
+            if let Some(poll) = worker.poll.take() {
+                effects.push(Effect::Reply(poll.request, Reply::Orders(Vec::new(), None)));
             }
         }
         if now.since(self.saved) > SAVE_EVERY {
@@ -510,7 +509,7 @@ impl State {
         let reports: Vec<Arc<ShardReport>> = shards
             .into_iter()
             .filter_map(|shard| match &self.tasks.get(&Task { depth, shard })?.making {
-                Making::Made(report) => Some(Arc::clone(report)),
+                TaskProgress::Made(report) => Some(Arc::clone(report)),
                 _ => None,
             })
             .collect();

@@ -186,7 +186,7 @@ pub struct Note {
 pub enum Effect {
     /// Answers a request.
     Reply(RequestId, Reply),
-    /// Makes durable which shards of the layer in the making are done, and who holds them.
+    /// Makes durable which shards of the current layer are done, and who holds them.
     SaveReports(Vec<Arc<ShardReport>>, Held),
     /// Makes durable who the workers are.
     SaveWorker(WorkerId, String, String),

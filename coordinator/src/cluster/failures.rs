@@ -205,7 +205,7 @@ impl State {
         let Some(holder) = holder else {
             return;
         };
-        let was_held = self.lose(file, holder);
+        let was_held = self.remove_holder(file, holder);
         // A file of its own that is not known, such as one whose discarding was lost with a reply, is in the worker's way
         // too. But not one that it is making or getting right now: the damage is older than that.
         let is_in_the_way = |worker: &Worker| {

@@ -6,7 +6,7 @@
 //! that to be worth the copying.
 
 use crate::cluster::event::Millis;
-use crate::cluster::state::{HeldFile, Making, State, Worker};
+use crate::cluster::state::{HeldFile, State, TaskProgress, Worker};
 use fathom_run::Task;
 use fathom_run::WorkerId;
 use std::cmp::Reverse;
@@ -30,7 +30,7 @@ struct Candidate {
 }
 
 impl State {
-    /// Deals out the shards of the layer in the making.
+    /// Deals out the shards of the current layer.
     pub fn plan_owners(&mut self, now: Millis) {
         self.find_cut_off(now);
         let candidates: Vec<Candidate> = self
@@ -44,7 +44,7 @@ impl State {
         self.workers.values_mut().for_each(|worker| worker.queue.clear());
         self.anyone.clear();
         for (&task, state) in &self.tasks {
-            if matches!(state.making, Making::Waiting) {
+            if matches!(state.making, TaskProgress::Waiting) {
                 let owner = owners[task.shard.0 as usize].filter(|_| task.depth == self.depth);
                 match owner.and_then(|owner| self.workers.get_mut(&owner)) {
                     Some(owner) => owner.queue.insert(task),

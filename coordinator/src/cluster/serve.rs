@@ -48,7 +48,7 @@ enum Message {
 
 /// How services reach the loop.
 #[derive(Clone, Debug)]
-pub struct Desk {
+pub struct CoordinatorHandle {
     messages: Sender<Message>,
     events: broadcast::Sender<String>,
 }
@@ -58,7 +58,7 @@ pub struct Desk {
 #[error("the coordinator is ending")]
 pub struct Closed;
 
-impl Desk {
+impl CoordinatorHandle {
     /// Puts an event to the loop, and waits for its reply.
     ///
     /// # Errors
@@ -199,9 +199,9 @@ impl<'d> Coordinator<'d> {
         disk: &'d dyn Disk,
         mut rules: Rules,
         layers_at: LayersAt,
-    ) -> Result<(Self, Desk)> {
-        let (space, colouring) = run.definition.check()?;
-        let geometry = Geometry::of(&run.definition, &space, &colouring)?;
+    ) -> Result<(Self, CoordinatorHandle)> {
+        let (space, colouring) = run.manifest.check()?;
+        let geometry = Geometry::of(&run.manifest, &space, &colouring)?;
         let symmetries = space.symmetries().len() as u64;
         let Visited { layers, all, .. } = run.visited()?;
         rules.states = all;
@@ -218,7 +218,7 @@ impl<'d> Coordinator<'d> {
         getrandom::fill(&mut state.session_key).context("no random bytes for the numbers of sessions")?;
         let (sender, messages) = unbounded();
         let (events, _) = broadcast::channel(EVENTS);
-        let desk = Desk { messages: sender, events: events.clone() };
+        let handle = CoordinatorHandle { messages: sender, events: events.clone() };
         let coordinator = Self {
             run,
             disk,
@@ -234,7 +234,7 @@ impl<'d> Coordinator<'d> {
             begun: Instant::now(),
         };
         coordinator.sweep(&layers)?;
-        Ok((coordinator, desk))
+        Ok((coordinator, handle))
     }
 
     /// Deletes the layers that an earlier life has noted as removed and had no time to delete, where they are this process's to
@@ -339,7 +339,7 @@ impl<'d> Coordinator<'d> {
 
     /// The run in logs.
     fn name(&self) -> String {
-        self.run.definition.fingerprint.to_string()[..16].to_owned()
+        self.run.manifest.fingerprint.to_string()[..16].to_owned()
     }
 
     fn carry_out_all(&mut self, effects: Vec<Effect>) -> Result<Option<Ending>> {
@@ -382,7 +382,7 @@ impl<'d> Coordinator<'d> {
             Effect::Commit(reports, took, held) => self.commit(&reports, took, &held)?,
             Effect::RetireShared(depth) => {
                 if let Some(store) = self.store() {
-                    match self.run.definition.keep {
+                    match self.run.manifest.keep {
                         Keep::Last => store.remove(depth)?,
                         Keep::All => {
                             store.archive(&self.geometry, depth)?;

@@ -1,7 +1,7 @@
 //! gRPC around the decisions: messages become events, replies become messages.
 
 use crate::cluster::event::{Event, Holders, LeaveReason, Order, Progress, Registration, Reply};
-use crate::cluster::serve::{Answer, Closed, Desk};
+use crate::cluster::serve::{Answer, Closed, CoordinatorHandle};
 use fathom_proto::v1::{self, coordinator_server};
 use fathom_proto::{Session, convert};
 use fathom_run::WorkerId;
@@ -26,7 +26,7 @@ const LONGEST_NAME: usize = 256;
 /// The coordinator, as others see it.
 #[derive(Clone, Debug)]
 pub struct Service {
-    desk: Desk,
+    handle: CoordinatorHandle,
     geometry: Geometry,
     description: v1::DescribeRunResponse,
     heartbeat: Duration,
@@ -35,12 +35,12 @@ pub struct Service {
 impl Service {
     /// Of a run with these files, of which workers are told this.
     pub fn new(
-        desk: Desk,
+        handle: CoordinatorHandle,
         geometry: Geometry,
         description: v1::DescribeRunResponse,
         heartbeat: Duration,
     ) -> Self {
-        Self { desk, geometry, description, heartbeat }
+        Self { handle, geometry, description, heartbeat }
     }
 
     fn tasks(&self, files: &[v1::File]) -> Result<Vec<Task>, Status> {
@@ -49,38 +49,38 @@ impl Service {
 
     fn registration(
         &self,
-        asked: v1::RegisterRequest,
+        request: v1::RegisterRequest,
         peer: Option<SocketAddr>,
     ) -> Result<Registration, Status> {
         require_names(&[
-            ("name", &asked.name),
-            ("exchange_address", &asked.exchange_address),
-            ("kernel", &asked.kernel),
-            ("version", &asked.version),
+            ("name", &request.name),
+            ("exchange_address", &request.exchange_address),
+            ("kernel", &request.kernel),
+            ("version", &request.version),
         ])?;
-        require_version(asked.protocol_version, &asked.name)?;
-        let fingerprint = convert::digest("fingerprint", &asked.fingerprint)?;
+        require_version(request.protocol_version, &request.name)?;
+        let fingerprint = convert::digest("fingerprint", &request.fingerprint)?;
         if fingerprint.0 != self.geometry.fingerprint {
-            warn!(worker = asked.name, "a worker of another run was refused");
+            warn!(worker = request.name, "a worker of another run was refused");
             return Err(Status::failed_precondition(format!(
                 "this coordinator serves another run than the one that this worker has made its tables for ({fingerprint}): start the worker again, or join another coordinator"
             )));
         }
-        let address = match (asked.exchange_address.strip_prefix(':'), peer) {
+        let address = match (request.exchange_address.strip_prefix(':'), peer) {
             (Some(port), Some(SocketAddr::V6(peer))) => format!("[{}]:{port}", peer.ip()),
             (Some(port), Some(SocketAddr::V4(peer))) => format!("{}:{port}", peer.ip()),
             (Some(_), None) => return Err(Status::invalid_argument("exchange_address: has no host")),
-            (None, _) => asked.exchange_address,
+            (None, _) => request.exchange_address,
         };
         Ok(Registration {
-            worker: convert::worker_id(&asked.worker_id)?,
-            name: asked.name,
+            worker: convert::worker_id(&request.worker_id)?,
+            name: request.name,
             address,
-            threads: asked.threads.clamp(1, MOST_TASKS),
-            memory_bytes: asked.memory_bytes,
-            kernel: asked.kernel,
-            version: asked.version,
-            inventory: self.tasks(&asked.inventory)?,
+            threads: request.threads.clamp(1, MOST_TASKS),
+            memory_bytes: request.memory_bytes,
+            kernel: request.kernel,
+            version: request.version,
+            inventory: self.tasks(&request.inventory)?,
         })
     }
 }
@@ -148,9 +148,9 @@ impl coordinator_server::Coordinator for Service {
         &self,
         request: Request<v1::DescribeRunRequest>,
     ) -> Result<Response<v1::DescribeRunResponse>, Status> {
-        let asked = request.into_inner();
-        require_names(&[("worker_name", &asked.worker_name)])?;
-        require_version(asked.protocol_version, &asked.worker_name)?;
+        let request = request.into_inner();
+        require_names(&[("worker_name", &request.worker_name)])?;
+        require_version(request.protocol_version, &request.worker_name)?;
         Ok(Response::new(self.description.clone()))
     }
 
@@ -160,7 +160,7 @@ impl coordinator_server::Coordinator for Service {
     ) -> Result<Response<v1::RegisterResponse>, Status> {
         let peer = request.remote_addr();
         let registration = self.registration(request.into_inner(), peer)?;
-        let answer = self.desk.ask(|request| Event::Register(request, registration)).await?;
+        let answer = self.handle.ask(|request| Event::Register(request, registration)).await?;
         match answer.reply {
             Reply::Registered { session, needed } => Ok(Response::new(v1::RegisterResponse {
                 session: session.0,
@@ -186,7 +186,7 @@ impl coordinator_server::Coordinator for Service {
             underway: self.tasks(&progress.underway)?,
         };
         let answer =
-            self.desk.ask(move |request| Event::Heartbeat(request, Session(session), progress)).await?;
+            self.handle.ask(move |request| Event::Heartbeat(request, Session(session), progress)).await?;
         Ok(Response::new(v1::HeartbeatResponse { known: known(answer)? }))
     }
 
@@ -197,7 +197,7 @@ impl coordinator_server::Coordinator for Service {
         let v1::TakeOrdersRequest { session, tasks, holders_version } = request.into_inner();
         let tasks = tasks.min(MOST_TASKS);
         let event = move |request| Event::TakeOrders(request, Session(session), tasks, holders_version);
-        let Answer { reply, addresses } = self.desk.ask(event).await?;
+        let Answer { reply, addresses } = self.handle.ask(event).await?;
         match reply {
             Reply::Unknown => {
                 Ok(Response::new(v1::TakeOrdersResponse { known: false, ..Default::default() }))
@@ -218,24 +218,25 @@ impl coordinator_server::Coordinator for Service {
         let v1::ReportRequest { session, outcomes } = request.into_inner();
         let outcomes = outcomes.into_iter().map(|outcome| convert::outcome(outcome, &self.geometry));
         let outcomes = outcomes.collect::<Result<_, _>>()?;
-        let answer = self.desk.ask(move |request| Event::Report(request, Session(session), outcomes)).await?;
+        let answer =
+            self.handle.ask(move |request| Event::Report(request, Session(session), outcomes)).await?;
         Ok(Response::new(v1::ReportResponse { known: known(answer)? }))
     }
 
     async fn leave(&self, request: Request<v1::LeaveRequest>) -> Result<Response<v1::LeaveResponse>, Status> {
         let session = Session(request.into_inner().session);
-        self.desk.ask(move |request| Event::Leave(request, session)).await?;
+        self.handle.ask(move |request| Event::Leave(request, session)).await?;
         Ok(Response::new(v1::LeaveResponse {}))
     }
 
     async fn drain(&self, request: Request<v1::DrainRequest>) -> Result<Response<v1::DrainResponse>, Status> {
         let name = request.into_inner().worker;
-        let answer = self.desk.ask(move |request| Event::Drain(request, name)).await?;
+        let answer = self.handle.ask(move |request| Event::Drain(request, name)).await?;
         Ok(Response::new(v1::DrainResponse { message: said(answer)? }))
     }
 
     async fn stop(&self, _: Request<v1::StopRequest>) -> Result<Response<v1::StopResponse>, Status> {
-        let answer = self.desk.ask(Event::Stop).await?;
+        let answer = self.handle.ask(Event::Stop).await?;
         Ok(Response::new(v1::StopResponse { message: said(answer)? }))
     }
 
@@ -243,14 +244,14 @@ impl coordinator_server::Coordinator for Service {
         &self,
         _: Request<v1::GetStatusRequest>,
     ) -> Result<Response<v1::GetStatusResponse>, Status> {
-        Ok(Response::new(v1::GetStatusResponse { json: self.desk.status().await? }))
+        Ok(Response::new(v1::GetStatusResponse { json: self.handle.status().await? }))
     }
 
     async fn watch_events(
         &self,
         _: Request<v1::WatchEventsRequest>,
     ) -> Result<Response<Self::WatchEventsStream>, Status> {
-        let mut events = self.desk.events();
+        let mut events = self.handle.events();
         let (sender, receiver) = tokio::sync::mpsc::channel(16);
         tokio::spawn(async move {
             loop {

@@ -3,7 +3,7 @@
 use crate::cluster::apply::note_of;
 use crate::cluster::bounds::counted;
 use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, Note, Order, Reply};
-use crate::cluster::state::{Copying, Making, Presence, State, TaskState, Worker};
+use crate::cluster::state::{CopyState, Presence, State, TaskProgress, TaskState, Worker};
 use fathom_proto::Attempt;
 use fathom_run::WorkerId;
 use fathom_run::{Depth, Keep, ShardReport, Task};
@@ -37,13 +37,13 @@ impl State {
         self.finish(now, effects);
     }
 
-    /// The layer in the making is done.
+    /// The current layer is done.
     fn commit(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let depth = self.depth;
         let reports: Vec<Arc<ShardReport>> = std::mem::take(&mut self.tasks)
             .into_values()
             .filter_map(|state| match state.making {
-                Making::Made(report) if report.task.depth == depth => Some(report),
+                TaskProgress::Made(report) if report.task.depth == depth => Some(report),
                 _ => None,
             })
             .collect();
@@ -79,9 +79,9 @@ impl State {
         }
     }
 
-    /// Which files are read for the layer in the making, and are with nobody who is there.
+    /// Which files are read for the current layer, and are with nobody who is there.
     fn find_missing(&mut self) {
-        self.missing = self.rules.reach.below(self.depth).flat_map(|depth| self.unheld(depth)).collect();
+        self.missing = self.rules.lookback.below(self.depth).flat_map(|depth| self.unheld(depth)).collect();
     }
 
     /// Has missing files made again, where the layers that they are made from are there. Where these are missing too but
@@ -94,7 +94,7 @@ impl State {
         while let Some(task) = next.pop() {
             let mut lacking = Vec::new();
             let mut is_lacking = false;
-            let mut below = self.rules.reach.below(task.depth);
+            let mut below = self.rules.lookback.below(task.depth);
             if let Some(newest) = below.next() {
                 // What one task of a depth lacks of the layer before, all do.
                 let unheld = sources.entry(newest).or_insert_with(|| {
@@ -129,7 +129,7 @@ impl State {
             }
         }
         let is_wanted = |(task, state): &(&Task, &TaskState)| {
-            wanted.contains(task) || matches!(state.making, Making::Running(..))
+            wanted.contains(task) || matches!(state.making, TaskProgress::Running(..))
         };
         let unwanted: Vec<Task> =
             self.repairs().filter(|repair| !is_wanted(repair)).map(|(task, _)| *task).collect();
@@ -159,8 +159,8 @@ impl State {
             let from: Vec<WorkerId> = self.holders_alive(task).collect();
             let staying = from.iter().filter(|id| !self.workers[id].draining).count();
             let all = (task, WorkerId([0; 16]))..=(task, WorkerId([0xff; 16]));
-            let is_coming = |((_, id), copying): &(&(Task, WorkerId), &Copying)| {
-                matches!(copying, Copying::Ordered(_)) && self.workers[id].is_willing(now)
+            let is_coming = |((_, id), copying): &(&(Task, WorkerId), &CopyState)| {
+                matches!(copying, CopyState::Ordered(_)) && self.workers[id].is_willing(now)
             };
             let coming = self.copies.range(all).filter(is_coming).count();
             // Where somebody cannot reach the holders, another holder is a way around.
@@ -174,8 +174,8 @@ impl State {
                 willing.map(|(id, worker)| (worker.coming.len(), *id)).collect()
             });
             let is_free = |(_, id): &&(usize, WorkerId)| match self.copies.get(&(task, *id)) {
-                Some(Copying::Ordered(_)) => false,
-                Some(Copying::Failed(not_before)) => *not_before <= now && self.reaches(*id, &from, now),
+                Some(CopyState::Ordered(_)) => false,
+                Some(CopyState::Failed(not_before)) => *not_before <= now && self.reaches(*id, &from, now),
                 None => !from.contains(id) && self.reaches(*id, &from, now),
             };
             let chosen: Vec<(usize, WorkerId)> =
@@ -186,7 +186,7 @@ impl State {
             for (underway, id) in chosen {
                 targets.remove(&(underway, id));
                 targets.insert((underway + 1, id));
-                self.set_copying(task, id, Copying::Ordered(now));
+                self.set_copy(task, id, CopyState::Ordered(now));
                 self.order(id, Order::Copy(task, from.clone()));
                 effects.push(note_of("copy ordered", Some(id), task, None));
             }
@@ -251,13 +251,13 @@ impl State {
         let mut may_take_over = true;
         for id in awake {
             let worker = self.worker(id);
-            let Some(taker) = worker.taker else {
+            let Some(poll) = worker.poll else {
                 continue;
             };
             let mut orders = std::mem::take(&mut worker.orders);
-            if worker.is_able(now) && self.ending.is_none() && taker.tasks > 0 {
-                for task in self.tasks_for(id, taker.tasks as usize, now, &mut may_take_over) {
-                    self.set_making(task, Making::Running(id, now), now);
+            if worker.is_able(now) && self.ending.is_none() && poll.tasks > 0 {
+                for task in self.tasks_for(id, poll.tasks as usize, now, &mut may_take_over) {
+                    self.set_progress(task, TaskProgress::Running(id, now), now);
                     let state = self.tasks.get_mut(&task).expect("it was chosen from the tasks");
                     state.attempts += 1;
                     let attempt = Attempt { epoch: self.epoch, number: state.attempts };
@@ -276,10 +276,10 @@ impl State {
             }
             // Those who make nothing read nothing.
             let reads = orders.iter().any(|order| matches!(order, Order::Make(..)));
-            let news = reads && !self.rules.shared_store && taker.version != self.version;
+            let news = reads && !self.rules.shared_store && poll.version != self.version;
             let holders = news.then(|| self.holders());
-            self.worker(id).taker = None;
-            effects.push(Effect::Reply(taker.request, Reply::Orders(orders, holders)));
+            self.worker(id).poll = None;
+            effects.push(Effect::Reply(poll.request, Reply::Orders(orders, holders)));
         }
     }
 

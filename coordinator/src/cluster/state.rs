@@ -5,7 +5,7 @@ use crate::cluster::event::{Ending, Holders, LeaveReason, Millis, Order, Progres
 use fathom_layer::{Digest, LayerDigest};
 use fathom_proto::Session;
 use fathom_run::WorkerId;
-use fathom_run::{Depth, Keep, Reach, ShardId, ShardReport, Task};
+use fathom_run::{Depth, Keep, Lookback, ShardId, ShardReport, Task};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub struct Rules {
     /// Which layers stay.
     pub keep: Keep,
     /// From which layers a layer is made.
-    pub reach: Reach,
+    pub lookback: Lookback,
     /// The last depth to make; `None` for all.
     pub max_depth: Option<u32>,
     /// Whether all workers see the layers in one file system.
@@ -78,7 +78,7 @@ pub struct Worker {
     /// Orders that wait until it asks.
     pub orders: Vec<Order>,
     /// Its request that waits for orders.
-    pub taker: Option<Taker>,
+    pub poll: Option<PendingPoll>,
     /// Why it was told to leave, if it was.
     pub leaving: Option<LeaveReason>,
     /// The tasks that it is at.
@@ -104,7 +104,7 @@ pub struct Unreached {
 
 /// A worker's request that waits for orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Taker {
+pub struct PendingPoll {
     /// The request.
     pub request: RequestId,
     /// How many tasks it would take.
@@ -117,7 +117,7 @@ pub struct Taker {
 
 /// How far a task is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Making {
+pub enum TaskProgress {
     /// Nobody is at it.
     Waiting,
     /// A worker is at it, and has last said so then, or was told to.
@@ -126,7 +126,7 @@ pub enum Making {
     Made(Arc<ShardReport>),
 }
 
-/// A task of the layer in the making, or one that makes a lost file again.
+/// A task of the current layer, or one that makes a lost file again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskState {
     /// How often it was given out in this life of the coordinator.
@@ -136,13 +136,13 @@ pub struct TaskState {
     /// It is not given out before.
     pub not_before: Millis,
     /// How far it is.
-    pub making: Making,
+    pub making: TaskProgress,
 }
 
 impl TaskState {
     /// One that nobody has begun.
     pub fn new() -> Self {
-        Self { attempts: 0, failures: 0, not_before: Millis(0), making: Making::Waiting }
+        Self { attempts: 0, failures: 0, not_before: Millis(0), making: TaskProgress::Waiting }
     }
 }
 
@@ -165,7 +165,7 @@ pub struct HeldFile {
 
 /// A copy that was ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Copying {
+pub enum CopyState {
     /// The worker has last said so then, or was told to.
     Ordered(Millis),
     /// It failed, and is not ordered again before.
@@ -183,7 +183,7 @@ pub struct State {
     pub sessions: u64,
     /// The secret that session numbers are derived from, so that they cannot be guessed. Zeros where nobody guesses.
     pub session_key: [u8; 32],
-    /// The depth of the layer in the making.
+    /// The depth of the current layer.
     pub depth: Depth,
     /// When it was begun.
     pub begun: Millis,
@@ -193,10 +193,10 @@ pub struct State {
     pub newest: Option<u64>,
     /// Its tasks, and those that make lost files again.
     pub tasks: BTreeMap<Task, TaskState>,
-    /// The files of the layers that are still read, and of the one in the making.
+    /// The files of the layers that are still read, and of the one current.
     pub files: BTreeMap<Task, HeldFile>,
     /// Copies that are under way.
-    pub copies: BTreeMap<(Task, WorkerId), Copying>,
+    pub copies: BTreeMap<(Task, WorkerId), CopyState>,
     /// All workers that were ever there.
     pub workers: BTreeMap<WorkerId, Worker>,
     /// Who should make which shard.
@@ -236,7 +236,7 @@ pub struct State {
 pub struct Unsettled {
     /// Somebody came or went, or lost a file that is read: what is missing, and what can be done about it.
     pub moved: bool,
-    /// Somebody may have lost a file of the layer in the making.
+    /// Somebody may have lost a file of the current layer.
     pub unheld: bool,
     /// Who should make which shard.
     pub owners: bool,
@@ -263,7 +263,7 @@ pub struct Past {
     pub workers: Vec<(WorkerId, String, String)>,
     /// The files of the newest layers: bytes, digests, holders.
     pub files: Vec<(Task, HeldFile)>,
-    /// Reports of the layer in the making.
+    /// Reports of the current layer.
     pub reports: Vec<ShardReport>,
 }
 
@@ -315,7 +315,7 @@ impl State {
             if state.files.contains_key(&report.task)
                 && let Some(task) = state.tasks.get_mut(&report.task)
             {
-                task.making = Making::Made(Arc::new(report));
+                task.making = TaskProgress::Made(Arc::new(report));
             }
         }
         // The last life may have ended between the last layer and the end.
@@ -323,7 +323,7 @@ impl State {
         state
     }
 
-    /// The tasks of the layer in the making, none of them begun.
+    /// The tasks of the current layer, none of them begun.
     pub fn begin_tasks(&mut self) {
         let depth = self.depth;
         self.tasks = self.shards().map(|shard| (Task { depth, shard }, TaskState::new())).collect();
@@ -411,11 +411,11 @@ impl State {
 
     /// Whether a task is done: made, and held as often as it should be.
     pub fn is_done(&self, task: Task) -> bool {
-        let made = self.tasks.get(&task).is_some_and(|state| matches!(state.making, Making::Made(_)));
+        let made = self.tasks.get(&task).is_some_and(|state| matches!(state.making, TaskProgress::Made(_)));
         made && self.holders_alive(task).count() >= self.rules.replicas
     }
 
-    /// Whether all shards of the layer in the making are done. Looks at each shard once, until somebody loses a file.
+    /// Whether all shards of the current layer are done. Looks at each shard once, until somebody loses a file.
     pub fn is_layer_done(&mut self) -> bool {
         let depth = self.depth;
         while self.done < self.rules.shards && self.is_done(Task { depth, shard: ShardId(self.done) }) {
@@ -449,9 +449,9 @@ impl State {
         if let Some(told) = self.told.as_ref().filter(|told| told.version == self.version) {
             return Arc::clone(told);
         }
-        let mut depths: BTreeSet<Depth> = self.rules.reach.below(self.depth).collect();
+        let mut depths: BTreeSet<Depth> = self.rules.lookback.below(self.depth).collect();
         for (repaired, _) in self.repairs() {
-            depths.extend(self.rules.reach.below(repaired.depth));
+            depths.extend(self.rules.lookback.below(repaired.depth));
         }
         let of_shard = |file: Option<&HeldFile>| -> Vec<WorkerId> {
             let holders = file.into_iter().flat_map(|file| &file.holders);
@@ -476,32 +476,32 @@ impl State {
     }
 
     /// Changes how far a task is. One that waits is not given out before then.
-    pub fn set_making(&mut self, task: Task, making: Making, not_before: Millis) {
+    pub fn set_progress(&mut self, task: Task, making: TaskProgress, not_before: Millis) {
         let Some(state) = self.tasks.get_mut(&task) else {
             return;
         };
         state.not_before = not_before;
         match std::mem::replace(&mut state.making, making.clone()) {
-            Making::Waiting => {
+            TaskProgress::Waiting => {
                 self.queue_of(task).remove(&task);
             }
-            Making::Running(worker, _) => {
+            TaskProgress::Running(worker, _) => {
                 self.worker(worker).running.remove(&task);
             }
-            Making::Made(_) => {}
+            TaskProgress::Made(_) => {}
         }
         match making {
-            Making::Waiting => {
+            TaskProgress::Waiting => {
                 self.queue_of(task).insert(task);
                 match self.owner(task) {
                     Some(owner) => self.unsettled.awake.insert(owner),
                     None => std::mem::replace(&mut self.unsettled.all_awake, true),
                 };
             }
-            Making::Running(worker, _) => {
+            TaskProgress::Running(worker, _) => {
                 self.worker(worker).running.insert(task);
             }
-            Making::Made(_) => {}
+            TaskProgress::Made(_) => {}
         }
     }
 
@@ -519,7 +519,7 @@ impl State {
     }
 
     /// A worker, or the shared store, has a file now that is known.
-    pub fn gain(&mut self, task: Task, id: WorkerId) {
+    pub fn add_holder(&mut self, task: Task, id: WorkerId) {
         let Some(file) = self.files.get_mut(&task) else {
             return;
         };
@@ -536,7 +536,7 @@ impl State {
     }
 
     /// It has it no more. Returns whether it had it.
-    pub fn lose(&mut self, task: Task, id: WorkerId) -> bool {
+    pub fn remove_holder(&mut self, task: Task, id: WorkerId) -> bool {
         let was_held = self.files.get_mut(&task).is_some_and(|file| file.holders.remove(&id));
         if let Some(worker) = self.workers.get_mut(&id) {
             worker.holds.remove(&task);
@@ -556,13 +556,13 @@ impl State {
     }
 
     /// Notes that a copy comes to a worker, or does not.
-    pub fn set_copying(&mut self, task: Task, id: WorkerId, copying: Copying) {
+    pub fn set_copy(&mut self, task: Task, id: WorkerId, copying: CopyState) {
         self.copies.insert((task, id), copying);
         self.worker(id).coming.insert(task);
     }
 
     /// Forgets that a copy comes to a worker. Returns how far it was.
-    pub fn forget_copy(&mut self, task: Task, id: WorkerId) -> Option<Copying> {
+    pub fn forget_copy(&mut self, task: Task, id: WorkerId) -> Option<CopyState> {
         self.worker(id).coming.remove(&task);
         self.unsettled.files.insert(task);
         self.copies.remove(&(task, id))
@@ -603,7 +603,7 @@ impl Worker {
             unreached: BTreeMap::new(),
             is_cut_off: false,
             orders: Vec::new(),
-            taker: None,
+            poll: None,
             leaving: None,
             running: BTreeSet::new(),
             queue: BTreeSet::new(),

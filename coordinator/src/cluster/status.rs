@@ -1,7 +1,7 @@
 //! What people are told of a run on many hosts.
 
 use crate::cluster::event::Millis;
-use crate::cluster::state::{Making, Presence, State, Worker};
+use crate::cluster::state::{Presence, State, TaskProgress, Worker};
 use anyhow::Result;
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::summary::Summary;
@@ -25,7 +25,7 @@ pub struct Status {
 /// How far a run on many hosts is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClusterStatus {
-    /// The depth of the layer in the making.
+    /// The depth of the current layer.
     pub depth: u32,
     /// Its shards that are done: made, and held as often as they should be.
     pub shards_done: u32,
@@ -66,7 +66,7 @@ pub struct WorkerStatus {
     pub shards_running: u32,
     /// Files of the newest layers that it holds.
     pub files: u32,
-    /// States a second, in the layer in the making.
+    /// States a second, in the current layer.
     pub states_per_second: f64,
     /// Seconds since it was heard last; `None` if it was not in this life of the coordinator.
     pub heard_seconds: Option<f64>,
@@ -96,7 +96,7 @@ impl ClusterStatus {
             let task = Task { depth: state.depth, shard };
             match &state.tasks.get(&task).map(|task| &task.making) {
                 _ if state.is_done(task) => done += 1,
-                Some(Making::Running(..) | Making::Made(_)) => running += 1,
+                Some(TaskProgress::Running(..) | TaskProgress::Made(_)) => running += 1,
                 _ => {}
             }
         }

@@ -11,8 +11,8 @@ use fathom_engine::observer::Silent;
 use fathom_engine::search::{Options, Stop, search};
 use fathom_layer::LocalDisk;
 use fathom_report::text::{left, many};
-use fathom_run::definition::{Definition, Keep, Question};
-use fathom_solve::{Bidirectional, Class, KeptLayers, Model, SpaceWords, classes, way_to};
+use fathom_run::manifest::{Keep, RunManifest, SpaceSpec};
+use fathom_solve::{Bidirectional, Class, KeptLayers, SolveModel, SpaceWords, classes, way_to};
 use fathom_space::Plan;
 use fathom_task::Kernel;
 use indicatif::HumanBytes;
@@ -23,7 +23,7 @@ use std::path::Path;
 const MOST_BYTES: u64 = 1 << 30;
 
 /// A class as it is printed.
-struct Told {
+struct AntipodeRow {
     class: Class,
     state: String,
     /// A solution, or moves that lead to the state: [`way`] says which.
@@ -35,60 +35,60 @@ fn way(run: &RunDirectory) -> &'static str {
     if run.space.is_closed_under_inverses() { "solution" } else { "scramble" }
 }
 
-pub(crate) fn antipodes(asked: &AntipodesArguments) -> Result<()> {
-    if let Some(path) = asked.space.directory()? {
+pub(crate) fn antipodes(args: &AntipodesArguments) -> Result<()> {
+    if let Some(path) = args.space.directory()? {
         // Locked: a search would delete layers while they are read.
-        return tell(asked, &RunDirectory::open(path)?);
+        return tell(args, &RunDirectory::open(path)?);
     }
     let directory = tempfile::tempdir().context("cannot make a temporary directory")?;
-    let run = run(asked, &directory.path().join("run"))?;
-    tell(asked, &run)
+    let run = run(args, &directory.path().join("run"))?;
+    tell(args, &run)
 }
 
 /// What prints states, if it can.
-fn model(question: &Question) -> Result<Model> {
-    Model::new(question).map_err(|error| bad_input!("{error}"))
+fn model(spec: &SpaceSpec) -> Result<SolveModel> {
+    SolveModel::new(spec).map_err(|error| bad_input!("{error}"))
 }
 
 /// Enumerates a small space, with all layers kept.
-fn run(asked: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
-    let question = asked.space.question()?;
-    model(&question)?;
-    let space = question.space()?;
+fn run(args: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
+    let spec = args.space.spec()?;
+    model(&spec)?;
+    let space = spec.space()?;
     let plan = Plan::new(&space).map_err(|error| bad_input!("{error}"))?;
-    let needed = disk_peak_bytes(&space, &plan, Keep::All, asked.depth);
+    let needed = disk_peak_bytes(&space, &plan, Keep::All, args.depth);
     if needed > MOST_BYTES {
         return Err(bad_input!(
             "{} takes up to {} of disk, and no more than {} are taken on the way: make a run with 'fathom run {} --keep all', and name its directory",
             space.slug(),
             HumanBytes(needed),
             HumanBytes(MOST_BYTES),
-            question.source.name()
+            spec.source.name()
         ));
     }
-    let definition = Definition::plan(question, &space, &plan, None, Keep::All, false)?;
-    let mut run = RunDirectory::create(path, definition, &[], &LocalDisk)?;
+    let manifest = RunManifest::plan(spec, &space, &plan, None, Keep::All, false)?;
+    let mut run = RunDirectory::create(path, manifest, &[], &LocalDisk)?;
     let options = Options {
         threads: machine::processors(),
         kernel: Kernel::Fastest,
-        max_depth: asked.depth,
-        memory_bytes: asked.memory_bytes(),
+        max_depth: args.depth,
+        memory_bytes: args.memory_bytes(),
     };
     search(&mut run, &LocalDisk, options, &Stop::default(), &Silent)?;
     Ok(run)
 }
 
-fn tell(asked: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
+fn tell(args: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
     let path = run.path.display();
-    let model = model(&run.definition.question)?;
-    let Some(mut kept) = KeptLayers::of(run, asked.memory_bytes(), &LocalDisk)? else {
+    let model = model(&run.manifest.spec)?;
+    let Some(mut kept) = KeptLayers::of(run, args.memory_bytes(), &LocalDisk)? else {
         return Err(bad_input!(
             "the layers of the run in {path} lie with its workers, and are not looked for there"
         ));
     };
     let last = kept.layers().len().checked_sub(1).map(|last| last as u32);
     let last = last.ok_or_else(|| bad_input!("the run in {path} has no finished layer yet"))?;
-    let depth = match asked.depth {
+    let depth = match args.depth {
         Some(depth) if depth > last && kept.is_complete() => {
             return Err(bad_input!(
                 "{} has no states at depth {depth}: the last is {last}",
@@ -114,16 +114,16 @@ fn tell(asked: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
         ));
     }
     let layer = kept.layers()[depth as usize].clone();
-    let found = classes(&mut kept, depth, asked.memory_bytes())?;
+    let found = classes(&mut kept, depth, args.memory_bytes())?;
     let number = found.len();
-    let told = told(asked, run, &model, &mut kept, depth, found)?;
+    let told = told(args, run, &model, &mut kept, depth, found)?;
     let (symmetries, way) = (run.space.symmetry_order() as u64, way(run));
-    if asked.json {
-        let class = |told: &Told| json!({ "size": told.class.size, "symmetry": told.class.symmetry, "state": told.state, way: told.moves });
-        let labels = &run.definition.question.labels;
+    if args.json {
+        let class = |told: &AntipodeRow| json!({ "size": told.class.size, "symmetry": told.class.symmetry, "state": told.state, way: told.moves });
+        let labels = &run.manifest.spec.labels;
         let json = json!({
-            "space": run.definition.question.source.name(),
-            "metric": run.definition.question.metric.to_string(),
+            "space": run.manifest.spec.source.name(),
+            "metric": run.manifest.spec.metric.to_string(),
             "labels": (!labels.are_distinct()).then(|| labels.of_pieces()),
             "depth": depth,
             "states": layer.states,
@@ -133,7 +133,7 @@ fn tell(asked: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
         });
         return output::line(&json.to_string());
     }
-    let row = |(number, told): (usize, &Told)| {
+    let row = |(number, told): (usize, &AntipodeRow)| {
         let Class { size, symmetry, .. } = told.class;
         [number.to_string(), size.to_string(), symmetry.to_string(), told.state.clone(), told.moves.clone()]
     };
@@ -155,17 +155,17 @@ fn tell(asked: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
 /// The first classes, each with its state and the first solution of it, or where moves have no inverses a way to it: by the layers if all
 /// before it were kept.
 fn told(
-    asked: &AntipodesArguments,
+    args: &AntipodesArguments,
     run: &RunDirectory,
-    model: &Model,
+    model: &SolveModel,
     kept: &mut KeptLayers<'_>,
     depth: u32,
     found: Vec<Class>,
-) -> Result<Vec<Told>> {
+) -> Result<Vec<AntipodeRow>> {
     let words = SpaceWords::new(model, &run.space);
-    let mut search = Bidirectional::new(model, asked.memory_bytes());
+    let mut search = Bidirectional::new(model, args.memory_bytes());
     let mut told = Vec::new();
-    for class in found.into_iter().take(asked.limit as usize) {
+    for class in found.into_iter().take(args.limit as usize) {
         let word =
             words.in_model(&class.word).context("a state has pieces on cells to which no moves lead")?;
         let (state, moves) = if way(run) == "scramble" {
@@ -186,14 +186,14 @@ fn told(
             let written = replayed(model, &state, solution)?;
             (state, written)
         };
-        told.push(Told { class, state: model.written_state(&state), moves });
+        told.push(AntipodeRow { class, state: model.written_state(&state), moves });
     }
     Ok(told)
 }
 
 /// A state, and moves that lead to it from the solved one.
 fn scramble(
-    model: &Model,
+    model: &SolveModel,
     words: &SpaceWords<'_>,
     kept: &mut KeptLayers<'_>,
     word: &[u8],

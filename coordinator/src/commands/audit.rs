@@ -10,18 +10,14 @@ use fathom_layer::LocalDisk;
 use fathom_report::text::{many, plain};
 use indicatif::HumanCount;
 
-pub(crate) fn audit(asked: &AuditArguments) -> Result<()> {
+pub(crate) fn audit(args: &AuditArguments) -> Result<()> {
     // Locked: a search would delete layers while they are read.
-    let run = RunDirectory::open(&asked.dir)?;
-    let seed = asked.seed();
-    let options = Options {
-        samples: asked.samples(),
-        seed,
-        threads: asked.threads(),
-        memory_bytes: asked.memory_bytes(),
-    };
+    let run = RunDirectory::open(&args.dir)?;
+    let seed = args.seed();
+    let options =
+        Options { samples: args.samples(), seed, threads: args.threads(), memory_bytes: args.memory_bytes() };
     let audit = audit_run(&run, &LocalDisk, options)?;
-    if asked.json {
+    if args.json {
         let mut json = serde_json::to_value(&audit)?;
         json["space"] = run.space.slug().into();
         json["samples"] = options.samples.into();

@@ -10,9 +10,9 @@ use fathom_engine::watch;
 use fathom_kernel::reference::Distances;
 use fathom_layer::{LocalDisk, free_bytes};
 use fathom_puzzle::Metric;
-use fathom_run::Reach;
+use fathom_run::Lookback;
 use fathom_run::budget::cache_bytes;
-use fathom_run::definition::{Definition, Question};
+use fathom_run::manifest::{RunManifest, SpaceSpec};
 use fathom_space::{Plan, Space};
 use fathom_task::Kernel;
 use indicatif::{HumanBytes, HumanCount};
@@ -22,14 +22,14 @@ use std::path::{Path, PathBuf};
 /// among it, is found before anything is written.
 pub(crate) fn open_or_begin(
     space: &SpaceArguments,
-    asked: &BeginArguments,
+    args: &BeginArguments,
     workers: u32,
     require: impl FnOnce(&Space, &Plan, &Path) -> Result<()>,
 ) -> Result<RunDirectory> {
-    let mut question = space.question()?;
-    let old = space.under_old_default(&question);
-    let mut space = question.space()?;
-    let place = |space: &Space| asked.dir.clone().unwrap_or_else(|| PathBuf::from("runs").join(space.slug()));
+    let mut spec = space.spec()?;
+    let old = space.under_old_default(&spec);
+    let mut space = spec.space()?;
+    let place = |space: &Space| args.dir.clone().unwrap_or_else(|| PathBuf::from("runs").join(space.slug()));
     let mut path = place(&space);
     if let Some(old) = old {
         let begun = begun_before(&old, &path, place)?;
@@ -38,29 +38,28 @@ pub(crate) fn open_or_begin(
                 "{} was begun when exactly the listed moves of such files were meant, and goes on so, in the metric 'given'; name another directory with --dir, or --metric multi, to search with all powers",
                 there.display()
             ));
-            (question, space, path) = (old, old_space, there);
+            (spec, space, path) = (old, old_space, there);
         }
     }
     match look(&path)? {
         Found::Run => {
             let directory = RunDirectory::open(&path)?;
-            require_same(&directory, &question, asked)?;
+            require_same(&directory, &spec, args)?;
             Ok(directory)
         }
         Found::Nothing => {
             let plan = Plan::new(&space).map_err(|error| bad_input!("{error}"))?;
             require(&space, &plan, &path)?;
-            let watched = match &asked.watch_states {
+            let watched = match &args.watch_states {
                 Some(file) => watch::read(file, &space)?,
                 None => Vec::new(),
             };
-            let reach = Reach::of(&space);
-            let keep = reach.keep(asked.keep)?;
-            let by_size = || Definition::shards_by_size(&plan, reach, workers);
-            let shards = asked.shards.unwrap_or_else(by_size);
-            let definition =
-                Definition::plan(question, &space, &plan, Some(shards), keep, asked.inverse_classes)?;
-            RunDirectory::create(&path, definition, &watched, &LocalDisk)
+            let lookback = Lookback::of(&space);
+            let keep = lookback.keep(args.keep)?;
+            let by_size = || RunManifest::shards_by_size(&plan, lookback, workers);
+            let shards = args.shards.unwrap_or_else(by_size);
+            let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), keep, args.inverse_classes)?;
+            RunDirectory::create(&path, manifest, &watched, &LocalDisk)
         }
         Found::Other => Err(bad_input!(
             "{} holds something else than a run; it was left as it is: name another directory with --dir",
@@ -72,48 +71,48 @@ pub(crate) fn open_or_begin(
 /// Where a run of a question as it was asked before lies, and its space; `None` if there is none, or if one of the question as it is asked
 /// now lies at `path`.
 fn begun_before(
-    old: &Question,
+    old: &SpaceSpec,
     path: &Path,
     place: impl Fn(&Space) -> PathBuf,
 ) -> Result<Option<(PathBuf, Space)>> {
-    if look(path)? == Found::Run && Definition::read(path)?.question.metric == Metric::Multi {
+    if look(path)? == Found::Run && RunManifest::read(path)?.spec.metric == Metric::Multi {
         return Ok(None);
     }
     let space = old.space()?;
     let there = place(&space);
-    let is_old = look(&there)? == Found::Run && Definition::read(&there)?.question == *old;
+    let is_old = look(&there)? == Found::Run && RunManifest::read(&there)?.spec == *old;
     Ok(is_old.then_some((there, space)))
 }
 
 /// A run's directory may be named again only for the same run.
-fn require_same(directory: &RunDirectory, question: &Question, asked: &BeginArguments) -> Result<()> {
-    let there = &directory.definition;
+fn require_same(directory: &RunDirectory, spec: &SpaceSpec, args: &BeginArguments) -> Result<()> {
+    let there = &directory.manifest;
     let path = directory.path.display();
-    if there.question != *question {
+    if there.spec != *spec {
         return Err(bad_input!(
             "{path} holds the run {}, not {}: name another directory with --dir",
             directory.space.slug(),
-            question.space()?.slug()
+            spec.space()?.slug()
         ));
     }
-    if let Some(shards) = asked.shards.filter(|&shards| shards != there.shards) {
+    if let Some(shards) = args.shards.filter(|&shards| shards != there.shards) {
         return Err(bad_input!(
             "the run in {path} is cut into {} shards, not {shards}, and stays so: leave out --shards, or name another directory with --dir",
             there.shards
         ));
     }
-    if let Some(keep) = asked.keep.filter(|&keep| keep != there.keep) {
+    if let Some(keep) = args.keep.filter(|&keep| keep != there.keep) {
         return Err(bad_input!(
             "the run in {path} keeps the layers '{}', not '{keep}', and stays so: leave out --keep, or name another directory with --dir",
             there.keep
         ));
     }
-    if asked.inverse_classes && !there.inverse_classes {
+    if args.inverse_classes && !there.inverse_classes {
         return Err(bad_input!(
             "the run in {path} does not count classes up to inversion, and stays so: leave out --inverse-classes, or name another directory with --dir"
         ));
     }
-    if let Some(file) = &asked.watch_states {
+    if let Some(file) = &args.watch_states {
         let watched = directory.journal.watched().context("cannot read run.db")?;
         let states = watch::read(file, &directory.space)?;
         if !watched.iter().map(|state| &state.tiles).eq(&states) {
@@ -128,7 +127,7 @@ fn require_same(directory: &RunDirectory, question: &Question, asked: &BeginArgu
 
 /// Whether this machine has what a new run takes.
 pub(crate) fn require_resources(
-    asked: &RunArguments,
+    args: &RunArguments,
     options: Options,
     space: &Space,
     plan: &Plan,
@@ -140,13 +139,13 @@ pub(crate) fn require_resources(
     }
     let cosets = plan.representative_cosets;
     cache_bytes(options.memory_bytes, space, plan.patterns, cosets, &plan.shape, options.threads)?;
-    require_room(asked, space, plan, path)
+    require_room(args, space, plan, path)
 }
 
 /// Whether the disk holds what a new run will write.
-pub(crate) fn require_room(asked: &RunArguments, space: &Space, plan: &Plan, path: &Path) -> Result<()> {
+pub(crate) fn require_room(args: &RunArguments, space: &Space, plan: &Plan, path: &Path) -> Result<()> {
     let needed =
-        disk_peak_bytes(space, plan, Reach::of(space).keep(asked.begin.keep)?, asked.search.max_depth);
+        disk_peak_bytes(space, plan, Lookback::of(space).keep(args.begin.keep)?, args.search.max_depth);
     let free = free_bytes(path)?;
     if needed <= free {
         return Ok(());

@@ -11,9 +11,9 @@ use fathom_engine::rates::{self, Rate};
 use fathom_engine::search::{Options, Stop, search};
 use fathom_kernel::Engine;
 use fathom_layer::LocalDisk;
-use fathom_puzzle::{Board, Metric, Source};
+use fathom_puzzle::{Board, Metric, PuzzleSpec};
 use fathom_report::text;
-use fathom_run::definition::{Definition, Keep, Question};
+use fathom_run::manifest::{Keep, RunManifest, SpaceSpec};
 use fathom_space::{Labels, Plan, Shape};
 use fathom_task::Kernel;
 use serde::Serialize;
@@ -68,23 +68,23 @@ struct Search {
     fastest_seconds: f64,
 }
 
-pub(crate) fn bench(asked: &BenchArguments) -> Result<()> {
+pub(crate) fn bench(args: &BenchArguments) -> Result<()> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let pulls =
         SHAPES.into_iter().flat_map(|axes| Engine::ALL.map(|engine| pull(axes, engine))).flatten().collect();
-    let root = asked.dir.clone().unwrap_or_else(std::env::temp_dir);
+    let root = args.dir.clone().unwrap_or_else(std::env::temp_dir);
     let scratch = scratch(&root)?;
     let shape = Shape::new(LARGE).expect("the shapes are small");
     let mut rates = rates::encodings(&shape, scratch.path())?;
     rates.extend(rates::disk(scratch.path())?);
     let searches = SEARCHES
         .into_iter()
-        .map(|(board, metric)| time_search(board, metric, threads, asked.repeat, &root))
+        .map(|(board, metric)| time_search(board, metric, threads, args.repeat, &root))
         .collect::<Result<_>>()?;
     let bench = Bench { threads, pulls, rates, searches };
-    match asked.json {
+    match args.json {
         true => output::line(&serde_json::to_string(&bench)?),
-        false => output::line(table(&bench, asked.repeat).trim_end()),
+        false => output::line(table(&bench, args.repeat).trim_end()),
     }
 }
 
@@ -115,12 +115,12 @@ fn time_search(board: &str, metric: Metric, threads: usize, repeat: u32, root: &
     for _ in 0..repeat {
         let directory = scratch(root)?;
         let begun = Instant::now();
-        let question =
-            Question { source: Source::Board(board), metric, labels: Labels::distinct(board.cells()) };
-        let space = question.space()?;
+        let spec =
+            SpaceSpec { source: PuzzleSpec::Board(board), metric, labels: Labels::distinct(board.cells()) };
+        let space = spec.space()?;
         let plan = Plan::new(&space)?;
-        let definition = Definition::plan(question, &space, &plan, None, Keep::Last, false)?;
-        let mut run = RunDirectory::create(&directory.path().join("run"), definition, &[], &LocalDisk)?;
+        let manifest = RunManifest::plan(spec, &space, &plan, None, Keep::Last, false)?;
+        let mut run = RunDirectory::create(&directory.path().join("run"), manifest, &[], &LocalDisk)?;
         let options = Options {
             threads,
             kernel: Kernel::Fastest,

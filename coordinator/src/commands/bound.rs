@@ -14,31 +14,31 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-pub(crate) fn bound(asked: &BoundArguments) -> Result<()> {
-    let boards = match &asked.bounded {
-        Bounded::SquareOne => return square1::bound(asked),
+pub(crate) fn bound(args: &BoundArguments) -> Result<()> {
+    let boards = match &args.bounded {
+        Bounded::SquareOne => return square1::bound(args),
         Bounded::Boards(boards) => boards,
     };
-    let metric = asked.metric.unwrap_or_default();
+    let metric = args.metric.unwrap_or_default();
     if !Metric::ALL.contains(&metric) {
         return Err(bad_input!(
             "bounds of boards are in the metrics 'multi' and 'single', which boards are searched in"
         ));
     }
-    match &asked.chain {
-        Some(chain) => from_above(asked, boards, metric, chain),
-        None => from_below(asked, boards, metric),
+    match &args.chain {
+        Some(chain) => from_above(args, boards, metric, chain),
+        None => from_below(args, boards, metric),
     }
 }
 
-fn from_above(asked: &BoundArguments, boards: &Boards, metric: Metric, chain: &str) -> Result<()> {
+fn from_above(args: &BoundArguments, boards: &Boards, metric: Metric, chain: &str) -> Result<()> {
     let Boards::One(board) = *boards else {
         return Err(bad_input!("a chain of stages is for one board: name it as ROWSxCOLUMNS"));
     };
     let chain = Chain::parse(chain, board).map_err(|error| bad_input!("--chain: {error}"))?;
-    let found = upper_bound(board, metric, &chain, asked.radius, asked.memory_bytes());
+    let found = upper_bound(board, metric, &chain, args.radius, args.memory_bytes());
     let certificate = found.map_err(|error| bad_input!("{error}"))?;
-    if asked.json {
+    if args.json {
         return output::line(&serde_json::to_string(&certificate)?);
     }
     let stages = certificate.stages.iter().enumerate().map(|(at, stage)| {
@@ -50,13 +50,13 @@ fn from_above(asked: &BoundArguments, boards: &Boards, metric: Metric, chain: &s
     output::line(&format!("{board} {metric}\n\n{table}\nGod's number is at most {}", certificate.upper_bound))
 }
 
-fn from_below(asked: &BoundArguments, boards: &Boards, metric: Metric) -> Result<()> {
-    let of = |board| LowerBounds::of(board, metric, asked.refine, asked.memory_bytes());
+fn from_below(args: &BoundArguments, boards: &Boards, metric: Metric) -> Result<()> {
+    let of = |board| LowerBounds::of(board, metric, args.refine, args.memory_bytes());
     match boards {
         Boards::One(board) => {
             let bounds = of(*board);
-            output::line(&match asked.json {
-                true => serde_json::to_string(&Told::of(*board, metric, &bounds))?,
+            output::line(&match args.json {
+                true => serde_json::to_string(&BoundReport::of(*board, metric, &bounds))?,
                 false => text(*board, metric, &bounds),
             })
         }
@@ -65,12 +65,12 @@ fn from_below(asked: &BoundArguments, boards: &Boards, metric: Metric) -> Result
             let boards = Boards::all(sides).filter(|board| board.rows() <= board.columns());
             let bounds: BTreeMap<(usize, usize), (Board, LowerBounds)> =
                 boards.map(|board| ((board.rows(), board.columns()), (board, of(board)))).collect();
-            output::line(&match asked.json {
+            output::line(&match args.json {
                 true => {
-                    let told = bounds.values().map(|(board, bounds)| Told::of(*board, metric, bounds));
+                    let told = bounds.values().map(|(board, bounds)| BoundReport::of(*board, metric, bounds));
                     serde_json::to_string(&told.collect::<Vec<_>>())?
                 }
-                false => tables(sides, asked, metric, &bounds),
+                false => tables(sides, args, metric, &bounds),
             })
         }
     }
@@ -78,7 +78,7 @@ fn from_below(asked: &BoundArguments, boards: &Boards, metric: Metric) -> Result
 
 /// What `bound --json` prints of a board. Counts that may exceed 64 bits are strings.
 #[derive(Serialize)]
-struct Told {
+struct BoundReport {
     space: String,
     metric: Metric,
     states: String,
@@ -90,22 +90,22 @@ struct Told {
     /// Up to what distance the states were listed.
     depth: Option<u32>,
     automaton_states: Option<usize>,
-    lengths: Vec<ToldLength>,
+    lengths: Vec<LengthRow>,
 }
 
 /// What is counted at one length.
 #[derive(Serialize)]
-struct ToldLength {
+struct LengthRow {
     arrangements: String,
     /// Those that end with each line: columns first, then rows.
     by_last_line: Vec<String>,
     refined: Option<String>,
 }
 
-impl Told {
+impl BoundReport {
     fn of(board: Board, metric: Metric, bounds: &LowerBounds) -> Self {
         let refined = bounds.refined.as_ref();
-        let lengths = bounds.rows.iter().enumerate().map(|(length, row)| ToldLength {
+        let lengths = bounds.rows.iter().enumerate().map(|(length, row)| LengthRow {
             arrangements: row.total.total().to_string(),
             by_last_line: row.by_last_line.iter().map(|tally| tally.total().to_string()).collect(),
             refined: refined.map(|refined| refined.counts[length].total().to_string()),
@@ -169,7 +169,7 @@ fn text(board: Board, metric: Metric, bounds: &LowerBounds) -> String {
 /// Rows against columns, a table for each way of counting.
 fn tables(
     sides: &RangeInclusive<usize>,
-    asked: &BoundArguments,
+    args: &BoundArguments,
     metric: Metric,
     bounds: &BTreeMap<(usize, usize), (Board, LowerBounds)>,
 ) -> String {
@@ -191,7 +191,7 @@ fn tables(
     text += &table("by arrangements", &|bounds| bounds.arrangements.to_string());
     text.push('\n');
     text += &table("by arrangements, even and odd ones apart", &|bounds| bounds.parity.to_string());
-    if asked.refine.is_some() {
+    if args.refine.is_some() {
         let refined = |bounds: &LowerBounds| bounds.refined.clone();
         text.push('\n');
         text += &table("by words whose parts are the first of their states", &|bounds| {

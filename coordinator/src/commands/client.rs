@@ -63,10 +63,10 @@ impl Coordinator {
     }
 }
 
-pub(crate) fn workers(asked: &WorkersArguments) -> Result<()> {
-    let json = Coordinator::call(&asked.coordinator, &asked.access)?.status()?;
+pub(crate) fn workers(args: &WorkersArguments) -> Result<()> {
+    let json = Coordinator::call(&args.coordinator, &args.access)?.status()?;
     let status: ClusterStatus = serde_json::from_str(&json)?;
-    output::line(&match asked.json {
+    output::line(&match args.json {
         true => serde_json::to_string(&status.workers)?,
         false => table_of(&status.workers),
     })
@@ -97,15 +97,15 @@ pub(crate) fn table_of(workers: &[WorkerStatus]) -> String {
     text::plain(header, rows).trim_end().to_owned()
 }
 
-pub(crate) fn drain(asked: &DrainArguments) -> Result<()> {
-    let coordinator = Coordinator::call(&asked.coordinator, &asked.access)?;
+pub(crate) fn drain(args: &DrainArguments) -> Result<()> {
+    let coordinator = Coordinator::call(&args.coordinator, &args.access)?;
     let mut client = coordinator.client.clone();
-    let request = v1::DrainRequest { worker: asked.worker.clone() };
+    let request = v1::DrainRequest { worker: args.worker.clone() };
     output::line(&coordinator.answer(async move { client.drain(request).await })?.message)
 }
 
-pub(crate) fn stop(asked: &StopArguments) -> Result<()> {
-    let coordinator = Coordinator::call(&asked.coordinator, &asked.access)?;
+pub(crate) fn stop(args: &StopArguments) -> Result<()> {
+    let coordinator = Coordinator::call(&args.coordinator, &args.access)?;
     let mut client = coordinator.client.clone();
     output::line(&coordinator.answer(async move { client.stop(v1::StopRequest {}).await })?.message)
 }

@@ -3,29 +3,29 @@
 use crate::arguments::ConvertArguments;
 use anyhow::{Result, ensure};
 use fathom_command::{bad_input, output};
-use fathom_puzzle::{Definition, Held, Source, family};
+use fathom_puzzle::{Definition, Held, PuzzleSpec, family};
 
-pub(crate) fn convert(asked: &ConvertArguments) -> Result<()> {
-    let whole = in_the_hand(&asked.puzzle)?;
+pub(crate) fn convert(args: &ConvertArguments) -> Result<()> {
+    let whole = in_the_hand(&args.puzzle)?;
     let held = Held::new(&whole).map_err(|error| bad_input!("{error}"))?;
-    let converted = held.convert(&asked.sequence).map_err(|error| bad_input!("{error}"))?;
+    let converted = held.convert(&args.sequence).map_err(|error| bad_input!("{error}"))?;
     ensure!(
-        held.are_alike(&asked.sequence, &converted)?,
+        held.are_alike(&args.sequence, &converted)?,
         "the sequence {converted} does not lead where {} leads: this is a fault in fathom",
-        asked.sequence
+        args.sequence
     );
     output::line(&converted)
 }
 
 /// The puzzle of a word, with its free moves. Of a family that has none, such as the 2x2x2 held at a corner, the one in the hand.
 fn in_the_hand(word: &str) -> Result<Definition> {
-    match Source::of_word(word).map_err(|error| bad_input!("{error}"))? {
-        Source::Board(board) => {
+    match PuzzleSpec::of_word(word).map_err(|error| bad_input!("{error}"))? {
+        PuzzleSpec::Board(board) => {
             Err(bad_input!("{board} is a board: it has no free moves, and nothing is converted"))
         }
-        Source::Defined(definition) if definition.free().is_empty() => {
+        PuzzleSpec::Defined(definition) if definition.free().is_empty() => {
             Ok(family::in_hand(word).unwrap_or(*definition))
         }
-        Source::Defined(definition) => Ok(*definition),
+        PuzzleSpec::Defined(definition) => Ok(*definition),
     }
 }

@@ -2,11 +2,11 @@
 
 use crate::arguments::GroupArguments;
 use anyhow::{Result, ensure};
-use fathom_algebra::{Factoriser, Group, Kind, Orbit, Permutation};
+use fathom_algebra::{Factoriser, Group, GroupOrbit, Kind, Permutation};
 use fathom_command::exit::No;
 use fathom_command::{bad_input, output};
 use fathom_engine::membership::why_not;
-use fathom_puzzle::{Generator, Line, Metric, Move, Source};
+use fathom_puzzle::{Generator, Line, Metric, Move, PuzzleSpec};
 use fathom_report::text::{grouped, many};
 use fathom_solve::elements;
 use serde_json::{Value, json};
@@ -27,10 +27,10 @@ struct Generators {
 }
 
 /// The generators of the puzzle that a word names. Where pieces have orientations, points are the ways to stand on a cell.
-fn generators(asked: &GroupArguments) -> Result<Generators> {
-    let word = &asked.puzzle;
-    let whole = Source::of_word(word).map_err(|error| bad_input!("{error}"))?;
-    let source = match &asked.moves {
+fn generators(args: &GroupArguments) -> Result<Generators> {
+    let word = &args.puzzle;
+    let whole = PuzzleSpec::of_word(word).map_err(|error| bad_input!("{error}"))?;
+    let source = match &args.moves {
         None => whole.clone(),
         // Powers are chosen too.
         Some(names) => {
@@ -39,24 +39,24 @@ fn generators(asked: &GroupArguments) -> Result<Generators> {
     };
     let on_points = |g: &Generator| Move { name: g.name.clone(), action: g.action.as_points() };
     let spare = match &whole {
-        Source::Board(_) => Vec::new(),
-        Source::Defined(definition) => {
-            let chosen = if asked.moves.is_some() { definition.moves() } else { &[] };
+        PuzzleSpec::Board(_) => Vec::new(),
+        PuzzleSpec::Defined(definition) => {
+            let chosen = if args.moves.is_some() { definition.moves() } else { &[] };
             definition.spare().iter().chain(chosen).map(on_points).collect()
         }
     };
     let (points, moves): (usize, Vec<Move>) = match &source {
-        Source::Board(board) => {
+        PuzzleSpec::Board(board) => {
             let lines = board.lines().filter(|&line| board.line_length(line) > 1);
             let shift = |line: Line| Move { name: line.move_name(1), action: board.rotation(line, 1) };
             (board.cells(), lines.map(shift).collect())
         }
-        Source::Defined(definition) if definition.is_guarded() => {
+        PuzzleSpec::Defined(definition) if definition.is_guarded() => {
             return Err(bad_input!(
                 "{word} has moves that can be made only in some states: they generate no group"
             ));
         }
-        Source::Defined(definition) => {
+        PuzzleSpec::Defined(definition) => {
             let points = definition.orders().iter().map(|&order| usize::from(order)).sum();
             if points > MOST_POINTS {
                 return Err(bad_input!(
@@ -85,10 +85,10 @@ impl Generators {
     }
 }
 
-pub(crate) fn group(asked: &GroupArguments) -> Result<()> {
-    let puzzle = generators(asked)?;
-    let question = &asked.question;
-    let print = |text: String, json: Value| output::line(&if asked.json { json.to_string() } else { text });
+pub(crate) fn group(args: &GroupArguments) -> Result<()> {
+    let puzzle = generators(args)?;
+    let question = &args.question;
+    let print = |text: String, json: Value| output::line(&if args.json { json.to_string() } else { text });
     if let Some(text) = &question.element {
         let (text, json) = element(&puzzle, &puzzle.element("--element", text)?);
         return print(text, json);
@@ -132,7 +132,7 @@ fn told(puzzle: &Generators, group: &Group) -> String {
         Kind::Alternating(degree) => format!("the alternating group of degree {degree}"),
         Kind::Other => format!("a group of degree {}", group.moved_points()),
     };
-    let orbit = |(number, orbit): (usize, &Orbit)| {
+    let orbit = |(number, orbit): (usize, &GroupOrbit)| {
         let blocks = match &orbit.blocks {
             None => "primitive".to_owned(),
             Some(blocks) => format!("{} of {}", many(blocks.len() as u64, "block"), blocks[0].len()),
@@ -174,7 +174,7 @@ fn told_json(puzzle: &Generators, group: &Group) -> Value {
         Kind::Other => ("other", group.moved_points()),
     };
     let counted = |points: &[usize]| points.iter().map(|point| point + 1).collect::<Vec<_>>();
-    let orbit = |orbit: &Orbit| {
+    let orbit = |orbit: &GroupOrbit| {
         let blocks = orbit.blocks.as_ref();
         let blocks = blocks.map(|blocks| blocks.iter().map(|block| counted(block)).collect::<Vec<_>>());
         json!({ "points": counted(&orbit.points), "primitive": blocks.is_none(), "blocks": blocks })

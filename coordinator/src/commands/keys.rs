@@ -13,10 +13,10 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-pub(crate) fn keys(asked: &KeysArguments) -> Result<()> {
-    let dir = &asked.dir;
+pub(crate) fn keys(args: &KeysArguments) -> Result<()> {
+    let dir = &args.dir;
     require_nothing(dir)?;
-    let keys = Keys::make(asked.days)?;
+    let keys = Keys::make(args.days)?;
     make(dir, &keys).with_context(|| format!("cannot make {}", dir.display()))?;
     let file = |name| quoted(&dir.join(name).display().to_string());
     let options = format!(

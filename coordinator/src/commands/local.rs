@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow};
 use fathom_command::exit::Interrupted;
 use fathom_command::{bad_input, log};
 use fathom_coordinator::cluster::event::Ending;
-use fathom_coordinator::cluster::serve::Desk;
+use fathom_coordinator::cluster::serve::CoordinatorHandle;
 use fathom_engine::directory::LOG;
 use fathom_engine::journal::LayersAt;
 use fathom_proto::access::{Access, AccessArguments};
@@ -27,24 +27,24 @@ const MOST_STARTS: u32 = 10;
 /// Between that.
 const PAUSE: Duration = Duration::from_secs(1);
 
-pub(crate) fn run(asked: &RunArguments, workers: u32, verbosity: log::Verbosity) -> Result<()> {
+pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) -> Result<()> {
     let program = program()?;
-    let run = open_or_begin(&asked.space, &asked.begin, workers, |space, plan, path| {
-        require_room(asked, space, plan, path)
+    let run = open_or_begin(&args.space, &args.begin, workers, |space, plan, path| {
+        require_room(args, space, plan, path)
     })?;
     log::start(&run.path.join(LOG), verbosity.lines())?;
-    if let Some(ending) = ended(&run, asked.search.max_depth)? {
-        return report(&ending, &run, asked.search.json);
+    if let Some(ending) = ended(&run, args.search.max_depth)? {
+        return report(&ending, &run, args.search.json);
     }
     let cluster = ClusterArguments {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         replicas: 1,
         lease: Duration::from_secs(30),
-        max_depth: asked.search.max_depth,
+        max_depth: args.search.max_depth,
     };
     let access = Access::load(&AccessArguments::default())?;
     let stores = stores(&run.path, workers)?;
-    let options = asked.search.options();
+    let options = args.search.options();
     let threads = (options.threads / stores.len()).max(1);
     let memory = options.memory_bytes / stores.len() as u64;
     let served = Served::begin(run, &LayersAt::Workers, &cluster, &access)?;
@@ -52,10 +52,10 @@ pub(crate) fn run(asked: &RunArguments, workers: u32, verbosity: log::Verbosity)
     for number in [SIGINT, SIGTERM] {
         signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;
     }
-    on_signals(served.desk.clone(), Desk::stop)?;
+    on_signals(served.handle.clone(), CoordinatorHandle::stop)?;
     let address = served.address.to_string();
     let token_file = served.token_file();
-    let desk = served.desk.clone();
+    let handle = served.handle.clone();
     let over = AtomicBool::new(false);
     let refusal = Mutex::new(None);
     let (ending, run) = std::thread::scope(|scope| -> Result<_> {
@@ -74,11 +74,11 @@ pub(crate) fn run(asked: &RunArguments, workers: u32, verbosity: log::Verbosity)
             if let Some(token_file) = &token_file {
                 command.arg("--token-file").arg(token_file);
             }
-            let (over, refusal, desk) = (&over, &refusal, &desk);
+            let (over, refusal, handle) = (&over, &refusal, &handle);
             let keeper = scope.spawn(move || {
                 if let Err(error) = keep_alive(command, over) {
                     refusal.lock().expect("nothing panics with it").get_or_insert(error);
-                    desk.stop();
+                    handle.stop();
                 }
             });
             keepers.push(keeper);
@@ -96,7 +96,7 @@ pub(crate) fn run(asked: &RunArguments, workers: u32, verbosity: log::Verbosity)
         let message = format!("stopped; the same command goes on, in {}", run.path.display());
         return Err(Interrupted { message, signal }.into());
     }
-    report(&ending, &run, asked.search.json)
+    report(&ending, &run, args.search.json)
 }
 
 /// The stores of so many workers, and of those that were there before: they hold what the run needs.

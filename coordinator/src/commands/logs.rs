@@ -11,21 +11,21 @@ use std::path::{Path, PathBuf};
 /// So deep below a run's directory logs are looked for: `workers/0/log.jsonl`.
 const DEEPEST: usize = 3;
 
-pub(crate) fn logs(asked: &LogsArguments) -> Result<()> {
-    if let [one] = &asked.dirs[..]
+pub(crate) fn logs(args: &LogsArguments) -> Result<()> {
+    if let [one] = &args.dirs[..]
         && let Some(address) = one.to_str().filter(|text| !one.exists() && text.contains(':'))
     {
-        return Coordinator::call(address, &asked.access)?.follow(|line| match serde_json::from_str(line) {
-            Ok(fields) if is_asked_for(&fields, asked) => output::line(line),
+        return Coordinator::call(address, &args.access)?.follow(|line| match serde_json::from_str(line) {
+            Ok(fields) if is_asked_for(&fields, args) => output::line(line),
             _ => Ok(()),
         });
     }
     let mut files = Vec::new();
-    for dir in &asked.dirs {
+    for dir in &args.dirs {
         find(dir, DEEPEST, &mut files).with_context(|| format!("cannot look into {}", dir.display()))?;
     }
     if files.is_empty() {
-        let dirs: Vec<String> = asked.dirs.iter().map(|dir| dir.display().to_string()).collect();
+        let dirs: Vec<String> = args.dirs.iter().map(|dir| dir.display().to_string()).collect();
         return Err(bad_input!(
             "there are no logs below {}: name the directory of a run or of a worker's store",
             dirs.join(", ")
@@ -38,7 +38,7 @@ pub(crate) fn logs(asked: &LogsArguments) -> Result<()> {
         for line in text.lines() {
             // A line that a killed process did not finish says nothing.
             let Ok(fields) = serde_json::from_str::<Value>(line) else { continue };
-            if is_asked_for(&fields, asked) {
+            if is_asked_for(&fields, args) {
                 let time = fields["timestamp"].as_str().unwrap_or_default().to_owned();
                 lines.push((time, line.to_owned()));
             }
@@ -48,12 +48,12 @@ pub(crate) fn logs(asked: &LogsArguments) -> Result<()> {
     lines.iter().try_for_each(|(_, line)| output::line(line))
 }
 
-fn is_asked_for(fields: &Value, asked: &LogsArguments) -> bool {
+fn is_asked_for(fields: &Value, args: &LogsArguments) -> bool {
     let is = |name: &str, wanted: Option<u32>| wanted.is_none_or(|wanted| fields[name] == wanted);
-    let worker = asked.worker.as_ref().is_none_or(|wanted| {
+    let worker = args.worker.as_ref().is_none_or(|wanted| {
         fields["worker"].as_str().is_some_and(|worker| worker.starts_with(wanted.as_str()))
     });
-    is("depth", asked.depth) && is("shard", asked.shard) && worker
+    is("depth", args.depth) && is("shard", args.shard) && worker
 }
 
 fn find(path: &Path, deepest: usize, files: &mut Vec<PathBuf>) -> std::io::Result<()> {

@@ -9,28 +9,28 @@ use fathom_engine::directory::{LOG, RunDirectory, Visited};
 use fathom_engine::search::leftovers;
 use fathom_engine::watch;
 use fathom_layer::LocalDisk;
-use fathom_run::{Depth, Geometry, Reach, ShardId, ShardReport, Task, tables};
+use fathom_run::{Depth, Geometry, Lookback, ShardId, ShardReport, Task, tables};
 use fathom_task::{Store, Watched, store};
 use std::time::SystemTime;
 
-pub(crate) fn merge(asked: &MergeArguments, verbosity: log::Verbosity) -> Result<()> {
-    let mut run = RunDirectory::open(&asked.dir)?;
+pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<()> {
+    let mut run = RunDirectory::open(&args.dir)?;
     log::start(&run.path.join(LOG), verbosity.lines())?;
     let Visited { layers, visited, all } = run.visited()?;
-    let (depth, next) = (Depth(asked.depth), Depth(layers.len() as u32));
+    let (depth, next) = (Depth(args.depth), Depth(layers.len() as u32));
     if depth < next || visited == all {
         // Done before, by a driver that was interrupted, or beyond the end.
-        return report(&run, asked.json);
+        return report(&run, args.json);
     }
     if depth > next {
         return Err(bad_input!(
             "depth {depth} cannot be merged before depth {next}, which is not finished: make its shards with 'fathom-worker task --run {path} --depth {next} --shards 0-{last}', then 'fathom merge {path} --depth {next}'",
-            path = asked.dir.display(),
-            last = run.definition.shards - 1
+            path = args.dir.display(),
+            last = run.manifest.shards - 1
         ));
     }
-    let (space, colouring) = run.definition.check()?;
-    let geometry = Geometry::of(&run.definition, &space, &colouring)?;
+    let (space, colouring) = run.manifest.check()?;
+    let geometry = Geometry::of(&run.manifest, &space, &colouring)?;
     let store = Store::new(&run.path, &LocalDisk);
     let watched = run.journal.watched().context("cannot read run.db")?;
     let watched = match watched.is_empty() {
@@ -38,16 +38,16 @@ pub(crate) fn merge(asked: &MergeArguments, verbosity: log::Verbosity) -> Result
         false => {
             let words: Vec<Vec<u8>> =
                 watched.iter().map(|state| state.word(&space)).collect::<Result<_>>()?;
-            let id = run.definition.fingerprint;
+            let id = run.manifest.fingerprint;
             Watched::new(&tables::cosets(&run.path, id, &space, &colouring, &LocalDisk)?, &words)
         }
     };
     let way_out = |shards: &[ShardId]| {
-        let (path, shards) = (asked.dir.display(), said(shards));
+        let (path, shards) = (args.dir.display(), said(shards));
         format!("run 'fathom-worker task --run {path} --depth {depth} --shards {shards}'")
     };
     // Tasks have compared what they read. If a file has changed since, nobody knows what the others have read.
-    for below in Reach::of(&space).below(depth) {
+    for below in Lookback::of(&space).below(depth) {
         let digests = run.digests(below)?;
         let layer = store.open(&geometry, below).and_then(|layer| layer.check_digests(&digests));
         layer.with_context(|| format!("depth {depth} cannot be merged"))?;
@@ -76,7 +76,7 @@ pub(crate) fn merge(asked: &MergeArguments, verbosity: log::Verbosity) -> Result
     let symmetries = space.symmetries().len() as u64;
     let commit = Commit { symmetries, seconds: seconds(&times), process: None, holders: &[] };
     commit_layer(&mut run, &LocalDisk, &reports, commit)?;
-    report(&run, asked.json)
+    report(&run, args.json)
 }
 
 /// Deletes what is read no longer, also by a merge that was interrupted, and tells how far the run is.

@@ -5,44 +5,44 @@ use anyhow::Result;
 use fathom_command::bad_input;
 use fathom_command::output;
 use fathom_engine::estimate::Estimate;
-use fathom_forecast::sizes::Source;
+use fathom_forecast::sizes::GrowthSource;
 use fathom_forecast::{Cluster, Forecast};
 use fathom_report::text::many;
-use fathom_run::Reach;
-use fathom_run::definition::{Definition, Question};
+use fathom_run::Lookback;
+use fathom_run::manifest::{RunManifest, SpaceSpec};
 use fathom_space::Plan;
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 
-pub(crate) fn plan(asked: &PlanArguments) -> Result<()> {
-    let question = asked.space.question()?;
-    let space = question.space()?;
+pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
+    let spec = args.space.spec()?;
+    let space = spec.space()?;
     let plan = Plan::new(&space).map_err(|error| bad_input!("{error}"))?;
-    let reach = Reach::of(&space);
-    let keep = reach.keep(asked.keep)?;
-    let estimate = Estimate::of(&space, &plan, asked.threads(), keep);
-    let forecast = match asked.cluster()? {
-        Some(_) if reach == Reach::All => {
+    let lookback = Lookback::of(&space);
+    let keep = lookback.keep(args.keep)?;
+    let estimate = Estimate::of(&space, &plan, args.threads(), keep);
+    let forecast = match args.cluster()? {
+        Some(_) if lookback == Lookback::All => {
             return Err(bad_input!(
                 "the moves of {} are not closed under inverses, and what workers need is predicted only for moves that are: leave out --workers",
                 space.slug()
             ));
         }
         Some(cluster) => {
-            let workers = asked.workers.unwrap_or(1);
-            let shards = asked.shards.unwrap_or_else(|| Definition::shards_by_size(&plan, reach, workers));
-            let definition = Definition::plan(question.clone(), &space, &plan, Some(shards), keep, false)?;
-            Some(Forecast::of(&definition, &space, &plan, cluster)?)
+            let workers = args.workers.unwrap_or(1);
+            let shards = args.shards.unwrap_or_else(|| RunManifest::shards_by_size(&plan, lookback, workers));
+            let manifest = RunManifest::plan(spec.clone(), &space, &plan, Some(shards), keep, false)?;
+            Some(Forecast::of(&manifest, &space, &plan, cluster)?)
         }
         None => None,
     };
-    output::line(&match (asked.json, &forecast) {
+    output::line(&match (args.json, &forecast) {
         (true, cluster) => {
             serde_json::to_string(&Planned { estimate: &estimate, cluster: cluster.as_ref() })?
         }
-        (false, None) => format!("{}\n{}", space_text(&estimate, &question), one_text(&estimate)),
+        (false, None) => format!("{}\n{}", space_text(&estimate, &spec), one_text(&estimate)),
         (false, Some(forecast)) => {
-            format!("{}\n{}", space_text(&estimate, &question), cluster_text(forecast))
+            format!("{}\n{}", space_text(&estimate, &spec), cluster_text(forecast))
         }
     })
 }
@@ -57,9 +57,9 @@ struct Planned<'a> {
 }
 
 /// What does not depend on who searches.
-fn space_text(estimate: &Estimate, question: &Question) -> String {
+fn space_text(estimate: &Estimate, spec: &SpaceSpec) -> String {
     let board = |values: &[u8]| {
-        let rows = values.chunks(question.source.columns());
+        let rows = values.chunks(spec.source.columns());
         let rows = rows.map(|row| row.iter().map(u8::to_string).collect::<Vec<_>>().join(" "));
         rows.map(|row| format!("    {row}\n")).collect::<String>()
     };
@@ -130,9 +130,9 @@ fn cluster_text(forecast: &Forecast) -> String {
         idle => format!(", too few for {}: ask for more with --shards", many(idle, "thread")),
     };
     let growth = match forecast.growth {
-        Source::Measured => "measured: the space was searched",
-        Source::Known => "known, its spread over the cosets is modelled",
-        Source::Modelled => "modelled from the first depths",
+        GrowthSource::Measured => "measured: the space was searched",
+        GrowthSource::Known => "known, its spread over the cosets is modelled",
+        GrowthSource::Modelled => "modelled from the first depths",
     };
     format!(
         "cluster: {} of {}, each with {} Gbit/s, {} GB/s of disk, {} of memory{copies}

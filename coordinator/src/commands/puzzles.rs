@@ -3,7 +3,7 @@
 use crate::arguments::PuzzlesArguments;
 use anyhow::Result;
 use fathom_command::output;
-use fathom_puzzle::{Family, Metric, Source, families};
+use fathom_puzzle::{Family, Metric, PuzzleSpec, families};
 use fathom_report::known::{GodsNumber, gods_numbers};
 use fathom_report::text;
 use serde::Serialize;
@@ -36,7 +36,7 @@ struct Known {
 
 impl Known {
     fn of(family: &Family) -> Self {
-        let searched = Source::of_word(family.example).and_then(|source| source.puzzle(family.metric));
+        let searched = PuzzleSpec::of_word(family.example).and_then(|source| source.puzzle(family.metric));
         let not_searched = match searched {
             Ok(_) => None,
             Err(error) => Some(error.to_string()),
@@ -66,7 +66,7 @@ impl Known {
     }
 }
 
-pub(crate) fn puzzles(asked: &PuzzlesArguments) -> Result<()> {
+pub(crate) fn puzzles(args: &PuzzlesArguments) -> Result<()> {
     let board = Known {
         word: "MxN",
         example: "3x4",
@@ -79,7 +79,7 @@ pub(crate) fn puzzles(asked: &PuzzlesArguments) -> Result<()> {
         known: gods_numbers("MxN"),
     };
     let all: Vec<Known> = std::iter::once(board).chain(families().iter().map(Known::of)).collect();
-    if asked.json {
+    if args.json {
         return output::line(&serde_json::to_string(&all)?);
     }
     let rows = all.iter().map(|known| {

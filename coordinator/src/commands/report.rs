@@ -10,13 +10,13 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-pub(crate) fn report(asked: &ReportArguments) -> Result<()> {
-    if let Some(file) = asked.output.as_deref().filter(|file| file.is_symlink() || file.exists()) {
+pub(crate) fn report(args: &ReportArguments) -> Result<()> {
+    if let Some(file) = args.output.as_deref().filter(|file| file.is_symlink() || file.exists()) {
         return Err(taken(file));
     }
-    let run = RunDirectory::open_for_reading(&asked.dir)?;
-    let text = Report::of(&run)?.to_text(asked.format)?;
-    match &asked.output {
+    let run = RunDirectory::open_for_reading(&args.dir)?;
+    let text = Report::of(&run)?.to_text(args.format)?;
+    match &args.output {
         None => output::line(text.trim_end()),
         Some(file) => write(file, text.trim_end()),
     }

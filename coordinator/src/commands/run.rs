@@ -16,19 +16,19 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-pub(crate) fn run(asked: &RunArguments, verbosity: Verbosity) -> Result<()> {
-    if let Some(workers) = asked.workers {
-        return local::run(asked, workers, verbosity);
+pub(crate) fn run(args: &RunArguments, verbosity: Verbosity) -> Result<()> {
+    if let Some(workers) = args.workers {
+        return local::run(args, workers, verbosity);
     }
-    let options = asked.search.options();
-    let directory = open_or_begin(&asked.space, &asked.begin, 1, |space, plan, path| {
-        require_resources(asked, options, space, plan, path)
+    let options = args.search.options();
+    let directory = open_or_begin(&args.space, &args.begin, 1, |space, plan, path| {
+        require_resources(args, options, space, plan, path)
     })?;
-    go_on(directory, options, verbosity, asked.search.json)
+    go_on(directory, options, verbosity, args.search.json)
 }
 
-pub(crate) fn resume(asked: &ResumeArguments, verbosity: Verbosity) -> Result<()> {
-    go_on(RunDirectory::open(&asked.dir)?, asked.search.options(), verbosity, asked.search.json)
+pub(crate) fn resume(args: &ResumeArguments, verbosity: Verbosity) -> Result<()> {
+    go_on(RunDirectory::open(&args.dir)?, args.search.options(), verbosity, args.search.json)
 }
 
 /// Searches until the run is complete or as deep as asked, and prints what is known then.

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_coordinator::cluster::bounds::Bounds;
 use fathom_coordinator::cluster::event::Ending;
-use fathom_coordinator::cluster::serve::{Coordinator, Desk};
+use fathom_coordinator::cluster::serve::{Coordinator, CoordinatorHandle};
 use fathom_coordinator::cluster::service::{MOST_MESSAGE_BYTES, Service};
 use fathom_coordinator::cluster::state::Rules;
 use fathom_engine::directory::{RunDirectory, Visited};
@@ -16,7 +16,7 @@ use fathom_layer::LocalDisk;
 use fathom_proto::access::{Access, LocalToken, local, server};
 use fathom_proto::v1::DescribeRunResponse;
 use fathom_proto::v1::coordinator_server::CoordinatorServer;
-use fathom_run::Reach;
+use fathom_run::Lookback;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::net::SocketAddr;
@@ -42,14 +42,14 @@ pub(crate) fn ended(run: &RunDirectory, max_depth: Option<u32>) -> Result<Option
 }
 
 /// Has the loop told by the first signal; a second one ends the process at once.
-pub(crate) fn on_signals(desk: Desk, tell: fn(&Desk)) -> Result<()> {
+pub(crate) fn on_signals(handle: CoordinatorHandle, tell: fn(&CoordinatorHandle)) -> Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         for (times, signal) in signals.forever().enumerate() {
             if times > 0 {
                 std::process::exit(128 + signal);
             }
-            tell(&desk);
+            tell(&handle);
         }
     })?;
     Ok(())
@@ -74,7 +74,7 @@ pub(crate) struct Served {
     runtime: Runtime,
     coordinator: Coordinator<'static>,
     /// How it is reached from here.
-    pub(crate) desk: Desk,
+    pub(crate) handle: CoordinatorHandle,
     /// Where workers reach it.
     pub(crate) address: SocketAddr,
     server: JoinHandle<()>,
@@ -89,18 +89,18 @@ impl Served {
     pub(crate) fn begin(
         mut run: RunDirectory,
         layers_at: &LayersAt,
-        asked: &ClusterArguments,
+        args: &ClusterArguments,
         access: &Access,
     ) -> Result<Self> {
         let layers_at = fitting(&run, layers_at)?;
-        let definition = run.definition.clone();
+        let definition = run.manifest.clone();
         let watched = run.journal.watched().context("cannot read run.db")?;
         let shared_store = match &layers_at {
             LayersAt::Workers => None,
             LayersAt::RunDirectory => Some(absolute(&run.path)?),
             LayersAt::SharedStore(path) => Some(absolute(path)?),
         };
-        if asked.replicas > 1 && shared_store.is_some() {
+        if args.replicas > 1 && shared_store.is_some() {
             return Err(bad_input!(
                 "--replicas and --shared-store contradict each other: in a shared store each file is there once for all"
             ));
@@ -111,16 +111,16 @@ impl Served {
             states: u64::MAX,
             bounds: Bounds::none(),
             keep: definition.keep,
-            reach: Reach::of(&run.space),
-            max_depth: asked.max_depth,
+            lookback: Lookback::of(&run.space),
+            max_depth: args.max_depth,
             shared_store: shared_store.is_some(),
-            replicas: asked.replicas as usize,
-            lease: asked.lease,
-            heartbeat: asked.lease / 5,
+            replicas: args.replicas as usize,
+            lease: args.lease,
+            heartbeat: args.lease / 5,
         };
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-        let listener = runtime.block_on(TcpListener::bind(asked.listen));
-        let listener = listener.with_context(|| format!("cannot listen on {}", asked.listen))?;
+        let listener = runtime.block_on(TcpListener::bind(args.listen));
+        let listener = listener.with_context(|| format!("cannot listen on {}", args.listen))?;
         let address = listener.local_addr()?;
         // Nobody is let in before the token is where callers look for it.
         let token = match access.needs_local_token(address) {
@@ -136,13 +136,13 @@ impl Served {
         };
         // Whoever holds or fills run.db makes the run pause.
         run.journal.wait_while_busy().context("cannot use run.db")?;
-        let (coordinator, desk) = Coordinator::new(run, &LocalDisk, rules, layers_at)?;
+        let (coordinator, handle) = Coordinator::new(run, &LocalDisk, rules, layers_at)?;
         let description = DescribeRunResponse {
             definition: definition.to_toml(),
             shared_store: shared_store.unwrap_or_default(),
             watched: watched.into_iter().map(|state| state.tiles.into_vec().into()).collect(),
         };
-        let service = Service::new(desk.clone(), coordinator.geometry(), description, rules.heartbeat);
+        let service = Service::new(handle.clone(), coordinator.geometry(), description, rules.heartbeat);
         let service = CoordinatorServer::new(service).max_decoding_message_size(MOST_MESSAGE_BYTES);
         let service = InterceptedService::new(service, access.token_check());
         let incoming = {
@@ -159,7 +159,7 @@ impl Served {
             }
         });
         tracing::info!(%address, "listening");
-        Ok(Self { runtime, coordinator, desk, address, server, token, over })
+        Ok(Self { runtime, coordinator, handle, address, server, token, over })
     }
 
     /// The file with the token that workers on this machine show, if they need one that they were not given.
@@ -183,19 +183,19 @@ impl Served {
 }
 
 /// Where the layers lie: where they lay before, if there are any.
-fn fitting(run: &RunDirectory, asked: &LayersAt) -> Result<LayersAt> {
-    let asked = match asked {
+fn fitting(run: &RunDirectory, args: &LayersAt) -> Result<LayersAt> {
+    let args = match args {
         LayersAt::SharedStore(path) if is_same(path, &run.path) => LayersAt::RunDirectory,
         other => other.clone(),
     };
     let Visited { layers, .. } = run.visited()?;
     let before = run.journal.layers_at().context("cannot read run.db")?;
-    let same = match (&before, &asked) {
+    let same = match (&before, &args) {
         (LayersAt::SharedStore(a), LayersAt::SharedStore(b)) => is_same(a, b),
-        (before, asked) => before == asked,
+        (before, args) => before == args,
     };
     if layers.is_empty() || same {
-        return Ok(asked);
+        return Ok(args);
     }
     let path = run.path.display();
     Err(match before {

@@ -6,17 +6,17 @@ use fathom_algebra::OrientedPermutation;
 use fathom_command::{bad_input, output};
 use fathom_engine::directory::RunDirectory;
 use fathom_layer::LocalDisk;
-use fathom_solve::{Bidirectional, KeptLayers, Model, SearchError, Solutions, SpaceWords, descend};
+use fathom_solve::{Bidirectional, KeptLayers, SearchError, Solutions, SolveModel, SpaceWords, descend};
 use serde_json::json;
 
-pub(crate) fn solve(asked: &SolveArguments) -> Result<()> {
-    let run = asked.space.directory()?.map(RunDirectory::open_for_reading).transpose()?;
-    let question = match &run {
-        Some(run) => run.definition.question.clone(),
-        None => asked.space.question()?,
+pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
+    let run = args.space.directory()?.map(RunDirectory::open_for_reading).transpose()?;
+    let spec = match &run {
+        Some(run) => run.manifest.spec.clone(),
+        None => args.space.spec()?,
     };
-    let model = Model::new(&question).map_err(|error| bad_input!("{error}"))?;
-    let state = model.read(&asked.state, asked.scramble).map_err(|error| bad_input!("STATE: {error}"))?;
+    let model = SolveModel::new(&spec).map_err(|error| bad_input!("{error}"))?;
+    let state = model.read(&args.state, args.scramble).map_err(|error| bad_input!("STATE: {error}"))?;
     let unreachable = |why: &str| bad_input!("no moves of {} lead to this state: {why}", model.name());
     if let Some(why) = model.why_not(&state) {
         return Err(unreachable(&why));
@@ -24,7 +24,7 @@ pub(crate) fn solve(asked: &SolveArguments) -> Result<()> {
     // Where moves have no inverses, layers tell how far a state is from the solved one, and not how far it is to that.
     let kept = match &run {
         Some(run) if run.space.is_closed_under_inverses() => {
-            KeptLayers::of(run, asked.memory_bytes(), &LocalDisk)?
+            KeptLayers::of(run, args.memory_bytes(), &LocalDisk)?
         }
         _ => None,
     };
@@ -35,9 +35,7 @@ pub(crate) fn solve(asked: &SolveArguments) -> Result<()> {
             let (words, word) = (SpaceWords::new(&model, &run.space), model.word(&state));
             let depth = words.in_space(&word).map(|word| kept.depth_of(&word)).transpose()?;
             match depth.flatten() {
-                Some(depth) => {
-                    (from_layers(&mut kept, &words, &model, &word, depth, asked.most())?, "layers")
-                }
+                Some(depth) => (from_layers(&mut kept, &words, &model, &word, depth, args.most())?, "layers"),
                 None if kept.is_complete() => {
                     return Err(unreachable("the run is complete, and none of its layers has it"));
                 }
@@ -51,8 +49,8 @@ pub(crate) fn solve(asked: &SolveArguments) -> Result<()> {
             }
         }
         _ => {
-            let mut search = Bidirectional::new(&model, asked.memory_bytes());
-            let found = search.solve(&model.word(&state), asked.most());
+            let mut search = Bidirectional::new(&model, args.memory_bytes());
+            let found = search.solve(&model.word(&state), args.most());
             let found = found.map_err(|error| match error {
                 SearchError::Unreachable { .. } => bad_input!("{}: {error}", model.name()),
                 SearchError::Memory { .. } => anyhow::Error::new(error).context(format!(
@@ -63,14 +61,14 @@ pub(crate) fn solve(asked: &SolveArguments) -> Result<()> {
             (found, "bidirectional")
         }
     };
-    print(asked, &model, &state, &found, method)
+    print(args, &model, &state, &found, method)
 }
 
 /// Solutions by the layers of a run, from a word of the model on.
 pub(crate) fn from_layers(
     kept: &mut KeptLayers<'_>,
     words: &SpaceWords<'_>,
-    model: &Model,
+    model: &SolveModel,
     word: &[u8],
     depth: u32,
     most: usize,
@@ -98,7 +96,11 @@ pub(crate) fn no_neighbour(depth: u32) -> String {
 }
 
 /// A solution as it is printed, after it was carried out.
-pub(crate) fn replayed(model: &Model, state: &OrientedPermutation, solution: &[usize]) -> Result<String> {
+pub(crate) fn replayed(
+    model: &SolveModel,
+    state: &OrientedPermutation,
+    solution: &[usize],
+) -> Result<String> {
     let end = model.carry_out(state, solution);
     let behind = end.and_then(|end| model.free_between(&model.word(&end), model.solved()));
     let written = model.written(solution, behind.unwrap_or(0));
@@ -107,8 +109,8 @@ pub(crate) fn replayed(model: &Model, state: &OrientedPermutation, solution: &[u
 }
 
 fn print(
-    asked: &SolveArguments,
-    model: &Model,
+    args: &SolveArguments,
+    model: &SolveModel,
     state: &OrientedPermutation,
     found: &Solutions,
     method: &str,
@@ -116,7 +118,7 @@ fn print(
     let Solutions { distance, solutions, more } = found;
     let solutions: Vec<String> =
         solutions.iter().map(|solution| replayed(model, state, solution)).collect::<Result<_>>()?;
-    if asked.json {
+    if args.json {
         let json = json!({
             "puzzle": model.name(),
             "metric": model.metric().to_string(),
@@ -129,7 +131,7 @@ fn print(
         return output::line(&json.to_string());
     }
     let solutions = match &solutions[..] {
-        [one] if !asked.all => format!("solution: {one}"),
+        [one] if !args.all => format!("solution: {one}"),
         all => {
             let or_more = if *more { " and more" } else { "" };
             let lines: String = all.iter().map(|solution| format!("\n    {solution}")).collect();

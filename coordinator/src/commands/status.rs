@@ -27,13 +27,13 @@ struct Status<'a> {
 /// Between looks.
 const WATCH: Duration = Duration::from_secs(2);
 
-pub(crate) fn status(asked: &StatusArguments) -> Result<()> {
-    let path = Path::new(&asked.run);
-    if path.exists() || !asked.run.contains(':') {
-        return again(asked.watch, || of_directory(path, asked.json));
+pub(crate) fn status(args: &StatusArguments) -> Result<()> {
+    let path = Path::new(&args.run);
+    if path.exists() || !args.run.contains(':') {
+        return again(args.watch, || of_directory(path, args.json));
     }
-    let mut coordinator = Coordinator::call(&asked.run, &asked.access)?;
-    again(asked.watch, || of_coordinator(&mut coordinator, asked.json))
+    let mut coordinator = Coordinator::call(&args.run, &args.access)?;
+    again(args.watch, || of_coordinator(&mut coordinator, args.json))
 }
 
 /// Once, or until the run is complete.
@@ -98,7 +98,7 @@ fn of_directory(path: &Path, json: bool) -> Result<bool> {
     if !summary.complete {
         let done = run.journal.shards_done().context("cannot read run.db")?;
         if done > 0 {
-            let shards = run.definition.shards;
+            let shards = run.manifest.shards;
             output::line(&format!("of the next depth, {done} of {shards} shards are done"))?;
         }
         output::line(&match run.journal.layers_at().context("cannot read run.db")? {

@@ -13,18 +13,18 @@ use fathom_report::text::many;
 use indicatif::{HumanBytes, HumanCount};
 use std::fs;
 
-pub(crate) fn verify(asked: &VerifyArguments) -> Result<()> {
-    if asked.dir.is_file() {
-        return verify_certificate(asked);
+pub(crate) fn verify(args: &VerifyArguments) -> Result<()> {
+    if args.dir.is_file() {
+        return verify_certificate(args);
     }
     // Locked: a search would delete files while they are read.
-    let directory = RunDirectory::open_unchanging(&asked.dir)?;
+    let directory = RunDirectory::open_unchanging(&args.dir)?;
     let verified = verify_run(&directory, &LocalDisk)?;
     let summary = Summary::of(&directory)?;
     if verified.layers == 0 {
-        return nothing(asked, &directory, &summary);
+        return nothing(args, &directory, &summary);
     }
-    if asked.json {
+    if args.json {
         let json = serde_json::json!({
             "verified": true,
             "complete": summary.complete,
@@ -57,8 +57,8 @@ pub(crate) fn verify(asked: &VerifyArguments) -> Result<()> {
 }
 
 /// No layer file is there that could be read.
-fn nothing(asked: &VerifyArguments, run: &RunDirectory, summary: &Summary) -> Result<()> {
-    if asked.json {
+fn nothing(args: &VerifyArguments, run: &RunDirectory, summary: &Summary) -> Result<()> {
+    if args.json {
         let json = serde_json::json!({
             "verified": false,
             "complete": summary.complete,
@@ -70,7 +70,7 @@ fn nothing(asked: &VerifyArguments, run: &RunDirectory, summary: &Summary) -> Re
         });
         output::line(&json.to_string())?;
     }
-    let path = asked.dir.display();
+    let path = args.dir.display();
     Err(match (run.store_path()?, summary.counts.len()) {
         (_, 0) => anyhow!("nothing could be verified: the run in {path} has no finished layer yet"),
         (None, _) => anyhow!(
@@ -81,15 +81,15 @@ fn nothing(asked: &VerifyArguments, run: &RunDirectory, summary: &Summary) -> Re
 }
 
 /// Checks what 'fathom bound --upper --json' printed.
-fn verify_certificate(asked: &VerifyArguments) -> Result<()> {
-    let path = asked.dir.display();
-    let text = fs::read_to_string(&asked.dir).with_context(|| format!("cannot read {path}"))?;
+fn verify_certificate(args: &VerifyArguments) -> Result<()> {
+    let path = args.dir.display();
+    let text = fs::read_to_string(&args.dir).with_context(|| format!("cannot read {path}"))?;
     let certificate: Certificate = serde_json::from_str(&text).map_err(|error| {
         bad_input!("{path} is neither a run directory nor a certificate of an upper bound: {error}")
     })?;
     certificate.verify().with_context(|| path.to_string())?;
     let Certificate { space, metric, upper_bound, stages } = certificate;
-    if asked.json {
+    if args.json {
         let json = serde_json::json!({ "verified": true, "space": space, "metric": metric, "upper_bound": upper_bound });
         return output::line(&json.to_string());
     }

@@ -10,12 +10,12 @@ pub struct Group {
     degree: usize,
     generators: Vec<Permutation>,
     chain: StabiliserChain,
-    orbits: Vec<Orbit>,
+    orbits: Vec<GroupOrbit>,
 }
 
 /// Points that a group carries to each other, at least two.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Orbit {
+pub struct GroupOrbit {
     /// In increasing order.
     pub points: Vec<usize>,
     /// The partition into the smallest blocks; `None` if the group acts primitively here.
@@ -67,7 +67,7 @@ impl Group {
         let chain = StabiliserChain::new(degree, &generators);
         let orbits = orbits(degree, &generators).into_iter().map(|points| {
             let blocks = smallest_blocks(&points, &generators);
-            Orbit { points, blocks }
+            GroupOrbit { points, blocks }
         });
         Self { degree, orbits: orbits.collect(), chain, generators }
     }
@@ -93,7 +93,7 @@ impl Group {
     }
 
     /// The orbits of more than one point, in order of their smallest points.
-    pub fn orbits(&self) -> &[Orbit] {
+    pub fn orbits(&self) -> &[GroupOrbit] {
         &self.orbits
     }
 

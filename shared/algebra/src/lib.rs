@@ -39,7 +39,7 @@ pub use chain::StabiliserChain;
 pub use cycles::CycleError;
 pub use expression::{Element, ExpressionError, Named, Turns};
 pub use factor::Factoriser;
-pub use group::{Group, Kind, Orbit, WhyNot};
+pub use group::{Group, GroupOrbit, Kind, WhyNot};
 pub use oriented::{NotOriented, OrientedPermutation};
 pub use permutation::{NotAPermutation, Permutation};
 pub use relabelling::Relabelling;

@@ -13,12 +13,12 @@ use fathom_puzzle::Puzzle;
 pub struct Automaton {
     /// Where the steps from each state begin, and behind them where the last ones end.
     begins: Vec<usize>,
-    steps: Vec<Step>,
+    steps: Vec<Transition>,
 }
 
 /// The moves after which one state follows another.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct Transition {
     to: u32,
     is_odd: bool,
 }
@@ -53,7 +53,7 @@ impl Automaton {
         let mut steps = Vec::new();
         for &node in &states {
             for child in forms.children(node) {
-                steps.push(Step { to: longest_end(child), is_odd: is_odd[forms.letter(child)] });
+                steps.push(Transition { to: longest_end(child), is_odd: is_odd[forms.letter(child)] });
             }
             begins.push(steps.len());
         }

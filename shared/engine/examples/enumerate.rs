@@ -5,8 +5,8 @@ use fathom_engine::observer::Observer;
 use fathom_engine::search::{Options, Stop, search};
 use fathom_engine::{journal::LayerRow, summary::Summary};
 use fathom_layer::LocalDisk;
-use fathom_puzzle::{Metric, Source};
-use fathom_run::definition::{Definition, Keep, Question};
+use fathom_puzzle::{Metric, PuzzleSpec};
+use fathom_run::manifest::{Keep, RunManifest, SpaceSpec};
 use fathom_space::{Labels, Plan};
 use fathom_task::Kernel;
 
@@ -23,12 +23,12 @@ fn main() -> anyhow::Result<()> {
     let (Some(board), Some(path)) = (arguments.next(), arguments.next()) else {
         anyhow::bail!("usage: enumerate ROWSxCOLUMNS DIRECTORY");
     };
-    let source = Source::Board(board.parse()?);
+    let source = PuzzleSpec::Board(board.parse()?);
     let labels = Labels::distinct(source.cells());
-    let question = Question { source, metric: Metric::Multi, labels };
-    let space = question.space()?;
-    let definition = Definition::plan(question, &space, &Plan::new(&space)?, None, Keep::Last, false)?;
-    let mut run = RunDirectory::create(path.as_ref(), definition, &[], &LocalDisk)?;
+    let spec = SpaceSpec { source, metric: Metric::Multi, labels };
+    let space = spec.space()?;
+    let manifest = RunManifest::plan(spec, &space, &Plan::new(&space)?, None, Keep::Last, false)?;
+    let mut run = RunDirectory::create(path.as_ref(), manifest, &[], &LocalDisk)?;
     let options = Options { threads: 2, kernel: Kernel::Fastest, max_depth: None, memory_bytes: 1 << 30 };
     search(&mut run, &LocalDisk, options, &Stop::default(), &Lines)?;
     println!("{}", Summary::of(&run)?.to_json());

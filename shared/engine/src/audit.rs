@@ -111,7 +111,7 @@ struct Tally {
 /// If there is nothing to audit, what is asked does not fit the layers or memory, or a file is damaged.
 pub fn audit(run: &RunDirectory, disk: &dyn Disk, options: Options) -> Result<Audit> {
     let mut kept = Kept::open(run, options.memory_bytes, disk)?;
-    let puzzle = run.definition.question.source.puzzle(run.definition.question.metric);
+    let puzzle = run.manifest.spec.source.puzzle(run.manifest.spec.metric);
     let plain = Plain::new(&puzzle.map_err(|error| anyhow!(error))?, kept.graph.space());
     if options.samples.is_none() && !kept.has_all(0..=kept.last()) {
         return Err(bad_input!(

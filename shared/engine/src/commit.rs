@@ -56,7 +56,7 @@ pub fn commit_layer<R: Borrow<ShardReport>>(
     }
     check_growth(&layer, &layers, &run.space)?;
     let shards: Vec<ShardRow> = reports.iter().map(|report| ShardRow::of(report.borrow())).collect();
-    let retired = match run.definition.keep {
+    let retired = match run.manifest.keep {
         Keep::Last => depth.previous().and_then(Depth::previous),
         Keep::All => None,
     };
@@ -120,7 +120,7 @@ impl Classes {
 /// The most states to which moves lead from one state: each move behind and before each free move.
 pub fn most_successors(space: &Space) -> u64 {
     let moves = space.moves().len() as u64;
-    moves.saturating_mul(space.free_order().into()).max(space.arrivals().len() as u64)
+    moves.saturating_mul(space.free_order().into()).max(space.incoming_moves().len() as u64)
 }
 
 /// Checks that a layer can follow another one: depth 0 is the solved state, and each state of a later layer is one move

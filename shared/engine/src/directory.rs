@@ -9,8 +9,8 @@ use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_layer::{Digest, Disk};
 use fathom_run::Depth;
-use fathom_run::definition::{DEFINITION, Definition};
 use fathom_run::lock::{self, LOCK};
+use fathom_run::manifest::{DEFINITION, RunManifest};
 use fathom_space::Space;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub struct RunDirectory {
     /// Where it is.
     pub path: PathBuf,
     /// What it enumerates.
-    pub definition: Definition,
+    pub manifest: RunManifest,
     /// The space, derived once: that takes time where symmetries are found.
     pub space: Space,
     /// What is known of its layers.
@@ -90,7 +90,7 @@ impl RunDirectory {
     /// If another process holds it or the file system refuses.
     pub fn create(
         path: &Path,
-        definition: Definition,
+        manifest: RunManifest,
         watched: &[Box<[u8]>],
         disk: &dyn Disk,
     ) -> Result<Self> {
@@ -109,10 +109,10 @@ impl RunDirectory {
                     disk.remove(&path.join(name))?;
                 }
             }
-            let journal = Journal::create(&path.join(JOURNAL), definition.fingerprint, watched)?;
+            let journal = Journal::create(&path.join(JOURNAL), manifest.fingerprint, watched)?;
             let temporary = path.join(format!("{DEFINITION}.tmp"));
             let mut file = disk.create(&temporary)?;
-            file.write_at(definition.to_toml().as_bytes(), 0)?;
+            file.write_at(manifest.to_toml().as_bytes(), 0)?;
             file.sync()?;
             disk.rename(&temporary, &path.join(DEFINITION))?;
             disk.sync_directory(path)?;
@@ -123,8 +123,8 @@ impl RunDirectory {
                     None => {}
                 }
             }
-            let space = definition.question.space()?;
-            Ok(Self { path: path.into(), definition: definition.clone(), space, journal, _lock: Some(lock) })
+            let space = manifest.spec.space()?;
+            Ok(Self { path: path.into(), manifest: manifest.clone(), space, journal, _lock: Some(lock) })
         };
         make().with_context(|| format!("cannot make the run directory {}", path.display()))
     }
@@ -134,9 +134,9 @@ impl RunDirectory {
     /// # Errors
     /// If there is no run, another process holds it, or its files are missing or damaged.
     pub fn open(path: &Path) -> Result<Self> {
-        let definition = Definition::read(path)?;
+        let manifest = RunManifest::read(path)?;
         let lock = lock::exclusive(path)?;
-        Self::read(path, definition, Some(lock))
+        Self::read(path, manifest, Some(lock))
     }
 
     /// Opens the directory of a run to read all of it, while nobody else may change it. The directory may be one that cannot be
@@ -145,9 +145,9 @@ impl RunDirectory {
     /// # Errors
     /// If there is no run, another process holds it, or its files are missing or damaged.
     pub fn open_unchanging(path: &Path) -> Result<Self> {
-        let definition = Definition::read(path)?;
+        let manifest = RunManifest::read(path)?;
         let lock = lock::reading(path)?;
-        Self::read(path, definition, Some(lock))
+        Self::read(path, manifest, Some(lock))
     }
 
     /// Opens the directory of a run for reading, whoever works on it.
@@ -155,7 +155,7 @@ impl RunDirectory {
     /// # Errors
     /// If there is no run, or its files are missing or damaged.
     pub fn open_for_reading(path: &Path) -> Result<Self> {
-        Self::read(path, Definition::read(path)?, None)
+        Self::read(path, RunManifest::read(path)?, None)
     }
 
     /// The directory in which the layers lie; `None` if they lie with workers.
@@ -175,7 +175,7 @@ impl RunDirectory {
     /// # Errors
     /// If the journal cannot be read, or lacks one.
     pub fn digests(&self, depth: Depth) -> Result<Vec<Digest>> {
-        self.journal.digests(depth, self.definition.shards)
+        self.journal.digests(depth, self.manifest.shards)
     }
 
     /// What was visited so far, by the journal.
@@ -198,7 +198,7 @@ impl RunDirectory {
         Ok(Visited { layers, visited, all })
     }
 
-    fn read(path: &Path, definition: Definition, lock: Option<File>) -> Result<Self> {
+    fn read(path: &Path, manifest: RunManifest, lock: Option<File>) -> Result<Self> {
         let db = path.join(JOURNAL);
         if !db.try_exists()? {
             return Err(anyhow!(
@@ -207,9 +207,9 @@ impl RunDirectory {
                 path.display()
             ));
         }
-        let journal = Journal::open(&db, definition.fingerprint)
+        let journal = Journal::open(&db, manifest.fingerprint)
             .with_context(|| format!("cannot use {}", db.display()))?;
-        let space = definition.question.space()?;
-        Ok(Self { path: path.into(), definition, space, journal, _lock: lock })
+        let space = manifest.spec.space()?;
+        Ok(Self { path: path.into(), manifest, space, journal, _lock: lock })
     }
 }

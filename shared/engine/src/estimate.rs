@@ -5,9 +5,9 @@ use crate::journal::LayerRow;
 use fathom_kernel::{Bits, Engine, SLACK_BYTES};
 use fathom_layer::encoding::SPARSE_BITS;
 use fathom_layer::format::{ALIGNMENT, ENTRY_BYTES};
-use fathom_run::Reach;
+use fathom_run::Lookback;
 use fathom_run::budget::memory_bytes;
-use fathom_run::definition::Keep;
+use fathom_run::manifest::Keep;
 use fathom_run::tables::PATTERNS_WORTH_KEEPING;
 use fathom_space::{AxisMap, Plan, Shape, Space, Transform};
 use serde::Serialize;
@@ -132,10 +132,10 @@ pub fn disk_peak_bytes(space: &Space, plan: &Plan, keep: Keep, max_depth: Option
             .map_or(dense, |bytes| bytes.min(dense)),
         None => dense,
     };
-    let (layers, directories) = match (keep, Reach::of(space)) {
+    let (layers, directories) = match (keep, Lookback::of(space)) {
         (Keep::Last, _) => (3, 3),
-        (Keep::All, Reach::Two) => (5, 5),
-        (Keep::All, Reach::All) => (5, 64),
+        (Keep::All, Lookback::Two) => (5, 5),
+        (Keep::All, Lookback::All) => (5, 64),
     };
     let kept = if plan.patterns < PATTERNS_WORTH_KEEPING { 0 } else { plan.table_bytes(space) };
     RUN_OVERHEAD_BYTES + kept + layers * largest + directories * entries

@@ -68,7 +68,7 @@ pub fn search(
     stop: &Stop,
     observer: &dyn Observer,
 ) -> Result<End> {
-    let _span = info_span!("run", id = %&run.definition.fingerprint.to_string()[..16]).entered();
+    let _span = info_span!("run", id = %&run.manifest.fingerprint.to_string()[..16]).entered();
     let begun = Instant::now();
     let store_path = store_path(run)?;
     let resources = Resources {
@@ -77,7 +77,7 @@ pub fn search(
         memory_bytes: options.memory_bytes,
         max_depth: options.max_depth,
     };
-    let mut job = Job::load(&run.definition, &run.path, resources, disk)?;
+    let mut job = Job::load(&run.manifest, &run.path, resources, disk)?;
     let words = run.journal.watched().context("cannot read run.db")?;
     let words: Vec<Vec<u8>> =
         words.iter().map(|state| state.word(job.graph.space())).collect::<Result<_>>()?;
@@ -222,7 +222,7 @@ impl Search<'_> {
         self.store.remove_unfinished(depth)?;
         self.store.prepare(depth)?;
         let mut before = Vec::new();
-        for below in self.job.reach.below(depth) {
+        for below in self.job.lookback.below(depth) {
             if let Some(layer) = self.archived.get(&below) {
                 before.push(Arc::clone(layer));
                 continue;
@@ -353,7 +353,7 @@ fn store_path(run: &RunDirectory) -> Result<PathBuf> {
     })
 }
 
-/// What interruptions have left behind of a run with these layers. A layer in the making is no leftover.
+/// What interruptions have left behind of a run with these layers. A current layer is no leftover.
 ///
 /// # Errors
 /// If the directory cannot be listed.

@@ -58,7 +58,7 @@ impl Summary {
     /// # Errors
     /// If the journal cannot be read.
     pub fn of(run: &RunDirectory) -> Result<Self> {
-        let question = &run.definition.question;
+        let spec = &run.manifest.spec;
         let space = &run.space;
         let Visited { layers, visited, all } = run.visited()?;
         let counts: Vec<u64> = layers.iter().map(|layer| layer.states).collect();
@@ -74,16 +74,16 @@ impl Summary {
         let watched_missing = states.iter().filter(|state| state.depth.is_none()).count() as u64;
         let digests: Vec<Digest> = layers.iter().map(|layer| layer.digest).collect();
         Ok(Self {
-            space: question.source.name(),
-            metric: question.metric.to_string(),
-            labels: (!question.labels.are_distinct()).then(|| question.labels.of_pieces().to_vec()),
+            space: spec.source.name(),
+            metric: spec.metric.to_string(),
+            labels: (!spec.labels.are_distinct()).then(|| spec.labels.of_pieces().to_vec()),
             states: all,
             god_number: layers.last().filter(|_| complete).map(|layer| layer.depth.0),
             complete,
             classes: layers.iter().map(|layer| layer.classes).collect(),
             classes_with_inverse: layers.iter().map(|layer| layer.classes_with_inverse).collect(),
             symmetries: space.symmetry_order(),
-            representative_cosets: run.definition.representative_cosets,
+            representative_cosets: run.manifest.representative_cosets,
             seconds: microseconds(layers.iter().map(|layer| layer.seconds).sum()),
             watched: (!states.is_empty()).then_some(watched),
             watched_missing,

@@ -6,7 +6,7 @@ use crate::journal::{Files, LayerRow, ShardRow, Watched as WatchedState};
 use anyhow::{Context, Result, anyhow};
 use fathom_kernel::Engine;
 use fathom_layer::{Digest, Disk, LayerDigest, LayerFile, Totals};
-use fathom_run::{Definition, Depth, Geometry, Reach, ShardId, ShardReport, Task};
+use fathom_run::{Depth, Geometry, Lookback, RunManifest, ShardId, ShardReport, Task};
 use fathom_space::counting::Pairs;
 use fathom_space::{CosetGraph, CosetId, Transforms};
 use fathom_task::{Job, Method, Store, Watched};
@@ -29,7 +29,7 @@ pub struct Verified {
 /// # Errors
 /// The first thing that is not as it should be.
 pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
-    let job = job(&run.definition)?;
+    let job = job(&run.manifest)?;
     let geometry = job.geometry;
     let store = run.store_path()?.map(|path| Store::new(&path, disk));
     let layers = run.visited()?.layers;
@@ -68,8 +68,8 @@ pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
 ///
 /// # Errors
 /// The first thing that is not as it should be.
-pub fn verify_store(definition: &Definition, store: &Store<'_>) -> Result<Verified> {
-    let job = job(definition)?;
+pub fn verify_store(manifest: &RunManifest, store: &Store<'_>) -> Result<Verified> {
+    let job = job(manifest)?;
     let mut counter = Counter::new(&job, Some(store));
     let mut verified = Verified::default();
     for depth in store.depths()? {
@@ -90,16 +90,16 @@ pub fn verify_store(definition: &Definition, store: &Store<'_>) -> Result<Verifi
 }
 
 /// What is needed for counting. Kept tables are not relied on.
-fn job(definition: &Definition) -> Result<Job> {
-    let (space, colouring) = definition.check()?;
+fn job(manifest: &RunManifest) -> Result<Job> {
+    let (space, colouring) = manifest.check()?;
     let graph = CosetGraph::build(&space, &colouring)?;
-    let geometry = Geometry::of(definition, &space, &colouring)?;
+    let geometry = Geometry::of(manifest, &space, &colouring)?;
     geometry.check_graph(&graph)?;
     Ok(Job {
-        pairs: Pairs::new(&graph, definition.inverse_classes),
+        pairs: Pairs::new(&graph, manifest.inverse_classes),
         graph,
         geometry,
-        reach: Reach::of(&space),
+        lookback: Lookback::of(&space),
         method: Method::Cosets(Engine::Portable),
         cache_bytes: u64::MAX,
         watched: Watched::default(),

@@ -1,7 +1,7 @@
 //! One depth after the other: all workers at once, then the barrier.
 
 use super::cluster::{Cluster, Owners};
-use super::load::{Loads, ShardLoad, Step};
+use super::load::{LayerStep, Loads, ShardLoad};
 use super::simulation::{self, TaskTimes};
 use super::{DepthForecast, Limit};
 use fathom_run::ShardCut;
@@ -145,7 +145,7 @@ impl Tally {
     }
 
     /// Simulates one depth.
-    pub(super) fn add(&mut self, simulation: &Simulation<'_>, step: Step<'_>) {
+    pub(super) fn add(&mut self, simulation: &Simulation<'_>, step: LayerStep<'_>) {
         let Simulation { graph, cut, owners, cluster, pull_seconds, .. } = *simulation;
         let Cluster { workers, threads, replicas, .. } = cluster;
         let loads = Loads::of(graph, cut, owners, step, pull_seconds);

@@ -1,7 +1,7 @@
 //! How a space grows, coset by coset: from a search where that is quick, otherwise from a model.
 
-use crate::model::{Model, first_counts};
-use crate::sizes::{CosetSize, LayerSizes, Source};
+use crate::model::{GrowthModel, first_counts};
+use crate::sizes::{CosetSize, GrowthSource, LayerSizes};
 use crate::wire;
 use anyhow::{Context, Result};
 use fathom_command::machine;
@@ -11,7 +11,7 @@ use fathom_engine::search::{Options, Stop, search};
 use fathom_layer::LocalDisk;
 use fathom_puzzle::Metric;
 use fathom_run::Depth;
-use fathom_run::definition::{Definition, Keep};
+use fathom_run::manifest::{Keep, RunManifest};
 use fathom_space::{CosetGraph, CosetId};
 use fathom_task::{Job, Kernel, Resources, Store};
 use rayon::prelude::*;
@@ -76,34 +76,34 @@ pub enum Growth<'g> {
     /// Of a search.
     Searched(Box<Searched>),
     /// Of the model.
-    Modelled(Model<'g>),
+    Modelled(GrowthModel<'g>),
 }
 
 impl<'g> Growth<'g> {
-    /// Of the run of a definition, whose graph this is. Spaces that are quickly searched are searched now, in a temporary
+    /// Of the run of a manifest, whose graph this is. Spaces that are quickly searched are searched now, in a temporary
     /// directory.
     ///
     /// # Errors
     /// If that cannot be written.
-    pub fn of(definition: &Definition, graph: &'g CosetGraph) -> Result<Self> {
+    pub fn of(manifest: &RunManifest, graph: &'g CosetGraph) -> Result<Self> {
         let space = graph.space();
         if u64::try_from(space.states()).is_ok_and(|states| states <= QUICKLY_SEARCHED) {
-            return Ok(Self::Searched(Box::new(Searched::search(definition)?)));
+            return Ok(Self::Searched(Box::new(Searched::search(manifest)?)));
         }
         let known = KNOWN.into_iter().find(|&(board, metric, _)| {
             space.piece_labels().are_distinct()
                 && (board, metric) == (space.puzzle().name.as_str(), space.metric())
         });
         Ok(Self::Modelled(match known {
-            Some((_, _, counts)) => Model::new(graph, counts.to_vec(), Source::Known),
-            None => Model::new(graph, first_counts(space), Source::Modelled),
+            Some((_, _, counts)) => GrowthModel::new(graph, counts.to_vec(), GrowthSource::Known),
+            None => GrowthModel::new(graph, first_counts(space), GrowthSource::Modelled),
         }))
     }
 
     /// Where the growth comes from.
-    pub fn source(&self) -> Source {
+    pub fn source(&self) -> GrowthSource {
         match self {
-            Self::Searched(_) => Source::Measured,
+            Self::Searched(_) => GrowthSource::Measured,
             Self::Modelled(model) => model.source,
         }
     }
@@ -130,9 +130,9 @@ pub struct Searched {
 }
 
 impl Searched {
-    fn search(definition: &Definition) -> Result<Self> {
+    fn search(manifest: &RunManifest) -> Result<Self> {
         let directory = tempfile::tempdir().context("cannot make a temporary directory")?;
-        let definition = Definition { keep: Keep::All, ..definition.clone() };
+        let manifest = RunManifest { keep: Keep::All, ..manifest.clone() };
         let options = Options {
             threads: machine::processors(),
             kernel: Kernel::Fastest,
@@ -140,7 +140,7 @@ impl Searched {
             memory_bytes: machine::memory_bytes(None),
         };
         let path = directory.path().join("run");
-        let mut run = RunDirectory::create(&path, definition.clone(), &[], &LocalDisk)?;
+        let mut run = RunDirectory::create(&path, manifest.clone(), &[], &LocalDisk)?;
         search(&mut run, &LocalDisk, options, &Stop::default(), &Silent)?;
         let resources = Resources {
             kernel: options.kernel,
@@ -148,7 +148,7 @@ impl Searched {
             memory_bytes: options.memory_bytes,
             max_depth: None,
         };
-        let job = Job::load(&definition, &path, resources, &LocalDisk)?;
+        let job = Job::load(&manifest, &path, resources, &LocalDisk)?;
         let states = run.visited()?.layers.iter().map(|layer| layer.states).collect();
         Ok(Self { directory, job, states, next: Depth(0) })
     }
@@ -189,10 +189,10 @@ impl Searched {
 #[cfg(test)]
 mod tests {
     use super::super::cluster::Owners;
-    use super::super::load::{Loads, Step};
+    use super::super::load::{LayerStep, Loads};
     use super::*;
     use fathom_puzzle::Board;
-    use fathom_run::definition::Question;
+    use fathom_run::manifest::SpaceSpec;
     use fathom_space::{Labels, Plan};
     use std::collections::BTreeSet;
 
@@ -201,15 +201,15 @@ mod tests {
     fn requests_compress_like_shards() {
         for board in ["3x4", "2x6"] {
             let board: Board = board.parse().unwrap();
-            let question = Question {
-                source: fathom_puzzle::Source::Board(board),
+            let question = SpaceSpec {
+                source: fathom_puzzle::PuzzleSpec::Board(board),
                 metric: Metric::Multi,
                 labels: Labels::distinct(board.cells()),
             };
             let space = question.space().unwrap();
             let plan = Plan::new(&space).unwrap();
-            let definition = Definition::plan(question, &space, &plan, None, Keep::Last, false).unwrap();
-            let mut searched = Searched::search(&definition).unwrap();
+            let manifest = RunManifest::plan(question, &space, &plan, None, Keep::Last, false).unwrap();
+            let mut searched = Searched::search(&manifest).unwrap();
             let depths = searched.states.len() as u32;
             let sizes: Vec<LayerSizes> =
                 (0..depths).map(|_| searched.next_layer().unwrap().unwrap()).collect();
@@ -221,7 +221,7 @@ mod tests {
             let (mut expected, mut got) = (0.0, 0.0);
             for depth in 1..depths {
                 let [newest, next] = [depth - 1, depth].map(|depth| &sizes[depth as usize]);
-                let step = Step { next, newest: Some(newest), older: None };
+                let step = LayerStep { next, newest: Some(newest), older: None };
                 expected += Loads::of(graph, *cut, owners, step, 1e-6).sent_bytes.iter().sum::<f64>();
                 let layer = store.open(&searched.job.geometry, Depth(depth - 1)).unwrap();
                 for worker in 0..2 {

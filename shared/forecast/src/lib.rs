@@ -29,13 +29,13 @@ use fathom_engine::estimate::dense_pull_time;
 use fathom_kernel::Engine;
 use fathom_run::Geometry;
 use fathom_run::budget::cache_bytes;
-use fathom_run::definition::{Definition, Keep};
+use fathom_run::manifest::{Keep, RunManifest};
 use fathom_run::tables::PATTERNS_WORTH_KEEPING;
 use fathom_space::{CosetGraph, Plan, Space};
 use growth::Growth;
-use load::Step;
+use load::LayerStep;
 use serde::Serialize;
-use sizes::Source;
+use sizes::GrowthSource;
 
 /// Seconds to make the tables, a pattern and thread.
 const TABLE_SECONDS: f64 = 120e-9;
@@ -90,7 +90,7 @@ pub struct Forecast {
     /// Shards.
     pub shards: u32,
     /// Where the growth comes from.
-    pub growth: Source,
+    pub growth: GrowthSource,
     /// Seconds.
     pub seconds: f64,
     /// In which most of them pass.
@@ -116,26 +116,26 @@ impl Forecast {
     ///
     /// # Errors
     /// [`fathom_command::exit::BadInput`] if a worker's memory does not suffice; others if the search of a small space fails.
-    pub fn of(definition: &Definition, space: &Space, plan: &Plan, cluster: Cluster) -> Result<Self> {
+    pub fn of(manifest: &RunManifest, space: &Space, plan: &Plan, cluster: Cluster) -> Result<Self> {
         let Cluster { workers, threads, memory_bytes, .. } = cluster;
         let cosets = plan.representative_cosets;
         let cache = cache_bytes(memory_bytes, space, plan.patterns, cosets, &plan.shape, threads)?;
         let pull = dense_pull_time(&plan.shape, Engine::fastest(&plan.shape));
-        let colouring = definition.cut(space)?;
+        let colouring = manifest.cut(space)?;
         let graph = CosetGraph::build(space, &colouring)?;
         let simulation = Simulation {
-            cut: Geometry::of(definition, space, &colouring)?.cut,
-            owners: Owners { shards: definition.shards, workers },
+            cut: Geometry::of(manifest, space, &colouring)?.cut,
+            owners: Owners { shards: manifest.shards, workers },
             graph: &graph,
             cluster,
             cache_bytes: cache as f64,
             pull_seconds: pull.expect("the fastest engine does the shape").as_secs_f64(),
         };
-        let mut growth = Growth::of(definition, &graph)?;
-        let mut tally = Tally::new(workers, definition.keep == Keep::All);
+        let mut growth = Growth::of(manifest, &graph)?;
+        let mut tally = Tally::new(workers, manifest.keep == Keep::All);
         let (mut newest, mut older) = (None, None);
         while let Some(next) = growth.next_layer()? {
-            let step = Step { next: &next, newest: newest.as_ref(), older: older.as_ref() };
+            let step = LayerStep { next: &next, newest: newest.as_ref(), older: older.as_ref() };
             tally.add(&simulation, step);
             (older, newest) = (newest, Some(next));
         }
@@ -144,7 +144,7 @@ impl Forecast {
         let most = |of: &[f64]| of.iter().copied().fold(0.0, f64::max) as u64;
         Ok(Self {
             cluster,
-            shards: definition.shards,
+            shards: manifest.shards,
             growth: growth.source(),
             seconds: tables + tally.depths.iter().map(|depth| depth.seconds).sum::<f64>(),
             limit: tally.limit(),

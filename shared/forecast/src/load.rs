@@ -67,7 +67,7 @@ pub struct Loads {
 
 /// The layers of a step: the one to make, and those before it, as far as there are any.
 #[derive(Clone, Copy, Debug)]
-pub struct Step<'a> {
+pub struct LayerStep<'a> {
     /// The layer that is made.
     pub next: &'a LayerSizes,
     /// The one before, which the moves start from.
@@ -78,7 +78,13 @@ pub struct Step<'a> {
 
 impl Loads {
     /// Of a step. `pull_seconds` is the time of a dense pull.
-    pub fn of(graph: &CosetGraph, cut: ShardCut, owners: Owners, step: Step<'_>, pull_seconds: f64) -> Self {
+    pub fn of(
+        graph: &CosetGraph,
+        cut: ShardCut,
+        owners: Owners,
+        step: LayerStep<'_>,
+        pull_seconds: f64,
+    ) -> Self {
         let workers = owners.workers as usize;
         // Few ranges, because each needs marks for all cosets.
         let ranges = rayon::current_num_threads().min(workers);
@@ -105,7 +111,7 @@ struct Part<'a> {
     graph: &'a CosetGraph,
     cut: ShardCut,
     owners: Owners,
-    step: Step<'a>,
+    step: LayerStep<'a>,
     pull_seconds: f64,
     /// By coset, the newest shard and the newest worker that read it, counted from 1.
     seen_by_shard: Vec<u32>,
@@ -116,7 +122,13 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn new(graph: &'a CosetGraph, cut: ShardCut, owners: Owners, step: Step<'a>, pull_seconds: f64) -> Self {
+    fn new(
+        graph: &'a CosetGraph,
+        cut: ShardCut,
+        owners: Owners,
+        step: LayerStep<'a>,
+        pull_seconds: f64,
+    ) -> Self {
         let (cosets, workers) = (graph.len() as usize, owners.workers as usize);
         let loads =
             Loads { shards: Vec::new(), sent_bytes: vec![0.0; workers], serving_seconds: vec![0.0; workers] };

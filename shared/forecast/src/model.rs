@@ -7,7 +7,7 @@
 //! depths alpha is chosen so that the number of states is the one that a plain search counts; after these it goes on to fall by the
 //! same factor until half of the space is visited. Where all counts are known, alpha is chosen by them to the end.
 
-use super::sizes::{CosetSize, LayerSizes, Source};
+use super::sizes::{CosetSize, GrowthSource, LayerSizes};
 use super::wire;
 use fathom_space::{CosetGraph, CosetId, Space};
 use rayon::prelude::*;
@@ -26,12 +26,12 @@ const NO_STATE: f32 = 0.5;
 
 /// The model, and how far it is.
 #[derive(Debug)]
-pub struct Model<'g> {
+pub struct GrowthModel<'g> {
     graph: &'g CosetGraph,
     /// States at each depth, as far as they are known.
     counts: Vec<u64>,
     /// Whether `counts` goes to the end.
-    pub source: Source,
+    pub source: GrowthSource,
     depth: usize,
     /// By coset, the states of the newest layer and those that are left.
     states: Vec<f32>,
@@ -40,9 +40,9 @@ pub struct Model<'g> {
     alphas: Vec<f64>,
 }
 
-impl<'g> Model<'g> {
+impl<'g> GrowthModel<'g> {
     /// The model of a space with this graph, of whose growth `counts` is known.
-    pub fn new(graph: &'g CosetGraph, counts: Vec<u64>, source: Source) -> Self {
+    pub fn new(graph: &'g CosetGraph, counts: Vec<u64>, source: GrowthSource) -> Self {
         let cosets = graph.len() as usize;
         Self {
             graph,

@@ -5,7 +5,7 @@ use serde::Serialize;
 /// Where the growth comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Source {
+pub enum GrowthSource {
     /// The space was searched: all sizes are real.
     Measured,
     /// The number of states at each depth is known; how they spread over the cosets is modelled.

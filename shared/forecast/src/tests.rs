@@ -1,12 +1,12 @@
 //! Laws of the predictions, and comparisons with counting by other means.
 
 use super::growth::Growth;
-use super::load::{Loads, Step};
-use super::model::{Model, first_counts};
-use super::sizes::{LayerSizes, Source};
+use super::load::{LayerStep, Loads};
+use super::model::{GrowthModel, first_counts};
+use super::sizes::{GrowthSource, LayerSizes};
 use super::*;
 use fathom_puzzle::{Board, Metric};
-use fathom_run::definition::Question;
+use fathom_run::manifest::SpaceSpec;
 use fathom_run::{Geometry, ShardCut, ShardId};
 use fathom_space::{CosetId, Labels};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 struct Fixture {
     space: Space,
     plan: Plan,
-    definition: Definition,
+    manifest: RunManifest,
     graph: CosetGraph,
     cut: ShardCut,
 }
@@ -22,32 +22,32 @@ struct Fixture {
 impl Fixture {
     fn new(board: &str, metric: Metric, shards: Option<u32>) -> Self {
         let board: Board = board.parse().unwrap();
-        let question = Question {
-            source: fathom_puzzle::Source::Board(board),
+        let spec = SpaceSpec {
+            source: fathom_puzzle::PuzzleSpec::Board(board),
             metric,
             labels: Labels::distinct(board.cells()),
         };
-        let space = question.space().unwrap();
+        let space = spec.space().unwrap();
         let plan = Plan::new(&space).unwrap();
-        let definition = Definition::plan(question, &space, &plan, shards, Keep::Last, false).unwrap();
+        let manifest = RunManifest::plan(spec, &space, &plan, shards, Keep::Last, false).unwrap();
         let graph = CosetGraph::build(&space, &plan.colouring).unwrap();
-        let cut = Geometry::of(&definition, &space, &plan.colouring).unwrap().cut;
-        Self { space, plan, definition, graph, cut }
+        let cut = Geometry::of(&manifest, &space, &plan.colouring).unwrap().cut;
+        Self { space, plan, manifest, graph, cut }
     }
 
     fn forecast(&self, cluster: Cluster) -> Forecast {
-        Forecast::of(&self.definition, &self.space, &self.plan, cluster).unwrap()
+        Forecast::of(&self.manifest, &self.space, &self.plan, cluster).unwrap()
     }
 
     /// The layers of a search, and what each costs so many workers.
     fn searched(&self, workers: u32) -> Vec<(LayerSizes, Loads)> {
-        let mut growth = Growth::of(&self.definition, &self.graph).unwrap();
-        assert_eq!(growth.source(), Source::Measured);
+        let mut growth = Growth::of(&self.manifest, &self.graph).unwrap();
+        assert_eq!(growth.source(), GrowthSource::Measured);
         let owners = Owners { shards: self.cut.shards(), workers };
         let mut layers: Vec<(LayerSizes, Loads)> = Vec::new();
         while let Some(next) = growth.next_layer().unwrap() {
             let before = |depths| layers.len().checked_sub(depths).map(|depth| &layers[depth].0);
-            let step = Step { next: &next, newest: before(1), older: before(2) };
+            let step = LayerStep { next: &next, newest: before(1), older: before(2) };
             let loads = Loads::of(&self.graph, self.cut, owners, step, 1e-6);
             layers.push((next, loads));
         }
@@ -115,7 +115,7 @@ fn bytes_for_two_workers_are_those_of_a_plain_count() {
         let fixture = Fixture::new(board, metric, Some(shards));
         let Fixture { space, graph, cut, .. } = &fixture;
         let owners = Owners { shards, workers: 2 };
-        let apply = |word: &[u8], step: &fathom_space::Step| {
+        let apply = |word: &[u8], step: &fathom_space::WordMove| {
             let mut image = vec![0; word.len()];
             step.cells.iter().zip(word).for_each(|(&to, &label)| image[usize::from(to)] = label);
             image
@@ -175,7 +175,7 @@ fn the_model_comes_near_a_search() {
     // No more than the first depths, as for large spaces.
     let counts = first_counts(&fixture.space)[..6].to_vec();
     assert_eq!(counts, [1, 17, 195, 2147, 22_888, 227_316]);
-    let mut model = Model::new(graph, counts, Source::Modelled);
+    let mut model = GrowthModel::new(graph, counts, GrowthSource::Modelled);
     let searched = fixture.searched(1);
     let sum = |layer: &LayerSizes| layer.cosets.iter().map(|size| f64::from(size.sent_bytes)).sum::<f64>();
     let (mut of_model, mut of_search, mut depths) = (0.0, 0.0, 0);

@@ -37,13 +37,13 @@ const BLOCKED: [(&[u32], u32); 6] =
 
 /// The axis maps and transforms of one test, in the form in which `Transforms` hands them out.
 #[derive(Clone, Debug)]
-struct Step {
+struct PullStep {
     transform: Transform,
     maps: Vec<AxisMap>,
     source: BTreeSet<u32>,
 }
 
-fn step(shape: Shape) -> impl Strategy<Value = Step> {
+fn step(shape: Shape) -> impl Strategy<Value = PullStep> {
     let lengths = shape.lengths().to_vec();
     let axes = lengths.len();
     let order = Just((0..axes as u8).collect::<Vec<_>>()).prop_shuffle();
@@ -84,7 +84,7 @@ fn step(shape: Shape) -> impl Strategy<Value = Step> {
         let packed_row = u64::from(shape.row_bytes()) * 8;
         bits.into_iter().map(|bit| (bit / row * packed_row + bit % row) as u32).collect()
     });
-    (target, maps, source, any::<bool>()).prop_map(move |(target, maps, source, odd)| Step {
+    (target, maps, source, any::<bool>()).prop_map(move |(target, maps, source, odd)| PullStep {
         transform: Transform { target, maps: (0..maps.len() as u32).collect(), odd: odd && halved },
         maps,
         source,
@@ -139,7 +139,7 @@ fn sparse(states: &BTreeSet<u32>) -> Vec<u8> {
     states.iter().flat_map(|position| position.to_le_bytes()).collect()
 }
 
-fn image(shape: &Shape, step: &Step) -> BTreeSet<u32> {
+fn image(shape: &Shape, step: &PullStep) -> BTreeSet<u32> {
     let axes = shape.lengths().len();
     let (mut from, mut to) = (vec![0; axes], vec![0; axes]);
     step.source
@@ -154,7 +154,7 @@ fn image(shape: &Shape, step: &Step) -> BTreeSet<u32> {
         .collect()
 }
 
-fn cases() -> impl Strategy<Value = (Shape, Vec<Step>, BTreeSet<u32>)> {
+fn cases() -> impl Strategy<Value = (Shape, Vec<PullStep>, BTreeSet<u32>)> {
     let plain = SHAPES.iter().map(|lengths| Shape::new(lengths));
     let halved = HALVED.iter().map(|lengths| Shape::halved(lengths));
     let blocked = BLOCKED.iter().map(|&(lengths, row)| Shape::blocked(lengths, row));

@@ -46,7 +46,7 @@ impl FromStr for Digest {
     }
 }
 
-/// The digest of a layer in the making. Cosets must be added in order, all of them.
+/// The digest of a current layer. Cosets must be added in order, all of them.
 #[derive(Debug)]
 pub struct LayerDigest(blake3::Hasher);
 

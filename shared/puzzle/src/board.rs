@@ -90,7 +90,7 @@ impl Board {
             cells: self.cells(),
             seen: vec![1; self.cells()],
             moves: self.moves(metric),
-            arrivals: self.moves(metric),
+            incoming_moves: self.moves(metric),
             free: vec![OrientedPermutation::identity(vec![1; self.cells()])],
             counted: None,
             symmetries: self.symmetries().into_iter().map(Relabelling::from_cells).collect(),

@@ -56,7 +56,7 @@ pub enum HeldError {
 }
 
 /// One word of a sequence.
-struct Step<'d, 't> {
+struct SequenceTurn<'d, 't> {
     word: Cow<'t, str>,
     generator: &'d Generator,
     is_free: bool,
@@ -98,7 +98,7 @@ impl<'d> Held<'d> {
         let mut turned = OrientedPermutation::identity(self.whole.orders());
         let mut words = Vec::new();
         for step in self.steps(sequence) {
-            let Step { word, generator, is_free, suffix, exponent } = step?;
+            let SequenceTurn { word, generator, is_free, suffix, exponent } = step?;
             let action = generator.action.power(exponent);
             if is_free {
                 turned = turned.then(&action);
@@ -131,7 +131,7 @@ impl<'d> Held<'d> {
     fn product(&self, sequence: &str) -> Result<OrientedPermutation, HeldError> {
         let identity = OrientedPermutation::identity(self.whole.orders());
         self.steps(sequence).into_iter().try_fold(identity, |done, step| {
-            let Step { generator, exponent, .. } = step?;
+            let SequenceTurn { generator, exponent, .. } = step?;
             Ok(done.then(&generator.action.power(exponent)))
         })
     }
@@ -153,7 +153,7 @@ impl<'d> Held<'d> {
 
     /// The steps of a sequence: its words, if each of them is a move; otherwise, of a sequence with brackets, or without blanks, the moves
     /// that it is short for.
-    fn steps<'t>(&self, sequence: &'t str) -> Vec<Result<Step<'d, 't>, HeldError>> {
+    fn steps<'t>(&self, sequence: &'t str) -> Vec<Result<SequenceTurn<'d, 't>, HeldError>> {
         let words: Vec<_> = self.words(sequence).collect();
         match words.iter().any(Result::is_err).then(|| self.written_out(sequence)).flatten() {
             Some(steps) => steps.into_iter().map(Ok).collect(),
@@ -162,7 +162,7 @@ impl<'d> Held<'d> {
     }
 
     /// The moves that a sequence with brackets, or without blanks, is short for.
-    fn written_out<'t>(&self, sequence: &str) -> Option<Vec<Step<'d, 't>>> {
+    fn written_out<'t>(&self, sequence: &str) -> Option<Vec<SequenceTurn<'d, 't>>> {
         let known: Vec<&'d Generator> = self.whole.moves().iter().chain(self.whole.free()).collect();
         let mut named = |name: &str| {
             let found = known.iter().position(|generator| generator.name == name);
@@ -174,13 +174,13 @@ impl<'d> Held<'d> {
             let name = power_name(&generator.name, turn.exponent, |_| false);
             let suffix = name[generator.name.len()..].to_owned().into();
             let is_free = turn.generator >= self.whole.moves().len();
-            Step { word: name.into(), generator, is_free, suffix, exponent: turn.exponent }
+            SequenceTurn { word: name.into(), generator, is_free, suffix, exponent: turn.exponent }
         };
         Some(turns.0.into_iter().filter(|turn| turn.exponent != 0).map(step).collect())
     }
 
     /// The words of a sequence, with blanks between them: a name alone, or with a number, `'` or both behind it.
-    fn words<'t>(&self, sequence: &'t str) -> impl Iterator<Item = Result<Step<'d, 't>, HeldError>> {
+    fn words<'t>(&self, sequence: &'t str) -> impl Iterator<Item = Result<SequenceTurn<'d, 't>, HeldError>> {
         let whole = self.whole;
         let known = whole.moves().iter().map(|g| (g, false)).chain(whole.free().iter().map(|g| (g, true)));
         let known: Vec<(&'d Generator, bool)> = known.collect();
@@ -194,7 +194,7 @@ impl<'d> Held<'d> {
                 [(word, Some(1)), (unprimed, Some(sign)), (base, times.map(|times: i64| sign * times))];
             let step = readings.into_iter().find_map(|(name, exponent)| {
                 let &(generator, is_free) = known.iter().find(|(generator, _)| generator.name == name)?;
-                Some(Step {
+                Some(SequenceTurn {
                     word: word.into(),
                     generator,
                     is_free,

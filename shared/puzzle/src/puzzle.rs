@@ -56,7 +56,7 @@ pub struct Puzzle {
     pub moves: Vec<PuzzleMove>,
     /// The same moves with free moves behind them: no two differ by a free move that comes before, and they are all moves of the
     /// puzzle before all free moves. Without free moves, `moves`.
-    pub arrivals: Vec<PuzzleMove>,
+    pub incoming_moves: Vec<PuzzleMove>,
     /// The group of the free moves, the identity first: what they do to a state makes no other state of it.
     pub free: Vec<OrientedPermutation>,
     /// The number of states, if that takes more than the order of a group to tell.

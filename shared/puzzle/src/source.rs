@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// Where a puzzle's moves come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum PuzzleSpec {
     /// A board, whose symmetries are known.
     Board(Board),
     /// Any puzzle by its definition, whose symmetries are found.
@@ -42,7 +42,7 @@ pub enum SourceError {
         metric: Metric,
     },
     /// More cells than the search has numbers for.
-    #[error("{puzzle} has {cells} cells, and puzzles of at most {limit} can be searched: leave some out with --omit", limit = Source::MOST_CELLS)]
+    #[error("{puzzle} has {cells} cells, and puzzles of at most {limit} can be searched: leave some out with --omit", limit = PuzzleSpec::MOST_CELLS)]
     TooManyCells {
         /// The puzzle.
         puzzle: String,
@@ -51,7 +51,7 @@ pub enum SourceError {
     },
 }
 
-impl Source {
+impl PuzzleSpec {
     /// The largest number of cells of a puzzle that is searched.
     pub const MOST_CELLS: usize = 255;
 
@@ -67,7 +67,7 @@ impl Source {
     /// turned in the hand at no cost. It has the same states at each distance, and more symmetries.
     ///
     /// # Errors
-    /// As [`Source::of_word`].
+    /// As [`PuzzleSpec::of_word`].
     pub fn whole(word: &str) -> Result<Self, SourceError> {
         Self::named(word, family::whole)
     }
@@ -306,13 +306,13 @@ mod tests {
 
     #[test]
     fn words_name_boards_families_and_files() {
-        assert!(matches!(Source::of_word("3x4"), Ok(Source::Board(_))));
-        assert!(matches!(Source::of_word("0x4"), Err(SourceError::Board(_))));
-        assert_eq!(Source::of_word("pancake:8").unwrap().cells(), 8);
-        assert!(matches!(Source::of_word("pancakes"), Err(SourceError::Family(_))));
-        assert!(matches!(Source::of_word("no/such.toml"), Err(SourceError::File(_))));
+        assert!(matches!(PuzzleSpec::of_word("3x4"), Ok(PuzzleSpec::Board(_))));
+        assert!(matches!(PuzzleSpec::of_word("0x4"), Err(SourceError::Board(_))));
+        assert_eq!(PuzzleSpec::of_word("pancake:8").unwrap().cells(), 8);
+        assert!(matches!(PuzzleSpec::of_word("pancakes"), Err(SourceError::Family(_))));
+        assert!(matches!(PuzzleSpec::of_word("no/such.toml"), Err(SourceError::File(_))));
         let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/pancake-5.toml");
-        assert_eq!(Source::of_word(example).unwrap().cells(), 5);
+        assert_eq!(PuzzleSpec::of_word(example).unwrap().cells(), 5);
     }
 
     /// The symmetries that are found for the moves of a board are those that are known of it, or more: a board of one row has also those
@@ -323,7 +323,7 @@ mod tests {
             let board: Board = word.parse().unwrap();
             for metric in Metric::ALL {
                 let known: HashSet<_> = board.puzzle(metric).symmetries.into_iter().collect();
-                let source = Source::Defined(Box::new(of_board(board, metric).unwrap()));
+                let source = PuzzleSpec::Defined(Box::new(of_board(board, metric).unwrap()));
                 let found: HashSet<_> =
                     source.puzzle(Metric::Given).unwrap().symmetries.into_iter().collect();
                 assert!(known.is_subset(&found), "{word} {metric}");
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn some_of_the_moves_are_chosen() {
-        let board = Source::of_word("2x3").unwrap();
+        let board = PuzzleSpec::of_word("2x3").unwrap();
         let some = board.with_moves(Metric::Multi, "V1,H1^2,H1").unwrap();
         assert_eq!((some.name(), some.metric()), ("2x3-V1-H1'-H1".into(), Metric::Given));
         let names: Vec<_> = some.puzzle(Metric::Given).unwrap().moves.into_iter().map(|m| m.name).collect();
@@ -347,33 +347,33 @@ mod tests {
 
     #[test]
     fn names_tell_spaces_apart() {
-        let named = |source: Source, moves| {
+        let named = |source: PuzzleSpec, moves| {
             let metric = source.metric();
             source.with_moves(metric, moves).unwrap().name()
         };
-        let (held, free) = (Source::of_word("2x2x2").unwrap(), Source::in_hand("2x2x2").unwrap());
-        assert_eq!(Source::whole("2x2x2").unwrap(), free);
+        let (held, free) = (PuzzleSpec::of_word("2x2x2").unwrap(), PuzzleSpec::in_hand("2x2x2").unwrap());
+        assert_eq!(PuzzleSpec::whole("2x2x2").unwrap(), free);
         assert_ne!(held, free);
         assert_eq!(named(held, "U,R2"), "2x2x2-U-R2");
         assert_eq!(named(free, "U,R2"), "2x2x2-free-U-R2");
-        assert_eq!(named(Source::in_hand("dino").unwrap(), "URF"), "dino-free-URF");
-        let face = Source::of_word("square1").unwrap();
+        assert_eq!(named(PuzzleSpec::in_hand("dino").unwrap(), "URF"), "dino-free-URF");
+        let face = PuzzleSpec::of_word("square1").unwrap();
         let twist = face.clone().in_metric(Metric::Twist).unwrap();
         assert_eq!((named(face, "/"), named(twist, "/")), ("square1-/".into(), "square1-free-/".into()));
     }
 
     #[test]
     fn one_family_alone_knows_its_metrics() {
-        let face = Source::of_word("square1").unwrap();
+        let face = PuzzleSpec::of_word("square1").unwrap();
         assert_eq!(face.metric(), Metric::Face);
         let twist = face.clone().in_metric(Metric::Twist).unwrap();
         assert_eq!((twist.name(), twist.metric()), ("square1".into(), Metric::Twist));
         assert_eq!(twist.in_metric(Metric::Face).unwrap(), face);
         let other = Definition::of_degree("square1", 5).unwrap();
         for source in [
-            Source::of_word("3x4").unwrap(),
-            Source::in_hand("dino").unwrap(),
-            Source::Defined(Box::new(other)),
+            PuzzleSpec::of_word("3x4").unwrap(),
+            PuzzleSpec::in_hand("dino").unwrap(),
+            PuzzleSpec::Defined(Box::new(other)),
         ] {
             let name = source.name();
             assert_eq!(source.clone().in_metric(Metric::Single).unwrap(), source);
@@ -384,7 +384,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_searched_is_refused() {
-        let large = Source::Defined(Box::new(Definition::of_degree("large", 256).unwrap()));
+        let large = PuzzleSpec::Defined(Box::new(Definition::of_degree("large", 256).unwrap()));
         assert!(large.check().unwrap_err().to_string().starts_with("large has 256 cells"));
     }
 }

@@ -57,7 +57,7 @@ pub fn of(run: &RunDirectory, layer: Option<&LayerRow>) -> Result<Option<Deepest
     let Some((layer, store)) = layer.zip(run.store_path()?) else {
         return Ok(None);
     };
-    let definition = &run.definition;
+    let definition = &run.manifest;
     let store = Store::new(&store, &LocalDisk);
     let depth = layer.depth;
     if layer.files == Files::Removed || store.finished_files(depth)? < definition.shards.into() {

@@ -3,7 +3,7 @@
 use super::Report;
 use super::numbers::duration;
 use crate::text::many;
-use fathom_puzzle::{Metric, Source};
+use fathom_puzzle::{Metric, PuzzleSpec};
 use indicatif::HumanCount;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -133,12 +133,12 @@ pub fn mean_distance(report: &Report) -> Option<f64> {
     report.summary.complete.then_some(sum)
 }
 
-fn puzzle(source: &Source) -> String {
+fn puzzle(source: &PuzzleSpec) -> String {
     match source {
-        Source::Board(board) => {
+        PuzzleSpec::Board(board) => {
             format!("a board of {} x {} tiles whose rows and columns rotate", board.rows(), board.columns())
         }
-        Source::Defined(definition) => {
+        PuzzleSpec::Defined(definition) => {
             format!("{}, a puzzle of {}", definition.name(), many(definition.cells() as u64, "cell"))
         }
     }
@@ -148,14 +148,14 @@ fn puzzle(source: &Source) -> String {
 fn move_is(report: &Report) -> &'static str {
     let is = |known: Metric| report.summary.metric == known.word();
     match &report.source {
-        Source::Board(_) if is(Metric::Multi) => "any rotation of one line is one move",
-        Source::Board(_) => "a shift of one line by one cell is one move",
-        Source::Defined(_) if is(Metric::Multi) => "any power of a listed move is one move",
-        Source::Defined(_) if is(Metric::Single) => "a listed move or its inverse is one move",
-        Source::Defined(_) if is(Metric::Face) => "a turn of one layer or a twist is one move",
-        Source::Defined(_) if is(Metric::Twist) => {
+        PuzzleSpec::Board(_) if is(Metric::Multi) => "any rotation of one line is one move",
+        PuzzleSpec::Board(_) => "a shift of one line by one cell is one move",
+        PuzzleSpec::Defined(_) if is(Metric::Multi) => "any power of a listed move is one move",
+        PuzzleSpec::Defined(_) if is(Metric::Single) => "a listed move or its inverse is one move",
+        PuzzleSpec::Defined(_) if is(Metric::Face) => "a turn of one layer or a twist is one move",
+        PuzzleSpec::Defined(_) if is(Metric::Twist) => {
             "a twist is one move, and turns of the layers cost nothing"
         }
-        Source::Defined(_) => "a listed move is one move",
+        PuzzleSpec::Defined(_) => "a listed move is one move",
     }
 }

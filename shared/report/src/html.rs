@@ -6,7 +6,7 @@ use super::numbers::percent;
 use super::{Report, plot};
 use anyhow::Result;
 use askama::Template;
-use fathom_puzzle::Source;
+use fathom_puzzle::PuzzleSpec;
 use indicatif::{HumanBytes, HumanCount};
 
 #[derive(Template)]
@@ -103,8 +103,8 @@ fn pictures(report: &Report) -> Option<Pictures> {
     let deepest = report.deepest.as_ref()?;
     let (title, about) = deepest::caption(report, deepest);
     let columns = match report.source {
-        Source::Board(board) => Some(board.columns()),
-        Source::Defined(_) => None,
+        PuzzleSpec::Board(board) => Some(board.columns()),
+        PuzzleSpec::Defined(_) => None,
     };
     let states = deepest.examples.iter().map(|example| picture(report, example)).collect();
     Some(Pictures { title, about, columns, states })

@@ -26,7 +26,7 @@ use anyhow::Result;
 use deepest::Deepest;
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::summary::Summary;
-use fathom_puzzle::Source;
+use fathom_puzzle::PuzzleSpec;
 use provenance::Provenance;
 use std::fmt;
 use std::str::FromStr;
@@ -120,7 +120,7 @@ pub struct Report {
     /// The growth table.
     pub rows: Vec<Row>,
     /// The puzzle.
-    pub source: Source,
+    pub source: PuzzleSpec,
     /// The names of its moves in the metric.
     pub moves: Vec<String>,
     /// States of the last layer; `None` if its files are not there.
@@ -158,7 +158,7 @@ impl Report {
         Ok(Self {
             title: title.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
             rows: rows.collect(),
-            source: run.definition.question.source.clone(),
+            source: run.manifest.spec.source.clone(),
             moves: run.space.puzzle().moves.iter().map(|m| m.name.clone()).collect(),
             deepest: deepest::of(run, layers.last())?,
             provenance: Provenance::of(run, &summary)?,

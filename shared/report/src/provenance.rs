@@ -5,9 +5,9 @@ use fathom_command::shell::quoted;
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::ProcessRow;
 use fathom_engine::summary::Summary;
-use fathom_puzzle::{Source, family};
+use fathom_puzzle::{PuzzleSpec, family};
 use fathom_run::Keep;
-use fathom_run::definition::written_by;
+use fathom_run::manifest::written_by;
 use fathom_space::Labels;
 use serde::Serialize;
 
@@ -47,15 +47,15 @@ impl Provenance {
     /// # Errors
     /// If `run.toml` or the journal cannot be read.
     pub fn of(run: &RunDirectory, summary: &Summary) -> Result<Self> {
-        let definition = &run.definition;
+        let manifest = &run.manifest;
         let journal = &run.journal;
         let unreadable = "cannot read run.db";
         let workers = journal.workers().context(unreadable)?;
         let mut workers: Vec<String> = workers.into_iter().map(|(_, name, _)| name).collect();
         workers.sort_unstable();
-        let (puzzle, definition_file) = match &definition.question.source {
-            Source::Board(board) => (board.to_string(), None),
-            Source::Defined(defined) => match family::puzzle(defined.name()) {
+        let (puzzle, definition_file) = match &manifest.spec.source {
+            PuzzleSpec::Board(board) => (board.to_string(), None),
+            PuzzleSpec::Defined(defined) => match family::puzzle(defined.name()) {
                 Ok(family) if family == **defined => (defined.name().into(), None),
                 _ => (PUZZLE.into(), Some(PUZZLE)),
             },
@@ -63,16 +63,16 @@ impl Provenance {
         Ok(Self {
             begun_by: written_by(&run.path)?,
             reported_by: format!("fathom {}", env!("CARGO_PKG_VERSION")),
-            fingerprint: definition.fingerprint.to_string(),
-            shards: definition.shards,
-            keep: definition.keep,
+            fingerprint: manifest.fingerprint.to_string(),
+            shards: manifest.shards,
+            keep: manifest.keep,
             layers_at: journal.layers_at().context(unreadable)?.to_string(),
             processes: journal.processes().context(unreadable)?,
             workers,
             command: command(run, summary, &puzzle),
-            definition: match &definition.question.source {
-                Source::Board(_) => None,
-                Source::Defined(defined) => Some(defined.to_toml()),
+            definition: match &manifest.spec.source {
+                PuzzleSpec::Board(_) => None,
+                PuzzleSpec::Defined(defined) => Some(defined.to_toml()),
             },
             definition_file,
         })
@@ -81,20 +81,20 @@ impl Provenance {
 
 /// What asks for the same run again: the same fingerprint and, as deep as this one is, the same digest.
 fn command(run: &RunDirectory, summary: &Summary, puzzle: &str) -> String {
-    let definition = &run.definition;
-    let question = &definition.question;
+    let manifest = &run.manifest;
+    let spec = &manifest.spec;
     let mut words = vec!["fathom".into(), "run".into(), puzzle.to_owned()];
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
-    if question.metric != question.source.metric() {
-        option("--metric", question.metric.to_string());
+    if spec.metric != spec.source.metric() {
+        option("--metric", spec.metric.to_string());
     }
-    if question.labels != Labels::from_values(question.source.solved()) {
-        let labels: Vec<String> = question.labels.of_pieces().iter().map(u8::to_string).collect();
+    if spec.labels != Labels::from_values(spec.source.solved()) {
+        let labels: Vec<String> = spec.labels.of_pieces().iter().map(u8::to_string).collect();
         option("--labels", labels.join(","));
     }
-    option("--shards", definition.shards.to_string());
-    if definition.keep != Keep::default() {
-        option("--keep", definition.keep.to_string());
+    option("--shards", manifest.shards.to_string());
+    if manifest.keep != Keep::default() {
+        option("--keep", manifest.keep.to_string());
     }
     if !summary.complete {
         option("--max-depth", summary.counts.len().saturating_sub(1).to_string());

@@ -1,6 +1,6 @@
 //! Why a run cannot be planned, read or worked on.
 
-use crate::definition::{DEFINITION, FORMAT};
+use crate::manifest::{DEFINITION, FORMAT};
 use bytesize::ByteSize;
 use fathom_puzzle::{BoardError, LoadError, SourceError};
 use fathom_space::axis::NoAxis;

@@ -1,6 +1,6 @@
 //! Which layer file holds which shard of which layer, for those who need no more of the cosets than their number.
 
-use crate::{Definition, Depth, RunError, ShardCut, ShardId};
+use crate::{Depth, RunError, RunManifest, ShardCut, ShardId};
 use fathom_layer::{Identity, Tensor};
 use fathom_space::{Colouring, CosetGraph, Shape, Space};
 
@@ -18,24 +18,24 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// Of a run, for whose definition space and colouring were derived.
+    /// Of a run, for whose manifest space and colouring were derived.
     ///
     /// # Errors
-    /// If the definition contradicts itself.
-    pub fn of(definition: &Definition, space: &Space, colouring: &Colouring) -> Result<Self, RunError> {
+    /// If the manifest contradicts itself.
+    pub fn of(manifest: &RunManifest, space: &Space, colouring: &Colouring) -> Result<Self, RunError> {
         let shape = Shape::of(space, colouring).ok_or(RunError::TensorTooLarge)?;
-        let (cosets, shards) = (definition.representative_cosets, definition.shards);
+        let (cosets, shards) = (manifest.representative_cosets, manifest.shards);
         let cut = u32::try_from(cosets).ok().and_then(|cosets| ShardCut::new(cosets, shards));
         let cut = cut.ok_or(RunError::Cut { cosets, shards })?;
         Ok(Self {
             cut,
-            fingerprint: definition.fingerprint.0,
+            fingerprint: manifest.fingerprint.0,
             packed_bytes: shape.packed_bytes(),
             row_bits: shape.row_bits(),
         })
     }
 
-    /// Checks that a graph has as many cosets as the run's definition says.
+    /// Checks that a graph has as many cosets as the run's manifest says.
     ///
     /// # Errors
     /// [`RunError::CosetCount`] if not.

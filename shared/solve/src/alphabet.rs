@@ -27,14 +27,14 @@ pub(super) const MOST_LETTERS: usize = 256;
 
 /// What carrying pieces does to words, where it may be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct WordMap {
     /// For each cell the cell from which its piece comes, and which of that cell's points comes to be the first one.
     pub(super) from: Box<[(u8, u16)]>,
     /// Cells with the letters, one of which must be there.
     pub(super) guard: Box<[(u8, Box<[u8]>)]>,
 }
 
-impl Step {
+impl WordMap {
     /// Whether its guard lets it be made in the state `word`.
     #[inline]
     pub fn may(&self, word: &[u8]) -> bool {
@@ -74,7 +74,7 @@ impl Alphabet {
 
     /// What an action does to words; equal for actions between which nothing that can be seen tells. It may be done while each cell of
     /// the guard holds what belongs on the cell beside it when the puzzle is solved, in any orientation.
-    pub fn step(&self, action: &Permutation, guard: impl IntoIterator<Item = (usize, usize)>) -> Step {
+    pub fn step(&self, action: &Permutation, guard: impl IntoIterator<Item = (usize, usize)>) -> WordMap {
         let inverse = action.inverse();
         let from = |&first: &usize| {
             let point = inverse.apply(first);
@@ -87,7 +87,7 @@ impl Alphabet {
         };
         let mut guard: Vec<(u8, Box<[u8]>)> = guard.into_iter().map(guarded).collect();
         guard.sort_unstable();
-        Step { from: self.first.iter().map(from).collect(), guard: guard.into() }
+        WordMap { from: self.first.iter().map(from).collect(), guard: guard.into() }
     }
 
     /// The letter that a piece shows on a cell, when it has come there from the cell where it belongs and was turned by so much.
@@ -98,14 +98,14 @@ impl Alphabet {
 
     /// The letter on a cell after a step.
     #[inline]
-    pub fn after(&self, step: &Step, word: &[u8], cell: usize) -> u8 {
+    pub fn after(&self, step: &WordMap, word: &[u8], cell: usize) -> u8 {
         let (from, k) = step.from[cell];
         self.next[usize::from(k)][usize::from(word[usize::from(from)])]
     }
 
     /// The word after a step, its guard aside.
     #[inline]
-    pub fn take(&self, step: &Step, word: &[u8], image: &mut [u8]) {
+    pub fn take(&self, step: &WordMap, word: &[u8], image: &mut [u8]) {
         for (cell, letter) in image.iter_mut().enumerate() {
             *letter = self.after(step, word, cell);
         }

@@ -8,7 +8,7 @@
 
 use super::ball::{Ball, Full};
 use super::descent::{Solutions, descend};
-use super::model::Model;
+use super::model::SolveModel;
 use indicatif::{HumanBytes, HumanCount};
 use rustc_hash::FxHashSet;
 use std::convert::Infallible;
@@ -16,7 +16,7 @@ use std::convert::Infallible;
 /// A search that keeps what it finds around the solved state for the next question.
 #[derive(Debug)]
 pub struct Bidirectional<'m> {
-    model: &'m Model,
+    model: &'m SolveModel,
     memory_bytes: u64,
     around_solved: Ball,
 }
@@ -48,7 +48,7 @@ pub enum SearchError {
 
 impl<'m> Bidirectional<'m> {
     /// A search that takes no more than so many bytes for the states that it sees.
-    pub fn new(model: &'m Model, memory_bytes: u64) -> Self {
+    pub fn new(model: &'m SolveModel, memory_bytes: u64) -> Self {
         Self { model, memory_bytes, around_solved: Ball::new(&model.reduced(model.solved())) }
     }
 

@@ -1,6 +1,6 @@
 //! Solutions, by whatever tells whether a state lies at a distance: from each state on to those that are one move nearer.
 
-use super::model::Model;
+use super::model::SolveModel;
 
 /// Shortest solutions of a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Solutions {
 /// # Errors
 /// Those of `is_at`.
 pub fn descend<E>(
-    model: &Model,
+    model: &SolveModel,
     start: &[u8],
     distance: u32,
     most: usize,
@@ -66,7 +66,7 @@ pub fn descend<E>(
 /// # Errors
 /// Those of `is_at`.
 pub fn way_to<E>(
-    model: &Model,
+    model: &SolveModel,
     state: &[u8],
     distance: u32,
     mut is_at: impl FnMut(&[u8], u32) -> Result<bool, E>,

@@ -33,7 +33,7 @@ impl<'d> KeptLayers<'d> {
         let Some(store) = run.store_path()? else {
             return Ok(None);
         };
-        let definition = &run.definition;
+        let definition = &run.manifest;
         let (space, colouring) = definition.check()?;
         let patterns = CosetGraph::table_entries(&space, &colouring);
         let table_bytes = CosetGraph::table_bytes(&space, patterns, definition.representative_cosets);

@@ -28,7 +28,7 @@ pub use bidirectional::{Bidirectional, SearchError};
 pub use classes::{Class, classes};
 pub use descent::{Solutions, descend, way_to};
 pub use layers::KeptLayers;
-pub use model::{Model, ModelError};
+pub use model::{ModelError, SolveModel};
 pub use space_words::SpaceWords;
 
 #[cfg(test)]

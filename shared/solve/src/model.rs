@@ -4,22 +4,22 @@
 //! Where moves are free a state has many words, one for each of them. The smallest stands for it where states are kept and
 //! compared; a solution is looked for from one word of the state on, so that it can be carried out as it is written.
 
-use super::alphabet::{Alphabet, MOST_LETTERS, Step};
+use super::alphabet::{Alphabet, MOST_LETTERS, WordMap};
 use super::moves::{Move, distinct};
 use super::square1::SquareOne;
 use fathom_algebra::OrientedPermutation;
 use fathom_puzzle::definition::FreeGroup;
 use fathom_puzzle::family::square1::in_all_shapes;
-use fathom_puzzle::{Definition, DefinitionError, Generator, Metric, Piece, Source};
-use fathom_run::Question;
+use fathom_puzzle::{Definition, DefinitionError, Generator, Metric, Piece, PuzzleSpec};
+use fathom_run::SpaceSpec;
 
 /// The largest number of points. Groups on more take too long to look at.
 const MOST_POINTS: usize = 512;
 
 /// A puzzle under a metric, with labels, as words.
 #[derive(Clone, Debug)]
-pub struct Model {
-    pub(super) source: Source,
+pub struct SolveModel {
+    pub(super) source: PuzzleSpec,
     metric: Metric,
     pub(super) definition: Definition,
     pub(super) generators: Vec<Generator>,
@@ -28,9 +28,9 @@ pub struct Model {
     pub(super) square1: Option<SquareOne>,
     solved: Box<[u8]>,
     moves: Vec<Move>,
-    ways_back: Vec<Step>,
+    ways_back: Vec<WordMap>,
     /// What the free moves do to words, the identity first.
-    words_of: Vec<Step>,
+    words_of: Vec<WordMap>,
 }
 
 /// Why states of a puzzle cannot be solved here.
@@ -53,12 +53,12 @@ pub enum ModelError {
     Definition(#[from] DefinitionError),
 }
 
-impl Model {
+impl SolveModel {
     /// Of the puzzle, metric and labels that are asked for.
     ///
     /// # Errors
     /// [`ModelError`] if states of it are not solved here.
-    pub fn new(question: &Question) -> Result<Self, ModelError> {
+    pub fn new(question: &SpaceSpec) -> Result<Self, ModelError> {
         let source = question.source.clone();
         let mut definition = source.definition(question.metric)?;
         let labelled = definition.solved().iter().zip(question.labels.of_pieces());
@@ -181,7 +181,8 @@ impl Model {
 
     /// The first free move, by its place in their group, that makes one word of another.
     pub fn free_between(&self, from: &[u8], to: &[u8]) -> Option<usize> {
-        let leads = |free: &Step| (0..to.len()).all(|cell| self.alphabet.after(free, from, cell) == to[cell]);
+        let leads =
+            |free: &WordMap| (0..to.len()).all(|cell| self.alphabet.after(free, from, cell) == to[cell]);
         self.words_of.iter().position(leads)
     }
 
@@ -203,7 +204,7 @@ impl Model {
         })
     }
 
-    /// Whether moves solve the state to which an element leads, up to free moves, when they are [carried out](Model::carry_out).
+    /// Whether moves solve the state to which an element leads, up to free moves, when they are [carried out](SolveModel::carry_out).
     pub fn solves(&self, element: &OrientedPermutation, moves: &[usize]) -> bool {
         let labels = &self.alphabet.labels;
         let is_solved = |end: &OrientedPermutation| {

@@ -5,7 +5,7 @@
 //! equal. On a cube in the hand every f m is m' f' with another face's turn m', and no free move need ever be made; the
 //! layers of Square-1 must be turned between twists.
 
-use super::alphabet::{Alphabet, Step};
+use super::alphabet::{Alphabet, WordMap};
 use fathom_algebra::OrientedPermutation;
 use fathom_puzzle::definition::FreeGroup;
 use fathom_puzzle::{Definition, DefinitionError, Generator, Guard};
@@ -21,7 +21,7 @@ pub struct Move {
     /// What both do.
     pub action: OrientedPermutation,
     /// What both do to words.
-    pub(super) step: Step,
+    pub(super) step: WordMap,
     /// Earlier moves that free moves behind make equal to this one, but whose guards ask for something else. Where one of them can be made,
     /// this one is not.
     instead: Vec<usize>,

@@ -1,6 +1,6 @@
 //! The words of a model and those of the space of the same question, which have other letters.
 
-use super::model::Model;
+use super::model::SolveModel;
 use fathom_space::Space;
 use rustc_hash::FxHashMap;
 
@@ -16,7 +16,7 @@ pub struct SpaceWords<'s> {
 
 impl<'s> SpaceWords<'s> {
     /// Of a model and the space of the same question.
-    pub fn new(model: &Model, space: &'s Space) -> Self {
+    pub fn new(model: &SolveModel, space: &'s Space) -> Self {
         let (orders, solved) = (model.definition.orders(), model.definition.solved());
         let labels = space.piece_labels().of_pieces();
         let (mut pieces, mut letters) = (Vec::new(), Vec::new());

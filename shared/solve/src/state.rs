@@ -1,7 +1,7 @@
 //! States as people write them, and why moves do not lead to one.
 
 use super::alphabet::Alphabet;
-use super::model::Model;
+use super::model::SolveModel;
 use crate::elements;
 use fathom_algebra::expression::{self, Named};
 use fathom_algebra::{CycleError, ExpressionError, Group, OrientedPermutation, Permutation, Turn, Turns};
@@ -9,7 +9,7 @@ use fathom_engine::membership::why_not;
 use fathom_puzzle::family::square1::{Sequence, SequenceError};
 use fathom_puzzle::load::algorithm;
 use fathom_puzzle::tiles;
-use fathom_puzzle::{Generator, Guard, Source};
+use fathom_puzzle::{Generator, Guard, PuzzleSpec};
 
 /// A power that is no move is made by no more single turns.
 const MOST_TURNS: u64 = 1 << 16;
@@ -57,7 +57,7 @@ pub enum StateError {
     },
 }
 
-impl Model {
+impl SolveModel {
     /// Reads a state: as tiles row by row, as cycles of cells, or, if it is a scramble, as moves that lead to it from the solved state.
     /// The element that is returned carries the piece of each cell to where it stands.
     ///
@@ -87,7 +87,7 @@ impl Model {
     /// those of other puzzles as `R U2 F'`, with any of its named permutations.
     fn read_moves(&self, text: &str) -> Result<OrientedPermutation, StateError> {
         let definition = &self.definition;
-        if let Source::Board(board) = self.source {
+        if let PuzzleSpec::Board(board) = self.source {
             let shifts = board.lines().map(|line| (line.move_name(1), board.rotation(line, 1)));
             let shifts: Vec<(String, Permutation)> = shifts.collect();
             let named: Vec<Named> = shifts.iter().map(|(name, action)| Named { name, action }).collect();

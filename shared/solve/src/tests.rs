@@ -1,4 +1,4 @@
-//! Solutions against a plain search over elements of the group, which shares nothing with the searches but the definition.
+//! Solutions against a plain search over elements of the group, which shares nothing with the searches but the definition of the puzzle.
 
 mod free;
 
@@ -8,8 +8,8 @@ use fathom_engine::directory::RunDirectory;
 use fathom_engine::observer::Silent;
 use fathom_engine::search::{Options, Stop, search};
 use fathom_layer::LocalDisk;
-use fathom_puzzle::{Definition, Generator, Metric, Orbit, Source};
-use fathom_run::{Keep, Question};
+use fathom_puzzle::{Definition, Generator, Metric, Orbit, PuzzleSpec};
+use fathom_run::{Keep, SpaceSpec};
 use fathom_space::{Labels, Plan};
 use fathom_task::Kernel;
 use proptest::prelude::*;
@@ -20,10 +20,10 @@ const BANDAGED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples
 const LIMITED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/limited.toml");
 
 /// Of a word that names a puzzle by itself, or followed by `whole`, as a whole.
-fn question(word: &str, metric: Option<Metric>, labels: Option<&str>) -> Question {
+fn question(word: &str, metric: Option<Metric>, labels: Option<&str>) -> SpaceSpec {
     let source = match word.strip_suffix(" whole") {
-        Some(word) => Source::whole(word),
-        None => Source::of_word(word),
+        Some(word) => PuzzleSpec::whole(word),
+        None => PuzzleSpec::of_word(word),
     };
     let source = source.and_then(|source| {
         let metric = metric.unwrap_or(source.metric());
@@ -34,11 +34,11 @@ fn question(word: &str, metric: Option<Metric>, labels: Option<&str>) -> Questio
         Some(list) => Labels::parse_list(list, source.cells()).unwrap(),
         None => Labels::from_values(source.solved()),
     };
-    Question { metric: metric.unwrap_or(source.metric()), source, labels }
+    SpaceSpec { metric: metric.unwrap_or(source.metric()), source, labels }
 }
 
-fn model(word: &str, metric: Option<Metric>, labels: Option<&str>) -> Model {
-    Model::new(&question(word, metric, labels)).unwrap()
+fn model(word: &str, metric: Option<Metric>, labels: Option<&str>) -> SolveModel {
+    SolveModel::new(&question(word, metric, labels)).unwrap()
 }
 
 /// A state by one of its elements, its distance to the solved one and the number of its shortest solutions.
@@ -49,7 +49,7 @@ struct Known {
 }
 
 /// All products of free moves.
-fn free_moves(model: &Model) -> Vec<OrientedPermutation> {
+fn free_moves(model: &SolveModel) -> Vec<OrientedPermutation> {
     let mut all = vec![OrientedPermutation::identity(model.definition.orders())];
     let mut at = 0;
     while at < all.len() {
@@ -65,7 +65,7 @@ fn free_moves(model: &Model) -> Vec<OrientedPermutation> {
 }
 
 /// What can be seen of a state: of all its looks the first.
-fn seen(model: &Model, free: &[OrientedPermutation], element: &OrientedPermutation) -> Vec<u16> {
+fn seen(model: &SolveModel, free: &[OrientedPermutation], element: &OrientedPermutation) -> Vec<u16> {
     let look = |free| {
         let inverse = element.then(free).as_points().inverse();
         let labels = &model.alphabet.labels;
@@ -75,7 +75,7 @@ fn seen(model: &Model, free: &[OrientedPermutation], element: &OrientedPermutati
 }
 
 /// All states from which moves lead to the solved one, by what can be seen of them: found backwards from there, by products of elements.
-fn plain(model: &Model) -> BTreeMap<Vec<u16>, Known> {
+fn plain(model: &SolveModel) -> BTreeMap<Vec<u16>, Known> {
     let free = free_moves(model);
     let seen = |element: &OrientedPermutation| seen(model, &free, element);
     // A guard's cells stay as they are, and are so after as before.
@@ -130,7 +130,7 @@ fn plain(model: &Model) -> BTreeMap<Vec<u16>, Known> {
 }
 
 /// That what was found of a state is all that there is.
-fn check(model: &Model, known: &Known, found: &Solutions) {
+fn check(model: &SolveModel, known: &Known, found: &Solutions) {
     assert_eq!((found.distance, found.more), (known.distance, false));
     assert_eq!(found.solutions.len() as u64, known.solutions);
     assert!(found.solutions.is_sorted_by(|a, b| a < b));
@@ -184,12 +184,12 @@ fn every_state_has_its_distance_and_all_its_solutions() {
 }
 
 /// Makes a run that keeps all layers, as deep as asked.
-fn run(question: Question, path: &std::path::Path, max_depth: Option<u32>) -> RunDirectory {
+fn run(question: SpaceSpec, path: &std::path::Path, max_depth: Option<u32>) -> RunDirectory {
     let space = question.space().unwrap();
     let plan = Plan::new(&space).unwrap();
     let shards = Some(3.min(plan.representative_cosets as u32));
-    let definition = fathom_run::Definition::plan(question, &space, &plan, shards, Keep::All, false).unwrap();
-    let mut run = RunDirectory::create(path, definition, &[], &LocalDisk).unwrap();
+    let manifest = fathom_run::RunManifest::plan(question, &space, &plan, shards, Keep::All, false).unwrap();
+    let mut run = RunDirectory::create(path, manifest, &[], &LocalDisk).unwrap();
     let kernel = Kernel::Fastest;
     let options = Options { threads: 2, kernel, max_depth, memory_bytes: 1 << 30 };
     search(&mut run, &LocalDisk, options, &Stop::default(), &Silent).unwrap();
@@ -197,7 +197,7 @@ fn run(question: Question, path: &std::path::Path, max_depth: Option<u32>) -> Ru
 }
 
 /// The same element where the orientations of pieces count from those that they have when solved, as words of a space do.
-fn from_solved(model: &Model, element: &OrientedPermutation) -> OrientedPermutation {
+fn from_solved(model: &SolveModel, element: &OrientedPermutation) -> OrientedPermutation {
     let solved = model.definition.solved();
     let turn = |(piece, &turn): (usize, &u16)| {
         let order = element.orders()[piece];
@@ -209,8 +209,8 @@ fn from_solved(model: &Model, element: &OrientedPermutation) -> OrientedPermutat
 }
 
 /// That the layers of a complete run know of each state what a plain search finds.
-fn check_layers(question: Question) {
-    let model = Model::new(&question).unwrap();
+fn check_layers(question: SpaceSpec) {
+    let model = SolveModel::new(&question).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let run = run(question, &directory.path().join("run"), None);
     let mut kept = KeptLayers::of(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
@@ -247,7 +247,7 @@ fn layers_tell_the_distances_and_all_solutions() {
 #[test]
 fn every_state_of_3x3_lies_in_the_layer_of_its_distance() {
     let question = question("3x3", Some(Metric::Multi), None);
-    let model = Model::new(&question).unwrap();
+    let model = SolveModel::new(&question).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let run = run(question, &directory.path().join("run"), None);
     let mut kept = KeptLayers::of(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
@@ -282,7 +282,7 @@ fn classes_are_the_orbits_of_the_symmetries() {
 }
 
 /// That the classes of all layers of a complete run are all its states.
-fn check_classes(question: Question) {
+fn check_classes(question: SpaceSpec) {
     let directory = tempfile::tempdir().unwrap();
     let run = run(question, &directory.path().join("run"), None);
     let mut kept = KeptLayers::of(&run, u64::MAX, &LocalDisk).unwrap().unwrap();
@@ -369,23 +369,23 @@ fn puzzles_that_are_not_solved_are_refused() {
     large.add_move("A", parse("(1,2)")).unwrap();
     large.add_free("r", parse("(1,2,3,4,5,6,7,8)")).unwrap();
     large.add_free("s", parse("(1,2)")).unwrap();
-    let large = Question {
-        source: Source::Defined(Box::new(large)),
+    let large = SpaceSpec {
+        source: PuzzleSpec::Defined(Box::new(large)),
         metric: Metric::Given,
         labels: Labels::distinct(8),
     };
-    let refused = Model::new(&large).unwrap_err().to_string();
+    let refused = SolveModel::new(&large).unwrap_err().to_string();
     assert_eq!(refused, "the free moves make a group of more than 1024 elements");
     let orbit = Orbit { name: "dice".into(), cells: 100, orientations: 6 };
     let mut dice = Definition::new("dice", vec![orbit]).unwrap();
     dice.add_move("A", OrientedPermutation::parse("(1+1)", &[6; 100]).unwrap()).unwrap();
-    let source = Source::Defined(Box::new(dice));
-    let dice = Question { source, metric: Metric::Given, labels: Labels::distinct(100) };
-    assert!(Model::new(&dice).unwrap_err().to_string().contains("600 points, which show 600 different"));
+    let source = PuzzleSpec::Defined(Box::new(dice));
+    let dice = SpaceSpec { source, metric: Metric::Given, labels: Labels::distinct(100) };
+    assert!(SolveModel::new(&dice).unwrap_err().to_string().contains("600 points, which show 600 different"));
 }
 
-static CUBE: LazyLock<Model> = LazyLock::new(|| model("3x3x3", None, None));
-static POCKET: LazyLock<Model> = LazyLock::new(|| model("2x2x2", None, None));
+static CUBE: LazyLock<SolveModel> = LazyLock::new(|| model("3x3x3", None, None));
+static POCKET: LazyLock<SolveModel> = LazyLock::new(|| model("2x2x2", None, None));
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]

@@ -3,7 +3,7 @@
 use crate::axis::{AxisView, Component, Form, List, View};
 use crate::hidden::Hidden;
 use crate::symmetry::induced;
-use crate::{Letters, Ranks, Space, Step, Symmetry, Words};
+use crate::{Letters, Ranks, Space, Symmetry, WordMove, Words};
 use std::sync::Arc;
 
 /// A partition of the labels, and with them of the pieces, into colours.
@@ -131,7 +131,7 @@ impl Colouring {
             })
             .collect::<Option<_>>()
             .ok_or(ColouringError::TooLarge)?;
-        let asked = space.moves().iter().flat_map(Step::guard);
+        let asked = space.moves().iter().flat_map(WordMove::guard);
         let mut asked = asked.map(|&(_, label)| colouring.of_label(label));
         if let Some(colour) = asked.find(|&colour| contents[usize::from(colour)].len() > 1) {
             return Err(ColouringError::HidesGuard { colour });
@@ -399,7 +399,7 @@ impl Colouring {
 
     /// Whether a move can be made in the states of a pattern.
     #[inline]
-    pub(crate) fn allows(&self, step: &Step, pattern: &[u8]) -> bool {
+    pub(crate) fn allows(&self, step: &WordMove, pattern: &[u8]) -> bool {
         let is_there = |&(cell, label): &(u8, u8)| {
             self.letters.mark(pattern[usize::from(cell)]) == self.of_label[usize::from(label)]
         };

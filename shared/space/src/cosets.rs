@@ -180,7 +180,7 @@ impl CosetGraph {
         for (&rank, pattern) in representatives.iter().zip(patterns.chunks_exact_mut(cells)) {
             colouring.patterns().unrank(rank, colouring.letters(), pattern);
         }
-        let moves = space.arrivals().len();
+        let moves = space.incoming_moves().len();
         let mut sources = vec![UNREACHED; representatives.len() * moves];
         if moves > 0 {
             sources.par_chunks_exact_mut(moves).zip(patterns.par_chunks_exact(cells)).for_each_init(
@@ -188,7 +188,7 @@ impl CosetGraph {
                 |source, (sources, pattern)| {
                     for (mv, entry) in sources.iter_mut().enumerate() {
                         space.step_back(mv, colouring.letters(), pattern, source);
-                        if colouring.allows(&space.arrivals()[mv], source) {
+                        if colouring.allows(&space.incoming_moves()[mv], source) {
                             *entry = table[colouring.patterns().rank(source) as usize];
                         }
                     }
@@ -247,7 +247,7 @@ impl CosetGraph {
 
     /// Bytes of the tables of a graph with so many patterns and representatives.
     pub fn table_bytes(space: &Space, patterns: u64, representatives: u64) -> u64 {
-        let a_coset = 4 * space.arrivals().len() as u64 + space.cells() as u64 + 4;
+        let a_coset = 4 * space.incoming_moves().len() as u64 + space.cells() as u64 + 4;
         4 * patterns + a_coset * representatives
     }
 
@@ -328,10 +328,10 @@ impl CosetGraph {
     }
 
     /// The coset from which a move leads into `coset`: as representative `R`, with the number of the symmetry that
-    /// maps R's pattern to the pattern that the [arrival](Space::arrivals) `mv` starts from. `None` if the move cannot be made there.
+    /// maps R's pattern to the pattern that the [arrival](Space::incoming_moves) `mv` starts from. `None` if the move cannot be made there.
     #[inline]
     pub fn source(&self, coset: CosetId, mv: usize) -> Option<(CosetId, usize)> {
-        let entry = self.sources[coset.0 as usize * self.space.arrivals().len() + mv];
+        let entry = self.sources[coset.0 as usize * self.space.incoming_moves().len() + mv];
         if entry == UNREACHED {
             return None;
         }
@@ -342,7 +342,7 @@ impl CosetGraph {
     /// The cosets from which moves lead into `coset`, by move.
     #[inline]
     pub fn sources(&self, coset: CosetId) -> impl Iterator<Item = (usize, CosetId)> + '_ {
-        let moves = 0..self.space.arrivals().len();
+        let moves = 0..self.space.incoming_moves().len();
         moves.filter_map(move |mv| self.source(coset, mv).map(|(source, _)| (mv, source)))
     }
 

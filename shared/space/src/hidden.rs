@@ -158,10 +158,10 @@ impl Hidden {
 mod tests {
     use super::*;
     use crate::{AxisView, Labels};
-    use fathom_puzzle::Source;
+    use fathom_puzzle::PuzzleSpec;
 
     fn space(word: &str) -> Space {
-        let source = Source::of_word(word).unwrap();
+        let source = PuzzleSpec::of_word(word).unwrap();
         let puzzle = source.puzzle(source.metric()).unwrap();
         Space::new(puzzle, source.metric(), Labels::from_values(source.solved())).unwrap()
     }

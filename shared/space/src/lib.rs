@@ -48,7 +48,7 @@ pub use placements::NoInverses;
 pub use planner::{Plan, PlanError};
 pub use ranks::Ranks;
 pub use shape::Shape;
-pub use space::{Space, SpaceError, Step};
+pub use space::{Space, SpaceError, WordMove};
 pub use symmetry::Symmetry;
 pub use transform::{AxisMap, Transform, Transforms};
 pub use words::Words;

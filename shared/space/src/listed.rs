@@ -265,7 +265,7 @@ impl<'g> Actions<'g> {
     pub(crate) fn read_move(&mut self, graph: &CosetGraph, coset: CosetId, mv: usize) -> usize {
         let (source, symmetry) = graph.source(coset, mv).expect("the move can be made");
         self.prepare_coset(graph, coset);
-        let step = &self.space.arrivals()[mv];
+        let step = &self.space.incoming_moves()[mv];
         let through = &graph.symmetries()[symmetry].symmetry;
         self.read(graph.pattern(source), |cell| {
             let at = usize::from(through.cells[cell]);

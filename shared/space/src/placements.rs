@@ -274,7 +274,7 @@ impl Renaming {
         Self { letters, sources, becomes }
     }
 
-    /// How the image of a word compares to the word. In a word in the making, cells that are open make all that follows equal.
+    /// How the image of a word compares to the word. In a word current, cells that are open make all that follows equal.
     fn compare(&self, word: &[Option<u8>]) -> Ordering {
         let pairs = self.sources.iter().zip(word).enumerate().map_while(|(cell, (&from, letter))| {
             let from = word[usize::from(from)]?;
@@ -284,7 +284,7 @@ impl Renaming {
     }
 }
 
-/// A word in the making.
+/// A word current.
 struct FixedWords<'a, F> {
     space: &'a Space,
     prefixes: Option<&'a Prefixes>,

@@ -513,7 +513,7 @@ fn cycle_lengths_by_start(map: &[u8]) -> Vec<(usize, usize)> {
 mod tests {
     use super::*;
     use crate::Labels;
-    use fathom_puzzle::{Board, Metric, Source};
+    use fathom_puzzle::{Board, Metric, PuzzleSpec};
 
     fn space(word: &str, track: Option<&str>) -> Space {
         let board: Board = word.parse().unwrap();
@@ -556,7 +556,7 @@ mod tests {
         for (word, is_reached) in
             [("skewb", true), ("pyraminx", true), ("dino", false), ("2x2x2", false), ("3x4", false)]
         {
-            let source = Source::of_word(word).unwrap();
+            let source = PuzzleSpec::of_word(word).unwrap();
             let puzzle = source.puzzle(source.metric()).unwrap();
             let space = Space::new(puzzle, source.metric(), Labels::from_values(source.solved())).unwrap();
             let plan = Plan::new(&space).unwrap();

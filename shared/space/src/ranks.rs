@@ -1,6 +1,6 @@
 //! Ranks of words of a space, orbit by orbit.
 
-use crate::space::Orbit;
+use crate::space::CellOrbit;
 use crate::{Letters, Words};
 
 /// All words of letters in which every orbit of cells has the marks that it has in the solved word, each in any orientation. The rank
@@ -33,7 +33,7 @@ struct Part {
 
 impl Ranks {
     /// Ranks for the words that have the letters of `solved`. `None` if they number 2^64 or more.
-    pub(crate) fn new(orbits: &[Orbit], letters: &Letters, solved: &[u8]) -> Option<Self> {
+    pub(crate) fn new(orbits: &[CellOrbit], letters: &Letters, solved: &[u8]) -> Option<Self> {
         let mut locals = vec![0; letters.count()];
         let mut total = 1_u64;
         let mut parts = Vec::new();

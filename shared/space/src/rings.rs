@@ -89,7 +89,7 @@ impl Rings {
             cells: self.cells,
             seen: self.origins().map(|(cell, _)| self.once(cell, puzzle.seen[cell])).collect(),
             moves: moves(&puzzle.moves),
-            arrivals: moves(&puzzle.arrivals),
+            incoming_moves: moves(&puzzle.incoming_moves),
             free: puzzle.free.iter().map(|free| self.action(free)).collect(),
             counted: puzzle.counted.clone(),
             symmetries: puzzle

@@ -23,10 +23,10 @@ pub struct Space {
     solved: Box<[u8]>,
     /// The order of each cell.
     orders: Box<[u16]>,
-    orbits: Box<[Orbit]>,
-    moves: Vec<Step>,
+    orbits: Box<[CellOrbit]>,
+    moves: Vec<WordMove>,
     /// The moves with free moves behind them: through them a state is reached from all others that lead to it.
-    arrivals: Vec<Step>,
+    incoming_moves: Vec<WordMove>,
     /// What the free moves do to words, the identity first.
     free: Vec<Symmetry>,
     symmetries: Vec<Symmetry>,
@@ -36,7 +36,7 @@ pub struct Space {
 
 /// What a move does to words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct WordMove {
     /// The cell to which it carries what stands on each.
     pub cells: Box<[u8]>,
     /// The turn of what leaves each cell; empty if there are none.
@@ -45,7 +45,7 @@ pub struct Step {
     guard: Box<[(u8, u8)]>,
 }
 
-impl Step {
+impl WordMove {
     /// Cells with the labels that must be there for it.
     #[inline]
     pub(crate) fn guard(&self) -> &[(u8, u8)] {
@@ -61,7 +61,7 @@ impl Step {
 
 /// Cells between which moves carry pieces.
 #[derive(Clone, Debug)]
-pub(crate) struct Orbit {
+pub(crate) struct CellOrbit {
     pub(crate) cells: Box<[u8]>,
     /// The labels of its pieces.
     pub(crate) labels: Box<[u8]>,
@@ -143,7 +143,7 @@ impl Space {
             letters: seen.len() * usize::from(seen.iter().copied().max().unwrap_or(1)),
         })?;
         let solved = of_pieces.iter().map(|&label| letters.letter(label, 0)).collect();
-        let step = |m: &PuzzleMove| Step {
+        let step = |m: &PuzzleMove| WordMove {
             cells: bytes(m.action.cells()),
             turns: match letters.width() {
                 1 => Box::default(),
@@ -152,7 +152,7 @@ impl Space {
             guard: m.guard.iter().map(|g| (g.cell as u8, of_pieces[usize::from(g.piece)])).collect(),
         };
         let moves = puzzle.moves.iter().map(step).collect();
-        let arrivals = puzzle.arrivals.iter().map(step).collect();
+        let incoming_moves = puzzle.incoming_moves.iter().map(step).collect();
         let group_order = group(&puzzle).big_order();
         let mut space = Self {
             puzzle,
@@ -165,7 +165,7 @@ impl Space {
             orders,
             orbits,
             moves,
-            arrivals,
+            incoming_moves,
             free: Vec::new(),
             symmetries: Vec::new(),
             group_order,
@@ -235,13 +235,13 @@ impl Space {
     }
 
     /// The orbits of cells under the moves.
-    pub(crate) fn orbits(&self) -> &[Orbit] {
+    pub(crate) fn orbits(&self) -> &[CellOrbit] {
         &self.orbits
     }
 
     /// Whether pieces with a label may stand on a cell.
     pub(crate) fn belongs(&self, label: u8, cell: usize) -> bool {
-        let has = |orbit: &Orbit| orbit.cells.contains(&(cell as u8)) && orbit.labels.contains(&label);
+        let has = |orbit: &CellOrbit| orbit.cells.contains(&(cell as u8)) && orbit.labels.contains(&label);
         self.orbits.iter().any(has)
     }
 
@@ -251,7 +251,7 @@ impl Space {
     }
 
     /// The moves, in the order of the puzzle's moves.
-    pub fn moves(&self) -> &[Step] {
+    pub fn moves(&self) -> &[WordMove] {
         &self.moves
     }
 
@@ -360,7 +360,7 @@ impl Space {
     /// What a move does to words of any letters, labels or colours, its guard aside.
     #[inline]
     pub(crate) fn step(&self, mv: usize, letters: &Letters, word: &[u8], image: &mut [u8]) {
-        let Step { cells, turns, .. } = &self.moves[mv];
+        let WordMove { cells, turns, .. } = &self.moves[mv];
         if turns.is_empty() {
             for (&to, &letter) in cells.iter().zip(word) {
                 image[usize::from(to)] = letter;
@@ -374,14 +374,14 @@ impl Space {
 
     /// The moves with free moves behind them, no two of which differ by a free move before: they lead to a word of a state from some word of
     /// each state before it. Without free moves, the moves.
-    pub fn arrivals(&self) -> &[Step] {
-        &self.arrivals
+    pub fn incoming_moves(&self) -> &[WordMove] {
+        &self.incoming_moves
     }
 
-    /// Writes to `source` the word from which an [arrival](Space::arrivals) leads to `word`.
+    /// Writes to `source` the word from which an [arrival](Space::incoming_moves) leads to `word`.
     #[inline]
     pub(crate) fn step_back(&self, mv: usize, letters: &Letters, word: &[u8], source: &mut [u8]) {
-        let step = &self.arrivals[mv];
+        let step = &self.incoming_moves[mv];
         for (cell, &to) in step.cells.iter().enumerate() {
             let letter = word[usize::from(to)];
             source[cell] = match step.turn(cell) {
@@ -472,14 +472,14 @@ fn group(puzzle: &Puzzle) -> StabiliserChain {
     StabiliserChain::new(points, &generators)
 }
 
-fn orbits(puzzle: &Puzzle, cells_of: Vec<Vec<usize>>, labels: &Labels) -> Box<[Orbit]> {
+fn orbits(puzzle: &Puzzle, cells_of: Vec<Vec<usize>>, labels: &Labels) -> Box<[CellOrbit]> {
     let actions = puzzle.moves.iter().map(|m| &m.action).chain(&puzzle.free);
     let orbit = |cells: Vec<usize>| {
         let keeps_sum = actions.clone().all(|action| {
             let turns = cells.iter().map(|&cell| u32::from(action.turns()[cell])).sum::<u32>();
             turns.is_multiple_of(action.orders()[cells[0]].into())
         });
-        Orbit {
+        CellOrbit {
             labels: cells.iter().map(|&cell| labels.of_pieces()[cell]).collect(),
             cells: cells.iter().map(|&cell| cell as u8).collect(),
             keeps_sum,

@@ -124,7 +124,7 @@ impl<'g> Transforms<'g> {
         &self.maps
     }
 
-    /// The transform from the coset [`CosetGraph::source`] of this [arrival](crate::Space::arrivals) into `coset`.
+    /// The transform from the coset [`CosetGraph::source`] of this [arrival](crate::Space::incoming_moves) into `coset`.
     ///
     /// # Panics
     /// If there is none.
@@ -134,7 +134,7 @@ impl<'g> Transforms<'g> {
             listed.actions.read_move(self.graph, coset, mv);
             return self.fill_listed(source, coset, symmetry, transform);
         }
-        let cells = &self.graph.space().arrivals()[mv].cells;
+        let cells = &self.graph.space().incoming_moves()[mv].cells;
         let through = &self.graph.symmetries()[symmetry].symmetry.cells;
         self.fill(source, coset, symmetry, |cell| cells[usize::from(through[cell])], transform);
     }

@@ -1,6 +1,6 @@
 //! Every axis transform is compared with applying the move to states one by one.
 
-use fathom_puzzle::{Metric, Source};
+use fathom_puzzle::{Metric, PuzzleSpec};
 use fathom_space::counting::Fixed;
 use fathom_space::{CosetGraph, CosetId, Labels, Plan, Space, Transform, Transforms};
 use proptest::prelude::*;
@@ -8,9 +8,9 @@ use std::sync::OnceLock;
 
 fn graph(word: &str, labels: Option<&str>) -> CosetGraph {
     let source = match word {
-        IN_HAND => Source::in_hand("2x2x2").unwrap(),
-        BY_TWISTS => Source::of_word("square1").unwrap().in_metric(Metric::Twist).unwrap(),
-        _ => Source::of_word(word).unwrap(),
+        IN_HAND => PuzzleSpec::in_hand("2x2x2").unwrap(),
+        BY_TWISTS => PuzzleSpec::of_word("square1").unwrap().in_metric(Metric::Twist).unwrap(),
+        _ => PuzzleSpec::of_word(word).unwrap(),
     };
     let labels = match labels {
         Some(list) => Labels::parse_list(list, source.cells()).unwrap(),
@@ -85,7 +85,7 @@ fn moves_carry_states_as_their_transforms_carry_positions() {
         let mut transform = Transform::default();
         let mut random = 1_u64;
         for coset in (0..graph.len()).step_by(1 + graph.len() as usize / 40).map(CosetId) {
-            for mv in 0..space.arrivals().len() {
+            for mv in 0..space.incoming_moves().len() {
                 let Some((source, symmetry)) = graph.source(coset, mv) else {
                     assert!(space.is_guarded(), "{word} {labels:?}");
                     continue;
@@ -100,7 +100,7 @@ fn moves_carry_states_as_their_transforms_carry_positions() {
                     assert_eq!(pattern(&graph, &state), graph.pattern(source));
                     assert_eq!(position(&graph, source, &state), from);
                     let carried = space.image(&graph.symmetries()[symmetry].symmetry, &state);
-                    let step = &space.arrivals()[mv];
+                    let step = &space.incoming_moves()[mv];
                     let mut moved = carried.clone();
                     for (cell, &to) in step.cells.iter().enumerate() {
                         moved[usize::from(to)] = space.letters().turned(carried[cell], step.turn(cell));

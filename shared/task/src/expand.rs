@@ -50,7 +50,7 @@ impl<'j> Expander<'j> {
     }
 
     /// Does a task and writes its file, unless an interrupted run left it there finished. `before` are the layers
-    /// [below](fathom_run::Reach::below) the one to make, the newest first. A task whose `stop` is set ends at the next coset.
+    /// [below](fathom_run::Lookback::below) the one to make, the newest first. A task whose `stop` is set ends at the next coset.
     ///
     /// # Errors
     /// [`TaskError`]; then there is no new file.
@@ -63,14 +63,14 @@ impl<'j> Expander<'j> {
         stop: &AtomicBool,
     ) -> Result<ShardReport, TaskError> {
         let job = self.job;
-        let mut report = self.made(store, task, before, counters, stop)?;
+        let mut report = self.compute_shard(store, task, before, counters, stop)?;
         report.watched = job.watched.found(job.geometry.cut.range(task.shard), || {
             store.open_shard(&job.geometry, task.depth, task.shard)
         })?;
         Ok(report)
     }
 
-    fn made(
+    fn compute_shard(
         &mut self,
         store: &Store<'_>,
         task: Task,
@@ -89,11 +89,11 @@ impl<'j> Expander<'j> {
         let mut totals = job.nothing();
         let cosets = job.geometry.cut.range(task.shard);
         for coset in cosets.clone().take(FETCH_AHEAD as usize) {
-            self.want(CosetId(coset), before)?;
+            self.prefetch(CosetId(coset), before)?;
         }
         for coset in cosets.clone().map(CosetId) {
             if coset.0 + FETCH_AHEAD < cosets.end {
-                self.want(CosetId(coset.0 + FETCH_AHEAD), before)?;
+                self.prefetch(CosetId(coset.0 + FETCH_AHEAD), before)?;
             }
             if stop.load(Ordering::Relaxed) {
                 return Err(TaskError::Stopped);
@@ -130,15 +130,15 @@ impl<'j> Expander<'j> {
     }
 
     /// Has what a coset is made from read ahead.
-    fn want(&self, coset: CosetId, before: &[&Layer]) -> Result<(), TaskError> {
+    fn prefetch(&self, coset: CosetId, before: &[&Layer]) -> Result<(), TaskError> {
         let Some(newest) = before.first().filter(|newest| newest.is_windowed()) else {
             return Ok(());
         };
         if u64::from(newest.states(coset)?.1) < self.job.graph.states_per_coset() {
             for (_, source) in self.job.graph.sources(coset) {
-                newest.want(source)?;
+                newest.prefetch(source)?;
             }
-            newest.want(coset)?;
+            newest.prefetch(coset)?;
         }
         Ok(())
     }

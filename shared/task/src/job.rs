@@ -7,7 +7,7 @@ use fathom_kernel::Engine;
 use fathom_kernel::reference::Distances;
 use fathom_layer::{Disk, Totals};
 use fathom_run::budget::cache_bytes;
-use fathom_run::{Definition, Geometry, Reach, tables};
+use fathom_run::{Geometry, Lookback, RunManifest, tables};
 use fathom_space::counting::Pairs;
 use fathom_space::{CosetGraph, CosetId, Shape, Transforms};
 use rayon::ThreadPoolBuilder;
@@ -24,7 +24,7 @@ pub struct Job {
     /// Which file holds what.
     pub geometry: Geometry,
     /// From which layers a layer is made.
-    pub reach: Reach,
+    pub lookback: Lookback,
     /// How new layers are found.
     pub method: Method,
     /// Bytes of layers that should be in memory, at most.
@@ -106,23 +106,23 @@ impl Job {
     /// anything is written.
     ///
     /// # Errors
-    /// If the definition contradicts itself, the engine does not suit it, or memory does not suffice.
+    /// If the manifest contradicts itself, the engine does not suit it, or memory does not suffice.
     pub fn load(
-        definition: &Definition,
+        manifest: &RunManifest,
         tables: &Path,
         resources: Resources,
         disk: &dyn Disk,
     ) -> Result<Self> {
         let Resources { kernel, threads, memory_bytes, max_depth } = resources;
-        let (space, colouring) = definition.check()?;
-        let geometry = Geometry::of(definition, &space, &colouring)?;
+        let (space, colouring) = manifest.check()?;
+        let geometry = Geometry::of(manifest, &space, &colouring)?;
         let shape = Shape::of(&space, &colouring).context("the cosets are too large")?;
         let engine = kernel.engine(&shape)?;
-        let cosets = definition.representative_cosets;
+        let cosets = manifest.representative_cosets;
         let patterns = CosetGraph::table_entries(&space, &colouring);
         let cache_bytes = cache_bytes(memory_bytes, &space, patterns, cosets, &shape, threads)?;
         let builders = ThreadPoolBuilder::new().num_threads(threads).build()?;
-        let id = definition.fingerprint;
+        let id = manifest.fingerprint;
         let graph = builders.install(|| tables::cosets(tables, id, &space, &colouring, disk))?;
         geometry.check_graph(&graph)?;
         let method = match kernel {
@@ -132,9 +132,9 @@ impl Job {
                     .map_err(|error| bad_input!("{error}"))?,
             ),
         };
-        let pairs = builders.install(|| Pairs::new(&graph, definition.inverse_classes));
-        let reach = Reach::of(graph.space());
-        Ok(Self { graph, pairs, geometry, reach, method, cache_bytes, watched: Watched::default() })
+        let pairs = builders.install(|| Pairs::new(&graph, manifest.inverse_classes));
+        let lookback = Lookback::of(graph.space());
+        Ok(Self { graph, pairs, geometry, lookback, method, cache_bytes, watched: Watched::default() })
     }
 
     /// A layer that is to be read; `newest` if it is the one that tasks pull from. A large one stays in memory only as far as the

@@ -83,7 +83,7 @@ impl Layer {
     ///
     /// # Errors
     /// [`LayerError`] if a directory is damaged.
-    pub fn want(&self, coset: CosetId) -> Result<(), LayerError> {
+    pub fn prefetch(&self, coset: CosetId) -> Result<(), LayerError> {
         let Some(window) = &self.window else {
             return Ok(());
         };
@@ -94,7 +94,7 @@ impl Layer {
             }
         };
         let fetch = || self.place(coset).map_or(Ok(0), |(file, local)| file.prefetch(local));
-        window.want(coset.0, fetch, release)
+        window.prefetch(coset.0, fetch, release)
     }
 
     /// Whether it may not be in memory as a whole.

@@ -41,7 +41,7 @@ impl Window {
     ///
     /// # Errors
     /// Those of `fetch`.
-    pub fn want<E>(
+    pub fn prefetch<E>(
         &self,
         coset: u32,
         fetch: impl FnOnce() -> Result<u32, E>,
@@ -93,7 +93,7 @@ mod tests {
                 fetched.push(coset);
                 Ok::<_, Infallible>(10)
             };
-            window.want(coset, fetch, |coset| released.push(coset)).unwrap();
+            window.prefetch(coset, fetch, |coset| released.push(coset)).unwrap();
         }
         (fetched, released)
     }

@@ -38,7 +38,7 @@ const REQUESTS_AT_ONCE: usize = 6;
 /// One request names no more cosets, lest it be too large a message.
 const COSETS_AT_ONCE: usize = 1 << 16;
 /// So often all holders are tried.
-const ROUNDS: usize = 3;
+const MAX_ROUNDS: usize = 3;
 /// Chunks and pieces are not larger.
 const MOST_MESSAGE_BYTES: usize = chunk::MOST_BYTES + (1 << 20);
 
@@ -318,7 +318,7 @@ impl Fetcher {
         let mut message = String::from("nobody holds it");
         let mut pauses =
             ExponentialBuilder::default().with_min_delay(Duration::from_millis(100)).with_jitter().build();
-        for round in 0..ROUNDS {
+        for round in 0..MAX_ROUNDS {
             for address in addresses {
                 match ask(address.clone()).await {
                     Ok(value) => return Ok(value),
@@ -343,7 +343,7 @@ impl Fetcher {
                     }
                 }
             }
-            if round + 1 < ROUNDS && !addresses.is_empty() {
+            if round + 1 < MAX_ROUNDS && !addresses.is_empty() {
                 tokio::time::sleep(pauses.next().unwrap_or(CONNECT)).await;
             }
         }

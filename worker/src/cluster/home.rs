@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, anyhow};
 use fathom_layer::{Digest, Disk};
 use fathom_run::WorkerId;
-use fathom_run::definition::{DEFINITION, Definition};
+use fathom_run::manifest::{DEFINITION, RunManifest};
 use fathom_run::{Geometry, Task, lock};
 use fathom_task::Store;
 use std::fs::{self, File};
@@ -83,8 +83,8 @@ pub fn is_store(path: &Path) -> bool {
 ///
 /// # Errors
 /// If the disk refuses.
-pub fn keep_definition(directory: &Path, definition: &Definition, disk: &dyn Disk) -> Result<()> {
-    let (path, text) = (directory.join(DEFINITION), definition.to_toml());
+pub fn keep_definition(directory: &Path, manifest: &RunManifest, disk: &dyn Disk) -> Result<()> {
+    let (path, text) = (directory.join(DEFINITION), manifest.to_toml());
     if fs::read_to_string(&path).is_ok_and(|there| there == text) {
         return Ok(());
     }

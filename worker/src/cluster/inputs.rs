@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-/// What tasks of one depth read: the layers [below](fathom_run::Reach::below) it, the newest first.
+/// What tasks of one depth read: the layers [below](fathom_run::Lookback::below) it, the newest first.
 #[derive(Clone, Debug)]
 pub struct Inputs {
     /// None for depth 0.
@@ -86,7 +86,7 @@ impl AllInputs {
             return Ok(inputs.clone());
         }
         let mut inputs = Inputs { layers: Vec::new(), depths: Vec::new() };
-        for below in self.job.reach.below(depth) {
+        for below in self.job.lookback.below(depth) {
             let newest = inputs.layers.is_empty();
             let layer = match &self.imports {
                 None => self.store.open(&self.job.geometry, below)?,

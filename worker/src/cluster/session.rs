@@ -39,7 +39,7 @@ const MOST_TASKS: usize = 32;
 /// What ends waits so long for more to be reported with it, unless there is nothing else to do.
 const TOGETHER: Duration = Duration::from_millis(100);
 /// For what is said last.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What a worker is, for its coordinator.
 #[derive(Clone, Debug)]
@@ -268,7 +268,7 @@ impl Worker {
         };
         // If the coordinator cannot be told, the files tell it when this worker comes back.
         let last = Arc::clone(&shared).report(outcomes);
-        let _ = tokio::time::timeout(LAST_WORDS, async {
+        let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, async {
             while reporting.join_next().await.is_some() {}
             last.await;
         })
@@ -292,7 +292,7 @@ impl Worker {
                 client.leave(v1::LeaveRequest { session }).await.ok()
             };
             // If it cannot be told, it will notice.
-            let _ = tokio::time::timeout(LAST_WORDS, left).await;
+            let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, left).await;
         }
         result
     }

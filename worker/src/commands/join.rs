@@ -7,7 +7,7 @@ use fathom_layer::{Disk, LocalDisk};
 use fathom_proto::access::{Access, server};
 use fathom_proto::v1::exchange_server::ExchangeServer;
 use fathom_proto::v1::{DescribeRunResponse, LeaveReason};
-use fathom_run::Definition;
+use fathom_run::RunManifest;
 use fathom_task::pool::Ended;
 use fathom_task::{Counters, Job, Pool, Store, Watched};
 use fathom_worker::cluster::Meter;
@@ -31,20 +31,20 @@ use tracing::info;
 /// Threads for the network alone.
 const NETWORK_THREADS: usize = 2;
 /// For what is under way in the network when the session ends.
-const LAST_WORDS: Duration = Duration::from_millis(100);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(100);
 
-pub(crate) fn join(asked: &JoinArguments, verbosity: log::Verbosity) -> Result<()> {
-    let (Some(coordinator), Some(store)) = (&asked.join, &asked.store) else {
+pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()> {
+    let (Some(coordinator), Some(store)) = (&args.join, &args.store) else {
         return Err(bad_input!("name a coordinator with --join and a store with --store, or do a 'task'"));
     };
-    let access = Access::load(&asked.access)?.for_coordinator(coordinator);
-    access.may_listen(asked.listen)?;
+    let access = Access::load(&args.access)?.for_coordinator(coordinator);
+    access.may_listen(args.listen)?;
     let home = Home::open(store, &LocalDisk)?;
     log::start(&home.log(), verbosity.lines())?;
     let stop = stop_on_signals()?;
     let runtime = Builder::new_multi_thread().worker_threads(NETWORK_THREADS).enable_all().build()?;
-    let name = asked.name.clone().unwrap_or_else(machine::host_name);
-    let caller = Caller::new(access.clone(), coordinator.clone(), asked.patience);
+    let name = args.name.clone().unwrap_or_else(machine::host_name);
+    let caller = Caller::new(access.clone(), coordinator.clone(), args.patience);
     let described = runtime.block_on(async {
         let mut stop = stop.clone();
         tokio::select! {
@@ -55,11 +55,11 @@ pub(crate) fn join(asked: &JoinArguments, verbosity: log::Verbosity) -> Result<(
     let Some(DescribeRunResponse { definition, shared_store, watched }) = described else {
         return Ok(());
     };
-    let definition =
-        Definition::from_toml(&definition).context("the coordinator serves what cannot be used")?;
-    log::tag(&definition.fingerprint.to_string()[..16], &home.id().to_string());
-    let directory = home.of_run(definition.fingerprint, &LocalDisk)?;
-    keep_definition(&directory, &definition, &LocalDisk)?;
+    let manifest =
+        RunManifest::from_toml(&definition).context("the coordinator serves what cannot be used")?;
+    log::tag(&manifest.fingerprint.to_string()[..16], &home.id().to_string());
+    let directory = home.of_run(manifest.fingerprint, &LocalDisk)?;
+    keep_definition(&directory, &manifest, &LocalDisk)?;
     let shared_store = Some(PathBuf::from(shared_store)).filter(|path| !path.as_os_str().is_empty());
     if let Some(shared) = shared_store.as_ref().filter(|shared| !shared.is_dir()) {
         return Err(bad_input!(
@@ -67,8 +67,8 @@ pub(crate) fn join(asked: &JoinArguments, verbosity: log::Verbosity) -> Result<(
             shared.display()
         ));
     }
-    let resources = asked.resources.resources();
-    let mut job = Job::load(&definition, &directory, resources, &LocalDisk)?;
+    let resources = args.resources.resources();
+    let mut job = Job::load(&manifest, &directory, resources, &LocalDisk)?;
     let space = job.graph.space();
     let words = watched.iter().map(|tiles| {
         let label = |tile: &u8| space.labels().of_pieces().get(usize::from(*tile)).copied();
@@ -86,9 +86,9 @@ pub(crate) fn join(asked: &JoinArguments, verbosity: log::Verbosity) -> Result<(
     let meter = Arc::new(Meter::default());
     let files = OpenFiles::new(store, job.geometry);
     let exchange = Exchange::new(files.clone(), job.geometry, Arc::clone(&meter));
-    let listener = runtime.block_on(TcpListener::bind(asked.listen));
-    let listener = listener.with_context(|| format!("cannot listen on {}", asked.listen))?;
-    let address = advertised(asked, listener.local_addr()?.port());
+    let listener = runtime.block_on(TcpListener::bind(args.listen));
+    let listener = listener.with_context(|| format!("cannot listen on {}", args.listen))?;
+    let address = advertised(args, listener.local_addr()?.port());
     info!(kernel = job.kernel(), cosets = job.graph.len(), address, "ready");
     serve(&runtime, &access, listener, exchange)?;
     let worker = Worker {
@@ -103,7 +103,7 @@ pub(crate) fn join(asked: &JoinArguments, verbosity: log::Verbosity) -> Result<(
         store,
         disk: &LocalDisk as &'static dyn Disk,
         imports: shared_store.is_none().then(|| directory.clone()),
-        keep: definition.keep,
+        keep: manifest.keep,
         caller,
         access,
         meter,
@@ -122,19 +122,19 @@ pub(crate) fn join(asked: &JoinArguments, verbosity: log::Verbosity) -> Result<(
 }
 
 /// Where peers reach this worker. Without a host it is the one that the coordinator sees.
-fn advertised(asked: &JoinArguments, port: u16) -> String {
-    match &asked.advertise {
+fn advertised(args: &JoinArguments, port: u16) -> String {
+    match &args.advertise {
         Some(address) if address.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok()) => {
             address.clone()
         }
         Some(host) => format!("{host}:{port}"),
-        None if asked.listen.ip().is_unspecified() => format!(":{port}"),
-        None => format!("{}:{port}", host(asked)),
+        None if args.listen.ip().is_unspecified() => format!(":{port}"),
+        None => format!("{}:{port}", host(args)),
     }
 }
 
-fn host(asked: &JoinArguments) -> String {
-    match asked.listen.ip() {
+fn host(args: &JoinArguments) -> String {
+    match args.listen.ip() {
         std::net::IpAddr::V6(ip) => format!("[{ip}]"),
         std::net::IpAddr::V4(ip) => ip.to_string(),
     }
@@ -168,7 +168,7 @@ fn work(runtime: Runtime, worker: Worker, stop: watch::Receiver<bool>) -> Result
         let end = runtime.block_on(worker.work(orders, ended, stop));
         // Whatever the session ended with, the threads end: nobody has orders for them any more.
         halt.store(true, Ordering::Relaxed);
-        runtime.shutdown_timeout(LAST_WORDS);
+        runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
         end
     })
 }

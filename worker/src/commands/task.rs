@@ -7,7 +7,7 @@ use fathom_command::{bad_input, log, machine};
 use fathom_engine::directory::JOURNAL;
 use fathom_engine::journal::Journal;
 use fathom_layer::LocalDisk;
-use fathom_run::{Definition, Depth, ShardId, Task, lock};
+use fathom_run::{Depth, RunManifest, ShardId, Task, lock};
 use fathom_task::pool::Ended;
 use fathom_task::{Counters, Job, Layer, Pool, Store, TaskError};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -20,19 +20,19 @@ use tracing::info;
 /// How often signals are noticed.
 const TICK: Duration = Duration::from_millis(100);
 
-pub(crate) fn task(asked: &TaskArguments, verbosity: log::Verbosity) -> Result<()> {
-    let definition = Definition::read(&asked.run)?;
-    let last = definition.shards - 1;
-    if let Some(range) = asked.shards.iter().find(|range| *range.end() > last) {
+pub(crate) fn task(args: &TaskArguments, verbosity: log::Verbosity) -> Result<()> {
+    let manifest = RunManifest::read(&args.run)?;
+    let last = manifest.shards - 1;
+    if let Some(range) = args.shards.iter().find(|range| *range.end() > last) {
         return Err(bad_input!(
             "the run in {} has the shards 0 to {last}, and there is no shard {}",
-            asked.run.display(),
+            args.run.display(),
             range.end()
         ));
     }
-    let _lock = lock::shared(&asked.run)?;
-    log::start(&log::file_of_host(&asked.run, "task")?, verbosity.lines())?;
-    log::tag(&definition.fingerprint.to_string()[..16], &machine::host_name());
+    let _lock = lock::shared(&args.run)?;
+    log::start(&log::file_of_host(&args.run, "task")?, verbosity.lines())?;
+    log::tag(&manifest.fingerprint.to_string()[..16], &machine::host_name());
     let signal = Arc::new(AtomicUsize::new(0));
     let stop = Arc::new(AtomicBool::new(false));
     for number in [SIGINT, SIGTERM] {
@@ -41,16 +41,16 @@ pub(crate) fn task(asked: &TaskArguments, verbosity: log::Verbosity) -> Result<(
         signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;
         signal_hook::flag::register(number, Arc::clone(&stop))?;
     }
-    let job = Job::load(&definition, &asked.run, asked.resources.resources(), &LocalDisk)?;
-    let store = Store::new(&asked.run, &LocalDisk);
-    let depth = Depth(asked.depth);
-    let before = before(&store, &job, &definition, &asked.run, depth)?;
+    let job = Job::load(&manifest, &args.run, args.resources.resources(), &LocalDisk)?;
+    let store = Store::new(&args.run, &LocalDisk);
+    let depth = Depth(args.depth);
+    let before = before(&store, &job, &manifest, &args.run, depth)?;
     store.prepare(depth)?;
-    let shards = asked.shards.iter().flat_map(|range| range.clone()).map(ShardId);
+    let shards = args.shards.iter().flat_map(|range| range.clone()).map(ShardId);
     let tasks: Vec<Task> = shards.map(|shard| Task { depth, shard }).collect();
     let counters = Counters::default();
     let ended = std::thread::scope(|scope| -> Result<Result<(), TaskError>> {
-        let threads = asked.resources.resources().threads.min(tasks.len());
+        let threads = args.resources.resources().threads.min(tasks.len());
         let pool = Pool::start(scope, threads, &job, &store, &counters, &stop)
             .context("cannot start kernel threads")?;
         tasks.iter().for_each(|&task| pool.submit(task, before.clone()));
@@ -96,16 +96,16 @@ pub(crate) fn task(asked: &TaskArguments, verbosity: log::Verbosity) -> Result<(
 fn before(
     store: &Store<'_>,
     job: &Job,
-    definition: &Definition,
+    manifest: &RunManifest,
     run: &Path,
     depth: Depth,
 ) -> Result<Vec<Arc<Layer>>> {
     let journal = run.join(JOURNAL);
     let failed = || format!("cannot use {}", journal.display());
-    let database = Journal::open(&journal, definition.fingerprint).with_context(failed)?;
+    let database = Journal::open(&journal, manifest.fingerprint).with_context(failed)?;
     let merged = database.layers().with_context(failed)?.len();
     let mut before = Vec::new();
-    for below in job.reach.below(depth) {
+    for below in job.lookback.below(depth) {
         let layer = store.open(&job.geometry, below).map_err(|error| match error.is_missing() {
             true => bad_input!(
                 "depth {depth} is made from depth {below}, which is not there as a whole ({error}): make and merge it first; what is read no longer was deleted"
@@ -117,7 +117,7 @@ fn before(
                 "depth {depth} is made from depth {below}, which is not merged: merge it first"
             ));
         }
-        let digests = database.digests(below, definition.shards)?;
+        let digests = database.digests(below, manifest.shards)?;
         layer.check_digests(&digests).with_context(|| format!("depth {depth} could not be made"))?;
         before.push(Arc::new(job.windowed(layer, before.is_empty())));
     }

@@ -5,28 +5,28 @@ use anyhow::{Context, Result, anyhow};
 use fathom_command::{bad_input, output};
 use fathom_engine::verify::{Verified, verify_store};
 use fathom_layer::LocalDisk;
-use fathom_run::definition::DEFINITION;
-use fathom_run::{Definition, lock};
+use fathom_run::manifest::DEFINITION;
+use fathom_run::{RunManifest, lock};
 use fathom_task::Store;
 use fathom_worker::cluster::home;
 use indicatif::{HumanBytes, HumanCount};
 use std::fs;
 use std::path::PathBuf;
 
-pub(crate) fn verify(asked: &VerifyArguments) -> Result<()> {
-    let path = asked.store.display();
-    if !home::is_store(&asked.store) {
+pub(crate) fn verify(args: &VerifyArguments) -> Result<()> {
+    let path = args.store.display();
+    if !home::is_store(&args.store) {
         return Err(bad_input!(
             "{path} is no store of a worker: name the directory that it was given with --store"
         ));
     }
     // A worker would delete files while they are read.
-    let _lock = lock::exclusive(&asked.store)?;
-    let runs = runs(asked)?;
+    let _lock = lock::exclusive(&args.store)?;
+    let runs = runs(args)?;
     let mut all = Verified::default();
     for run in &runs {
-        let definition = match run.join(DEFINITION).try_exists()? {
-            true => Definition::read(run)?,
+        let manifest = match run.join(DEFINITION).try_exists()? {
+            true => RunManifest::read(run)?,
             false => {
                 return Err(anyhow!(
                     "{} has no {DEFINITION}, so that nobody knows here what its files must hold: a worker writes it when it joins the run",
@@ -34,16 +34,15 @@ pub(crate) fn verify(asked: &VerifyArguments) -> Result<()> {
                 ));
             }
         };
-        let Verified { layers, files, bytes, states } =
-            verify_store(&definition, &Store::new(run, &LocalDisk))
-                .with_context(|| format!("the files in {} are not what was written", run.display()))?;
+        let Verified { layers, files, bytes, states } = verify_store(&manifest, &Store::new(run, &LocalDisk))
+            .with_context(|| format!("the files in {} are not what was written", run.display()))?;
         all.layers += layers;
         all.files += files;
         all.bytes += bytes;
         all.states += states;
     }
     let verified = all.files > 0;
-    if asked.json {
+    if args.json {
         let json = serde_json::json!({
             "verified": verified,
             "runs": runs.len(),
@@ -56,7 +55,7 @@ pub(crate) fn verify(asked: &VerifyArguments) -> Result<()> {
     if !verified {
         return Err(anyhow!("nothing could be verified: there are no layer files in {path}"));
     }
-    if asked.json {
+    if args.json {
         return Ok(());
     }
     output::line(&format!(
@@ -69,9 +68,9 @@ pub(crate) fn verify(asked: &VerifyArguments) -> Result<()> {
 }
 
 /// The directories of runs in the store, in order.
-fn runs(asked: &VerifyArguments) -> Result<Vec<PathBuf>> {
+fn runs(args: &VerifyArguments) -> Result<Vec<PathBuf>> {
     let entries =
-        fs::read_dir(&asked.store).with_context(|| format!("cannot list {}", asked.store.display()))?;
+        fs::read_dir(&args.store).with_context(|| format!("cannot list {}", args.store.display()))?;
     let paths = entries.map(|entry| Ok(entry?.path()));
     let mut runs: Vec<PathBuf> = paths.collect::<std::io::Result<_>>()?;
     runs.retain(|path| path.join("layers").is_dir());

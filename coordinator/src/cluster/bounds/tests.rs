@@ -5,28 +5,28 @@ use fathom_engine::directory::RunDirectory;
 use fathom_engine::observer::Silent;
 use fathom_engine::search::{Options, Stop, search};
 use fathom_layer::LocalDisk;
-use fathom_puzzle::Source;
-use fathom_run::definition::{Definition, Keep, Question};
+use fathom_puzzle::PuzzleSpec;
+use fathom_run::manifest::{Keep, RunManifest, SpaceSpec};
 use fathom_run::{Depth, Task};
 use fathom_space::{Labels, Plan};
 use fathom_task::{Kernel, Store, store};
 
 /// The bounds of a run, and the reports of all its shards, by depth.
 fn searched(word: &str, shards: u32) -> (Bounds, Vec<Vec<ShardReport>>, u64) {
-    let source = Source::of_word(word).unwrap();
+    let source = PuzzleSpec::of_word(word).unwrap();
     let metric = source.metric();
     let labels = Labels::from_values(source.solved());
-    let question = Question { source, metric, labels };
-    let space = question.space().unwrap();
+    let spec = SpaceSpec { source, metric, labels };
+    let space = spec.space().unwrap();
     let plan = Plan::new(&space).unwrap();
-    let definition = Definition::plan(question, &space, &plan, Some(shards), Keep::All, false).unwrap();
+    let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), Keep::All, false).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("run");
-    let mut run = RunDirectory::create(&path, definition.clone(), &[], &LocalDisk).unwrap();
+    let mut run = RunDirectory::create(&path, manifest.clone(), &[], &LocalDisk).unwrap();
     let options = Options { threads: 1, kernel: Kernel::Fastest, max_depth: None, memory_bytes: 1 << 30 };
     search(&mut run, &LocalDisk, options, &Stop::default(), &Silent).unwrap();
-    let (space, colouring) = definition.check().unwrap();
-    let geometry = Geometry::of(&definition, &space, &colouring).unwrap();
+    let (space, colouring) = manifest.check().unwrap();
+    let geometry = Geometry::of(&manifest, &space, &colouring).unwrap();
     let store = Store::new(&path, &LocalDisk);
     let layers = run.visited().unwrap();
     let report = |depth, shard| {
@@ -51,7 +51,7 @@ fn true_reports_are_plausible() {
     for (word, shards) in
         [("2x2x2", 3), ("pyraminx", 2), ("square1-shapes", 1), ("pancake:7", 1), ("skewb", 2)]
     {
-        if Source::of_word(word).is_err() {
+        if PuzzleSpec::of_word(word).is_err() {
             continue;
         }
         let (mut bounds, reports, all) = searched(word, shards);

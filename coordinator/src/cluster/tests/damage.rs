@@ -2,7 +2,7 @@
 
 use super::table::{damaged, task};
 use super::*;
-use fathom_run::{Keep, Reach};
+use fathom_run::{Keep, Lookback};
 
 #[test]
 fn without_its_files_a_run_pauses_and_says_whom_it_waits_for() {
@@ -76,7 +76,7 @@ fn where_all_layers_are_kept_lost_ones_are_made_again_from_the_first() {
 /// Where all layers are read, a lost file of the first is missed at any depth.
 #[test]
 fn where_all_layers_are_read_a_lost_one_is_made_again() {
-    let rules = Rules { keep: Keep::All, reach: Reach::All, ..rules(1) };
+    let rules = Rules { keep: Keep::All, lookback: Lookback::All, ..rules(1) };
     let mut t = Table::with(rules, "a").at_depth(4);
     t.take("a", 1);
     t.failed("a", 4, 0, 1, damaged(1, 0, None));

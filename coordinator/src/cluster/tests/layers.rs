@@ -1,7 +1,7 @@
 //! From one layer to the next.
 
 use super::*;
-use fathom_run::{Keep, Reach};
+use fathom_run::{Keep, Lookback};
 
 /// What is durable comes before what is built on it.
 #[test]
@@ -56,7 +56,7 @@ fn layers_that_are_read_no_longer_are_retired() {
 /// A shard may move to a worker that has none of its files: it must know who has them all.
 #[test]
 fn where_all_layers_are_read_all_are_told_and_waited_for() {
-    let rules = Rules { keep: Keep::All, reach: Reach::All, ..rules(2) };
+    let rules = Rules { keep: Keep::All, lookback: Lookback::All, ..rules(2) };
     let mut t = Table::with(rules, "a b").at_depth(4);
     let holders = "holders 0: a|b 1: a|b 2: a|b 3: a|b";
     // What is retired is compressed.

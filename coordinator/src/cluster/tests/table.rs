@@ -10,7 +10,7 @@ use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
 use fathom_layer::{Digest, Totals};
 use fathom_proto::{Attempt, Done, Failure, Outcome, Session};
 use fathom_run::WorkerId;
-use fathom_run::{Depth, Keep, Reach, ShardId, ShardReport, Task};
+use fathom_run::{Depth, Keep, Lookback, ShardId, ShardReport, Task};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub(super) fn rules(shards: u32) -> Rules {
         shards,
         states: u64::MAX,
         keep: Keep::Last,
-        reach: Reach::Two,
+        lookback: Lookback::Two,
         max_depth: None,
         shared_store: false,
         replicas: 1,

@@ -3,7 +3,7 @@
 use super::table::{damaged, task, unreachable};
 use super::*;
 use crate::cluster::event::Event;
-use crate::cluster::state::Making;
+use crate::cluster::state::TaskProgress;
 use fathom_proto::{Attempt, Done, Failure, Outcome};
 
 /// In which a has the one task of depth 0, and b joins when it is asked for.
@@ -14,7 +14,7 @@ fn busy() -> Table {
 }
 
 fn is_waiting(t: &Table, depth: u32, shard: u32) -> bool {
-    matches!(t.state.tasks[&task(depth, shard)].making, Making::Waiting)
+    matches!(t.state.tasks[&task(depth, shard)].making, TaskProgress::Waiting)
 }
 
 #[test]

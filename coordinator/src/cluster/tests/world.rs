@@ -10,7 +10,7 @@ use crate::cluster::event::{
 use crate::cluster::state::{HeldFile, Past, State, digest_of};
 use fathom_proto::{Attempt, Done, Failure, Outcome, Session};
 use fathom_run::WorkerId;
-use fathom_run::{Keep, Reach, ShardId, ShardReport, Task};
+use fathom_run::{Keep, Lookback, ShardId, ShardReport, Task};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -234,7 +234,7 @@ impl World {
             let sources = newest
                 .into_iter()
                 .flat_map(|depth| self.state.shards().map(move |shard| Task { depth, shard }));
-            let older = self.rules.reach.below(task.depth).skip(1);
+            let older = self.rules.lookback.below(task.depth).skip(1);
             let own = older.map(|depth| Task { depth, shard: task.shard });
             let result = match sources.chain(own).find(|&file| !self.is_there(file)) {
                 Some(file) if !self.workers[at].store.contains(&task) => Err(unreachable(file)),
@@ -340,8 +340,8 @@ proptest! {
         happenings in prop::collection::vec((0..100_u8, 0..4_usize), 0..400),
     ) {
         let replicas = if twice && workers > 1 { 2 } else { 1 };
-        let (keep, reach) = if far { (Keep::All, Reach::All) } else { (keep, Reach::Two) };
-        let rules = Rules { replicas, keep, reach, max_depth: Some(6), ..rules(shards) };
+        let (keep, lookback) = if far { (Keep::All, Lookback::All) } else { (keep, Lookback::Two) };
+        let rules = Rules { replicas, keep, lookback, max_depth: Some(6), ..rules(shards) };
         let mut world = World::new(rules, workers);
         for (what, at) in happenings {
             world.happen(what, at);

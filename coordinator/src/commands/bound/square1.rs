@@ -10,15 +10,15 @@ use fathom_report::text::{grouped, many, plain};
 use num_bigint::BigUint;
 use serde_json::{Value, json};
 
-pub(super) fn bound(asked: &BoundArguments) -> Result<()> {
-    if asked.metric.is_some_and(|metric| metric != Metric::Face) {
+pub(super) fn bound(args: &BoundArguments) -> Result<()> {
+    if args.metric.is_some_and(|metric| metric != Metric::Face) {
         return Err(bad_input!("square1 is bounded in the metric 'face': leave out --metric"));
     }
-    if asked.refine.is_some() || asked.upper {
+    if args.refine.is_some() || args.upper {
         return Err(bad_input!("--refine and --upper are for boards"));
     }
     let bounds = SquareOneBounds::new();
-    output::line(&if asked.json { told(&bounds).to_string() } else { text(&bounds) })
+    output::line(&if args.json { told(&bounds).to_string() } else { text(&bounds) })
 }
 
 fn text(bounds: &SquareOneBounds) -> String {

@@ -6,7 +6,7 @@ use crate::journal::{Files, LayerRow};
 use anyhow::{Context, Result};
 use fathom_command::bad_input;
 use fathom_layer::Disk;
-use fathom_run::{Geometry, Reach, tables};
+use fathom_run::{Geometry, Lookback, tables};
 use fathom_space::{CosetGraph, CosetId};
 use fathom_task::{Layer, Store};
 use indicatif::HumanBytes;
@@ -44,7 +44,7 @@ impl Kept {
         if visited.layers.is_empty() {
             return Err(bad_input!("the run in {path} has no finished layer yet"));
         }
-        let definition = &run.definition;
+        let definition = &run.manifest;
         let (space, colouring) = definition.check()?;
         let patterns = CosetGraph::table_entries(&space, &colouring);
         let table_bytes = CosetGraph::table_bytes(&space, patterns, definition.representative_cosets);
@@ -76,7 +76,7 @@ impl Kept {
             layers: layers.collect::<Result<_>>()?,
             is_complete: visited.visited == visited.all,
             rows: visited.layers,
-            is_closed: Reach::of(graph.space()) == Reach::Two,
+            is_closed: Lookback::of(graph.space()) == Lookback::Two,
             graph,
             table: None,
         })

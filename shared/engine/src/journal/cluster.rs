@@ -1,4 +1,4 @@
-//! What the journal knows of a run on many hosts: where its layers lie, who the workers are, and how far the layer in the making is.
+//! What the journal knows of a run on many hosts: where its layers lie, who the workers are, and how far the current layer is.
 
 use super::{Journal, totals};
 use anyhow::{Context, Result};
@@ -112,7 +112,7 @@ impl Journal {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Notes shards that are done of the layer in the making, and who holds their files.
+    /// Notes shards that are done of the current layer, and who holds their files.
     ///
     /// # Errors
     /// If SQLite refuses.
@@ -145,7 +145,7 @@ impl Journal {
         Ok(())
     }
 
-    /// The shards that are done of the layer in the making.
+    /// The shards that are done of the current layer.
     ///
     /// # Errors
     /// If SQLite refuses.
@@ -174,7 +174,7 @@ impl Journal {
         .collect()
     }
 
-    /// How many shards are done of the layer in the making.
+    /// How many shards are done of the current layer.
     ///
     /// # Errors
     /// If SQLite refuses.

@@ -38,12 +38,12 @@ impl Definition {
             cells: self.cells(),
             seen: self.solved.iter().map(|piece| piece.seen).collect(),
             moves: free.before(&generators)?,
-            arrivals: free.behind(&generators)?,
+            incoming_moves: free.behind(&generators)?,
             free: free.elements,
             counted: self.counted(),
             symmetries: Vec::new(),
         };
-        for m in puzzle.moves.iter_mut().chain(&mut puzzle.arrivals) {
+        for m in puzzle.moves.iter_mut().chain(&mut puzzle.incoming_moves) {
             m.guard = self.limited(m);
         }
         puzzle.symmetries = symmetries(&puzzle, &generators, &self.always, &orders);

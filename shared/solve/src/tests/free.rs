@@ -10,7 +10,7 @@ fn puzzle(
     free: &[(&str, &str)],
     labels: &[u16],
     metric: Metric,
-) -> Question {
+) -> SpaceSpec {
     let orbit = Orbit { name: "cells".into(), cells: orders.len(), orientations: orders[0] };
     let mut puzzle = Definition::new("test", vec![orbit]).unwrap();
     let parse = |cycles| OrientedPermutation::parse(cycles, orders).unwrap();
@@ -28,15 +28,15 @@ fn puzzle(
         .collect();
     puzzle.set_solved(&solved).unwrap();
     puzzle.set_metric(metric);
-    let source = Source::Defined(Box::new(puzzle));
-    Question { labels: Labels::from_values(source.solved()), source, metric }
+    let source = PuzzleSpec::Defined(Box::new(puzzle));
+    SpaceSpec { labels: Labels::from_values(source.solved()), source, metric }
 }
 
 /// Six pieces in a ring that is turned in the hand.
 const RING: (&str, &str) = ("r", "(1,2,3,4,5,6)");
 
 /// Puzzles that are small enough for a plain search, with their numbers of states where these are told by an order of a group.
-fn small() -> [(Question, Option<usize>); 6] {
+fn small() -> [(SpaceSpec, Option<usize>); 6] {
     let distinct: Vec<u16> = (0..6).collect();
     [
         (puzzle(&[1; 6], &[("U", "(1,2)", &[])], &[RING], &distinct, Metric::Multi), Some(120)),
@@ -83,7 +83,7 @@ fn small() -> [(Question, Option<usize>); 6] {
 #[test]
 fn every_state_has_its_distance_and_one_solution_of_each_class() {
     for (number, (question, states)) in small().into_iter().enumerate() {
-        let model = Model::new(&question).unwrap();
+        let model = SolveModel::new(&question).unwrap();
         let known = plain(&model);
         assert!(
             known.len() > 5 && states.is_none_or(|states| known.len() == states),
@@ -123,7 +123,7 @@ fn ways_lead_to_states_where_moves_have_no_inverses() {
     for question in
         [ring, question("lx:6", Some(Metric::Given), None), question("lx:5", None, Some("0,0,1,1,2"))]
     {
-        let model = Model::new(&question).unwrap();
+        let model = SolveModel::new(&question).unwrap();
         let free = free_moves(&model);
         let directory = tempfile::tempdir().unwrap();
         let run = run(question, &directory.path().join("run"), None);
@@ -164,7 +164,7 @@ fn ways_lead_to_states_where_moves_have_no_inverses() {
 #[test]
 fn free_moves_are_written_where_they_are_needed() {
     for (question, _) in small() {
-        let model = Model::new(&question).unwrap();
+        let model = SolveModel::new(&question).unwrap();
         let mut search = Bidirectional::new(&model, 1 << 30);
         let needs_free = model.moves().iter().any(|mv| mv.before != 0);
         for known in plain(&model).into_values() {
@@ -180,15 +180,15 @@ fn free_moves_are_written_where_they_are_needed() {
     }
 }
 
-static HELD: LazyLock<[Model; 2]> = LazyLock::new(|| pocket("2x2x2"));
-static FREE: LazyLock<[Model; 2]> = LazyLock::new(|| pocket("2x2x2 whole"));
+static HELD: LazyLock<[SolveModel; 2]> = LazyLock::new(|| pocket("2x2x2"));
+static FREE: LazyLock<[SolveModel; 2]> = LazyLock::new(|| pocket("2x2x2 whole"));
 
-fn pocket(word: &str) -> [Model; 2] {
+fn pocket(word: &str) -> [SolveModel; 2] {
     [Metric::Multi, Metric::Single].map(|metric| model(word, Some(metric), None))
 }
 
 /// The first levels of growth around the solved state.
-fn levels(model: &Model, radius: u32) -> Vec<usize> {
+fn levels(model: &SolveModel, radius: u32) -> Vec<usize> {
     let mut ball = ball::Ball::new(&model.reduced(model.solved()));
     let mut word = model.solved().to_vec();
     for _ in 0..radius {
@@ -296,10 +296,10 @@ fn a_bolted_move_is_refused() {
     }
 }
 
-static TWISTS: LazyLock<Model> = LazyLock::new(|| model("square1", Some(Metric::Twist), None));
+static TWISTS: LazyLock<SolveModel> = LazyLock::new(|| model("square1", Some(Metric::Twist), None));
 
 /// Makes turns and twists in a state, none of them while a corner lies across the cut.
-fn turned(model: &Model, state: &OrientedPermutation, turns: &Sequence) -> Option<OrientedPermutation> {
+fn turned(model: &SolveModel, state: &OrientedPermutation, turns: &Sequence) -> Option<OrientedPermutation> {
     turns.0.iter().try_fold(state.clone(), |state, turn| {
         let back = state.cells().inverse();
         let is_corner = |&cell: &u16| {

@@ -105,7 +105,7 @@ impl Canonical {
     pub(super) fn close(&self, space: &Space, colouring: &Colouring) -> Option<Found> {
         /// Representatives whose sources are looked for at once.
         const PIECE: usize = 4096;
-        let (cells, moves, group) = (space.cells(), space.arrivals().len(), self.preimages.len());
+        let (cells, moves, group) = (space.cells(), space.incoming_moves().len(), self.preimages.len());
         let solved = self.form(colouring.solved());
         let mut sizes = vec![(group / solved.fixing as usize) as u32];
         let mut numbers: FxHashMap<Box<[u8]>, u32> = FxHashMap::default();
@@ -119,7 +119,7 @@ impl Canonical {
             let from_one = |source: &mut Vec<u8>, pattern: &[u8]| -> Vec<Option<Form>> {
                 let form = |mv| {
                     space.step_back(mv, colouring.letters(), pattern, source);
-                    colouring.allows(&space.arrivals()[mv], source).then(|| self.form(source))
+                    colouring.allows(&space.incoming_moves()[mv], source).then(|| self.form(source))
                 };
                 (0..moves).map(form).collect()
             };

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 pub(super) const CLAIMED: u32 = u32::MAX - 1;
 
 /// An orbit of patterns, when it is found.
-struct Orbit {
+struct PatternOrbit {
     /// The smallest rank of its patterns.
     representative: u64,
     size: u32,
@@ -33,24 +33,25 @@ pub(super) fn close(
         too_many: AtomicBool::new(false),
     };
     let cells = space.cells();
-    let mut orbits: Vec<Orbit> =
+    let mut orbits: Vec<PatternOrbit> =
         finder.discover(colouring.solved(), &mut Scratch::new(symmetries, cells)).into_iter().collect();
     let mut done = 0;
     while done < orbits.len() {
-        let from_one = |scratch: &mut (Scratch, Vec<u8>, Vec<u8>), orbit: &Orbit| -> Vec<Orbit> {
-            let (scratch, pattern, moved) = scratch;
-            colouring.patterns().unrank(orbit.representative, colouring.letters(), pattern);
-            let follow = |mv: usize| {
-                if !colouring.allows(&space.moves()[mv], pattern) {
-                    return None;
-                }
-                space.step(mv, colouring.letters(), pattern, moved);
-                finder.discover(moved, scratch)
+        let from_one =
+            |scratch: &mut (Scratch, Vec<u8>, Vec<u8>), orbit: &PatternOrbit| -> Vec<PatternOrbit> {
+                let (scratch, pattern, moved) = scratch;
+                colouring.patterns().unrank(orbit.representative, colouring.letters(), pattern);
+                let follow = |mv: usize| {
+                    if !colouring.allows(&space.moves()[mv], pattern) {
+                        return None;
+                    }
+                    space.step(mv, colouring.letters(), pattern, moved);
+                    finder.discover(moved, scratch)
+                };
+                (0..space.moves().len()).filter_map(follow).collect()
             };
-            (0..space.moves().len()).filter_map(follow).collect()
-        };
         let scratch = || (Scratch::new(symmetries, cells), vec![0; cells], vec![0; cells]);
-        let generation: Vec<Orbit> =
+        let generation: Vec<PatternOrbit> =
             orbits[done..].par_iter().map_init(scratch, from_one).flatten_iter().collect();
         done = orbits.len();
         orbits.extend(generation);
@@ -102,7 +103,7 @@ impl Scratch {
 
 impl OrbitFinder<'_> {
     /// Enters the orbit of a pattern into the table, if nobody else has done so or is about to.
-    fn discover(&self, pattern: &[u8], scratch: &mut Scratch) -> Option<Orbit> {
+    fn discover(&self, pattern: &[u8], scratch: &mut Scratch) -> Option<PatternOrbit> {
         let ranks = self.colouring.patterns();
         let entry = |rank: u64| &self.table[rank as usize];
         if entry(ranks.rank(pattern)).load(Ordering::Relaxed) != UNREACHED {
@@ -135,7 +136,7 @@ impl OrbitFinder<'_> {
                 size += 1;
             }
         }
-        Some(Orbit { representative, size, number })
+        Some(PatternOrbit { representative, size, number })
     }
 
     /// The ranks of all images of a pattern.

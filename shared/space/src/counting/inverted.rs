@@ -96,7 +96,7 @@ impl Asked {
 mod tests {
     use super::*;
     use crate::{Labels, Plan};
-    use fathom_puzzle::{Metric, Source};
+    use fathom_puzzle::{Metric, PuzzleSpec};
     use std::collections::HashSet;
 
     /// By listing and by asking, whatever the layer, if only it has all images of its states.
@@ -109,7 +109,7 @@ mod tests {
             ("topspin:7,4", Metric::Given),
             ("skewb", Metric::Multi),
         ] {
-            let puzzle = Source::of_word(word).unwrap().puzzle(metric).unwrap();
+            let puzzle = PuzzleSpec::of_word(word).unwrap().puzzle(metric).unwrap();
             let labels = Labels::distinct(puzzle.cells);
             let space = Space::new(puzzle, metric, labels).unwrap();
             let plan = Plan::new(&space).unwrap();

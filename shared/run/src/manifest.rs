@@ -1,9 +1,9 @@
 //! What a run is asked to enumerate, and how it is cut up: `run.toml`.
 
-use crate::{Reach, RunError};
+use crate::{Lookback, RunError};
 use fathom_layer::Digest;
 use fathom_puzzle::load::{self, Format};
-use fathom_puzzle::{Board, Metric, Source};
+use fathom_puzzle::{Board, Metric, PuzzleSpec};
 use fathom_space::counting::Pairs;
 use fathom_space::fingerprint::fingerprint;
 use fathom_space::{AxisView, Colouring, ColouringError, Labels, Plan, Space};
@@ -32,16 +32,16 @@ const MOST_SHARDS_OF_ALL: u64 = 64;
 
 /// What the user asks to enumerate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
+pub struct SpaceSpec {
     /// The puzzle.
-    pub source: Source,
+    pub source: PuzzleSpec,
     /// The metric.
     pub metric: Metric,
     /// The labels.
     pub labels: Labels,
 }
 
-impl Question {
+impl SpaceSpec {
     /// The space.
     ///
     /// # Errors
@@ -92,9 +92,9 @@ impl fmt::Display for Keep {
 
 /// Everything that defines a run. Written once, when the run's directory is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Definition {
+pub struct RunManifest {
     /// What is enumerated.
-    pub question: Question,
+    pub spec: SpaceSpec,
     /// The colour of each piece.
     pub colouring: Vec<u8>,
     /// The axes, where they hold only what moves reach; empty where each colour is an axis of all its arrangements.
@@ -143,7 +143,7 @@ struct Version {
     format: u32,
 }
 
-impl Definition {
+impl RunManifest {
     /// Plans a run. `shards` as the user asks, or by the size of a layer. Classes up to inversion are counted if the user asks for them, and
     /// always where there are [few states](Pairs::MOST_STATES_INVERTED).
     ///
@@ -151,7 +151,7 @@ impl Definition {
     /// [`RunError`] if there are fewer cosets than shards, layers would not be kept that are read, or
     /// there are no inverses.
     pub fn plan(
-        question: Question,
+        spec: SpaceSpec,
         space: &Space,
         plan: &Plan,
         shards: Option<u32>,
@@ -167,17 +167,17 @@ impl Definition {
             false => *space.states() <= Pairs::MOST_STATES_INVERTED.into() && space.has_inverses().is_ok(),
         };
         let cosets = plan.representative_cosets;
-        let reach = Reach::of(space);
-        reach.keep(Some(keep))?;
+        let lookback = Lookback::of(space);
+        lookback.keep(Some(keep))?;
         let shards = match shards {
             Some(asked) if u64::from(asked) > cosets => {
                 return Err(RunError::TooManyShards { space: space.slug(), cosets, asked });
             }
             Some(asked) => asked,
-            None => Self::shards_by_size(plan, reach, 1),
+            None => Self::shards_by_size(plan, lookback, 1),
         };
         Ok(Self {
-            question,
+            spec,
             colouring: plan.colouring.of_pieces().to_vec(),
             axes: plan.colouring.views(),
             representative_cosets: cosets,
@@ -190,10 +190,10 @@ impl Definition {
 
     /// How many shards a run is cut into unless asked otherwise: by the size of a layer, and equally many for each of so many workers
     /// if there are enough.
-    pub fn shards_by_size(plan: &Plan, reach: Reach, workers: u32) -> u32 {
-        let most = match reach {
-            Reach::Two => MOST_SHARDS,
-            Reach::All => MOST_SHARDS_OF_ALL,
+    pub fn shards_by_size(plan: &Plan, lookback: Lookback, workers: u32) -> u32 {
+        let most = match lookback {
+            Lookback::Two => MOST_SHARDS,
+            Lookback::All => MOST_SHARDS_OF_ALL,
         };
         let cosets = plan.representative_cosets;
         let bytes = plan.layer_bytes();
@@ -205,16 +205,16 @@ impl Definition {
 
     /// The text of `run.toml`.
     pub fn to_toml(&self) -> String {
-        let labels = &self.question.labels;
+        let labels = &self.spec.labels;
         let file = File {
             format: FORMAT,
             written_by: format!("fathom {}", env!("CARGO_PKG_VERSION")),
-            space: self.question.source.name(),
-            metric: self.question.metric,
+            space: self.spec.source.name(),
+            metric: self.spec.metric,
             labels: (!labels.are_distinct()).then(|| labels.of_pieces().to_vec()),
-            puzzle: match &self.question.source {
-                Source::Board(_) => None,
-                Source::Defined(definition) => Some(definition.to_toml()),
+            puzzle: match &self.spec.source {
+                PuzzleSpec::Board(_) => None,
+                PuzzleSpec::Defined(definition) => Some(definition.to_toml()),
             },
             colouring: self.colouring.clone(),
             axes: self.axes.iter().map(AxisView::to_string).collect(),
@@ -230,7 +230,7 @@ impl Definition {
     /// Reads the text of `run.toml`.
     ///
     /// # Errors
-    /// If it is of a newer version, or not what [`Definition::to_toml`] writes.
+    /// If it is of a newer version, or not what [`RunManifest::to_toml`] writes.
     pub fn from_toml(text: &str) -> Result<Self, RunError> {
         let Version { format } = toml::from_str(text).map_err(RunError::NoFormat)?;
         if format > FORMAT {
@@ -238,11 +238,11 @@ impl Definition {
         }
         let file: File = toml::from_str(text)?;
         let source = match file.puzzle {
-            None => Source::Board(file.space.parse::<Board>()?),
-            Some(text) => Source::Defined(Box::new(load::parse(&text, Format::Toml, "its puzzle")?)),
+            None => PuzzleSpec::Board(file.space.parse::<Board>()?),
+            Some(text) => PuzzleSpec::Defined(Box::new(load::parse(&text, Format::Toml, "its puzzle")?)),
         };
         let cells = source.cells();
-        if cells > Source::MOST_CELLS {
+        if cells > PuzzleSpec::MOST_CELLS {
             return Err(RunError::TooManyCells { cells });
         }
         let labels = match file.labels {
@@ -253,11 +253,11 @@ impl Definition {
             Some(labels) => Labels::from_values(labels.into_iter().map(usize::from)),
             None => Labels::distinct(cells),
         };
-        let question = Question { source, metric: file.metric, labels };
+        let spec = SpaceSpec { source, metric: file.metric, labels };
         let fingerprint = file.fingerprint.parse().map_err(|()| RunError::FingerprintSyntax)?;
         let axes = file.axes.iter().map(|axis| axis.parse()).collect::<Result<Vec<AxisView>, _>>()?;
         Ok(Self {
-            question,
+            spec,
             colouring: file.colouring,
             axes,
             representative_cosets: file.representative_cosets,
@@ -282,7 +282,7 @@ impl Definition {
             Ok(text) => text,
         };
         Self::from_toml(&text)
-            .and_then(|definition| definition.check().map(|_| definition))
+            .and_then(|manifest| manifest.check().map(|_| manifest))
             .map_err(|source| RunError::Unusable { path, source: Box::new(source) })
     }
 
@@ -297,11 +297,11 @@ impl Definition {
     /// Derives the space and the colouring, and checks that they are those for which the run was begun.
     ///
     /// # Errors
-    /// If the definition contradicts itself or its fingerprint.
+    /// If the manifest contradicts itself or its fingerprint.
     pub fn check(&self) -> Result<(Space, Colouring), RunError> {
-        let space = self.question.space()?;
+        let space = self.spec.space()?;
         let colouring = self.cut(&space)?;
-        Reach::of(&space).keep(Some(self.keep))?;
+        Lookback::of(&space).keep(Some(self.keep))?;
         let got = Digest(fingerprint(&space, &colouring, self.shards));
         if got != self.fingerprint {
             let expected = self.fingerprint.to_string();
@@ -338,13 +338,13 @@ mod tests {
     use crate::Geometry;
     use fathom_space::CosetGraph;
 
-    fn definition(labels: &str) -> Definition {
+    fn manifest(labels: &str) -> RunManifest {
         let board: Board = "3x3".parse().unwrap();
         let labels = Labels::parse_list(labels, 9).unwrap();
-        let question = Question { source: Source::Board(board), metric: Metric::Single, labels };
-        let space = question.space().unwrap();
+        let spec = SpaceSpec { source: PuzzleSpec::Board(board), metric: Metric::Single, labels };
+        let space = spec.space().unwrap();
         let plan = Plan::new(&space).unwrap();
-        Definition::plan(question, &space, &plan, None, Keep::All, false).unwrap()
+        RunManifest::plan(spec, &space, &plan, None, Keep::All, false).unwrap()
     }
 
     /// A layer of 3x3 takes 5,520 bytes, of 2x2x2 45,360, and of 2x6 2,688,768, which is 10 times 256 KiB and more.
@@ -353,11 +353,11 @@ mod tests {
         for (word, workers, shards) in
             [("3x3", 1, 1), ("2x2x2", 1, 2), ("2x2x2", 3, 2), ("2x6", 1, 10), ("2x6", 3, 9)]
         {
-            let source = Source::whole(word).unwrap();
+            let source = PuzzleSpec::whole(word).unwrap();
             let (metric, labels) = (source.metric(), Labels::from_values(source.solved()));
-            let plan = Plan::new(&Question { source, metric, labels }.space().unwrap()).unwrap();
+            let plan = Plan::new(&SpaceSpec { source, metric, labels }.space().unwrap()).unwrap();
             assert_eq!(
-                Definition::shards_by_size(&plan, Reach::Two, workers),
+                RunManifest::shards_by_size(&plan, Lookback::Two, workers),
                 shards,
                 "{word}, {} bytes",
                 plan.layer_bytes()
@@ -368,9 +368,9 @@ mod tests {
     #[test]
     fn run_toml_says_all_that_defines_a_run() {
         for labels in ["0,1,2,3,4,5,6,7,8", "0,0,0,1,1,1,2,2,2"] {
-            let definition = definition(labels);
-            let again = Definition::from_toml(&definition.to_toml()).unwrap();
-            assert_eq!(again, definition);
+            let manifest = manifest(labels);
+            let again = RunManifest::from_toml(&manifest.to_toml()).unwrap();
+            assert_eq!(again, manifest);
             let (space, colouring) = again.check().unwrap();
             let graph = CosetGraph::build(&space, &colouring).unwrap();
             let geometry = Geometry::of(&again, &space, &colouring).unwrap();
@@ -380,29 +380,29 @@ mod tests {
 
     #[test]
     fn run_toml_keeps_axes_of_what_moves_reach() {
-        let source = Source::of_word("skewb").unwrap();
+        let source = PuzzleSpec::of_word("skewb").unwrap();
         let (metric, labels) = (source.metric(), Labels::from_values(source.solved()));
-        let question = Question { source, metric, labels };
-        let space = question.space().unwrap();
+        let spec = SpaceSpec { source, metric, labels };
+        let space = spec.space().unwrap();
         let plan = Plan::new(&space).unwrap();
-        let definition = Definition::plan(question, &space, &plan, None, Keep::Last, false).unwrap();
-        assert!(!definition.axes.is_empty());
-        let text = definition.to_toml();
-        let again = Definition::from_toml(&text).unwrap();
-        assert_eq!(again, definition);
+        let manifest = RunManifest::plan(spec, &space, &plan, None, Keep::Last, false).unwrap();
+        assert!(!manifest.axes.is_empty());
+        let text = manifest.to_toml();
+        let again = RunManifest::from_toml(&text).unwrap();
+        assert_eq!(again, manifest);
         let (space, colouring) = again.check().unwrap();
-        assert_eq!(colouring.views(), definition.axes);
+        assert_eq!(colouring.views(), manifest.axes);
         let graph = CosetGraph::build(&space, &colouring).unwrap();
-        assert_eq!(u64::from(graph.len()), definition.representative_cosets);
+        assert_eq!(u64::from(graph.len()), manifest.representative_cosets);
         let broken = text.replacen("axes = [\"", "axes = [\"x", 1);
-        assert!(Definition::from_toml(&broken).unwrap_err().to_string().contains("an axis is given as"));
+        assert!(RunManifest::from_toml(&broken).unwrap_err().to_string().contains("an axis is given as"));
     }
 
     #[test]
     fn changed_and_newer_files_are_refused() {
-        let text = definition("0,0,0,1,1,1,2,2,2").to_toml();
+        let text = manifest("0,0,0,1,1,1,2,2,2").to_toml();
         let error = |text: &str| {
-            let built = Definition::from_toml(text).and_then(|definition| definition.check().map(|_| ()));
+            let built = RunManifest::from_toml(text).and_then(|manifest| manifest.check().map(|_| ()));
             format!("{:#}", built.unwrap_err())
         };
         assert!(error(&text.replace("\"single\"", "\"double\"")).contains("double"));

@@ -9,14 +9,14 @@ use fathom_space::Space;
 /// d - 1, and a new layer is what moves lead to from the newest, without the two newest. Otherwise a move may lead back to any depth,
 /// and the new layer is without all before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum Lookback {
     /// To the two before it: the moves are closed under inverses.
     Two,
     /// To all before it.
     All,
 }
 
-impl Reach {
+impl Lookback {
     /// That of the moves of a space.
     pub fn of(space: &Space) -> Self {
         if space.is_closed_under_inverses() { Self::Two } else { Self::All }
@@ -50,20 +50,21 @@ mod tests {
 
     #[test]
     fn layers_are_made_from_two_or_from_all_before_them() {
-        let below = |reach: Reach, depth| reach.below(Depth(depth)).map(|depth| depth.0).collect::<Vec<_>>();
+        let below =
+            |lookback: Lookback, depth| lookback.below(Depth(depth)).map(|depth| depth.0).collect::<Vec<_>>();
         for (depth, two, all) in
             [(0, &[][..], &[][..]), (1, &[0], &[0]), (2, &[1, 0], &[1, 0]), (4, &[3, 2], &[3, 2, 1, 0])]
         {
-            assert_eq!(below(Reach::Two, depth), two);
-            assert_eq!(below(Reach::All, depth), all);
+            assert_eq!(below(Lookback::Two, depth), two);
+            assert_eq!(below(Lookback::All, depth), all);
         }
     }
 
     #[test]
     fn what_is_read_is_kept() {
-        assert_eq!(Reach::Two.keep(None).unwrap(), Keep::Last);
-        assert_eq!(Reach::All.keep(None).unwrap(), Keep::All);
-        let error = Reach::All.keep(Some(Keep::Last)).unwrap_err().to_string();
+        assert_eq!(Lookback::Two.keep(None).unwrap(), Keep::Last);
+        assert_eq!(Lookback::All.keep(None).unwrap(), Keep::All);
+        let error = Lookback::All.keep(Some(Keep::Last)).unwrap_err().to_string();
         assert!(error.contains("leave out --keep"), "{error}");
     }
 }
