@@ -138,6 +138,8 @@ pub struct TaskState {
     pub attempts: u32,
     /// How often it failed in a way that another attempt may not mend.
     pub failures: u32,
+    /// Who has found last that its inputs contradict each other.
+    pub contradicted_by: Option<WorkerId>,
     /// It is not given out before.
     pub not_before: Millis,
     /// How far it is.
@@ -147,7 +149,8 @@ pub struct TaskState {
 impl TaskState {
     /// One that nobody has begun.
     pub fn new() -> Self {
-        Self { attempts: 0, failures: 0, not_before: Millis(0), making: TaskProgress::Waiting }
+        let making = TaskProgress::Waiting;
+        Self { attempts: 0, failures: 0, contradicted_by: None, not_before: Millis(0), making }
     }
 }
 
