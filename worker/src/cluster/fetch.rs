@@ -63,10 +63,13 @@ pub struct Fetcher {
     /// The files of which copies are under way. Whoever wants the same file waits for that one copy.
     copying: Mutex<BTreeMap<Task, Arc<Turn>>>,
     /// Checksums of files' cosets, which their digests have confirmed.
-    checksums: Mutex<BTreeMap<Task, (Digest, Arc<[Digest]>)>>,
+    checksums: Mutex<BTreeMap<Task, Confirmed>>,
     /// The requests to each peer.
     requests: Mutex<BTreeMap<String, Arc<Semaphore>>>,
 }
+
+/// A digest, and the checksums that have it.
+type Confirmed = (Digest, Arc<[Digest]>);
 
 /// Held by the one who copies a file.
 type Turn = tokio::sync::Mutex<()>;

@@ -11,8 +11,11 @@ pub struct Holders {
     /// The coordinator's number of this map. Numbers grow with each change and with each life of the coordinator.
     pub version: u64,
     addresses: Vec<String>,
-    layers: BTreeMap<Depth, Vec<(Vec<u32>, Option<Digest>)>>,
+    layers: BTreeMap<Depth, Vec<Held>>,
 }
+
+/// A file of a layer: the numbers of its holders' addresses, and the digest of its checksums.
+type Held = (Vec<u32>, Option<Digest>);
 
 impl Holders {
     /// Converts the coordinator's message.
@@ -40,7 +43,7 @@ impl Holders {
         StoredFile { task, digest: self.file(task).and_then(|(_, digest)| *digest) }
     }
 
-    fn file(&self, task: Task) -> Option<&(Vec<u32>, Option<Digest>)> {
+    fn file(&self, task: Task) -> Option<&Held> {
         self.layers.get(&task.depth)?.get(task.shard.0 as usize)
     }
 }
