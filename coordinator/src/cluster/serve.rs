@@ -7,6 +7,7 @@ use crate::cluster::bounds::Bounds;
 use crate::cluster::event::{Effect, Ending, Event, Held, Millis, Note, Reply, RequestId};
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
 use crate::cluster::status;
+use crate::cluster::view::{Latencies, ShardStory, View};
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use fathom_command::{failpoint, machine};
@@ -16,7 +17,7 @@ use fathom_engine::journal::{Files, Journal, LayerRow, LayersAt};
 use fathom_layer::Disk;
 use fathom_proto::{Done, Failure};
 use fathom_run::WorkerId;
-use fathom_run::{Depth, Geometry, Keep, ShardReport, Task};
+use fathom_run::{Depth, Geometry, Keep, ShardId, ShardReport, Task};
 use fathom_task::Store;
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap};
@@ -43,6 +44,8 @@ pub struct Answer {
 enum Message {
     Ask(Box<dyn FnOnce(RequestId) -> Event + Send>, oneshot::Sender<Answer>),
     Status(oneshot::Sender<String>),
+    View(usize, oneshot::Sender<View>),
+    Story(ShardId, oneshot::Sender<ShardStory>),
     Terminate,
 }
 
@@ -82,6 +85,26 @@ impl CoordinatorHandle {
         receiver.await.map_err(|_| Closed)
     }
 
+    /// How far the run is, shard by shard, for a page that knows so many finished layers.
+    ///
+    /// # Errors
+    /// [`Closed`] if there is no loop any more.
+    pub async fn view(&self, known_layers: usize) -> Result<View, Closed> {
+        let (sender, receiver) = oneshot::channel();
+        self.messages.send(Message::View(known_layers, sender)).map_err(|_| Closed)?;
+        receiver.await.map_err(|_| Closed)
+    }
+
+    /// What is known of a shard of the present layer.
+    ///
+    /// # Errors
+    /// [`Closed`] if there is no loop any more.
+    pub async fn story(&self, shard: ShardId) -> Result<ShardStory, Closed> {
+        let (sender, receiver) = oneshot::channel();
+        self.messages.send(Message::Story(shard, sender)).map_err(|_| Closed)?;
+        receiver.await.map_err(|_| Closed)
+    }
+
     /// Has the coordinator end, to come back later.
     pub fn terminate(&self) {
         // If it has ended already, that is what was wanted.
@@ -115,6 +138,8 @@ pub struct Coordinator<'d> {
     addresses: Arc<BTreeMap<WorkerId, String>>,
     asked: u64,
     begun: Instant,
+    /// How long the journal takes.
+    journal: Latencies,
 }
 
 /// What the journal knows.
@@ -232,6 +257,7 @@ impl<'d> Coordinator<'d> {
             addresses: Arc::new(addresses),
             asked: 0,
             begun: Instant::now(),
+            journal: Latencies::default(),
         };
         coordinator.sweep(&layers)?;
         Ok((coordinator, handle))
@@ -286,6 +312,15 @@ impl<'d> Coordinator<'d> {
                     let status = status::Status::of(&self.run, &self.state, self.now())?;
                     // Who asked may be gone.
                     let _ = sender.send(serde_json::to_string(&status)?);
+                    continue;
+                }
+                Ok(Message::View(known_layers, sender)) => {
+                    let view = View::of(&self.run, &self.state, self.now(), known_layers, &self.journal)?;
+                    let _ = sender.send(view);
+                    continue;
+                }
+                Ok(Message::Story(shard, sender)) => {
+                    let _ = sender.send(ShardStory::of(&self.state, shard, self.now()));
                     continue;
                 }
                 Ok(Message::Terminate) => Event::Terminate,
@@ -355,7 +390,9 @@ impl<'d> Coordinator<'d> {
         failpoint::point("committing");
         let seconds = took.as_secs_f64();
         let commit = Commit { symmetries: self.symmetries, seconds, process: None, holders: held };
+        let begun = Instant::now();
         let Committed { layer, .. } = commit_layer(&mut self.run, self.disk, reports, commit)?;
+        self.journal.note(begun.elapsed());
         failpoint::point("committed");
         self.tell(json!({"message": "layer done", "depth": layer.depth.0, "states": layer.states}));
         Ok(())
@@ -373,10 +410,14 @@ impl<'d> Coordinator<'d> {
             }
             Effect::SaveReports(reports, held) => {
                 failpoint::point("saving");
+                let begun = Instant::now();
                 self.run.journal.save_reports(&reports, &held).context(failed)?;
+                self.journal.note(begun.elapsed());
             }
             Effect::SaveWorker(id, name, address) => {
+                let begun = Instant::now();
                 self.run.journal.save_worker(id, &name, &address).context(failed)?;
+                self.journal.note(begun.elapsed());
                 Arc::make_mut(&mut self.addresses).insert(id, address);
             }
             Effect::Commit(reports, took, held) => self.commit(&reports, took, &held)?,
