@@ -7,7 +7,7 @@ use crate::cluster::bounds::Bounds;
 use crate::cluster::event::{Effect, Ending, Event, Held, Millis, Note, Reply, RequestId};
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
 use crate::cluster::status;
-use crate::cluster::view::{Latencies, ShardStory, View};
+use crate::cluster::view::{Latencies, News, ShardStory, View};
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use fathom_command::{failpoint, machine};
@@ -19,6 +19,7 @@ use fathom_proto::{Done, Failure};
 use fathom_run::WorkerId;
 use fathom_run::{Depth, Geometry, Keep, ShardId, ShardReport, Task};
 use fathom_task::Store;
+use indicatif::HumanCount;
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -140,6 +141,8 @@ pub struct Coordinator<'d> {
     begun: Instant,
     /// How long the journal takes.
     journal: Latencies,
+    /// What has happened, for a page.
+    news: News,
 }
 
 /// What the journal knows.
@@ -258,6 +261,7 @@ impl<'d> Coordinator<'d> {
             asked: 0,
             begun: Instant::now(),
             journal: Latencies::default(),
+            news: News::default(),
         };
         coordinator.sweep(&layers)?;
         Ok((coordinator, handle))
@@ -315,7 +319,8 @@ impl<'d> Coordinator<'d> {
                     continue;
                 }
                 Ok(Message::View(known_layers, sender)) => {
-                    let view = View::of(&self.run, &self.state, self.now(), known_layers, &self.journal)?;
+                    let told = (&self.journal, self.news.take());
+                    let view = View::of(&self.run, &self.state, self.now(), known_layers, told)?;
                     let _ = sender.send(view);
                     continue;
                 }
@@ -394,6 +399,7 @@ impl<'d> Coordinator<'d> {
         let Committed { layer, .. } = commit_layer(&mut self.run, self.disk, reports, commit)?;
         self.journal.note(begun.elapsed());
         failpoint::point("committed");
+        self.news.layer(layer.depth, format!("{} states in {seconds:.1} s", HumanCount(layer.states)));
         self.tell(json!({"message": "layer done", "depth": layer.depth.0, "states": layer.states}));
         Ok(())
     }
@@ -459,7 +465,7 @@ impl<'d> Coordinator<'d> {
         store_of(&self.layers_at, &self.run.path, self.disk)
     }
 
-    fn note(&self, note: &Note) {
+    fn note(&mut self, note: &Note) {
         let Note { what, worker, task, attempt, detail } = note;
         let (depth, shard) = (task.map(|task| task.depth.0), task.map(|task| task.shard.0));
         let worker = worker.map(|worker| worker.to_string());
@@ -467,6 +473,7 @@ impl<'d> Coordinator<'d> {
         let run = self.name();
         match *what {
             "task given" | "task done" | "copy ordered" | "copy done" => {
+                self.news.count(what);
                 debug!(run, depth, shard, attempt, worker, detail, "{what}");
             }
             "worker lost"
@@ -477,9 +484,13 @@ impl<'d> Coordinator<'d> {
             | "peer cannot be reached"
             | "worker rests"
             | "late report ignored" => {
+                self.news.note("warn", note);
                 warn!(run, depth, shard, attempt, worker, detail, "{what}");
             }
-            _ => info!(run, depth, shard, attempt, worker, detail, "{what}"),
+            _ => {
+                self.news.note("info", note);
+                info!(run, depth, shard, attempt, worker, detail, "{what}");
+            }
         }
         self.tell(json!({
             "message": what, "depth": depth, "shard": shard, "attempt": attempt, "worker": worker, "detail": detail,

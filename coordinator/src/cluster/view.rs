@@ -1,14 +1,14 @@
 //! What a page shows of a run on many hosts, shard by shard.
 
-use crate::cluster::event::Millis;
+use crate::cluster::event::{Millis, Note};
 use crate::cluster::state::{CopyState, State, TaskProgress};
 use crate::cluster::status::ClusterStatus;
 use anyhow::{Context, Result};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::LayerRow;
-use fathom_run::{ShardId, Task, WorkerId};
-use std::collections::HashMap;
-use std::time::Duration;
+use fathom_run::{Depth, ShardId, Task, WorkerId};
+use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How far a shard of the present layer is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,6 +57,8 @@ pub struct View {
     pub heartbeat: Duration,
     /// How long the journal takes.
     pub journal: Latencies,
+    /// What has happened since the last view.
+    pub news: News,
 }
 
 impl View {
@@ -69,7 +71,7 @@ impl View {
         state: &State,
         now: Millis,
         known_layers: usize,
-        journal: &Latencies,
+        (journal, news): (&Latencies, News),
     ) -> Result<Self> {
         let changed = known_layers != state.depth.0 as usize;
         let layers = || run.journal.layers().context("cannot read run.db");
@@ -83,6 +85,7 @@ impl View {
             layers: changed.then(layers).transpose()?,
             heartbeat: state.rules.heartbeat,
             journal: journal.clone(),
+            news,
         })
     }
 }
@@ -169,6 +172,82 @@ impl ShardStory {
         }
         Self(facts)
     }
+}
+
+/// Something that has happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Milliseconds since 1970.
+    pub time: u64,
+    /// info or warn.
+    pub severity: &'static str,
+    /// What.
+    pub what: &'static str,
+    /// At which depth.
+    pub depth: Option<Depth>,
+    /// With which shard.
+    pub shard: Option<ShardId>,
+    /// With which worker.
+    pub worker: Option<WorkerId>,
+    /// What else there is to say.
+    pub detail: Option<String>,
+}
+
+/// What has happened: each kind counted, and what is worth a line for people. What happens to every task is only counted.
+#[derive(Clone, Debug, Default)]
+pub struct News {
+    /// How often each kind has happened since the coordinator began.
+    pub counts: BTreeMap<&'static str, u64>,
+    /// Since the news were taken last, oldest first; `None` as long as nobody takes them.
+    pub pieces: Option<Vec<Piece>>,
+}
+
+impl News {
+    /// Pieces that are kept; the oldest are forgotten.
+    const MOST: usize = 1000;
+
+    pub(super) fn count(&mut self, what: &'static str) {
+        *self.counts.entry(what).or_default() += 1;
+    }
+
+    pub(super) fn note(&mut self, severity: &'static str, note: &Note) {
+        self.count(note.what);
+        let (depth, shard) = (note.task.map(|task| task.depth), note.task.map(|task| task.shard));
+        self.push(Piece {
+            time: now(),
+            severity,
+            what: note.what,
+            depth,
+            shard,
+            worker: note.worker,
+            detail: note.detail.clone(),
+        });
+    }
+
+    pub(super) fn layer(&mut self, depth: Depth, detail: String) {
+        let what = "layer done";
+        self.count(what);
+        let (time, depth, detail) = (now(), Some(depth), Some(detail));
+        self.push(Piece { time, severity: "info", what, depth, shard: None, worker: None, detail });
+    }
+
+    fn push(&mut self, piece: Piece) {
+        if let Some(pieces) = &mut self.pieces {
+            if pieces.len() >= Self::MOST {
+                pieces.remove(0);
+            }
+            pieces.push(piece);
+        }
+    }
+
+    /// The news since they were taken last, with all counts. From now on pieces are kept.
+    pub(super) fn take(&mut self) -> Self {
+        Self { counts: self.counts.clone(), pieces: self.pieces.replace(Vec::new()) }
+    }
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
 }
 
 /// How long something takes, counted in classes as a histogram of Prometheus counts it.

@@ -97,6 +97,7 @@ pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) 
     }
     let signal = signal.load(Ordering::Relaxed) as i32;
     if ending == Ending::Stopped && signal > 0 {
+        shown.end(&run, page::state_of(&ending))?;
         let message = format!("stopped; the same command goes on, in {}", run.path.display());
         return Err(Interrupted { message, signal }.into());
     }

@@ -88,11 +88,13 @@ impl Shown {
         }
     }
 
-    /// Shows how the run has ended, for as long as was asked.
+    /// Shows how the run has ended, for as long as was asked; no longer than it takes to say so if it was stopped or has failed.
     pub(crate) fn end(self, run: &RunDirectory, state: RunState) -> Result<()> {
         let Some(mut page) = self.page else { return Ok(()) };
         page.end(run, state)?;
-        let until = Instant::now() + self.linger;
+        let has_broken_off = matches!(state, RunState::Stopped | RunState::Failed);
+        let linger = if has_broken_off { Duration::ZERO } else { self.linger };
+        let until = Instant::now() + linger;
         let stopped = stopped()?;
         while Instant::now() < until && !stopped.load(Ordering::Relaxed) {
             std::thread::sleep(LOOK);

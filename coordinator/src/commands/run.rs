@@ -64,9 +64,15 @@ fn go_on(
         }
         let bars = Bars::new(verbosity);
         let told = Both(&bars, shown.observer());
-        let end = search(&mut directory, &LocalDisk, options, &stop, &told)?;
+        let ended = search(&mut directory, &LocalDisk, options, &stop, &told);
+        if ended.is_err() {
+            shown.end(&directory, RunState::Failed)?;
+            return ended.map(drop);
+        }
+        let end = ended?;
         state = page::state_of_search(end);
         if end == End::Stopped {
+            shown.end(&directory, state)?;
             return Err(Interrupted {
                 message: format!("stopped; go on with 'fathom resume {}'", directory.path.display()),
                 signal: signal.load(Ordering::Relaxed) as i32,

@@ -22,6 +22,8 @@ pub struct Local(Arc<Mutex<Noted>>);
 struct Noted {
     outline: Outline,
     threads: usize,
+    /// Whether the first layer has begun.
+    is_ready: bool,
     present: Option<Layer>,
     events: Vec<EventFacts>,
     counts: BTreeMap<String, u64>,
@@ -54,6 +56,7 @@ impl Local {
         Ok(Self(Arc::new(Mutex::new(Noted {
             outline: Outline::of(run)?,
             threads,
+            is_ready: false,
             present: None,
             events: Vec::new(),
             counts: BTreeMap::new(),
@@ -71,7 +74,7 @@ impl Local {
         let mut noted = self.noted();
         let now = Instant::now();
         let events = std::mem::take(&mut noted.events);
-        let Noted { outline, present, states, threads, counts, .. } = &mut *noted;
+        let Noted { outline, present, states, threads, is_ready, counts, .. } = &mut *noted;
         let layer = present.as_mut().filter(|_| over.is_none());
         let facts = layer.map(|layer| {
             layer.done.note(now, layer.progress.cosets as f64);
@@ -87,10 +90,10 @@ impl Local {
                 rate: states.per_second(),
             }
         });
-        let state = match (over, facts) {
-            (Some(over), _) => over,
-            (None, Some(_)) => RunState::Running,
-            (None, None) => RunState::Preparing,
+        let state = match over {
+            Some(over) => over,
+            None if *is_ready => RunState::Running,
+            None => RunState::Preparing,
         };
         let mut run = outline.facts(state, facts);
         run.threads = Some(*threads as u64);
@@ -144,6 +147,7 @@ impl Noted {
 impl Observer for Local {
     fn layer_begins(&self, depth: Depth, cosets: u64, shards: u32) {
         let mut noted = self.noted();
+        noted.is_ready = true;
         noted.present = Some(Layer {
             depth,
             begun: Instant::now(),

@@ -5,32 +5,23 @@ use super::rate::Rate;
 use super::snapshot::{EventFacts, RunState, Snapshot, Tallies, WorkerFacts};
 use crate::cluster::serve::CoordinatorHandle;
 use crate::cluster::status::{ClusterStatus, WorkerStatus};
-use crate::cluster::view::{Latencies, ShardState, View};
+use crate::cluster::view::{Latencies, Piece, ShardState, View};
 use anyhow::Result;
 use fathom_engine::directory::RunDirectory;
-use serde::Deserialize;
+use fathom_run::WorkerId;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::{Duration, Instant};
-use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::TryRecvError;
 
 /// A worker that was not heard for so many heartbeats is silent.
 const SILENT_AFTER: u32 = 3;
 /// Rates that are kept of each worker, and the time between two.
 const HISTORY: usize = 40;
 const BETWEEN: Duration = Duration::from_secs(3);
-/// What happens to each task is too much for people.
-const OF_TASKS: [&str; 4] = ["task given", "task done", "copy ordered", "copy done"];
-/// Words of events that people should know.
-const WARNINGS: [&str; 8] =
-    ["lost", "failed", "damaged", "implausible", "cannot", "rests", "ignored", "left out"];
-
 /// What is kept from one look to the next.
 #[derive(Debug)]
 pub(super) struct Served {
     outline: Outline,
     handle: CoordinatorHandle,
-    lines: Receiver<String>,
     /// The numbers of the workers.
     numbers: HashMap<String, u32>,
     workers: Vec<WorkerFacts>,
@@ -50,24 +41,10 @@ struct Kept {
     history: VecDeque<f64>,
 }
 
-/// A line of the coordinator.
-#[derive(Deserialize)]
-struct Line {
-    #[serde(default)]
-    message: String,
-    depth: Option<u32>,
-    shard: Option<u32>,
-    worker: Option<String>,
-    detail: Option<String>,
-    #[serde(default)]
-    time_unix_ms: u64,
-}
-
 impl Served {
     pub(super) fn new(run: &RunDirectory, handle: CoordinatorHandle) -> Result<Self> {
         Ok(Self {
             outline: Outline::of(run)?,
-            lines: handle.events(),
             handle,
             numbers: HashMap::new(),
             workers: Vec::new(),
@@ -83,7 +60,7 @@ impl Served {
     /// The run now; `None` if the coordinator has ended.
     pub(super) async fn look(&mut self) -> Option<Snapshot> {
         let view = self.handle.view(self.outline.layers.len()).await.ok()?;
-        let View { status, shards, states, found, layers, heartbeat, journal } = view;
+        let View { status, shards, states, found, layers, heartbeat, journal, news } = view;
         let now = Instant::now();
         if let Some(layers) = layers {
             self.outline.set_layers(layers);
@@ -100,7 +77,7 @@ impl Served {
             let found = found.get(&worker.id).copied();
             self.note(worker, found, now, heartbeat, notes);
         }
-        let number = |id: &fathom_run::WorkerId| self.numbers.get(&id.to_string()).copied();
+        let number = |id: &WorkerId| self.numbers.get(&id.to_string()).copied();
         let shards = shards.iter().map(|(state, id)| (*state, id.as_ref().and_then(number))).collect();
         let present = self.present(&status, &shards, states, now);
         let mut run = self.outline.facts(RunState::Running, Some(present).filter(|_| !self.outline.is_complete()));
@@ -110,7 +87,8 @@ impl Served {
         }
         run.sent = Some(status.sent_bytes);
         run.threads = Some(status.workers.iter().filter(|worker| is_there(worker)).map(|w| u64::from(w.threads)).sum());
-        let events = self.events();
+        self.counts = news.counts.into_iter().map(|(what, times)| (what.to_owned(), times)).collect();
+        let events = self.events(news.pieces.unwrap_or_default());
         Some(self.snapshot(run, shards, events, journal))
     }
 
@@ -198,38 +176,23 @@ impl Served {
         };
     }
 
-    /// What the coordinator has said since the last look.
-    fn events(&mut self) -> Vec<EventFacts> {
-        let mut events = Vec::new();
-        loop {
-            let line = match self.lines.try_recv() {
-                Ok(line) => line,
-                Err(TryRecvError::Lagged(lines)) => format!(r#"{{"message":"{lines} lines left out"}}"#),
-                Err(TryRecvError::Empty | TryRecvError::Closed) => return events,
-            };
-            let Ok(Line { message, depth, shard, worker, detail, time_unix_ms }) = serde_json::from_str(&line)
-            else {
-                continue;
-            };
-            if !message.ends_with("lines left out") {
-                *self.counts.entry(message.clone()).or_default() += 1;
-            }
-            if OF_TASKS.contains(&message.as_str()) {
-                continue;
-            }
-            let is_warning = WARNINGS.iter().any(|word| message.contains(word));
-            let named = worker.as_ref().and_then(|id| self.numbers.get(id));
-            let name = named.map(|&number| self.workers[number as usize].name.clone());
-            events.push(EventFacts {
-                time: time_unix_ms,
-                severity: if is_warning { "warn" } else { "info" },
-                what: message,
-                depth,
-                shard,
-                worker: name.or(worker),
-                detail,
-            });
-        }
+    /// What has happened since the last look, as people are told it.
+    fn events(&self, pieces: Vec<Piece>) -> Vec<EventFacts> {
+        let name = |id: WorkerId| {
+            let id = id.to_string();
+            let number = self.numbers.get(&id).map(|&number| number as usize);
+            number.and_then(|number| self.workers.get(number)).map_or(id, |worker| worker.name.clone())
+        };
+        let told = |piece: Piece| EventFacts {
+            time: piece.time,
+            severity: piece.severity,
+            what: piece.what.into(),
+            depth: piece.depth.map(|depth| depth.0),
+            shard: piece.shard.map(|shard| shard.0),
+            worker: piece.worker.map(name),
+            detail: piece.detail,
+        };
+        pieces.into_iter().map(told).collect()
     }
 
     /// The run when the coordinator has ended, by its journal.
@@ -237,8 +200,7 @@ impl Served {
         self.outline.set_layers(run.visited()?.layers);
         let mut facts = self.outline.facts(over, None);
         facts.sent = Some(self.workers.iter().map(|worker| worker.sent).sum());
-        let events = self.events();
-        Ok(self.snapshot(facts, Vec::new(), events, Latencies::default()))
+        Ok(self.snapshot(facts, Vec::new(), Vec::new(), Latencies::default()))
     }
 }
 

@@ -10,7 +10,7 @@ const MOST_EVENTS: usize = 400;
 /// Events of one change. Of more, their number is told.
 const MOST_NEW_EVENTS: usize = 40;
 /// Workers of one change, in turn; those that come, go or fall silent are told at once.
-const MOST_WORKERS: usize = 48;
+const MOST_WORKERS: usize = 24;
 
 /// A shard as it is told.
 type Shard = (ShardState, Option<u32>);
@@ -189,7 +189,7 @@ mod tests {
         let mut rates = 0;
         for _ in 0..1024_usize.div_ceil(MOST_WORKERS) {
             let change = told.change(Snapshot { workers: workers(2e9), ..Snapshot::default() }).unwrap();
-            assert!(change.len() < 6 << 10, "{} bytes", change.len());
+            assert!(change.len() < 3 << 10, "{} bytes", change.len());
             let change: Value = serde_json::from_str(&change).unwrap();
             rates += change["workers"].as_array().unwrap().len();
         }

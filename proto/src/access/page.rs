@@ -81,3 +81,44 @@ impl PageTls {
         matches!((certificate, name), (Ok(certificate), Ok(name)) if verify_server_name(&certificate, &name).is_ok())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::keys::Authority;
+    use std::os::unix::fs::PermissionsExt;
+    use std::time::{Duration, SystemTime};
+
+    #[test]
+    fn hosts_are_those_of_the_certificate() {
+        let directory = tempfile::tempdir().unwrap();
+        let (certificate, key) = (directory.path().join("cert.pem"), directory.path().join("key.pem"));
+        let valid = SystemTime::now()..SystemTime::now() + Duration::from_secs(3600);
+        let (cert, secret) = Authority::new(&valid).unwrap().certificate("node7.example", &valid).unwrap();
+        std::fs::write(&certificate, cert).unwrap();
+        std::fs::write(&key, secret).unwrap();
+        let open = PageTls::load(&certificate, &key).unwrap_err().to_string();
+        assert!(open.starts_with("--http-tls-key: others may use "), "{open}");
+        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let tls = PageTls::load(&certificate, &key).unwrap();
+        for (host, expected) in
+            [("node7.example", true), ("evil.example", false), ("127.0.0.1", false), ("", false), ("a b", false)]
+        {
+            assert_eq!(tls.is_for(host), expected, "{host}");
+        }
+    }
+
+    #[test]
+    fn a_token_stays_and_is_for_its_owner_alone() {
+        let run = tempfile::tempdir().unwrap();
+        let token = token_of_run(run.path()).unwrap();
+        assert_eq!(token_of_run(run.path()).unwrap(), token);
+        assert_eq!(token_for_reading(run.path()).unwrap(), token);
+        let path = run.path().join(NAME);
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        // One that others could read is no secret any more, and another one takes its place.
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        assert_ne!(token_for_reading(run.path()).unwrap(), token);
+        assert_ne!(token_of_run(run.path()).unwrap(), token);
+    }
+}

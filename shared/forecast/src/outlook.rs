@@ -136,8 +136,8 @@ mod tests {
             assert!((sum / (STATES - visited) as f64 - 1.0).abs() < 1e-6, "{known}: {sum}");
             for (depth, expected) in (known..).zip(&expected) {
                 let real = BOARD.get(depth).copied().unwrap_or(0) as f64;
-                // Depths with a hundredth of all states are met within a half.
-                if real > STATES as f64 / 100.0 {
+                // Depths with a twentieth of all states are met within a half.
+                if real > STATES as f64 / 20.0 {
                     assert!((expected / real).ln().abs() < 1.5_f64.ln(), "{known}, {depth}: {expected} {real}");
                 }
             }
@@ -146,8 +146,8 @@ mod tests {
 
     #[test]
     fn nothing_is_expected_of_what_is_complete_or_hardly_begun() {
-        assert_eq!(growth(&BOARD, STATES, 24), []);
-        assert_eq!(growth(&BOARD[..2], STATES, 24), []);
+        assert!(growth(&BOARD, STATES, 24).is_empty());
+        assert!(growth(&BOARD[..2], STATES, 24).is_empty());
         assert_eq!(time_after_present(&[], &[], 1.0, 100, 3), None);
     }
 

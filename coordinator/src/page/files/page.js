@@ -27,7 +27,7 @@ function fact(what, said, more) {
 function left() {
     if (!run.run_left) return run.depth_left === null ? "not known yet" : "more than this depth";
     const [least, most] = run.run_left;
-    return most < 5 ? "a few seconds" : time(least) === time(most) ? `about ${time(most)}` : `${time(least)} to ${time(most)}`;
+    return most < 5 ? "a few seconds" : time(least) === time(most) ? `about ${time(most)}` : `${time(least)} – ${time(most)}`;
 }
 
 function showRun() {
@@ -50,7 +50,8 @@ function showRun() {
     say("obstacle", run.obstacle ? `The run waits: ${run.obstacle}` : "");
     const facts = [fact("states visited", grouped(run.visited), `of ${grouped(run.states)}`)];
     if (!isOver) {
-        facts.push(fact("rate", run.rate === null ? "–" : rate(run.rate).replace("/s", " states/s")));
+        const threads = run.threads ? `with ${grouped(run.threads)} ${run.threads === 1 ? "thread" : "threads"}` : "";
+        facts.push(fact("states a second", run.rate === null ? "–" : rate(run.rate), threads));
         facts.push(fact(run.depth === null ? "this depth" : `depth ${run.depth}`, run.depth_left === null ? "–" : `${time(run.depth_left)} left`, `${about(Number(run.depth_states))} states found`));
         facts.push(fact("the whole run", left(), run.run_left ? "left" : ""));
     } else if (run.depth !== null) {
@@ -61,7 +62,6 @@ function showRun() {
     if (run.disk_free !== null) facts.push(fact("disk free", bytes(run.disk_free)));
     if (run.memory !== null) facts.push(fact("memory of this process", bytes(run.memory)));
     if (run.sent !== null) facts.push(fact("sent between workers", bytes(run.sent)));
-    if (run.threads) facts.push(fact("threads", grouped(run.threads)));
     byId("facts").replaceChildren(...facts);
     showResult();
 }
