@@ -17,6 +17,6 @@ pub mod service;
 mod settle;
 pub mod state;
 pub mod status;
-pub mod view;
 #[cfg(test)]
 mod tests;
+pub mod view;

@@ -1,12 +1,13 @@
 //! The page of a run: how far it is, live, in a browser; and the same for programs.
 //!
-//! Reading order: [`snapshot`] (a run at a moment), `outline` (what follows from a run's finished depths), `local`, `served` and `feed` (where the
-//! numbers come from), `told` (what has changed since readers were told), `hub` (from one who looks to many who read), `guard` (who may
-//! read), `server` (what is answered), `metrics` (for Prometheus), and here all of it together.
+//! Reading order: [`snapshot`] (a run at a moment), `outline` (what follows from a run's finished depths),
+//! `local`, `served` and `feed` (where the numbers come from), `told` (what has changed since readers were
+//! told), `hub` (from one who looks to many who read), `guard` (who may read), `server` (what is answered),
+//! `metrics` (for Prometheus), and here all of it together.
 //!
-//! Invariants: nothing that a reader does changes a run or holds it up; a snapshot is made about once a second, however many readers
-//! there are; a reader that is slow is sent away, and is told everything when it comes again; what comes from workers and files
-//! gets into the page as text and never as markup.
+//! Invariants: nothing that a reader does changes a run or holds it up; a snapshot is made about once a
+//! second, however many readers there are; a reader that is slow is sent away, and is told everything when it
+//! comes again; what comes from workers and files gets into the page as text and never as markup.
 
 mod feed;
 mod guard;
@@ -58,7 +59,8 @@ impl Listening {
     /// Listens. Other machines are let in with TLS alone.
     ///
     /// # Errors
-    /// Bad input: an address that is not this machine's, is taken or is not allowed, or files that are not what they should be.
+    /// Bad input: an address that is not this machine's, is taken or is not allowed, or files that are not
+    /// what they should be.
     pub fn at(address: SocketAddr, tls: Option<PageTls>) -> Result<Self> {
         if tls.is_none() && !address.ip().to_canonical().is_loopback() {
             return Err(bad_input!(
@@ -66,7 +68,10 @@ impl Listening {
             ));
         }
         let listener = TcpListener::bind(address).map_err(|error| {
-            bad_input!("cannot listen on {address} for --http: {}: name another address or port", error.kind())
+            bad_input!(
+                "cannot listen on {address} for --http: {}: name another address or port",
+                error.kind()
+            )
         })?;
         listener.set_nonblocking(true).context("cannot listen without blocking")?;
         let address = listener.local_addr().context("cannot tell the address of --http")?;

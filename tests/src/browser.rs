@@ -23,7 +23,8 @@ pub struct Browser {
 
 /// Whether there is a browser here; if not, says so, and fails where no test may be left out.
 pub fn is_here() -> bool {
-    let is_program = |name| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success());
+    let is_program =
+        |name| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success());
     let here = ["chromium", "chromedriver"].into_iter().all(is_program);
     if !here {
         let why = "no Chromium with its driver is here: apt-get install chromium chromium-driver";
@@ -58,7 +59,8 @@ impl Browser {
             wanted.add_arg(&option).expect("an option is text");
         }
         wanted.set_browser_log_level(LoggingPrefsLogLevel::All).expect("a level is one");
-        let page = WebDriver::new(&format!("http://127.0.0.1:{port}"), wanted).await.expect("Chromium starts");
+        let page =
+            WebDriver::new(&format!("http://127.0.0.1:{port}"), wanted).await.expect("Chromium starts");
         Self { driver, _profile: profile, page }
     }
 

@@ -15,8 +15,8 @@ fn address(cluster: &mut Cluster, at: &str) -> String {
     format!("http://{at}/?token={}", token(&cluster.run()))
 }
 
-/// A run with two workers of which one is killed and comes back: the page shows each of these without being loaded again, is told when a
-/// depth ends, and shows the result in the end.
+/// A run with two workers of which one is killed and comes back: the page shows each of these without being
+/// loaded again, is told when a depth ends, and shows the result in the end.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_is_seen_from_beginning_to_end() {
     if !browser::is_here() {
@@ -28,7 +28,11 @@ async fn a_run_is_seen_from_beginning_to_end() {
     let page = address(&mut cluster, &at);
     let browser = Browser::start(1280, 900).await;
     browser.page.goto(&page).await.unwrap();
-    assert_eq!(browser.page.current_url().await.unwrap().as_str(), format!("http://{at}/"), "the token is gone");
+    assert_eq!(
+        browser.page.current_url().await.unwrap().as_str(),
+        format!("http://{at}/"),
+        "the token is gone"
+    );
     assert_eq!(browser.value("document.cookie").await, "", "no script sees the cookie");
     browser.until("document.getElementById('state').innerText === 'waiting'").await;
     assert!(browser.text("obstacle").await.contains("no worker is there"));
@@ -39,7 +43,9 @@ async fn a_run_is_seen_from_beginning_to_end() {
     cluster.join(&["first"]);
     browser.until("document.getElementById('workers').innerText.includes('first')").await;
     browser.until("document.getElementById('growth-table').tBodies[0].rows.length > 3").await;
-    assert!(browser.value("document.querySelectorAll('#growth .mark').length").await.parse::<u32>().unwrap() > 3);
+    assert!(
+        browser.value("document.querySelectorAll('#growth .mark').length").await.parse::<u32>().unwrap() > 3
+    );
     let lists = "document.getElementById('events').innerText";
     browser.until(&format!("{lists}.includes('layer done')")).await;
     cluster.join_until("second", "reporting:2:stop");
@@ -72,7 +78,8 @@ async fn a_run_is_seen_from_beginning_to_end() {
     browser.end().await;
 }
 
-/// From a telephone to a wide screen nothing sticks out, and whatever can be clicked has a name and can be reached by keys.
+/// From a telephone to a wide screen nothing sticks out, and whatever can be clicked has a name and can be
+/// reached by keys.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_fits_every_window_and_the_keyboard() {
     if !browser::is_here() {
@@ -100,7 +107,12 @@ async fn the_page_fits_every_window_and_the_keyboard() {
         .map((e) => e.outerHTML).join()";
     assert_eq!(browser.value(nameless).await, "");
     assert_eq!(browser.value("document.documentElement.lang").await, "en");
-    assert_eq!(browser.value("document.querySelectorAll('[role=status], [role=alert], [aria-live]').length > 2").await, "true");
+    assert_eq!(
+        browser
+            .value("document.querySelectorAll('[role=status], [role=alert], [aria-live]').length > 2")
+            .await,
+        "true"
+    );
     // The scale of the plot by the keyboard alone.
     browser.value("document.getElementById('logarithmic').focus()").await;
     let button = browser.page.active_element().await.unwrap();

@@ -18,7 +18,8 @@ pub(crate) struct HttpArguments {
     /// The private key of the certificate of the page, as PEM; nobody else may be able to read it
     #[arg(long, value_name = "FILE", requires = "http_tls_cert")]
     pub(crate) http_tls_key: Option<PathBuf>,
-    /// Go on showing the page for so long when the run has ended, for example 1h; Ctrl-C ends the page earlier
+    /// Go on showing the page for so long when the run has ended, for example 1h; Ctrl-C ends the page
+    /// earlier
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, requires = "http")]
     pub(crate) http_linger: Option<Duration>,
 }

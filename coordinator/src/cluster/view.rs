@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::LayerRow;
 use fathom_run::{Depth, ShardId, Task, WorkerId};
+use indicatif::{HumanBytes, HumanCount};
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -106,8 +107,8 @@ fn shard_view(state: &State, task: Task) -> ShardView {
     }
 }
 
-/// States of shards that are made, and, of workers that are at others, what these workers say that they have found there. The two
-/// overlap while a layer is made; the larger one is what is known for certain.
+/// States of shards that are made, and, of workers that are at others, what these workers say that they have
+/// found there. The two overlap while a layer is made; the larger one is what is known for certain.
 fn states(state: &State) -> u64 {
     let made = state.tasks.iter().filter(|(task, _)| task.depth == state.depth);
     let made = made.filter_map(|(_, progress)| match &progress.making {
@@ -153,8 +154,8 @@ impl ShardStory {
                 facts.push(("heard of", format!("{heard:.1} s ago")));
             }
             TaskProgress::Made(report) => {
-                facts.push(("states", report.totals.states.to_string()));
-                facts.push(("bytes", report.bytes.to_string()));
+                facts.push(("states", HumanCount(report.totals.states).to_string()));
+                facts.push(("size", HumanBytes(report.bytes).to_string()));
             }
         }
         let holders = state.files.get(&task).map(|file| file.holders.iter().map(|&id| name(id)));
@@ -193,7 +194,8 @@ pub struct Piece {
     pub detail: Option<String>,
 }
 
-/// What has happened: each kind counted, and what is worth a line for people. What happens to every task is only counted.
+/// What has happened: each kind counted, and what is worth a line for people. What happens to every task is
+/// only counted.
 #[derive(Clone, Debug, Default)]
 pub struct News {
     /// How often each kind has happened since the coordinator began.

@@ -1,8 +1,8 @@
 //! `fathom run --workers N`: a coordinator here, and worker processes on this machine that it starts, over loopback.
 
 use crate::arguments::{ClusterArguments, RunArguments};
-use crate::commands::page::{self, Shown};
 use crate::commands::begin::{open_or_begin, require_room};
+use crate::commands::page::{self, Shown};
 use crate::commands::served::{Served, ended, on_signals, report};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::exit::Interrupted;

@@ -49,7 +49,9 @@ impl Shown {
     ) -> Result<Self> {
         let local = listening.is_some().then(|| Local::new(run, threads)).transpose()?;
         let page = match (listening, &local) {
-            (Some(listening), Some(local)) => Some(listening.show_local(run, local, of_directory(&run.path))?),
+            (Some(listening), Some(local)) => {
+                Some(listening.show_local(run, local, of_directory(&run.path))?)
+            }
             _ => None,
         };
         Ok(Self::new(page, local, args))
@@ -67,9 +69,14 @@ impl Shown {
     }
 
     /// A run that has ended, if the page is to stay when it has.
-    pub(crate) fn ended(listening: Option<Listening>, args: &HttpArguments, run: &RunDirectory) -> Result<Self> {
+    pub(crate) fn ended(
+        listening: Option<Listening>,
+        args: &HttpArguments,
+        run: &RunDirectory,
+    ) -> Result<Self> {
         let listening = listening.filter(|_| args.http_linger.is_some());
-        let page = listening.map(|listening| listening.show_directory(run, of_directory(&run.path))).transpose()?;
+        let page =
+            listening.map(|listening| listening.show_directory(run, of_directory(&run.path))).transpose()?;
         Ok(Self::new(page, None, args))
     }
 
@@ -88,7 +95,8 @@ impl Shown {
         }
     }
 
-    /// Shows how the run has ended, for as long as was asked; no longer than it takes to say so if it was stopped or has failed.
+    /// Shows how the run has ended, for as long as was asked; no longer than it takes to say so if it was
+    /// stopped or has failed.
     pub(crate) fn end(self, run: &RunDirectory, state: RunState) -> Result<()> {
         let Some(mut page) = self.page else { return Ok(()) };
         page.end(run, state)?;

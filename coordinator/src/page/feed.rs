@@ -1,4 +1,5 @@
-//! Where a page has its numbers from: a search in this process, a coordinator, or a directory at which somebody else may be at work.
+//! Where a page has its numbers from: a search in this process, a coordinator, or a directory at which
+//! somebody else may be at work.
 
 use super::local::{Local, Story};
 use super::outline::Outline;

@@ -1,8 +1,9 @@
 //! Who may look, and how: before any request is answered.
 //!
-//! A request must name this server as its host, so that no other page can have a browser ask under another name; must be a GET; and must carry
-//! the token: in a cookie, or as a bearer token, or once in the address, from where it goes into the cookie. No answer may be put into a
-//! frame, run scripts of others or be kept by a cache.
+//! A request must name this server as its host, so that no other page can have a browser ask under another
+//! name; must be a GET; and must carry the token: in a cookie, or as a bearer token, or once in the address,
+//! from where it goes into the cookie. No answer may be put into a frame, run scripts of others or be kept by
+//! a cache.
 
 use axum::body::Body;
 use axum::http::header::{self, HeaderName, HeaderValue};
@@ -90,7 +91,8 @@ impl Guard {
         }
         let name = cookie_name(host);
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let mut pairs = cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        let mut pairs =
+            cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
         pairs.any(|(key, value)| key == name && self.token.is(value.as_bytes()))
     }
 
@@ -113,8 +115,7 @@ impl Guard {
 }
 
 const MISSING: &str = "This page is for the owner of the run. Open the address that the command has printed, which has a token at its end. If you have just followed a link to it, reload this page.\n";
-const WRONG: &str =
-    "The token in this address is not that of this run. Open the address that the command has printed last.\n";
+const WRONG: &str = "The token in this address is not that of this run. Open the address that the command has printed last.\n";
 
 /// The token in an address.
 fn in_address(uri: &Uri) -> Option<&str> {
@@ -126,7 +127,10 @@ fn without_port(host: &str) -> Option<&str> {
     let is_port = |port: &str| port.parse::<u16>().is_ok();
     if let Some(rest) = host.strip_prefix('[') {
         let (address, port) = rest.split_once(']')?;
-        return port.is_empty().then_some(address).or_else(|| is_port(port.strip_prefix(':')?).then_some(address));
+        return port
+            .is_empty()
+            .then_some(address)
+            .or_else(|| is_port(port.strip_prefix(':')?).then_some(address));
     }
     match host.split_once(':') {
         None => Some(host),
@@ -226,7 +230,10 @@ mod tests {
         assert_eq!(status("/", &[host, ("cookie", &format!("fathom-80={SECRET}"))]), 401, "another port's");
         assert_eq!(status("/", &[host, ("cookie", &format!("a=b; fathom-8080={SECRET}; c=d"))]), 200);
         let admitted = asked(&format!("/?token={SECRET}"), &[host]).unwrap();
-        assert_eq!((admitted.status().as_u16(), &admitted.headers()["location"]), (303, &HeaderValue::from_static("/")));
+        assert_eq!(
+            (admitted.status().as_u16(), &admitted.headers()["location"]),
+            (303, &HeaderValue::from_static("/"))
+        );
         let cookie = admitted.headers()["set-cookie"].to_str().unwrap();
         assert_eq!(cookie, format!("fathom-8080={SECRET}; Path=/; HttpOnly; SameSite=Strict"));
         let again = [host, ("cookie", &*format!("fathom-8080={SECRET}"))];

@@ -5,7 +5,8 @@ use super::told::Told;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast;
 
-/// Changes that a slow reader may be behind. Further behind, it is sent away, and gets everything when it comes again.
+/// Changes that a slow reader may be behind. Further behind, it is sent away, and gets everything when it
+/// comes again.
 const MOST_BEHIND: usize = 32;
 
 /// What readers are told, and the newest snapshot for those who only ask once.

@@ -9,7 +9,7 @@ use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::LayerRow;
 use fathom_engine::observer::{Observer, Progress};
 use fathom_run::{Depth, ShardReport};
-use indicatif::HumanCount;
+use indicatif::{HumanBytes, HumanCount};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -40,6 +40,8 @@ struct Layer {
     progress: Progress,
     done: Rate,
     shards: Vec<(ShardState, Option<u32>)>,
+    /// States and bytes of the shards that this process has made, and how long each took.
+    made: BTreeMap<u32, (u64, u64, Duration)>,
     /// All shards before this one are done.
     first: usize,
 }
@@ -114,8 +116,15 @@ impl Local {
         let Some(layer) = &noted.present else { return Vec::new() };
         let shards = layer.shards(noted.threads);
         let Some((state, _)) = shards.get(shard as usize) else { return Vec::new() };
-        let word = ShardState::ALL.into_iter().find(|(known, ..)| known == state).map_or("", |(.., word)| word);
-        vec![("depth", layer.depth.to_string()), ("is", word.into())]
+        let word =
+            ShardState::ALL.into_iter().find(|(known, ..)| known == state).map_or("", |(.., word)| word);
+        let mut story = vec![("depth", layer.depth.to_string()), ("is", word.into())];
+        if let Some((states, bytes, took)) = layer.made.get(&shard) {
+            story.push(("states", HumanCount(*states).to_string()));
+            story.push(("size", HumanBytes(*bytes).to_string()));
+            story.push(("took", format!("{:.3} s", took.as_secs_f64())));
+        }
+        story
     }
 }
 
@@ -155,6 +164,7 @@ impl Observer for Local {
             progress: Progress { cosets: 0, states: 0 },
             done: Rate::default(),
             shards: vec![(ShardState::Waiting, None); shards as usize],
+            made: BTreeMap::new(),
             first: 0,
         });
         noted.event("layer begins", depth, None);
@@ -166,13 +176,14 @@ impl Observer for Local {
         }
     }
 
-    fn shard_made(&self, report: &ShardReport, _: Duration) {
+    fn shard_made(&self, report: &ShardReport, took: Duration) {
         let mut noted = self.noted();
         *noted.counts.entry("task done".into()).or_default() += 1;
         if let Some(layer) = &mut noted.present {
             if let Some(shard) = layer.shards.get_mut(report.task.shard.0 as usize) {
                 shard.0 = ShardState::Done;
             }
+            layer.made.insert(report.task.shard.0, (report.totals.states, report.bytes, took));
             let done = layer.shards[layer.first..].iter().take_while(|(state, _)| *state == ShardState::Done);
             layer.first += done.count();
         }

@@ -80,13 +80,15 @@ impl Served {
         let number = |id: &WorkerId| self.numbers.get(&id.to_string()).copied();
         let shards = shards.iter().map(|(state, id)| (*state, id.as_ref().and_then(number))).collect();
         let present = self.present(&status, &shards, states, now);
-        let mut run = self.outline.facts(RunState::Running, Some(present).filter(|_| !self.outline.is_complete()));
+        let mut run =
+            self.outline.facts(RunState::Running, Some(present).filter(|_| !self.outline.is_complete()));
         run.obstacle = status.obstacle.clone();
         if run.obstacle.is_some() && run.state == RunState::Running {
             run.state = RunState::Waiting;
         }
         run.sent = Some(status.sent_bytes);
-        run.threads = Some(status.workers.iter().filter(|worker| is_there(worker)).map(|w| u64::from(w.threads)).sum());
+        run.threads =
+            Some(status.workers.iter().filter(|worker| is_there(worker)).map(|w| u64::from(w.threads)).sum());
         self.counts = news.counts.into_iter().map(|(what, times)| (what.to_owned(), times)).collect();
         let events = self.events(news.pieces.unwrap_or_default());
         Some(self.snapshot(run, shards, events, journal))
@@ -134,8 +136,16 @@ impl Served {
         }
     }
 
-    /// Notes how a worker is, which has found so many states in the present depth, if it is there; for its history too if `notes`.
-    fn note(&mut self, worker: &WorkerStatus, found: Option<u64>, now: Instant, heartbeat: Duration, notes: bool) {
+    /// Notes how a worker is, which has found so many states in the present depth, if it is there; for its
+    /// history too if `notes`.
+    fn note(
+        &mut self,
+        worker: &WorkerStatus,
+        found: Option<u64>,
+        now: Instant,
+        heartbeat: Duration,
+        notes: bool,
+    ) {
         let next = self.workers.len() as u32;
         let number = *self.numbers.entry(worker.id.clone()).or_insert(next) as usize;
         if number == self.workers.len() {
@@ -164,7 +174,9 @@ impl Served {
             address: worker.address.clone(),
             presence: presence.into(),
             // In steps, so that a worker that stays away is not told again and again.
-            silent: silent.map(|seconds| if seconds < 60.0 { seconds as u64 / 5 * 5 } else { seconds as u64 / 60 * 60 }),
+            silent: silent.map(|seconds| {
+                if seconds < 60.0 { seconds as u64 / 5 * 5 } else { seconds as u64 / 60 * 60 }
+            }),
             threads: worker.threads,
             kernel: worker.kernel.clone(),
             shards: worker.shards_running,

@@ -207,7 +207,10 @@ async fn report(State(answers): Shared, Path(word): Path<String>) -> Response<Bo
         Report::of(&RunDirectory::open_for_reading(&run)?)?.to_text(format)
     });
     let Ok(Ok(report)) = made.await else {
-        return text(StatusCode::INTERNAL_SERVER_ERROR, "The report cannot be made: 'fathom report' says why.\n");
+        return text(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "The report cannot be made: 'fathom report' says why.\n",
+        );
     };
     let mut answer = with_type(StatusCode::OK, kind(format), report);
     let name = answers.run.file_name().and_then(|name| name.to_str()).unwrap_or("run");

@@ -1,4 +1,5 @@
-//! What readers were told, and what has changed since: a few kilobytes a second, however many workers and shards there are.
+//! What readers were told, and what has changed since: a few kilobytes a second, however many workers and
+//! shards there are.
 
 use super::snapshot::{EventFacts, Growth, RunFacts, Snapshot, WorkerFacts};
 use crate::cluster::view::ShardState;
@@ -88,7 +89,9 @@ impl Told {
             let is_urgent = match self.workers.get(number) {
                 None => true,
                 Some(before) if !differs(before, worker) => continue,
-                Some(before) => before.presence != worker.presence || before.silent.is_some() != worker.silent.is_some(),
+                Some(before) => {
+                    before.presence != worker.presence || before.silent.is_some() != worker.silent.is_some()
+                }
             };
             if is_urgent || left > 0 {
                 left = left.saturating_sub(1);
@@ -159,8 +162,11 @@ fn runs(shards: &[Shard], is_wanted: impl Fn(usize) -> bool) -> Vec<Value> {
             _ => runs.push((number, 1, shard)),
         }
     }
-    let letter = |state| ShardState::ALL.into_iter().find(|(known, ..)| *known == state).map(|(_, letter, _)| letter);
-    runs.into_iter().map(|(first, length, (state, worker))| json!([first, length, letter(state), worker])).collect()
+    let letter =
+        |state| ShardState::ALL.into_iter().find(|(known, ..)| *known == state).map(|(_, letter, _)| letter);
+    runs.into_iter()
+        .map(|(first, length, (state, worker))| json!([first, length, letter(state), worker]))
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Who may look at the page of a run: a secret of its own, and a certificate where other machines look.
 //!
-//! The secret of the page is not the run's: whoever has it may read, and can neither join as a worker nor stop the run. The
-//! secret lies in the run's directory as [`NAME`], so that the address of the page stays when the run goes on.
+//! The secret of the page is not the run's: whoever has it may read, and can neither join as a worker nor
+//! stop the run. The secret lies in the run's directory as [`NAME`], so that the address of the page stays
+//! when the run goes on.
 
 use super::files;
 use super::keys::random_token;
@@ -41,7 +42,8 @@ pub fn token_of_run(run: &Path) -> Result<Token> {
     })
 }
 
-/// The token of a page of a directory in which nothing is written: the one that is there, or one that nobody else knows.
+/// The token of a page of a directory in which nothing is written: the one that is there, or one that nobody
+/// else knows.
 ///
 /// # Errors
 /// If the system has no random bytes.
@@ -66,8 +68,7 @@ impl PageTls {
     /// # Errors
     /// Bad input: files that are missing or are not what they should be, or a key that others can read.
     pub fn load(certificate: &Path, key: &Path) -> Result<Self> {
-        let identity =
-            files::identity_of(("--http-tls-cert", certificate), ("--http-tls-key", key))?;
+        let identity = files::identity_of(("--http-tls-cert", certificate), ("--http-tls-key", key))?;
         let certificate = identity.first().clone();
         let mut config = identity.server(None)?;
         config.alpn_protocols = vec![ALPN.into()];
@@ -101,9 +102,13 @@ mod tests {
         assert!(open.starts_with("--http-tls-key: others may use "), "{open}");
         std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
         let tls = PageTls::load(&certificate, &key).unwrap();
-        for (host, expected) in
-            [("node7.example", true), ("evil.example", false), ("127.0.0.1", false), ("", false), ("a b", false)]
-        {
+        for (host, expected) in [
+            ("node7.example", true),
+            ("evil.example", false),
+            ("127.0.0.1", false),
+            ("", false),
+            ("a b", false),
+        ] {
             assert_eq!(tls.is_for(host), expected, "{host}");
         }
     }

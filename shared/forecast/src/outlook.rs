@@ -1,10 +1,12 @@
 //! What is still to come of a run that is at work: the depths that are left, and how long they may take.
 //!
-//! The growth follows the model of [`model`](super::model) for the space as if it were one coset. The graph of the cosets is not needed, so
-//! that an outlook takes microseconds, and the depths that are known correct it.
+//! The growth follows the model of [`model`](super::model) for the space as if it were one coset. The graph
+//! of the cosets is not needed, so that an outlook takes microseconds, and the depths that are known correct
+//! it.
 //!
-//! The work of a depth is taken to be the states of the depth before it, as far as their cosets are sparse: a coset with more than one
-//! state in [`DENSE`] bits is pulled as a whole, and costs as much as one that is full.
+//! The work of a depth is taken to be the states of the depth before it, as far as their cosets are sparse: a
+//! coset with more than one state in [`DENSE`] bits is pulled as a whole, and costs as much as one that is
+//! full.
 
 /// Depths of which the growth must be known before anything is expected.
 const LEAST_KNOWN: usize = 3;
@@ -19,8 +21,9 @@ const SUREST: f64 = 1.25;
 /// Nor less sure than this one, beyond which the times say nothing.
 const LEAST_SURE: f64 = 10.0;
 
-/// How many states the next depths will have, beginning with the first that is not known; nothing while too little is known.
-/// `counts` are the states of the depths that are known, `states` those of the space, `moves` leave each state.
+/// How many states the next depths will have, beginning with the first that is not known; nothing while too
+/// little is known. `counts` are the states of the depths that are known, `states` those of the space,
+/// `moves` leave each state.
 pub fn growth(counts: &[u64], states: u64, moves: usize) -> Vec<f64> {
     let all = states as f64;
     let mut left = all;
@@ -76,8 +79,9 @@ pub struct TimeLeft {
     pub most: f64,
 }
 
-/// How long the depths after the present one will take. `counts` and `seconds` are of the depths that are known, `present` is the
-/// time that the present one is expected to take in all; `None` while too little is known.
+/// How long the depths after the present one will take. `counts` and `seconds` are of the depths that are
+/// known, `present` is the time that the present one is expected to take in all; `None` while too little is
+/// known.
 pub fn time_after_present(
     counts: &[u64],
     seconds: &[f64],
@@ -138,7 +142,10 @@ mod tests {
                 let real = BOARD.get(depth).copied().unwrap_or(0) as f64;
                 // Depths with a twentieth of all states are met within a half.
                 if real > STATES as f64 / 20.0 {
-                    assert!((expected / real).ln().abs() < 1.5_f64.ln(), "{known}, {depth}: {expected} {real}");
+                    assert!(
+                        (expected / real).ln().abs() < 1.5_f64.ln(),
+                        "{known}, {depth}: {expected} {real}"
+                    );
                 }
             }
         }
