@@ -78,7 +78,8 @@ impl Served {
             self.note(worker, found, now, heartbeat, notes);
         }
         let number = |id: &WorkerId| self.numbers.get(&id.to_string()).copied();
-        let shards = shards.iter().map(|(state, id)| (*state, id.as_ref().and_then(number))).collect();
+        let shards: Vec<_> =
+            shards.iter().map(|(state, id)| (*state, id.as_ref().and_then(number))).collect();
         let present = self.present(&status, &shards, states, now);
         let mut run =
             self.outline.facts(RunState::Running, Some(present).filter(|_| !self.outline.is_complete()));
@@ -118,7 +119,7 @@ impl Served {
     fn present(
         &mut self,
         status: &ClusterStatus,
-        shards: &Vec<(ShardState, Option<u32>)>,
+        shards: &[(ShardState, Option<u32>)],
         states: u64,
         now: Instant,
     ) -> Present {

@@ -235,7 +235,7 @@ mod tests {
     fn of_many_events_the_worst_are_told() {
         let event = |number: u64| EventFacts {
             time: number,
-            severity: if number % 100 == 0 { "warn" } else { "info" },
+            severity: if number.is_multiple_of(100) { "warn" } else { "info" },
             what: format!("event {number}"),
             ..EventFacts::default()
         };

@@ -58,7 +58,7 @@ export function show(rows, histories) {
         words.forEach((word, at) => {
             if (word !== null && worker.cells[at].textContent !== word) worker.cells[at].textContent = word;
         });
-        worker.cells[0].title = id;
+        worker.cells[0].title = `${name} (${id})`;
         worker.cells[1].className = presence;
         worker.row.className = ["lost", "left"].includes(presence) ? "gone" : "";
     }
