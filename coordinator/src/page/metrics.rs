@@ -168,7 +168,7 @@ impl Collector for Metrics {
 
 /// How long the journal takes to make reports, workers and layers durable.
 fn histogram(encoder: &mut DescriptorEncoder<'_>, journal: &Latencies) -> fmt::Result {
-    let bounds = Latencies::BOUNDS.into_iter().chain([f64::MAX]);
+    let bounds = Latencies::BOUNDS.into_iter().chain([f64::INFINITY]);
     let buckets: Vec<(f64, u64)> = bounds.zip(journal.counts).collect();
     let help = "Time that the journal takes to make something durable";
     let mut metric =
