@@ -25,7 +25,7 @@ function fact(what, said, more) {
 }
 
 function left() {
-    if (!run.run_left) return run.depth_left === null ? "not known yet" : "more than this depth";
+    if (!run.run_left) return run.depth_left === null ? "–" : "more than this depth";
     const [least, most] = run.run_left;
     return most < 5 ? "a few seconds" : time(least) === time(most) ? `about ${time(most)}` : `${time(least)} – ${time(most)}`;
 }
