@@ -3,6 +3,7 @@
 mod audit;
 mod bound;
 mod cluster;
+mod page;
 mod plan;
 mod questions;
 mod search;
@@ -14,6 +15,7 @@ pub(crate) use cluster::{
     ClusterArguments, DrainArguments, KeysArguments, LogsArguments, ServeArguments, StatusArguments,
     StopArguments, WorkersArguments,
 };
+pub(crate) use page::{HttpArguments, PageArguments};
 pub(crate) use plan::PlanArguments;
 pub(crate) use questions::{
     AntipodesArguments, ConvertArguments, GroupArguments, PuzzlesArguments, SolveArguments,
@@ -67,6 +69,8 @@ pub(crate) enum Command {
     Stop(StopArguments),
     /// Print the log lines of a run in order of time
     Logs(LogsArguments),
+    /// Show a run's directory in a browser
+    Page(PageArguments),
     /// Set out what a run has found, with where it comes from: as a web page, for a paper, a spreadsheet, a program or the OEIS
     Report(ReportArguments),
     /// Read every layer file of a run, check every checksum, count again and compare; or check the certificate of an upper bound

@@ -12,6 +12,7 @@ pub(crate) mod keys;
 pub(crate) mod local;
 pub(crate) mod logs;
 pub(crate) mod merge;
+pub(crate) mod page;
 pub(crate) mod plan;
 pub(crate) mod progress;
 pub(crate) mod puzzles;

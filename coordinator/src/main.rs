@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         Command::Stop(args) => commands::client::stop(&args),
         Command::Logs(args) => commands::logs::logs(&args),
         Command::Status(args) => commands::status::status(&args),
+        Command::Page(args) => commands::page::page(&args),
         Command::Report(args) => commands::report::report(&args),
         Command::Verify(args) => commands::verify::verify(&args),
         Command::Audit(args) => commands::audit::audit(&args),

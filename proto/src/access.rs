@@ -3,7 +3,8 @@
 //! Reading order: [`arguments`] (what is asked on the command line), [`Access`] (the same, read and checked), [`token`] (a secret
 //! that every request carries), [`local`] (the token of a coordinator that serves this machine alone), [`server`] (who is let
 //! in), [`connections`] (how many of them), [`budget`] (how much memory their requests may take), [`client`] (calling others),
-//! [`refusal`] (why two processes do not get on), `refusals` (how many of them are logged), [`keys`] (new secrets).
+//! [`refusal`] (why two processes do not get on), `refusals` (how many of them are logged), [`keys`] (new secrets), [`page`] (who may
+//! look at the page of a run).
 //!
 //! Invariants: nobody listens to other machines without a token and TLS unless `--insecure` says so; a token goes to another
 //! machine inside TLS alone, with the same exception; no secret is in a log, an error or a `Debug` output; whoever is silent
@@ -19,6 +20,7 @@ mod files;
 mod greeting;
 pub mod keys;
 pub mod local;
+pub mod page;
 pub mod refusal;
 mod refusals;
 pub mod server;
@@ -28,6 +30,7 @@ pub use arguments::AccessArguments;
 pub use client::{ConnectError, Connection};
 pub use keys::Keys;
 pub use local::LocalToken;
+pub use page::PageTls;
 pub use refusal::{Fault, Refusal};
 pub use server::Incoming;
 pub use token::{Token, TokenCheck, TokenSender};

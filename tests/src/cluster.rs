@@ -75,7 +75,7 @@ fn until_stopped(process: &Child) {
 }
 
 /// A port that is free, and that the system gives to nobody unasked, so that it stays free while nobody listens.
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     static TRIED: AtomicU16 = AtomicU16::new(0);
     let first = 10_000 + (std::process::id() % 2_000) as u16 * 10;
     loop {

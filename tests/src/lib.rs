@@ -1,8 +1,10 @@
 //! What the whole-system tests share: known tables, searches in this process, and the real command.
 
 pub mod boards;
+pub mod browser;
 pub mod cluster;
 pub mod forge;
+pub mod page;
 pub mod slurm;
 
 use fathom_engine::directory::RunDirectory;

@@ -39,7 +39,7 @@ const STRANGERS: [(&str, &str); 9] = [
 ];
 
 /// External crates that one crate alone uses, or that are for crates outside `shared` alone.
-const RESERVED: [(&str, &[&str]); 10] = [
+const RESERVED: [(&str, &[&str]); 14] = [
     ("askama", &["report"]),
     ("plotters", &["report"]),
     ("csv", &["report", "tests"]),
@@ -49,6 +49,10 @@ const RESERVED: [(&str, &[&str]); 10] = [
     ("tokio", &["proto", "worker", "coordinator", "tests"]),
     ("tonic", &["proto", "worker", "coordinator", "tests"]),
     ("prost", &["proto"]),
+    ("axum", &["coordinator"]),
+    ("hyper", &["coordinator"]),
+    ("prometheus-client", &["coordinator"]),
+    ("thirtyfour", &["tests"]),
     ("clap", &["proto", "worker", "coordinator"]),
 ];
 
@@ -156,10 +160,18 @@ fn modules_with_parts_are_files_beside_folders() {
 #[test]
 fn nothing_below_commands_knows_commands() {
     let coordinator = folder("coordinator").join("src");
-    for part in ["cluster", "arguments"] {
+    for part in ["cluster", "arguments", "page"] {
         for (path, text) in sources(&coordinator.join(part)) {
             assert!(!text.contains("crate::commands"), "{}", path.display());
         }
+    }
+}
+
+/// A page shows a run; a run does not know that it is shown.
+#[test]
+fn a_cluster_does_not_know_its_page() {
+    for (path, text) in sources(&folder("coordinator").join("src/cluster")) {
+        assert!(!text.contains("crate::page"), "{}", path.display());
     }
 }
 

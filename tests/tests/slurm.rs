@@ -204,7 +204,7 @@ fn a_coordinator_and_workers_are_stopped_and_come_back() {
         assert!(
             told.contains("JobState=COMPLETED"),
             "{told}\n{}",
-            said("worker-1.log") + &said("worker-2.log")
+            said("worker-1.log") + said("worker-2.log").as_str()
         );
     }
     let status = fathom().args(["status", "--json"]).arg(directory.join("run")).output().unwrap();

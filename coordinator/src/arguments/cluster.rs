@@ -1,5 +1,6 @@
 //! A run that is served to workers on many hosts, and those who ask after it.
 
+use super::page::HttpArguments;
 use super::search::BeginArguments;
 use super::space::SpaceArguments;
 use clap::{Args, value_parser};
@@ -41,6 +42,8 @@ pub(crate) struct ServeArguments {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) access: AccessArguments,
+    #[command(flatten)]
+    pub(crate) http: HttpArguments,
 }
 
 #[derive(Debug, Args)]

@@ -1,5 +1,6 @@
 //! A search on this machine: begun, gone on with, merged, reported and verified.
 
+use super::page::HttpArguments;
 use super::space::SpaceArguments;
 use clap::{Args, value_parser};
 use fathom_engine::search::Options;
@@ -63,6 +64,8 @@ pub(crate) struct RunArguments {
     pub(crate) workers: Option<u32>,
     #[command(flatten)]
     pub(crate) search: SearchArguments,
+    #[command(flatten)]
+    pub(crate) http: HttpArguments,
 }
 
 #[derive(Debug, Args)]
@@ -71,6 +74,8 @@ pub(crate) struct ResumeArguments {
     pub(crate) dir: PathBuf,
     #[command(flatten)]
     pub(crate) search: SearchArguments,
+    #[command(flatten)]
+    pub(crate) http: HttpArguments,
 }
 
 #[derive(Debug, Args)]

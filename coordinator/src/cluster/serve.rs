@@ -7,6 +7,7 @@ use crate::cluster::bounds::Bounds;
 use crate::cluster::event::{Effect, Ending, Event, Held, Millis, Note, Reply, RequestId};
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
 use crate::cluster::status;
+use crate::cluster::view::{Latencies, News, ShardStory, View};
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use fathom_command::{failpoint, machine};
@@ -16,8 +17,9 @@ use fathom_engine::journal::{Files, Journal, LayerRow, LayersAt};
 use fathom_layer::Disk;
 use fathom_proto::{Done, Failure};
 use fathom_run::WorkerId;
-use fathom_run::{Depth, Geometry, Keep, ShardReport, Task};
+use fathom_run::{Depth, Geometry, Keep, ShardId, ShardReport, Task};
 use fathom_task::Store;
+use indicatif::HumanCount;
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -43,6 +45,8 @@ pub struct Answer {
 enum Message {
     Ask(Box<dyn FnOnce(RequestId) -> Event + Send>, oneshot::Sender<Answer>),
     Status(oneshot::Sender<String>),
+    View(usize, oneshot::Sender<View>),
+    Story(ShardId, oneshot::Sender<ShardStory>),
     Terminate,
 }
 
@@ -82,6 +86,26 @@ impl CoordinatorHandle {
         receiver.await.map_err(|_| Closed)
     }
 
+    /// How far the run is, shard by shard, for a page that knows so many finished layers.
+    ///
+    /// # Errors
+    /// [`Closed`] if there is no loop any more.
+    pub async fn view(&self, known_layers: usize) -> Result<View, Closed> {
+        let (sender, receiver) = oneshot::channel();
+        self.messages.send(Message::View(known_layers, sender)).map_err(|_| Closed)?;
+        receiver.await.map_err(|_| Closed)
+    }
+
+    /// What is known of a shard of the present layer.
+    ///
+    /// # Errors
+    /// [`Closed`] if there is no loop any more.
+    pub async fn story(&self, shard: ShardId) -> Result<ShardStory, Closed> {
+        let (sender, receiver) = oneshot::channel();
+        self.messages.send(Message::Story(shard, sender)).map_err(|_| Closed)?;
+        receiver.await.map_err(|_| Closed)
+    }
+
     /// Has the coordinator end, to come back later.
     pub fn terminate(&self) {
         // If it has ended already, that is what was wanted.
@@ -115,6 +139,10 @@ pub struct Coordinator<'d> {
     addresses: Arc<BTreeMap<WorkerId, String>>,
     asked: u64,
     begun: Instant,
+    /// How long the journal takes.
+    journal: Latencies,
+    /// What has happened, for a page.
+    news: News,
 }
 
 /// What the journal knows.
@@ -232,6 +260,8 @@ impl<'d> Coordinator<'d> {
             addresses: Arc::new(addresses),
             asked: 0,
             begun: Instant::now(),
+            journal: Latencies::default(),
+            news: News::default(),
         };
         coordinator.sweep(&layers)?;
         Ok((coordinator, handle))
@@ -286,6 +316,16 @@ impl<'d> Coordinator<'d> {
                     let status = status::Status::of(&self.run, &self.state, self.now())?;
                     // Who asked may be gone.
                     let _ = sender.send(serde_json::to_string(&status)?);
+                    continue;
+                }
+                Ok(Message::View(known_layers, sender)) => {
+                    let told = (&self.journal, self.news.take());
+                    let view = View::of(&self.run, &self.state, self.now(), known_layers, told)?;
+                    let _ = sender.send(view);
+                    continue;
+                }
+                Ok(Message::Story(shard, sender)) => {
+                    let _ = sender.send(ShardStory::of(&self.state, shard, self.now()));
                     continue;
                 }
                 Ok(Message::Terminate) => Event::Terminate,
@@ -355,8 +395,11 @@ impl<'d> Coordinator<'d> {
         failpoint::point("committing");
         let seconds = took.as_secs_f64();
         let commit = Commit { symmetries: self.symmetries, seconds, process: None, holders: held };
+        let begun = Instant::now();
         let Committed { layer, .. } = commit_layer(&mut self.run, self.disk, reports, commit)?;
+        self.journal.note(begun.elapsed());
         failpoint::point("committed");
+        self.news.layer(layer.depth, format!("{} states in {seconds:.1} s", HumanCount(layer.states)));
         self.tell(json!({"message": "layer done", "depth": layer.depth.0, "states": layer.states}));
         Ok(())
     }
@@ -373,10 +416,14 @@ impl<'d> Coordinator<'d> {
             }
             Effect::SaveReports(reports, held) => {
                 failpoint::point("saving");
+                let begun = Instant::now();
                 self.run.journal.save_reports(&reports, &held).context(failed)?;
+                self.journal.note(begun.elapsed());
             }
             Effect::SaveWorker(id, name, address) => {
+                let begun = Instant::now();
                 self.run.journal.save_worker(id, &name, &address).context(failed)?;
+                self.journal.note(begun.elapsed());
                 Arc::make_mut(&mut self.addresses).insert(id, address);
             }
             Effect::Commit(reports, took, held) => self.commit(&reports, took, &held)?,
@@ -418,7 +465,7 @@ impl<'d> Coordinator<'d> {
         store_of(&self.layers_at, &self.run.path, self.disk)
     }
 
-    fn note(&self, note: &Note) {
+    fn note(&mut self, note: &Note) {
         let Note { what, worker, task, attempt, detail } = note;
         let (depth, shard) = (task.map(|task| task.depth.0), task.map(|task| task.shard.0));
         let worker = worker.map(|worker| worker.to_string());
@@ -426,6 +473,7 @@ impl<'d> Coordinator<'d> {
         let run = self.name();
         match *what {
             "task given" | "task done" | "copy ordered" | "copy done" => {
+                self.news.count(what);
                 debug!(run, depth, shard, attempt, worker, detail, "{what}");
             }
             "worker lost"
@@ -437,9 +485,13 @@ impl<'d> Coordinator<'d> {
             | "peer cannot be reached"
             | "worker rests"
             | "late report ignored" => {
+                self.news.note("warn", note);
                 warn!(run, depth, shard, attempt, worker, detail, "{what}");
             }
-            _ => info!(run, depth, shard, attempt, worker, detail, "{what}"),
+            _ => {
+                self.news.note("info", note);
+                info!(run, depth, shard, attempt, worker, detail, "{what}");
+            }
         }
         self.tell(json!({
             "message": what, "depth": depth, "shard": shard, "attempt": attempt, "worker": worker, "detail": detail,

@@ -89,7 +89,8 @@ impl Status {
 }
 
 impl ClusterStatus {
-    fn of(state: &State, now: Millis) -> Self {
+    /// Of a run in this state.
+    pub(super) fn of(state: &State, now: Millis) -> Self {
         let seconds = now.since(state.begun).as_secs_f64();
         let (mut done, mut running) = (0, 0);
         for shard in state.shards() {

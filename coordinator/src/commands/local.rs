@@ -2,6 +2,7 @@
 
 use crate::arguments::{ClusterArguments, RunArguments};
 use crate::commands::begin::{open_or_begin, require_room};
+use crate::commands::page::{self, Shown};
 use crate::commands::served::{Served, ended, on_signals, report};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::exit::Interrupted;
@@ -29,12 +30,14 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) -> Result<()> {
     let program = program()?;
+    let listening = page::listen(&args.http)?;
     let run = open_or_begin(&args.space, &args.begin, workers, |space, plan, path| {
         require_room(args, space, plan, path)
     })?;
     log::start(&run.path.join(LOG), verbosity.lines())?;
     if let Some(ending) = ended(&run, args.search.max_depth)? {
-        return report(&ending, &run, args.search.json);
+        report(&ending, &run, args.search.json)?;
+        return Shown::ended(listening, &args.http, &run)?.end(&run, page::state_of(&ending));
     }
     let cluster = ClusterArguments {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
@@ -53,6 +56,7 @@ pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) 
         signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;
     }
     on_signals(served.handle.clone(), CoordinatorHandle::stop)?;
+    let shown = Shown::served(listening, &args.http, served.run(), &served.handle)?;
     let address = served.address.to_string();
     let token_file = served.token_file();
     let handle = served.handle.clone();
@@ -93,10 +97,13 @@ pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) 
     }
     let signal = signal.load(Ordering::Relaxed) as i32;
     if ending == Ending::Stopped && signal > 0 {
+        shown.end(&run, page::state_of(&ending))?;
         let message = format!("stopped; the same command goes on, in {}", run.path.display());
         return Err(Interrupted { message, signal }.into());
     }
-    report(&ending, &run, args.search.json)
+    let reported = report(&ending, &run, args.search.json);
+    shown.end(&run, page::state_of(&ending))?;
+    reported
 }
 
 /// The stores of so many workers, and of those that were there before: they hold what the run needs.

@@ -2,6 +2,7 @@
 
 use crate::arguments::ServeArguments;
 use crate::commands::begin::open_or_begin;
+use crate::commands::page::{self, Shown};
 use crate::commands::served::{Served, ended, on_signals, report};
 use anyhow::Result;
 use fathom_command::log;
@@ -17,13 +18,18 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
         None => LayersAt::Workers,
         Some(path) => LayersAt::SharedStore(path.clone()),
     };
+    let listening = page::listen(&args.http)?;
     let run = open_or_begin(&args.space, &args.begin, 1, |_, _, _| Ok(()))?;
     log::start(&run.path.join(LOG), verbosity.lines())?;
     if let Some(ending) = ended(&run, args.cluster.max_depth)? {
-        return report(&ending, &run, args.json);
+        report(&ending, &run, args.json)?;
+        return Shown::ended(listening, &args.http, &run)?.end(&run, page::state_of(&ending));
     }
     let served = Served::begin(run, &layers_at, &args.cluster, &access)?;
     on_signals(served.handle.clone(), CoordinatorHandle::terminate)?;
+    let shown = Shown::served(listening, &args.http, served.run(), &served.handle)?;
     let (ending, run) = served.until_end()?;
-    report(&ending, &run, args.json)
+    let reported = report(&ending, &run, args.json);
+    shown.end(&run, page::state_of(&ending))?;
+    reported
 }

@@ -167,6 +167,11 @@ impl Served {
         self.token.as_ref().map(|token| token.file().to_owned())
     }
 
+    /// The run, before it is served.
+    pub(crate) fn run(&self) -> &RunDirectory {
+        self.coordinator.run()
+    }
+
     /// Serves until the run ends.
     pub(crate) fn until_end(self) -> Result<(Ending, RunDirectory)> {
         let Self { runtime, coordinator, server, mut token, over, .. } = self;

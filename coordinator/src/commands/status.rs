@@ -82,13 +82,24 @@ fn of_coordinator(coordinator: &mut Coordinator, json: bool) -> Result<bool> {
     Ok(complete)
 }
 
+/// What `fathom status --json` prints of a directory.
+pub(crate) fn json_of_directory(path: &Path) -> Result<String> {
+    let run = RunDirectory::open_for_reading(path)?;
+    let processes = run.journal.processes().context("cannot read run.db")?;
+    to_json(&Summary::of(&run)?, &processes)
+}
+
+fn to_json(summary: &Summary, processes: &[ProcessRow]) -> Result<String> {
+    Ok(serde_json::to_string(&Status { summary, processes })?)
+}
+
 /// Returns whether the run is complete.
 fn of_directory(path: &Path, json: bool) -> Result<bool> {
     let run = RunDirectory::open_for_reading(path)?;
     let summary = Summary::of(&run)?;
     let processes = run.journal.processes().context("cannot read run.db")?;
     if json {
-        output::line(&serde_json::to_string(&Status { summary: &summary, processes: &processes })?)?;
+        output::line(&to_json(&summary, &processes)?)?;
         return Ok(summary.complete);
     }
     output::line(&text::growth(&summary))?;

@@ -79,20 +79,34 @@ fn certificates(path: &Path, option: &str) -> Result<Vec<CertificateDer<'static>
 pub(super) struct Identity {
     certificates: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
-    /// For messages.
+    /// For messages: the file of the certificate, and the options that name it and its key.
     path: PathBuf,
+    options: [&'static str; 2],
 }
 
 /// Reads a certificate and its key.
 pub(super) fn identity(certificate: &Path, key: &Path) -> Result<Identity> {
-    let certificates = certificates(certificate, "--tls-cert")?;
+    identity_of(("--tls-cert", certificate), ("--tls-key", key))
+}
+
+/// Reads a certificate and its key, each with the option that names the file.
+pub(super) fn identity_of(
+    (certificate_option, certificate): (&'static str, &Path),
+    (key_option, key): (&'static str, &Path),
+) -> Result<Identity> {
+    let certificates = certificates(certificate, certificate_option)?;
     // The reason is not told: it might quote the file.
-    let key = PrivateKeyDer::from_pem_slice(&read_secret(key, "--tls-key")?)
-        .map_err(|_| bad_input!("--tls-key: {} holds no private key: name a PEM file", key.display()))?;
-    Ok(Identity { certificates, key, path: certificate.into() })
+    let key = PrivateKeyDer::from_pem_slice(&read_secret(key, key_option)?)
+        .map_err(|_| bad_input!("{key_option}: {} holds no private key: name a PEM file", key.display()))?;
+    Ok(Identity { certificates, key, path: certificate.into(), options: [certificate_option, key_option] })
 }
 
 impl Identity {
+    /// The certificate itself, before those that vouch for it.
+    pub(super) fn first(&self) -> &CertificateDer<'static> {
+        &self.certificates[0]
+    }
+
     /// Being called; callers need a certificate if there is an authority to check it by.
     pub(super) fn server(&self, authority: Option<&Authority>) -> Result<ServerConfig> {
         let config = ServerConfig::builder_with_provider(provider())
@@ -118,7 +132,8 @@ impl Identity {
     }
 
     fn unfit(&self, error: &rustls::Error) -> anyhow::Error {
-        bad_input!("--tls-cert: {} cannot be used with the key of --tls-key: {error}", self.path.display())
+        let ([certificate, key], path) = (self.options, self.path.display());
+        bad_input!("{certificate}: {path} cannot be used with the key of {key}: {error}")
     }
 }
 

@@ -175,7 +175,7 @@ fn directories() -> Vec<PathBuf> {
 
 /// Why something is not trusted.
 #[derive(Debug, thiserror::Error)]
-enum Distrust {
+pub(super) enum Distrust {
     #[error("{0}")]
     Io(#[from] io::Error),
     #[error("it is not what it should be, but maybe a link")]
@@ -206,7 +206,8 @@ fn is_private(is: &Metadata) -> Result<(), Distrust> {
     }
 }
 
-fn read(path: &Path) -> Result<Token, Distrust> {
+/// Reads a token that nobody else may use.
+pub(super) fn read(path: &Path) -> Result<Token, Distrust> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let file = File::options().read(true).custom_flags(flags.bits() as i32).open(path)?;
     let is = file.metadata()?;
@@ -220,7 +221,7 @@ fn read(path: &Path) -> Result<Token, Distrust> {
 }
 
 /// Writes a token under a name of its own, and gives it its final name then: whoever reads it reads it whole.
-fn write(path: &Path, token: &Token) -> io::Result<()> {
+pub(super) fn write(path: &Path, token: &Token) -> io::Result<()> {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}", std::process::id()));
     let temporary = PathBuf::from(name);

@@ -15,7 +15,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 /// A directory entry of a layer file, with the padding of its data.
-const COSET_OVERHEAD_BYTES: u64 = ENTRY_BYTES as u64 + ALIGNMENT;
+pub const COSET_OVERHEAD_BYTES: u64 = ENTRY_BYTES as u64 + ALIGNMENT;
 
 /// Those bits as bytes: no encoding takes more a state.
 const MOST_BYTES_A_STATE: u64 = 32;

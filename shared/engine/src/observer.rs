@@ -47,3 +47,40 @@ pub trait Observer {
 pub struct Silent;
 
 impl Observer for Silent {}
+
+/// Tells both, one after the other.
+#[derive(Clone, Copy)]
+pub struct Both<'a>(pub &'a dyn Observer, pub &'a dyn Observer);
+
+impl Observer for Both<'_> {
+    fn layer_begins(&self, depth: Depth, cosets: u64, shards: u32) {
+        self.0.layer_begins(depth, cosets, shards);
+        self.1.layer_begins(depth, cosets, shards);
+    }
+
+    fn progress(&self, progress: Progress) {
+        self.0.progress(progress);
+        self.1.progress(progress);
+    }
+
+    fn shard_made(&self, report: &ShardReport, took: Duration) {
+        self.0.shard_made(report, took);
+        self.1.shard_made(report, took);
+    }
+
+    fn layer_ends(&self, progress: Progress) {
+        self.0.layer_ends(progress);
+        self.1.layer_ends(progress);
+    }
+
+    fn layer_committed(&self, layer: &LayerRow) {
+        self.0.layer_committed(layer);
+        self.1.layer_committed(layer);
+    }
+}
+
+impl std::fmt::Debug for Both<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Both(..)")
+    }
+}

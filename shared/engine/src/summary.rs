@@ -102,8 +102,12 @@ impl Summary {
 
     /// That the counts of a complete run add up, and to what; `None` if it is not complete.
     pub fn check(&self) -> Option<String> {
-        let states = HumanCount(self.counts.iter().sum());
-        self.complete.then(|| format!("the counts add up to {states}, {}", self.what_states_are))
+        self.complete.then(|| self.check_of_all())
+    }
+
+    /// The same as it will be said when the run is complete.
+    pub fn check_of_all(&self) -> String {
+        format!("the counts add up to {}, {}", HumanCount(self.states), self.what_states_are)
     }
 
     /// The JSON object, on one line.

@@ -1,0 +1,170 @@
+//! `--http`, and `fathom page`.
+
+use crate::arguments::{HttpArguments, PageArguments};
+use crate::commands::status;
+use anyhow::{Context, Result};
+use fathom_command::output;
+use fathom_coordinator::cluster::event::Ending;
+use fathom_coordinator::cluster::serve::CoordinatorHandle;
+use fathom_coordinator::page::{Listening, Local, Page, RunState, StatusMaker};
+use fathom_engine::directory::RunDirectory;
+use fathom_engine::observer::{Observer, Silent};
+use fathom_engine::search::End;
+use fathom_proto::access::PageTls;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often a page that lingers looks whether it shall end.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Listens where `--http` says, before the run begins: nothing is written if that cannot be.
+pub(crate) fn listen(args: &HttpArguments) -> Result<Option<Listening>> {
+    let Some(address) = args.http else { return Ok(None) };
+    let tls = match (&args.http_tls_cert, &args.http_tls_key) {
+        (Some(certificate), Some(key)) => Some(PageTls::load(certificate, key)?),
+        _ => None,
+    };
+    Listening::at(address, tls).map(Some)
+}
+
+/// A run that is shown, if `--http` asks for that.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    page: Option<Page>,
+    local: Option<Local>,
+    linger: Duration,
+}
+
+impl Shown {
+    /// A run that this process computes with so many threads.
+    pub(crate) fn local(
+        listening: Option<Listening>,
+        args: &HttpArguments,
+        run: &RunDirectory,
+        threads: usize,
+    ) -> Result<Self> {
+        let local = listening.is_some().then(|| Local::new(run, threads)).transpose()?;
+        let page = match (listening, &local) {
+            (Some(listening), Some(local)) => {
+                Some(listening.show_local(run, local, of_directory(&run.path))?)
+            }
+            _ => None,
+        };
+        Ok(Self::new(page, local, args))
+    }
+
+    /// A run that a coordinator in this process serves.
+    pub(crate) fn served(
+        listening: Option<Listening>,
+        args: &HttpArguments,
+        run: &RunDirectory,
+        handle: &CoordinatorHandle,
+    ) -> Result<Self> {
+        let page = listening.map(|listening| listening.show_served(run, handle)).transpose()?;
+        Ok(Self::new(page, None, args))
+    }
+
+    /// A run that has ended, if the page is to stay when it has.
+    pub(crate) fn ended(
+        listening: Option<Listening>,
+        args: &HttpArguments,
+        run: &RunDirectory,
+    ) -> Result<Self> {
+        let listening = listening.filter(|_| args.http_linger.is_some());
+        let page =
+            listening.map(|listening| listening.show_directory(run, of_directory(&run.path))).transpose()?;
+        Ok(Self::new(page, None, args))
+    }
+
+    fn new(page: Option<Page>, local: Option<Local>, args: &HttpArguments) -> Self {
+        if let Some(page) = &page {
+            output::remark(&format!("the page of this run is {}", page.address()));
+        }
+        Self { page, local, linger: args.http_linger.unwrap_or_default() }
+    }
+
+    /// What the search tells.
+    pub(crate) fn observer(&self) -> &dyn Observer {
+        match &self.local {
+            Some(local) => local,
+            None => &Silent,
+        }
+    }
+
+    /// Shows how the run has ended, for as long as was asked; no longer than it takes to say so if it was
+    /// stopped or has failed.
+    pub(crate) fn end(self, run: &RunDirectory, state: RunState) -> Result<()> {
+        let Some(mut page) = self.page else { return Ok(()) };
+        page.end(run, state)?;
+        let has_broken_off = matches!(state, RunState::Stopped | RunState::Failed);
+        let linger = if has_broken_off { Duration::ZERO } else { self.linger };
+        let until = Instant::now() + linger;
+        let stopped = stopped()?;
+        while Instant::now() < until && !stopped.load(Ordering::Relaxed) {
+            std::thread::sleep(LOOK);
+        }
+        page.close();
+        Ok(())
+    }
+}
+
+/// How a search has ended, for readers.
+pub(crate) fn state_of_search(end: End) -> RunState {
+    match end {
+        End::Complete => RunState::Complete,
+        End::MaxDepth => RunState::DeepEnough,
+        End::Stopped => RunState::Stopped,
+    }
+}
+
+/// How a run that was served has ended, for readers.
+pub(crate) fn state_of(ending: &Ending) -> RunState {
+    match ending {
+        Ending::Complete => RunState::Complete,
+        Ending::MaxDepth => RunState::DeepEnough,
+        Ending::Stopped | Ending::Terminated => RunState::Stopped,
+        Ending::Failed(_) => RunState::Failed,
+    }
+}
+
+fn of_directory(path: &Path) -> StatusMaker {
+    let path = path.to_owned();
+    Arc::new(move || {
+        let path = path.clone();
+        Box::pin(async move {
+            let made = tokio::task::spawn_blocking(move || status::json_of_directory(&path));
+            made.await.context("the status could not be made")?
+        })
+    })
+}
+
+/// Set by the first signal that asks this process to end.
+fn stopped() -> Result<Arc<AtomicBool>> {
+    let stopped = Arc::new(AtomicBool::new(false));
+    for number in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(number, Arc::clone(&stopped))?;
+    }
+    Ok(stopped)
+}
+
+/// `fathom page`: shows a directory until a signal comes.
+pub(crate) fn page(args: &PageArguments) -> Result<()> {
+    let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
+    let http = HttpArguments { http: Some(args.http.http.unwrap_or(any_port)), ..args.http.clone() };
+    let listening = listen(&http)?;
+    let run = RunDirectory::open_for_reading(&args.dir)?;
+    let stopped = stopped()?;
+    let Some(listening) = listening else { return Ok(()) };
+    let page = listening.show_directory(&run, of_directory(&run.path))?;
+    output::line(page.address())?;
+    let until = http.http_linger.map(|linger| Instant::now() + linger);
+    while !stopped.load(Ordering::Relaxed) && until.is_none_or(|until| Instant::now() < until) {
+        std::thread::sleep(LOOK);
+    }
+    page.close();
+    Ok(())
+}

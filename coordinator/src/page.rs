@@ -1,0 +1,197 @@
+//! The page of a run: how far it is, live, in a browser; and the same for programs.
+//!
+//! Reading order: [`snapshot`] (a run at a moment), `outline` (what follows from a run's finished depths),
+//! `local`, `served` and `feed` (where the numbers come from), `told` (what has changed since readers were
+//! told), `hub` (from one who looks to many who read), `guard` (who may read), `server` (what is answered),
+//! `metrics` (for Prometheus), and here all of it together.
+//!
+//! Invariants: nothing that a reader does changes a run or holds it up; a snapshot is made about once a
+//! second, however many readers there are; a reader that is slow is sent away, and is told everything when it
+//! comes again; what comes from workers and files gets into the page as text and never as markup.
+
+mod feed;
+mod guard;
+mod hub;
+mod local;
+mod metrics;
+mod outline;
+mod rate;
+mod served;
+mod server;
+pub mod snapshot;
+mod title;
+mod told;
+
+pub use local::Local;
+pub use server::StatusMaker;
+pub use snapshot::RunState;
+
+use crate::cluster::serve::CoordinatorHandle;
+use anyhow::{Context, Result};
+use fathom_command::bad_input;
+use fathom_engine::directory::RunDirectory;
+use fathom_proto::access::{PageTls, Token, page};
+use feed::{Feed, Shards};
+use guard::Guard;
+use hub::Hub;
+use server::Answers;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{Mutex, oneshot};
+use tokio::task::JoinHandle;
+
+/// Between looks at a run.
+const LOOK: Duration = Duration::from_millis(500);
+/// Readers have so long to hear the last change.
+const LAST_WORDS: Duration = Duration::from_millis(400);
+
+/// An address that this process listens on, before there is a run to show.
+#[derive(Debug)]
+pub struct Listening {
+    listener: TcpListener,
+    address: SocketAddr,
+    tls: Option<PageTls>,
+}
+
+impl Listening {
+    /// Listens. Other machines are let in with TLS alone.
+    ///
+    /// # Errors
+    /// Bad input: an address that is not this machine's, is taken or is not allowed, or files that are not
+    /// what they should be.
+    pub fn at(address: SocketAddr, tls: Option<PageTls>) -> Result<Self> {
+        if tls.is_none() && !address.ip().to_canonical().is_loopback() {
+            return Err(bad_input!(
+                "--http {address} would show the page to other machines in plain text: give --http-tls-cert and --http-tls-key, or listen on 127.0.0.1 and let an ssh tunnel lead there"
+            ));
+        }
+        let listener = TcpListener::bind(address).map_err(|error| {
+            bad_input!(
+                "cannot listen on {address} for --http: {}: name another address or port",
+                error.kind()
+            )
+        })?;
+        listener.set_nonblocking(true).context("cannot listen without blocking")?;
+        let address = listener.local_addr().context("cannot tell the address of --http")?;
+        Ok(Self { listener, address, tls })
+    }
+
+    /// Where the page is, with the token.
+    fn page_address(&self, token: &Token) -> String {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}/?token={}", self.address, token.reveal())
+    }
+
+    /// Shows a run that this process computes.
+    ///
+    /// # Errors
+    /// If the run's directory cannot hold a secret, or the system has no room for a thread.
+    pub fn show_local(self, run: &RunDirectory, local: &Local, status: StatusMaker) -> Result<Page> {
+        let feed = (Feed::Local(local.clone()), Shards::Local(local.clone()));
+        self.show(run, page::token_of_run(&run.path)?, feed, status)
+    }
+
+    /// Shows a run that a coordinator in this process serves.
+    ///
+    /// # Errors
+    /// As [`Listening::show_local`].
+    pub fn show_served(self, run: &RunDirectory, handle: &CoordinatorHandle) -> Result<Page> {
+        let served = served::Served::new(run, handle.clone())?;
+        let feed = (Feed::Served(Box::new(served)), Shards::Served(handle.clone()));
+        let asked = handle.clone();
+        let status: StatusMaker = Arc::new(move || {
+            let handle = asked.clone();
+            Box::pin(async move { Ok(handle.status().await?) })
+        });
+        self.show(run, page::token_of_run(&run.path)?, feed, status)
+    }
+
+    /// Shows a directory, in which nothing is written.
+    ///
+    /// # Errors
+    /// As [`Listening::show_local`].
+    pub fn show_directory(self, run: &RunDirectory, status: StatusMaker) -> Result<Page> {
+        let feed = (Feed::Directory(run.path.clone()), Shards::Nobody);
+        self.show(run, page::token_for_reading(&run.path)?, feed, status)
+    }
+
+    fn show(
+        self,
+        run: &RunDirectory,
+        token: Token,
+        (feed, shards): (Feed, Shards),
+        status: StatusMaker,
+    ) -> Result<Page> {
+        let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("page").enable_all().build();
+        let runtime = runtime.context("cannot start the thread of --http")?;
+        let address = self.page_address(&token);
+        let hub = Arc::new(Hub::new());
+        let answers = Answers {
+            hub: Arc::clone(&hub),
+            shards,
+            status,
+            run: run.path.clone(),
+            reporting: Mutex::new(()),
+        };
+        let guard = Guard { token, tls: self.tls };
+        let listener = {
+            let _in_runtime = runtime.enter();
+            tokio::net::TcpListener::from_std(self.listener).context("cannot listen for --http")?
+        };
+        runtime.spawn(server::serve(listener, guard, Arc::new(answers)));
+        let (over, is_over) = oneshot::channel();
+        let looking = runtime.spawn(look(feed, Arc::clone(&hub), is_over));
+        Ok(Page { runtime, address, hub, looking: Some(looking), over: Some(over) })
+    }
+}
+
+/// Looks again and again until it is over, and gives the feed back.
+async fn look(mut feed: Feed, hub: Arc<Hub>, mut is_over: oneshot::Receiver<()>) -> Feed {
+    loop {
+        tokio::select! {
+            _ = &mut is_over => return feed,
+            snapshot = feed.look() => snapshot.into_iter().for_each(|snapshot| hub.publish(snapshot)),
+        }
+        tokio::select! {
+            _ = &mut is_over => return feed,
+            () = tokio::time::sleep(LOOK) => {}
+        }
+    }
+}
+
+/// A page that is being served. Dropped, it ends.
+#[derive(Debug)]
+pub struct Page {
+    runtime: Runtime,
+    address: String,
+    hub: Arc<Hub>,
+    looking: Option<JoinHandle<Feed>>,
+    over: Option<oneshot::Sender<()>>,
+}
+
+impl Page {
+    /// Where it is, with the token.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Tells all readers how the run has ended. The page stays as it is then, until this is dropped.
+    ///
+    /// # Errors
+    /// If the run cannot be read.
+    pub fn end(&mut self, run: &RunDirectory, state: RunState) -> Result<()> {
+        drop(self.over.take());
+        let Some(looking) = self.looking.take() else { return Ok(()) };
+        let mut feed = self.runtime.block_on(looking).context("the page has ended before the run")?;
+        self.hub.publish(feed.ended(run, state)?);
+        Ok(())
+    }
+
+    /// Gives readers the time to hear what was said last, and ends.
+    pub fn close(self) {
+        std::thread::sleep(LAST_WORDS);
+        self.runtime.shutdown_background();
+    }
+}

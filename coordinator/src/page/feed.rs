@@ -1,0 +1,75 @@
+//! Where a page has its numbers from: a search in this process, a coordinator, or a directory at which
+//! somebody else may be at work.
+
+use super::local::{Local, Story};
+use super::outline::Outline;
+use super::served::Served;
+use super::snapshot::{RunState, Snapshot};
+use crate::cluster::serve::CoordinatorHandle;
+use anyhow::Result;
+use fathom_engine::directory::RunDirectory;
+use fathom_run::ShardId;
+use std::path::PathBuf;
+
+/// Where the numbers come from.
+#[derive(Debug)]
+pub(super) enum Feed {
+    Local(Local),
+    Served(Box<Served>),
+    Directory(PathBuf),
+}
+
+impl Feed {
+    /// The run now; `None` if nobody tells any more.
+    pub(super) async fn look(&mut self) -> Option<Snapshot> {
+        match self {
+            Self::Local(local) => Some(local.look(None)),
+            Self::Served(served) => served.look().await,
+            Self::Directory(path) => {
+                let path = path.clone();
+                let read = tokio::task::spawn_blocking(move || of_directory(path)).await;
+                read.ok()?.inspect_err(|error| tracing::warn!("the page cannot read the run: {error:#}")).ok()
+            }
+        }
+    }
+
+    /// The run when it has ended like that.
+    pub(super) fn ended(&mut self, run: &RunDirectory, over: RunState) -> Result<Snapshot> {
+        match self {
+            Self::Local(local) => Ok(local.look(Some(over))),
+            Self::Served(served) => served.ended(run, over),
+            Self::Directory(path) => of_directory(path.clone()),
+        }
+    }
+}
+
+/// A run by its journal.
+fn of_directory(path: PathBuf) -> Result<Snapshot> {
+    let run = RunDirectory::open_for_reading(&path)?;
+    let outline = Outline::of(&run)?;
+    let mut facts = outline.facts(RunState::Unfinished, None);
+    // This process only looks.
+    facts.memory = None;
+    Ok(Snapshot { run: facts, growth: outline.growth(), ..Snapshot::default() })
+}
+
+/// Who tells of a shard.
+#[derive(Clone, Debug)]
+pub(super) enum Shards {
+    Local(Local),
+    Served(CoordinatorHandle),
+    Nobody,
+}
+
+impl Shards {
+    pub(super) async fn story(&self, shard: u32) -> Story {
+        match self {
+            Self::Local(local) => local.story(shard),
+            Self::Served(handle) => match handle.story(ShardId(shard)).await {
+                Ok(story) => story.0,
+                Err(_) => Vec::new(),
+            },
+            Self::Nobody => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+// Numbers, times and sizes in words; and elements whose text is text whatever is in it.
+
+/// Digits with a comma between each three: of a string, because counts are larger than a number is exact.
+export function grouped(digits) {
+    return String(digits).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/// About so much: 4.61 billion.
+export function about(number) {
+    if (!(number >= 0.5)) return "0";
+    const names = [[1e18, "quintillion"], [1e15, "quadrillion"], [1e12, "trillion"], [1e9, "billion"], [1e6, "million"]];
+    for (const [size, name] of names) if (number >= size) return `${(number / size).toPrecision(3)} ${name}`;
+    return grouped(Math.round(number));
+}
+
+export function rate(number) {
+    if (!(number >= 1)) return "0/s";
+    const names = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+    for (const [size, name] of names) if (number >= size) return `${(number / size).toPrecision(3)} ${name}/s`;
+    return `${Math.round(number)}/s`;
+}
+
+export function bytes(number) {
+    const names = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let place = 0;
+    while (number >= 1024 && place < names.length - 1) { number /= 1024; place += 1; }
+    return `${place === 0 ? number : number.toPrecision(3)} ${names[place]}`;
+}
+
+export function time(seconds) {
+    if (seconds < 10) return `${seconds.toPrecision(2)} s`;
+    if (seconds < 90) return `${Math.round(seconds)} s`;
+    if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+    if (seconds < 172800) return `${(seconds / 3600).toPrecision(2)} h`;
+    return `${(seconds / 86400).toPrecision(2)} days`;
+}
+
+export function percent(share) {
+    if (share >= 1) return "100 %";
+    const shown = share * 100;
+    if (shown > 0 && shown < 0.01) return "< 0.01 %";
+    return `${Math.min(shown, 99.99).toFixed(shown < 10 ? 2 : 1)} %`;
+}
+
+export function element(name, text, kind) {
+    const made = document.createElement(name);
+    if (text !== undefined) made.textContent = text;
+    if (kind) made.className = kind;
+    return made;
+}
+
+export function byId(id) {
+    return document.getElementById(id);
+}
+
+/// Sets a text where it has changed, so that a screen reader does not read it again.
+export function say(id, text) {
+    const where = byId(id);
+    if (where.textContent !== text) where.textContent = text;
+}
+
+/// Two buttons of which one is pressed.
+export function choice(first, second, chosen) {
+    const buttons = [byId(first), byId(second)];
+    for (const button of buttons) {
+        button.addEventListener("click", () => {
+            for (const other of buttons) other.setAttribute("aria-pressed", String(other === button));
+            chosen(button.id);
+        });
+    }
+}

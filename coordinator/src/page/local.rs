@@ -1,0 +1,200 @@
+//! A run that this process computes: the search tells how far it is.
+
+use super::outline::{Outline, Present};
+use super::rate::Rate;
+use super::snapshot::{EventFacts, RunState, Snapshot, Tallies};
+use crate::cluster::view::ShardState;
+use anyhow::Result;
+use fathom_engine::directory::RunDirectory;
+use fathom_engine::journal::LayerRow;
+use fathom_engine::observer::{Observer, Progress};
+use fathom_run::{Depth, ShardReport};
+use indicatif::{HumanBytes, HumanCount};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// What a search has told. It only notes numbers, so that it does not delay the search.
+#[derive(Clone, Debug)]
+pub struct Local(Arc<Mutex<Noted>>);
+
+#[derive(Debug)]
+struct Noted {
+    outline: Outline,
+    threads: usize,
+    /// Whether the first layer has begun.
+    is_ready: bool,
+    present: Option<Layer>,
+    events: Vec<EventFacts>,
+    counts: BTreeMap<String, u64>,
+    /// States of all depths, over time.
+    states: Rate,
+}
+
+/// The depth that is made.
+#[derive(Debug)]
+struct Layer {
+    depth: Depth,
+    begun: Instant,
+    cosets: u64,
+    progress: Progress,
+    done: Rate,
+    shards: Vec<(ShardState, Option<u32>)>,
+    /// States and bytes of the shards that this process has made, and how long each took.
+    made: BTreeMap<u32, (u64, u64, Duration)>,
+    /// All shards before this one are done.
+    first: usize,
+}
+
+/// What a shard of the present depth is, in words.
+pub(super) type Story = Vec<(&'static str, String)>;
+
+impl Local {
+    /// A run that this process is about to go on with, with so many threads.
+    ///
+    /// # Errors
+    /// If the journal cannot be read.
+    pub fn new(run: &RunDirectory, threads: usize) -> Result<Self> {
+        Ok(Self(Arc::new(Mutex::new(Noted {
+            outline: Outline::of(run)?,
+            threads,
+            is_ready: false,
+            present: None,
+            events: Vec::new(),
+            counts: BTreeMap::new(),
+            states: Rate::default(),
+        }))))
+    }
+
+    fn noted(&self) -> MutexGuard<'_, Noted> {
+        // Each change is whole before anything could panic.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The run now; `over` if the search has ended, and how.
+    pub(super) fn look(&self, over: Option<RunState>) -> Snapshot {
+        let mut noted = self.noted();
+        let now = Instant::now();
+        let events = std::mem::take(&mut noted.events);
+        let Noted { outline, present, states, threads, is_ready, counts, .. } = &mut *noted;
+        let layer = present.as_mut().filter(|_| over.is_none());
+        let facts = layer.map(|layer| {
+            layer.done.note(now, layer.progress.cosets as f64);
+            let before: u64 = outline.layers.iter().map(|layer| layer.states).sum();
+            states.note(now, (before + layer.progress.states) as f64);
+            let left = (layer.cosets - layer.progress.cosets.min(layer.cosets)) as f64;
+            let rate = layer.done.per_second().filter(|&rate| rate > 0.0);
+            Present {
+                states: layer.progress.states,
+                share: layer.progress.cosets as f64 / layer.cosets as f64,
+                seconds: layer.begun.elapsed().as_secs_f64(),
+                left: rate.map(|rate| left / rate),
+                rate: states.per_second(),
+            }
+        });
+        let state = match over {
+            Some(over) => over,
+            None if *is_ready => RunState::Running,
+            None => RunState::Preparing,
+        };
+        let mut run = outline.facts(state, facts);
+        run.threads = Some(*threads as u64);
+        let cosets = present.as_ref().map(|layer| layer.progress.cosets);
+        Snapshot {
+            run,
+            growth: outline.growth(),
+            shards: present.as_ref().map(|layer| layer.shards(*threads)).unwrap_or_default(),
+            workers: Vec::new(),
+            events,
+            tallies: Tallies { events: counts.clone(), cosets, journal: None },
+        }
+    }
+
+    /// What is known of a shard of the present depth.
+    pub(super) fn story(&self, shard: u32) -> Story {
+        let noted = self.noted();
+        let Some(layer) = &noted.present else { return Vec::new() };
+        let shards = layer.shards(noted.threads);
+        let Some((state, _)) = shards.get(shard as usize) else { return Vec::new() };
+        let word =
+            ShardState::ALL.into_iter().find(|(known, ..)| known == state).map_or("", |(.., word)| word);
+        let mut story = vec![("depth", layer.depth.to_string()), ("is", word.into())];
+        if let Some((states, bytes, took)) = layer.made.get(&shard) {
+            story.push(("states", HumanCount(*states).to_string()));
+            story.push(("size", HumanBytes(*bytes).to_string()));
+            story.push(("took", format!("{:.3} s", took.as_secs_f64())));
+        }
+        story
+    }
+}
+
+impl Layer {
+    /// The shards. Threads take them in order, so that those at work are the first that are not done.
+    fn shards(&self, threads: usize) -> Vec<(ShardState, Option<u32>)> {
+        let mut shards = self.shards.clone();
+        let waiting = shards[self.first..].iter_mut().filter(|(state, _)| *state == ShardState::Waiting);
+        waiting.take(threads).for_each(|(state, _)| *state = ShardState::Running);
+        shards
+    }
+}
+
+impl Noted {
+    fn event(&mut self, what: &str, depth: Depth, detail: Option<String>) {
+        let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
+        *self.counts.entry(what.into()).or_default() += 1;
+        self.events.push(EventFacts {
+            time,
+            severity: "info",
+            what: what.into(),
+            depth: Some(depth.0),
+            detail,
+            ..EventFacts::default()
+        });
+    }
+}
+
+impl Observer for Local {
+    fn layer_begins(&self, depth: Depth, cosets: u64, shards: u32) {
+        let mut noted = self.noted();
+        noted.is_ready = true;
+        noted.present = Some(Layer {
+            depth,
+            begun: Instant::now(),
+            cosets,
+            progress: Progress { cosets: 0, states: 0 },
+            done: Rate::default(),
+            shards: vec![(ShardState::Waiting, None); shards as usize],
+            made: BTreeMap::new(),
+            first: 0,
+        });
+        noted.event("layer begins", depth, None);
+    }
+
+    fn progress(&self, progress: Progress) {
+        if let Some(layer) = &mut self.noted().present {
+            layer.progress = progress;
+        }
+    }
+
+    fn shard_made(&self, report: &ShardReport, took: Duration) {
+        let mut noted = self.noted();
+        *noted.counts.entry("task done".into()).or_default() += 1;
+        if let Some(layer) = &mut noted.present {
+            if let Some(shard) = layer.shards.get_mut(report.task.shard.0 as usize) {
+                shard.0 = ShardState::Done;
+            }
+            layer.made.insert(report.task.shard.0, (report.totals.states, report.bytes, took));
+            let done = layer.shards[layer.first..].iter().take_while(|(state, _)| *state == ShardState::Done);
+            layer.first += done.count();
+        }
+    }
+
+    fn layer_committed(&self, layer: &LayerRow) {
+        let mut noted = self.noted();
+        noted.present = None;
+        let seconds = layer.seconds;
+        let detail = format!("{} states in {seconds:.1} s", HumanCount(layer.states));
+        noted.event("layer done", layer.depth, Some(detail));
+        noted.outline.push(layer.clone());
+    }
+}

@@ -1,0 +1,232 @@
+//! The run in OpenMetrics, for Prometheus and its like.
+
+use super::snapshot::Snapshot;
+use crate::cluster::view::{Latencies, ShardState};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::{Registry, Unit};
+use std::fmt;
+use std::sync::Arc;
+
+/// What the answer is.
+pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// All metrics of a run.
+pub(super) fn text(snapshot: Arc<Snapshot>) -> Result<String, fmt::Error> {
+    let mut registry = Registry::with_prefix("fathom");
+    registry.register_collector(Box::new(Metrics(snapshot)));
+    let mut text = String::new();
+    encode(&mut text, &registry)?;
+    Ok(text)
+}
+
+#[derive(Debug)]
+struct Metrics(Arc<Snapshot>);
+
+/// Writes metrics one after the other.
+struct Writer<'a, 'e>(&'a mut DescriptorEncoder<'e>);
+
+impl Writer<'_, '_> {
+    fn gauge(&mut self, name: &str, help: &str, unit: Option<&Unit>, value: f64) -> fmt::Result {
+        let gauge = ConstGauge::new(value);
+        gauge.encode(self.0.encode_descriptor(name, help, unit, gauge.metric_type())?)
+    }
+
+    /// A gauge that is there once for each value of a label.
+    fn gauges<'l>(
+        &mut self,
+        (name, help, unit): (&str, &str, Option<&Unit>),
+        label: &'static str,
+        values: impl Iterator<Item = (&'l str, f64)>,
+    ) -> fmt::Result {
+        let mut family = self.0.encode_descriptor(name, help, unit, MetricType::Gauge)?;
+        for (of, value) in values {
+            ConstGauge::new(value).encode(family.encode_family(&[(label, of)])?)?;
+        }
+        Ok(())
+    }
+
+    fn counters<'l>(
+        &mut self,
+        (name, help, unit): (&str, &str, Option<&Unit>),
+        label: &'static str,
+        values: impl Iterator<Item = (&'l str, u64)>,
+    ) -> fmt::Result {
+        let mut family = self.0.encode_descriptor(name, help, unit, MetricType::Counter)?;
+        for (of, value) in values {
+            ConstCounter::new(value).encode(family.encode_family(&[(label, of)])?)?;
+        }
+        Ok(())
+    }
+}
+
+impl Collector for Metrics {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let Snapshot { run, shards, workers, tallies, growth, .. } = &*self.0;
+        let mut out = Writer(&mut encoder);
+        let digits = |digits: &str| digits.parse::<f64>().unwrap_or_default();
+        out.gauge("space_states", "States of the space", None, digits(&run.states))?;
+        out.gauge("visited_states", "States that were visited", None, digits(&run.visited))?;
+        out.gauge(
+            "complete",
+            "Whether every state was visited",
+            None,
+            f64::from(u8::from(run.check.is_some())),
+        )?;
+        out.gauge(
+            "depth",
+            "The depth that is made, or the last one",
+            None,
+            run.depth.map_or(0.0, f64::from),
+        )?;
+        out.gauge("depth_done_ratio", "How much of the depth is done", None, run.depth_share)?;
+        out.gauge("depth_states", "States that were found in the depth", None, digits(&run.depth_states))?;
+        out.gauge(
+            "states_per_second",
+            "States a second over the last half minute",
+            None,
+            run.rate.unwrap_or(0.0),
+        )?;
+        if let Some(left) = run.depth_left {
+            out.gauge("depth_left", "Time that the depth may still take", Some(&Unit::Seconds), left)?;
+        }
+        if let Some([least, most]) = run.run_left {
+            let values = [("least", least), ("most", most)];
+            let about = ("run_left", "Time that the run may still take", Some(&Unit::Seconds));
+            out.gauges(about, "bound", values.into_iter())?;
+        }
+        out.gauge(
+            "layers",
+            "Layers that are kept as they were written",
+            Some(&Unit::Bytes),
+            run.disk_used as f64,
+        )?;
+        if let Some(free) = run.disk_free {
+            out.gauge(
+                "disk_free",
+                "Free space where the run's directory lies",
+                Some(&Unit::Bytes),
+                free as f64,
+            )?;
+        }
+        if let Some(memory) = run.memory {
+            out.gauge(
+                "memory",
+                "Memory that this process has for itself",
+                Some(&Unit::Bytes),
+                memory as f64,
+            )?;
+        }
+        let written = growth.depths.iter().map(|depth| depth.bytes).sum::<u64>();
+        let all = [("all", written)];
+        out.counters(("written", "Layers that were written", Some(&Unit::Bytes)), "depths", all.into_iter())?;
+        let of_state = |state| shards.iter().filter(|(is, _)| *is == state).count() as f64;
+        let states = ShardState::ALL.map(|(state, _, word)| (word, of_state(state)));
+        out.gauges(("shards", "Shards of the depth", None), "state", states.into_iter())?;
+        if let Some(cosets) = tallies.cosets {
+            out.gauge("depth_cosets", "Cosets of the depth that are done", None, cosets as f64)?;
+        }
+        if run.sent.is_some() {
+            let presences = ["alive", "silent", "draining", "awaited", "lost", "left"];
+            let of = |presence| workers.iter().filter(|worker| worker.presence == presence).count() as f64;
+            let presences = presences.map(|presence| (presence, of(presence)));
+            out.gauges(("workers", "Workers", None), "presence", presences.into_iter())?;
+            let rates = workers.iter().map(|worker| (&*worker.name, worker.rate));
+            out.gauges(("worker_states_per_second", "States a second of a worker", None), "worker", rates)?;
+            let free = workers.iter().map(|worker| (&*worker.name, worker.free as f64));
+            out.gauges(("worker_disk_free", "Free space of a worker", Some(&Unit::Bytes)), "worker", free)?;
+            let silent = workers.iter().map(|worker| (&*worker.name, worker.silent.unwrap_or(0) as f64));
+            out.gauges(
+                ("worker_silent", "Time for which a worker is silent", Some(&Unit::Seconds)),
+                "worker",
+                silent,
+            )?;
+            let sent = workers.iter().map(|worker| (&*worker.name, worker.sent as f64));
+            let about =
+                ("worker_sent", "Sent to other workers since the worker registered", Some(&Unit::Bytes));
+            out.gauges(about, "worker", sent)?;
+            let received = workers.iter().map(|worker| (&*worker.name, worker.received as f64));
+            let about = (
+                "worker_received",
+                "Received from other workers since the worker registered",
+                Some(&Unit::Bytes),
+            );
+            out.gauges(about, "worker", received)?;
+        }
+        let events = tallies.events.iter().map(|(event, times)| (&**event, *times));
+        out.counters(("events", "What has happened, and how often", None), "event", events)?;
+        if let Some(journal) = &tallies.journal {
+            histogram(&mut encoder, journal)?;
+        }
+        Ok(())
+    }
+}
+
+/// How long the journal takes to make reports, workers and layers durable.
+fn histogram(encoder: &mut DescriptorEncoder<'_>, journal: &Latencies) -> fmt::Result {
+    let bounds = Latencies::BOUNDS.into_iter().chain([f64::INFINITY]);
+    let buckets: Vec<(f64, u64)> = bounds.zip(journal.counts).collect();
+    let help = "Time that the journal takes to make something durable";
+    let mut metric =
+        encoder.encode_descriptor("journal", help, Some(&Unit::Seconds), MetricType::Histogram)?;
+    let times = journal.counts.iter().sum();
+    metric.encode_histogram::<prometheus_client::encoding::NoLabelSet>(journal.seconds, times, &buckets, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::snapshot::{RunFacts, Tallies, WorkerFacts};
+    use std::time::Duration;
+
+    /// As many workers and shards as there may be.
+    fn large() -> Snapshot {
+        let worker = |number: usize| WorkerFacts {
+            name: format!("node{number}"),
+            presence: if number == 7 { "lost" } else { "alive" }.into(),
+            rate: 1e9,
+            ..WorkerFacts::default()
+        };
+        let mut journal = Latencies::default();
+        for milliseconds in [2, 20, 2000] {
+            journal.note(Duration::from_millis(milliseconds));
+        }
+        Snapshot {
+            run: RunFacts { visited: "18446744073709551615".into(), sent: Some(1), ..RunFacts::default() },
+            shards: vec![(ShardState::Done, Some(3)); 16_384],
+            workers: (0..1024).map(worker).collect(),
+            tallies: Tallies { journal: Some(journal), ..Tallies::default() },
+            ..Snapshot::default()
+        }
+    }
+
+    #[test]
+    fn a_large_cluster_is_told_worker_by_worker() {
+        let text = text(Arc::new(large())).unwrap();
+        for line in [
+            "fathom_shards{state=\"done\"} 16384.0",
+            "fathom_workers{presence=\"alive\"} 1023.0",
+            "fathom_workers{presence=\"lost\"} 1.0",
+            "fathom_worker_states_per_second{worker=\"node1023\"} 1000000000.0",
+            "fathom_journal_seconds_count 3",
+            "fathom_journal_seconds_bucket{le=\"0.003\"} 1",
+            "fathom_journal_seconds_bucket{le=\"0.03\"} 2",
+            "fathom_journal_seconds_bucket{le=\"+Inf\"} 3",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}");
+        }
+    }
+
+    #[test]
+    fn names_cannot_break_out_of_their_label() {
+        let mut snapshot = large();
+        snapshot.workers.truncate(1);
+        snapshot.workers[0].name = "a\"} 1\\b".into();
+        let text = text(Arc::new(snapshot)).unwrap();
+        assert!(text.contains(r#"{worker="a\"} 1\\b"}"#), "{text}");
+    }
+}

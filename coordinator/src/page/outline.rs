@@ -1,0 +1,160 @@
+//! What feeds have in common: a run's space and finished depths, and what follows from them.
+
+use super::snapshot::{DepthFacts, Growth, RunFacts, RunState};
+use super::title::title;
+use anyhow::Result;
+use fathom_command::machine;
+use fathom_engine::directory::RunDirectory;
+use fathom_engine::estimate::COSET_OVERHEAD_BYTES;
+use fathom_engine::journal::{Files, LayerRow};
+use fathom_engine::summary::Summary;
+use fathom_forecast::outlook;
+use fathom_layer::{Digest, free_bytes, run_digest};
+use fathom_report::Format;
+use fathom_run::Geometry;
+use std::path::PathBuf;
+
+/// A run, from its definition and its journal.
+#[derive(Clone, Debug)]
+pub(super) struct Outline {
+    path: PathBuf,
+    title: String,
+    name: String,
+    pub(super) states: u64,
+    moves: usize,
+    /// Bytes of a layer whose cosets are all dense.
+    dense_bytes: u64,
+    largest_distance_is: &'static str,
+    check: String,
+    pub(super) layers: Vec<LayerRow>,
+    counts: Vec<u64>,
+    seconds: Vec<f64>,
+    expected: Vec<f64>,
+}
+
+/// How far the present depth is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Present {
+    /// States found.
+    pub(super) states: u64,
+    /// How much of it is done, from 0 to 1.
+    pub(super) share: f64,
+    /// Seconds since it began.
+    pub(super) seconds: f64,
+    /// Seconds that it may still take, if that is known.
+    pub(super) left: Option<f64>,
+    /// States a second.
+    pub(super) rate: Option<f64>,
+}
+
+impl Outline {
+    pub(super) fn of(run: &RunDirectory) -> Result<Self> {
+        let summary = Summary::of(run)?;
+        let (space, colouring) = run.manifest.check()?;
+        let geometry = Geometry::of(&run.manifest, &space, &colouring)?;
+        let of_coset = COSET_OVERHEAD_BYTES + u64::from(geometry.packed_bytes);
+        let mut outline = Self {
+            path: run.path.clone(),
+            title: title(&run.manifest.spec.source),
+            name: format!("{} {}", summary.space, summary.metric),
+            states: summary.states,
+            moves: space.moves().len(),
+            dense_bytes: run.manifest.representative_cosets * of_coset,
+            largest_distance_is: summary.largest_distance_is(),
+            check: summary.check_of_all(),
+            layers: Vec::new(),
+            counts: Vec::new(),
+            seconds: Vec::new(),
+            expected: Vec::new(),
+        };
+        outline.set_layers(run.visited()?.layers);
+        Ok(outline)
+    }
+
+    /// The finished depths are others now.
+    pub(super) fn set_layers(&mut self, layers: Vec<LayerRow>) {
+        self.counts = layers.iter().map(|layer| layer.states).collect();
+        self.seconds = layers.iter().map(|layer| layer.seconds).collect();
+        self.expected = outlook::growth(&self.counts, self.states, self.moves);
+        self.layers = layers;
+    }
+
+    /// Another depth is finished.
+    pub(super) fn push(&mut self, layer: LayerRow) {
+        // All but the two newest layers are gone, or compressed to little.
+        if let [.., before, _] = &mut self.layers[..] {
+            before.files = Files::Removed;
+        }
+        let mut layers = std::mem::take(&mut self.layers);
+        layers.push(layer);
+        self.set_layers(layers);
+    }
+
+    fn visited(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// Whether every state is visited.
+    pub(super) fn is_complete(&self) -> bool {
+        self.visited() == self.states
+    }
+
+    /// The run as a whole; `present` is how far the depth is that is made, if one is.
+    pub(super) fn facts(&self, state: RunState, present: Option<Present>) -> RunFacts {
+        let complete = self.is_complete();
+        let now = present.unwrap_or_default();
+        let visited = (self.visited() + now.states).min(self.states);
+        let depth = match present {
+            Some(_) => Some(self.layers.len() as u32),
+            None => self.layers.last().map(|layer| layer.depth.0),
+        };
+        let digests: Vec<Digest> = self.layers.iter().map(|layer| layer.digest).collect();
+        let live = self.layers.iter().filter(|layer| layer.files == Files::Live);
+        RunFacts {
+            title: self.title.clone(),
+            name: self.name.clone(),
+            state: if complete { RunState::Complete } else { state },
+            states: self.states.to_string(),
+            visited: visited.to_string(),
+            share: visited as f64 / self.states as f64,
+            depth,
+            depth_share: now.share,
+            depth_states: now.states.to_string(),
+            rate: now.rate,
+            depth_left: now.left.map(f64::ceil),
+            run_left: present.and_then(|present| self.run_left(present)),
+            disk_used: live.map(|layer| layer.bytes).sum(),
+            disk_next: if complete { 0 } else { self.dense_bytes },
+            disk_free: free_bytes(&self.path).ok().map(|free| free >> 26 << 26),
+            memory: machine::anonymous_bytes().map(|bytes| bytes >> 20 << 20),
+            digest: run_digest(&digests).to_string(),
+            largest: self
+                .layers
+                .last()
+                .filter(|_| complete)
+                .map(|layer| (self.largest_distance_is.to_owned(), layer.depth.0)),
+            check: complete.then(|| self.check.clone()),
+            reports: if complete { Format::ALL.map(Format::word).to_vec() } else { Vec::new() },
+            ..RunFacts::default()
+        }
+    }
+
+    /// How long the run may still take, with the present depth.
+    fn run_left(&self, present: Present) -> Option<[f64; 2]> {
+        let left = present.left?;
+        let all = left + present.seconds;
+        let after = outlook::time_after_present(&self.counts, &self.seconds, all, self.states, self.moves)?;
+        Some([(left + after.least).floor(), (left + after.most).ceil()])
+    }
+
+    /// How the space grows.
+    pub(super) fn growth(&self) -> Growth {
+        let depths = self.layers.iter().map(|layer| DepthFacts {
+            states: layer.states.to_string(),
+            classes: layer.classes.map(|classes| classes.to_string()),
+            seconds: layer.seconds,
+            bytes: layer.bytes,
+        });
+        Growth { depths: depths.collect(), expected: self.expected.clone() }
+    }
+}

@@ -1,0 +1,222 @@
+//! A run on many hosts: the coordinator tells how far it is.
+
+use super::outline::{Outline, Present};
+use super::rate::Rate;
+use super::snapshot::{EventFacts, RunState, Snapshot, Tallies, WorkerFacts};
+use crate::cluster::serve::CoordinatorHandle;
+use crate::cluster::status::{ClusterStatus, WorkerStatus};
+use crate::cluster::view::{Latencies, Piece, ShardState, View};
+use anyhow::Result;
+use fathom_engine::directory::RunDirectory;
+use fathom_run::WorkerId;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::time::{Duration, Instant};
+
+/// A worker that was not heard for so many heartbeats is silent.
+const SILENT_AFTER: u32 = 3;
+/// Rates that are kept of each worker, and the time between two.
+const HISTORY: usize = 40;
+const BETWEEN: Duration = Duration::from_secs(3);
+/// What is kept from one look to the next.
+#[derive(Debug)]
+pub(super) struct Served {
+    outline: Outline,
+    handle: CoordinatorHandle,
+    /// The numbers of the workers.
+    numbers: HashMap<String, u32>,
+    workers: Vec<WorkerFacts>,
+    kept: Vec<Kept>,
+    counts: BTreeMap<String, u64>,
+    /// States that all workers have found, over time.
+    states: Rate,
+    done: Rate,
+    noted: Option<Instant>,
+    depth: u32,
+}
+
+/// What is kept of a worker.
+#[derive(Debug, Default)]
+struct Kept {
+    rate: Rate,
+    history: VecDeque<f64>,
+}
+
+impl Served {
+    pub(super) fn new(run: &RunDirectory, handle: CoordinatorHandle) -> Result<Self> {
+        Ok(Self {
+            outline: Outline::of(run)?,
+            handle,
+            numbers: HashMap::new(),
+            workers: Vec::new(),
+            kept: Vec::new(),
+            counts: BTreeMap::new(),
+            states: Rate::default(),
+            done: Rate::default(),
+            noted: None,
+            depth: u32::MAX,
+        })
+    }
+
+    /// The run now; `None` if the coordinator has ended.
+    pub(super) async fn look(&mut self) -> Option<Snapshot> {
+        let view = self.handle.view(self.outline.layers.len()).await.ok()?;
+        let View { status, shards, states, found, layers, heartbeat, journal, news } = view;
+        let now = Instant::now();
+        if let Some(layers) = layers {
+            self.outline.set_layers(layers);
+        }
+        if status.depth != self.depth {
+            self.depth = status.depth;
+            self.done = Rate::default();
+        }
+        let notes = self.noted.is_none_or(|noted| now.duration_since(noted) >= BETWEEN);
+        if notes {
+            self.noted = Some(now);
+        }
+        for worker in &status.workers {
+            let found = found.get(&worker.id).copied();
+            self.note(worker, found, now, heartbeat, notes);
+        }
+        let number = |id: &WorkerId| self.numbers.get(&id.to_string()).copied();
+        let shards: Vec<_> =
+            shards.iter().map(|(state, id)| (*state, id.as_ref().and_then(number))).collect();
+        let present = self.present(&status, &shards, states, now);
+        let mut run =
+            self.outline.facts(RunState::Running, Some(present).filter(|_| !self.outline.is_complete()));
+        run.obstacle = status.obstacle.clone();
+        if run.obstacle.is_some() && run.state == RunState::Running {
+            run.state = RunState::Waiting;
+        }
+        run.sent = Some(status.sent_bytes);
+        run.threads =
+            Some(status.workers.iter().filter(|worker| is_there(worker)).map(|w| u64::from(w.threads)).sum());
+        self.counts = news.counts.into_iter().map(|(what, times)| (what.to_owned(), times)).collect();
+        let events = self.events(news.pieces.unwrap_or_default());
+        Some(self.snapshot(run, shards, events, journal))
+    }
+
+    fn snapshot(
+        &self,
+        run: super::snapshot::RunFacts,
+        shards: Vec<(ShardState, Option<u32>)>,
+        events: Vec<EventFacts>,
+        journal: Latencies,
+    ) -> Snapshot {
+        let mut workers = self.workers.clone();
+        for (worker, kept) in workers.iter_mut().zip(&self.kept) {
+            worker.history = kept.history.iter().copied().collect();
+        }
+        Snapshot {
+            run,
+            growth: self.outline.growth(),
+            shards,
+            workers,
+            events,
+            tallies: Tallies { events: self.counts.clone(), cosets: None, journal: Some(journal) },
+        }
+    }
+
+    fn present(
+        &mut self,
+        status: &ClusterStatus,
+        shards: &[(ShardState, Option<u32>)],
+        states: u64,
+        now: Instant,
+    ) -> Present {
+        let before: u64 = self.outline.layers.iter().map(|layer| layer.states).sum();
+        self.states.note(now, (before + states) as f64);
+        self.done.note(now, f64::from(status.shards_done));
+        let left = shards.len() as f64 - f64::from(status.shards_done);
+        let rate = self.done.per_second().filter(|&rate| rate > 0.0 && status.obstacle.is_none());
+        Present {
+            states,
+            share: f64::from(status.shards_done) / shards.len().max(1) as f64,
+            seconds: status.depth_seconds,
+            left: rate.map(|rate| left / rate),
+            rate: self.states.per_second(),
+        }
+    }
+
+    /// Notes how a worker is, which has found so many states in the present depth, if it is there; for its
+    /// history too if `notes`.
+    fn note(
+        &mut self,
+        worker: &WorkerStatus,
+        found: Option<u64>,
+        now: Instant,
+        heartbeat: Duration,
+        notes: bool,
+    ) {
+        let next = self.workers.len() as u32;
+        let number = *self.numbers.entry(worker.id.clone()).or_insert(next) as usize;
+        if number == self.workers.len() {
+            self.workers.push(WorkerFacts::default());
+            self.kept.push(Kept::default());
+        }
+        let kept = &mut self.kept[number];
+        if let Some(found) = found {
+            kept.rate.note(now, found as f64);
+        }
+        let rate = if is_there(worker) { kept.rate.per_second().unwrap_or(0.0) } else { 0.0 };
+        if notes {
+            kept.history.push_back(rate);
+            if kept.history.len() > HISTORY {
+                kept.history.pop_front();
+            }
+        }
+        let silent = worker.heard_seconds.filter(|&heard| heard > (heartbeat * SILENT_AFTER).as_secs_f64());
+        let presence = match silent {
+            Some(_) if is_there(worker) => "silent",
+            _ => &worker.presence,
+        };
+        self.workers[number] = WorkerFacts {
+            id: worker.id.clone(),
+            name: worker.name.clone(),
+            address: worker.address.clone(),
+            presence: presence.into(),
+            // In steps, so that a worker that stays away is not told again and again.
+            silent: silent.map(|seconds| {
+                if seconds < 60.0 { seconds as u64 / 5 * 5 } else { seconds as u64 / 60 * 60 }
+            }),
+            threads: worker.threads,
+            kernel: worker.kernel.clone(),
+            shards: worker.shards_running,
+            rate,
+            sent: worker.sent_bytes,
+            received: worker.received_bytes,
+            free: worker.free_bytes >> 26 << 26,
+            history: Vec::new(),
+        };
+    }
+
+    /// What has happened since the last look, as people are told it.
+    fn events(&self, pieces: Vec<Piece>) -> Vec<EventFacts> {
+        let name = |id: WorkerId| {
+            let id = id.to_string();
+            let number = self.numbers.get(&id).map(|&number| number as usize);
+            number.and_then(|number| self.workers.get(number)).map_or(id, |worker| worker.name.clone())
+        };
+        let told = |piece: Piece| EventFacts {
+            time: piece.time,
+            severity: piece.severity,
+            what: piece.what.into(),
+            depth: piece.depth.map(|depth| depth.0),
+            shard: piece.shard.map(|shard| shard.0),
+            worker: piece.worker.map(name),
+            detail: piece.detail,
+        };
+        pieces.into_iter().map(told).collect()
+    }
+
+    /// The run when the coordinator has ended, by its journal.
+    pub(super) fn ended(&mut self, run: &RunDirectory, over: RunState) -> Result<Snapshot> {
+        self.outline.set_layers(run.visited()?.layers);
+        let mut facts = self.outline.facts(over, None);
+        facts.sent = Some(self.workers.iter().map(|worker| worker.sent).sum());
+        Ok(self.snapshot(facts, Vec::new(), Vec::new(), Latencies::default()))
+    }
+}
+
+fn is_there(worker: &WorkerStatus) -> bool {
+    ["alive", "draining", "silent"].contains(&worker.presence.as_str())
+}

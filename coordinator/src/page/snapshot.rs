@@ -1,0 +1,191 @@
+//! How a run is at a moment, whoever computes it: what the page and the metrics are made of.
+
+use crate::cluster::view::{Latencies, ShardState};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A run at a moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Snapshot {
+    /// The run as a whole.
+    pub run: RunFacts,
+    /// The finished depths, and what is expected after them.
+    pub growth: Growth,
+    /// The shards of the present depth, with the number of the worker that has most to do with each.
+    pub shards: Vec<(ShardState, Option<u32>)>,
+    /// The workers, each at its number.
+    pub workers: Vec<WorkerFacts>,
+    /// What has happened since the last snapshot, oldest first.
+    pub events: Vec<EventFacts>,
+    /// For the metrics alone.
+    pub tallies: Tallies,
+}
+
+/// How a run is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunState {
+    /// Tables are made.
+    #[default]
+    Preparing,
+    /// A depth is made.
+    Running,
+    /// Something is in the way.
+    Waiting,
+    /// Nobody is at work.
+    Unfinished,
+    /// The last depth that was asked for is made.
+    DeepEnough,
+    /// Somebody has stopped it.
+    Stopped,
+    /// It cannot go on.
+    Failed,
+    /// Every state was visited.
+    Complete,
+}
+
+impl RunState {
+    /// Whether nothing changes any more.
+    pub fn is_over(self) -> bool {
+        !matches!(self, Self::Preparing | Self::Running | Self::Waiting)
+    }
+}
+
+/// A run as a whole. Numbers of states are digits, because they are larger than a browser counts exactly.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RunFacts {
+    /// The puzzle in people's words.
+    pub title: String,
+    /// The space and the metric as commands take them.
+    pub name: String,
+    /// How it is.
+    pub state: RunState,
+    /// States of the space.
+    pub states: String,
+    /// Those that were visited, in the present depth too.
+    pub visited: String,
+    /// The same over all of them.
+    pub share: f64,
+    /// The present depth; the last one if the run is complete.
+    pub depth: Option<u32>,
+    /// How much of it is done.
+    pub depth_share: f64,
+    /// States that were found in it.
+    pub depth_states: String,
+    /// States a second, over the last half minute.
+    pub rate: Option<f64>,
+    /// Seconds that the present depth may still take.
+    pub depth_left: Option<f64>,
+    /// Seconds that the run may still take: the least and the most.
+    pub run_left: Option<[f64; 2]>,
+    /// Bytes of the layers that are kept.
+    pub disk_used: u64,
+    /// The most bytes that the next layer may take.
+    pub disk_next: u64,
+    /// Free bytes where the run's directory lies.
+    pub disk_free: Option<u64>,
+    /// Bytes of memory that this process has for itself.
+    pub memory: Option<u64>,
+    /// Bytes that workers have sent each other; `None` for a run of one process.
+    pub sent: Option<u64>,
+    /// The digest of the finished depths.
+    pub digest: String,
+    /// What the largest distance is called, and how large it is, if the run is complete.
+    pub largest: Option<(String, u32)>,
+    /// That the counts add up, and to what, if the run is complete.
+    pub check: Option<String>,
+    /// What is in the way, in words.
+    pub obstacle: Option<String>,
+    /// Kernel threads, and the engine; of a run of one process.
+    pub threads: Option<u64>,
+    /// Which formats of a report are there to be had.
+    pub reports: Vec<&'static str>,
+}
+
+/// How the space grows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Growth {
+    /// The finished depths.
+    pub depths: Vec<DepthFacts>,
+    /// How many states the next ones are expected to have.
+    pub expected: Vec<f64>,
+}
+
+/// A finished depth.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct DepthFacts {
+    /// Its states.
+    pub states: String,
+    /// Its states up to symmetry, if they were counted.
+    pub classes: Option<String>,
+    /// Seconds that it took.
+    pub seconds: f64,
+    /// Bytes of its files as the search wrote them.
+    pub bytes: u64,
+}
+
+/// A worker.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct WorkerFacts {
+    /// The beginning of its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Where its peers reach it.
+    pub address: String,
+    /// alive, silent, draining, awaited, lost, left.
+    pub presence: String,
+    /// For how many seconds it has been silent, if for longer than it should be.
+    pub silent: Option<u64>,
+    /// Kernel threads.
+    pub threads: u32,
+    /// What computes.
+    pub kernel: String,
+    /// Shards that it is at.
+    pub shards: u32,
+    /// States a second, over the last half minute.
+    pub rate: f64,
+    /// Bytes that it has sent to its peers.
+    pub sent: u64,
+    /// Bytes that it has received from them.
+    pub received: u64,
+    /// Free bytes of its disk.
+    pub free: u64,
+    /// Its rates before, oldest first, one in three seconds.
+    #[serde(skip)]
+    pub history: Vec<f64>,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct EventFacts {
+    /// Milliseconds since 1970.
+    pub time: u64,
+    /// info, warn or error.
+    pub severity: &'static str,
+    /// What.
+    pub what: String,
+    /// At which depth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
+    /// With which shard.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shard: Option<u32>,
+    /// With which worker.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worker: Option<String>,
+    /// What else there is to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+/// What only the metrics tell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tallies {
+    /// How often each kind of event has happened.
+    pub events: BTreeMap<String, u64>,
+    /// Cosets that are done in the present depth, of a run of one process.
+    pub cosets: Option<u64>,
+    /// How long the journal takes, of a coordinator.
+    pub journal: Option<Latencies>,
+}

@@ -1,0 +1,129 @@
+//! Who may look at the page of a run: a secret of its own, and a certificate where other machines look.
+//!
+//! The secret of the page is not the run's: whoever has it may read, and can neither join as a worker nor
+//! stop the run. The secret lies in the run's directory as [`NAME`], so that the address of the page stays
+//! when the run goes on.
+
+use super::files;
+use super::keys::random_token;
+use super::local::{read, write};
+use super::token::Token;
+use anyhow::{Context, Result};
+use fathom_command::bad_input;
+use rustls::client::verify_server_name;
+use rustls::pki_types::ServerName;
+use rustls::server::ParsedCertificate;
+use rustls::{ServerConfig, pki_types::CertificateDer};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The file in the run's directory.
+pub const NAME: &str = "page-token";
+
+/// The protocol that browsers and collectors of metrics speak inside TLS here.
+const ALPN: &[u8] = b"http/1.1";
+
+/// The token of a run's page: the one in the run's directory, which is made if it is not there.
+///
+/// # Errors
+/// If the directory cannot hold a secret.
+pub fn token_of_run(run: &Path) -> Result<Token> {
+    let path = run.join(NAME);
+    if let Ok(token) = read(&path) {
+        return Ok(token);
+    }
+    let token = random_token()?;
+    write(&path, &token).with_context(|| format!("cannot write {}", path.display()))?;
+    read(&path).map_err(|error| {
+        bad_input!(
+            "{} would not be a secret there ({error}): name a directory on another file system with --dir, or leave out --http",
+            path.display()
+        )
+    })
+}
+
+/// The token of a page of a directory in which nothing is written: the one that is there, or one that nobody
+/// else knows.
+///
+/// # Errors
+/// If the system has no random bytes.
+pub fn token_for_reading(run: &Path) -> Result<Token> {
+    match read(&run.join(NAME)) {
+        Ok(token) => Ok(token),
+        Err(_) => Ok(random_token()?),
+    }
+}
+
+/// A certificate with its key, for callers without one of their own.
+#[derive(Clone, Debug)]
+pub struct PageTls {
+    /// What a connection is accepted with.
+    pub config: Arc<ServerConfig>,
+    certificate: CertificateDer<'static>,
+}
+
+impl PageTls {
+    /// Reads a certificate and its key.
+    ///
+    /// # Errors
+    /// Bad input: files that are missing or are not what they should be, or a key that others can read.
+    pub fn load(certificate: &Path, key: &Path) -> Result<Self> {
+        let identity = files::identity_of(("--http-tls-cert", certificate), ("--http-tls-key", key))?;
+        let certificate = identity.first().clone();
+        let mut config = identity.server(None)?;
+        config.alpn_protocols = vec![ALPN.into()];
+        Ok(Self { config: Arc::new(config), certificate })
+    }
+
+    /// Whether the certificate is for a host, which may be a name or an address.
+    pub fn is_for(&self, host: &str) -> bool {
+        let name = ServerName::try_from(host);
+        let certificate = ParsedCertificate::try_from(&self.certificate);
+        matches!((certificate, name), (Ok(certificate), Ok(name)) if verify_server_name(&certificate, &name).is_ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::keys::Authority;
+    use std::os::unix::fs::PermissionsExt;
+    use std::time::{Duration, SystemTime};
+
+    #[test]
+    fn hosts_are_those_of_the_certificate() {
+        let directory = tempfile::tempdir().unwrap();
+        let (certificate, key) = (directory.path().join("cert.pem"), directory.path().join("key.pem"));
+        let valid = SystemTime::now()..SystemTime::now() + Duration::from_secs(3600);
+        let (cert, secret) = Authority::new(&valid).unwrap().certificate("node7.example", &valid).unwrap();
+        std::fs::write(&certificate, cert).unwrap();
+        std::fs::write(&key, secret).unwrap();
+        let open = PageTls::load(&certificate, &key).unwrap_err().to_string();
+        assert!(open.starts_with("--http-tls-key: others may use "), "{open}");
+        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let tls = PageTls::load(&certificate, &key).unwrap();
+        for (host, expected) in [
+            ("node7.example", true),
+            ("evil.example", false),
+            ("127.0.0.1", false),
+            ("", false),
+            ("a b", false),
+        ] {
+            assert_eq!(tls.is_for(host), expected, "{host}");
+        }
+    }
+
+    #[test]
+    fn a_token_stays_and_is_for_its_owner_alone() {
+        let run = tempfile::tempdir().unwrap();
+        let token = token_of_run(run.path()).unwrap();
+        assert_eq!(token_of_run(run.path()).unwrap(), token);
+        assert_eq!(token_for_reading(run.path()).unwrap(), token);
+        let path = run.path().join(NAME);
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        // One that others could read is no secret any more, and another one takes its place.
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        assert_ne!(token_for_reading(run.path()).unwrap(), token);
+        assert_ne!(token_of_run(run.path()).unwrap(), token);
+    }
+}

@@ -1,0 +1,119 @@
+//! A real browser, Chromium, by its driver.
+
+use crate::cluster::{free_port, until};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use thirtyfour::prelude::*;
+use thirtyfour::{ChromiumLikeCapabilities, LoggingPrefsLogLevel};
+
+/// How long anything may take that a page is waited for.
+const PATIENCE: Duration = Duration::from_secs(120);
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The driver and its browser. Dropped, both end.
+#[derive(Debug)]
+pub struct Browser {
+    driver: Child,
+    /// Where the browser keeps what is its own.
+    _profile: tempfile::TempDir,
+    /// The page.
+    pub page: WebDriver,
+}
+
+/// Whether there is a browser here; if not, says so, and fails where no test may be left out.
+pub fn is_here() -> bool {
+    let is_program =
+        |name| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success());
+    let here = ["chromium", "chromedriver"].into_iter().all(is_program);
+    if !here {
+        let why = "no Chromium with its driver is here: apt-get install chromium chromium-driver";
+        assert!(std::env::var_os("FATHOM_TEST_ALL").is_none(), "{why}");
+        eprintln!("left out: {why}");
+    }
+    here
+}
+
+impl Browser {
+    /// Starts a browser with a window of this size.
+    ///
+    /// # Panics
+    /// If it does not start.
+    pub async fn start(width: u32, height: u32) -> Self {
+        let port = free_port();
+        let mut command = Command::new("chromedriver");
+        command.arg(format!("--port={port}")).stdout(Stdio::null()).stderr(Stdio::null());
+        let driver = command.spawn().expect("chromedriver starts");
+        until("chromedriver listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+        let profile = tempfile::tempdir().expect("a temporary directory");
+        let mut wanted = DesiredCapabilities::chrome();
+        for option in [
+            "--headless=new".to_owned(),
+            "--disable-gpu".into(),
+            "--disable-dev-shm-usage".into(),
+            // Its sandbox needs rights that a container does not give.
+            "--no-sandbox".into(),
+            format!("--window-size={width},{height}"),
+            format!("--user-data-dir={}", profile.path().display()),
+        ] {
+            wanted.add_arg(&option).expect("an option is text");
+        }
+        wanted.set_browser_log_level(LoggingPrefsLogLevel::All).expect("a level is one");
+        let page =
+            WebDriver::new(&format!("http://127.0.0.1:{port}"), wanted).await.expect("Chromium starts");
+        Self { driver, _profile: profile, page }
+    }
+
+    /// What an expression of JavaScript is on the page, as text.
+    ///
+    /// # Panics
+    /// If it cannot be computed.
+    pub async fn value(&self, expression: &str) -> String {
+        let result = self.page.execute(format!("return String({expression})"), Vec::new()).await;
+        result.and_then(|result| result.convert()).unwrap_or_else(|error| panic!("{expression}: {error}"))
+    }
+
+    /// The text of the element with an id.
+    pub async fn text(&self, id: &str) -> String {
+        self.value(&format!("document.getElementById('{id}')?.innerText")).await
+    }
+
+    /// Waits until an expression is true on the page.
+    ///
+    /// # Panics
+    /// If it never is.
+    pub async fn until(&self, expression: &str) {
+        let begun = Instant::now();
+        while self.value(expression).await != "true" {
+            if begun.elapsed() >= PATIENCE {
+                panic!("never: {expression}\n{}", self.value("document.body.innerText").await);
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// What the browser has noted since this was asked last: errors, warnings, breaches of the page's policy.
+    ///
+    /// # Panics
+    /// If it does not tell.
+    pub async fn console(&self) -> Vec<String> {
+        let noted = self.page.browser_log().await.expect("Chromium tells its log");
+        noted.into_iter().map(|entry| format!("{entry:?}")).collect()
+    }
+
+    /// Ends the browser.
+    ///
+    /// # Panics
+    /// If it cannot be told to.
+    pub async fn end(self) {
+        self.page.clone().quit().await.expect("Chromium ends");
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.driver.kill();
+        let _ = self.driver.wait();
+    }
+}

@@ -1,0 +1,147 @@
+//! The page in a real browser: what a person sees of a run without doing anything.
+
+use fathom_tests::browser::{self, Browser};
+use fathom_tests::cluster::{Cluster, free_port, undisturbed};
+use fathom_tests::page::{token, until_served};
+use fathom_tests::{assert_same, fathom, fathom_worker};
+use std::process::Stdio;
+
+/// The space that is searched: 2x7 with ten tiles told apart takes seconds.
+const SPACE: [&str; 3] = ["2x7", "--track", "0-5"];
+
+fn address(cluster: &mut Cluster, at: &str) -> String {
+    cluster.serve();
+    until_served(at);
+    format!("http://{at}/?token={}", token(&cluster.run()))
+}
+
+/// A run with two workers of which one is killed and comes back: the page shows each of these without being
+/// loaded again, is told when a depth ends, and shows the result in the end.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_is_seen_from_beginning_to_end() {
+    if !browser::is_here() {
+        return;
+    }
+    let at = format!("127.0.0.1:{}", free_port());
+    let options = ["--shards", "24", "--http", &at, "--http-linger", "1h"];
+    let mut cluster = Cluster::new(&SPACE, &options);
+    let page = address(&mut cluster, &at);
+    let browser = Browser::start(1280, 900).await;
+    browser.page.goto(&page).await.unwrap();
+    assert_eq!(
+        browser.page.current_url().await.unwrap().as_str(),
+        format!("http://{at}/"),
+        "the token is gone"
+    );
+    assert_eq!(browser.value("document.cookie").await, "", "no script sees the cookie");
+    browser.until("document.getElementById('state').innerText === 'waiting'").await;
+    assert!(browser.text("obstacle").await.contains("no worker is there"));
+    assert_eq!(browser.text("title").await, "The 2 × 7 board whose rows and columns rotate");
+    // If the page were loaded again, this would be lost.
+    browser.value("window.same = 'page'").await;
+
+    cluster.join(&["first"]);
+    browser.until("document.getElementById('workers').innerText.includes('first')").await;
+    browser.until("document.getElementById('growth-table').tBodies[0].rows.length > 3").await;
+    assert!(
+        browser.value("document.querySelectorAll('#growth .mark').length").await.parse::<u32>().unwrap() > 3
+    );
+    let lists = "document.getElementById('events').innerText";
+    browser.until(&format!("{lists}.includes('layer done')")).await;
+    cluster.join_until("second", "reporting:2:stop");
+    browser.until("document.getElementById('workers').innerText.includes('second')").await;
+    cluster.until_stopped("second");
+    cluster.kill(&["second"]);
+    browser.until("[...document.querySelectorAll('#workers td.lost')].length === 1").await;
+    browser.until(&format!("{lists}.includes('worker lost')")).await;
+    browser.until("document.querySelector('#events li.warn') !== null").await;
+    // With its store it is the same worker.
+    cluster.join(&["second"]);
+    browser.until("[...document.querySelectorAll('#workers td.lost')].length === 0").await;
+
+    browser.until("document.getElementById('state').innerText === 'complete'").await;
+    let found = undisturbed(&SPACE);
+    let digest = found["digest"].as_str().unwrap();
+    assert_eq!(browser.text("digest").await, digest);
+    browser.until("!document.getElementById('result').hidden").await;
+    let result = browser.text("result-text").await;
+    assert!(result.contains(&format!("largest distance: {}.", found["god_number"])), "{result}");
+    assert_eq!(browser.value("document.querySelectorAll('#downloads a').length").await, "7");
+    let depths = found["counts"].as_array().unwrap().len().to_string();
+    assert_eq!(browser.value("document.getElementById('growth-table').tBodies[0].rows.length").await, depths);
+    assert_eq!(browser.value("window.same").await, "page");
+    assert_eq!(browser.console().await, [""; 0]);
+    cluster.signal_coordinator(libc::SIGINT);
+    assert_same(&cluster.finishes(), &found);
+    // The page says that the server has gone.
+    browser.until("document.getElementById('connection').innerText.includes('the server has ended')").await;
+    browser.end().await;
+}
+
+/// From a telephone to a wide screen nothing sticks out, and whatever can be clicked has a name and can be
+/// reached by keys.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_fits_every_window_and_the_keyboard() {
+    if !browser::is_here() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let at = format!("127.0.0.1:{}", free_port());
+    let run = directory.path().join("run");
+    let mut command = fathom();
+    command.args(["run", "3x3", "-q", "--http", &at, "--http-linger", "1h", "--dir"]).arg(&run);
+    let mut process = command.stdout(Stdio::null()).spawn().unwrap();
+    until_served(&at);
+    let browser = Browser::start(400, 800).await;
+    browser.page.goto(format!("http://{at}/?token={}", token(&run))).await.unwrap();
+    browser.until("document.getElementById('state').innerText === 'complete'").await;
+    for width in [400, 700, 1280, 2000] {
+        // The window, and not only the page in it.
+        browser.page.set_window_rect(0, 0, width, 900).await.unwrap();
+        browser.until("document.querySelector('#growth svg') !== null").await;
+        let sticks_out = "document.documentElement.scrollWidth > document.documentElement.clientWidth";
+        assert_eq!(browser.value(sticks_out).await, "false", "{width}");
+    }
+    let nameless = "[...document.querySelectorAll('button, a, input, select, canvas, progress, svg[role]')]\
+        .filter((e) => !(e.innerText || e.labels?.length || e.getAttribute('aria-label') || e.getAttribute('aria-labelledby')))\
+        .map((e) => e.outerHTML).join()";
+    assert_eq!(browser.value(nameless).await, "");
+    assert_eq!(browser.value("document.documentElement.lang").await, "en");
+    assert_eq!(
+        browser
+            .value("document.querySelectorAll('[role=status], [role=alert], [aria-live]').length > 2")
+            .await,
+        "true"
+    );
+    // The scale of the plot by the keyboard alone.
+    browser.value("document.getElementById('logarithmic').focus()").await;
+    let button = browser.page.active_element().await.unwrap();
+    button.send_keys(" ").await.unwrap();
+    browser.until("document.getElementById('logarithmic').getAttribute('aria-pressed') === 'true'").await;
+    assert_eq!(browser.console().await, [""; 0]);
+    browser.end().await;
+    process.kill().unwrap();
+    process.wait().unwrap();
+}
+
+/// Whatever workers are called, their names are text on the page and no markup.
+#[tokio::test(flavor = "multi_thread")]
+async fn names_of_workers_are_text() {
+    if !browser::is_here() {
+        return;
+    }
+    let at = format!("127.0.0.1:{}", free_port());
+    let mut cluster = Cluster::new(&["3x4"], &["--http", &at]);
+    let page = address(&mut cluster, &at);
+    let browser = Browser::start(1000, 800).await;
+    browser.page.goto(&page).await.unwrap();
+    let name = "<img src=x onerror=alert(1)><b>bold</b>";
+    let mut command = fathom_worker();
+    command.args(["--join", &cluster.address, "--threads", "1", "--name", name]);
+    command.arg("--store").arg(cluster.store("node")).env("FATHOM_FAILPOINT", "reporting:1:stop");
+    cluster.join_by("node", command);
+    browser.until("document.getElementById('workers').innerText.includes('onerror')").await;
+    assert_eq!(browser.value("document.querySelectorAll('img, #workers b, #events b b').length").await, "0");
+    assert_eq!(browser.console().await, [""; 0]);
+    browser.end().await;
+}
