@@ -158,8 +158,8 @@ fn another_file_in_a_store_is_made_again() {
     cluster.join(&["w2"]);
     cluster.dies("w1");
     let newest = u32::try_from(cluster.status().unwrap()["depth"].as_u64().unwrap()).unwrap() - 1;
-    let files = cluster.files("w1").into_iter().filter(|(depth, _, _)| *depth == newest);
-    let (depth, shard, path) = files.last().expect("w1 has made a part of the newest layer");
+    let mut files = cluster.files("w1").into_iter().filter(|(depth, _, _)| *depth == newest);
+    let (depth, shard, path) = files.next_back().expect("w1 has made a part of the newest layer");
     exchange_cosets(&path);
     cluster.join(&["w1"]);
     assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
