@@ -3,6 +3,7 @@
 pub mod boards;
 pub mod cluster;
 pub mod forge;
+pub mod fuzz;
 pub mod slurm;
 
 use fathom_engine::directory::RunDirectory;

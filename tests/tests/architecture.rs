@@ -48,7 +48,7 @@ const RESERVED: [(&str, &[&str]); 10] = [
     ("memmap2", &["layer"]),
     ("tokio", &["proto", "worker", "coordinator", "tests"]),
     ("tonic", &["proto", "worker", "coordinator", "tests"]),
-    ("prost", &["proto"]),
+    ("prost", &["proto", "tests"]),
     ("clap", &["proto", "worker", "coordinator"]),
 ];
 
