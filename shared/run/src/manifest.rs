@@ -17,7 +17,9 @@ use std::str::FromStr;
 pub const DEFINITION: &str = "run.toml";
 
 /// The version of `run.toml` and `run.db` that is written, and the newest that is read.
-pub const FORMAT: u32 = 2;
+///
+/// 3 differs from 2 by axes and the cost model, which version 0.1.0 does not know.
+pub const FORMAT: u32 = 3;
 
 /// Bytes of a dense layer that make another shard.
 const SHARD_BYTES: u64 = 256 << 10;
@@ -99,6 +101,8 @@ pub struct RunManifest {
     pub colouring: Vec<u8>,
     /// The axes, where they hold only what moves reach; empty where each colour is an axis of all its arrangements.
     pub axes: Vec<AxisView>,
+    /// The cost model by which colouring and axes were chosen; `None` in runs of version 0.1.0, which did not note it.
+    pub cost_model: Option<String>,
     /// How many representative cosets there are.
     pub representative_cosets: u64,
     /// How many shards the cosets are cut into.
@@ -129,6 +133,9 @@ struct File {
     /// Left out where each colour is an axis.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     axes: Vec<String>,
+    /// Left out in runs of version 0.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cost_model: Option<String>,
     representative_cosets: u64,
     shards: u32,
     keep: Keep,
@@ -180,6 +187,7 @@ impl RunManifest {
             spec,
             colouring: plan.colouring.of_pieces().to_vec(),
             axes: plan.colouring.views(),
+            cost_model: Some(Plan::COST_MODEL.into()),
             representative_cosets: cosets,
             shards,
             keep,
@@ -218,6 +226,7 @@ impl RunManifest {
             },
             colouring: self.colouring.clone(),
             axes: self.axes.iter().map(AxisView::to_string).collect(),
+            cost_model: self.cost_model.clone(),
             representative_cosets: self.representative_cosets,
             shards: self.shards,
             keep: self.keep,
@@ -260,6 +269,7 @@ impl RunManifest {
             spec,
             colouring: file.colouring,
             axes,
+            cost_model: file.cost_model,
             representative_cosets: file.representative_cosets,
             shards: file.shards,
             keep: file.keep,
@@ -398,6 +408,30 @@ mod tests {
         assert!(RunManifest::from_toml(&broken).unwrap_err().to_string().contains("an axis is given as"));
     }
 
+    /// Another model would choose otherwise: what was chosen stands in the file, whoever chose it.
+    #[test]
+    fn what_was_chosen_is_not_chosen_anew() {
+        let planned = manifest("0,1,2,3,4,5,6,7,8");
+        let (space, _) = planned.check().unwrap();
+        // Each piece has a colour of its own, which no plan of a board has.
+        let colouring: Vec<u8> = (0..9).collect();
+        assert_ne!(planned.colouring, colouring);
+        let cut = Colouring::new(&colouring, &space).unwrap();
+        let fingerprint = Digest(fingerprint(&space, &cut, planned.shards));
+        let cosets = CosetGraph::build(&space, &cut).unwrap().len().into();
+        for cost_model in [None, Some("v1".into())] {
+            let (colouring, planned) = (colouring.clone(), planned.clone());
+            let chosen =
+                RunManifest { colouring, cost_model, fingerprint, representative_cosets: cosets, ..planned };
+            let again = RunManifest::from_toml(&chosen.to_toml()).unwrap();
+            assert_eq!(again, chosen);
+            let (space, cut) = again.check().unwrap();
+            assert_eq!(cut.of_pieces(), chosen.colouring);
+            assert_eq!(u64::from(Geometry::of(&again, &space, &cut).unwrap().cut.cosets()), cosets);
+        }
+        assert!(planned.to_toml().contains(&format!("cost_model = \"{}\"", Plan::COST_MODEL)));
+    }
+
     #[test]
     fn changed_and_newer_files_are_refused() {
         let text = manifest("0,0,0,1,1,1,2,2,2").to_toml();
@@ -407,7 +441,7 @@ mod tests {
         };
         assert!(error(&text.replace("\"single\"", "\"double\"")).contains("double"));
         assert!(error(&text.replace("shards = 1", "shards = 2")).contains("it was changed"));
-        assert!(error(&text.replace("format = 2", "format = 3")).contains("use a newer version"));
+        assert!(error(&text.replace("format = 3", "format = 4")).contains("use a newer version"));
         assert!(error(&text.replace("0, 0, 0", "0, 0")).contains("8 labels for the 9 tiles"), "{text}");
         assert!(error("").contains("format"));
     }
