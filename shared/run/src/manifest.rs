@@ -21,6 +21,9 @@ pub const DEFINITION: &str = "run.toml";
 /// 3 differs from 2 by axes and the cost model, which version 0.1.0 does not know.
 pub const FORMAT: u32 = 3;
 
+/// What `run.toml` says of its author: the program and its version.
+const AUTHOR: &str = concat!("fathom ", env!("CARGO_PKG_VERSION"));
+
 /// Bytes of a dense layer that make another shard.
 const SHARD_BYTES: u64 = 256 << 10;
 /// Bytes of a dense layer that make two shards, so that two processors have work.
@@ -216,7 +219,7 @@ impl RunManifest {
         let labels = &self.spec.labels;
         let file = File {
             format: FORMAT,
-            written_by: format!("fathom {}", env!("CARGO_PKG_VERSION")),
+            written_by: AUTHOR.into(),
             space: self.spec.source.name(),
             metric: self.spec.metric,
             labels: (!labels.are_distinct()).then(|| labels.of_pieces().to_vec()),
@@ -281,7 +284,8 @@ impl RunManifest {
     /// Reads `run.toml` in the directory of a run, and checks it.
     ///
     /// # Errors
-    /// [`RunError::NoRun`] if there is none; otherwise if it cannot be used.
+    /// [`RunError::NoRun`] if there is none; otherwise if it cannot be used. The error names the version that wrote the file if that
+    /// was another one.
     pub fn read(run: &Path) -> Result<Self, RunError> {
         let path = run.join(DEFINITION);
         let text = match std::fs::read_to_string(&path) {
@@ -293,6 +297,12 @@ impl RunManifest {
         };
         Self::from_toml(&text)
             .and_then(|manifest| manifest.check().map(|_| manifest))
+            .map_err(|source| match author(&text) {
+                Ok(author) if author != AUTHOR && !matches!(source, RunError::NewerFormat { .. }) => {
+                    RunError::OtherVersion { author, source: Box::new(source) }
+                }
+                _ => source,
+            })
             .map_err(|source| RunError::Unusable { path, source: Box::new(source) })
     }
 
@@ -326,20 +336,21 @@ impl RunManifest {
 /// # Errors
 /// If it cannot be read.
 pub fn written_by(run: &Path) -> Result<String, RunError> {
-    /// Only the field that is asked for.
-    #[derive(Deserialize)]
-    struct Author {
-        written_by: String,
-    }
     let path = run.join(DEFINITION);
     let text = match std::fs::read_to_string(&path) {
         Err(source) => return Err(RunError::Io { action: "use", path, source }),
         Ok(text) => text,
     };
-    match toml::from_str::<Author>(&text) {
-        Ok(author) => Ok(author.written_by),
-        Err(error) => Err(RunError::Unusable { path, source: Box::new(error.into()) }),
+    author(&text).map_err(|error| RunError::Unusable { path, source: Box::new(error.into()) })
+}
+
+fn author(text: &str) -> Result<String, toml::de::Error> {
+    /// Only the field that is asked for.
+    #[derive(Deserialize)]
+    struct Author {
+        written_by: String,
     }
+    Ok(toml::from_str::<Author>(text)?.written_by)
 }
 
 #[cfg(test)]
