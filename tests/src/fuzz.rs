@@ -4,7 +4,7 @@
 //! A target returns whatever the bytes are. A target that panics, or takes more time or memory than its bytes are worth, has found
 //! a fault.
 
-use crate::forge::{HEADER, reseal, header_of};
+use crate::forge::{HEADER, header_of, reseal};
 use fathom_kernel::{Engine, Kernel};
 use fathom_layer::chunk::{self, Coset};
 use fathom_layer::{Digest, Encoding, Identity, Import, Imports, LayerFile, Stored};

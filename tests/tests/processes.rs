@@ -53,7 +53,10 @@ fn is_killed(mut command: Command, point: &str, n: usize) -> bool {
 
 /// The layers that a run has committed.
 fn committed(path: &Path) -> usize {
-    json(&fathom().arg("status").arg(path).arg("--json").output().unwrap())["counts"].as_array().unwrap().len()
+    json(&fathom().arg("status").arg(path).arg("--json").output().unwrap())["counts"]
+        .as_array()
+        .unwrap()
+        .len()
 }
 
 #[test]
