@@ -43,12 +43,13 @@ for name in "${names[@]}"; do
     if [ -z "$line" ]; then
         read -ra arguments <<<"$test"
         sound=$(grep -F "sound $commit $test" "$place/results" || true)
-        if [ -z "$sound" ] && [ "$(result_of "$place/logs/$name-without.log" "${arguments[@]}")" = passes ]; then
-            sound="sound $commit $test"
-            echo "$sound" >>"$place/results"
-        fi
+        without=passes
         if [ -z "$sound" ]; then
-            result="the test fails without the fault"
+            without=$(result_of "$place/logs/$name-without.log" "${arguments[@]}")
+            [ "$without" != passes ] || echo "sound $commit $test" >>"$place/results"
+        fi
+        if [ "$without" != passes ]; then
+            result="without the fault the test $without"
         elif ! git -C "$copy" apply -C1 "$PWD/$patch" 2>"$place/logs/$name.log"; then
             result="the patch does not apply"
         else
