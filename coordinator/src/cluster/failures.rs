@@ -213,7 +213,9 @@ impl State {
         };
         match self.workers.get(&holder) {
             None if was_held => effects.push(Effect::DiscardShared(file)),
-            Some(worker) if was_held || is_in_the_way(worker) => self.order(holder, Order::Discard(file)),
+            Some(worker) if was_held || is_in_the_way(worker) => {
+                self.order(holder, Order::Discard(self.stored(file)));
+            }
             _ => return,
         }
         effects.push(note_of("damaged file discarded", Some(holder), file, None));
