@@ -66,7 +66,7 @@ pub fn signal(process: &Child, number: i32) {
 ///
 /// # Panics
 /// If it never does.
-fn until_stopped(process: &Child) {
+pub fn until_stopped(process: &Child) {
     until("the process has stopped itself", || {
         let stat = fs::read_to_string(format!("/proc/{}/stat", process.id())).unwrap_or_default();
         // The state follows the name, which stands in parentheses.
@@ -263,6 +263,19 @@ impl Cluster {
         until_stopped(self.worker(name));
     }
 
+    /// Starts a coordinator that stands still as soon as `layers` layers are committed, so that whatever is to happen then happens
+    /// in the middle of the run.
+    pub fn serve_up_to(&mut self, layers: u32) {
+        self.serve_until(&format!("committed:{layers}:stop"));
+    }
+
+    /// Waits until the coordinator stands still, and then lets it go on when `act` is done.
+    pub fn in_the_middle(&mut self, act: impl FnOnce(&mut Self)) {
+        self.until_coordinator_stopped();
+        act(self);
+        self.signal_coordinator(libc::SIGCONT);
+    }
+
     /// Waits until a failpoint has stopped the coordinator.
     ///
     /// # Panics
@@ -375,11 +388,6 @@ impl Cluster {
             assert!(begun.elapsed() < PATIENCE, "never: {what}; at last {status:?}\n{}", self.said());
             sleep(LOOK);
         }
-    }
-
-    /// Waits until a layer is current.
-    pub fn until_depth(&self, depth: u64) -> Value {
-        self.until_status(&format!("depth {depth}"), |status| status["depth"].as_u64() >= Some(depth))
     }
 
     /// How a worker is, by its name in a status.

@@ -1,10 +1,12 @@
 //! Layer files that are not what a search wrote, with all of their checksums in order.
 
-use fathom_layer::Digest;
+use fathom_layer::{Digest, Identity, chunk};
+use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 
-const HEADER: usize = 256;
+/// Bytes of a header.
+pub const HEADER: usize = 256;
 const ENTRY: usize = 56;
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
@@ -15,14 +17,29 @@ fn put(bytes: &mut [u8], at: usize, field: &[u8]) {
     bytes[at..at + field.len()].copy_from_slice(field);
 }
 
-/// Where the data of a coset lie, and their encoding; `None` if they lie outside of the file or are compressed.
+/// The header of a layer file of so many bytes, before [`reseal`] puts its checksums right.
+pub fn header_of(identity: &Identity, length: u64) -> [u8; HEADER] {
+    let mut header = [0; HEADER];
+    put(&mut header, 0, &fathom_layer::format::MAGIC);
+    put(&mut header, 16, &identity.fingerprint);
+    let Identity { depth, shard, first_coset, cosets, packed_bytes, .. } = *identity;
+    let (version, bytes) = (fathom_layer::format::VERSION, HEADER as u32);
+    let numbers = [version, bytes, depth, shard, first_coset, cosets, packed_bytes];
+    for (at, number) in [8, 12, 48, 52, 56, 60, 64].into_iter().zip(numbers) {
+        put(&mut header, at, &number.to_le_bytes());
+    }
+    put(&mut header, 96, &length.to_le_bytes());
+    header
+}
+
+/// Where the data of a coset lie, and their encoding; `None` if they lie outside of the file.
 fn data(bytes: &[u8], coset: usize) -> Option<(std::ops::Range<usize>, u8)> {
     let entry = HEADER + coset * ENTRY;
     let start = usize::try_from(u64::from(u32_at(bytes, entry)) | u64::from(u32_at(bytes, entry + 4)) << 32);
     let (start, length) = (start.ok()?, u32_at(bytes, entry + 8) as usize);
     let end = start.checked_add(length).filter(|&end| end <= bytes.len())?;
     let encoding = bytes[entry + 20];
-    (encoding < 3).then_some((start..end, encoding))
+    (encoding < 4).then_some((start..end, encoding))
 }
 
 /// Makes all checksums and numbers of stored states those of the data, as whoever has the program can.
@@ -32,13 +49,19 @@ pub fn reseal(bytes: &mut [u8]) {
     for coset in 0..cosets {
         let entry = HEADER + coset * ENTRY;
         if let Some((range, encoding)) = data(bytes, coset) {
-            let states = match encoding {
-                0 => 0,
-                1 => range.len() as u32 / 4,
-                _ => bytes[range.clone()].iter().map(|byte| byte.count_ones()).sum(),
+            let canonical = match encoding {
+                0 => Cow::Borrowed(&[][..]),
+                3 => match chunk::decompress(&bytes[range], u32_at(bytes, 64) as usize) {
+                    Ok(packed) => Cow::Owned(packed),
+                    Err(_) => continue,
+                },
+                _ => Cow::Borrowed(&bytes[range]),
             };
-            let canonical = if encoding == 0 { &[][..] } else { &bytes[range] };
-            let checksum = Digest::of(canonical);
+            let states: u32 = match encoding {
+                1 => canonical.len() as u32 / 4,
+                _ => canonical.iter().map(|byte| byte.count_ones()).sum(),
+            };
+            let checksum = Digest::of(&canonical);
             put(bytes, entry + 12, &states.to_le_bytes());
             put(bytes, entry + 24, &checksum.0);
         }

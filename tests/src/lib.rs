@@ -4,7 +4,9 @@ pub mod boards;
 pub mod browser;
 pub mod cluster;
 pub mod forge;
+pub mod fuzz;
 pub mod page;
+
 pub mod slurm;
 
 use fathom_engine::directory::RunDirectory;

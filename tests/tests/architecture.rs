@@ -48,11 +48,11 @@ const RESERVED: [(&str, &[&str]); 14] = [
     ("memmap2", &["layer"]),
     ("tokio", &["proto", "worker", "coordinator", "tests"]),
     ("tonic", &["proto", "worker", "coordinator", "tests"]),
-    ("prost", &["proto"]),
     ("axum", &["coordinator"]),
     ("hyper", &["coordinator"]),
     ("prometheus-client", &["coordinator"]),
     ("thirtyfour", &["tests"]),
+    ("prost", &["proto", "tests"]),
     ("clap", &["proto", "worker", "coordinator"]),
 ];
 

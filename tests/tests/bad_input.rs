@@ -339,7 +339,7 @@ fn damaged_run_files() {
 
     let half = HalfRun::new();
     half.change("run.toml", |b| {
-        *b = String::from_utf8(b.clone()).unwrap().replace("format = 2", "format = 7").into_bytes()
+        *b = String::from_utf8(b.clone()).unwrap().replace("format = 3", "format = 7").into_bytes()
     });
     half.refuses(&["status", "run"], 1, "it has format 7, and this version of Fathom reads up to 2");
 }

@@ -15,14 +15,13 @@ const LONG: [&str; 5] = ["2x6", "--metric", "single", "--shards", "16"];
 #[test]
 fn a_worker_replaced_and_the_coordinator_restarted() {
     let mut cluster = Cluster::new(&SPACE, &["--replicas", "2"]);
-    cluster.serve();
-    cluster.join(&["w1", "w2"]);
-    cluster.until_depth(6);
-    cluster.kill(&["w1"]);
+    // Both copies of each file are waited for, so no layer is finished while a worker is alone.
+    cluster.serve_until("committed:9");
+    cluster.join_until("w1", "computing:12");
+    cluster.join(&["w2"]);
+    cluster.dies("w1");
     // With an empty store.
-    cluster.join(&["w3"]);
-    cluster.until_depth(8);
-    cluster.signal_coordinator(libc::SIGKILL);
+    cluster.join_by("w3", cluster.joining("w3"));
     cluster.coordinator_dies();
     cluster.serve();
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
@@ -52,10 +51,9 @@ fn without_replicas_the_run_waits_for_who_holds_what_it_needs() {
 fn a_worker_that_joins_late_takes_shards() {
     const LONGER: [&str; 5] = ["2x7", "--shards", "16", "--max-depth", "10"];
     let mut cluster = Cluster::new(&LONGER, &[]);
-    cluster.serve();
+    cluster.serve_up_to(7);
     cluster.join(&["w1"]);
-    cluster.until_depth(7);
-    cluster.join(&["w2"]);
+    cluster.in_the_middle(|cluster| cluster.join_by("w2", cluster.joining("w2")));
     assert_same(&cluster.finishes(), &undisturbed(&LONGER));
     assert!(!cluster.logged_by("w2", "task done").is_empty(), "it was given nothing");
 }
@@ -63,9 +61,9 @@ fn a_worker_that_joins_late_takes_shards() {
 #[test]
 fn a_drained_worker_leaves_nothing_that_nobody_else_has() {
     let mut cluster = Cluster::new(&LONG, &[]);
-    cluster.serve();
+    cluster.serve_up_to(7);
     cluster.join(&["w1", "w2"]);
-    cluster.until_depth(7);
+    cluster.in_the_middle(|_| ());
     assert!(well(&cluster.ask("drain", &["w1"])).contains("leaves when what it holds is with others"));
     assert!(cluster.ends("w1").success(), "{}", cluster.said());
     assert_eq!(cluster.logged("worker is drained").len(), 1);
@@ -83,10 +81,9 @@ fn a_drained_worker_leaves_nothing_that_nobody_else_has() {
 #[test]
 fn a_worker_that_is_told_to_stop_hands_back_and_may_come_again() {
     let mut cluster = Cluster::new(&LONG, &[]);
-    cluster.serve();
+    cluster.serve_up_to(7);
     cluster.join(&["w1", "w2"]);
-    cluster.until_depth(7);
-    cluster.signal("w1", libc::SIGTERM);
+    cluster.in_the_middle(|cluster| cluster.signal("w1", libc::SIGTERM));
     assert!(cluster.ends("w1").success());
     let status = cluster.until_worker_is("w1", "left");
     assert_eq!(status["complete"], false);
@@ -99,10 +96,9 @@ fn a_worker_that_is_told_to_stop_hands_back_and_may_come_again() {
 #[test]
 fn workers_wait_for_a_coordinator_that_was_told_to_stop() {
     let mut cluster = Cluster::new(&LONG, &[]);
-    cluster.serve();
+    cluster.serve_up_to(7);
     cluster.join(&["w1", "w2"]);
-    cluster.until_depth(7);
-    cluster.signal_coordinator(libc::SIGTERM);
+    cluster.in_the_middle(|cluster| cluster.signal_coordinator(libc::SIGTERM));
     assert!(cluster.coordinator_ends().success());
     until("the workers miss it", || {
         ["w1", "w2"]
@@ -121,9 +117,9 @@ fn workers_wait_for_a_coordinator_that_was_told_to_stop() {
 #[test]
 fn a_run_that_is_stopped_is_served_again() {
     let mut cluster = Cluster::new(&LONG, &[]);
-    cluster.serve();
+    cluster.serve_up_to(7);
     cluster.join(&["w1", "w2"]);
-    cluster.until_depth(7);
+    cluster.in_the_middle(|_| ());
     well(&cluster.ask("stop", &[]));
     assert!(cluster.coordinator_ends().success());
     for name in ["w1", "w2"] {
@@ -140,12 +136,10 @@ fn a_run_that_is_stopped_is_served_again() {
 #[test]
 fn a_worker_loses_patience_and_keeps_its_store() {
     let mut cluster = Cluster::new(&LONG, &[]);
-    cluster.serve();
+    cluster.serve_until("committed:7");
     let mut command = cluster.joining("w1");
     command.args(["--patience", "2s"]);
     cluster.join_by("w1", command);
-    cluster.until_depth(7);
-    cluster.signal_coordinator(libc::SIGKILL);
     cluster.coordinator_dies();
     assert_eq!(cluster.ends("w1").code(), Some(1));
     assert!(cluster.said().contains("the store is as it was, and the same command goes on"));
@@ -193,10 +187,9 @@ fn a_run_changes_from_one_process_to_many_and_back() {
     let output = wrong.output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(texts(&output).1.contains("serve it with --shared-store"), "{}", texts(&output).1);
-    cluster.serve();
+    cluster.serve_up_to(8);
     cluster.join(&["w1", "w2"]);
-    cluster.until_depth(8);
-    cluster.signal_coordinator(libc::SIGTERM);
+    cluster.in_the_middle(|cluster| cluster.signal_coordinator(libc::SIGTERM));
     assert!(cluster.coordinator_ends().success());
     for name in ["w1", "w2"] {
         cluster.signal(name, libc::SIGTERM);

@@ -75,10 +75,9 @@ fn killed_for_good_where_there_are_copies() {
 #[test]
 fn two_of_four_killed_at_once_and_one_comes_back() {
     let mut cluster = Cluster::new(&MANY_TASKS, &TWO_COPIES);
-    cluster.serve();
+    cluster.serve_up_to(7);
     cluster.join(&["w1", "w2", "w3", "w4"]);
-    cluster.until_depth(7);
-    cluster.kill(&["w1", "w2"]);
+    cluster.in_the_middle(|cluster| cluster.kill(&["w1", "w2"]));
     cluster.join(&["w2"]);
     assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
     assert_eq!(cluster.logged("worker lost").len(), 1);
@@ -87,10 +86,9 @@ fn two_of_four_killed_at_once_and_one_comes_back() {
 #[test]
 fn two_of_four_killed_for_good_where_there_are_three_copies() {
     let mut cluster = Cluster::new(&MANY_TASKS, &["--replicas", "3"]);
-    cluster.serve();
+    cluster.serve_up_to(7);
     cluster.join(&["w1", "w2", "w3", "w4"]);
-    cluster.until_depth(7);
-    cluster.kill(&["w1", "w2"]);
+    cluster.in_the_middle(|cluster| cluster.kill(&["w1", "w2"]));
     // What is made now has two holders at most, and so the layer is not done; what is needed for that is said.
     cluster.until_status("it asks for more workers", |status| {
         let obstacle = status["obstacle"].as_str().unwrap_or_default();
@@ -264,14 +262,12 @@ fn a_damaged_file_without_a_copy_is_named_and_may_be_put_back() {
 fn a_damaged_file_of_the_layer_in_the_making_is_made_again() {
     let mut cluster = Cluster::new(&LONG_TASKS, &[]);
     cluster.serve();
-    cluster.join(&["w1", "w2"]);
-    cluster.until_status("some of the last layer is made", |status| {
-        status["depth"] == 9 && status["shards_done"].as_u64() >= Some(4)
-    });
+    // Eight shards a layer for one worker: in the middle of depth 9, the last one.
+    cluster.join_until("w1", "computing:77");
+    cluster.dies("w1");
     // It has saved what is made. When it is back it counts on the files of w1.
     cluster.signal_coordinator(libc::SIGTERM);
     assert!(cluster.coordinator_ends().success());
-    cluster.kill(&["w1"]);
     let files: Vec<_> = cluster.files("w1").into_iter().filter(|(depth, _, _)| *depth == 9).collect();
     files.iter().for_each(|(_, _, path)| damage_at(path, 20));
     cluster.serve();

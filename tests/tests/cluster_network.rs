@@ -74,13 +74,14 @@ impl Network {
         ["ip", "netns", "exec", &self.host(host)].map(String::from).to_vec()
     }
 
-    /// A run whose coordinator listens on all links, and its workers, which listen on the link between them.
-    fn cluster(&self) -> Cluster {
+    /// A run whose coordinator listens on all links, and its workers, which listen on the link between them. It stands still when
+    /// so many layers are committed.
+    fn cluster(&self, layers: u32) -> Cluster {
         let prefix = self.prefix("c");
         let prefix: Vec<&str> = prefix.iter().map(String::as_str).collect();
         let mut cluster = Cluster::new(&LONG_TASKS, &["--insecure", "--listen", "0.0.0.0:7400"])
             .behind(&prefix, "127.0.0.1:7400");
-        cluster.serve();
+        cluster.serve_up_to(layers);
         for (name, coordinator, own) in
             [("w1", "10.77.1.1:7400", "10.77.3.1:0"), ("w2", "10.77.2.1:7400", "10.77.3.2:0")]
         {
@@ -103,10 +104,9 @@ impl Drop for Network {
 #[test]
 fn links_that_are_cut_and_healed() {
     let Some(network) = Network::new() else { return };
-    let mut cluster = network.cluster();
-    cluster.until_depth(8);
+    let mut cluster = network.cluster(8);
     // For longer than the lease: the worker is lost, and its files are missing.
-    network.set("c", "w1", "down");
+    cluster.in_the_middle(|_| network.set("c", "w1", "down"));
     let status = cluster.until_worker_is("w1", "lost");
     assert_eq!(status["waiting_for"], serde_json::json!(["w1"]));
     network.set("c", "w1", "up");
@@ -115,10 +115,9 @@ fn links_that_are_cut_and_healed() {
     assert_eq!(cluster.logged("worker lost").len(), 1);
     drop(cluster);
 
-    let mut cluster = network.cluster();
-    cluster.until_depth(7);
+    let mut cluster = network.cluster(7);
     // Both are there for the coordinator, but do not reach each other.
-    network.set("w1", "w2", "down");
+    cluster.in_the_middle(|_| network.set("w1", "w2", "down"));
     let unreachable =
         |line: &Value| line["detail"].as_str().is_some_and(|detail| detail.contains("10.77.3."));
     until("a peer is not reached", || cluster.logged("task failed").iter().any(unreachable));

@@ -1,48 +1,12 @@
 //! Layer files and cosets from peers whose checksums are all in order and whose contents are not: they are refused, and what is
 //! accepted does no harm in any kernel.
 
-use fathom_kernel::{Engine, Kernel};
-use fathom_layer::{Encoding, Identity, Import, Imports, LayerFile, LayerWriter, LocalDisk, Stored, Totals};
-use fathom_space::{AxisMap, Shape, Transform};
-use fathom_task::layer::bits;
+use fathom_layer::{Encoding, Import, Imports, LayerFile, LayerWriter, LocalDisk, Totals};
+use fathom_space::Shape;
 use fathom_tests::forge::reseal;
+use fathom_tests::fuzz::{COSETS, harmless, identity, shapes};
 use proptest::prelude::*;
 use std::fs;
-
-const COSETS: u32 = 3;
-
-/// Shapes with bits behind each row and without, of words of 32 and of 64 bits and of several words.
-const SHAPES: [&[u32]; 9] = [
-    &[3, 7, 7, 7],
-    &[5, 33, 33],
-    &[13, 60],
-    &[65, 3, 65],
-    &[1, 5],
-    &[12, 12, 12],
-    &[24, 24, 24],
-    &[2, 24],
-    &[130],
-];
-
-/// The same, with the last axis halved.
-const HALVED: [&[u32]; 3] = [&[6, 6, 6], &[24, 2, 24], &[2, 120, 6]];
-
-fn shapes() -> impl Iterator<Item = Shape> {
-    let whole = SHAPES.iter().map(|lengths| Shape::new(lengths).unwrap());
-    whole.chain(HALVED.iter().map(|lengths| Shape::halved(lengths).unwrap()))
-}
-
-fn identity(shape: &Shape) -> Identity {
-    Identity {
-        fingerprint: [7; 32],
-        depth: 4,
-        shard: 0,
-        first_coset: 0,
-        cosets: COSETS,
-        packed_bytes: shape.packed_bytes(),
-        row_bits: shape.row_bits(),
-    }
-}
 
 /// A file with a coset that is empty, one with a few states, and one with many.
 fn write(path: &std::path::Path, shape: &Shape) -> Vec<u8> {
@@ -64,34 +28,6 @@ fn write(path: &std::path::Path, shape: &Shape) -> Vec<u8> {
     fs::read(path).unwrap()
 }
 
-/// All positions are of states, and every kernel takes them.
-fn harmless(shape: &Shape, stored: &Stored<'_>) {
-    let row = shape.row_bytes() * 8;
-    for position in stored.positions() {
-        assert!(position % row < shape.row_bits() && position / row < shape.rows(), "{position}");
-    }
-    let axes = shape.lengths().len();
-    let maps: Vec<AxisMap> =
-        shape.lengths().iter().map(|&length| AxisMap::new((0..length).collect())).collect();
-    let forth: Vec<u8> = (0..axes as u8).collect();
-    let back: Vec<u8> = forth.iter().rev().copied().collect();
-    let is_mirrored = shape.lengths().iter().eq(shape.lengths().iter().rev());
-    for target in [forth, back].into_iter().take(1 + usize::from(is_mirrored)) {
-        let maps_of = (0..axes as u32).collect();
-        let transform = Transform { target, maps: maps_of, odd: false };
-        for engine in Engine::ALL {
-            let Some(mut kernel) = engine.kernel(shape) else { continue };
-            let kernel: &mut dyn Kernel = &mut *kernel;
-            let mut packed = vec![0; shape.packed_bytes() as usize];
-            kernel.clear();
-            kernel.pull(bits(stored), &transform, &maps);
-            let found = kernel.pack(&mut packed);
-            assert_eq!(found as usize, stored.positions().count(), "{engine:?}");
-            kernel.subtract(bits(stored));
-        }
-    }
-}
-
 /// A change to a file: of a byte of the data, or of what the directory says of them.
 #[derive(Clone, Debug)]
 enum Change {
@@ -111,9 +47,9 @@ proptest! {
 
     #[test]
     fn files_with_checksums_in_order_are_refused_or_harmless(
-        which in 0..SHAPES.len() + HALVED.len(), changes in changes()
+        which in 0..shapes().len(), changes in changes()
     ) {
-        let shape = shapes().nth(which).unwrap();
+        let shape = shapes().swap_remove(which);
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("layer");
         let mut bytes = write(&path, &shape);
@@ -141,11 +77,11 @@ proptest! {
 
     #[test]
     fn cosets_from_peers_are_refused_or_harmless(
-        which in 0..SHAPES.len() + HALVED.len(),
+        which in 0..shapes().len(),
         positions in proptest::collection::btree_set(any::<u32>(), 1..4),
         (at, byte) in (any::<prop::sample::Index>(), any::<u8>()),
     ) {
-        let shape = shapes().nth(which).unwrap();
+        let shape = shapes().swap_remove(which);
         let directory = tempfile::tempdir().unwrap();
         let imports = Imports::new(directory.path(), 2, identity(&shape).tensor());
         let within = shape.packed_bytes() * 8;

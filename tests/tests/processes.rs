@@ -1,20 +1,22 @@
 //! The real command, killed, stopped, run twice and out of room.
 
+use fathom_tests::cluster::{signal, until_stopped};
 use fathom_tests::{assert_same, fathom, json, texts};
 use serde_json::Value;
-use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
-/// 12! states in 15 layers: long enough to be hit anywhere, short enough to be hit often.
+/// 12! states in 15 layers.
 const SPACE: &str = "2x6";
+const LAYERS: usize = 15;
+/// Shards of a layer.
+const SHARDS: usize = 10;
 
 fn run(path: &Path) -> Command {
     let mut command = fathom();
-    command.args(["run", SPACE, "--json", "-q", "--threads", "2", "--dir"]).arg(path);
+    command.args(["run", SPACE, "--json", "-q", "--threads", "2"]);
+    command.args(["--shards", &SHARDS.to_string(), "--dir"]).arg(path);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -33,94 +35,79 @@ fn undisturbed() -> Value {
         found["counts"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).sum::<u64>(),
         479_001_600
     );
+    assert_eq!(found["counts"].as_array().unwrap().len(), LAYERS);
     found
 }
 
-/// Waits until the run has begun a layer; false if it ended before.
-fn wait_for_depth(path: &Path, depth: u32, child: &mut Child) -> bool {
-    let layer = path.join(format!("layers/d{depth:03}"));
-    let begun = Instant::now();
-    while !layer.exists() {
-        if child.try_wait().unwrap().is_some() {
-            return false;
+/// Runs a command that kills itself when it reaches a point of its work for the n-th time; false if it never does.
+fn is_killed(mut command: Command, point: &str, n: usize) -> bool {
+    let output = command.env("FATHOM_FAILPOINT", format!("{point}:{n}")).output().unwrap();
+    match output.status.signal() {
+        Some(libc::SIGKILL) => true,
+        _ => {
+            assert!(output.status.success(), "{point}:{n}: {}", texts(&output).1);
+            false
         }
-        assert!(begun.elapsed() < Duration::from_secs(120), "depth {depth} never began");
-        sleep(Duration::from_micros(200));
     }
-    true
 }
 
 /// The layers that a run has committed.
 fn committed(path: &Path) -> usize {
-    let output = fathom().arg("status").arg(path).arg("--json").output().unwrap();
-    match output.status.code() {
-        Some(0) => json(&output)["counts"].as_array().unwrap().len(),
-        // Killed before the directory was made.
-        code => {
-            assert_eq!(code, Some(2), "{}", texts(&output).1);
-            0
-        }
-    }
+    json(&fathom().arg("status").arg(path).arg("--json").output().unwrap())["counts"]
+        .as_array()
+        .unwrap()
+        .len()
 }
 
 #[test]
 fn killed_anywhere_and_resumed() {
     let expected = undisturbed();
-    let mut depths = BTreeSet::new();
-    let mut kills = 0;
-    for (depth, pause) in (0..14).flat_map(|depth| [0, 2, 6].map(|pause| (depth, pause))) {
+    // Each depth between its shards, once at a different one; and the moments around some commits.
+    let writing = (0..LAYERS).map(|depth| ("writing", depth * SHARDS + 1 + depth % SHARDS, depth));
+    let commits = [1, 2, 6, 9, LAYERS];
+    let before = commits.map(|n| ("committing", n, n - 1));
+    let after = commits.map(|n| ("committed", n, n));
+    for (point, n, layers) in writing.chain(before).chain(after) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("run");
-        let mut child = run(&path).spawn().unwrap();
-        wait_for_depth(&path, depth, &mut child);
-        sleep(Duration::from_millis(pause));
-        child.kill().unwrap();
-        if child.wait().unwrap().signal() != Some(libc::SIGKILL) {
-            continue;
-        }
-        kills += 1;
-        depths.insert(committed(&path));
-        // Whatever the moment was, `run` goes on or begins, and `verify` finds nothing wrong after it.
+        assert!(is_killed(run(&path), point, n), "{point} was never reached for the {n}-th time");
+        assert_eq!(committed(&path), layers, "{point}:{n}");
+        // Whatever the moment was, `run` goes on, and `verify` finds nothing wrong after it.
         assert_same(&json(&run(&path).output().unwrap()), &expected);
         let verified = fathom().arg("verify").arg(&path).output().unwrap();
         assert!(verified.status.success(), "{}", texts(&verified).1);
     }
-    assert!(kills >= 20, "only {kills} kills came in time");
-    assert!(depths.len() >= 8, "kills hit only after {depths:?} layers");
 }
 
+/// Each life of the run writes fifteen shards at most, and one more at the other thread.
 #[test]
 fn killed_again_and_again() {
     let expected = undisturbed();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("run");
-    let mut child = run(&path).spawn().unwrap();
-    let mut kills = 0;
-    for depth in 0..14 {
-        if !wait_for_depth(&path, depth, &mut child) {
-            break;
-        }
-        child.kill().unwrap();
-        kills += u32::from(child.wait().unwrap().signal() == Some(libc::SIGKILL));
-        child = resume(&path).spawn().unwrap();
+    assert!(is_killed(run(&path), "writing", 15));
+    let mut kills = 1;
+    while is_killed(resume(&path), "writing", 15) {
+        kills += 1;
+        assert!(kills < LAYERS * SHARDS, "the run gets nowhere: {} layers", committed(&path));
     }
-    assert_same(&json(&child.wait_with_output().unwrap()), &expected);
-    assert!(kills >= 8, "only {kills} kills came in time");
+    assert!(kills >= LAYERS * SHARDS / 16, "only {kills} kills");
+    assert_same(&json(&resume(&path).output().unwrap()), &expected);
 }
 
 #[test]
 fn a_signal_stops_it_in_order() {
     let expected = undisturbed();
-    for signal in [libc::SIGTERM, libc::SIGINT] {
+    for number in [libc::SIGTERM, libc::SIGINT] {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("run");
-        let mut child = run(&path).spawn().unwrap();
-        assert!(wait_for_depth(&path, 8, &mut child));
-        let sent =
-            Command::new("kill").arg(format!("-{signal}")).arg(child.id().to_string()).status().unwrap();
-        assert!(sent.success());
+        // In the middle of depth 8.
+        let child = run(&path).env("FATHOM_FAILPOINT", "writing:85:stop").spawn().unwrap();
+        until_stopped(&child);
+        signal(&child, number);
+        signal(&child, libc::SIGCONT);
         let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(128 + signal));
+        assert_eq!(output.status.code(), Some(128 + number));
         let (out, err) = texts(&output);
         assert_eq!(out, "");
         assert!(err.contains(&format!("stopped; go on with 'fathom resume {}'", path.display())), "{err}");
@@ -132,21 +119,17 @@ fn a_signal_stops_it_in_order() {
 fn a_second_process_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("run");
-    // Minutes of work, so that it is there all the time.
-    let mut first = fathom();
-    first.args(["run", "3x5", "-q", "--dir"]).arg(&path).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut first = first.spawn().unwrap();
-    // Depth 0 is committed when depth 1 begins, so that there is something to verify.
-    assert!(wait_for_depth(&path, 1, &mut first));
+    // It is there all the time: it stands still in the middle of depth 1.
+    let mut first = run(&path).env("FATHOM_FAILPOINT", "writing:15:stop").spawn().unwrap();
+    until_stopped(&first);
     for command in ["resume", "verify"] {
         let output = fathom().arg(command).arg(&path).output().unwrap();
         assert_eq!(output.status.code(), Some(2));
         assert!(texts(&output).1.contains("another process is working on this run"), "{:?}", texts(&output));
     }
-    let output = fathom().args(["run", "3x5", "--dir"]).arg(&path).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(run(&path).output().unwrap().status.code(), Some(2));
     // Readers are welcome.
-    assert!(fathom().arg("status").arg(&path).output().unwrap().status.success());
+    assert_eq!(committed(&path), 1);
     assert!(first.try_wait().unwrap().is_none(), "the first process goes on");
     first.kill().unwrap();
     first.wait().unwrap();

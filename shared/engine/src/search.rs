@@ -6,8 +6,7 @@ use crate::estimate::Need;
 use crate::journal::{Files, LayerRow, ProcessRow};
 use crate::observer::{Observer, Progress};
 use anyhow::{Context, Result, anyhow};
-use fathom_command::bad_input;
-use fathom_command::machine;
+use fathom_command::{bad_input, failpoint, machine};
 use fathom_layer::{Disk, LayerError, free_bytes};
 use fathom_run::{Depth, ShardReport, Task};
 use fathom_task::{Counters, Job, Kernel, Layer, Leftovers, Pool, Resources, Store, TaskError, Watched};
@@ -179,7 +178,9 @@ impl Search<'_> {
         let symmetries = self.job.graph.space().symmetries().len() as u64;
         let seconds = begun.elapsed().as_secs_f64();
         let commit = Commit { symmetries, seconds, process: Some(&self.process), holders: &[] };
+        failpoint::point("committing");
         let Committed { layer, retired } = commit_layer(self.run, self.disk, &reports, commit)?;
+        failpoint::point("committed");
         if let Some(retired) = retired {
             self.store.remove(retired)?;
         }

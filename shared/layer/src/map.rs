@@ -33,7 +33,7 @@ impl Map {
     /// Maps a whole file.
     ///
     /// # Errors
-    /// As the operating system says, and for an empty file.
+    /// As the operating system says, and for what is no regular file.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         let is = file.metadata()?;

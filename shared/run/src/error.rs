@@ -94,6 +94,14 @@ pub enum RunError {
         /// What is wrong with it.
         source: Box<Self>,
     },
+    /// `run.toml` was written by another version of Fathom, and this one cannot use it.
+    #[error("the run was begun by {author}: if nobody has changed the file, that version finishes the run")]
+    OtherVersion {
+        /// The program and its version.
+        author: String,
+        /// What is wrong with the file for this version.
+        source: Box<Self>,
+    },
     /// `run.toml` has no format version.
     #[error("it has no format version")]
     NoFormat(#[source] toml::de::Error),
@@ -183,7 +191,7 @@ impl RunError {
             | Self::Memory { .. }
             | Self::NoRun { .. }
             | Self::Busy { .. } => true,
-            Self::Unusable { source, .. } => source.is_bad_input(),
+            Self::Unusable { source, .. } | Self::OtherVersion { source, .. } => source.is_bad_input(),
             _ => false,
         }
     }

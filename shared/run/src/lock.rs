@@ -74,3 +74,24 @@ fn locked(
         Err(TryLockError::Error(source)) => Err(RunError::Io { action: "lock", path, source }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_decides_or_many_do_tasks() {
+        let run = tempfile::tempdir().unwrap();
+        let is_busy = |taken: Result<File, RunError>| matches!(taken, Err(RunError::Busy { .. }));
+        let decides = exclusive(run.path()).unwrap();
+        assert!(is_busy(exclusive(run.path())));
+        assert!(is_busy(shared(run.path())));
+        assert!(is_busy(reading(run.path())));
+        drop(decides);
+        let (works, reads) = (shared(run.path()).unwrap(), reading(run.path()).unwrap());
+        let _works_too = shared(run.path()).unwrap();
+        assert!(is_busy(exclusive(run.path())));
+        drop((works, reads));
+        assert!(is_busy(exclusive(run.path())), "one still works");
+    }
+}

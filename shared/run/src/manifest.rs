@@ -17,7 +17,12 @@ use std::str::FromStr;
 pub const DEFINITION: &str = "run.toml";
 
 /// The version of `run.toml` and `run.db` that is written, and the newest that is read.
-pub const FORMAT: u32 = 2;
+///
+/// 3 differs from 2 by axes and the cost model, which version 0.1.0 does not know.
+pub const FORMAT: u32 = 3;
+
+/// What `run.toml` says of its author: the program and its version.
+const AUTHOR: &str = concat!("fathom ", env!("CARGO_PKG_VERSION"));
 
 /// Bytes of a dense layer that make another shard.
 const SHARD_BYTES: u64 = 256 << 10;
@@ -99,6 +104,8 @@ pub struct RunManifest {
     pub colouring: Vec<u8>,
     /// The axes, where they hold only what moves reach; empty where each colour is an axis of all its arrangements.
     pub axes: Vec<AxisView>,
+    /// The cost model by which colouring and axes were chosen; `None` in runs of version 0.1.0, which did not note it.
+    pub cost_model: Option<String>,
     /// How many representative cosets there are.
     pub representative_cosets: u64,
     /// How many shards the cosets are cut into.
@@ -129,6 +136,9 @@ struct File {
     /// Left out where each colour is an axis.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     axes: Vec<String>,
+    /// Left out in runs of version 0.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cost_model: Option<String>,
     representative_cosets: u64,
     shards: u32,
     keep: Keep,
@@ -180,6 +190,7 @@ impl RunManifest {
             spec,
             colouring: plan.colouring.of_pieces().to_vec(),
             axes: plan.colouring.views(),
+            cost_model: Some(Plan::COST_MODEL.into()),
             representative_cosets: cosets,
             shards,
             keep,
@@ -208,7 +219,7 @@ impl RunManifest {
         let labels = &self.spec.labels;
         let file = File {
             format: FORMAT,
-            written_by: format!("fathom {}", env!("CARGO_PKG_VERSION")),
+            written_by: AUTHOR.into(),
             space: self.spec.source.name(),
             metric: self.spec.metric,
             labels: (!labels.are_distinct()).then(|| labels.of_pieces().to_vec()),
@@ -218,6 +229,7 @@ impl RunManifest {
             },
             colouring: self.colouring.clone(),
             axes: self.axes.iter().map(AxisView::to_string).collect(),
+            cost_model: self.cost_model.clone(),
             representative_cosets: self.representative_cosets,
             shards: self.shards,
             keep: self.keep,
@@ -260,6 +272,7 @@ impl RunManifest {
             spec,
             colouring: file.colouring,
             axes,
+            cost_model: file.cost_model,
             representative_cosets: file.representative_cosets,
             shards: file.shards,
             keep: file.keep,
@@ -271,7 +284,8 @@ impl RunManifest {
     /// Reads `run.toml` in the directory of a run, and checks it.
     ///
     /// # Errors
-    /// [`RunError::NoRun`] if there is none; otherwise if it cannot be used.
+    /// [`RunError::NoRun`] if there is none; otherwise if it cannot be used. The error names the version that wrote the file if that
+    /// was another one.
     pub fn read(run: &Path) -> Result<Self, RunError> {
         let path = run.join(DEFINITION);
         let text = match std::fs::read_to_string(&path) {
@@ -283,6 +297,12 @@ impl RunManifest {
         };
         Self::from_toml(&text)
             .and_then(|manifest| manifest.check().map(|_| manifest))
+            .map_err(|source| match author(&text) {
+                Ok(author) if author != AUTHOR && !matches!(source, RunError::NewerFormat { .. }) => {
+                    RunError::OtherVersion { author, source: Box::new(source) }
+                }
+                _ => source,
+            })
             .map_err(|source| RunError::Unusable { path, source: Box::new(source) })
     }
 
@@ -316,20 +336,21 @@ impl RunManifest {
 /// # Errors
 /// If it cannot be read.
 pub fn written_by(run: &Path) -> Result<String, RunError> {
-    /// Only the field that is asked for.
-    #[derive(Deserialize)]
-    struct Author {
-        written_by: String,
-    }
     let path = run.join(DEFINITION);
     let text = match std::fs::read_to_string(&path) {
         Err(source) => return Err(RunError::Io { action: "use", path, source }),
         Ok(text) => text,
     };
-    match toml::from_str::<Author>(&text) {
-        Ok(author) => Ok(author.written_by),
-        Err(error) => Err(RunError::Unusable { path, source: Box::new(error.into()) }),
+    author(&text).map_err(|error| RunError::Unusable { path, source: Box::new(error.into()) })
+}
+
+fn author(text: &str) -> Result<String, toml::de::Error> {
+    /// Only the field that is asked for.
+    #[derive(Deserialize)]
+    struct Author {
+        written_by: String,
     }
+    Ok(toml::from_str::<Author>(text)?.written_by)
 }
 
 #[cfg(test)]
@@ -398,6 +419,30 @@ mod tests {
         assert!(RunManifest::from_toml(&broken).unwrap_err().to_string().contains("an axis is given as"));
     }
 
+    /// Another model would choose otherwise: what was chosen stands in the file, whoever chose it.
+    #[test]
+    fn what_was_chosen_is_not_chosen_anew() {
+        let planned = manifest("0,1,2,3,4,5,6,7,8");
+        let (space, _) = planned.check().unwrap();
+        // Each piece has a colour of its own, which no plan of a board has.
+        let colouring: Vec<u8> = (0..9).collect();
+        assert_ne!(planned.colouring, colouring);
+        let cut = Colouring::new(&colouring, &space).unwrap();
+        let fingerprint = Digest(fingerprint(&space, &cut, planned.shards));
+        let cosets = CosetGraph::build(&space, &cut).unwrap().len().into();
+        for cost_model in [None, Some("v1".into())] {
+            let (colouring, planned) = (colouring.clone(), planned.clone());
+            let chosen =
+                RunManifest { colouring, cost_model, fingerprint, representative_cosets: cosets, ..planned };
+            let again = RunManifest::from_toml(&chosen.to_toml()).unwrap();
+            assert_eq!(again, chosen);
+            let (space, cut) = again.check().unwrap();
+            assert_eq!(cut.of_pieces(), chosen.colouring);
+            assert_eq!(u64::from(Geometry::of(&again, &space, &cut).unwrap().cut.cosets()), cosets);
+        }
+        assert!(planned.to_toml().contains(&format!("cost_model = \"{}\"", Plan::COST_MODEL)));
+    }
+
     #[test]
     fn changed_and_newer_files_are_refused() {
         let text = manifest("0,0,0,1,1,1,2,2,2").to_toml();
@@ -407,7 +452,7 @@ mod tests {
         };
         assert!(error(&text.replace("\"single\"", "\"double\"")).contains("double"));
         assert!(error(&text.replace("shards = 1", "shards = 2")).contains("it was changed"));
-        assert!(error(&text.replace("format = 2", "format = 3")).contains("use a newer version"));
+        assert!(error(&text.replace("format = 3", "format = 4")).contains("use a newer version"));
         assert!(error(&text.replace("0, 0, 0", "0, 0")).contains("8 labels for the 9 tiles"), "{text}");
         assert!(error("").contains("format"));
     }

@@ -50,6 +50,8 @@ pub enum PlanError {
 impl Plan {
     /// The most that the tables of a search may take, in bytes.
     pub const MOST_TABLE_BYTES: u64 = 8 << 30;
+    /// The name of the model by which a colouring is chosen. Another model has another name.
+    pub const COST_MODEL: &str = CostModel::V2.name;
 
     /// Chooses a colouring.
     ///
@@ -168,6 +170,8 @@ fn reaches_all_patterns(space: &Space, sizes: &[u8]) -> bool {
 /// rank colourings. The choice is part of what defines a run, so a change of the numbers is a new version.
 #[derive(Clone, Copy, Debug)]
 struct CostModel {
+    /// What `run.toml` calls the model.
+    name: &'static str,
     /// Layers whose cosets are dense.
     dense_layers: f64,
     /// Layers in which every coset is looked at.
@@ -207,6 +211,7 @@ struct CostModel {
 impl CostModel {
     /// The first numbers, and those of axes of what is reached.
     const V2: Self = Self {
+        name: "v2",
         dense_layers: 5.0,
         all_layers: 15.0,
         find_by_table: 60.0,

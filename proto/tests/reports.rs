@@ -1,0 +1,50 @@
+//! What a report may not say.
+
+use fathom_proto::{convert, v1};
+use fathom_run::{Geometry, ShardCut};
+
+fn geometry() -> Geometry {
+    let cut = ShardCut::new(2, 1).unwrap();
+    Geometry { cut, fingerprint: [7; 32], packed_bytes: 41, row_bits: 8 }
+}
+
+fn outcome(result: v1::outcome::Result) -> v1::Outcome {
+    v1::Outcome { file: Some(v1::File { depth: 5, shard: 0 }), attempt: None, result: Some(result) }
+}
+
+/// Journals keep numbers below 2^63.
+#[test]
+fn numbers_that_no_journal_keeps_are_refused() {
+    let most = i64::MAX as u64;
+    for field in 0..5 {
+        for (number, is_kept) in [(most, true), (most + 1, false), (u64::MAX, false)] {
+            let is = |other| if field == other { number } else { 1 };
+            let report = v1::ShardReport {
+                stored_states: is(0),
+                states: is(1),
+                pairs: Some(is(2)),
+                inverse_pairs: Some(is(3)),
+                file_bytes: is(4),
+                checksums: vec![0; 64].into(),
+                watched: Vec::new(),
+            };
+            let said = convert::outcome(outcome(v1::outcome::Result::Made(report)), &geometry());
+            assert_eq!(said.is_ok(), is_kept, "{field}: {said:?}");
+        }
+    }
+}
+
+#[test]
+fn messages_do_not_reach_a_terminal_raw() {
+    let message = format!("\u{1b}[2Jgone\n{}", "long".repeat(100_000));
+    for kind in [
+        v1::failure::Kind::Other(v1::Other { message: message.clone() }),
+        v1::failure::Kind::DiskFull(v1::DiskFull { message: message.clone() }),
+        v1::failure::Kind::Contradiction(v1::Contradiction { message }),
+    ] {
+        let failure = convert::failure(v1::Failure { kind: Some(kind) }, &geometry()).unwrap().to_string();
+        assert!(failure.contains("gone"), "{failure}");
+        assert!(failure.len() < 2000, "{} bytes", failure.len());
+        assert!(!failure.chars().any(char::is_control), "{failure}");
+    }
+}

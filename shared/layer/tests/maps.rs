@@ -1,0 +1,113 @@
+//! What a map of a file shows when the file at its path is replaced, or is changed in place: the module `map` says what holds.
+
+use fathom_layer::map::{Map, Stamp};
+use fathom_layer::{Identity, LayerFile, LayerWriter, LocalDisk, Totals};
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+const BYTES: u32 = 4096;
+
+fn identity() -> Identity {
+    Identity {
+        fingerprint: [3; 32],
+        depth: 2,
+        shard: 0,
+        first_coset: 0,
+        cosets: 2,
+        packed_bytes: BYTES,
+        row_bits: 8,
+    }
+}
+
+/// A file whose two cosets have this byte everywhere.
+fn write(path: &Path, byte: u8) {
+    let mut writer = LayerWriter::create(&LocalDisk, path, identity()).unwrap();
+    let states = byte.count_ones() * BYTES;
+    for _ in 0..2 {
+        writer.push(&[byte; BYTES as usize], states, states).unwrap();
+    }
+    let stored = 2 * u64::from(states);
+    writer.finish(Totals { stored, states: stored, ..Totals::default() }).unwrap();
+}
+
+/// Writes to the data of the second coset where the file lies, as no part of Fathom does.
+fn change_in_place(path: &Path) {
+    let end = fs::metadata(path).unwrap().len();
+    File::options().write(true).open(path).unwrap().write_all_at(&[0xff], end - 200).unwrap();
+}
+
+#[test]
+fn a_replaced_file_leaves_its_map_as_it_was() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("s00000.layer");
+    write(&path, 1);
+    let stamp = Stamp::of(&path).unwrap();
+    let old = LayerFile::open(&path, &identity()).unwrap();
+    write(&path, 3);
+    for coset in 0..2 {
+        assert!(old.coset(coset).unwrap().canonical().iter().all(|&byte| byte == 1));
+    }
+    old.check_all().unwrap();
+    assert_ne!(Stamp::of(&path).unwrap(), stamp, "whoever asks again sees that it is another file");
+    let new = LayerFile::open(&path, &identity()).unwrap();
+    assert!(new.coset(0).unwrap().canonical().iter().all(|&byte| byte == 3));
+    fs::remove_file(&path).unwrap();
+    assert!(Stamp::of(&path).is_err());
+    new.check_all().unwrap();
+}
+
+#[test]
+fn each_change_of_a_file_changes_its_stamp() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, other) = (directory.path().join("s00000.layer"), directory.path().join("other"));
+    write(&path, 1);
+    let stamp = Stamp::of(&path).unwrap();
+    let times = fs::metadata(&path).unwrap();
+    assert_eq!(Stamp::of(&path).unwrap(), stamp, "looking changes nothing");
+    LayerFile::open(&path, &identity()).unwrap().check_all().unwrap();
+    assert_eq!(Stamp::of(&path).unwrap(), stamp, "reading changes nothing");
+    // Of the same length, and with the time of its last change set back: the time of the inode cannot be.
+    change_in_place(&path);
+    let times = std::fs::FileTimes::new().set_modified(times.modified().unwrap());
+    File::options().write(true).open(&path).unwrap().set_times(times).unwrap();
+    let changed = Stamp::of(&path).unwrap();
+    assert_ne!(changed, stamp);
+    // Equal bytes, another file.
+    fs::copy(&path, &other).unwrap();
+    fs::rename(&other, &path).unwrap();
+    let replaced = Stamp::of(&path).unwrap();
+    assert_ne!(replaced, changed);
+    let length = fs::metadata(&path).unwrap().len();
+    File::options().write(true).open(&path).unwrap().set_len(length - 1).unwrap();
+    assert_ne!(Stamp::of(&path).unwrap(), replaced);
+}
+
+/// A change in place shows through a map. A coset that is first read then is refused; one that was read before is not compared again,
+/// which is why whoever keeps files open compares their stamps.
+#[test]
+fn the_first_read_of_a_coset_compares_its_checksum() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("s00000.layer");
+    write(&path, 1);
+    let (read, unread) =
+        (LayerFile::open(&path, &identity()).unwrap(), LayerFile::open(&path, &identity()).unwrap());
+    read.coset(1).unwrap();
+    change_in_place(&path);
+    assert!(unread.coset(0).is_ok());
+    assert!(unread.coset(1).unwrap_err().is_damage());
+    assert!(unread.check_all().is_err());
+    assert!(read.coset(1).unwrap().canonical().contains(&0xff));
+    // Opened again, all is compared anew.
+    assert!(LayerFile::open(&path, &identity()).unwrap().coset(1).unwrap_err().is_damage());
+}
+
+#[test]
+fn what_keeps_no_bytes_is_not_mapped() {
+    let directory = tempfile::tempdir().unwrap();
+    assert!(Map::open(directory.path()).is_err());
+    assert!(Map::open(Path::new("/dev/zero")).is_err());
+    let empty = directory.path().join("empty");
+    fs::write(&empty, []).unwrap();
+    assert!(LayerFile::open(&empty, &identity()).unwrap_err().is_damage());
+}

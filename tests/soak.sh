@@ -1,0 +1,254 @@
+#!/usr/bin/env bash
+# Runs on several workers, again and again, with kills, stops, full disks, drains and cut networks at random moments. Each run must end with the
+# counts and the digest of the run that nobody disturbs.
+#
+#     tests/soak.sh HOURS [SEED]
+#
+# Each round has a seed, which is printed: 'tests/soak.sh 0 SEED' makes the round of that seed alone. Events come for up to a minute; then all is
+# healed, and the run has four minutes to end. Logs of each round lie in target/soak/SEED, and its line in target/soak/results; rounds that went
+# well leave their log of events alone. As root, workers live in network namespaces and have small file systems; otherwise networks are not
+# cut and disks do not run full. SOAK_BIN is the folder of the binaries, by default target/release, which is built.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+hours=${1:?how many hours}
+seed=${2:-$(date +%s)}
+if [ -z "${SOAK_BIN:-}" ]; then
+    cargo build --quiet --release --bin fathom --bin fathom-worker
+    SOAK_BIN=target/release
+fi
+bin=$(realpath "$SOAK_BIN")
+base=$PWD/target/soak
+mkdir -p "$base"
+export PATH=$PATH:/usr/sbin
+
+# 12! states in 17 layers, 272 tasks.
+space=(2x6 --metric single --shards 16)
+workers=(w1 w2 w3)
+disk_kib=32768
+tag=soak$$
+root=no
+if [ "$(id -u)" = 0 ] && ip netns add "$tag-c" 2>/dev/null; then root=yes; fi
+
+declare -A pid=() stopped=() drained=() cut=()
+coordinator=
+
+# What stands before a command that runs on a host.
+on() { # host
+    before=(env)
+    [ $root = no ] || before=(ip netns exec "$tag-$1")
+}
+
+set_up() {
+    [ $root = yes ] || return 0
+    ip -n "$tag-c" link set lo up
+    ip -n "$tag-c" link add hub type bridge
+    ip -n "$tag-c" address add 10.78.0.1/24 dev hub
+    ip -n "$tag-c" link set hub up
+    local number=10
+    for name in "${workers[@]}"; do
+        ip netns add "$tag-$name"
+        ip -n "$tag-$name" link set lo up
+        ip link add "to-$name" netns "$tag-c" type veth peer name eth netns "$tag-$name"
+        ip -n "$tag-c" link set "to-$name" master hub up
+        ip -n "$tag-$name" address add "10.78.0.$number/24" dev eth
+        ip -n "$tag-$name" link set eth up
+        number=$((number + 1))
+    done
+}
+
+take_down() {
+    local process
+    trap - EXIT
+    for process in $coordinator "${pid[@]}"; do kill -KILL "$process" 2>/dev/null || true; done
+    wait 2>/dev/null || true
+    if [ $root = yes ]; then
+        for name in "${workers[@]}"; do
+            umount "$base/$seed/store-$name" 2>/dev/null || true
+            ip netns delete "$tag-$name" 2>/dev/null || true
+        done
+        ip netns delete "$tag-c" 2>/dev/null || true
+    fi
+}
+trap take_down EXIT
+trap 'exit 130' INT TERM
+
+event() { echo "$(date +%T.%N | cut -c1-12) $*" >>"$dir/events"; }
+
+serve() {
+    local listen=(--listen "127.0.0.1:$port")
+    [ $root = no ] || listen=(--listen "10.78.0.1:$port" --insecure)
+    on c
+    "${before[@]}" "$bin/fathom" serve "${space[@]}" --json --lease 2s --dir "$dir/run" --replicas "$replicas" "${listen[@]}" \
+        >"$dir/result" 2>>"$dir/coordinator.err" &
+    coordinator=$!
+}
+
+join_worker() { # name
+    local name=$1 number=${1#w}
+    local host=127.0.0.1 more=()
+    if [ $root = yes ]; then
+        host=10.78.0.1
+        more=(--listen "10.78.0.$((number + 9)):0" --insecure)
+    fi
+    on "$name"
+    "${before[@]}" "$bin/fathom-worker" --join "$host:$port" --name "$name" --threads 1 --patience 1h --store "$dir/store-$name" \
+        "${more[@]}" >>"$dir/$name.out" 2>&1 &
+    pid[$name]=$!
+    stopped[$name]= drained[$name]=
+}
+
+is_running() { kill -0 "$1" 2>/dev/null && [ "$(cut -d' ' -f3 "/proc/$1/stat" 2>/dev/null)" != Z ]; }
+
+# A worker that has ended begins again: one that was drained with an empty store.
+mend_worker() { # name
+    local name=$1 status=0
+    is_running "${pid[$name]}" && return 0
+    wait "${pid[$name]}" || status=$?
+    if [ -n "${drained[$name]}" ] && [ $status = 0 ]; then
+        event "$name has left, and comes with an empty store"
+        find "$dir/store-$name" -mindepth 1 -delete
+    elif [ $status != 137 ] && [ $status != 0 ]; then
+        event "$name ended with $status by itself"
+        fault="$name ended with $status"
+    fi
+    is_running "$coordinator" && join_worker "$name" || true
+}
+
+disturb() {
+    local name=${workers[RANDOM % ${#workers[@]}]}
+    case $((RANDOM % 12)) in
+    0 | 1) event "kill $name"; kill -KILL "${pid[$name]}" 2>/dev/null || true ;;
+    2 | 3) event "stop $name"; kill -STOP "${pid[$name]}" 2>/dev/null || true; stopped[$name]=yes ;;
+    4 | 5 | 6)
+        event "all go on"
+        for name in "${workers[@]}"; do
+            [ -z "${stopped[$name]}" ] || kill -CONT "${pid[$name]}" 2>/dev/null || true
+            stopped[$name]=
+        done
+        ;;
+    7)
+        # Not always, or the run would get nowhere.
+        [ $((RANDOM % 2)) = 0 ] || return 0
+        event "kill the coordinator"
+        kill -KILL "$coordinator" 2>/dev/null || true
+        ;;
+    8) event "the coordinator sleeps"; kill -STOP "$coordinator" 2>/dev/null || true; sleep $((RANDOM % 4)); kill -CONT "$coordinator" 2>/dev/null || true ;;
+    9)
+        event "drain $name"
+        on c
+        "${before[@]}" timeout 5 "$bin/fathom" drain "$address" "$name" >>"$dir/drains" 2>&1 && drained[$name]=yes || true
+        ;;
+    10)
+        [ $root = yes ] || return 0
+        event "cut $name"
+        cut[$name]=yes
+        ip -n "$tag-c" link set "to-$name" down
+        ;;
+    11)
+        [ $root = yes ] || return 0
+        event "fill the disk of $name"
+        head -c $((disk_kib * 1024)) /dev/zero >"$dir/store-$name/filler" 2>/dev/null || true
+        ;;
+    esac
+}
+
+heal() {
+    for name in "${workers[@]}"; do
+        if [ $root = yes ]; then
+            [ -z "${cut[$name]:-}" ] || ip -n "$tag-c" link set "to-$name" up
+            cut[$name]=
+            rm -f "$dir/store-$name/filler"
+        fi
+        kill -CONT "${pid[$name]}" 2>/dev/null || true
+        stopped[$name]=
+    done
+    kill -CONT "$coordinator" 2>/dev/null || true
+}
+
+# The coordinator's end: 0 when the run is complete, 1 when something is wrong, 2 while the run goes on.
+look() {
+    is_running "$coordinator" && return 2
+    local status=0
+    wait "$coordinator" 2>/dev/null || status=$?
+    case $status in
+    0) return 0 ;;
+    137) event "the coordinator comes back"; serve; return 2 ;;
+    *) fault="the coordinator ended with $status"; return 1 ;;
+    esac
+}
+
+found_in() { # file: digest and counts
+    sed -n 's/.*"counts":\(\[[0-9,]*\]\).*"digest":"\([0-9a-f]*\)".*/\2 \1/p' "$1"
+}
+
+round() {
+    RANDOM=$((seed % 32768))
+    dir=$base/$seed
+    rm -rf "$dir"
+    mkdir -p "$dir"
+    port=$((20000 + seed % 10000))
+    address=127.0.0.1:$port
+    [ $root = no ] || address=10.78.0.1:$port
+    replicas=$((1 + RANDOM % 2))
+    fault=
+    : >"$dir/events"
+    for name in "${workers[@]}"; do
+        mkdir -p "$dir/store-$name"
+        [ $root = no ] || mount -t tmpfs -o "size=${disk_kib}k" none "$dir/store-$name"
+    done
+    serve
+    for name in "${workers[@]}"; do join_worker "$name"; done
+    local begun=$SECONDS outcome=2 healed=
+    local disturbed=$((20 + RANDOM % 40))
+    while [ $outcome = 2 ]; do
+        sleep "0.$((RANDOM % 10))"
+        if [ $((SECONDS - begun)) -lt $disturbed ]; then
+            disturb
+            [ $((RANDOM % 4)) != 0 ] || heal
+        elif [ -z "$healed" ]; then
+            event "all is healed"
+            heal
+            healed=yes
+        elif [ $((SECONDS - begun)) -gt $((disturbed + 240)) ]; then
+            fault="the run does not end"
+            break
+        fi
+        look && outcome=0 || outcome=$?
+        [ $outcome != 2 ] || for name in "${workers[@]}"; do mend_worker "$name"; done
+    done
+    heal
+    if [ $outcome = 0 ] && [ "$(found_in "$dir/result")" != "$known" ]; then
+        fault="another result: $(found_in "$dir/result")"
+    fi
+    local events
+    events=$(grep -c -e kill -e stop -e sleeps -e drain -e cut -e fill "$dir/events" || true)
+    local process
+    for process in $coordinator "${pid[@]}"; do kill -KILL "$process" 2>/dev/null || true; done
+    wait 2>/dev/null || true
+    [ $root = no ] || for name in "${workers[@]}"; do
+        [ -z "$fault" ] || cp -r "$dir/store-$name" "$dir/kept-$name"
+        umount "$dir/store-$name"
+    done
+    echo "seed $seed, $replicas copies, $events events, $((SECONDS - begun)) s: ${fault:-right}" | tee -a "$base/results"
+    if [ -z "$fault" ]; then
+        find "$dir" -mindepth 1 -maxdepth 1 ! -name events -exec rm -rf {} +
+        return 0
+    fi
+    return 1
+}
+
+set_up
+"$bin/fathom" run "${space[@]}" -q --json --dir "$base/undisturbed" >"$base/undisturbed.json"
+known=$(found_in "$base/undisturbed.json")
+[ -n "$known" ] || { echo "the result of the run that nobody disturbs cannot be read"; exit 1; }
+echo "first seed $seed, network namespaces and small disks: $root, known digest ${known%% *}"
+rounds=0 failed=0
+end=$(awk "BEGIN { print int($SECONDS + $hours * 3600) }")
+while :; do
+    round || failed=$((failed + 1))
+    rounds=$((rounds + 1))
+    seed=$((seed + 1))
+    [ $SECONDS -lt "$end" ] || break
+done
+echo "$rounds rounds, $failed of them wrong"
+[ $failed -eq 0 ]

@@ -1,0 +1,259 @@
+//! What fuzzers feed with arbitrary bytes. Each target is a function here; `tests/fuzz` has a program for each, and a small corpus,
+//! which `tests/tests/fuzz.rs` runs as an ordinary test.
+//!
+//! A target returns whatever the bytes are. A target that panics, or takes more time or memory than its bytes are worth, has found
+//! a fault.
+
+use crate::forge::{HEADER, header_of, reseal};
+use fathom_kernel::{Engine, Kernel};
+use fathom_layer::chunk::{self, Coset};
+use fathom_layer::{Digest, Encoding, Identity, Import, Imports, LayerFile, Stored};
+use fathom_proto::{convert, v1};
+use fathom_puzzle::load::{self, Format};
+use fathom_puzzle::{Definition, PuzzleSpec};
+use fathom_run::manifest::{RunManifest, SpaceSpec};
+use fathom_run::{Geometry, ShardCut};
+use fathom_space::fingerprint::fingerprint;
+use fathom_space::{AxisMap, Labels, Shape, Transform};
+use fathom_task::layer::bits;
+use prost::Message;
+use std::fs;
+
+/// A target's function.
+pub type Target = fn(&[u8]);
+
+/// The targets by name. Each has a program in `tests/fuzz/fuzz_targets` and a folder in `tests/fuzz/corpus`.
+pub const TARGETS: [(&str, Target); 8] = [
+    ("layer_file", layer_file),
+    ("imports", imports),
+    ("wire", wire),
+    ("run_toml", run_toml),
+    ("load_toml", load_toml),
+    ("load_gap", load_gap),
+    ("load_ksolve", load_ksolve),
+    ("load_kpuzzle", load_kpuzzle),
+];
+
+/// Cosets of the shard that layer files are made for.
+pub const COSETS: u32 = 3;
+
+/// Shapes with bits behind each row and without, of words of 32 and of 64 bits and of several words.
+const SHAPES: [&[u32]; 9] = [
+    &[3, 7, 7, 7],
+    &[5, 33, 33],
+    &[13, 60],
+    &[65, 3, 65],
+    &[1, 5],
+    &[12, 12, 12],
+    &[24, 24, 24],
+    &[2, 24],
+    &[130],
+];
+
+/// The same, with the last axis halved.
+const HALVED: [&[u32]; 3] = [&[6, 6, 6], &[24, 2, 24], &[2, 120, 6]];
+
+/// The shapes of all kinds of rows.
+///
+/// # Panics
+/// If one cannot be made.
+pub fn shapes() -> Vec<Shape> {
+    let whole = SHAPES.iter().map(|lengths| Shape::new(lengths));
+    let halved = HALVED.iter().map(|lengths| Shape::halved(lengths));
+    whole.chain(halved).map(|shape| shape.expect("the lengths are those of a shape")).collect()
+}
+
+/// The layer file for which [`layer_file`] takes its bytes.
+pub fn identity(shape: &Shape) -> Identity {
+    Identity {
+        fingerprint: [7; 32],
+        depth: 4,
+        shard: 0,
+        first_coset: 0,
+        cosets: COSETS,
+        packed_bytes: shape.packed_bytes(),
+        row_bits: shape.row_bits(),
+    }
+}
+
+/// Checks that all positions are of states, and has every kernel pull and subtract them.
+///
+/// # Panics
+/// If not so.
+pub fn harmless(shape: &Shape, stored: &Stored<'_>) {
+    let row = shape.row_bytes() * 8;
+    for position in stored.positions() {
+        assert!(position % row < shape.row_bits() && position / row < shape.rows(), "{position}");
+    }
+    let axes = shape.lengths().len();
+    let maps: Vec<AxisMap> =
+        shape.lengths().iter().map(|&length| AxisMap::new((0..length).collect())).collect();
+    let forth: Vec<u8> = (0..axes as u8).collect();
+    let back: Vec<u8> = forth.iter().rev().copied().collect();
+    let is_mirrored = shape.lengths().iter().eq(shape.lengths().iter().rev());
+    for target in [forth, back].into_iter().take(1 + usize::from(is_mirrored)) {
+        let maps_of = (0..axes as u32).collect();
+        let transform = Transform { target, maps: maps_of, odd: false };
+        for engine in Engine::ALL {
+            let Some(mut kernel) = engine.kernel(shape) else { continue };
+            let kernel: &mut dyn Kernel = &mut *kernel;
+            let mut packed = vec![0; shape.packed_bytes() as usize];
+            kernel.clear();
+            kernel.pull(bits(stored), &transform, &maps);
+            let found = kernel.pack(&mut packed);
+            assert_eq!(found as usize, stored.positions().count(), "{engine:?}");
+            kernel.subtract(bits(stored));
+        }
+    }
+}
+
+/// The first byte chooses a shape.
+fn shape_and_rest(bytes: &[u8]) -> Option<(Shape, &[u8])> {
+    let (first, rest) = bytes.split_first()?;
+    let mut shapes = shapes();
+    let which = usize::from(*first) % shapes.len();
+    Some((shapes.swap_remove(which), rest))
+}
+
+/// A layer file whose checksums are all in order: what lies behind its header is given, and the header fits. The first byte chooses
+/// the shape.
+///
+/// # Panics
+/// If a coset that is accepted does harm, or a refusal is no word of damage.
+pub fn layer_file(bytes: &[u8]) {
+    let Some((shape, rest)) = shape_and_rest(bytes) else { return };
+    let identity = identity(&shape);
+    // Room for the directory, and for what a reader may look at behind the last data.
+    let length = (HEADER + rest.len()).max(HEADER + 56 * COSETS as usize + 64);
+    let mut file = vec![0; length];
+    file[..HEADER].copy_from_slice(&header_of(&identity, length as u64));
+    file[HEADER..HEADER + rest.len()].copy_from_slice(rest);
+    reseal(&mut file);
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path().join("layer");
+    fs::write(&path, &file).expect("the file can be written");
+    match LayerFile::open(&path, &identity) {
+        Err(error) => assert!(error.is_damage(), "{error}"),
+        Ok(file) => (0..COSETS).for_each(|coset| match file.coset(coset) {
+            Ok(stored) => harmless(&shape, &stored),
+            Err(error) => assert!(error.is_damage(), "{error}"),
+        }),
+    }
+}
+
+/// Cosets from a peer: a chunk as it comes over the wire, or as it is after decompression, whose numbers of states are made to fit. The
+/// first byte chooses the shape.
+///
+/// # Panics
+/// If a coset that is accepted does harm, or a refusal is no word of damage.
+pub fn imports(bytes: &[u8]) {
+    let Some((shape, rest)) = shape_and_rest(bytes) else { return };
+    let unpacked = chunk::decompress(rest, shape.packed_bytes() as usize);
+    let cosets = unpacked.as_deref().unwrap_or(rest);
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let imports = Imports::new(directory.path(), COSETS, identity(&shape).tensor());
+    for Coset { number: coset, encoding, states, canonical } in chunk::cosets(cosets).map_while(Result::ok) {
+        let found = match encoding {
+            Encoding::Sparse => canonical.len() as u32 / 4,
+            _ => canonical.iter().map(|byte| byte.count_ones()).sum(),
+        };
+        for states in [states, found] {
+            match imports.push(&[Import { coset, encoding, states, canonical }]) {
+                Ok(()) => harmless(&shape, &imports.coset(coset).expect("what was accepted is there")),
+                Err(error) => assert!(error.is_damage(), "{error}"),
+            }
+        }
+    }
+}
+
+/// Messages of peers: what a conversion accepts, another host understands as the same.
+///
+/// # Panics
+/// If not so.
+pub fn wire(bytes: &[u8]) {
+    let cut = ShardCut::new(7, 2).expect("seven cosets make two shards");
+    let geometry = Geometry { cut, fingerprint: [7; 32], packed_bytes: 41, row_bits: 8 };
+    if let Ok(message) = v1::Outcome::decode(bytes)
+        && let Ok(outcome) = convert::outcome(message, &geometry)
+    {
+        let again = convert::outcome(outcome.clone().into(), &geometry);
+        assert_eq!(again.as_ref(), Ok(&outcome));
+    }
+    if let Ok(message) = v1::Failure::decode(bytes)
+        && let Ok(failure) = convert::failure(message, &geometry)
+    {
+        assert!(failure.to_string().chars().all(|c| !c.is_control()), "{failure:?}");
+    }
+    if let Ok(message) = v1::File::decode(bytes)
+        && let Ok(task) = convert::file(Some(&message), &geometry)
+    {
+        assert_eq!(v1::File::from(task), message);
+    }
+    let _ = convert::worker_id(bytes);
+    let _ = convert::digest("checksum", bytes);
+}
+
+/// The file `run.toml`: what is read is written again as the same, and with the right fingerprint becomes a run or is refused.
+///
+/// # Panics
+/// If not so.
+pub fn run_toml(bytes: &[u8]) {
+    let Ok(mut manifest) = RunManifest::from_toml(&String::from_utf8_lossy(bytes)) else { return };
+    assert_eq!(RunManifest::from_toml(&manifest.to_toml()).as_ref().ok(), Some(&manifest));
+    if !is_small(&manifest.spec.source) {
+        return;
+    }
+    let Ok(space) = manifest.spec.space() else { return };
+    let Ok(colouring) = manifest.cut(&space) else { return };
+    manifest.fingerprint = Digest(fingerprint(&space, &colouring, manifest.shards));
+    if let Ok((space, colouring)) = manifest.check() {
+        let _ = Geometry::of(&manifest, &space, &colouring);
+    }
+}
+
+/// Whether a space of the puzzle is set up in milliseconds.
+fn is_small(source: &PuzzleSpec) -> bool {
+    match source {
+        PuzzleSpec::Board(board) => board.cells() <= 9,
+        PuzzleSpec::Defined(definition) => {
+            let points: usize = definition.orders().into_iter().map(usize::from).sum();
+            let generators = definition.moves().len() + definition.free().len();
+            points <= 24 && generators <= 8
+        }
+    }
+}
+
+/// A file in Fathom's own format.
+pub fn load_toml(bytes: &[u8]) {
+    load(bytes, Format::Toml);
+}
+
+/// A file as GAP reads it.
+pub fn load_gap(bytes: &[u8]) {
+    load(bytes, Format::Gap);
+}
+
+/// A file of ksolve or twsearch.
+pub fn load_ksolve(bytes: &[u8]) {
+    load(bytes, Format::Ksolve);
+}
+
+/// A file of cubing.js.
+pub fn load_kpuzzle(bytes: &[u8]) {
+    load(bytes, Format::Kpuzzle);
+}
+
+/// What is read is written in Fathom's own format and read again as the same puzzle; a small one becomes a space or is refused.
+fn load(bytes: &[u8], format: Format) {
+    let text = String::from_utf8_lossy(bytes);
+    let Ok(definition) = load::parse(&text, format, "fuzz") else { return };
+    let own = definition.to_toml();
+    let again: Option<Definition> = load::parse(&own, Format::Toml, "again").ok();
+    assert_eq!(again.as_ref(), Some(&definition), "{own}");
+    let source = PuzzleSpec::Defined(Box::new(definition));
+    if is_small(&source) {
+        let labels = Labels::from_values(source.solved());
+        let metric = source.metric();
+        let _ = SpaceSpec { source, metric, labels }.space();
+    }
+}
