@@ -42,12 +42,24 @@ pub fn relabellings_among(
     assert_eq!(numbers.len(), set.len(), "a set has each element once");
     assert!(set.iter().all(|x| x.degree() == degree), "all permutations are of one degree");
     let cycles: Vec<Vec<u16>> = set.iter().map(cycle_lengths).collect();
-    (0..=degree)
-        .find_map(|fixed| {
-            let told = Told { cycles: &cycles, of_points: &of_points, of_elements: &of_elements };
-            Search { degree, set, told, numbers: &numbers, most, may, alike, found: Vec::new() }.all(fixed)
-        })
-        .expect("the identity alone fixes all points")
+    let fixing = |fixed: usize| {
+        let told = Told { cycles: &cycles, of_points: &of_points, of_elements: &of_elements };
+        Search { degree, set, told, numbers: &numbers, most, may, alike, found: Vec::new() }.all(fixed)
+    };
+    if let Some(all) = fixing(0) {
+        return all;
+    }
+    // Those that fix more points are fewer, so the least number of points is found by halving.
+    let (mut too_few, mut enough) = (0, degree);
+    let mut found = fixing(degree).expect("the identity alone fixes all points");
+    while too_few + 1 < enough {
+        let middle = usize::midpoint(too_few, enough);
+        match fixing(middle) {
+            Some(fewer) => (enough, found) = (middle, fewer),
+            None => too_few = middle,
+        }
+    }
+    found
 }
 
 /// Colours of points and of elements that any relabelling keeps.

@@ -410,7 +410,7 @@ impl CosetGraph {
         if let Some(axes) = self.colouring.reached() {
             let number = |(axis, reached): (usize, &Reached)| {
                 let packed = self.packed(reached, word);
-                self.frames.of(coset, axis).number(packed)
+                self.frames.index(self, coset, axis, packed)
             };
             let indices: Option<Vec<u32>> = axes.iter().enumerate().map(number).collect();
             return Some(self.shape.position(&indices?));
@@ -453,7 +453,7 @@ impl CosetGraph {
         let told = pattern.iter().map(|&letter| (0, letters.orientation(letter)));
         let mut told: Vec<(u8, u8)> = told.collect();
         for (number, (axis, &index)) in axes.iter().zip(indices).enumerate() {
-            let packed = self.frames.of(coset, number).words()[index as usize];
+            let packed = self.frames.word(self, coset, number, index);
             for part in axis.form.parts() {
                 let is_here = |cell: &usize| letters.mark(pattern[*cell]) == part.component.colour;
                 for (place, cell) in (0..pattern.len()).filter(is_here).enumerate() {
