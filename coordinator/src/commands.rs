@@ -13,6 +13,7 @@ pub(crate) mod local;
 pub(crate) mod logs;
 pub(crate) mod merge;
 pub(crate) mod plan;
+pub(crate) mod planning;
 pub(crate) mod progress;
 pub(crate) mod puzzles;
 pub(crate) mod report;

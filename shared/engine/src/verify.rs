@@ -97,7 +97,7 @@ fn job(manifest: &RunManifest) -> Result<Job> {
     geometry.check_graph(&graph)?;
     Ok(Job {
         pairs: Pairs::new(&graph, manifest.inverse_classes),
-        graph,
+        graph: Arc::new(graph),
         geometry,
         lookback: Lookback::of(&space),
         method: Method::Cosets(Engine::Portable),
