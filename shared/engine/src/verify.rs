@@ -10,6 +10,7 @@ use fathom_run::{Depth, Geometry, Lookback, RunManifest, ShardId, ShardReport, T
 use fathom_space::counting::Pairs;
 use fathom_space::{CosetGraph, CosetId, Transforms};
 use fathom_task::{Job, Method, Store, Watched};
+use std::sync::Arc;
 
 /// What was read and found right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
