@@ -111,6 +111,19 @@ impl CosetGraph {
     /// # Errors
     /// [`CosetError`] if there are more than the tables can address.
     pub fn build(space: &Space, colouring: &Colouring) -> Result<Self, CosetError> {
+        Self::build_with_frames(space, colouring, Frames::MOST_WORDS)
+    }
+
+    /// The same, where the words of axes are listed coset by coset only up to so many in all. If there are more, and no symmetries are in
+    /// use, they are carried over from the home coset.
+    ///
+    /// # Errors
+    /// As for [`CosetGraph::build`].
+    pub fn build_with_frames(
+        space: &Space,
+        colouring: &Colouring,
+        most_words: usize,
+    ) -> Result<Self, CosetError> {
         let shape = Shape::of(space, colouring).ok_or(CosetError::TensorTooLarge)?;
         let symmetries = symmetries_in_use(space, colouring);
         let too_many =
@@ -120,7 +133,7 @@ impl CosetGraph {
             let found = canonical.close(space, colouring).ok_or(too_many)?;
             let index = Index::Canonical(canonical);
             let mut graph = Self::assemble(space, colouring, shape, symmetries, index, found);
-            graph.frames = Frames::find(&graph)?;
+            graph.frames = Frames::find(&graph, most_words)?;
             return Ok(graph);
         }
         let tables = table::close(space, colouring, &symmetries).ok_or(too_many)?;

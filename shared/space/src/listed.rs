@@ -29,15 +29,15 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// All frames together have no more words.
-    const MOST_WORDS: usize = 1 << 22;
+    /// All frames together have no more words, or they are carried.
+    pub(crate) const MOST_WORDS: usize = 1 << 22;
     const UNKNOWN: u16 = u16::MAX;
 
     /// Follows the moves from the solved coset.
     ///
     /// # Errors
     /// [`CosetError::TooManyFrames`].
-    pub(crate) fn find(graph: &CosetGraph) -> Result<Self, CosetError> {
+    pub(crate) fn find(graph: &CosetGraph, most_words: usize) -> Result<Self, CosetError> {
         let Some(reached) = graph.colouring().reached() else {
             return Ok(Self::default());
         };
@@ -69,6 +69,7 @@ impl Frames {
             by_smallest: FxHashMap::default(),
             known: FxHashMap::default(),
             words: 0,
+            most_words: usize::MAX,
         };
         let (first, to) = graph.home();
         // The list of the solved pattern, as it is; and what the symmetry to its representative makes of it.
@@ -77,6 +78,8 @@ impl Frames {
             .collect::<Result<_, _>>()?;
         let leads = Leads { starts, leads };
         let images = finder.through_symmetry(to, &solved)?;
+        // Those of the home coset are needed in any case.
+        finder.most_words = most_words;
         match finder.follow(&leads, first, &images) {
             Ok(of) => Ok(Self {
                 lists: finder.lists.into(),
@@ -206,6 +209,7 @@ struct Finder<'g> {
     /// By the key of an action: the frame to which it leads.
     known: FxHashMap<Box<[u8]>, u16>,
     words: usize,
+    most_words: usize,
 }
 
 impl Finder<'_> {
@@ -221,7 +225,7 @@ impl Finder<'_> {
         }
         self.words += words.len();
         let number = self.lists[axis].len() as u16;
-        if self.words > Frames::MOST_WORDS || number == Frames::UNKNOWN {
+        if self.words > self.most_words || number == Frames::UNKNOWN {
             return Err(CosetError::TooManyFrames);
         }
         same.push(number);

@@ -442,7 +442,8 @@ fn cycle_lengths_by_start(map: &[u8]) -> Vec<(usize, usize)> {
 mod tests {
     use super::*;
     use crate::Labels;
-    use fathom_puzzle::{Board, Metric, PuzzleSpec};
+    use fathom_algebra::{OrientedPermutation, Permutation};
+    use fathom_puzzle::{Board, Definition, Metric, PuzzleSpec};
 
     fn space(word: &str, track: Option<&str>) -> Space {
         let board: Board = word.parse().unwrap();
@@ -498,6 +499,62 @@ mod tests {
                 space.symmetry_order(),
                 "{word}"
             );
+        }
+    }
+
+    fn group_space(name: &str, degree: usize, cycles: &[&str], labels: Labels) -> Space {
+        let mut definition = Definition::of_degree(name, degree).unwrap();
+        for (number, cycles) in cycles.iter().enumerate() {
+            let action = OrientedPermutation::from_cells(Permutation::parse(cycles, degree).unwrap());
+            definition.add_move(&format!("m{number}"), action).unwrap();
+        }
+        Space::new(definition.puzzle(Metric::Multi).unwrap(), Metric::Multi, labels).unwrap()
+    }
+
+    /// M24 has 244,823,040 elements, and is transitive on each 4 points: 24 x 23 x 22 x 21 patterns, each of 960 states. (Conway and Sloane,
+    /// *Sphere Packings, Lattices and Groups*, chapter 11.)
+    #[test]
+    fn a_group_without_sets_is_cut_by_points_of_a_base() {
+        let generators = [
+            "(1,24)(2,23)(3,12)(4,16)(5,18)(6,10)(7,20)(8,14)(9,21)(11,17)(13,22)(15,19)",
+            "(1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23)",
+            "(3,17,10,7,9)(4,13,14,19,5)(8,18,11,12,23)(15,20,22,21,16)",
+        ];
+        let space = group_space("m24", 24, &generators, Labels::distinct(24));
+        assert_eq!(space.states().to_string(), "244823040");
+        let plan = Plan::outline(&space).unwrap();
+        assert_eq!(plan.symmetries_used, 1);
+        assert_eq!((plan.representative_cosets, plan.shape.lengths()), (24 * 23 * 22 * 21, &[960][..]));
+        assert!(!plan.is_exact);
+    }
+
+    /// 10 corners of two kinds and 11 edges of two kinds that are permuted in all ways: C(10, 4) x C(11, 5) states.
+    #[test]
+    fn where_pieces_look_alike_whole_sets_are_axes() {
+        let turns = ["(1,2,3,4,5,6)(11,12,13,14,15,16)", "(5,6,7,8,9,10)(16,17,18,19,20,21)"];
+        let labels = [
+            [0, 1].map(|kind| vec![kind; [6, 4][kind]]).concat(),
+            [2, 3].map(|kind| vec![kind; [6, 5][kind - 2]]).concat(),
+        ];
+        let space = group_space("two rings", 21, &turns, Labels::from_values(labels.concat()));
+        assert_eq!(space.states().to_string(), (210 * 462).to_string());
+        let plan = Plan::new(&space).unwrap();
+        assert_eq!((plan.representative_cosets, plan.shape.bits()), (1, 210 * 462));
+    }
+
+    /// An outline chooses what an exact plan does, and says fewer cosets than there are where it does not list them.
+    #[test]
+    fn outlines_choose_what_exact_plans_do() {
+        for word in ["3x4", "2x2x2", "skewb", "pyraminx", "pancake:9"] {
+            let source = PuzzleSpec::of_word(word).unwrap();
+            let puzzle = source.puzzle(source.metric()).unwrap();
+            let space = Space::new(puzzle, source.metric(), Labels::from_values(source.solved())).unwrap();
+            let (outline, plan) = (Plan::outline(&space).unwrap(), Plan::new(&space).unwrap());
+            assert_eq!(outline.colouring.of_pieces(), plan.colouring.of_pieces(), "{word}");
+            assert_eq!(outline.colouring.views(), plan.colouring.views(), "{word}");
+            let graph = CosetGraph::build(&space, &plan.colouring).unwrap();
+            assert_eq!(plan.representative_cosets, u64::from(graph.len()), "{word}");
+            assert!(outline.representative_cosets <= plan.representative_cosets, "{word}");
         }
     }
 

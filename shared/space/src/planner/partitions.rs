@@ -54,6 +54,10 @@ pub(super) fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTree
         };
         whole.insert(numbered((0..cells).map(key)));
     }
+    // Where pieces look alike, whole orbits have few arrangements.
+    if !labels.are_distinct() && space.orbits().len() > 1 {
+        whole.insert(numbered(kind.iter()));
+    }
     // And all rings whole.
     let rings = |cell: usize| space.rings().ring(cell).map(|(first, _)| first);
     let joined = |partition: &Vec<u8>| {

@@ -10,7 +10,8 @@ use super::{Candidate, Plan};
 use crate::axis::{AxisView, Component, View};
 use crate::hidden::Hidden;
 use crate::{Colouring, CosetGraph, Shape, Space, Symmetry};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 
 /// Cosets have at least so many states.
 const FEWEST_STATES: f64 = 24.0;
@@ -268,10 +269,19 @@ impl<'a> Search<'a> {
         {
             return None;
         }
+        let measured: RefCell<HashMap<AxisView, Option<usize>>> = RefCell::default();
         let length = |view: &AxisView| -> Option<usize> {
             let longest = (Colouring::LONGEST_AXIS as usize).min(self.words_left.get());
-            let form = colouring.form(view, space)?;
-            let words = hidden.words(&colouring, &form, space, longest).map(|words| words.len());
+            let known = measured.borrow().get(view).copied();
+            let words = match known {
+                Some(words) => words,
+                None => {
+                    let form = colouring.form(view, space)?;
+                    let words = hidden.words(&colouring, &form, space, longest).map(|words| words.len());
+                    measured.borrow_mut().insert(view.clone(), words);
+                    words
+                }
+            };
             self.words_left.set(self.words_left.get().saturating_sub(words.unwrap_or(longest)));
             words
         };
