@@ -14,14 +14,15 @@ const SPACE: &str = "2x6";
 
 fn run(path: &Path) -> Command {
     let mut command = fathom();
-    command.args(["run", SPACE, "--json", "-q", "--threads", "2", "--dir"]).arg(path);
+    // Each depth is durable before the next begins, so that kills find runs of all depths.
+    command.args(["run", SPACE, "--json", "-q", "--threads", "2", "--sync-after", "0s", "--dir"]).arg(path);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
 fn resume(path: &Path) -> Command {
     let mut command = fathom();
-    command.args(["resume", "--json", "-q"]).arg(path);
+    command.args(["resume", "--json", "-q", "--sync-after", "0s"]).arg(path);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

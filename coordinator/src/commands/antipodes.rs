@@ -75,6 +75,7 @@ fn run(args: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
         kernel: Kernel::Fastest,
         max_depth: args.depth,
         memory_bytes: args.memory_bytes(),
+        sync_after: Options::SYNC_AFTER,
     };
     search(&mut run, &LocalDisk, options, &Stop::default(), &Silent)?;
     Ok(run)

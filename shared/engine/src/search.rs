@@ -22,9 +22,6 @@ use tracing::{debug, info, info_span, warn};
 /// How often progress is shown and signals are noticed.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Of a search that is younger, depths are made durable together: whoever stops the process loses no more than that.
-const YOUNG: Duration = Duration::from_secs(1);
-
 /// How to search.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -36,6 +33,13 @@ pub struct Options {
     pub max_depth: Option<u32>,
     /// Bytes of memory that may be taken: for tables and tensors, and what is left for layers in the page cache.
     pub memory_bytes: u64,
+    /// The depths of a new search that is younger are made durable together: so much is lost at most when the process is killed.
+    pub sync_after: Duration,
+}
+
+impl Options {
+    /// A second: a small search takes less, and would mostly wait for the disk.
+    pub const SYNC_AFTER: Duration = Duration::from_secs(1);
 }
 
 /// How a search is asked to stop.
@@ -114,7 +118,7 @@ pub fn search(
         peak_anonymous_bytes: machine::anonymous_bytes(),
     };
     // Where nothing is committed yet, there is nothing that a crash could damage.
-    let is_new = run.visited()?.layers.is_empty();
+    let is_new = !options.sync_after.is_zero() && run.visited()?.layers.is_empty();
     let disk = Deferred::new(disk, is_new);
     let disk = &disk;
     if is_new {
@@ -195,7 +199,7 @@ impl Search<'_> {
     }
 
     fn release_when_grown(&mut self) -> Result<()> {
-        if self.begun.elapsed() >= YOUNG { self.release() } else { Ok(()) }
+        if self.begun.elapsed() >= self.options.sync_after { self.release() } else { Ok(()) }
     }
 
     fn make_layers(&mut self) -> Result<End> {
