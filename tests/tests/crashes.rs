@@ -163,7 +163,21 @@ fn fail_everywhere(
     error: io::ErrorKind,
     power_cut: bool,
 ) -> BTreeSet<&'static str> {
-    let setup = Setup { threads: 1, shards: Some(2), keep, ..Setup::default() };
+    fail_everywhere_with(
+        Setup { threads: 1, shards: Some(2), keep, ..Setup::default() },
+        question,
+        error,
+        power_cut,
+    )
+}
+
+fn fail_everywhere_with(
+    setup: Setup,
+    question: &SpaceSpec,
+    error: io::ErrorKind,
+    power_cut: bool,
+) -> BTreeSet<&'static str> {
+    let keep = setup.keep;
     let undisturbed = setup.search(question.clone());
     let mut hit = BTreeSet::new();
     for operations in 0.. {
@@ -230,6 +244,17 @@ fn the_power_fails_at_any_change() {
 fn the_power_fails_while_layers_are_archived() {
     let hit = fail_everywhere(&question(), Keep::All, io::ErrorKind::Other, true);
     assert!(hit.contains("rename"), "{hit:?}");
+}
+
+/// All depths are made durable together, at the end: until then a crash undoes everything.
+#[test]
+fn the_power_fails_while_depths_wait_to_be_made_durable() {
+    for keep in [Keep::Last, Keep::All] {
+        let sync_after = std::time::Duration::from_secs(3600);
+        let setup = Setup { threads: 1, shards: Some(2), keep, sync_after, ..Setup::default() };
+        let hit = fail_everywhere_with(setup, &question(), io::ErrorKind::Other, true);
+        assert!(hit.contains("sync") && hit.contains("rename"), "{hit:?}");
+    }
 }
 
 /// Moves without their inverses: every layer is read to the end, compressed or not.
