@@ -506,7 +506,7 @@ mod tests {
         let mut definition = Definition::of_degree(name, degree).unwrap();
         for (number, cycles) in cycles.iter().enumerate() {
             let action = OrientedPermutation::from_cells(Permutation::parse(cycles, degree).unwrap());
-            definition.add_move(&format!("m{number}"), action).unwrap();
+            definition.add_move(format!("m{number}"), action).unwrap();
         }
         Space::new(definition.puzzle(Metric::Multi).unwrap(), Metric::Multi, labels).unwrap()
     }
