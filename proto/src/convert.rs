@@ -1,6 +1,6 @@
 //! Between the messages and what they mean. What comes over the wire may be anything: it is looked at here, once.
 
-use crate::outcome::{Done, Failure, Outcome};
+use crate::outcome::{Done, Failure, Outcome, StoredFile};
 use crate::{Attempt, v1};
 use fathom_layer::{Digest, Totals};
 use fathom_run::WorkerId;
@@ -49,6 +49,30 @@ pub fn file(file: Option<&v1::File>, geometry: &Geometry) -> Result<Task, Malfor
         return Err(malformed("depth", format!("there is no depth {}", file.depth)));
     }
     Ok(Task { depth: Depth(file.depth), shard: ShardId(file.shard) })
+}
+
+/// A file that somebody has, or should have. Its digest may be left out.
+///
+/// # Errors
+/// [`Malformed`] if the run has no such file, or the digest is none.
+pub fn stored_file(stored: Option<&v1::StoredFile>, geometry: &Geometry) -> Result<StoredFile, Malformed> {
+    let stored = stored.ok_or_else(|| malformed("file", "is missing"))?;
+    Ok(StoredFile { task: file(stored.file.as_ref(), geometry)?, digest: optional_digest(&stored.digest)? })
+}
+
+/// A digest that may be left out.
+///
+/// # Errors
+/// [`Malformed`] if there is something that is no digest.
+pub fn optional_digest(bytes: &[u8]) -> Result<Option<Digest>, Malformed> {
+    (!bytes.is_empty()).then(|| digest("digest", bytes)).transpose()
+}
+
+impl From<StoredFile> for v1::StoredFile {
+    fn from(stored: StoredFile) -> Self {
+        let digest = stored.digest.map(|digest| digest.0.to_vec()).unwrap_or_default();
+        Self { file: Some(stored.task.into()), digest: digest.into() }
+    }
 }
 
 /// The id of a worker.

@@ -15,4 +15,4 @@ pub mod v1;
 
 pub use convert::Malformed;
 pub use names::{Attempt, Session};
-pub use outcome::{Done, Failure, Outcome};
+pub use outcome::{Done, Failure, Outcome, StoredFile};

@@ -1,6 +1,7 @@
 //! How an order ended, and why not well.
 
 use crate::Attempt;
+use fathom_layer::Digest;
 use fathom_run::{ShardReport, Task};
 
 /// What a worker reports.
@@ -12,6 +13,15 @@ pub struct Outcome {
     pub attempt: Option<Attempt>,
     /// How it ended.
     pub result: Result<Done, Failure>,
+}
+
+/// A file that somebody has, or should have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoredFile {
+    /// Its layer and shard.
+    pub task: Task,
+    /// The digest of its cosets' checksums, where it is known: another file of the same place has another one.
+    pub digest: Option<Digest>,
 }
 
 /// What was done.

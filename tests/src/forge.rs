@@ -67,6 +67,27 @@ pub fn move_state(path: &Path, row_bits: u32) {
     fs::write(path, bytes).expect("the layer file can be written");
 }
 
+/// In a layer file that is not compressed, exchanges the states of two cosets of one length and seals the file again.
+pub fn exchange_cosets(path: &Path) {
+    let mut bytes = fs::read(path).expect("the layer file is there");
+    let cosets = u32_at(&bytes, 60) as usize;
+    let places: Vec<_> =
+        (0..cosets).filter_map(|coset| data(&bytes, coset)).filter(|(_, kind)| *kind > 0).collect();
+    let alike = |one: &(std::ops::Range<usize>, u8), other: &(std::ops::Range<usize>, u8)| {
+        let (a, b) = (&one.0, &other.0);
+        one.1 == other.1 && a.len() == b.len() && bytes[a.clone()] != bytes[b.clone()]
+    };
+    let pairs = places.iter().flat_map(|one| places.iter().map(move |other| (one, other)));
+    let (one, other) =
+        pairs.into_iter().find(|(one, other)| alike(one, other)).expect("two cosets of one length");
+    let (one, other) = (one.0.clone(), other.0.clone());
+    let kept = bytes[one.clone()].to_vec();
+    bytes.copy_within(other.clone(), one.start);
+    bytes[other].copy_from_slice(&kept);
+    reseal(&mut bytes);
+    fs::write(path, bytes).expect("the layer file can be written");
+}
+
 /// The checksums that the directory of a layer file has, in order of cosets.
 pub fn checksums(path: &Path) -> Vec<Digest> {
     let bytes = fs::read(path).expect("the layer file is there");

@@ -6,6 +6,7 @@ use fathom_proto::v1::{self, order, outcome};
 use fathom_run::{ShardCut, ShardId};
 use fathom_tests::assert_same;
 use fathom_tests::cluster::{Cluster, undisturbed, until};
+use fathom_tests::forge::exchange_cosets;
 use std::time::Duration;
 
 const SPACE: [&str; 3] = ["3x3", "--shards", "2"];
@@ -145,4 +146,23 @@ fn a_false_report_in_a_shared_store_is_dropped() {
     assert!(detail.contains("its report is not what its file says"), "{detail}");
     cluster.join(&["honest"]);
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
+}
+
+/// A store comes back with a file that is whole, and not the one that its worker reported.
+#[test]
+fn another_file_in_a_store_is_made_again() {
+    const MANY_TASKS: [&str; 5] = ["2x6", "--metric", "single", "--shards", "16"];
+    let mut cluster = Cluster::new(&MANY_TASKS, &["--keep", "all"]);
+    cluster.serve();
+    cluster.join_until("w1", "computing:70");
+    cluster.join(&["w2"]);
+    cluster.dies("w1");
+    let newest = u32::try_from(cluster.status().unwrap()["depth"].as_u64().unwrap()).unwrap() - 1;
+    let files = cluster.files("w1").into_iter().filter(|(depth, _, _)| *depth == newest);
+    let (depth, shard, path) = files.last().expect("w1 has made a part of the newest layer");
+    exchange_cosets(&path);
+    cluster.join(&["w1"]);
+    assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
+    let lines = cluster.logged("file is not the one that was reported");
+    assert!(lines.iter().any(|line| line["depth"] == depth && line["shard"] == shard), "{lines:?}");
 }

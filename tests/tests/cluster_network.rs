@@ -218,6 +218,7 @@ async fn messages_that_make_no_sense_to_a_coordinator() {
     assert_eq!(status.code(), Code::FailedPrecondition);
     assert!(status.message().contains("use the same version of Fathom for both"), "{status}");
     let file = |depth, shard| v1::File { depth, shard };
+    let stored = |depth, shard| v1::StoredFile { file: Some(file(depth, shard)), digest: vec![1; 32].into() };
     for (wrong, code, says) in [
         (
             v1::RegisterRequest { protocol_version: 99, ..registration(&right) },
@@ -242,12 +243,12 @@ async fn messages_that_make_no_sense_to_a_coordinator() {
             "a name is longer",
         ),
         (
-            v1::RegisterRequest { inventory: vec![file(3, 8)], ..registration(&right) },
+            v1::RegisterRequest { inventory: vec![stored(3, 8)], ..registration(&right) },
             Code::InvalidArgument,
             "there is no shard 8",
         ),
         (
-            v1::RegisterRequest { inventory: vec![file(u32::MAX, 1)], ..registration(&right) },
+            v1::RegisterRequest { inventory: vec![stored(u32::MAX, 1)], ..registration(&right) },
             Code::InvalidArgument,
             "there is no depth",
         ),
@@ -342,6 +343,7 @@ async fn messages_that_make_no_sense_to_a_worker() {
         fingerprint: fingerprint.to_vec().into(),
         depth,
         ranges,
+        known_shards: Vec::new(),
     };
     for ranges in [
         vec![range(u32::MAX, 1)],

@@ -1,16 +1,19 @@
 //! Workers that fetch from each other over loopback.
 
-use fathom_layer::{LocalDisk, Totals};
+use fathom_layer::{Imports, LocalDisk, Totals};
 use fathom_proto::access::{Access, AccessArguments, server};
 use fathom_proto::v1::exchange_client::ExchangeClient;
 use fathom_proto::v1::exchange_server::{self, ExchangeServer};
 use fathom_proto::v1::{self, copy_file_response};
+use fathom_proto::{Failure, StoredFile};
 use fathom_run::{Depth, Geometry, ShardCut, ShardId, Task};
-use fathom_task::Store;
+use fathom_space::CosetId;
+use fathom_task::{Layer, Store};
 use fathom_worker::cluster::Meter;
 use fathom_worker::cluster::exchange::{ANSWERS_OF_ONE, Exchange};
 use fathom_worker::cluster::fetch::Fetcher;
 use fathom_worker::cluster::files::OpenFiles;
+use fathom_worker::cluster::holders::Holders;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -47,11 +50,16 @@ impl Home {
 
     /// A store with a file of 2.6 MB that cannot be compressed: more than anybody buffers.
     fn with_file() -> Self {
+        Self::with_file_of(7)
+    }
+
+    /// Another seed gives another file, as whole as the first.
+    fn with_file_of(seed: u64) -> Self {
         let home = Self::empty();
         home.store.prepare(FILE.depth).unwrap();
         let mut writer = home.store.writer(&home.geometry, FILE).unwrap();
         let mut stored = 0;
-        let mut random = fastrand::Rng::with_seed(7);
+        let mut random = fastrand::Rng::with_seed(seed);
         for _ in 0..COSETS {
             let packed: Vec<u8> = (0..PACKED_BYTES).map(|_| random.u8(..)).collect();
             let states = packed.iter().map(|byte| byte.count_ones()).sum();
@@ -69,6 +77,20 @@ impl Home {
     fn fetcher(&self) -> Fetcher {
         let access = Access::load(&AccessArguments::default()).unwrap();
         Fetcher::new(access, self.geometry, Arc::new(Meter::default()))
+    }
+
+    /// The file as a coordinator tells of it.
+    fn stored(&self) -> StoredFile {
+        let file = self.store.open_shard(&self.geometry, FILE.depth, FILE.shard).unwrap();
+        StoredFile { task: FILE, digest: Some(file.digest().unwrap()) }
+    }
+
+    /// A map in which a peer holds the file of this store.
+    fn map(&self, peer: &str) -> Holders {
+        let shard =
+            v1::HeldShard { holders: vec![0], digest: self.stored().digest.unwrap().0.to_vec().into() };
+        let layers = vec![v1::HeldLayer { depth: FILE.depth.0, shards: vec![shard] }];
+        Holders::new(v1::Holders { version: 1, addresses: vec![peer.into()], layers })
     }
 
     fn request(&self) -> v1::CopyFileRequest {
@@ -132,8 +154,9 @@ async fn a_file_that_two_want_is_transferred_once() {
     let peer = Gated { exchange: from.exchange(), asked: Arc::clone(&asked), gate: Arc::clone(&gate) };
     let addresses = [serve(peer).await];
     let fetcher = to.fetcher();
-    let mut one = Box::pin(fetcher.copy(to.store, &LocalDisk, FILE, &addresses));
-    let mut other = Box::pin(fetcher.copy(to.store, &LocalDisk, FILE, &addresses));
+    let file = from.stored();
+    let mut one = Box::pin(fetcher.copy(to.store, &LocalDisk, file, &addresses));
+    let mut other = Box::pin(fetcher.copy(to.store, &LocalDisk, file, &addresses));
     assert!(futures::poll!(one.as_mut()).is_pending());
     assert!(futures::poll!(other.as_mut()).is_pending());
     gate.add_permits(2);
@@ -144,6 +167,38 @@ async fn a_file_that_two_want_is_transferred_once() {
 }
 
 /// A connection whose reader takes next to nothing of an answer that it does not read.
+/// Of a peer's file, two cosets, as a task fetches them.
+async fn fetch(to: &Home, fetcher: &Fetcher, holders: &Holders) -> (Result<(), Failure>, Layer) {
+    let imports =
+        Imports::new(to.store.layer_directory(FILE.depth).parent().unwrap(), COSETS, to.geometry.tensor());
+    let layer = Layer::partial(to.geometry.cut, Some(imports));
+    let fetched = fetcher.cosets(FILE.depth, &[CosetId(3), CosetId(60)], &layer, holders).await;
+    (fetched, layer)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_file_that_was_reported_is_taken() {
+    let (right, other, to) = (Home::with_file(), Home::with_file_of(8), Home::empty());
+    let (honest, liar) = (serve(right.exchange()).await, serve(other.exchange()).await);
+    let fetcher = to.fetcher();
+    let is_named = |failure: &Failure| matches!(failure, Failure::Damaged { file: FILE, address: Some(at), .. } if *at == liar);
+    let (fetched, layer) = in_time("cosets of another file", fetch(&to, &fetcher, &right.map(&liar))).await;
+    assert!(is_named(&fetched.unwrap_err()));
+    assert!(!layer.holds(CosetId(3)) && !layer.holds(CosetId(60)), "nothing of another file is kept");
+    let copied = fetcher.copy(to.store, &LocalDisk, right.stored(), std::slice::from_ref(&liar));
+    assert!(is_named(&in_time("a copy of another file", copied).await.unwrap_err()));
+    assert!(to.store.shards(FILE.depth).unwrap().is_empty(), "no other file is kept");
+    let (fetched, layer) = in_time("cosets", fetch(&to, &fetcher, &right.map(&honest))).await;
+    fetched.unwrap();
+    assert!(layer.holds(CosetId(3)) && layer.holds(CosetId(60)));
+    // A file that is here and another one is no copy.
+    let here = Home::with_file_of(8);
+    let copied =
+        here.fetcher().copy(here.store, &LocalDisk, right.stored(), std::slice::from_ref(&honest)).await;
+    copied.unwrap();
+    assert_eq!(here.stored(), right.stored());
+}
+
 async fn slow_reader(address: &str) -> ExchangeClient<tonic::transport::Channel> {
     let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
     ExchangeClient::new(endpoint.initial_stream_window_size(1 << 10).connect().await.unwrap())
@@ -173,7 +228,8 @@ async fn unread_answers_hold_up_nobody() {
         }
     }
     let (fetcher, addresses) = (to.fetcher(), [address]);
-    let copied = in_time("somebody else gets the file", fetcher.copy(to.store, &LocalDisk, FILE, &addresses));
+    let copied =
+        in_time("somebody else gets the file", fetcher.copy(to.store, &LocalDisk, from.stored(), &addresses));
     let bytes = copied.await.unwrap();
     // None of them was lost by that.
     assert_eq!(in_time("it is read at last", read(unread.swap_remove(0))).await.unwrap(), bytes);

@@ -120,10 +120,17 @@ impl State {
         self.workers.insert(id, Worker { draining, holds: held.clone(), ..worker });
         self.by_session.insert(session, id);
         // What it has, as far as anybody needs it; and what it was thought to have and has not.
-        let inventory: BTreeSet<Task> = match self.rules.shared_store {
-            true => BTreeSet::new(),
-            false => inventory.into_iter().filter(|task| self.files.contains_key(task)).collect(),
-        };
+        let (mut right, mut other) = (BTreeSet::new(), Vec::new());
+        for stored in inventory.into_iter().filter(|_| !self.rules.shared_store) {
+            match self.files.get(&stored.task) {
+                Some(file) if stored.digest.is_none_or(|digest| digest == file.digest) => {
+                    right.insert(stored.task);
+                }
+                Some(_) => other.push(stored.task),
+                None => {}
+            }
+        }
+        let inventory = right;
         for &task in held.difference(&inventory) {
             self.remove_holder(task, id);
         }
@@ -141,6 +148,10 @@ impl State {
             detail: Some(detail),
         }));
         effects.push(Effect::Reply(request, Reply::Registered { session, needed: self.needed() }));
+        for task in other {
+            self.order(id, Order::Discard(self.stored(task)));
+            effects.push(note_of("file is not the one that was reported", Some(id), task, None));
+        }
     }
 
     /// The layers that workers should keep.
@@ -174,8 +185,9 @@ impl State {
         let underway: BTreeSet<Task> = progress.underway.iter().copied().collect();
         let is_lost = |since: Millis| now.since(since) > 3 * self.rules.heartbeat;
         let worker = &self.workers[&id];
-        let waits =
-            |task: Task| worker.orders.iter().any(|order| matches!(order, Order::Copy(t, _) if *t == task));
+        let waits = |task: Task| {
+            worker.orders.iter().any(|order| matches!(order, Order::Copy(file, _) if file.task == task))
+        };
         let (mut heard, mut lost) = (Vec::new(), Vec::new());
         for &task in &worker.running {
             match self.tasks[&task].making {

@@ -1,6 +1,7 @@
 //! What can happen, and what is done about it.
 
-use fathom_proto::{Attempt, Outcome, Session};
+use fathom_layer::Digest;
+use fathom_proto::{Attempt, Outcome, Session, StoredFile};
 use fathom_run::WorkerId;
 use fathom_run::{Depth, ShardReport, Task};
 use std::sync::Arc;
@@ -44,7 +45,7 @@ pub struct Registration {
     /// Its version.
     pub version: String,
     /// Whole files in its store.
-    pub inventory: Vec<Task>,
+    pub inventory: Vec<StoredFile>,
 }
 
 /// How far a worker is.
@@ -126,9 +127,9 @@ pub enum Order {
     /// Make a shard.
     Make(Task, Attempt),
     /// Take a copy of a file from one of these workers.
-    Copy(Task, Vec<WorkerId>),
-    /// Delete a file that is damaged.
-    Discard(Task),
+    Copy(StoredFile, Vec<WorkerId>),
+    /// Delete a file that is damaged, or not the one that was reported.
+    Discard(StoredFile),
     /// A layer is read no longer, or for what was visited alone: it is deleted, or compressed if it is kept.
     Retire(Depth),
     /// Leave.
@@ -144,7 +145,16 @@ pub struct Holders {
     /// Changes when the rest does.
     pub version: u64,
     /// By depth, then by shard.
-    pub layers: Vec<(Depth, Vec<Vec<WorkerId>>)>,
+    pub layers: Vec<(Depth, Vec<Holding>)>,
+}
+
+/// Where a file is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Holding {
+    /// The digest of its checksums, if there is such a file.
+    pub digest: Option<Digest>,
+    /// Who has it and is there.
+    pub holders: Vec<WorkerId>,
 }
 
 /// An answer to a request.

@@ -10,7 +10,7 @@
 //! | disk full | the worker rests for [`REST`] | the same; `status` says when all rest |
 //! | report implausible | the report is refused, the shard is made again elsewhere | as for other failures |
 //! | other | tried again after [`PAUSE`], by others if there are any | after [`MOST_FAILURES`] of one task the run ends with the message |
-//! | contradiction | the run ends with the message | |
+//! | contradiction | the worker rests, and another one makes the shard | if another one finds a contradiction too, or there is no other, the run ends with the message |
 //!
 //! A success of a worker ends its row of failures.
 
@@ -68,8 +68,29 @@ impl State {
             Failure::Other(message) => self.refused(now, id, task, message, effects),
             Failure::Contradiction(message) => {
                 self.set_waiting(task, now);
-                self.end(now, Ending::Failed(message.clone()), effects);
+                self.contradicted(now, id, task, message, effects);
             }
+        }
+    }
+
+    /// Handles a task whose inputs contradict each other, as one worker says. The memory of that worker may be at fault, or
+    /// the worker may lie: the run ends when another one says so too, or there is no other.
+    fn contradicted(
+        &mut self,
+        now: Millis,
+        id: WorkerId,
+        task: Task,
+        message: &str,
+        effects: &mut Vec<Effect>,
+    ) {
+        let is_other = |(&other, worker): (&WorkerId, &Worker)| other != id && worker.is_willing(now);
+        let has_other = self.workers.iter().any(is_other);
+        let state = self.tasks.get_mut(&task).expect("only running tasks fail");
+        let before = state.contradicted_by.replace(id);
+        if has_other && before.is_none_or(|before| before == id) {
+            self.rest(now, id);
+        } else {
+            self.end(now, Ending::Failed(message.to_owned()), effects);
         }
     }
 
@@ -213,7 +234,9 @@ impl State {
         };
         match self.workers.get(&holder) {
             None if was_held => effects.push(Effect::DiscardShared(file)),
-            Some(worker) if was_held || is_in_the_way(worker) => self.order(holder, Order::Discard(file)),
+            Some(worker) if was_held || is_in_the_way(worker) => {
+                self.order(holder, Order::Discard(self.stored(file)));
+            }
             _ => return,
         }
         effects.push(note_of("damaged file discarded", Some(holder), file, None));

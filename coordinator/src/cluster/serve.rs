@@ -432,6 +432,7 @@ impl<'d> Coordinator<'d> {
             | "task failed"
             | "copy failed"
             | "damaged file discarded"
+            | "file is not the one that was reported"
             | "implausible report"
             | "peer cannot be reached"
             | "worker rests"

@@ -1,6 +1,6 @@
 //! gRPC around the decisions: messages become events, replies become messages.
 
-use crate::cluster::event::{Event, Holders, LeaveReason, Order, Progress, Registration, Reply};
+use crate::cluster::event::{Event, Holders, Holding, LeaveReason, Order, Progress, Registration, Reply};
 use crate::cluster::serve::{Answer, Closed, CoordinatorHandle};
 use fathom_proto::v1::{self, coordinator_server};
 use fathom_proto::{Session, convert};
@@ -80,7 +80,11 @@ impl Service {
             memory_bytes: request.memory_bytes,
             kernel: request.kernel,
             version: request.version,
-            inventory: self.tasks(&request.inventory)?,
+            inventory: request
+                .inventory
+                .iter()
+                .map(|file| convert::stored_file(Some(file), &self.geometry))
+                .collect::<Result<_, _>>()?,
         })
     }
 }
@@ -280,11 +284,11 @@ fn message(order: Order, addresses: &BTreeMap<WorkerId, String>) -> v1::Order {
         Order::Make(task, attempt) => {
             Kind::MakeShard(v1::MakeShard { file: Some(task.into()), attempt: Some(attempt.into()) })
         }
-        Order::Copy(task, from) => Kind::TakeCopy(v1::TakeCopy {
-            file: Some(task.into()),
+        Order::Copy(file, from) => Kind::TakeCopy(v1::TakeCopy {
+            file: Some(file.into()),
             addresses: from.iter().filter_map(|id| addresses.get(id).cloned()).collect(),
         }),
-        Order::Discard(task) => Kind::Discard(task.into()),
+        Order::Discard(file) => Kind::Discard(file.into()),
         Order::Retire(depth) => Kind::RetireLayer(v1::RetireLayer { depth: depth.0 }),
         Order::Leave(reason) => {
             let reason = match reason {
@@ -302,8 +306,9 @@ fn message(order: Order, addresses: &BTreeMap<WorkerId, String>) -> v1::Order {
 
 pub(super) fn message_of_holders(holders: &Holders, addresses: &BTreeMap<WorkerId, String>) -> v1::Holders {
     let numbers: BTreeMap<WorkerId, u32> = addresses.keys().copied().zip(0..).collect();
-    let of_shard = |ids: &Vec<WorkerId>| v1::HeldShard {
-        holders: ids.iter().filter_map(|id| numbers.get(id).copied()).collect(),
+    let of_shard = |held: &Holding| v1::HeldShard {
+        holders: held.holders.iter().filter_map(|id| numbers.get(id).copied()).collect(),
+        digest: held.digest.map(|digest| digest.0.to_vec()).unwrap_or_default().into(),
     };
     let layers = holders.layers.iter().map(|(depth, shards)| v1::HeldLayer {
         depth: depth.0,

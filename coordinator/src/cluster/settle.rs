@@ -187,7 +187,7 @@ impl State {
                 targets.remove(&(underway, id));
                 targets.insert((underway + 1, id));
                 self.set_copy(task, id, CopyState::Ordered(now));
-                self.order(id, Order::Copy(task, from.clone()));
+                self.order(id, Order::Copy(self.stored(task), from.clone()));
                 effects.push(note_of("copy ordered", Some(id), task, None));
             }
         }

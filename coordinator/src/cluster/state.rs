@@ -4,9 +4,9 @@
 mod check;
 
 use crate::cluster::bounds::{Bounds, Implausible};
-use crate::cluster::event::{Ending, Holders, LeaveReason, Millis, Order, Progress, RequestId};
+use crate::cluster::event::{Ending, Holders, Holding, LeaveReason, Millis, Order, Progress, RequestId};
 use fathom_layer::{Digest, LayerDigest};
-use fathom_proto::Session;
+use fathom_proto::{Session, StoredFile};
 use fathom_run::WorkerId;
 use fathom_run::{Depth, Keep, Lookback, ShardId, ShardReport, Task};
 use std::collections::{BTreeMap, BTreeSet};
@@ -138,6 +138,8 @@ pub struct TaskState {
     pub attempts: u32,
     /// How often it failed in a way that another attempt may not mend.
     pub failures: u32,
+    /// Who has found last that its inputs contradict each other.
+    pub contradicted_by: Option<WorkerId>,
     /// It is not given out before.
     pub not_before: Millis,
     /// How far it is.
@@ -147,7 +149,8 @@ pub struct TaskState {
 impl TaskState {
     /// One that nobody has begun.
     pub fn new() -> Self {
-        Self { attempts: 0, failures: 0, not_before: Millis(0), making: TaskProgress::Waiting }
+        let making = TaskProgress::Waiting;
+        Self { attempts: 0, failures: 0, contradicted_by: None, not_before: Millis(0), making }
     }
 }
 
@@ -409,6 +412,11 @@ impl State {
         holders.copied().filter(|&holder| self.is_alive(holder))
     }
 
+    /// A file as workers are told of it.
+    pub fn stored(&self, task: Task) -> StoredFile {
+        StoredFile { task, digest: self.files.get(&task).map(|file| file.digest) }
+    }
+
     /// Whether somebody who is there has a file.
     pub fn is_held(&self, task: Task) -> bool {
         self.holders_alive(task).next().is_some()
@@ -458,9 +466,10 @@ impl State {
         for (repaired, _) in self.repairs() {
             depths.extend(self.rules.lookback.below(repaired.depth));
         }
-        let of_shard = |file: Option<&HeldFile>| -> Vec<WorkerId> {
+        let of_shard = |file: Option<&HeldFile>| {
             let holders = file.into_iter().flat_map(|file| &file.holders);
-            holders.copied().filter(|&holder| self.is_alive(holder)).collect()
+            let holders = holders.copied().filter(|&holder| self.is_alive(holder)).collect();
+            Holding { digest: file.map(|file| file.digest), holders }
         };
         let of_layer = |depth| (depth, self.layer(depth).into_iter().map(of_shard).collect());
         let layers = depths.into_iter().map(of_layer).collect();

@@ -8,6 +8,15 @@ pub struct File {
     #[prost(uint32, tag = "2")]
     pub shard: u32,
 }
+/// A file that somebody has, or should have.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct StoredFile {
+    #[prost(message, optional, tag = "1")]
+    pub file: ::core::option::Option<File>,
+    /// The digest of the checksums of its cosets, 32 bytes: another file of the same place has another one.
+    #[prost(bytes = "bytes", tag = "2")]
+    pub digest: ::prost::bytes::Bytes,
+}
 /// How often a task was given out, over all lives of the coordinator.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Attempt {
@@ -63,7 +72,7 @@ pub struct RegisterRequest {
     pub version: ::prost::alloc::string::String,
     /// Whole files in the store.
     #[prost(message, repeated, tag = "10")]
-    pub inventory: ::prost::alloc::vec::Vec<File>,
+    pub inventory: ::prost::alloc::vec::Vec<StoredFile>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RegisterResponse {
@@ -144,8 +153,9 @@ pub mod order {
         MakeShard(super::MakeShard),
         #[prost(message, tag = "2")]
         TakeCopy(super::TakeCopy),
+        /// Delete a file, unless it is whole and the one that is meant.
         #[prost(message, tag = "3")]
-        Discard(super::File),
+        Discard(super::StoredFile),
         #[prost(message, tag = "4")]
         RetireLayer(super::RetireLayer),
         #[prost(message, tag = "5")]
@@ -164,7 +174,7 @@ pub struct MakeShard {
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct TakeCopy {
     #[prost(message, optional, tag = "1")]
-    pub file: ::core::option::Option<File>,
+    pub file: ::core::option::Option<StoredFile>,
     #[prost(string, repeated, tag = "2")]
     pub addresses: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
@@ -203,6 +213,9 @@ pub struct HeldShard {
     /// Indices of addresses.
     #[prost(uint32, repeated, tag = "1")]
     pub holders: ::prost::alloc::vec::Vec<u32>,
+    /// The digest of the file's checksums, 32 bytes.
+    #[prost(bytes = "bytes", tag = "2")]
+    pub digest: ::prost::bytes::Bytes,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ReportRequest {
@@ -392,9 +405,15 @@ pub struct FetchCosetsRequest {
     /// Ascending, disjoint.
     #[prost(message, repeated, tag = "3")]
     pub ranges: ::prost::alloc::vec::Vec<CosetRange>,
+    /// Shards whose checksums the sender of the request has.
+    #[prost(uint32, repeated, tag = "4")]
+    pub known_shards: ::prost::alloc::vec::Vec<u32>,
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct FetchCosetsResponse {
+    /// Of the files whose first coset is in the chunk, unless the request names their shards.
+    #[prost(message, repeated, tag = "3")]
+    pub checksums: ::prost::alloc::vec::Vec<Checksums>,
     #[prost(oneof = "fetch_cosets_response::Result", tags = "1, 2")]
     pub result: ::core::option::Option<fetch_cosets_response::Result>,
 }
@@ -407,6 +426,14 @@ pub mod fetch_cosets_response {
         #[prost(message, tag = "2")]
         Failure(super::FetchFailure),
     }
+}
+/// The checksums of a file's cosets in order, 32 bytes each. The receiver knows their digest, and checks each coset by them.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Checksums {
+    #[prost(uint32, tag = "1")]
+    pub shard: u32,
+    #[prost(bytes = "bytes", tag = "2")]
+    pub checksums: ::prost::bytes::Bytes,
 }
 /// Some cosets in order, about 256 KiB of them unless one alone is larger.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

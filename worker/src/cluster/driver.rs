@@ -20,7 +20,7 @@ use fathom_proto::access::Access;
 use fathom_proto::access::Connection;
 use fathom_proto::v1;
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
-use fathom_proto::{Done, Failure, Outcome};
+use fathom_proto::{Done, Failure, Outcome, StoredFile};
 use fathom_run::{Depth, Keep, Task, WorkerId};
 use fathom_task::pool::{Ended, NoThreads, Orders};
 use fathom_task::{Counters, Job, Store, TaskError};
@@ -235,8 +235,8 @@ impl Shared {
                 }
                 let _ = prepare.send(task);
             }
-            Action::Copy(task, addresses) => drop(tokio::spawn(this.copy(task, addresses))),
-            Action::Discard(task) => drop(tokio::task::spawn_blocking(move || this.discard(task))),
+            Action::Copy(file, addresses) => drop(tokio::spawn(this.copy(file, addresses))),
+            Action::Discard(file) => drop(tokio::task::spawn_blocking(move || this.discard(file))),
             Action::Retire(depth) => drop(tokio::task::spawn_blocking(move || this.retire_or_warn(depth))),
             Action::Halt => self.worker.halt.store(true, Ordering::Relaxed),
             Action::Finish { .. } => unreachable!("the loop ends with it"),
@@ -254,8 +254,8 @@ impl Shared {
         let Worker { identity, job, imports, .. } = &self.worker;
         let inventory = match imports {
             Some(_) => {
-                let whole = block_in_place(|| self.inventory())?;
-                whole.into_iter().map(Into::into).collect()
+                let stored = block_in_place(|| self.inventory())?;
+                stored.into_iter().map(Into::into).collect()
             }
             None => Vec::new(),
         };
@@ -285,16 +285,23 @@ impl Shared {
     }
 
     /// The whole files in the store. Before the first session unfinished ones are removed; later some may be under way.
-    fn inventory(&self) -> Result<Vec<Task>> {
-        let Worker { store, job, .. } = &self.worker;
-        if !self.has_registered.load(Ordering::Relaxed) {
-            return recover(store, &job.geometry);
-        }
-        let mut whole = Vec::new();
-        for depth in store.depths()? {
-            whole.extend(store.shards(depth)?.into_iter().map(|shard| Task { depth, shard }));
-        }
-        Ok(whole)
+    fn inventory(&self) -> Result<Vec<StoredFile>> {
+        let Worker { store, job, files, .. } = &self.worker;
+        let tasks = match self.has_registered.load(Ordering::Relaxed) {
+            false => recover(store, &job.geometry)?,
+            true => {
+                let depths = store.depths()?.into_iter();
+                let shards = depths.map(|depth| Ok((depth, store.shards(depth)?)));
+                let shards = shards.collect::<Result<Vec<_>, LayerError>>()?.into_iter();
+                shards
+                    .flat_map(|(depth, shards)| shards.into_iter().map(move |shard| Task { depth, shard }))
+                    .collect()
+            }
+        };
+        // A file whose directory cannot be read is not told of, and made or copied again.
+        let digest = |task| files.open(task).and_then(|file| file.digest()).ok();
+        let stored = |task| digest(task).map(|digest| StoredFile { task, digest: Some(digest) });
+        Ok(tasks.into_iter().filter_map(stored).collect())
     }
 
     async fn beat(self: Arc<Self>, session: u64, underway: Vec<Task>) -> Result<Input> {

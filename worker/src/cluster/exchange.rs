@@ -14,8 +14,8 @@ use fathom_layer::chunk::{self, CHUNK_BYTES};
 use fathom_layer::{LayerError, LayerFile};
 use fathom_proto::convert;
 use fathom_proto::v1::{self, exchange_server};
-use fathom_run::{Depth, Geometry, Task};
-use std::collections::BTreeMap;
+use fathom_run::{Depth, Geometry, ShardId, Task};
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
@@ -174,6 +174,8 @@ struct Cosets {
     ranges: std::vec::IntoIter<v1::CosetRange>,
     /// What is left of the range that was begun.
     left: std::ops::Range<u32>,
+    /// Shards whose checksums the peer has.
+    known: BTreeSet<ShardId>,
     compressor: Option<chunk::Compressor>,
 }
 
@@ -197,7 +199,9 @@ impl Answer for Cosets {
     fn next(&mut self, exchange: &Exchange) -> Result<Option<Self::Message>, v1::FetchFailure> {
         let mut bytes = Vec::new();
         let mut open: Option<(Task, Arc<LayerFile>)> = None;
-        while bytes.len() < CHUNK_BYTES
+        let mut checksums = Vec::new();
+        let mut sums = 0;
+        while bytes.len() + sums < CHUNK_BYTES
             && let Some(coset) = Iterator::next(self)
         {
             let task = Task { depth: self.depth, shard: exchange.geometry.cut.shard_of(coset) };
@@ -206,6 +210,13 @@ impl Answer for Cosets {
                 Some((of, file)) if *of == task => Arc::clone(file),
                 _ => exchange.files.open(task).map_err(refused)?,
             };
+            if self.known.insert(task.shard) {
+                let all = file.checksums().map_err(refused)?;
+                let all: Vec<u8> = all.iter().flat_map(|checksum| checksum.0).collect();
+                exchange.meter.sent.fetch_add(all.len() as u64, Ordering::Relaxed);
+                sums += all.len();
+                checksums.push(v1::Checksums { shard: task.shard.0, checksums: all.into() });
+            }
             let local = coset - file.identity().first_coset;
             let (encoding, states, stored) = file.canonical(local).map_err(refused)?;
             let canonical = stored.canonical();
@@ -221,11 +232,12 @@ impl Answer for Cosets {
         failpoint::point("serving");
         exchange.meter.sent.fetch_add(chunk.zstd.len() as u64, Ordering::Relaxed);
         let result = Some(v1::fetch_cosets_response::Result::Chunk(chunk));
-        Ok(Some(v1::FetchCosetsResponse { result }))
+        Ok(Some(v1::FetchCosetsResponse { result, checksums }))
     }
 
     fn refused(failure: v1::FetchFailure) -> Self::Message {
-        v1::FetchCosetsResponse { result: Some(v1::fetch_cosets_response::Result::Failure(failure)) }
+        let result = Some(v1::fetch_cosets_response::Result::Failure(failure));
+        v1::FetchCosetsResponse { result, checksums: Vec::new() }
     }
 }
 
@@ -301,7 +313,7 @@ impl exchange_server::Exchange for Exchange {
         request: Request<v1::FetchCosetsRequest>,
     ) -> Result<Response<Self::FetchCosetsStream>, Status> {
         let peer = request.remote_addr();
-        let v1::FetchCosetsRequest { fingerprint, depth, ranges } = request.into_inner();
+        let v1::FetchCosetsRequest { fingerprint, depth, ranges, known_shards } = request.into_inner();
         let cosets = self.geometry.cut.cosets();
         let mut end = 0;
         for range in &ranges {
@@ -314,7 +326,9 @@ impl exchange_server::Exchange for Exchange {
                 ))
             })?;
         }
-        let cosets = Cosets { depth: Depth(depth), ranges: ranges.into_iter(), left: 0..0, compressor: None };
+        let known = known_shards.into_iter().map(ShardId).collect();
+        let ranges = ranges.into_iter();
+        let cosets = Cosets { depth: Depth(depth), ranges, left: 0..0, known, compressor: None };
         Ok(self.answer(peer, &fingerprint, cosets).await)
     }
 

@@ -9,16 +9,16 @@ use backon::{BackoffBuilder, ExponentialBuilder};
 use fathom_command::failpoint;
 use fathom_layer::chunk;
 use fathom_layer::writer::temporary;
-use fathom_layer::{Disk, Import, Imports, LayerError, LayerFile};
+use fathom_layer::{Digest, Disk, Import, Imports, LayerDigest, LayerError, LayerFile};
 use fathom_proto::access::{Access, Connection};
 use fathom_proto::v1::exchange_client::ExchangeClient;
 use fathom_proto::v1::{self, fetch_failure};
-use fathom_proto::{Failure, convert};
+use fathom_proto::{Failure, StoredFile, convert};
 use fathom_run::{Depth, Geometry, ShardId, Task};
 use fathom_space::CosetId;
 use fathom_task::error::chain;
 use fathom_task::{Layer, Store};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -62,6 +62,8 @@ pub struct Fetcher {
     connections: Mutex<BTreeMap<String, ExchangeClient<Connection>>>,
     /// The files of which copies are under way. Whoever wants the same file waits for that one copy.
     copying: Mutex<BTreeMap<Task, Arc<Turn>>>,
+    /// Checksums of files' cosets, which their digests have confirmed.
+    checksums: Mutex<BTreeMap<Task, (Digest, Arc<[Digest]>)>>,
     /// The requests to each peer.
     requests: Mutex<BTreeMap<String, Arc<Semaphore>>>,
 }
@@ -78,6 +80,7 @@ impl Fetcher {
             meter,
             connections: Mutex::default(),
             copying: Mutex::default(),
+            checksums: Mutex::default(),
             requests: Mutex::default(),
         }
     }
@@ -88,7 +91,10 @@ impl Fetcher {
         }
         let connection = self.access.connect(address, CONNECT).await;
         let connection = connection.map_err(|error| Denial::Elsewhere(error.to_string()))?;
-        let client = ExchangeClient::new(connection).max_decoding_message_size(MOST_MESSAGE_BYTES);
+        // The checksums of a shard come in one piece.
+        let checksums = 32 * self.geometry.cut.cosets().div_ceil(self.geometry.cut.shards()) as usize;
+        let client =
+            ExchangeClient::new(connection).max_decoding_message_size(MOST_MESSAGE_BYTES + checksums);
         self.connections().insert(address.into(), client.clone());
         Ok(client)
     }
@@ -129,8 +135,9 @@ impl Fetcher {
             addresses.rotate_left(turn);
             requests.entry(addresses).or_default().extend(of_shard);
         }
-        let fetches =
-            requests.iter().map(|(addresses, cosets)| self.cosets_from(depth, cosets, addresses, layer));
+        let fetches = requests
+            .iter()
+            .map(|(addresses, cosets)| self.cosets_from(depth, cosets, addresses, layer, holders));
         futures::future::try_join_all(fetches).await.map(|_| ())
     }
 
@@ -144,12 +151,13 @@ impl Fetcher {
         cosets: &[CosetId],
         addresses: &[String],
         layer: &Layer,
+        holders: &Holders,
     ) -> Result<(), Failure> {
         let file = Task { depth, shard: self.shard(cosets[0]) };
         self.ask_all(file, addresses, |address| async move {
             let missing: Vec<CosetId> = cosets.iter().copied().filter(|&coset| !layer.holds(coset)).collect();
             for some in missing.chunks(COSETS_AT_ONCE) {
-                self.cosets_of(depth, some, &address, layer).await?;
+                self.cosets_of(depth, some, &address, layer, holders).await?;
             }
             match cosets.iter().all(|&coset| layer.holds(coset)) {
                 true => Ok(()),
@@ -165,12 +173,20 @@ impl Fetcher {
         cosets: &[CosetId],
         address: &str,
         layer: &Layer,
+        holders: &Holders,
     ) -> Result<(), Denial> {
         use v1::fetch_cosets_response::Result as Sent;
+        let shards: BTreeSet<ShardId> = cosets.iter().map(|&coset| self.shard(coset)).collect();
+        let mut checksums: BTreeMap<ShardId, Arc<[Digest]>> = BTreeMap::new();
+        for &shard in &shards {
+            let stored = holders.stored(Task { depth, shard });
+            checksums.extend(self.known_checksums(stored).map(|checksums| (shard, checksums)));
+        }
         let request = v1::FetchCosetsRequest {
             fingerprint: self.geometry.fingerprint.to_vec().into(),
             depth: depth.0,
             ranges: ranges(cosets),
+            known_shards: checksums.keys().map(|shard| shard.0).collect(),
         };
         let lost = |status: Status| Denial::Elsewhere(format!("{address}: {}", said(&status)));
         let _turn = self.turn(address).await;
@@ -178,17 +194,85 @@ impl Fetcher {
         let mut stream =
             in_time(TURN, client.fetch_cosets(request), address).await?.map_err(lost)?.into_inner();
         while let Some(message) = next(&mut stream, address).await? {
-            match message.map_err(lost)?.result {
+            let message = message.map_err(lost)?;
+            for sent in message.checksums {
+                self.meter.received.fetch_add(sent.checksums.len() as u64, Ordering::Relaxed);
+                let task = Task { depth, shard: ShardId(sent.shard) };
+                if shards.contains(&task.shard) {
+                    let confirmed = self.confirm(holders.stored(task), &sent.checksums)?;
+                    checksums.insert(task.shard, confirmed);
+                }
+            }
+            match message.result {
                 Some(Sent::Chunk(chunk)) => {
                     self.meter.received.fetch_add(chunk.zstd.len() as u64, Ordering::Relaxed);
                     let imports = layer.imports().expect("layers that cosets are fetched for have imports");
-                    block_in_place(|| add(imports, &chunk))?;
+                    block_in_place(|| self.add(depth, imports, &chunk, &checksums))?;
                 }
                 Some(Sent::Failure(failure)) => return Err(self.denial(address, failure)),
                 None => return Err(Denial::Elsewhere(format!("{address} sent a message of no kind"))),
             }
         }
         Ok(())
+    }
+
+    /// The checksums of a file's cosets, if they are known here.
+    fn known_checksums(&self, stored: StoredFile) -> Option<Arc<[Digest]>> {
+        let known =
+            self.checksums.lock().expect("the lock is never poisoned: no code panics while holding it");
+        let (digest, checksums) = known.get(&stored.task)?;
+        (Some(*digest) == stored.digest).then(|| Arc::clone(checksums))
+    }
+
+    /// Takes the checksums of a file's cosets, if they are those that the coordinator knows the digest of.
+    fn confirm(&self, stored: StoredFile, bytes: &[u8]) -> Result<Arc<[Digest]>, Denial> {
+        let (checksums, rest) = bytes.as_chunks::<32>();
+        let checksums: Arc<[Digest]> = checksums.iter().map(|&checksum| Digest(checksum)).collect();
+        let mut digest = LayerDigest::new(stored.task.depth.0);
+        digest.add(&checksums);
+        let got = digest.finish();
+        let cosets = self.geometry.cut.range(stored.task.shard).len();
+        if checksums.len() != cosets || !rest.is_empty() || stored.digest.is_some_and(|digest| digest != got)
+        {
+            return Err(Denial::Damaged(stored.task, "it is not the file that was reported".into()));
+        }
+        let mut known =
+            self.checksums.lock().expect("the lock is never poisoned: no code panics while holding it");
+        // Layers before the newest are not fetched from again, but for one that makes a lost file again.
+        known.retain(|task, _| task.depth.0 + 1 >= stored.task.depth.0);
+        known.insert(stored.task, (got, Arc::clone(&checksums)));
+        Ok(checksums)
+    }
+
+    /// Adds the cosets of a chunk to a layer, each if its checksum is the one of its file.
+    fn add(
+        &self,
+        depth: Depth,
+        imports: &Imports,
+        chunk: &v1::Chunk,
+        checksums: &BTreeMap<ShardId, Arc<[Digest]>>,
+    ) -> Result<(), Denial> {
+        let elsewhere = |error: chunk::BadChunk| Denial::Elsewhere(error.to_string());
+        let bytes = chunk::decompress(&chunk.zstd, chunk.uncompressed_bytes as usize).map_err(elsewhere)?;
+        let mut cosets = Vec::new();
+        for coset in chunk::cosets(&bytes) {
+            let chunk::Coset { number, encoding, states, canonical } = coset.map_err(elsewhere)?;
+            if number >= self.geometry.cut.cosets() {
+                return Err(Denial::Elsewhere(format!("there is no coset {number}")));
+            }
+            let shard = self.geometry.cut.shard_of(number);
+            let first = self.geometry.cut.range(shard).start;
+            let expected = checksums.get(&shard).and_then(|of| of.get((number - first) as usize));
+            if expected != Some(&Digest::of(canonical)) {
+                let file = Task { depth, shard };
+                return Err(Denial::Damaged(file, format!("coset {number} is not that of the file")));
+            }
+            cosets.push(Import { coset: number, encoding, states, canonical });
+        }
+        imports.push(&cosets).map_err(|error| match error.is_damage() {
+            true => Denial::Elsewhere(error.to_string()),
+            false => Denial::Mine(error),
+        })
     }
 
     /// Takes a copy of a file into the store, and returns its bytes. If a copy of the file is under way already, the call
@@ -200,13 +284,14 @@ impl Fetcher {
         &self,
         store: &'static Store<'static>,
         disk: &'static dyn Disk,
-        task: Task,
+        file: StoredFile,
         addresses: &[String],
     ) -> Result<u64, Failure> {
+        let task = file.task;
         let turn = Arc::clone(self.copying().entry(task).or_default());
         let copied = {
             let _turn = turn.lock().await;
-            self.copy_in_turn(store, disk, task, addresses).await
+            self.copy_in_turn(store, disk, file, addresses).await
         };
         drop(turn);
         // Under the lock of the map nobody else can begin to wait, and with a count of one nobody waits.
@@ -222,13 +307,14 @@ impl Fetcher {
         &self,
         store: &'static Store<'static>,
         disk: &'static dyn Disk,
-        task: Task,
+        stored: StoredFile,
         addresses: &[String],
     ) -> Result<u64, Failure> {
-        // A damaged file that is here already is no copy: it would be reported as one, and discarded again.
+        let task = stored.task;
+        // A damaged or other file that is here already is no copy: it would be reported as one, and discarded again.
         let here = || {
             let file = store.open_shard(&self.geometry, task.depth, task.shard)?;
-            file.check_all().map(|()| file.bytes())
+            whole(&file, stored.digest)
         };
         if let Ok(bytes) = block_in_place(here) {
             return Ok(bytes);
@@ -236,7 +322,7 @@ impl Fetcher {
         self.ask_all(
             task,
             addresses,
-            |address| async move { self.copy_from(store, disk, task, &address).await },
+            |address| async move { self.copy_from(store, disk, stored, &address).await },
         )
         .await
     }
@@ -245,9 +331,10 @@ impl Fetcher {
         &self,
         store: &'static Store<'static>,
         disk: &'static dyn Disk,
-        task: Task,
+        stored: StoredFile,
         address: &str,
     ) -> Result<u64, Denial> {
+        let task = stored.task;
         use v1::copy_file_response::Result as Sent;
         let request = v1::CopyFileRequest {
             fingerprint: self.geometry.fingerprint.to_vec().into(),
@@ -294,9 +381,11 @@ impl Fetcher {
             let kept = received.and_then(|bytes| {
                 failpoint::point("copying");
                 file.sync().map_err(io("sync"))?;
-                let whole = LayerFile::open(&incoming, &identity).and_then(|file| file.check_all());
-                whole.map_err(|error| {
-                    Denial::Elsewhere(format!("what {address} sent is not the file: {error}"))
+                let checked =
+                    LayerFile::open(&incoming, &identity).and_then(|file| whole(&file, stored.digest));
+                checked.map_err(|error| match error {
+                    LayerError::Replaced { .. } => Denial::Damaged(task, error.to_string()),
+                    _ => Denial::Elsewhere(format!("what {address} sent is not the file: {error}")),
                 })?;
                 disk.rename(&incoming, &path).map_err(io("rename"))?;
                 disk.sync_directory(&store.layer_directory(task.depth))
@@ -391,18 +480,14 @@ pub fn said(status: &Status) -> String {
     }
 }
 
-fn add(imports: &Imports, chunk: &v1::Chunk) -> Result<(), Denial> {
-    let elsewhere = |error: chunk::BadChunk| Denial::Elsewhere(error.to_string());
-    let bytes = chunk::decompress(&chunk.zstd, chunk.uncompressed_bytes as usize).map_err(elsewhere)?;
-    let mut cosets = Vec::new();
-    for coset in chunk::cosets(&bytes) {
-        let chunk::Coset { number, encoding, states, canonical } = coset.map_err(elsewhere)?;
-        cosets.push(Import { coset: number, encoding, states, canonical });
-    }
-    imports.push(&cosets).map_err(|error| match error.is_damage() {
-        true => Denial::Elsewhere(error.to_string()),
-        false => Denial::Mine(error),
-    })
+/// Checks that a file is whole and the one that was reported. Returns its bytes.
+///
+/// # Errors
+/// [`LayerError`] if the file is not.
+pub(super) fn whole(file: &LayerFile, digest: Option<Digest>) -> Result<u64, LayerError> {
+    file.check_all()?;
+    digest.map_or(Ok(()), |digest| file.check_digest(digest))?;
+    Ok(file.bytes())
 }
 
 /// The next message, if the peer is not silent for too long.

@@ -1,6 +1,7 @@
 //! Which peers hold the files of the layers that tasks read.
 
-use fathom_proto::v1;
+use fathom_layer::Digest;
+use fathom_proto::{StoredFile, v1};
 use fathom_run::{Depth, Task};
 use std::collections::BTreeMap;
 
@@ -10,25 +11,36 @@ pub struct Holders {
     /// The coordinator's number of this map. Numbers grow with each change and with each life of the coordinator.
     pub version: u64,
     addresses: Vec<String>,
-    layers: BTreeMap<Depth, Vec<Vec<u32>>>,
+    layers: BTreeMap<Depth, Vec<(Vec<u32>, Option<Digest>)>>,
 }
 
 impl Holders {
     /// Converts the coordinator's message.
     pub fn new(told: v1::Holders) -> Self {
         let layers = told.layers.into_iter().map(|layer| {
-            let shards = layer.shards.into_iter().map(|shard| shard.holders).collect();
-            (Depth(layer.depth), shards)
+            let shards = layer.shards.into_iter().map(|shard| {
+                let digest = shard.digest.as_ref().try_into().ok().map(Digest);
+                (shard.holders, digest)
+            });
+            (Depth(layer.depth), shards.collect())
         });
         Self { version: told.version, addresses: told.addresses, layers: layers.collect() }
     }
 
     /// The addresses of the peers that hold a file.
     pub fn of(&self, task: Task) -> Vec<String> {
-        let shards = self.layers.get(&task.depth);
-        let holders = shards.and_then(|shards| shards.get(task.shard.0 as usize));
+        let holders = self.file(task).map(|(holders, _)| holders);
         let addresses =
             holders.into_iter().flatten().filter_map(|&number| self.addresses.get(number as usize));
         addresses.cloned().collect()
+    }
+
+    /// A file with the digest of its checksums, as far as the coordinator knows it.
+    pub fn stored(&self, task: Task) -> StoredFile {
+        StoredFile { task, digest: self.file(task).and_then(|(_, digest)| *digest) }
+    }
+
+    fn file(&self, task: Task) -> Option<&(Vec<u32>, Option<Digest>)> {
+        self.layers.get(&task.depth)?.get(task.shard.0 as usize)
     }
 }

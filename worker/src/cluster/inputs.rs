@@ -1,6 +1,7 @@
 //! The layers that tasks read, as far as they are here.
 
 use crate::cluster::files::OpenFiles;
+use crate::cluster::holders::Holders;
 use fathom_layer::{Imports, LayerError};
 use fathom_run::{Depth, ShardId, Task};
 use fathom_space::CosetId;
@@ -77,11 +78,11 @@ impl AllInputs {
         Self { job, store, files, imports, of_depth: Mutex::default() }
     }
 
-    /// What tasks of a depth read. Files that are in the store are opened.
+    /// What tasks of a depth read. Files that are in the store are opened, and must be those that were reported.
     ///
     /// # Errors
-    /// [`LayerError`] if one of them is damaged.
-    pub fn of(&self, depth: Depth) -> Result<Inputs, LayerError> {
+    /// [`LayerError`] if one of them is damaged, or another file.
+    pub fn of(&self, depth: Depth, holders: &Holders) -> Result<Inputs, LayerError> {
         if let Some(inputs) = self.lock().get(&depth) {
             return Ok(inputs.clone());
         }
@@ -96,7 +97,10 @@ impl AllInputs {
                     let imports = newest.then(|| Imports::new(directory, cosets, geometry.tensor()));
                     let layer = Layer::partial(geometry.cut, imports);
                     for shard in self.store.shards(below)? {
-                        layer.add(shard, self.files.open(Task { depth: below, shard })?);
+                        let task = Task { depth: below, shard };
+                        let file = self.files.open(task)?;
+                        holders.stored(task).digest.map_or(Ok(()), |digest| file.check_digest(digest))?;
+                        layer.add(shard, file);
                     }
                     layer
                 }

@@ -1,11 +1,12 @@
 //! What a worker does when it is told to.
 
 use crate::cluster::driver::{Shared, Worker};
+use crate::cluster::fetch::whole;
 use crate::cluster::session::{Input, Order};
 use anyhow::Result;
 use fathom_proto::v1::{self, LeaveReason};
-use fathom_proto::{Attempt, Done, convert};
-use fathom_run::{Depth, Geometry, Keep, Task};
+use fathom_proto::{Attempt, Done, StoredFile, convert};
+use fathom_run::{Depth, Geometry, Keep};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tracing::{debug, warn};
@@ -25,9 +26,9 @@ pub(super) fn order(kind: v1::order::Kind, geometry: &Geometry) -> Result<Order>
             Order::Make(convert::file(file.as_ref(), geometry)?, attempt)
         }
         Kind::TakeCopy(v1::TakeCopy { file, addresses }) => {
-            Order::Copy(convert::file(file.as_ref(), geometry)?, addresses)
+            Order::Copy(convert::stored_file(file.as_ref(), geometry)?, addresses)
         }
-        Kind::Discard(file) => Order::Discard(convert::file(Some(&file), geometry)?),
+        Kind::Discard(file) => Order::Discard(convert::stored_file(Some(&file), geometry)?),
         Kind::RetireLayer(v1::RetireLayer { depth }) => Order::Retire(Depth(depth)),
         Kind::Leave(v1::Leave { reason }) => {
             Order::Leave(LeaveReason::try_from(reason).unwrap_or(LeaveReason::Unspecified))
@@ -38,13 +39,14 @@ pub(super) fn order(kind: v1::order::Kind, geometry: &Geometry) -> Result<Order>
 impl Shared {
     /// Deletes a file that is said to be damaged, if it is: what a peer says may be the fault of its own memory, and this may be
     /// the last copy. One that is whole is told of.
-    pub(super) fn discard(&self, task: Task) {
+    pub(super) fn discard(&self, stored: StoredFile) {
+        let task = stored.task;
         let Worker { store, job, .. } = &self.worker;
         let (depth, shard) = (task.depth.0, task.shard.0);
         self.inputs.forget(task.depth);
         let checked = store
             .open_shard(&job.geometry, task.depth, task.shard)
-            .and_then(|file| file.check_all().map(|()| file.bytes()));
+            .and_then(|file| whole(&file, stored.digest));
         let whole = match checked {
             Ok(bytes) => {
                 warn!(depth, shard, "a file was said to be damaged, and is whole: it stays");
@@ -100,11 +102,12 @@ impl Shared {
         Ok(())
     }
 
-    pub(super) async fn copy(self: Arc<Self>, task: Task, addresses: Vec<String>) {
+    pub(super) async fn copy(self: Arc<Self>, file: StoredFile, addresses: Vec<String>) {
+        let task = file.task;
         static TURNS: Semaphore = Semaphore::const_new(COPIES_AT_ONCE);
         let _turn = TURNS.acquire().await;
         let Worker { store, disk, .. } = self.worker;
-        let copied = self.fetcher.copy(store, disk, task, &addresses).await;
+        let copied = self.fetcher.copy(store, disk, file, &addresses).await;
         let result = copied.map(Done::Copied);
         if result.is_ok() {
             self.inputs.came(task);

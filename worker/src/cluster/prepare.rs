@@ -46,7 +46,8 @@ impl Shared {
                 }
             }
             // The same layers from here to the kernel threads: others that are opened later have nothing of what is fetched now.
-            let inputs = block_in_place(|| self.inputs.of(first.depth)).map_err(|error| self.failure(&error));
+            let inputs = block_in_place(|| self.inputs.of(first.depth, &self.holders()))
+                .map_err(|error| self.failure(&error));
             let prepared = tokio::select! {
                 prepared = self.prepare(&inputs, &together) => prepared,
                 // A peer that is silent is not waited for.
@@ -84,7 +85,7 @@ impl Shared {
         }
         let holders = self.holders();
         for file in tasks.iter().flat_map(|task| inputs.lacking(task.shard)) {
-            self.fetcher.copy(store, *disk, file, &holders.of(file)).await?;
+            self.fetcher.copy(store, *disk, holders.stored(file), &holders.of(file)).await?;
             block_in_place(|| inputs.add(&self.worker.files, file)).map_err(failed)?;
         }
         let mut needed = BTreeSet::new();

@@ -7,8 +7,9 @@
 
 use crate::cluster::holders::Holders;
 use fathom_proto::v1::LeaveReason;
-use fathom_proto::{Attempt, Done, Failure, Outcome};
+use fathom_proto::{Attempt, Done, Failure, Outcome, StoredFile};
 use fathom_run::{Depth, Task};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,9 +37,9 @@ pub enum Order {
     /// Make a shard.
     Make(Task, Attempt),
     /// Take a copy of a file from one of the peers at these addresses.
-    Copy(Task, Vec<String>),
-    /// Delete a file that is said to be damaged, if the file is.
-    Discard(Task),
+    Copy(StoredFile, Vec<String>),
+    /// Delete a file that is said to be damaged or another one, if the file is.
+    Discard(StoredFile),
     /// A layer is read no longer, or for what was visited alone.
     Retire(Depth),
     /// Leave.
@@ -152,9 +153,9 @@ pub enum Action {
     /// Make a shard. Answered by [`Input::TaskEnded`].
     Make(Task),
     /// Take a copy of a file. Answered by [`Input::CopyEnded`].
-    Copy(Task, Vec<String>),
+    Copy(StoredFile, Vec<String>),
     /// Delete a file, if it is damaged. Answered by [`Input::Discarded`].
-    Discard(Task),
+    Discard(StoredFile),
     /// Delete or compress a layer.
     Retire(Depth),
     /// Have the kernel threads stop: tasks end as [`Failure::Stopped`].
@@ -379,16 +380,17 @@ impl Session {
                     self.after_discard(task, Action::Make(task), actions);
                 }
             }
-            Order::Copy(task, addresses) => {
+            Order::Copy(file, addresses) => {
+                let task = file.task;
                 if self.copies.insert(task) {
                     debug!(depth = task.depth.0, shard = task.shard.0, "copy ordered");
-                    self.after_discard(task, Action::Copy(task, addresses), actions);
+                    self.after_discard(task, Action::Copy(file, addresses), actions);
                 }
             }
-            Order::Discard(task) => {
-                if let std::collections::btree_map::Entry::Vacant(entry) = self.discarding.entry(task) {
+            Order::Discard(file) => {
+                if let Entry::Vacant(entry) = self.discarding.entry(file.task) {
                     entry.insert(Vec::new());
-                    actions.push(Action::Discard(task));
+                    actions.push(Action::Discard(file));
                 }
             }
             Order::Retire(depth) => actions.push(Action::Retire(depth)),

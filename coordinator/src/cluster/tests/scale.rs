@@ -121,7 +121,7 @@ fn an_event_of_a_large_run_is_cheap() {
                 let one = Instant::now();
                 match order {
                     Order::Make(task, attempt) => large.report(at, task, Some(attempt)),
-                    Order::Copy(task, _) => large.report(at, task, None),
+                    Order::Copy(file, _) => large.report(at, file.task, None),
                     _ => {}
                 }
                 worst = worst.max(one.elapsed());

@@ -5,10 +5,12 @@
 //! compare all lines. Notes for the log are left out, unless `notes` is set.
 
 use crate::cluster::bounds::Bounds;
-use crate::cluster::event::{Effect, Event, Held, Millis, Order, Progress, Registration, Reply, RequestId};
+use crate::cluster::event::{
+    Effect, Event, Held, Holding, Millis, Order, Progress, Registration, Reply, RequestId,
+};
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
 use fathom_layer::{Digest, Totals};
-use fathom_proto::{Attempt, Done, Failure, Outcome, Session};
+use fathom_proto::{Attempt, Done, Failure, Outcome, Session, StoredFile};
 use fathom_run::WorkerId;
 use fathom_run::{Depth, Keep, Lookback, ShardId, ShardReport, Task};
 use std::collections::BTreeMap;
@@ -58,6 +60,11 @@ pub(super) fn report(depth: u32, shard: u32) -> ShardReport {
         checksums: vec![Digest::of(format!("{depth}/{shard}").as_bytes())],
         watched: Vec::new(),
     }
+}
+
+/// A file as a worker tells of it that has the right one.
+pub(super) fn stored(depth: u32, shard: u32) -> StoredFile {
+    StoredFile { task: task(depth, shard), digest: Some(digest_of(&report(depth, shard))) }
 }
 
 /// A file with these holders.
@@ -190,7 +197,7 @@ impl Table {
             memory_bytes: 1 << 30,
             kernel: "portable".into(),
             version: "0".into(),
-            inventory: files.iter().map(|&(depth, shard)| task(depth, shard)).collect(),
+            inventory: files.iter().map(|&(depth, shard)| stored(depth, shard)).collect(),
         };
         self.versions.remove(worker);
         self.ask(worker, |request| Event::Register(request, registration))
@@ -307,8 +314,8 @@ impl Table {
                 let mut words: Vec<String> = orders.iter().map(order).collect();
                 if let Some(holders) = holders {
                     self.versions.insert(who.into(), holders.version);
-                    let shard = |ids: &Vec<WorkerId>| ids.iter().map(|&id| name(id)).collect::<String>();
-                    let shards = |shards: &[Vec<WorkerId>]| shards.iter().map(shard).collect::<Vec<_>>();
+                    let shard = |held: &Holding| held.holders.iter().map(|&id| name(id)).collect::<String>();
+                    let shards = |shards: &[Holding]| shards.iter().map(shard).collect::<Vec<_>>();
                     let layer = |(depth, of): &(Depth, Vec<_>)| format!(" {depth}: {}", shards(of).join("|"));
                     words.push(format!("holders{}", holders.layers.iter().map(layer).collect::<String>()));
                 }
@@ -334,10 +341,10 @@ fn files(tasks: impl Iterator<Item = Task>) -> String {
 fn order(order: &Order) -> String {
     match order {
         Order::Make(task, attempt) => format!("make {} #{attempt}", file(*task)),
-        Order::Copy(task, from) => {
-            format!("copy {} from {}", file(*task), from.iter().map(|&id| name(id)).collect::<String>())
+        Order::Copy(stored, from) => {
+            format!("copy {} from {}", file(stored.task), from.iter().map(|&id| name(id)).collect::<String>())
         }
-        Order::Discard(task) => format!("discard {}", file(*task)),
+        Order::Discard(stored) => format!("discard {}", file(stored.task)),
         Order::Retire(depth) => format!("retire {depth}"),
         Order::Leave(reason) => format!("leave {reason:?}"),
     }

@@ -178,7 +178,10 @@ fn a_worker_where_tasks_fail_rests_while_there_are_others() {
 fn a_contradiction_ends_the_run() {
     let mut t = busy();
     t.join("b");
+    // One worker alone is not believed: its memory may be at fault.
     assert_eq!(t.failed("a", 0, 0, 1, Failure::Contradiction("too many".into())), ["a <- known"]);
+    assert_eq!(t.take("b", 1), ["b <- make 0/0 #1.2, holders"]);
+    assert_eq!(t.failed("b", 0, 0, 2, Failure::Contradiction("too many".into())), ["b <- known"]);
     assert_eq!(t.take("b", 1), ["b <- leave Failed"]);
     assert_eq!(t.leave("b"), ["b <- known"]);
     // Whoever does not leave is not waited for.

@@ -19,7 +19,10 @@ fn millis(millis: u64) -> Duration {
 
 /// A holder map in which one peer holds shard 0 of depth 1.
 fn map(version: u64, address: &str) -> Holders {
-    let layers = vec![v1::HeldLayer { depth: 1, shards: vec![v1::HeldShard { holders: vec![0] }] }];
+    let layers = vec![v1::HeldLayer {
+        depth: 1,
+        shards: vec![v1::HeldShard { holders: vec![0], ..Default::default() }],
+    }];
     Holders::new(v1::Holders { version, addresses: vec![address.into()], layers })
 }
 
@@ -124,8 +127,11 @@ fn a_task_goes_on_for_the_newest_attempt() {
 #[test]
 fn a_file_is_made_again_after_it_was_discarded() {
     let mut session = begun();
-    let orders =
-        vec![Order::Discard(task(0)), Order::Make(task(0), attempt(1)), Order::Make(task(1), attempt(1))];
+    let orders = vec![
+        Order::Discard(StoredFile { task: task(0), digest: None }),
+        Order::Make(task(0), attempt(1)),
+        Order::Make(task(1), attempt(1)),
+    ];
     let actions = session.step(millis(1), answered(1, 1, orders, None));
     assert!(
         matches!(actions[..2], [Action::Discard(_), Action::Make(Task { shard: ShardId(1), .. })]),
@@ -178,7 +184,10 @@ fn outcomes_are_reported_together() {
 #[test]
 fn the_inventory_waits_for_files_to_be_discarded() {
     let mut session = begun();
-    session.step(millis(1), answered(1, 1, vec![Order::Discard(task(0))], None));
+    session.step(
+        millis(1),
+        answered(1, 1, vec![Order::Discard(StoredFile { task: task(0), digest: None })], None),
+    );
     let ended = Input::HeartbeatAnswered { session: 1, known: false };
     assert!(session.step(millis(2), ended).is_empty());
     let actions = session.step(millis(3), Input::Discarded { task: task(0), whole: None });

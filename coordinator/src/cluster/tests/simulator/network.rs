@@ -1,6 +1,6 @@
 //! Links between processes, and the calls that go over them.
 
-use fathom_proto::Outcome;
+use fathom_proto::{Outcome, StoredFile};
 use fathom_run::Task;
 use fathom_worker::cluster::session::Input;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ pub(super) struct Call {
 #[derive(Clone, Debug)]
 pub(super) enum Request {
     /// Registration; the inventory is taken when the call is made.
-    Register(Vec<Task>),
+    Register(Vec<StoredFile>),
     /// Session, and what is under way.
     Beat(u64, Vec<Task>),
     /// Number, session, tasks, version of the holder map.
@@ -88,9 +88,9 @@ pub(super) enum Inside {
     /// A kernel thread has ended with a task.
     Computed(Task),
     /// A copy was transferred.
-    Copied(Task, Vec<String>),
+    Copied(StoredFile, Vec<String>),
     /// A file that was said to be damaged was looked at.
-    Discarded(Task),
+    Discarded(StoredFile),
 }
 
 /// Links that are cut, each until a time.

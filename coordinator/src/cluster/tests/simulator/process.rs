@@ -4,6 +4,7 @@ use super::network::{Call, Request};
 use crate::cluster::event::{Held, Millis};
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
 use crate::cluster::tests::table::{report, task};
+use fathom_layer::Digest;
 use fathom_run::{Keep, ShardReport, Task, WorkerId};
 use fathom_worker::cluster::holders::Holders;
 use fathom_worker::cluster::session::Session;
@@ -92,15 +93,31 @@ impl Coordinator {
 
 /// A file on a worker's disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct StoredFile {
+pub(super) struct DiskFile {
     /// A bit is not what was written; whoever reads the file notices.
     pub(super) is_damaged: bool,
+    /// The disk has given back something else that is whole, such as the file of a test run.
+    pub(super) is_other: bool,
+}
+
+impl DiskFile {
+    pub(super) fn is_right(self) -> bool {
+        self == Self::default()
+    }
+
+    /// The digest of its checksums.
+    pub(super) fn digest(self, task: Task) -> Digest {
+        match self.is_other {
+            true => Digest::of(b"another file"),
+            false => digest_of(&report(task.depth.0, task.shard.0)),
+        }
+    }
 }
 
 /// A worker: its disk, and its process if there is one.
 #[derive(Default)]
 pub(super) struct Worker {
-    pub(super) store: BTreeMap<Task, StoredFile>,
+    pub(super) store: BTreeMap<Task, DiskFile>,
     pub(super) process: Option<Process>,
     /// Which process this is, or was.
     pub(super) life: u32,

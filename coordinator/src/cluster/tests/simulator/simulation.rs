@@ -7,14 +7,14 @@ mod work;
 
 use super::Planted;
 use super::network::{Answer, Call, Cuts, Happening, Host, Inside, Request, Sender};
-use super::process::{Coordinator, Process, StoredFile, Worker};
+use super::process::{Coordinator, DiskFile, Process, Worker};
 use crate::cluster::event::{
     Effect, Ending, Event, LeaveReason, Order, Progress, Registration, Reply, RequestId,
 };
 use crate::cluster::service::message_of_holders;
 use crate::cluster::state::{Presence, Rules};
 use crate::cluster::tests::table::{report, rules};
-use fathom_proto::{Done, Failure, Session as SessionNumber, v1};
+use fathom_proto::{Done, Failure, Session as SessionNumber, StoredFile, v1};
 use fathom_run::{Keep, Lookback, ShardId, Task, WorkerId};
 use fathom_worker::cluster::holders::Holders;
 use fathom_worker::cluster::session::{Action, Input, Order as WorkerOrder, Session};
@@ -27,7 +27,7 @@ const LAST_DEPTH: u32 = 5;
 /// Faults happen for so long at most, in simulated milliseconds.
 const FAULTS_END: u64 = 40_000;
 /// Kinds of faults.
-const KINDS: u8 = 11;
+const KINDS: u8 = 12;
 /// A run ends at most so long after its last fault. The longest rest of a worker takes 8 minutes of it.
 const BOUND: u64 = 1_800_000;
 /// A worker gives up when the coordinator was silent for so long.

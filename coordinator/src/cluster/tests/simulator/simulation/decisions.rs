@@ -199,10 +199,10 @@ impl Simulation {
 fn order(order: Order) -> WorkerOrder {
     match order {
         Order::Make(task, attempt) => WorkerOrder::Make(task, attempt),
-        Order::Copy(task, from) => {
-            WorkerOrder::Copy(task, from.iter().map(|id| address(usize::from(id.0[0]) - 1)).collect())
+        Order::Copy(file, from) => {
+            WorkerOrder::Copy(file, from.iter().map(|id| address(usize::from(id.0[0]) - 1)).collect())
         }
-        Order::Discard(task) => WorkerOrder::Discard(task),
+        Order::Discard(file) => WorkerOrder::Discard(file),
         Order::Retire(depth) => WorkerOrder::Retire(depth),
         Order::Leave(reason) => WorkerOrder::Leave(match reason {
             LeaveReason::Done => v1::LeaveReason::Done,

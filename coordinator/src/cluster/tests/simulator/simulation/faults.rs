@@ -27,8 +27,9 @@ impl Simulation {
                 self.cuts.cut(from, to, until);
             }
             6 => self.workers[worker].full_until = self.now + self.rng.u64(1000..40_000),
-            7 => self.spoil(worker, false),
-            8 => self.spoil(worker, true),
+            7 => self.spoil(worker, None),
+            8 => self.spoil(worker, Some(DiskFile { is_damaged: true, ..DiskFile::default() })),
+            10 => self.spoil(worker, Some(DiskFile { is_other: true, ..DiskFile::default() })),
             9 => {
                 let name = format!("w{worker}");
                 self.person(|request| Event::Drain(request, name));
@@ -50,12 +51,12 @@ impl Simulation {
         self.apply(event(request));
     }
 
-    /// A disk loses a file, or changes a bit of it, if the run can get over that: all layers are kept, or somebody else is
+    /// A disk loses a file, or changes it, if the run can get over that: all layers are kept, or somebody else is
     /// known to have the file.
-    pub(super) fn spoil(&mut self, worker: usize, is_lost: bool) {
+    pub(super) fn spoil(&mut self, worker: usize, spoiled: Option<DiskFile>) {
         let Some(state) = &self.coordinator.state else { return };
         let is_whole =
-            |at: usize, task: &Task| self.workers[at].store.get(task).is_some_and(|f| !f.is_damaged);
+            |at: usize, task: &Task| self.workers[at].store.get(task).is_some_and(|file| file.is_right());
         let elsewhere = |task: &Task| {
             let holders = state.files.get(task).into_iter().flat_map(|file| &file.holders);
             let mut others = holders.map(|id| usize::from(id.0[0]) - 1).filter(|&other| other != worker);
@@ -69,12 +70,12 @@ impl Simulation {
             .copied()
             .collect();
         let Some(&file) = self.rng.choice(&files) else { return };
-        match is_lost {
-            true => {
+        match spoiled {
+            None => {
                 self.workers[worker].store.remove(&file);
                 self.lost.insert((worker, file));
             }
-            false => drop(self.workers[worker].store.insert(file, StoredFile { is_damaged: true })),
+            Some(spoiled) => drop(self.workers[worker].store.insert(file, spoiled)),
         }
     }
 

@@ -56,7 +56,11 @@ impl Simulation {
             let Some(process) = &mut of.process else { return };
             match action {
                 Action::Register => {
-                    let inventory = of.store.keys().copied().collect();
+                    let stored = |(&task, file): (&Task, &DiskFile)| StoredFile {
+                        task,
+                        digest: Some(file.digest(task)),
+                    };
+                    let inventory = of.store.iter().map(stored).collect();
                     self.call(worker, Request::Register(inventory));
                 }
                 Action::Beat { session, underway } => self.call(worker, Request::Beat(session, underway)),
@@ -79,10 +83,10 @@ impl Simulation {
                     of.store.retain(|task, _| keep == Keep::All || needed.contains(&task.depth));
                 }
                 Action::Make(task) => self.soon(Happening::Inside(worker, life, Inside::Prepared(task))),
-                Action::Copy(task, from) => {
-                    self.soon(Happening::Inside(worker, life, Inside::Copied(task, from)));
+                Action::Copy(file, from) => {
+                    self.soon(Happening::Inside(worker, life, Inside::Copied(file, from)));
                 }
-                Action::Discard(task) => self.soon(Happening::Inside(worker, life, Inside::Discarded(task))),
+                Action::Discard(file) => self.soon(Happening::Inside(worker, life, Inside::Discarded(file))),
                 Action::Retire(depth) => {
                     let done = self.coordinator.journal.counts.len() as u32;
                     assert!(depth.0 + 3 <= done, "depth {depth} is retired, and still read");
@@ -135,13 +139,14 @@ impl Simulation {
                 self.step(worker, Input::TaskEnded { task, result, took });
                 self.begin_tasks(worker);
             }
-            Inside::Copied(task, from) => {
+            Inside::Copied(StoredFile { task, .. }, from) => {
                 let result = self.copy(worker, task, &from).map(|()| Done::Copied(1000));
                 self.step(worker, Input::CopyEnded { task, result });
             }
-            Inside::Discarded(task) => {
+            Inside::Discarded(StoredFile { task, digest }) => {
                 let store = &mut self.workers[worker].store;
-                let whole = store.get(&task).is_some_and(|file| !file.is_damaged);
+                let is_meant = |file: &DiskFile| digest.is_none_or(|digest| digest == file.digest(task));
+                let whole = store.get(&task).is_some_and(|file| !file.is_damaged && is_meant(file));
                 if !whole {
                     store.remove(&task);
                     self.lost.remove(&(worker, task));
@@ -184,8 +189,8 @@ impl Simulation {
             newest.into_iter().flat_map(|depth| shards.clone().map(move |shard| Task { depth, shard }))
         {
             match self.workers[worker].store.get(&file) {
-                Some(StoredFile { is_damaged: true }) => return Err(damaged(file, None)),
-                Some(_) => {}
+                Some(stored) if stored.is_right() => {}
+                Some(_) => return Err(damaged(file, None)),
                 None => self.fetch(worker, file, &holders.of(file))?,
             }
         }
@@ -202,7 +207,7 @@ impl Simulation {
                 continue;
             }
             match of.store.get(&file) {
-                Some(StoredFile { is_damaged: false }) => return Ok(()),
+                Some(stored) if stored.is_right() => return Ok(()),
                 Some(_) => failure = damaged(file, Some(address(peer))),
                 None => failure = damaged(file, Some(address(peer))),
             }
@@ -211,7 +216,7 @@ impl Simulation {
     }
 
     pub(super) fn copy(&mut self, worker: usize, file: Task, from: &[String]) -> Result<(), Failure> {
-        if self.workers[worker].store.get(&file).is_some_and(|file| !file.is_damaged) {
+        if self.workers[worker].store.get(&file).is_some_and(|file| file.is_right()) {
             return Ok(());
         }
         self.fetch(worker, file, from)?;
@@ -226,7 +231,7 @@ impl Simulation {
         if of.full_until > self.now {
             return Err(Failure::DiskFull("no room".into()));
         }
-        of.store.insert(file, StoredFile::default());
+        of.store.insert(file, DiskFile::default());
         self.lost.remove(&(worker, file));
         Ok(())
     }
