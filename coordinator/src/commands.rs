@@ -14,6 +14,7 @@ pub(crate) mod logs;
 pub(crate) mod merge;
 pub(crate) mod page;
 pub(crate) mod plan;
+pub(crate) mod planning;
 pub(crate) mod progress;
 pub(crate) mod puzzles;
 pub(crate) mod report;

@@ -24,6 +24,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// Memory that tests give to reference searches.
 pub const MEMORY: u64 = 2 << 30;
@@ -104,6 +105,8 @@ pub struct Setup {
     pub max_depth: Option<u32>,
     /// Bytes of memory.
     pub memory_bytes: u64,
+    /// Until it is so old, a search makes its depths durable together. Not at all by default, so that each depth is a step that can fail.
+    pub sync_after: Duration,
 }
 
 impl Default for Setup {
@@ -115,6 +118,7 @@ impl Default for Setup {
             keep: Keep::Last,
             max_depth: None,
             memory_bytes: MEMORY,
+            sync_after: Duration::ZERO,
         }
     }
 }
@@ -135,6 +139,7 @@ impl Setup {
             kernel: self.kernel,
             max_depth: self.max_depth,
             memory_bytes: self.memory_bytes,
+            sync_after: self.sync_after,
         };
         search(run, disk, options, &Stop::default(), &Silent)?;
         Summary::of(run)

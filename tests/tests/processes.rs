@@ -16,14 +16,15 @@ const SHARDS: usize = 10;
 fn run(path: &Path) -> Command {
     let mut command = fathom();
     command.args(["run", SPACE, "--json", "-q", "--threads", "2"]);
-    command.args(["--shards", &SHARDS.to_string(), "--dir"]).arg(path);
+    // Each depth is durable before the next begins, so that kills find runs of all depths.
+    command.args(["--shards", &SHARDS.to_string(), "--sync-after", "0s", "--dir"]).arg(path);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
 fn resume(path: &Path) -> Command {
     let mut command = fathom();
-    command.args(["resume", "--json", "-q"]).arg(path);
+    command.args(["resume", "--json", "-q", "--sync-after", "0s"]).arg(path);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

@@ -9,6 +9,7 @@ use fathom_run::manifest::Keep;
 use fathom_task::Resources;
 use fathom_worker::resources::ResourceArguments;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// A shard is a file and a memory map for each of two layers, and Linux gives a process 65,530 maps.
 pub(super) const MOST_SHARDS: i64 = 16_384;
@@ -21,6 +22,9 @@ pub(crate) struct SearchArguments {
     /// Stop when this depth is made
     #[arg(long, value_name = "D")]
     pub(crate) max_depth: Option<u32>,
+    /// Until a new search is so old, make its depths durable together; 0s: each before the next begins
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = humantime::parse_duration)]
+    sync_after: Duration,
     /// Print one JSON object instead of a table
     #[arg(long)]
     pub(crate) json: bool,
@@ -29,7 +33,7 @@ pub(crate) struct SearchArguments {
 impl SearchArguments {
     pub(crate) fn options(&self) -> Options {
         let Resources { kernel, threads, memory_bytes, .. } = self.resources.resources();
-        Options { threads, kernel, max_depth: self.max_depth, memory_bytes }
+        Options { threads, kernel, max_depth: self.max_depth, memory_bytes, sync_after: self.sync_after }
     }
 }
 

@@ -1,6 +1,7 @@
 //! `fathom antipodes`.
 
 use crate::arguments::AntipodesArguments;
+use crate::commands::planning::planned;
 use crate::commands::solve::{from_layers, is_at, no_neighbour, replayed};
 use anyhow::{Context, Result, ensure};
 use fathom_algebra::OrientedPermutation;
@@ -55,7 +56,7 @@ fn run(args: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
     let spec = args.space.spec()?;
     model(&spec)?;
     let space = spec.space()?;
-    let plan = Plan::new(&space).map_err(|error| bad_input!("{error}"))?;
+    let plan = planned(&spec, &space, || Plan::new(&space))?;
     let needed = disk_peak_bytes(&space, &plan, Keep::All, args.depth);
     if needed > MOST_BYTES {
         return Err(bad_input!(
@@ -67,12 +68,14 @@ fn run(args: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
         ));
     }
     let manifest = RunManifest::plan(spec, &space, &plan, None, Keep::All, false)?;
-    let mut run = RunDirectory::create(path, manifest, &[], &LocalDisk)?;
+    let graph = plan.graph().cloned();
+    let mut run = RunDirectory::create_planned(path, manifest, (space, graph), &[], &LocalDisk)?;
     let options = Options {
         threads: machine::processors(),
         kernel: Kernel::Fastest,
         max_depth: args.depth,
         memory_bytes: args.memory_bytes(),
+        sync_after: Options::SYNC_AFTER,
     };
     search(&mut run, &LocalDisk, options, &Stop::default(), &Silent)?;
     Ok(run)

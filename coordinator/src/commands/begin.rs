@@ -1,6 +1,7 @@
 //! How a run's directory is opened or made, for the commands that begin runs.
 
 use crate::arguments::{BeginArguments, RunArguments, SpaceArguments};
+use crate::commands::planning::planned;
 use anyhow::{Context, Result};
 use fathom_command::{bad_input, output};
 use fathom_engine::directory::{Found, RunDirectory, look};
@@ -48,8 +49,9 @@ pub(crate) fn open_or_begin(
             Ok(directory)
         }
         Found::Nothing => {
-            let plan = Plan::new(&space).map_err(|error| bad_input!("{error}"))?;
-            require(&space, &plan, &path)?;
+            let outline = planned(&spec, &space, || Plan::outline(&space))?;
+            require(&space, &outline, &path)?;
+            let plan = planned(&spec, &space, || outline.exact(&space))?;
             let watched = match &args.watch_states {
                 Some(file) => watch::read(file, &space)?,
                 None => Vec::new(),
@@ -59,7 +61,8 @@ pub(crate) fn open_or_begin(
             let by_size = || RunManifest::shards_by_size(&plan, lookback, workers);
             let shards = args.shards.unwrap_or_else(by_size);
             let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), keep, args.inverse_classes)?;
-            RunDirectory::create(&path, manifest, &watched, &LocalDisk)
+            let graph = plan.graph().cloned();
+            RunDirectory::create_planned(&path, manifest, (space, graph), &watched, &LocalDisk)
         }
         Found::Other => Err(bad_input!(
             "{} holds something else than a run; it was left as it is: name another directory with --dir",

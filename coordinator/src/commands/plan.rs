@@ -1,6 +1,7 @@
 //! `fathom plan`.
 
 use crate::arguments::PlanArguments;
+use crate::commands::planning::planned;
 use anyhow::Result;
 use fathom_command::bad_input;
 use fathom_command::output;
@@ -17,7 +18,11 @@ use serde::Serialize;
 pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
     let spec = args.space.spec()?;
     let space = spec.space()?;
-    let plan = Plan::new(&space).map_err(|error| bad_input!("{error}"))?;
+    let plan = planned(&spec, &space, || match args.workers {
+        // What a cluster would take follows from the cosets.
+        Some(_) => Plan::new(&space),
+        None => Plan::outline(&space),
+    })?;
     let lookback = Lookback::of(&space);
     let keep = lookback.keep(args.keep)?;
     let estimate = Estimate::of(&space, &plan, args.threads(), keep);
@@ -95,7 +100,10 @@ layer: {} when dense",
         many(estimate.moves as u64, "move"),
         board(&estimate.colouring),
         many(estimate.coset_bits, "bit"),
-        many(estimate.representative_cosets, "representative"),
+        match estimate.cosets_are_exact {
+            true => many(estimate.representative_cosets, "representative"),
+            false => format!("about {}", many(estimate.representative_cosets, "representative")),
+        },
         estimate.symmetries_used,
         many(estimate.symmetries as u64, "symmetry"),
         estimate.fill,

@@ -1,26 +1,87 @@
-//! The progress of a search on a terminal: a bar for each depth while it is made.
+//! Progress on a terminal: a bar for each depth of a search while it is made, and a spinner while tables are made.
 
 use fathom_command::log::Verbosity;
+use fathom_command::output;
 use fathom_engine::observer::{Observer, Progress};
 use fathom_run::Depth;
 use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
 use std::cell::RefCell;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// A line on a terminal that says what is being done. It appears when that has taken a second, and goes when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Spinner {
+    /// Dropping the sender ends the thread.
+    running: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl Spinner {
+    const PATIENCE: Duration = Duration::from_secs(1);
+
+    /// Begins to wait; nothing is shown where standard error is no terminal, or remarks are not wanted.
+    pub(crate) fn begin(what: String) -> Self {
+        let running = output::shows_progress().then(|| {
+            let (sender, ended) = channel();
+            let wait = move || {
+                if ended.recv_timeout(Self::PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                    let style = ProgressStyle::with_template("{spinner} {msg}, for {elapsed}");
+                    let style = style.expect("the template is right");
+                    let spinner = ProgressBar::new_spinner().with_style(style).with_message(what);
+                    let spinner = spinner.with_elapsed(Self::PATIENCE);
+                    spinner.enable_steady_tick(Duration::from_millis(100));
+                    // Ends when the sender is gone.
+                    let _ = ended.recv();
+                    spinner.finish_and_clear();
+                }
+            };
+            (sender, std::thread::spawn(wait))
+        });
+        Self { running }
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        if let Some((sender, thread)) = self.running.take() {
+            drop(sender);
+            // A spinner that could not be drawn is no loss.
+            let _ = thread.join();
+        }
+    }
+}
 
 /// Draws bars on standard error, if it is a terminal and bars are wanted.
 #[derive(Debug)]
 pub(crate) struct Bars {
     shown: bool,
     bar: RefCell<ProgressBar>,
+    spinner: RefCell<Option<Spinner>>,
 }
 
 impl Bars {
     /// Bars as far as `verbosity` and the terminal allow.
     pub(crate) fn new(verbosity: Verbosity) -> Self {
-        Self { shown: verbosity.shows_bars(), bar: RefCell::new(ProgressBar::hidden()) }
+        Self {
+            shown: verbosity.shows_bars(),
+            bar: RefCell::new(ProgressBar::hidden()),
+            spinner: RefCell::default(),
+        }
     }
 }
 
 impl Observer for Bars {
+    fn tables_begin(&self) {
+        if self.shown {
+            self.spinner.replace(Some(Spinner::begin("making tables".into())));
+        }
+    }
+
+    fn tables_end(&self) {
+        self.spinner.take();
+    }
+
     fn layer_begins(&self, depth: Depth, cosets: u64, _shards: u32) {
         if !self.shown {
             return;

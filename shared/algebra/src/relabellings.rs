@@ -3,7 +3,9 @@
 //! Found by backtracking over partial maps. Once it is decided to which point c goes and to which element of the set x goes, it is
 //! decided where x(c) goes; so a few decisions, spread along orbits, leave nothing open, and a contradiction shows at
 //! once. What tells points or elements apart whatever their names (cycle types, and what is moved to what) is found before, by
-//! refining a colouring until it tells no more (Weisfeiler and Leman): nothing goes to what has another colour.
+//! refining a colouring until it tells no more (Weisfeiler and Leman): nothing goes to what has another colour. What is decided tells more apart:
+//! if x goes to y, a point in a cycle of x goes to one in a cycle of y that is as long. So the next decision is about what
+//! has few ways left, which keeps the search near what is decided where sets of points know nothing of each other.
 
 use crate::Permutation;
 use std::collections::HashMap;
@@ -39,11 +41,25 @@ pub fn relabellings_among(
     let alike = &|x: usize, y: usize| of_elements[x] == of_elements[y] && alike(x, y);
     assert_eq!(numbers.len(), set.len(), "a set has each element once");
     assert!(set.iter().all(|x| x.degree() == degree), "all permutations are of one degree");
-    (0..=degree)
-        .find_map(|fixed| {
-            Search { degree, set, numbers: &numbers, most, may, alike, found: Vec::new() }.all(fixed)
-        })
-        .expect("the identity alone fixes all points")
+    let cycles: Vec<Vec<u16>> = set.iter().map(cycle_lengths).collect();
+    let fixing = |fixed: usize| {
+        let told = Told { cycles: &cycles, of_points: &of_points, of_elements: &of_elements };
+        Search { degree, set, told, numbers: &numbers, most, may, alike, found: Vec::new() }.all(fixed)
+    };
+    if let Some(all) = fixing(0) {
+        return all;
+    }
+    // Those that fix more points are fewer, so the least number of points is found by halving.
+    let (mut too_few, mut enough) = (0, degree);
+    let mut found = fixing(degree).expect("the identity alone fixes all points");
+    while too_few + 1 < enough {
+        let middle = usize::midpoint(too_few, enough);
+        match fixing(middle) {
+            Some(fewer) => (enough, found) = (middle, fewer),
+            None => too_few = middle,
+        }
+    }
+    found
 }
 
 /// Colours of points and of elements that any relabelling keeps.
@@ -92,6 +108,20 @@ fn colours(
     }
 }
 
+/// For each point the length of its cycle.
+fn cycle_lengths(x: &Permutation) -> Vec<u16> {
+    let mut lengths = vec![0; x.degree()];
+    for start in 0..x.degree() {
+        if lengths[start] > 0 {
+            continue;
+        }
+        let cycle = std::iter::successors(Some(start), |&at| Some(x.apply(at)).filter(|&next| next != start));
+        let cycle: Vec<usize> = cycle.collect();
+        cycle.iter().for_each(|&point| lengths[point] = cycle.len() as u16);
+    }
+    lengths
+}
+
 /// Numbers for keys in order of first appearance, equal ones for equal keys.
 ///
 /// # Panics
@@ -109,9 +139,25 @@ where
     .collect()
 }
 
+/// What is known of points and elements before anything is decided.
+#[derive(Clone, Copy)]
+struct Told<'a> {
+    /// By element and point.
+    cycles: &'a [Vec<u16>],
+    of_points: &'a [usize],
+    of_elements: &'a [usize],
+}
+
+/// A hash of what was hashed and one number more.
+fn mixed(before: u64, number: u64) -> u64 {
+    let mixed = (before.rotate_left(23) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed ^ mixed >> 29
+}
+
 struct Search<'a> {
     degree: usize,
     set: &'a [Permutation],
+    told: Told<'a>,
     numbers: &'a HashMap<&'a Permutation, usize>,
     most: usize,
     may: &'a dyn Fn(usize, usize) -> bool,
@@ -127,6 +173,9 @@ struct Partial {
     preimages: Vec<Option<usize>>,
     elements: Vec<Option<usize>>,
     taken: Vec<bool>,
+    /// A hash of what the decided elements tell of each point, and of each point as an image: a point goes to one whose hash is equal.
+    marks: Vec<u64>,
+    image_marks: Vec<u64>,
 }
 
 impl Search<'_> {
@@ -137,6 +186,8 @@ impl Search<'_> {
             preimages: vec![None; self.degree],
             elements: vec![None; self.set.len()],
             taken: vec![false; self.set.len()],
+            marks: self.told.of_points.iter().map(|&colour| colour as u64).collect(),
+            image_marks: self.told.of_points.iter().map(|&colour| colour as u64).collect(),
         };
         let is_moved = |point: usize| self.set.iter().any(|x| x.apply(point) != point);
         let stay = (0..self.degree).filter(|&point| point < fixed || !is_moved(point));
@@ -151,7 +202,7 @@ impl Search<'_> {
 
     /// Finds all that extend what is decided. False if there are too many.
     fn extend(&mut self, partial: Partial) -> bool {
-        let Some(point) = (0..self.degree).find(|&point| partial.points[point].is_none()) else {
+        let Some(point) = self.fewest_ways(&partial) else {
             // All is decided for the elements when it is for the points.
             let images: Vec<u16> = partial.points.iter().flatten().map(|&to| to as u16).collect();
             let relabelling = Permutation::from_images(images).expect("no two points go to one");
@@ -170,13 +221,25 @@ impl Search<'_> {
             partial.points.iter().enumerate().filter_map(|(from, to)| Some((from, (*to)?))).collect();
         let tells =
             |x: &usize| known.iter().any(|&(from, _)| partial.points[self.set[*x].apply(from)].is_none());
-        let open = (0..self.set.len()).filter(|&x| partial.elements[x].is_none()).filter(tells);
-        let ways = |x: usize| -> Vec<usize> {
-            (0..self.set.len()).filter(|&y| self.may_go(&partial, x, y, &known)).collect()
+        let mut images: HashMap<u64, usize> = HashMap::new();
+        for y in (0..self.set.len()).filter(|&y| !partial.taken[y]) {
+            let to = |&(_, to): &(usize, usize)| {
+                partial.preimages[self.set[y].apply(to)].map(|_| self.set[y].apply(to))
+            };
+            *images.entry(self.mark(y, known.iter().map(to))).or_default() += 1;
+        }
+        let number_of_ways = |x: &usize| {
+            let to = |&(from, _): &(usize, usize)| partial.points[self.set[*x].apply(from)];
+            images.get(&self.mark(*x, known.iter().map(to))).copied().unwrap_or(0)
         };
-        let element = open.map(|x| (x, ways(x))).min_by_key(|(_, ways)| ways.len());
-        let ways_of_point: Vec<usize> =
-            (0..self.degree).filter(|&to| partial.preimages[to].is_none() && (self.may)(point, to)).collect();
+        let open = (0..self.set.len()).filter(|&x| partial.elements[x].is_none()).filter(tells);
+        let element = open.min_by_key(number_of_ways).map(|x| -> (usize, Vec<usize>) {
+            (x, (0..self.set.len()).filter(|&y| self.may_go(&partial, x, y, &known)).collect())
+        });
+        let ways_of_point: Vec<usize> = (0..self.degree)
+            .filter(|&to| partial.preimages[to].is_none() && partial.marks[point] == partial.image_marks[to])
+            .filter(|&to| (self.may)(point, to))
+            .collect();
         match element {
             Some((x, ways)) if ways.len() <= ways_of_point.len() => {
                 ways.into_iter().all(|to| match self.with(partial.clone(), Vec::new(), Some((x, to))) {
@@ -191,6 +254,23 @@ impl Search<'_> {
                 }
             }),
         }
+    }
+
+    /// The undecided point, if there is one, that what is decided leaves the fewest ways to go.
+    fn fewest_ways(&self, partial: &Partial) -> Option<usize> {
+        let mut ways: HashMap<u64, usize> = HashMap::new();
+        for to in (0..self.degree).filter(|&to| partial.preimages[to].is_none()) {
+            *ways.entry(partial.image_marks[to]).or_default() += 1;
+        }
+        let open = (0..self.degree).filter(|&point| partial.points[point].is_none());
+        open.min_by_key(|&point| ways.get(&partial.marks[point]).copied().unwrap_or(0))
+    }
+
+    /// A hash of an element's colour, and of where it carries the points that are known, as far as that is known.
+    fn mark(&self, element: usize, images: impl Iterator<Item = Option<usize>>) -> u64 {
+        images.fold(self.told.of_elements[element] as u64, |mark, to| {
+            mixed(mark, to.map_or(0, |to| to as u64 + 1))
+        })
     }
 
     /// Whether an element may go to another, by the points that are `known`.
@@ -220,6 +300,10 @@ impl Search<'_> {
         if let Some((x, y)) = element {
             partial.taken[y] = true;
             partial.elements[x] = Some(y);
+            for (marks, of) in [(&mut partial.marks, x), (&mut partial.image_marks, y)] {
+                let lengths = &self.told.cycles[of];
+                marks.iter_mut().zip(lengths).for_each(|(mark, &length)| *mark = mixed(*mark, length.into()));
+            }
             let known = partial.points.iter().enumerate().filter_map(|(from, to)| Some((from, (*to)?)));
             points.extend(known.map(|known| follows(x, y, known)));
         }

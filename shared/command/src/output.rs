@@ -1,7 +1,7 @@
 //! Results on standard output, and remarks on standard error.
 
 use anyhow::{Context, Result};
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether remarks are left out.
@@ -10,6 +10,11 @@ static QUIET: AtomicBool = AtomicBool::new(false);
 /// Leaves out remarks, for a program that was asked to say nothing but errors.
 pub fn leave_out_remarks() {
     QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Whether progress is shown: on a terminal, unless remarks are left out.
+pub fn shows_progress() -> bool {
+    !QUIET.load(Ordering::Relaxed) && std::io::stderr().is_terminal()
 }
 
 /// Writes a line on standard error about how something was understood.

@@ -29,7 +29,13 @@ fn main() -> anyhow::Result<()> {
     let space = spec.space()?;
     let manifest = RunManifest::plan(spec, &space, &Plan::new(&space)?, None, Keep::Last, false)?;
     let mut run = RunDirectory::create(path.as_ref(), manifest, &[], &LocalDisk)?;
-    let options = Options { threads: 2, kernel: Kernel::Fastest, max_depth: None, memory_bytes: 1 << 30 };
+    let options = Options {
+        threads: 2,
+        kernel: Kernel::Fastest,
+        max_depth: None,
+        memory_bytes: 1 << 30,
+        sync_after: Options::SYNC_AFTER,
+    };
     search(&mut run, &LocalDisk, options, &Stop::default(), &Lines)?;
     println!("{}", Summary::of(&run)?.to_json());
     Ok(())

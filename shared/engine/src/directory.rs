@@ -11,9 +11,10 @@ use fathom_layer::{Digest, Disk};
 use fathom_run::Depth;
 use fathom_run::lock::{self, LOCK};
 use fathom_run::manifest::{DEFINITION, RunManifest};
-use fathom_space::Space;
+use fathom_space::{CosetGraph, Space};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The name of the journal.
 pub const JOURNAL: &str = "run.db";
@@ -31,6 +32,8 @@ pub struct RunDirectory {
     pub manifest: RunManifest,
     /// The space, derived once: that takes time where symmetries are found.
     pub space: Space,
+    /// Its cosets, if they were listed when it was planned: the first search takes them.
+    pub graph: Option<Arc<CosetGraph>>,
     /// What is known of its layers.
     pub journal: Journal,
     /// Held as long as this process works on the run; `None` for readers.
@@ -94,7 +97,22 @@ impl RunDirectory {
         watched: &[Box<[u8]>],
         disk: &dyn Disk,
     ) -> Result<Self> {
-        let make = || -> Result<Self> {
+        let space = manifest.spec.space()?;
+        Self::create_planned(path, manifest, (space, None), watched, disk)
+    }
+
+    /// The same, of a run whose space is known, and perhaps its cosets.
+    ///
+    /// # Errors
+    /// As for [`RunDirectory::create`].
+    pub fn create_planned(
+        path: &Path,
+        manifest: RunManifest,
+        (space, graph): (Space, Option<Arc<CosetGraph>>),
+        watched: &[Box<[u8]>],
+        disk: &dyn Disk,
+    ) -> Result<Self> {
+        let make = || -> Result<(Journal, File)> {
             let absent: Vec<&Path> = path.ancestors().take_while(|path| !path.exists()).collect();
             disk.create_directory(path)?;
             let lock = lock::exclusive(path)?;
@@ -123,10 +141,11 @@ impl RunDirectory {
                     None => {}
                 }
             }
-            let space = manifest.spec.space()?;
-            Ok(Self { path: path.into(), manifest: manifest.clone(), space, journal, _lock: Some(lock) })
+            Ok((journal, lock))
         };
-        make().with_context(|| format!("cannot make the run directory {}", path.display()))
+        let (journal, lock) =
+            make().with_context(|| format!("cannot make the run directory {}", path.display()))?;
+        Ok(Self { path: path.into(), manifest, space, graph, journal, _lock: Some(lock) })
     }
 
     /// Opens and locks the directory of a run, to go on with it.
@@ -210,6 +229,6 @@ impl RunDirectory {
         let journal = Journal::open(&db, manifest.fingerprint)
             .with_context(|| format!("cannot use {}", db.display()))?;
         let space = manifest.spec.space()?;
-        Ok(Self { path: path.into(), manifest, space, journal, _lock: lock })
+        Ok(Self { path: path.into(), manifest, space, graph: None, journal, _lock: lock })
     }
 }

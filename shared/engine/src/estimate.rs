@@ -55,6 +55,8 @@ pub struct Estimate {
     pub patterns: u64,
     /// Cosets that are stored.
     pub representative_cosets: u64,
+    /// Whether that number is exact: cosets that take long to list are not counted, but estimated as patterns / symmetries.
+    pub cosets_are_exact: bool,
     /// Bits of a coset.
     pub coset_bits: u64,
     /// States / (symmetries x stored bits): near 1 where nothing is stored that cannot be.
@@ -101,6 +103,7 @@ impl Estimate {
                 .collect(),
             patterns: plan.patterns,
             representative_cosets: plan.representative_cosets,
+            cosets_are_exact: plan.is_exact,
             coset_bits: plan.shape.bits(),
             fill: plan.fill(space),
             layer_bytes: plan.layer_bytes(),

@@ -12,7 +12,7 @@ mod patience;
 pub use cluster::LayersAt;
 
 use anyhow::{Context, Result, anyhow};
-use fathom_layer::{Digest, LayerDigest, Totals, run_digest};
+use fathom_layer::{Digest, LayerDigest, RunDigest, Totals};
 use fathom_run::WorkerId;
 use fathom_run::{Depth, ShardId, ShardReport, Task};
 use rusqlite::config::DbConfig;
@@ -146,6 +146,17 @@ pub struct Journal {
     process: Option<i64>,
     /// Whether writing waits while somebody else holds the database, or fills its disk.
     waits: bool,
+    /// The finished layers, once this process has committed one: from then on nobody else adds any, and a commit need not read them.
+    known: Option<Known>,
+    /// Whether commits are held back to be made durable together.
+    held: bool,
+}
+
+/// The finished layers, and the digest up to them.
+#[derive(Debug)]
+struct Known {
+    layers: Vec<LayerRow>,
+    digest: RunDigest,
 }
 
 impl Journal {
@@ -191,7 +202,7 @@ impl Journal {
             }
         }
         transaction.commit()?;
-        Ok(Self { database, process: None, waits: false })
+        Ok(Self { database, process: None, waits: false, known: None, held: false })
     }
 
     /// Opens the journal of a run that has this fingerprint. It can be read even where it cannot be written.
@@ -213,7 +224,9 @@ impl Journal {
         let found: Option<[u8; 32]> =
             database.query_row("SELECT fingerprint FROM run", [], |row| row.get(0)).optional()?;
         match found.map(Digest) {
-            Some(found) if found == fingerprint => Ok(Self { database, process: None, waits: false }),
+            Some(found) if found == fingerprint => {
+                Ok(Self { database, process: None, waits: false, known: None, held: false })
+            }
             Some(found) => {
                 Err(anyhow!("it is the journal of another run, {found}; this run is {fingerprint}"))
             }
@@ -226,6 +239,13 @@ impl Journal {
     /// # Errors
     /// If SQLite refuses, depths are missing, or a digest is not the one that was committed.
     pub fn layers(&self) -> Result<Vec<LayerRow>> {
+        match &self.known {
+            Some(known) => Ok(known.layers.clone()),
+            None => Ok(self.read_layers()?.layers),
+        }
+    }
+
+    fn read_layers(&self) -> Result<Known> {
         let mut query = self.database.prepare(
             "SELECT depth, states, classes, classes_with_inverse, stored, bytes, seconds, digest, run_digest, files
              FROM layer ORDER BY depth",
@@ -250,7 +270,7 @@ impl Journal {
             ))
         })?;
         let mut layers = Vec::new();
-        let mut digests = Vec::new();
+        let mut digest = RunDigest::new();
         for row in rows {
             let (layer, expected, word) = row?;
             if layer.depth.0 as usize != layers.len() {
@@ -258,8 +278,7 @@ impl Journal {
             }
             let files = Files::ALL.into_iter().find(|files| files.word() == word);
             let files = files.with_context(|| format!("depth {} has files {word:?}", layer.depth))?;
-            digests.push(layer.digest);
-            let got = run_digest(&digests);
+            let got = digest.add(&layer.digest);
             if got != expected {
                 return Err(anyhow!(
                     "the layers up to depth {} have run digest {got}, not {expected} as was committed",
@@ -268,7 +287,36 @@ impl Journal {
             }
             layers.push(LayerRow { files, ..layer });
         }
-        Ok(layers)
+        Ok(Known { layers, digest })
+    }
+
+    /// Holds commits back until [`Journal::release`]: they are made durable together then. Until that a crash undoes them all.
+    ///
+    /// # Errors
+    /// If SQLite refuses.
+    pub fn hold(&mut self) -> Result<()> {
+        if !self.held {
+            self.patiently(|journal| Ok(journal.database.execute_batch("BEGIN IMMEDIATE")?))?;
+            self.held = true;
+        }
+        Ok(())
+    }
+
+    /// Whether commits are held back.
+    pub fn is_held(&self) -> bool {
+        self.held
+    }
+
+    /// Makes durable what was held back.
+    ///
+    /// # Errors
+    /// If SQLite refuses; then the commits are still held back.
+    pub fn release(&mut self) -> Result<()> {
+        if self.held {
+            self.patiently(|journal| Ok(journal.database.execute_batch("COMMIT")?))?;
+            self.held = false;
+        }
+        Ok(())
     }
 
     /// The shards of a finished layer, in order.
@@ -346,10 +394,27 @@ impl Journal {
     }
 
     fn commit_once(&mut self, entry: &Entry<'_>) -> Result<()> {
+        let Entry { layer, retired, .. } = *entry;
+        let mut known = match self.known.take() {
+            Some(known) => known,
+            None => self.read_layers()?,
+        };
+        let written = self.write_layer(entry, known.digest.clone().add(&layer.digest));
+        if written.is_ok() {
+            known.digest.add(&layer.digest);
+            known.layers.push(layer.clone());
+            known.note_files(retired, Files::Removed);
+        }
+        self.known = Some(known);
+        self.process = written?;
+        Ok(())
+    }
+
+    /// Writes a layer in one transaction. Returns the row of this process.
+    fn write_layer(&mut self, entry: &Entry<'_>, run_digest: Digest) -> Result<Option<i64>> {
         let Entry { layer, shards, retired, found, process, holders } = *entry;
-        let mut digests: Vec<Digest> = self.layers()?.iter().map(|layer| layer.digest).collect();
-        digests.push(layer.digest);
-        let transaction = self.database.transaction()?;
+        // Inside the transaction of commits that are held back, if they are.
+        let transaction = self.database.savepoint()?;
         transaction.execute(
             "INSERT INTO layer VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             params![
@@ -361,7 +426,7 @@ impl Journal {
                 layer.bytes,
                 layer.seconds,
                 layer.digest.0,
-                run_digest(&digests).0,
+                run_digest.0,
                 layer.files.word()
             ],
         )?;
@@ -396,8 +461,7 @@ impl Journal {
             (None, row) => row,
         };
         transaction.commit()?;
-        self.process = row;
-        Ok(())
+        Ok(row)
     }
 
     /// Notes what has become of a layer's files.
@@ -405,7 +469,20 @@ impl Journal {
     /// # Errors
     /// If SQLite refuses.
     pub fn set_files(&mut self, depth: Depth, files: Files) -> Result<()> {
-        self.patiently(|journal| set_files(&journal.database, depth, files))
+        self.patiently(|journal| set_files(&journal.database, depth, files))?;
+        if let Some(known) = &mut self.known {
+            known.note_files(Some(depth), files);
+        }
+        Ok(())
+    }
+}
+
+impl Known {
+    /// Notes what has become of the files of a layer.
+    fn note_files(&mut self, depth: Option<Depth>, files: Files) {
+        if let Some(layer) = depth.and_then(|depth| self.layers.get_mut(depth.0 as usize)) {
+            layer.files = files;
+        }
     }
 }
 

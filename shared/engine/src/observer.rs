@@ -16,6 +16,12 @@ pub struct Progress {
 /// Receives what a search tells. Each method does nothing unless it is implemented. Calls come from the thread that
 /// searches, in the order of events; a slow observer delays the search.
 pub trait Observer {
+    /// The search begins to make its tables, or to read them.
+    fn tables_begin(&self) {}
+
+    /// The tables are there.
+    fn tables_end(&self) {}
+
     /// The search begins to make the layer at `depth`, which has this many cosets and shards.
     fn layer_begins(&self, depth: Depth, cosets: u64, shards: u32) {
         let _ = (depth, cosets, shards);
@@ -26,7 +32,7 @@ pub trait Observer {
         let _ = progress;
     }
 
-    /// A shard is made, and its file is durable.
+    /// A shard is made. Its file is durable when the layer is committed.
     fn shard_made(&self, report: &ShardReport, took: Duration) {
         let _ = (report, took);
     }

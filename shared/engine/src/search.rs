@@ -7,7 +7,7 @@ use crate::journal::{Files, LayerRow, ProcessRow};
 use crate::observer::{Observer, Progress};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::{bad_input, failpoint, machine};
-use fathom_layer::{Disk, LayerError, free_bytes};
+use fathom_layer::{Deferred, Disk, LayerError, free_bytes};
 use fathom_run::{Depth, ShardReport, Task};
 use fathom_task::{Counters, Job, Kernel, Layer, Leftovers, Pool, Resources, Store, TaskError, Watched};
 use indicatif::{HumanBytes, HumanCount};
@@ -32,6 +32,13 @@ pub struct Options {
     pub max_depth: Option<u32>,
     /// Bytes of memory that may be taken: for tables and tensors, and what is left for layers in the page cache.
     pub memory_bytes: u64,
+    /// The depths of a new search that is younger are made durable together: so much is lost at most when the process is killed.
+    pub sync_after: Duration,
+}
+
+impl Options {
+    /// A second: a small search takes less, and would mostly wait for the disk.
+    pub const SYNC_AFTER: Duration = Duration::from_secs(1);
 }
 
 /// How a search is asked to stop.
@@ -76,7 +83,16 @@ pub fn search(
         memory_bytes: options.memory_bytes,
         max_depth: options.max_depth,
     };
-    let mut job = Job::load(&run.manifest, &run.path, resources, disk)?;
+    let graph = run.graph.take();
+    let colouring = match &graph {
+        Some(graph) => graph.colouring().clone(),
+        None => run.manifest.cut(&run.space)?,
+    };
+    run.manifest.check_cut(&run.space, &colouring)?;
+    observer.tables_begin();
+    let job = Job::of(&run.manifest, (&run.space, &colouring), graph, &run.path, resources, disk);
+    observer.tables_end();
+    let mut job = job?;
     let words = run.journal.watched().context("cannot read run.db")?;
     let words: Vec<Vec<u8>> =
         words.iter().map(|state| state.word(job.graph.space())).collect::<Result<_>>()?;
@@ -100,6 +116,13 @@ pub fn search(
         seconds: begun.elapsed().as_secs_f64(),
         peak_anonymous_bytes: machine::anonymous_bytes(),
     };
+    // Where nothing is committed yet, there is nothing that a crash could damage.
+    let is_new = !options.sync_after.is_zero() && run.visited()?.layers.is_empty();
+    let disk = Deferred::new(disk, is_new);
+    let disk = &disk;
+    if is_new {
+        run.journal.hold().context("cannot write run.db")?;
+    }
     let store = Store::new(&store_path, disk);
     let counters = Counters::default();
     stop.at_once.store(false, Ordering::Relaxed);
@@ -120,6 +143,7 @@ pub fn search(
             observer,
             options,
             archived: BTreeMap::new(),
+            retired: Vec::new(),
             begun,
             process,
         }
@@ -129,7 +153,7 @@ pub fn search(
 
 struct Search<'a> {
     run: &'a mut RunDirectory,
-    disk: &'a dyn Disk,
+    disk: &'a Deferred<'a>,
     job: &'a Job,
     store: &'a Store<'a>,
     pool: &'a Pool,
@@ -140,6 +164,8 @@ struct Search<'a> {
     options: Options,
     /// Layers whose files stay as they are, and that are read for what was visited: open, for data are checked when they are first read.
     archived: BTreeMap<Depth, Arc<Layer>>,
+    /// Layers that are read no longer, whose files are removed when the commits behind them are durable.
+    retired: Vec<Depth>,
     /// When this process began.
     begun: Instant,
     process: ProcessRow,
@@ -147,6 +173,35 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn go_on(&mut self) -> Result<End> {
+        let end = self.make_layers();
+        // Also after a failure: the layers before it stay.
+        let released = self.release();
+        let end = end?;
+        released?;
+        Ok(end)
+    }
+
+    /// Makes durable what was held back while the search was young.
+    fn release(&mut self) -> Result<()> {
+        if !self.run.journal.is_held() {
+            return Ok(());
+        }
+        self.disk
+            .flush()
+            .with_context(|| format!("cannot make layers durable in {}", self.run.path.display()))?;
+        self.run.journal.release().context("cannot write run.db")?;
+        for depth in std::mem::take(&mut self.retired) {
+            self.store.remove(depth)?;
+        }
+        let newest = self.run.journal.layers().context("cannot read run.db")?.last().map(|layer| layer.depth);
+        self.archive(newest)
+    }
+
+    fn release_when_grown(&mut self) -> Result<()> {
+        if self.begun.elapsed() >= self.options.sync_after { self.release() } else { Ok(()) }
+    }
+
+    fn make_layers(&mut self) -> Result<End> {
         let Visited { layers, mut visited, all } = self.run.visited()?;
         self.store.sweep(&leftovers(self.store, &layers)?)?;
         let mut newest = layers.last().map(|layer| layer.depth);
@@ -181,9 +236,12 @@ impl Search<'_> {
         failpoint::point("committing");
         let Committed { layer, retired } = commit_layer(self.run, self.disk, &reports, commit)?;
         failpoint::point("committed");
-        if let Some(retired) = retired {
-            self.store.remove(retired)?;
+        match retired {
+            Some(retired) if self.run.journal.is_held() => self.retired.push(retired),
+            Some(retired) => self.store.remove(retired)?,
+            None => {}
         }
+        self.release_when_grown()?;
         self.observer.layer_committed(&layer);
         Ok(Some(layer))
     }
@@ -277,6 +335,9 @@ impl Search<'_> {
                 }
             }
             self.observer.progress(self.progress());
+            if failure.is_none() {
+                self.release_when_grown()?;
+            }
         }
         self.observer.layer_ends(self.progress());
         match failure {
@@ -309,6 +370,9 @@ impl Search<'_> {
 
     /// Compresses the layers that are read no longer, or for what was visited alone, when `newest` is committed, if they are kept.
     fn archive(&mut self, newest: Option<Depth>) -> Result<()> {
+        if self.run.journal.is_held() {
+            return Ok(());
+        }
         let layers = self.run.journal.layers().context("cannot read run.db")?;
         for layer in layers.iter().filter(|layer| is_behind(layer, newest)) {
             let bytes = self.store.archive(&self.job.geometry, layer.depth)?;

@@ -10,6 +10,7 @@ use fathom_run::{Depth, Geometry, Lookback, RunManifest, ShardId, ShardReport, T
 use fathom_space::counting::Pairs;
 use fathom_space::{CosetGraph, CosetId, Transforms};
 use fathom_task::{Job, Method, Store, Watched};
+use std::sync::Arc;
 
 /// What was read and found right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,7 +98,7 @@ fn job(manifest: &RunManifest) -> Result<Job> {
     geometry.check_graph(&graph)?;
     Ok(Job {
         pairs: Pairs::new(&graph, manifest.inverse_classes),
-        graph,
+        graph: Arc::new(graph),
         geometry,
         lookback: Lookback::of(&space),
         method: Method::Cosets(Engine::Portable),

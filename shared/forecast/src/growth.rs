@@ -138,6 +138,7 @@ impl Searched {
             kernel: Kernel::Fastest,
             max_depth: None,
             memory_bytes: machine::memory_bytes(None),
+            sync_after: Options::SYNC_AFTER,
         };
         let path = directory.path().join("run");
         let mut run = RunDirectory::create(&path, manifest.clone(), &[], &LocalDisk)?;

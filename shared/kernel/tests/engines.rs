@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 /// One shape for each path through the kernels: words of 32 and of 64 bits, several words a row, one to four bytes a row,
 /// axes that can trade places and axes that cannot, blocks of one row, an odd number of blocks, axes of length 1.
-const SHAPES: [&[u32]; 18] = [
+const SHAPES: [&[u32]; 20] = [
     &[2, 24, 24, 24],
     &[12, 12, 12],
     &[5, 32, 3],
@@ -19,6 +19,8 @@ const SHAPES: [&[u32]; 18] = [
     &[70, 24],
     &[24],
     &[130],
+    &[17, 100],
+    &[3, 960],
     &[1, 5],
     &[13, 60],
     &[5, 33, 33],

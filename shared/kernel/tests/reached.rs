@@ -1,7 +1,7 @@
 //! Searches along axes that hold only what moves reach, against the plain breadth-first search: every way to cut small groups of
 //! many kinds, and groups that random elements of them generate.
 
-use fathom_algebra::OrientedPermutation;
+use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_kernel::reference::Distances;
 use fathom_kernel::{Bits, Engine, SLACK_BYTES};
 use fathom_puzzle::definition::Orbit;
@@ -211,6 +211,16 @@ fn check(space: &Space, plain: &Plain, of_piece: &[u8], views: &[AxisView]) -> b
         return false;
     };
     let graph = CosetGraph::build(space, &colouring).unwrap();
+    check_graph(space, plain, &graph, views);
+    if graph.symmetries().len() == 1 {
+        let carried = CosetGraph::build_with_frames(space, &colouring, 0).unwrap();
+        check_graph(space, plain, &carried, views);
+    }
+    true
+}
+
+fn check_graph(space: &Space, plain: &Plain, graph: &CosetGraph, views: &[AxisView]) {
+    let of_piece = graph.colouring().of_pieces();
     let with = format!(
         "{} {of_piece:?} {:?}",
         space.puzzle().name,
@@ -222,7 +232,7 @@ fn check(space: &Space, plain: &Plain, of_piece: &[u8], views: &[AxisView]) -> b
     // One axis stores nothing that cannot be.
     assert!(views.len() != 1 || graph.shape().bits() == graph.states_per_coset(), "{with}");
     for engine in Engine::ALL.into_iter().filter(|engine| engine.kernel(graph.shape()).is_some()) {
-        let (distances, counts) = search(&graph, engine);
+        let (distances, counts) = search(graph, engine);
         assert_eq!(counts, plain.counts, "{with} {engine:?}");
         for &(ref word, distance) in &plain.states {
             let (coset, position) = graph.locate(word).expect("the state is reached");
@@ -232,7 +242,6 @@ fn check(space: &Space, plain: &Plain, of_piece: &[u8], views: &[AxisView]) -> b
             assert_eq!(plain.distances.of(&there), Some(distance), "{with}");
         }
     }
-    true
 }
 
 #[test]
@@ -276,5 +285,28 @@ fn what_the_planner_chooses_is_the_plain_search() {
         assert!(check(&space, &plain, plan.colouring.of_pieces(), &views), "{}", family.0);
         let graph = CosetGraph::build(&space, &plan.colouring).unwrap();
         assert_eq!(u64::from(graph.len()), plan.representative_cosets, "{}", family.0);
+    }
+}
+
+/// M11, which is sharply transitive on each four points (C. C. Sims; 11 x 10 x 9 x 8 elements): the pattern tells some points, and the
+/// words of the others are carried from coset to coset.
+#[test]
+fn carried_frames_of_a_group_without_structure_are_the_plain_search() {
+    let mut definition = Definition::of_degree("m11", 11).unwrap();
+    for (name, cycles) in [("a", "(1,2,3,4,5,6,7,8,9,10,11)"), ("b", "(3,7,11,8)(4,10,5,6)")] {
+        let action = OrientedPermutation::from_cells(Permutation::parse(cycles, 11).unwrap());
+        definition.add_move(name, action).unwrap();
+    }
+    let labels = Labels::distinct(11);
+    let space = Space::new(definition.puzzle(Metric::Multi).unwrap(), Metric::Multi, labels).unwrap();
+    assert_eq!(space.states().to_string(), "7920");
+    let plain = Plain::of(&space);
+    for told in 2..4_u8 {
+        let of_piece: Vec<u8> = (0..11).map(|piece| piece.min(told)).collect();
+        let view: AxisView = format!("{told}p").parse().unwrap();
+        let colouring = Colouring::with_axes(&of_piece, std::slice::from_ref(&view), &space).unwrap();
+        let graph = CosetGraph::build_with_frames(&space, &colouring, 0).unwrap();
+        assert_eq!(graph.symmetries().len(), 1);
+        check_graph(&space, &plain, &graph, &[view]);
     }
 }

@@ -72,11 +72,34 @@ impl LayerDigest {
     }
 }
 
+/// The digest of a run that grows by a layer at a time: what it costs to add one does not depend on the depth.
+#[derive(Clone, Debug)]
+pub struct RunDigest(blake3::Hasher);
+
+impl RunDigest {
+    /// Of no layers.
+    pub fn new() -> Self {
+        Self(blake3::Hasher::new_derive_key("fathom 2026 run digest, version 1"))
+    }
+
+    /// Adds the digest of the next layer. Returns that of the run up to it.
+    pub fn add(&mut self, layer: &Digest) -> Digest {
+        self.0.update(&layer.0);
+        Digest(*self.0.finalize().as_bytes())
+    }
+}
+
+impl Default for RunDigest {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 /// The digest of a run up to some depth, from those of its layers in order.
 pub fn run_digest<'a>(layers: impl IntoIterator<Item = &'a Digest>) -> Digest {
-    let mut hasher = blake3::Hasher::new_derive_key("fathom 2026 run digest, version 1");
+    let mut run = RunDigest::new();
     for layer in layers {
-        hasher.update(&layer.0);
+        run.0.update(&layer.0);
     }
-    Digest(*hasher.finalize().as_bytes())
+    Digest(*run.0.finalize().as_bytes())
 }

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`mod@format`] (the bytes; described for people in `docs/format.md`), [`encoding`] (how the states of one
 //! coset are written down), [`writer`], [`mod@file`] (reading), [`imports`] (cosets from
-//! elsewhere), [`chunk`] (cosets on the wire), [`disk`] (every change of the file system, as a trait that
+//! elsewhere), [`chunk`] (cosets on the wire), [`deferred`] (syncs put off), [`disk`] (every change of the file system, as a trait that
 //! tests break on purpose), [`map`] (memory maps, and what happens when the disk fails under one), [`digest`].
 //!
 //! Invariants: a file that has its final name is whole; the bytes of a file are a function of the states alone; what
@@ -11,6 +11,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod chunk;
+pub mod deferred;
 pub mod digest;
 pub mod disk;
 pub mod encoding;
@@ -21,7 +22,8 @@ pub mod imports;
 pub mod map;
 pub mod writer;
 
-pub use digest::{Digest, LayerDigest, run_digest};
+pub use deferred::Deferred;
+pub use digest::{Digest, LayerDigest, RunDigest, run_digest};
 pub use disk::{Disk, DiskFile, LocalDisk, free_bytes};
 pub use encoding::{Encoding, Tensor};
 pub use error::LayerError;

@@ -321,13 +321,22 @@ impl RunManifest {
     pub fn check(&self) -> Result<(Space, Colouring), RunError> {
         let space = self.spec.space()?;
         let colouring = self.cut(&space)?;
-        Lookback::of(&space).keep(Some(self.keep))?;
-        let got = Digest(fingerprint(&space, &colouring, self.shards));
+        self.check_cut(&space, &colouring)?;
+        Ok((space, colouring))
+    }
+
+    /// Checks that a space that was derived before, and a colouring of it, are those of the run.
+    ///
+    /// # Errors
+    /// [`RunError::Fingerprint`] if they are not.
+    pub fn check_cut(&self, space: &Space, colouring: &Colouring) -> Result<(), RunError> {
+        Lookback::of(space).keep(Some(self.keep))?;
+        let got = Digest(fingerprint(space, colouring, self.shards));
         if got != self.fingerprint {
             let expected = self.fingerprint.to_string();
             return Err(RunError::Fingerprint { expected, got: got.to_string() });
         }
-        Ok((space, colouring))
+        Ok(())
     }
 }
 

@@ -57,13 +57,18 @@ pub fn cosets(
         return Ok(graph);
     }
     let graph = CosetGraph::build(space, colouring)?;
-    if CosetGraph::table_entries(space, colouring) >= PATTERNS_WORTH_KEEPING
-        && let Err(error) = write(run, fingerprint, &graph, disk)
+    keep(run, fingerprint, &graph, disk);
+    Ok(graph)
+}
+
+/// Keeps the tables of cosets in the directory of a run, if they are worth it, and unless that fails.
+pub fn keep(run: &Path, fingerprint: Digest, graph: &CosetGraph, disk: &dyn Disk) {
+    if CosetGraph::table_entries(graph.space(), graph.colouring()) >= PATTERNS_WORTH_KEEPING
+        && let Err(error) = write(run, fingerprint, graph, disk)
     {
         let path = run.join(NAME);
         warn!(%error, path = %path.display(), "tables are not kept");
     }
-    Ok(graph)
 }
 
 /// The cosets of a run for those who only read: from its directory if they are there, or made and not kept.

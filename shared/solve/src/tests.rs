@@ -191,7 +191,8 @@ fn run(question: SpaceSpec, path: &std::path::Path, max_depth: Option<u32>) -> R
     let manifest = fathom_run::RunManifest::plan(question, &space, &plan, shards, Keep::All, false).unwrap();
     let mut run = RunDirectory::create(path, manifest, &[], &LocalDisk).unwrap();
     let kernel = Kernel::Fastest;
-    let options = Options { threads: 2, kernel, max_depth, memory_bytes: 1 << 30 };
+    let sync_after = Options::SYNC_AFTER;
+    let options = Options { threads: 2, kernel, max_depth, memory_bytes: 1 << 30, sync_after };
     search(&mut run, &LocalDisk, options, &Stop::default(), &Silent).unwrap();
     run
 }

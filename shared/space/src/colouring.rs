@@ -311,6 +311,11 @@ impl Colouring {
         &self.of_piece
     }
 
+    /// How many pieces have a smaller colour.
+    pub(crate) fn first_place(&self, colour: u8) -> usize {
+        self.of_piece.iter().filter(|&&of_piece| of_piece < colour).count()
+    }
+
     /// The colour of a label.
     pub fn of_label(&self, label: u8) -> u8 {
         self.of_label[usize::from(label)]

@@ -111,6 +111,19 @@ impl CosetGraph {
     /// # Errors
     /// [`CosetError`] if there are more than the tables can address.
     pub fn build(space: &Space, colouring: &Colouring) -> Result<Self, CosetError> {
+        Self::build_with_frames(space, colouring, Frames::MOST_WORDS)
+    }
+
+    /// The same, where the words of axes are listed coset by coset only up to so many in all. If there are more, and no symmetries are in
+    /// use, they are carried over from the home coset.
+    ///
+    /// # Errors
+    /// As for [`CosetGraph::build`].
+    pub fn build_with_frames(
+        space: &Space,
+        colouring: &Colouring,
+        most_words: usize,
+    ) -> Result<Self, CosetError> {
         let shape = Shape::of(space, colouring).ok_or(CosetError::TensorTooLarge)?;
         let symmetries = symmetries_in_use(space, colouring);
         let too_many =
@@ -120,7 +133,7 @@ impl CosetGraph {
             let found = canonical.close(space, colouring).ok_or(too_many)?;
             let index = Index::Canonical(canonical);
             let mut graph = Self::assemble(space, colouring, shape, symmetries, index, found);
-            graph.frames = Frames::find(&graph)?;
+            graph.frames = Frames::find(&graph, most_words)?;
             return Ok(graph);
         }
         let tables = table::close(space, colouring, &symmetries).ok_or(too_many)?;
@@ -410,7 +423,7 @@ impl CosetGraph {
         if let Some(axes) = self.colouring.reached() {
             let number = |(axis, reached): (usize, &Reached)| {
                 let packed = self.packed(reached, word);
-                self.frames.of(coset, axis).number(packed)
+                self.frames.index(self, coset, axis, packed)
             };
             let indices: Option<Vec<u32>> = axes.iter().enumerate().map(number).collect();
             return Some(self.shape.position(&indices?));
@@ -453,7 +466,7 @@ impl CosetGraph {
         let told = pattern.iter().map(|&letter| (0, letters.orientation(letter)));
         let mut told: Vec<(u8, u8)> = told.collect();
         for (number, (axis, &index)) in axes.iter().zip(indices).enumerate() {
-            let packed = self.frames.of(coset, number).words()[index as usize];
+            let packed = self.frames.word(self, coset, number, index);
             for part in axis.form.parts() {
                 let is_here = |cell: &usize| letters.mark(pattern[*cell]) == part.component.colour;
                 for (place, cell) in (0..pattern.len()).filter(is_here).enumerate() {

@@ -3,6 +3,11 @@
 //! In each coset the words of an axis are a list of their own, its *frame* there. A transform carries the words of one frame to those of another: it moves
 //! places, and turns and renames what stands on them. Frames are numbered as they are found, from coset to coset along the moves; but a word's index
 //! is its number in the frame of its coset in the order of words, so that addresses do not depend on how frames were found.
+//!
+//! Some groups have nearly as many frames as cosets: M24 with four points told by the pattern has 255,024 cosets, each with 960 words of its own.
+//! There each coset has an element of the group that carries the words of the home coset, one of which is the solved one, to its own; the index of a word is
+//! the number of the word from which it was carried. Frames are *carried* then. The maps are those of the few elements that keep the home coset's pattern. That is
+//! done where no symmetries are in use, which would rename what is carried.
 
 use crate::axis::{Carry, Form, List, View};
 use crate::colouring::Reached;
@@ -15,20 +20,24 @@ use rustc_hash::FxHashMap;
 pub(crate) struct Frames {
     /// By axis.
     lists: Box<[Vec<List>]>,
-    /// By coset and axis.
+    /// By coset and axis; empty where frames are carried.
     of: Box<[u16]>,
+    /// Where frames are carried: by coset, colour and place in the home coset, where that goes and how far it is turned.
+    carriers: Box<[(u8, u8)]>,
+    /// How many of those a coset has.
+    cells: usize,
 }
 
 impl Frames {
-    /// All frames together have no more words.
-    const MOST_WORDS: usize = 1 << 22;
+    /// All frames together have no more words, or they are carried.
+    pub(crate) const MOST_WORDS: usize = 1 << 22;
     const UNKNOWN: u16 = u16::MAX;
 
     /// Follows the moves from the solved coset.
     ///
     /// # Errors
     /// [`CosetError::TooManyFrames`].
-    pub(crate) fn find(graph: &CosetGraph) -> Result<Self, CosetError> {
+    pub(crate) fn find(graph: &CosetGraph, most_words: usize) -> Result<Self, CosetError> {
         let Some(reached) = graph.colouring().reached() else {
             return Ok(Self::default());
         };
@@ -60,35 +69,38 @@ impl Frames {
             by_smallest: FxHashMap::default(),
             known: FxHashMap::default(),
             words: 0,
+            most_words: usize::MAX,
         };
-        let mut of = vec![Self::UNKNOWN; cosets * axes];
         let (first, to) = graph.home();
         // The list of the solved pattern, as it is; and what the symmetry to its representative makes of it.
         let solved: Vec<u16> = (0..axes)
             .map(|axis| finder.enter(axis, reached[axis].list.words().to_vec()))
             .collect::<Result<_, _>>()?;
+        let leads = Leads { starts, leads };
         let images = finder.through_symmetry(to, &solved)?;
-        of[first.0 as usize * axes..][..axes].copy_from_slice(&images);
-        let mut open = vec![first.0];
-        while let Some(source) = open.pop() {
-            let frames: Vec<u16> = of[source as usize * axes..][..axes].to_vec();
-            for &(target, mv) in
-                &leads[starts[source as usize] as usize..starts[source as usize + 1] as usize]
-            {
-                let known = &mut of[target as usize * axes..][..axes];
-                if known[0] == Self::UNKNOWN {
-                    known.copy_from_slice(&finder.through_move(CosetId(target), mv as usize, &frames)?);
-                    open.push(target);
-                }
+        // Those of the home coset are needed in any case.
+        finder.most_words = most_words;
+        match finder.follow(&leads, first, &images) {
+            Ok(of) => Ok(Self {
+                lists: finder.lists.into(),
+                of,
+                carriers: Box::default(),
+                cells: graph.space().cells(),
+            }),
+            Err(CosetError::TooManyFrames) if graph.symmetries().len() == 1 => {
+                let home = finder.lists.into_iter().zip(images);
+                let home = home.map(|(mut lists, number)| vec![lists.swap_remove(number.into())]);
+                let (carriers, cells) = (carriers(graph, &leads, first), graph.space().cells());
+                Ok(Self { lists: home.collect(), of: Box::default(), carriers, cells })
             }
+            Err(error) => Err(error),
         }
-        Ok(Self { lists: finder.lists.into(), of: of.into() })
     }
 
-    /// The number of the frame of an axis in a coset.
+    /// The number of the frame of an axis in a coset; 0 where frames are carried.
     #[inline]
     pub(crate) fn number(&self, coset: CosetId, axis: usize) -> u16 {
-        self.of[coset.0 as usize * self.lists.len() + axis]
+        self.of.get(coset.0 as usize * self.lists.len() + axis).copied().unwrap_or(0)
     }
 
     /// A frame.
@@ -97,11 +109,94 @@ impl Frames {
         &self.lists[axis][usize::from(number)]
     }
 
-    /// The frame of an axis in a coset.
-    #[inline]
-    pub(crate) fn of(&self, coset: CosetId, axis: usize) -> &List {
-        self.list(axis, self.number(coset, axis))
+    /// The index of a word of an axis in a coset; `None` if it is not one of the words there.
+    pub(crate) fn index(&self, graph: &CosetGraph, coset: CosetId, axis: usize, word: u128) -> Option<u32> {
+        let word = self.carried(graph, coset, axis, word, false);
+        self.list(axis, self.number(coset, axis)).number(word)
     }
+
+    /// The word of an axis in a coset that has this index.
+    pub(crate) fn word(&self, graph: &CosetGraph, coset: CosetId, axis: usize, index: u32) -> u128 {
+        let word = self.list(axis, self.number(coset, axis)).words()[index as usize];
+        self.carried(graph, coset, axis, word, true)
+    }
+
+    /// A word of the home coset carried to another one, or from there. The same word where frames are not carried.
+    fn carried(&self, graph: &CosetGraph, coset: CosetId, axis: usize, word: u128, to: bool) -> u128 {
+        let Some(carrier) = self.carrier(coset) else {
+            return word;
+        };
+        let colouring = graph.colouring();
+        let form = &colouring.reached().expect("frames are of what is reached")[axis].form;
+        let mut carried = 0;
+        for part in form.parts() {
+            let first = colouring.first_place(part.component.colour);
+            for (home, &(place, turn)) in carrier[first..first + part.places].iter().enumerate() {
+                let (here, there) = (part.first + home, part.first + usize::from(place));
+                let turn = turn % part.turns;
+                let (from, at, turn) =
+                    if to { (here, there, turn) } else { (there, here, part.turns - turn) };
+                let symbol = form.at(word, from);
+                let turned = symbol - symbol % part.turns + (symbol % part.turns + turn) % part.turns;
+                carried |= form.symbol(at, turned);
+            }
+        }
+        carried
+    }
+
+    /// What carries the home coset's frames to a coset's; `None` where frames are not carried.
+    fn carrier(&self, coset: CosetId) -> Option<&[(u8, u8)]> {
+        (!self.carriers.is_empty()).then(|| &self.carriers[coset.0 as usize * self.cells..][..self.cells])
+    }
+}
+
+/// Where moves lead to from each coset.
+struct Leads {
+    /// By coset.
+    starts: Vec<u32>,
+    /// Cosets, and the moves.
+    leads: Vec<(u32, u32)>,
+}
+
+impl Leads {
+    fn from(&self, coset: u32) -> &[(u32, u32)] {
+        &self.leads[self.starts[coset as usize] as usize..self.starts[coset as usize + 1] as usize]
+    }
+}
+
+/// By coset, what carries the home coset's words to it: moves along the first way that is found.
+fn carriers(graph: &CosetGraph, leads: &Leads, home: CosetId) -> Box<[(u8, u8)]> {
+    let cells = graph.space().cells();
+    let mut carriers = vec![(u8::MAX, 0); graph.len() as usize * cells];
+    let mut actions = Actions::new(graph);
+    let colours = graph.colouring().colours() as u8;
+    for colour in 0..colours {
+        let first = graph.colouring().first_place(colour);
+        let places = graph.colouring().first_place(colour + 1) - first;
+        let known = &mut carriers[home.0 as usize * cells + first..][..places];
+        known.iter_mut().zip(0..).for_each(|(known, place)| *known = (place, 0));
+    }
+    let mut open = std::collections::VecDeque::from([home.0]);
+    while let Some(source) = open.pop_front() {
+        let from = carriers[source as usize * cells..][..cells].to_vec();
+        for &(target, mv) in leads.from(source) {
+            let known = &mut carriers[target as usize * cells..][..cells];
+            if known[0].0 != u8::MAX {
+                continue;
+            }
+            actions.read_move(graph, CosetId(target), mv as usize);
+            for colour in 0..colours {
+                let (first, order) = (graph.colouring().first_place(colour), actions.order(colour));
+                let moved = &actions.moved[usize::from(colour)];
+                for place in first..first + moved.len() {
+                    let (to, turn) = moved[usize::from(from[place].0)];
+                    known[place] = (to, ((u16::from(turn) + u16::from(from[place].1)) % order) as u8);
+                }
+            }
+            open.push_back(target);
+        }
+    }
+    carriers.into()
 }
 
 /// Finds frames.
@@ -114,6 +209,7 @@ struct Finder<'g> {
     /// By the key of an action: the frame to which it leads.
     known: FxHashMap<Box<[u8]>, u16>,
     words: usize,
+    most_words: usize,
 }
 
 impl Finder<'_> {
@@ -129,12 +225,31 @@ impl Finder<'_> {
         }
         self.words += words.len();
         let number = self.lists[axis].len() as u16;
-        if self.words > Frames::MOST_WORDS || number == Frames::UNKNOWN {
+        if self.words > self.most_words || number == Frames::UNKNOWN {
             return Err(CosetError::TooManyFrames);
         }
         same.push(number);
         self.lists[axis].push(List::new(words));
         Ok(number)
+    }
+
+    /// The numbers of the frames of all cosets, by coset and axis, when those of one are known.
+    fn follow(&mut self, leads: &Leads, first: CosetId, frames: &[u16]) -> Result<Box<[u16]>, CosetError> {
+        let axes = frames.len();
+        let mut of = vec![Frames::UNKNOWN; self.graph.len() as usize * axes];
+        of[first.0 as usize * axes..][..axes].copy_from_slice(frames);
+        let mut open = vec![first.0];
+        while let Some(source) = open.pop() {
+            let frames: Vec<u16> = of[source as usize * axes..][..axes].to_vec();
+            for &(target, mv) in leads.from(source) {
+                let known = &mut of[target as usize * axes..][..axes];
+                if known[0] == Frames::UNKNOWN {
+                    known.copy_from_slice(&self.through_move(CosetId(target), mv as usize, &frames)?);
+                    open.push(target);
+                }
+            }
+        }
+        Ok(of.into())
     }
 
     fn through_symmetry(&mut self, symmetry: usize, frames: &[u16]) -> Result<Vec<u16>, CosetError> {
@@ -258,6 +373,36 @@ impl<'g> Actions<'g> {
             let colour = usize::from(self.colouring.letters().mark(letter));
             let turn = turn % self.space.order(cell).max(1);
             self.moved[colour].push((self.places[usize::from(to)], turn as u8));
+        }
+    }
+
+    /// The number of orientations on the cells of a colour.
+    fn order(&self, colour: u8) -> u16 {
+        let cell = self.colouring.of_pieces().iter().position(|&of_piece| of_piece == colour);
+        self.space.order(cell.expect("every colour has a cell")).max(1)
+    }
+
+    /// Makes of the transform that was read what it does to indices where frames are carried: from the home coset to the source, through the
+    /// transform, and back from the target.
+    pub(crate) fn between_carried(&mut self, frames: &Frames, source: CosetId, target: CosetId) {
+        let (Some(from), Some(to)) = (frames.carrier(source), frames.carrier(target)) else {
+            return;
+        };
+        for colour in 0..self.moved.len() {
+            let first = self.colouring.first_place(colour as u8);
+            let order = self.order(colour as u8);
+            let moved = &mut self.moved[colour];
+            let (from, to) = (&from[first..][..moved.len()], &to[first..][..moved.len()]);
+            let mut home = vec![(0, 0); moved.len()];
+            for (&(place, turn), number) in to.iter().zip(0..) {
+                home[usize::from(place)] = (number, order - u16::from(turn));
+            }
+            let through = from.iter().map(|&(place, turn)| {
+                let (at, more) = moved[usize::from(place)];
+                let (place, back) = home[usize::from(at)];
+                (place, ((u16::from(turn) + u16::from(more) + back) % order) as u8)
+            });
+            *moved = through.collect();
         }
     }
 

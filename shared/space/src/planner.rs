@@ -6,15 +6,19 @@
 //! arrangements that no move brings about, [axes of what moves reach](reached) are candidates, too. The choice
 //! depends on the space alone, never on the machine, so that the same space has the same digest everywhere.
 
+mod cost;
+mod partitions;
 mod reached;
 
 use crate::axis::AxisView;
 use crate::hidden::Hidden;
 use crate::words::multinomial;
 use crate::{Colouring, CosetGraph, Refusal, Shape, Space, Symmetry};
-use fathom_algebra::numbered;
+use cost::CostModel;
 use num_bigint::BigUint;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use partitions::candidates;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// A colouring with the sizes that follow from it.
 #[derive(Clone, Debug)]
@@ -27,8 +31,12 @@ pub struct Plan {
     pub symmetries_used: usize,
     /// Patterns that have an entry in a table, reachable or not; none where cosets are found without one.
     pub patterns: u64,
-    /// Representative cosets: their number, exactly.
+    /// Representative cosets: their number, or of an [outline](Plan::outline) that took too long to count them, patterns / symmetries.
     pub representative_cosets: u64,
+    /// Whether that number is exact.
+    pub is_exact: bool,
+    /// The cosets, if they were listed to be counted.
+    graph: Option<Arc<CosetGraph>>,
 }
 
 /// Why no colouring serves.
@@ -36,11 +44,11 @@ pub struct Plan {
 pub enum PlanError {
     /// Every candidate is beyond the engine's limits.
     #[error(
-        "no colouring of {space}, which has {states} states, gives axes of at most {axis} arrangements and tables of at most {gibibytes} GiB: choose a smaller puzzle, or tell fewer pieces apart with --track or --labels",
+        "{space} has {states} states, too many to search: no colouring gives axes of at most {axis} arrangements and tables of at most {gibibytes} GiB: choose a smaller puzzle, or tell fewer pieces apart with --track or --labels",
         axis = Colouring::LONGEST_AXIS, gibibytes = Plan::MOST_TABLE_BYTES >> 30
     )]
-    NoColouring {
-        /// The space.
+    TooLarge {
+        /// The puzzle and the metric.
         space: String,
         /// Its number of states.
         states: BigUint,
@@ -53,46 +61,61 @@ impl Plan {
     /// The name of the model by which a colouring is chosen. Another model has another name.
     pub const COST_MODEL: &str = CostModel::V2.name;
 
-    /// Chooses a colouring.
+    /// An outline does not list cosets that take longer, by the model.
+    const MOST_NANOSECONDS: f64 = 3e8;
+
+    /// Chooses a colouring, and counts its cosets.
     ///
     /// # Errors
     /// [`PlanError`] if no candidate serves.
     pub fn new(space: &Space) -> Result<Self, PlanError> {
-        let actions = actions_on_letters(space);
-        let model = &CostModel::V2;
-        let best = candidates(space, &actions)
-            .into_iter()
-            .filter_map(|of_piece| Candidate::judge(space, &actions, model, of_piece))
-            .min_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds));
-        if !moves_bring_about_all(space) || !best.as_ref().is_some_and(|best| best.is_full(space)) {
-            let limit = best.as_ref().map_or(f64::INFINITY, |best| best.nanoseconds);
-            let reached = reached::Search::run(space, &actions, model, limit);
-            if let Some(plan) = Self::fullest(space, &reached) {
-                return Ok(plan);
-            }
-        }
-        best.and_then(|best| Self::with(space, &best))
-            .ok_or_else(|| PlanError::NoColouring { space: space.slug(), states: space.states().clone() })
+        Self::outline(space)?.exact(space)
     }
 
-    /// The first of these choices, in order of their costs, that stores few bits that are no states, or the one that stores the fewest. How many that
-    /// are is known when the cosets are listed: small spaces have many patterns that symmetries fix.
-    fn fullest(space: &Space, candidates: &[Candidate]) -> Option<Self> {
-        const MOST_TRIED: usize = 6;
-        const FULL: f64 = 0.5;
-        let mut best: Option<(Self, f64)> = None;
-        // What fails to be listed has axes whose words differ too much from coset to coset.
-        let tried = candidates.iter().take(MOST_TRIED);
-        for plan in tried.filter_map(|candidate| Self::with(space, candidate)) {
-            let fill = plan.fill(space);
-            if best.as_ref().is_none_or(|&(_, best)| fill > best) {
-                best = Some((plan, fill));
+    /// Chooses a colouring. Cosets that take long to list are not counted.
+    ///
+    /// # Errors
+    /// [`PlanError`] if no candidate serves.
+    pub fn outline(space: &Space) -> Result<Self, PlanError> {
+        Choices::of(space).next(space).ok_or_else(|| Self::too_large(space))
+    }
+
+    /// The same with the cosets counted. If the axes that were chosen turn out not to serve, the next best are chosen.
+    ///
+    /// # Errors
+    /// [`PlanError`] if none serves.
+    pub fn exact(self, space: &Space) -> Result<Self, PlanError> {
+        let mut choices: Option<Choices> = None;
+        let mut plan = self;
+        while !plan.is_exact {
+            if let Ok(graph) = CosetGraph::build(space, &plan.colouring) {
+                let representative_cosets = graph.len().into();
+                return Ok(Self {
+                    representative_cosets,
+                    is_exact: true,
+                    graph: Some(Arc::new(graph)),
+                    ..plan
+                });
             }
-            if fill >= FULL {
-                break;
-            }
+            // The first choice is the one that has just failed.
+            let choices = choices.get_or_insert_with(|| {
+                let mut choices = Choices::of(space);
+                choices.next(space);
+                choices
+            });
+            plan = choices.next(space).ok_or_else(|| Self::too_large(space))?;
         }
-        best.map(|(plan, _)| plan)
+        Ok(plan)
+    }
+
+    /// The cosets, if they were listed to be counted.
+    pub fn graph(&self) -> Option<&Arc<CosetGraph>> {
+        self.graph.as_ref()
+    }
+
+    fn too_large(space: &Space) -> PlanError {
+        let name = format!("{} {}", space.puzzle().name, space.metric());
+        PlanError::TooLarge { space: name, states: space.states().clone() }
     }
 
     fn with(space: &Space, candidate: &Candidate) -> Option<Self> {
@@ -103,16 +126,40 @@ impl Plan {
             .iter()
             .filter_map(|symmetry| Some((&*symmetry.cells, colouring.action(symmetry)?)))
             .collect();
+        let symmetries_used = actions.len();
+        let patterns = CosetGraph::table_entries(space, &colouring);
         let sizes: Vec<u8> = colouring.axes().iter().map(|axis| axis.length() as u8).collect();
-        let representative_cosets = if colouring.reached().is_none() && reaches_all_patterns(space, &sizes) {
+        let mut plan = Self {
+            shape,
+            symmetries_used,
+            patterns,
+            representative_cosets: 0,
+            is_exact: true,
+            graph: None,
+            colouring,
+        };
+        if plan.colouring.reached().is_none() && reaches_all_patterns(space, &sizes) {
             let fixed: u128 =
                 actions.iter().map(|(cells, action)| fixed_patterns(cells, &action.colours, &sizes)).sum();
-            u64::try_from(fixed / actions.len() as u128).ok()?
-        } else {
-            u64::from(CosetGraph::build(space, &colouring).ok()?.len())
+            plan.representative_cosets = u64::try_from(fixed / actions.len() as u128).ok()?;
+            return Some(plan);
+        }
+        // Symmetries fix few of many patterns.
+        let reached = match Hidden::of(space, &plan.colouring, Colouring::MOST_PATTERNS) {
+            Ok(hidden) => u64::try_from(hidden.patterns()).ok()?,
+            Err(_) => plan.colouring.patterns().total(),
         };
-        let patterns = CosetGraph::table_entries(space, &colouring);
-        Some(Self { shape, symmetries_used: actions.len(), patterns, representative_cosets, colouring })
+        plan.representative_cosets = reached.div_ceil(symmetries_used as u64);
+        if CostModel::V2.listing(space, patterns, plan.representative_cosets, symmetries_used)
+            > Self::MOST_NANOSECONDS
+        {
+            plan.is_exact = false;
+            return Some(plan);
+        }
+        let graph = CosetGraph::build(space, &plan.colouring).ok()?;
+        plan.representative_cosets = graph.len().into();
+        plan.graph = Some(Arc::new(graph));
+        Some(plan)
     }
 
     /// The share of the stored bits that are states of different orbits under the symmetries of the space: states / (symmetries x stored bits).
@@ -149,6 +196,76 @@ impl Plan {
     }
 }
 
+/// What may be chosen, in the order in which that is tried.
+struct Choices {
+    /// Axes of what moves reach, the cheapest first.
+    reached: Vec<Candidate>,
+    /// The best colouring whose colours are axes of all their arrangements.
+    best: Option<Candidate>,
+}
+
+impl Choices {
+    fn of(space: &Space) -> Self {
+        let none = Self { reached: Vec::new(), best: None };
+        if is_beyond_tables(space) {
+            return none;
+        }
+        let actions = actions_on_letters(space);
+        let model = &CostModel::V2;
+        let best = candidates(space, &actions)
+            .into_iter()
+            .filter_map(|of_piece| Candidate::judge(space, &actions, model, of_piece))
+            .min_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds));
+        if moves_bring_about_all(space) && best.as_ref().is_some_and(|best| best.is_full(space)) {
+            return Self { best, ..none };
+        }
+        // Without a table the number of patterns is a guess, by far too small for some groups.
+        let known = best.as_ref().filter(|best| best.is_counted || moves_bring_about_all(space));
+        let limit = known.map_or(f64::INFINITY, |best| best.nanoseconds);
+        Self { reached: reached::Search::run(space, &actions, model, limit), best }
+    }
+
+    /// The next choice: of axes of what moves reach the first, in order of their costs, that stores few bits that are no states, or the
+    /// one that stores the fewest. How many that are is known when the cosets are listed: small spaces have many patterns that
+    /// symmetries fix.
+    fn next(&mut self, space: &Space) -> Option<Plan> {
+        const MOST_TRIED: usize = 6;
+        const FULL: f64 = 0.5;
+        let mut chosen: Option<(Plan, f64, usize)> = None;
+        for (number, candidate) in self.reached.iter().enumerate().take(MOST_TRIED) {
+            // What fails to be listed has axes whose words differ too much from coset to coset.
+            let Some(plan) = Plan::with(space, candidate) else {
+                continue;
+            };
+            let fill = plan.fill(space);
+            if chosen.as_ref().is_none_or(|&(_, best, _)| fill > best) {
+                chosen = Some((plan, fill, number));
+            }
+            if fill >= FULL {
+                break;
+            }
+        }
+        if let Some((plan, _, number)) = chosen {
+            self.reached.remove(number);
+            return Some(plan);
+        }
+        self.reached.clear();
+        self.best.take().and_then(|best| Plan::with(space, &best))
+    }
+}
+
+/// Whether the largest cosets that there can be would be too many, or states are too many to be counted in 64 bits.
+fn is_beyond_tables(space: &Space) -> bool {
+    let words = space.states() * space.free_order();
+    let least = words / Shape::LARGEST_PACKED_BITS / space.symmetries().len();
+    let Ok(cosets) = u64::try_from(least) else {
+        return true;
+    };
+    u64::try_from(space.states()).is_err()
+        || u128::from(cosets) * u128::from(CosetGraph::table_bytes(space, 0, 1))
+            > Plan::MOST_TABLE_BYTES.into()
+}
+
 /// Whether moves reach all words, or the half that is even. Where they do, every colouring serves, and the best of them is kept.
 fn moves_bring_about_all(space: &Space) -> bool {
     let words = space.states() * space.free_order();
@@ -166,97 +283,13 @@ fn reaches_all_patterns(space: &Space, sizes: &[u8]) -> bool {
         || (space.group_order() * 2_u32 == factorial && sizes.iter().any(|&size| size > 1))
 }
 
-/// The model of a search's time: nanoseconds of one thread, rates rounded from `fathom bench` on a 2024 server core. It need only
-/// rank colourings. The choice is part of what defines a run, so a change of the numbers is a new version.
-#[derive(Clone, Copy, Debug)]
-struct CostModel {
-    /// What `run.toml` calls the model.
-    name: &'static str,
-    /// Layers whose cosets are dense.
-    dense_layers: f64,
-    /// Layers in which every coset is looked at.
-    all_layers: f64,
-    /// Finding the representative of a pattern, by a table.
-    find_by_table: f64,
-    /// The same by trying symmetries, for each of them.
-    find_by_symmetry: f64,
-    /// Looking at a coset, and at a source of it.
-    look_at_coset: f64,
-    look_at_source: f64,
-    /// A pull, whatever its size.
-    pull: f64,
-    /// Finding the transform of a pull along axes of what is reached.
-    listed_transform: f64,
-    /// A row of up to 32 bits, of up to 64, and each word of a longer one.
-    row_32: f64,
-    row_64: f64,
-    word_of_a_long_row: f64,
-    /// The same of rows that are blocks.
-    block_32: f64,
-    block_64: f64,
-    /// A bit of the fastest rows.
-    fastest_bit: f64,
-    /// A byte of a map, as it is made.
-    map_byte: f64,
-    /// An entry of a map along an axis of what is reached, as it is made, and how many such maps an axis has.
-    map_entry: f64,
-    maps: f64,
-    /// What does not matter.
-    negligible: f64,
-    /// Writing a coset, and a byte of it.
-    write_coset: f64,
-    write_byte: f64,
-}
-
-impl CostModel {
-    /// The first numbers, and those of axes of what is reached.
-    const V2: Self = Self {
-        name: "v2",
-        dense_layers: 5.0,
-        all_layers: 15.0,
-        find_by_table: 60.0,
-        find_by_symmetry: 10.0,
-        look_at_coset: 1_500.0,
-        look_at_source: 60.0,
-        pull: 150.0,
-        listed_transform: 200.0,
-        row_32: 3.0,
-        row_64: 6.0,
-        word_of_a_long_row: 16.0,
-        block_32: 8.0,
-        block_64: 16.0,
-        fastest_bit: 0.1,
-        map_byte: 2.0,
-        map_entry: 40.0,
-        maps: 200.0,
-        negligible: 2e7,
-        write_coset: 1_000.0,
-        write_byte: 1.0,
-    };
-
-    /// Up to here a choice costs about as much as one of this cost.
-    fn near(&self, nanoseconds: f64) -> f64 {
-        nanoseconds * 1.25 + self.negligible
-    }
-
-    /// A search that finds representatives by trying symmetries, where a pull takes `pull` and a coset has so many bytes.
-    fn search(&self, pulls: f64, cosets: f64, symmetries: f64, pull: f64, bytes: f64) -> f64 {
-        pulls * symmetries * self.find_by_symmetry + self.layers(pulls, cosets, pull, bytes)
-    }
-
-    /// All layers.
-    fn layers(&self, pulls: f64, cosets: f64, pull: f64, bytes: f64) -> f64 {
-        // Empty cosets and sources are looked at, too.
-        let look = self.all_layers * (cosets * self.look_at_coset + pulls * self.look_at_source);
-        look + self.dense_layers * (pulls * pull + cosets * (self.write_coset + self.write_byte * bytes))
-    }
-}
-
 struct Candidate {
     of_piece: Vec<u8>,
     /// Empty if each colour is an axis of all its arrangements.
     views: Vec<AxisView>,
     nanoseconds: f64,
+    /// Whether that is from a number of patterns that there are.
+    is_counted: bool,
 }
 
 impl Candidate {
@@ -349,7 +382,7 @@ impl Candidate {
         let bitwise = if shape.row_bits() > 64 { f64::from(shape.row_bits()) } else { 0.0 };
         let pull = model.pull + bitwise + f64::from(shape.rows()) * row;
         let nanoseconds = start + model.layers(pulls, cosets, pull, f64::from(shape.packed_bytes()));
-        Some(Self { of_piece, views: Vec::new(), nanoseconds })
+        Some(Self { of_piece, views: Vec::new(), nanoseconds, is_counted: entries > 0 })
     }
 }
 
@@ -365,113 +398,6 @@ fn actions_on_letters(space: &Space) -> Vec<(&Symmetry, usize)> {
         }
     }
     actions
-}
-
-/// Partitions of the pieces worth judging, none of which splits a label.
-fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTreeSet<Vec<u8>> {
-    let cells = space.cells();
-    let mut bases: BTreeSet<Vec<u8>> = BTreeSet::new();
-    let labels = space.labels();
-    let first_with = |label: u8| {
-        labels.of_pieces().iter().position(|&l| l == label).expect("every label is on a piece") as u8
-    };
-    let first_with: Vec<u8> = (0..labels.sizes().len()).map(|label| first_with(label as u8)).collect();
-    let label = |piece: usize| usize::from(labels.of_pieces()[piece]);
-    let image = |s: &Symmetry, piece: usize| first_with[usize::from(s.labels[label(piece)])];
-    for (i, (a, _)) in actions.iter().enumerate() {
-        for (b, _) in &actions[i..] {
-            bases.insert(joined(cells, (0..cells).flat_map(|c| [(c, image(a, c)), (c, image(b, c))])));
-        }
-    }
-    let mut partitions = BTreeSet::new();
-    for base in bases {
-        for size in 1..=5 {
-            partitions.insert(chunked(&base, size));
-        }
-        for size in 2..=8 {
-            partitions.insert(merged(&base, size));
-        }
-        partitions.insert(base);
-    }
-    // Every partition is cut further where pieces of different kinds are together.
-    let kind: Vec<(usize, u8)> = (0..cells)
-        .map(|cell| {
-            let orbit = space.orbits().iter().position(|orbit| orbit.cells.contains(&(cell as u8)));
-            let seen = space.letters().seen(space.labels().of_pieces()[cell]);
-            (orbit.expect("every cell is in an orbit"), seen)
-        })
-        .collect();
-    let mut whole = BTreeSet::new();
-    for partition in partitions {
-        let partition = numbered((0..cells).map(|cell| (partition[cell], kind[cell])));
-        // Either the colours that share a label are joined, or every label with several pieces is a colour.
-        let same_colour = (0..cells).map(|c| {
-            let first = partition.iter().position(|&colour| colour == partition[c]);
-            (c, first.expect("the colour is there") as u8)
-        });
-        let same_label = (0..cells).map(|c| (c, first_with[label(c)]));
-        whole.insert(joined(cells, same_colour.chain(same_label)));
-        let key = |c: usize| {
-            let label = labels.of_pieces()[c];
-            if labels.sizes()[usize::from(label)] > 1 { (true, label) } else { (false, partition[c]) }
-        };
-        whole.insert(numbered((0..cells).map(key)));
-    }
-    // And all rings whole.
-    let rings = |cell: usize| space.rings().ring(cell).map(|(first, _)| first);
-    let joined = |partition: &Vec<u8>| {
-        numbered((0..cells).map(|cell| match rings(cell) {
-            Some(first) => (true, first),
-            None => (false, usize::from(partition[cell])),
-        }))
-    };
-    let with_rings: Vec<Vec<u8>> = whole.iter().map(joined).collect();
-    whole.extend(with_rings);
-    whole
-}
-
-/// The finest partition in which both ends of every pair share a class.
-fn joined(cells: usize, pairs: impl Iterator<Item = (usize, u8)>) -> Vec<u8> {
-    fn root(parent: &mut [usize], mut cell: usize) -> usize {
-        while parent[cell] != cell {
-            parent[cell] = parent[parent[cell]];
-            cell = parent[cell];
-        }
-        cell
-    }
-    let mut parent: Vec<usize> = (0..cells).collect();
-    for (a, b) in pairs {
-        let (a, b) = (root(&mut parent, a), root(&mut parent, usize::from(b)));
-        parent[a.max(b)] = a.min(b);
-    }
-    numbered((0..cells).map(|cell| root(&mut parent, cell)))
-}
-
-/// Every class cut into chunks of at most `size` pieces.
-fn chunked(partition: &[u8], size: usize) -> Vec<u8> {
-    let mut seen = HashMap::new();
-    numbered(partition.iter().map(|&class| {
-        let count = seen.entry(class).or_insert(0);
-        *count += 1;
-        (class, (*count - 1) / size)
-    }))
-}
-
-/// Neighbouring classes joined as long as they have at most `size` pieces together.
-fn merged(partition: &[u8], size: usize) -> Vec<u8> {
-    let classes = partition.iter().map(|&class| usize::from(class) + 1).max().unwrap_or(0);
-    let mut groups = vec![0; classes];
-    let (mut group, mut pieces) = (0, 0);
-    for (class, number) in groups.iter_mut().enumerate() {
-        let members = partition.iter().filter(|&&c| usize::from(c) == class).count();
-        if pieces > 0 && pieces + members > size {
-            group += 1;
-            pieces = 0;
-        }
-        pieces += members;
-        *number = group;
-    }
-    numbered(partition.iter().map(|&class| groups[usize::from(class)]))
 }
 
 /// How many patterns with these colour sizes a symmetry fixes. The colour on the first cell of a cycle of cells
@@ -518,7 +444,8 @@ fn cycle_lengths_by_start(map: &[u8]) -> Vec<(usize, usize)> {
 mod tests {
     use super::*;
     use crate::Labels;
-    use fathom_puzzle::{Board, Metric, PuzzleSpec};
+    use fathom_algebra::{OrientedPermutation, Permutation};
+    use fathom_puzzle::{Board, Definition, Metric, PuzzleSpec};
 
     fn space(word: &str, track: Option<&str>) -> Space {
         let board: Board = word.parse().unwrap();
@@ -577,6 +504,62 @@ mod tests {
         }
     }
 
+    fn group_space(name: &str, degree: usize, cycles: &[&str], labels: Labels) -> Space {
+        let mut definition = Definition::of_degree(name, degree).unwrap();
+        for (number, cycles) in cycles.iter().enumerate() {
+            let action = OrientedPermutation::from_cells(Permutation::parse(cycles, degree).unwrap());
+            definition.add_move(format!("m{number}"), action).unwrap();
+        }
+        Space::new(definition.puzzle(Metric::Multi).unwrap(), Metric::Multi, labels).unwrap()
+    }
+
+    /// M24 has 244,823,040 elements, and is transitive on each 4 points: 24 x 23 x 22 x 21 patterns, each of 960 states. (Conway and Sloane,
+    /// *Sphere Packings, Lattices and Groups*, chapter 11.)
+    #[test]
+    fn a_group_without_sets_is_cut_by_points_of_a_base() {
+        let generators = [
+            "(1,24)(2,23)(3,12)(4,16)(5,18)(6,10)(7,20)(8,14)(9,21)(11,17)(13,22)(15,19)",
+            "(1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23)",
+            "(3,17,10,7,9)(4,13,14,19,5)(8,18,11,12,23)(15,20,22,21,16)",
+        ];
+        let space = group_space("m24", 24, &generators, Labels::distinct(24));
+        assert_eq!(space.states().to_string(), "244823040");
+        let plan = Plan::outline(&space).unwrap();
+        assert_eq!(plan.symmetries_used, 1);
+        assert_eq!((plan.representative_cosets, plan.shape.lengths()), (24 * 23 * 22 * 21, &[960][..]));
+        assert!(!plan.is_exact);
+    }
+
+    /// 10 corners of two kinds and 11 edges of two kinds that are permuted in all ways: C(10, 4) x C(11, 5) states.
+    #[test]
+    fn where_pieces_look_alike_whole_sets_are_axes() {
+        let turns = ["(1,2,3,4,5,6)(11,12,13,14,15,16)", "(5,6,7,8,9,10)(16,17,18,19,20,21)"];
+        let labels = [
+            [0, 1].map(|kind| vec![kind; [6, 4][kind]]).concat(),
+            [2, 3].map(|kind| vec![kind; [6, 5][kind - 2]]).concat(),
+        ];
+        let space = group_space("two rings", 21, &turns, Labels::from_values(labels.concat()));
+        assert_eq!(space.states().to_string(), (210 * 462).to_string());
+        let plan = Plan::new(&space).unwrap();
+        assert_eq!((plan.representative_cosets, plan.shape.bits()), (1, 210 * 462));
+    }
+
+    /// An outline chooses what an exact plan does, and says fewer cosets than there are where it does not list them.
+    #[test]
+    fn outlines_choose_what_exact_plans_do() {
+        for word in ["3x4", "2x2x2", "skewb", "pyraminx", "pancake:9"] {
+            let source = PuzzleSpec::of_word(word).unwrap();
+            let puzzle = source.puzzle(source.metric()).unwrap();
+            let space = Space::new(puzzle, source.metric(), Labels::from_values(source.solved())).unwrap();
+            let (outline, plan) = (Plan::outline(&space).unwrap(), Plan::new(&space).unwrap());
+            assert_eq!(outline.colouring.of_pieces(), plan.colouring.of_pieces(), "{word}");
+            assert_eq!(outline.colouring.views(), plan.colouring.views(), "{word}");
+            let graph = CosetGraph::build(&space, &plan.colouring).unwrap();
+            assert_eq!(plan.representative_cosets, u64::from(graph.len()), "{word}");
+            assert!(outline.representative_cosets <= plan.representative_cosets, "{word}");
+        }
+    }
+
     #[test]
     fn every_board_up_to_sixteen_cells_has_a_plan() {
         for m in 1..=16 {
@@ -590,7 +573,7 @@ mod tests {
     #[test]
     fn spaces_beyond_all_tables_are_refused_with_their_size() {
         let error = Plan::new(&space("5x5", None)).unwrap_err().to_string();
-        assert!(error.contains("5x5-multi, which has 7755605021665492992000000 states"), "{error}");
+        assert!(error.contains("5x5 multi has 7755605021665492992000000 states"), "{error}");
         assert!(Plan::new(&space("5x5", Some("0-3"))).is_ok());
     }
 }

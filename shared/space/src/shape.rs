@@ -28,7 +28,7 @@ pub struct Shape {
 
 impl Shape {
     /// Positions are 32-bit numbers.
-    const LARGEST_PACKED_BITS: u64 = 1 << 32;
+    pub(crate) const LARGEST_PACKED_BITS: u64 = 1 << 32;
 
     /// Rows of halved axes are single words.
     const LONGEST_HALVED: u32 = 128;

@@ -153,6 +153,7 @@ impl<'g> Transforms<'g> {
     fn fill_listed(&mut self, source: CosetId, coset: CosetId, symmetry: usize, transform: &mut Transform) {
         let listed = self.listed.as_mut().expect("the axes hold only what is reached");
         let frames = self.graph.frames();
+        listed.actions.between_carried(frames, source, coset);
         transform.odd = false;
         transform.target.clear();
         transform.target.extend_from_slice(&self.graph.symmetries()[symmetry].action.axes);
@@ -164,7 +165,8 @@ impl<'g> Transforms<'g> {
                 Some(&number) => number,
                 None => {
                     let key = key.into();
-                    let (from, to) = (frames.list(axis, frame), frames.of(coset, target));
+                    let (from, to) =
+                        (frames.list(axis, frame), frames.list(target, frames.number(coset, target)));
                     let number = self.maps.len() as u32;
                     self.maps.push(listed.actions.map(symmetry, axis, from, to));
                     listed.numbers.insert(key, number);

@@ -4,6 +4,8 @@
 //! through the vectors of letters that are left: at each position one table entry says how many words with what is
 //! left begin with a smaller letter. Cost: two dependent loads a position, no division.
 
+use std::sync::OnceLock;
+
 /// The words in which letter `l` occurs `counts[l]` times.
 #[derive(Clone, Debug)]
 pub struct Words {
@@ -13,8 +15,8 @@ pub struct Words {
     /// A vector of letters left is numbered in mixed radix; taking letter `l` away subtracts `strides[l]`.
     strides: Box<[u32]>,
     full: u32,
-    /// `smaller[left * letters + l]`: words with content `left` that begin with a letter smaller than `l`.
-    smaller: Box<[u64]>,
+    /// See [`Words::smaller`].
+    smaller: OnceLock<Box<[u64]>>,
 }
 
 impl Words {
@@ -35,30 +37,43 @@ impl Words {
             strides[l] = stride;
             stride *= u32::from(count) + 1;
         }
-        // Words with what is left: the sum over the first letter. Vectors are numbered so that all with one letter
-        // fewer come before.
-        let mut words = vec![0_u64; vectors as usize];
-        let mut smaller = vec![0_u64; vectors as usize * letters];
-        words[0] = 1;
-        for left in 1..vectors as usize {
-            let mut begun = 0;
-            for l in 0..letters {
-                smaller[left * letters + l] = begun;
-                let of_letter = left as u32 / strides[l] % (u32::from(counts[l]) + 1);
-                if of_letter > 0 {
-                    begun += words[left - strides[l] as usize];
-                }
-            }
-            words[left] = begun;
-        }
         Some(Self {
             counts: counts.into(),
             length: counts.iter().map(|&c| usize::from(c)).sum(),
             total,
             strides: strides.into(),
             full: vectors as u32 - 1,
-            smaller: smaller.into(),
+            smaller: OnceLock::new(),
         })
+    }
+
+    /// `smaller[left * letters + l]`: words with content `left` that begin with a letter smaller than `l`. Made when a word is ranked for the
+    /// first time: the planner asks for the numbers of words of many contents whose words are never ranked.
+    #[inline]
+    fn smaller(&self) -> &[u64] {
+        self.smaller.get_or_init(|| self.table())
+    }
+
+    #[cold]
+    fn table(&self) -> Box<[u64]> {
+        let (letters, vectors) = (self.counts.len(), self.full as usize + 1);
+        // Words with what is left: the sum over the first letter. Vectors are numbered so that all with one letter
+        // fewer come before.
+        let mut words = vec![0_u64; vectors];
+        let mut smaller = vec![0_u64; vectors * letters];
+        words[0] = 1;
+        for left in 1..vectors {
+            let mut begun = 0;
+            for l in 0..letters {
+                smaller[left * letters + l] = begun;
+                let of_letter = left as u32 / self.strides[l] % (u32::from(self.counts[l]) + 1);
+                if of_letter > 0 {
+                    begun += words[left - self.strides[l] as usize];
+                }
+            }
+            words[left] = begun;
+        }
+        smaller.into()
     }
 
     /// How many such words there are.
@@ -79,11 +94,11 @@ impl Words {
     /// The lexicographic rank of a word. The letters must have this content.
     #[inline]
     pub fn rank(&self, word: impl IntoIterator<Item = u8>) -> u64 {
-        let letters = self.counts.len();
+        let (letters, smaller) = (self.counts.len(), self.smaller());
         let mut left = self.full;
         let mut rank = 0;
         for letter in word {
-            rank += self.smaller[left as usize * letters + usize::from(letter)];
+            rank += smaller[left as usize * letters + usize::from(letter)];
             left -= self.strides[usize::from(letter)];
         }
         rank
@@ -95,10 +110,10 @@ impl Words {
     /// If `word` is shorter than the words are, or `rank` is not below [`Words::total`].
     pub fn unrank(&self, mut rank: u64, word: &mut [u8]) {
         assert!(rank < self.total, "rank {rank} of {} words", self.total);
-        let letters = self.counts.len();
+        let (letters, smaller) = (self.counts.len(), self.smaller());
         let mut left = self.full;
         for place in &mut word[..self.length] {
-            let row = &self.smaller[left as usize * letters..][..letters];
+            let row = &smaller[left as usize * letters..][..letters];
             // The last letter whose words begin at or before this rank. One of which none are left is never it: the
             // next letter's words begin at the same rank, and behind the last letter they begin after all others.
             let letter = row.iter().rposition(|&begun| begun <= rank).expect("row[0] is 0");

@@ -9,16 +9,17 @@ use fathom_layer::{Disk, Totals};
 use fathom_run::budget::cache_bytes;
 use fathom_run::{Geometry, Lookback, RunManifest, tables};
 use fathom_space::counting::Pairs;
-use fathom_space::{CosetGraph, CosetId, Shape, Transforms};
+use fathom_space::{Colouring, CosetGraph, CosetId, Shape, Space, Transforms};
 use rayon::ThreadPoolBuilder;
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A run, as far as tasks need it.
 #[derive(Debug)]
 pub struct Job {
     /// The cosets.
-    pub graph: CosetGraph,
+    pub graph: Arc<CosetGraph>,
     /// For counting classes.
     pub pairs: Pairs,
     /// Which file holds what.
@@ -113,17 +114,39 @@ impl Job {
         resources: Resources,
         disk: &dyn Disk,
     ) -> Result<Self> {
-        let Resources { kernel, threads, memory_bytes, max_depth } = resources;
         let (space, colouring) = manifest.check()?;
-        let geometry = Geometry::of(manifest, &space, &colouring)?;
-        let shape = Shape::of(&space, &colouring).context("the cosets are too large")?;
+        Self::of(manifest, (&space, &colouring), None, tables, resources, disk)
+    }
+
+    /// The same where the space and the colouring are known already, and perhaps the cosets. They must be those of the
+    /// [manifest](RunManifest::check_cut).
+    ///
+    /// # Errors
+    /// As for [`Job::load`].
+    pub fn of(
+        manifest: &RunManifest,
+        (space, colouring): (&Space, &Colouring),
+        graph: Option<Arc<CosetGraph>>,
+        tables: &Path,
+        resources: Resources,
+        disk: &dyn Disk,
+    ) -> Result<Self> {
+        let Resources { kernel, threads, memory_bytes, max_depth } = resources;
+        let geometry = Geometry::of(manifest, space, colouring)?;
+        let shape = Shape::of(space, colouring).context("the cosets are too large")?;
         let engine = kernel.engine(&shape)?;
         let cosets = manifest.representative_cosets;
-        let patterns = CosetGraph::table_entries(&space, &colouring);
-        let cache_bytes = cache_bytes(memory_bytes, &space, patterns, cosets, &shape, threads)?;
+        let patterns = CosetGraph::table_entries(space, colouring);
+        let cache_bytes = cache_bytes(memory_bytes, space, patterns, cosets, &shape, threads)?;
         let builders = ThreadPoolBuilder::new().num_threads(threads).build()?;
         let id = manifest.fingerprint;
-        let graph = builders.install(|| tables::cosets(tables, id, &space, &colouring, disk))?;
+        let graph = match graph {
+            Some(graph) => {
+                tables::keep(tables, id, &graph, disk);
+                graph
+            }
+            None => Arc::new(builders.install(|| tables::cosets(tables, id, space, colouring, disk))?),
+        };
         geometry.check_graph(&graph)?;
         let method = match kernel {
             Kernel::Cosets(_) | Kernel::Fastest => Method::Cosets(engine),

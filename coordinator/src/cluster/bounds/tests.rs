@@ -23,7 +23,13 @@ fn searched(word: &str, shards: u32) -> (Bounds, Vec<Vec<ShardReport>>, u64) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("run");
     let mut run = RunDirectory::create(&path, manifest.clone(), &[], &LocalDisk).unwrap();
-    let options = Options { threads: 1, kernel: Kernel::Fastest, max_depth: None, memory_bytes: 1 << 30 };
+    let options = Options {
+        threads: 1,
+        kernel: Kernel::Fastest,
+        max_depth: None,
+        memory_bytes: 1 << 30,
+        sync_after: Options::SYNC_AFTER,
+    };
     search(&mut run, &LocalDisk, options, &Stop::default(), &Silent).unwrap();
     let (space, colouring) = manifest.check().unwrap();
     let geometry = Geometry::of(&manifest, &space, &colouring).unwrap();

@@ -1,15 +1,17 @@
 //! Choices of axes that hold only what moves reach.
 //!
 //! The sets of pieces that moves carry among themselves are taken one kind after the other, those that symmetries exchange alike. Of each set either every piece is told
-//! apart by the pattern, or none is and the set is an axis; and its orientations are told by the pattern, by an axis of their
+//! apart by the pattern, or none is and the set is an axis (or, of a single set, some are: base points of a group such as M24); and its orientations are told by the pattern, by an axis of their
 //! own, or by the axis of the pieces. What the pattern leaves open is known at each step, so branches whose cosets are too small, and choices that cost more
 //! than the best so far however their axes turn out, end there.
 
-use super::{Candidate, CostModel, Plan};
+use super::cost::CostModel;
+use super::{Candidate, Plan};
 use crate::axis::{AxisView, Component, View};
 use crate::hidden::Hidden;
 use crate::{Colouring, CosetGraph, Shape, Space, Symmetry};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 
 /// Cosets have at least so many states.
 const FEWEST_STATES: f64 = 24.0;
@@ -26,6 +28,12 @@ const MOST_SETS_IN_ALL: f64 = 2e6;
 /// So many words of axes are listed in all before the search ends.
 const MOST_WORDS: usize = 3_000_000;
 
+/// A base has at most so many points.
+const LONGEST_BASE: usize = 7;
+
+/// So many symmetries may be lost.
+const FEW_SYMMETRIES: usize = 2;
+
 /// What becomes of the orientations of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turning {
@@ -34,11 +42,19 @@ enum Turning {
     Joint,
 }
 
+/// Which labels of a set are colours of their own; the others are one colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Split {
+    All,
+    Nothing,
+    /// The first ones: base points of a group that has no sets to be told apart.
+    First(usize),
+}
+
 /// What becomes of a set.
 #[derive(Clone, Copy, Debug)]
 struct Choice {
-    /// Whether every label is a colour.
-    is_split: bool,
+    split: Split,
     turning: Turning,
 }
 
@@ -120,12 +136,19 @@ impl<'a> Search<'a> {
             true => &[Turning::InPattern, Turning::Joint, Turning::Apart],
             false => &[Turning::InPattern],
         };
-        for is_split in [true, false] {
+        // Where there is but one set, and few or no symmetries, which would be lost, points of a base are told.
+        let base = match &self.classes[..] {
+            [class] if class.len() == 1 && self.actions.len() <= FEW_SYMMETRIES => {
+                class[0].cells.len().min(LONGEST_BASE)
+            }
+            _ => 0,
+        };
+        for split in [Split::All, Split::Nothing].into_iter().chain((1..base).map(Split::First)) {
             for &turning in turnings {
-                if is_split && turning == Turning::Joint {
+                if split == Split::All && turning == Turning::Joint {
                     continue;
                 }
-                let choice = Choice { is_split, turning };
+                let choice = Choice { split, turning };
                 if let Some(hidden) = self.hide(hidden, chosen.len(), choice) {
                     chosen.push(choice);
                     self.branch(&hidden, chosen);
@@ -164,15 +187,21 @@ impl<'a> Search<'a> {
 
     /// The cells of each colour of a set.
     fn colours(&self, set: &Set, choice: Choice) -> Vec<Vec<usize>> {
-        if !choice.is_split {
-            return vec![set.cells.clone()];
-        }
         let label = |cell: usize| self.space.labels().of_pieces()[cell];
         let mut labels: Vec<u8> = set.cells.iter().map(|&cell| label(cell)).collect();
         labels.sort_unstable();
         labels.dedup();
+        let alone = match choice.split {
+            Split::All => labels.len(),
+            Split::Nothing => 0,
+            Split::First(number) => number,
+        };
+        let (alone, together) = labels.split_at(alone.min(labels.len()));
+        let rest: Vec<usize> =
+            set.cells.iter().copied().filter(|&cell| together.contains(&label(cell))).collect();
         let of = |&of: &u8| set.cells.iter().copied().filter(|&cell| label(cell) == of).collect();
-        labels.iter().map(of).collect()
+        let rest = Some(rest).filter(|rest| !rest.is_empty());
+        alone.iter().map(of).chain(rest).collect()
     }
 
     fn judge(&self, hidden: &Hidden, chosen: &[Choice]) -> Option<Candidate> {
@@ -240,10 +269,19 @@ impl<'a> Search<'a> {
         {
             return None;
         }
+        let measured: RefCell<HashMap<AxisView, Option<usize>>> = RefCell::default();
         let length = |view: &AxisView| -> Option<usize> {
             let longest = (Colouring::LONGEST_AXIS as usize).min(self.words_left.get());
-            let form = colouring.form(view, space)?;
-            let words = hidden.words(&colouring, &form, space, longest).map(|words| words.len());
+            let known = measured.borrow().get(view).copied();
+            let words = match known {
+                Some(words) => words,
+                None => {
+                    let form = colouring.form(view, space)?;
+                    let words = hidden.words(&colouring, &form, space, longest).map(|words| words.len());
+                    measured.borrow_mut().insert(view.clone(), words);
+                    words
+                }
+            };
             self.words_left.set(self.words_left.get().saturating_sub(words.unwrap_or(longest)));
             words
         };
@@ -267,7 +305,7 @@ impl<'a> Search<'a> {
         let start = self.model.maps * entries * self.model.map_entry;
         let nanoseconds =
             start + self.model.search(pulls, cosets, symmetries, pull, f64::from(shape.packed_bytes()));
-        (nanoseconds < self.limit).then_some(Candidate { of_piece, views, nanoseconds })
+        (nanoseconds < self.limit).then_some(Candidate { of_piece, views, nanoseconds, is_counted: true })
     }
 }
 

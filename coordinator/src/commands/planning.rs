@@ -1,0 +1,72 @@
+//! What commands do before a search: they choose a colouring, say that they are at work, and refuse what is too large.
+
+use crate::commands::progress::Spinner;
+use anyhow::{Error, Result};
+use fathom_command::bad_input;
+use fathom_report::text::{grouped, many};
+use fathom_run::manifest::SpaceSpec;
+use fathom_space::{Plan, PlanError, Space};
+use indicatif::HumanBytes;
+use num_bigint::BigUint;
+
+/// Makes a plan. Planning that takes more than a second is seen on a terminal.
+pub(crate) fn planned(
+    spec: &SpaceSpec,
+    space: &Space,
+    plan: impl FnOnce() -> Result<Plan, PlanError>,
+) -> Result<Plan> {
+    let spinner = Spinner::begin(format!("planning {}", space.puzzle().name));
+    let plan = plan();
+    drop(spinner);
+    plan.map_err(|PlanError::TooLarge { .. }| too_large(spec, space))
+}
+
+/// A space that no colouring makes small enough, and what would help.
+fn too_large(spec: &SpaceSpec, space: &Space) -> Error {
+    let (states, symmetries) = (space.states(), space.symmetry_order());
+    let mut help = vec!["tell fewer pieces apart with --track or --labels".to_owned()];
+    let definition = spec.source.definition(spec.metric).ok();
+    let orbits = definition.iter().flat_map(|definition| definition.orbits());
+    let orbits: Vec<&str> = orbits.map(|orbit| orbit.name.as_str()).collect();
+    if orbits.len() > 1 {
+        help.push(format!(
+            "leave pieces out with --omit, or do not look at how they are turned with --ignore-orientation ({})",
+            orbits.join(", ")
+        ));
+    }
+    if spec.source.name().to_lowercase().starts_with("3x3x3") {
+        help.push("search a part that has a word, 3x3x3-corners or 3x3x3-edges".into());
+    }
+    bad_input!(
+        "{} {} has {} states, too many to search: one bit for each of them, up to {}, is {} a layer; {}; 'fathom solve' finds shortest solutions of single states without a search of all",
+        space.puzzle().name,
+        space.metric(),
+        grouped(states),
+        many(symmetries as u64, "symmetry"),
+        bytes(&(states / symmetries / 8_u32)),
+        help.join("; ")
+    )
+}
+
+/// A number of bytes of any size: beyond what disks hold as a power of ten.
+fn bytes(bytes: &BigUint) -> String {
+    match u64::try_from(bytes) {
+        Ok(bytes) => HumanBytes(bytes).to_string(),
+        Err(_) => {
+            let digits = bytes.to_string();
+            format!("{}.{} x 10^{} bytes", &digits[..1], &digits[1..2], digits.len() - 1)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_of_any_size_are_said() {
+        assert_eq!(bytes(&BigUint::from(1_u32 << 30)), "1.00 GiB");
+        assert_eq!(bytes(&BigUint::from(10_u32).pow(30)), "1.0 x 10^30 bytes");
+        assert_eq!(bytes(&(BigUint::from(27_u32) * BigUint::from(10_u32).pow(24))), "2.7 x 10^25 bytes");
+    }
+}

@@ -1,0 +1,197 @@
+//! A disk that makes files durable later, many together.
+//!
+//! A sync takes milliseconds whatever the file's size, and a search of a small space has nothing else to wait for. So long as nothing that
+//! matters would be lost by a power cut, files are written and renamed as ever, but only a [flush](Deferred::flush) makes them durable.
+
+use crate::{Disk, DiskFile};
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A disk whose syncs wait for a flush. From the first flush on, all is made durable when that is asked for.
+#[derive(Debug)]
+pub struct Deferred<'d> {
+    disk: &'d dyn Disk,
+    waiting: Arc<Mutex<Waiting>>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    defers: bool,
+    files: Vec<Box<dyn DiskFile>>,
+    directories: BTreeSet<PathBuf>,
+}
+
+impl<'d> Deferred<'d> {
+    /// `disk`, with its syncs put off if `defers`.
+    pub fn new(disk: &'d dyn Disk, defers: bool) -> Self {
+        let waiting = Waiting { defers, files: Vec::new(), directories: BTreeSet::new() };
+        Self { disk, waiting: Arc::new(Mutex::new(waiting)) }
+    }
+
+    /// Makes durable what waits for it, contents before names, and puts nothing off from now on.
+    ///
+    /// # Errors
+    /// If a file or a directory cannot be made durable.
+    pub fn flush(&self) -> io::Result<()> {
+        // Held to the end, so that nobody takes for durable what is not.
+        let mut waiting = lock(&self.waiting);
+        waiting.defers = false;
+        for mut file in waiting.files.drain(..) {
+            file.sync()?;
+        }
+        for directory in std::mem::take(&mut waiting.directories) {
+            match self.disk.sync_directory(&directory) {
+                // One that was removed meanwhile has no names.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                synced => synced?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Nothing panics while it holds the lock, but a disk of a test may.
+fn lock(waiting: &Mutex<Waiting>) -> MutexGuard<'_, Waiting> {
+    waiting.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Disk for Deferred<'_> {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
+        let file = Some(self.disk.create(path)?);
+        Ok(Box::new(DeferredFile { file, waiting: Arc::clone(&self.waiting) }))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.disk.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.disk.remove(path)
+    }
+
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        self.disk.create_directory(path)
+    }
+
+    fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        self.disk.remove_directory(path)
+    }
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        let mut waiting = lock(&self.waiting);
+        if waiting.defers {
+            waiting.directories.insert(path.into());
+            return Ok(());
+        }
+        drop(waiting);
+        self.disk.sync_directory(path)
+    }
+}
+
+/// A file that goes to those that wait when it is to be made durable.
+#[derive(Debug)]
+struct DeferredFile {
+    file: Option<Box<dyn DiskFile>>,
+    waiting: Arc<Mutex<Waiting>>,
+}
+
+impl DiskFile for DeferredFile {
+    fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        match &mut self.file {
+            Some(file) => file.write_at(bytes, offset),
+            None => Err(io::Error::other("the file was finished before")),
+        }
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        let mut waiting = lock(&self.waiting);
+        if waiting.defers {
+            waiting.files.extend(self.file.take());
+            return Ok(());
+        }
+        drop(waiting);
+        self.file.as_mut().map_or(Ok(()), |file| file.sync())
+    }
+
+    fn uncache(&mut self) {
+        if let Some(file) = &mut self.file {
+            file.uncache();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts what is made durable.
+    #[derive(Debug, Default)]
+    struct Counting(Arc<Mutex<Vec<String>>>);
+
+    #[derive(Debug)]
+    struct CountingFile(Arc<Mutex<Vec<String>>>, String);
+
+    impl Disk for Counting {
+        fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
+            Ok(Box::new(CountingFile(Arc::clone(&self.0), path.display().to_string())))
+        }
+        fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
+            Ok(())
+        }
+        fn remove(&self, _: &Path) -> io::Result<()> {
+            Ok(())
+        }
+        fn create_directory(&self, _: &Path) -> io::Result<()> {
+            Ok(())
+        }
+        fn remove_directory(&self, _: &Path) -> io::Result<()> {
+            Ok(())
+        }
+        fn sync_directory(&self, path: &Path) -> io::Result<()> {
+            self.0.lock().unwrap().push(path.display().to_string());
+            Ok(())
+        }
+    }
+
+    impl DiskFile for CountingFile {
+        fn write_at(&mut self, _: &[u8], _: u64) -> io::Result<()> {
+            Ok(())
+        }
+        fn sync(&mut self) -> io::Result<()> {
+            self.0.lock().unwrap().push(self.1.clone());
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_waits_is_made_durable_in_a_flush_and_nothing_waits_after_it() {
+        let counting = Counting::default();
+        let synced = Arc::clone(&counting.0);
+        let disk = Deferred::new(&counting, true);
+        let write = |name: &str| {
+            let mut file = disk.create(Path::new(name)).unwrap();
+            file.write_at(b"x", 0).unwrap();
+            file.sync().unwrap();
+            disk.sync_directory(Path::new("layers")).unwrap();
+        };
+        write("a");
+        write("b");
+        assert!(synced.lock().unwrap().is_empty());
+        disk.flush().unwrap();
+        assert_eq!(*synced.lock().unwrap(), ["a", "b", "layers"]);
+        write("c");
+        assert_eq!(synced.lock().unwrap()[3..], ["c", "layers"]);
+        disk.flush().unwrap();
+        assert_eq!(synced.lock().unwrap().len(), 5);
+    }
+
+    #[test]
+    fn without_deferring_each_sync_happens_at_once() {
+        let counting = Counting::default();
+        let disk = Deferred::new(&counting, false);
+        disk.create(Path::new("a")).unwrap().sync().unwrap();
+        assert_eq!(*counting.0.lock().unwrap(), ["a"]);
+    }
+}

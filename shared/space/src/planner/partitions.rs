@@ -1,0 +1,116 @@
+//! Partitions of the pieces that may serve as colourings.
+
+use crate::{Space, Symmetry};
+use fathom_algebra::numbered;
+use std::collections::{BTreeSet, HashMap};
+
+/// Partitions of the pieces worth judging, none of which splits a label.
+pub(super) fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTreeSet<Vec<u8>> {
+    let cells = space.cells();
+    let mut bases: BTreeSet<Vec<u8>> = BTreeSet::new();
+    let labels = space.labels();
+    let first_with = |label: u8| {
+        labels.of_pieces().iter().position(|&l| l == label).expect("every label is on a piece") as u8
+    };
+    let first_with: Vec<u8> = (0..labels.sizes().len()).map(|label| first_with(label as u8)).collect();
+    let label = |piece: usize| usize::from(labels.of_pieces()[piece]);
+    let image = |s: &Symmetry, piece: usize| first_with[usize::from(s.labels[label(piece)])];
+    for (i, (a, _)) in actions.iter().enumerate() {
+        for (b, _) in &actions[i..] {
+            bases.insert(joined(cells, (0..cells).flat_map(|c| [(c, image(a, c)), (c, image(b, c))])));
+        }
+    }
+    let mut partitions = BTreeSet::new();
+    for base in bases {
+        for size in 1..=5 {
+            partitions.insert(chunked(&base, size));
+        }
+        for size in 2..=8 {
+            partitions.insert(merged(&base, size));
+        }
+        partitions.insert(base);
+    }
+    // Every partition is cut further where pieces of different kinds are together.
+    let kind: Vec<(usize, u8)> = (0..cells)
+        .map(|cell| {
+            let orbit = space.orbits().iter().position(|orbit| orbit.cells.contains(&(cell as u8)));
+            let seen = space.letters().seen(space.labels().of_pieces()[cell]);
+            (orbit.expect("every cell is in an orbit"), seen)
+        })
+        .collect();
+    let mut whole = BTreeSet::new();
+    for partition in partitions {
+        let partition = numbered((0..cells).map(|cell| (partition[cell], kind[cell])));
+        // Either the colours that share a label are joined, or every label with several pieces is a colour.
+        let same_colour = (0..cells).map(|c| {
+            let first = partition.iter().position(|&colour| colour == partition[c]);
+            (c, first.expect("the colour is there") as u8)
+        });
+        let same_label = (0..cells).map(|c| (c, first_with[label(c)]));
+        whole.insert(joined(cells, same_colour.chain(same_label)));
+        let key = |c: usize| {
+            let label = labels.of_pieces()[c];
+            if labels.sizes()[usize::from(label)] > 1 { (true, label) } else { (false, partition[c]) }
+        };
+        whole.insert(numbered((0..cells).map(key)));
+    }
+    // Where pieces look alike, whole orbits have few arrangements.
+    if !labels.are_distinct() && space.orbits().len() > 1 {
+        whole.insert(numbered(kind.iter()));
+    }
+    // And all rings whole.
+    let rings = |cell: usize| space.rings().ring(cell).map(|(first, _)| first);
+    let joined = |partition: &Vec<u8>| {
+        numbered((0..cells).map(|cell| match rings(cell) {
+            Some(first) => (true, first),
+            None => (false, usize::from(partition[cell])),
+        }))
+    };
+    let with_rings: Vec<Vec<u8>> = whole.iter().map(joined).collect();
+    whole.extend(with_rings);
+    whole
+}
+
+/// The finest partition in which both ends of every pair share a class.
+fn joined(cells: usize, pairs: impl Iterator<Item = (usize, u8)>) -> Vec<u8> {
+    fn root(parent: &mut [usize], mut cell: usize) -> usize {
+        while parent[cell] != cell {
+            parent[cell] = parent[parent[cell]];
+            cell = parent[cell];
+        }
+        cell
+    }
+    let mut parent: Vec<usize> = (0..cells).collect();
+    for (a, b) in pairs {
+        let (a, b) = (root(&mut parent, a), root(&mut parent, usize::from(b)));
+        parent[a.max(b)] = a.min(b);
+    }
+    numbered((0..cells).map(|cell| root(&mut parent, cell)))
+}
+
+/// Every class cut into chunks of at most `size` pieces.
+fn chunked(partition: &[u8], size: usize) -> Vec<u8> {
+    let mut seen = HashMap::new();
+    numbered(partition.iter().map(|&class| {
+        let count = seen.entry(class).or_insert(0);
+        *count += 1;
+        (class, (*count - 1) / size)
+    }))
+}
+
+/// Neighbouring classes joined as long as they have at most `size` pieces together.
+fn merged(partition: &[u8], size: usize) -> Vec<u8> {
+    let classes = partition.iter().map(|&class| usize::from(class) + 1).max().unwrap_or(0);
+    let mut groups = vec![0; classes];
+    let (mut group, mut pieces) = (0, 0);
+    for (class, number) in groups.iter_mut().enumerate() {
+        let members = partition.iter().filter(|&&c| usize::from(c) == class).count();
+        if pieces > 0 && pieces + members > size {
+            group += 1;
+            pieces = 0;
+        }
+        pieces += members;
+        *number = group;
+    }
+    numbered(partition.iter().map(|&class| groups[usize::from(class)]))
+}
