@@ -7,13 +7,15 @@ mod arguments;
 mod commands;
 
 use arguments::{Arguments, Command};
-use clap::Parser;
 use fathom_command::log::Verbosity;
 use fathom_command::{exit, output};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::of_process() {
+        Ok(arguments) => arguments,
+        Err(error) => return exit::end(Err(error), fathom_run::error::is_bad_input),
+    };
     let verbosity = arguments.verbosity();
     if verbosity == Verbosity::Quiet {
         output::leave_out_remarks();
@@ -23,6 +25,9 @@ fn main() -> ExitCode {
     }
     if let Err(error) = fathom_command::machine::raise_descriptor_limit() {
         eprintln!("warning: there may not be enough file descriptors: {error}");
+    }
+    if let Err(error) = fathom_command::interrupt::listen() {
+        eprintln!("warning: a signal will end this process without a word: {error}");
     }
     let result = match arguments.command {
         Command::Run(args) => commands::run::run(&args, verbosity),
@@ -46,6 +51,11 @@ fn main() -> ExitCode {
         Command::Solve(args) => commands::solve::solve(&args),
         Command::Antipodes(args) => commands::antipodes::antipodes(&args),
         Command::Keys(args) => commands::keys::keys(&args),
+        Command::Top(args) => commands::top::top(&args),
+        Command::Remove(args) => commands::remove::remove(&args),
+        Command::Compare(args) => commands::compare::compare(&args),
+        Command::Completions(args) => commands::shell::completions(&args),
+        Command::Man(args) => commands::shell::man(&args),
     };
     exit::end(result, fathom_run::error::is_bad_input)
 }

@@ -2,18 +2,19 @@
 
 use crate::arguments::{BeginArguments, RunArguments, SpaceArguments};
 use anyhow::{Context, Result};
+use fathom_command::doing::doing;
 use fathom_command::{bad_input, output};
 use fathom_engine::directory::{Found, RunDirectory, look};
 use fathom_engine::estimate::disk_peak_bytes;
 use fathom_engine::search::Options;
 use fathom_engine::watch;
 use fathom_kernel::reference::Distances;
-use fathom_layer::{LocalDisk, free_bytes};
+use fathom_layer::{LocalDisk, free_bytes, tree_bytes};
 use fathom_puzzle::Metric;
 use fathom_run::Lookback;
 use fathom_run::budget::cache_bytes;
 use fathom_run::manifest::{RunManifest, SpaceSpec};
-use fathom_space::{Plan, Space};
+use fathom_space::{Labels, Plan, Space};
 use fathom_task::Kernel;
 use indicatif::{HumanBytes, HumanCount};
 use std::path::{Path, PathBuf};
@@ -29,8 +30,11 @@ pub(crate) fn open_or_begin(
     let mut spec = space.spec()?;
     let old = space.under_old_default(&spec);
     let mut space = spec.space()?;
-    let place = |space: &Space| args.dir.clone().unwrap_or_else(|| PathBuf::from("runs").join(space.slug()));
-    let mut path = place(&space);
+    let place = |spec: &SpaceSpec, space: &Space| {
+        let are_its_own = spec.labels == Labels::from_values(spec.source.solved());
+        args.dir.clone().unwrap_or_else(|| args.runs.join(space.short_slug(are_its_own)))
+    };
+    let mut path = place(&spec, &space);
     if let Some(old) = old {
         let begun = begun_before(&old, &path, place)?;
         if let Some((there, old_space)) = begun {
@@ -41,6 +45,14 @@ pub(crate) fn open_or_begin(
             (spec, space, path) = (old, old_space, there);
         }
     }
+    if args.dir.is_none() && look(&path)? == Found::Nothing {
+        // As directories were called in version 0.1.0.
+        let old = args.runs.join(space.slug());
+        if old != path && look(&old)? == Found::Run && RunManifest::read(&old)?.spec == spec {
+            output::remark(&format!("the run goes on in {}, where it began", old.display()));
+            path = old;
+        }
+    }
     match look(&path)? {
         Found::Run => {
             let directory = RunDirectory::open(&path)?;
@@ -48,7 +60,9 @@ pub(crate) fn open_or_begin(
             Ok(directory)
         }
         Found::Nothing => {
+            let planning = doing(&format!("planning {}", space.slug()));
             let plan = Plan::new(&space).map_err(|error| bad_input!("{error}"))?;
+            drop(planning);
             require(&space, &plan, &path)?;
             let watched = match &args.watch_states {
                 Some(file) => watch::read(file, &space)?,
@@ -73,13 +87,13 @@ pub(crate) fn open_or_begin(
 fn begun_before(
     old: &SpaceSpec,
     path: &Path,
-    place: impl Fn(&Space) -> PathBuf,
+    place: impl Fn(&SpaceSpec, &Space) -> PathBuf,
 ) -> Result<Option<(PathBuf, Space)>> {
     if look(path)? == Found::Run && RunManifest::read(path)?.spec.metric == Metric::Multi {
         return Ok(None);
     }
     let space = old.space()?;
-    let there = place(&space);
+    let there = place(old, &space);
     let is_old = look(&there)? == Found::Run && RunManifest::read(&there)?.spec == *old;
     Ok(is_old.then_some((there, space)))
 }
@@ -146,7 +160,10 @@ pub(crate) fn require_resources(
 pub(crate) fn require_room(args: &RunArguments, space: &Space, plan: &Plan, path: &Path) -> Result<()> {
     let needed =
         disk_peak_bytes(space, plan, Lookback::of(space).keep(args.begin.keep)?, args.search.max_depth);
-    let free = free_bytes(path)?;
+    let mut free = free_bytes(path)?;
+    if let Some(limit) = args.search.disk_limit {
+        free = free.min(limit.saturating_sub(tree_bytes(path)?));
+    }
     if needed <= free {
         return Ok(());
     }

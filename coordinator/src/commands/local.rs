@@ -2,13 +2,14 @@
 
 use crate::arguments::{ClusterArguments, RunArguments};
 use crate::commands::begin::{open_or_begin, require_room};
+use crate::commands::on_done;
 use crate::commands::served::{Served, ended, on_signals, report};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::exit::Interrupted;
 use fathom_command::{bad_input, log};
 use fathom_coordinator::cluster::event::Ending;
 use fathom_coordinator::cluster::serve::CoordinatorHandle;
-use fathom_engine::directory::LOG;
+use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::journal::LayersAt;
 use fathom_proto::access::{Access, AccessArguments};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -36,6 +37,19 @@ pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) 
     if let Some(ending) = ended(&run, args.search.max_depth)? {
         return report(&ending, &run, args.search.json);
     }
+    let path = run.path.clone();
+    let end = with_workers(args, run, &program, workers, verbosity);
+    on_done::after(&args.search.on_done, &path, end)
+}
+
+/// Serves a run to so many workers of this machine, until the run ends.
+fn with_workers(
+    args: &RunArguments,
+    run: RunDirectory,
+    program: &Path,
+    workers: u32,
+    verbosity: log::Verbosity,
+) -> Result<()> {
     let cluster = ClusterArguments {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         replicas: 1,
@@ -61,7 +75,7 @@ pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) 
     let (ending, run) = std::thread::scope(|scope| -> Result<_> {
         let mut keepers = Vec::new();
         for (number, store) in stores.iter().enumerate() {
-            let mut command = Command::new(&program);
+            let mut command = Command::new(program);
             command
                 .args(["--join", &address, "--name", &format!("worker-{number}"), "--patience", "10s"])
                 .args(["--threads", &threads.to_string(), "--memory", &format!("{memory}B")])
@@ -71,6 +85,13 @@ pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) 
                 .arg(if verbosity == log::Verbosity::Verbose { "-v" } else { "-q" })
                 .stdin(Stdio::null())
                 .stdout(Stdio::null());
+            if let Some(most) = args.search.disk_limit {
+                command.args(["--disk-limit", &format!("{}B", most / stores.len() as u64)]);
+            }
+            // What the user has settled for other commands is not for these.
+            for variable in ["FATHOM_KEYS", "FATHOM_THREADS", "FATHOM_MEMORY"] {
+                command.env_remove(variable);
+            }
             if let Some(token_file) = &token_file {
                 command.arg("--token-file").arg(token_file);
             }

@@ -1,58 +1,117 @@
-//! The progress of a search on a terminal: a bar for each depth while it is made.
+//! The progress of a search: one line on a terminal, a line a minute elsewhere, and a file for `fathom status`.
 
+use crate::commands::at_work::AtWork;
+use crate::commands::gauge::{Gauge, line};
+use anyhow::Result;
+use fathom_command::doing::{Doing, doing};
 use fathom_command::log::Verbosity;
+use fathom_engine::directory::RunDirectory;
+use fathom_engine::journal::LayerRow;
 use fathom_engine::observer::{Observer, Progress};
-use fathom_run::Depth;
-use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
+use fathom_run::{Depth, ShardReport};
+use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use std::cell::RefCell;
+use std::time::{Duration, Instant};
 
-/// Draws bars on standard error, if it is a terminal and bars are wanted.
+/// A terminal may lose its size; then it has this many columns.
+const COLUMNS: u16 = 80;
+/// Between two lines where there is no terminal.
+const MINUTE: Duration = Duration::from_secs(60);
+/// Between two writes of the file for `fathom status`.
+const WRITE: Duration = Duration::from_secs(1);
+/// A depth that takes longer is worth a line that stays.
+const LONG: f64 = 1.0;
+
+/// Shows the progress of a search on standard error, and tells it `fathom status`, until the value is dropped.
 #[derive(Debug)]
-pub(crate) struct Bars {
-    shown: bool,
-    bar: RefCell<ProgressBar>,
+pub(crate) struct Display {
+    bar: ProgressBar,
+    /// Whether a line is said each minute.
+    each_minute: bool,
+    inner: RefCell<Inner>,
 }
 
-impl Bars {
-    /// Bars as far as `verbosity` and the terminal allow.
-    pub(crate) fn new(verbosity: Verbosity) -> Self {
-        Self { shown: verbosity.shows_bars(), bar: RefCell::new(ProgressBar::hidden()) }
+#[derive(Debug)]
+struct Inner {
+    gauge: Gauge,
+    at_work: AtWork,
+    preparing: Option<Doing>,
+    said: Instant,
+    written: Option<Instant>,
+}
+
+impl Display {
+    /// For a search that goes on in a directory, as far as `verbosity` and the terminal allow.
+    pub(crate) fn new(run: &RunDirectory, verbosity: Verbosity, max_depth: Option<u32>) -> Result<Self> {
+        let bar = match verbosity.shows_bars() {
+            true => ProgressBar::new_spinner(),
+            false => ProgressBar::hidden(),
+        };
+        bar.set_style(ProgressStyle::with_template("{msg}").expect("the template is right"));
+        let at_work = AtWork::begin(&run.path, "searched", None);
+        let inner = Inner {
+            gauge: Gauge::new(run, max_depth)?,
+            at_work,
+            preparing: Some(doing(&format!("making the tables of {}", run.space.slug()))),
+            said: Instant::now(),
+            written: None,
+        };
+        let each_minute = verbosity != Verbosity::Quiet && !verbosity.shows_bars();
+        Ok(Self { bar, each_minute, inner: RefCell::new(inner) })
     }
-}
 
-impl Observer for Bars {
-    fn layer_begins(&self, depth: Depth, cosets: u64, _shards: u32) {
-        if !self.shown {
-            return;
+    fn tell(&self) {
+        let mut inner = self.inner.borrow_mut();
+        let now = Instant::now();
+        if inner.written.is_none_or(|written| now - written >= WRITE) {
+            inner.written = Some(now);
+            let reading = inner.gauge.reading(now);
+            inner.at_work.write(&reading);
         }
-        let style =
-            style("{eta} left").with_key("rate", |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-                let _ = write!(out, "{} cosets/s", HumanCount(state.per_sec() as u64));
-            });
-        let bar = ProgressBar::new(cosets).with_style(style).with_prefix(format!("depth {depth}"));
-        bar.tick();
-        self.bar.replace(bar);
+        if self.each_minute && now - inner.said >= MINUTE {
+            inner.said = now;
+            eprintln!("{}", line::of(&inner.gauge.reading(now), usize::MAX));
+        }
+        if !self.bar.is_hidden() {
+            let columns = ratatui::crossterm::terminal::size().map_or(COLUMNS, |(columns, _)| columns);
+            self.bar.set_message(line::of(&inner.gauge.reading(now), usize::from(columns.max(2)) - 1));
+        }
+    }
+}
+
+impl Observer for Display {
+    fn layer_begins(&self, depth: Depth, cosets: u64, shards: u32) {
+        let mut inner = self.inner.borrow_mut();
+        inner.preparing = None;
+        inner.gauge.begin(depth, cosets, shards, Instant::now());
+        drop(inner);
+        self.tell();
     }
 
-    fn progress(&self, Progress { cosets, states }: Progress) {
-        let bar = self.bar.borrow();
-        bar.set_message(format!("{} states", HumanCount(states)));
-        bar.set_position(cosets);
+    fn progress(&self, progress: Progress) {
+        self.inner.borrow_mut().gauge.progress(progress, Instant::now());
+        self.tell();
     }
 
-    /// The bar stays, with what was found and the time that it took.
+    fn shard_made(&self, report: &ShardReport, _took: Duration) {
+        self.inner.borrow_mut().gauge.shard_made(report.bytes);
+    }
+
     fn layer_ends(&self, progress: Progress) {
         self.progress(progress);
-        let bar = self.bar.borrow();
-        bar.set_style(style("in {elapsed}"));
-        bar.abandon();
+    }
+
+    fn layer_committed(&self, layer: &LayerRow) {
+        self.inner.borrow_mut().gauge.committed(layer);
+        if layer.seconds >= LONG && !self.bar.is_hidden() {
+            let took = line::duration(layer.seconds);
+            self.bar.println(format!("depth {}: {} states in {took}", layer.depth, HumanCount(layer.states)));
+        }
     }
 }
 
-/// The style of a bar that ends with `time`.
-fn style(time: &str) -> ProgressStyle {
-    let rate = if time.contains("eta") { "  {rate}" } else { "" };
-    let template =
-        format!("{{prefix:>9}} {{wide_bar}} {{human_pos}}/{{human_len}} cosets  {{msg}}{rate}  {time}");
-    ProgressStyle::with_template(&template).expect("the template is right")
+impl Drop for Display {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
 }

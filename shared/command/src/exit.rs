@@ -38,6 +38,7 @@ pub fn end(result: anyhow::Result<()>, is_bad_input: fn(&(dyn Error + 'static)) 
     let Err(error) = result else {
         return ExitCode::SUCCESS;
     };
+    crate::doing::clear();
     if error.is::<Interrupted>() {
         eprintln!("{error}");
     } else if !error.is::<No>() {

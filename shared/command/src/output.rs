@@ -12,10 +12,16 @@ pub fn leave_out_remarks() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
+/// Whether remarks are left out.
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
 /// Writes a line on standard error about how something was understood.
 #[expect(clippy::print_stderr, reason = "remarks are for people, beside the result")]
 pub fn remark(text: &str) {
-    if !QUIET.load(Ordering::Relaxed) {
+    if !is_quiet() {
+        crate::doing::clear();
         eprintln!("note: {text}");
     }
 }

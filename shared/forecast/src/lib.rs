@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`mod@cluster`], [`sizes`], [`model`] and [`growth`] (how many states each coset has at each depth), [`wire`] (how many bytes
 //! these are), [`load`] (what each shard costs its worker), [`simulation`] (how long a worker takes for a depth), `depth` (all workers,
-//! then the barrier), and here what comes of it.
+//! then the barrier), and here what comes of it. [`outlook`] tells how a search that is at work goes on.
 //!
 //! Workers are alike, and each has a contiguous range of shards. What a worker lacks of the newest layer it fetches, each coset once a
 //! depth. All links are busy at once, so what a worker fetches comes as fast as its own link takes it or as the busiest peer
@@ -15,6 +15,7 @@ mod depth;
 pub mod growth;
 pub mod load;
 pub mod model;
+pub mod outlook;
 pub mod simulation;
 pub mod sizes;
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::cluster::home::recover;
 use crate::cluster::inputs::AllInputs;
 use anyhow::Result;
 use fathom_command::failpoint;
-use fathom_layer::{Disk, LayerError, free_bytes};
+use fathom_layer::{Disk, LayerError};
 use fathom_proto::access::Access;
 use fathom_proto::v1::{self, LeaveReason};
 use fathom_proto::{Attempt, Done, Failure, Outcome};
@@ -412,7 +412,7 @@ impl Shared {
             states: counters.states.load(Ordering::Relaxed),
             sent_bytes: meter.sent.load(Ordering::Relaxed),
             received_bytes: meter.received.load(Ordering::Relaxed),
-            free_bytes: free_bytes(&store.layer_directory(Depth(0))).unwrap_or(0),
+            free_bytes: self.worker.disk.free_bytes(&store.layer_directory(Depth(0))).unwrap_or(0),
             underway: tasks.map(|&task| task.into()).collect(),
         }
     }
