@@ -10,7 +10,7 @@ fn main() {
     };
     // Without git, or in sources that were unpacked from an archive, there is no commit to tell.
     let commit = git(&["rev-parse", "--short=12", "HEAD"])
-        .map_or(String::new(), |commit| format!("commit {commit}, "));
+        .map_or("no commit".into(), |commit| format!("commit {commit}"));
     println!("cargo::rustc-env=FATHOM_BUILT_FROM={commit}");
     let target = std::env::var("TARGET").expect("cargo names the target");
     println!("cargo::rustc-env=FATHOM_TARGET={target}");

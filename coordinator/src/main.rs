@@ -7,6 +7,7 @@ mod arguments;
 mod commands;
 
 use arguments::{Arguments, Command};
+use fathom_command::doing::doing;
 use fathom_command::log::Verbosity;
 use fathom_command::{exit, output};
 use std::process::ExitCode;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     if let Err(error) = fathom_command::interrupt::listen() {
         eprintln!("warning: a signal will end this process without a word: {error}");
     }
+    let _doing = doing_of(&arguments.command).map(doing);
     let result = match arguments.command {
         Command::Run(args) => commands::run::run(&args, verbosity),
         Command::Resume(args) => commands::run::resume(&args, verbosity),
@@ -58,4 +60,20 @@ fn main() -> ExitCode {
         Command::Man(args) => commands::shell::man(&args),
     };
     exit::end(result, fathom_run::error::is_bad_input)
+}
+
+/// What a command does that prints nothing before its end, for people who wait for that.
+fn doing_of(command: &Command) -> Option<&'static str> {
+    Some(match command {
+        Command::Plan(_) => "planning",
+        Command::Verify(_) => "reading layers and counting again",
+        Command::Audit(_) => "auditing",
+        Command::Report(_) => "gathering the report",
+        Command::Group(_) => "computing the group",
+        Command::Solve(_) => "searching for solutions",
+        Command::Antipodes(_) => "listing classes",
+        Command::Bound(_) => "bounding God's number",
+        Command::Remove(_) => "removing",
+        _ => return None,
+    })
 }

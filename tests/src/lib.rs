@@ -2,6 +2,7 @@
 
 pub mod boards;
 pub mod cluster;
+pub mod docs;
 pub mod forge;
 pub mod slurm;
 

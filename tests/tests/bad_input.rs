@@ -42,7 +42,7 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
         ),
         (&["run", "2x7", "--kernel", "avx512"], "the kernel 'avx512' does not do cosets of 5040 x 5040"),
         (&["run", "3x3", "--keep", "some"], "layers to keep are 'last' or 'all'"),
-        (&["run", "5x5"], "7755605021665492992000000 states, gives axes of at most"),
+        (&["run", "5x5"], "7,755,605,021,665,492,992,000,000 states, gives axes of at most"),
         (&["run", "8x8"], "choose a smaller puzzle, or tell fewer pieces apart with --track or --labels"),
         (&["plan", "5x5"], "no colouring of 5x5-multi"),
         (&["plan", "3x4", "--workers", "0"], "0 is not in 1.."),

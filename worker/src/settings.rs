@@ -3,11 +3,12 @@
 //! An option on the command line comes before its variable, and a variable before the file.
 
 use anyhow::{Context, Result};
-use clap::{Arg, Command};
+use clap::{Arg, ArgMatches, Command};
 use fathom_command::bad_input;
+use fathom_command::exit::said_by_system;
 use serde::Deserialize;
 use std::env;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
 /// The file below the user's directory of configuration.
@@ -43,13 +44,21 @@ impl Settings {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 Ok(Self::default())
             }
-            Err(error) => Err(bad_input!("cannot read {}: {}", path.display(), error.kind())),
+            Err(error) => Err(bad_input!("cannot read {}: {}", path.display(), said_by_system(&error))),
         }
     }
 
     fn parse(text: &str) -> Result<Self> {
         toml::from_str(text).map_err(|error| {
             bad_input!("{}: there are keys, dir, threads and memory", error.to_string().trim_end())
+        })
+    }
+
+    /// The arguments of this process, for a command with these settings as defaults. Wrong arguments, and help that was asked for, end the process.
+    pub fn matches(&self, command: Command) -> ArgMatches {
+        self.applied(command).try_get_matches().unwrap_or_else(|error| {
+            let printed = error.print().and_then(|()| std::io::stdout().flush());
+            std::process::exit(if printed.is_ok() { error.exit_code() } else { 1 })
         })
     }
 

@@ -5,13 +5,13 @@ use fathom_space::Shape;
 
 /// The version, with the commit from which the program was built, its target, and the kernels that run on this machine.
 pub fn long() -> String {
-    // A shape that every kernel does: the choice is the processor's.
-    let shape = Shape::new(&[64, 64]).expect("4096 bits are a tensor");
+    // That of 3x4, which every kernel does: the choice is the processor's.
+    let shape = Shape::new(&[24, 24, 24]).expect("13,824 bits are a tensor");
     let here = |engine: &Engine| engine.kernel(&shape).is_some();
     let words: Vec<&str> =
         Engine::ALL.iter().filter(|engine| here(engine)).map(|engine| engine.word()).collect();
     format!(
-        "{} ({}{})\nkernels on this machine: {}",
+        "{} ({}, {})\nkernels on this machine: {}",
         env!("CARGO_PKG_VERSION"),
         env!("FATHOM_BUILT_FROM"),
         env!("FATHOM_TARGET"),

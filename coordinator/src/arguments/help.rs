@@ -101,7 +101,7 @@ pub(super) fn dressed(command: Command) -> Command {
     let groups = groups(&command, header);
     let mut command = command
         .help_template(
-            "{about}\n\n{usage-heading} {usage}\n\n{before-help}{options}\n\nA command's own help: fathom COMMAND -h, or --help for all of it\n",
+            "{about}\n\n{usage-heading} {usage}\n\n{before-help}Output:\n{options}\n\nA command's own help: fathom COMMAND -h, or --help for all of it\n",
         )
         .before_help(groups);
     for (name, _) in EXAMPLES {
@@ -109,7 +109,8 @@ pub(super) fn dressed(command: Command) -> Command {
             let mut text = StyledStr::new();
             heading(&mut text, "Examples", header);
             examples(name).iter().for_each(|example| add(&mut text, &format!("  {example}\n")));
-            command.after_help(text)
+            // A number below zero is a value that is out of range, not an option.
+            command.after_help(text).allow_negative_numbers(true)
         });
     }
     command

@@ -67,10 +67,14 @@ pub(crate) struct BeginArguments {
     /// Which layers to keep: last (the last two) or all (compressed) [default: last, or all where all are read]
     #[arg(long)]
     pub(crate) keep: Option<Keep>,
-    /// Count classes up to symmetry and inversion in spaces of more than 10^9 states too; in smaller ones they always are
+    /// Count classes up to symmetry and inversion in large spaces too
+    ///
+    /// In spaces of up to 10^9 states they always are.
     #[arg(long)]
     pub(crate) inverse_classes: bool,
-    /// Note the depths of these states in watched.csv in the run's directory; one state a line, as tiles row by row
+    /// Note the depths of the states in this file, or on standard input as '-'
+    ///
+    /// One state a line, as tiles row by row. The depths stand in watched.csv in the run's directory.
     #[arg(long, value_name = "FILE")]
     pub(crate) watch_states: Option<PathBuf>,
 }
@@ -81,7 +85,9 @@ pub(crate) struct RunArguments {
     pub(crate) space: SpaceArguments,
     #[command(flatten)]
     pub(crate) begin: BeginArguments,
-    /// Have so many worker processes on this machine do it, with threads and memory shared out; layers lie with them
+    /// Have so many worker processes on this machine do it
+    ///
+    /// Threads and memory are shared out to them, and layers lie with them.
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1024))]
     pub(crate) workers: Option<u32>,
     #[command(flatten)]

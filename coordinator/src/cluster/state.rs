@@ -2,6 +2,7 @@
 
 use crate::cluster::bounds::{Bounds, Implausible};
 use crate::cluster::event::{Ending, Holders, LeaveReason, Millis, Order, Progress, RequestId};
+use crate::cluster::rate::RecentRate;
 use fathom_layer::{Digest, LayerDigest};
 use fathom_proto::Session;
 use fathom_run::WorkerId;
@@ -65,6 +66,8 @@ pub struct Worker {
     pub heard: Millis,
     /// How far it is.
     pub progress: Progress,
+    /// How fast it is.
+    pub rate: RecentRate,
     /// Whether it shall leave when others hold all that it holds.
     pub draining: bool,
     /// Until when it gets nothing to make or to keep.
@@ -597,6 +600,7 @@ impl Worker {
             presence: Presence::Awaited,
             heard: Millis(0),
             progress: Progress::default(),
+            rate: RecentRate::default(),
             draining: false,
             rests_until: Millis(0),
             strikes: 0,

@@ -27,6 +27,7 @@ pub(crate) fn open_or_begin(
     workers: u32,
     require: impl FnOnce(&Space, &Plan, &Path) -> Result<()>,
 ) -> Result<RunDirectory> {
+    let planning = doing("planning the search");
     let mut spec = space.spec()?;
     let old = space.under_old_default(&spec);
     let mut space = spec.space()?;
@@ -60,9 +61,7 @@ pub(crate) fn open_or_begin(
             Ok(directory)
         }
         Found::Nothing => {
-            let planning = doing(&format!("planning {}", space.slug()));
             let plan = Plan::new(&space).map_err(|error| bad_input!("{error}"))?;
-            drop(planning);
             require(&space, &plan, &path)?;
             let watched = match &args.watch_states {
                 Some(file) => watch::read(file, &space)?,
@@ -73,6 +72,7 @@ pub(crate) fn open_or_begin(
             let by_size = || RunManifest::shards_by_size(&plan, lookback, workers);
             let shards = args.shards.unwrap_or_else(by_size);
             let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), keep, args.inverse_classes)?;
+            drop(planning);
             RunDirectory::create(&path, manifest, &watched, &LocalDisk)
         }
         Found::Other => Err(bad_input!(

@@ -2,7 +2,7 @@
 
 use crate::arguments::CompareArguments;
 use anyhow::Result;
-use fathom_command::exit::No;
+use fathom_command::exit::{No, said_by_system};
 use fathom_command::{bad_input, output};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::summary::Summary;
@@ -61,7 +61,7 @@ fn read(path: &Path) -> Result<Map<String, Value>> {
     let json = match path.is_dir() {
         true => Summary::of(&RunDirectory::open_for_reading(path)?)?.to_json(),
         false => std::fs::read_to_string(path)
-            .map_err(|error| bad_input!("cannot read {}: {}", path.display(), error.kind()))?,
+            .map_err(|error| bad_input!("cannot read {}: {}", path.display(), said_by_system(&error)))?,
     };
     let no_result = || {
         bad_input!(

@@ -5,6 +5,7 @@ pub(crate) mod people;
 use crate::arguments::LogsArguments;
 use crate::commands::client::Coordinator;
 use anyhow::{Context, Result};
+use fathom_command::exit::said_by_system;
 use fathom_command::{bad_input, output};
 use fathom_coordinator::cluster::status::ClusterStatus;
 use fathom_engine::directory::RunDirectory;
@@ -39,7 +40,8 @@ pub(crate) fn logs(args: &LogsArguments) -> Result<()> {
     let mut names = Names::new();
     for dir in &args.dirs {
         let found = find(dir, DEEPEST, &mut files);
-        found.map_err(|error| bad_input!("cannot look into {}: {}", dir.display(), error.kind()))?;
+        found
+            .map_err(|error| bad_input!("cannot look into {}: {}", dir.display(), said_by_system(&error)))?;
         names.extend(workers(dir));
     }
     if files.is_empty() {

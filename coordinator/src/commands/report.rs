@@ -2,6 +2,7 @@
 
 use crate::arguments::ReportArguments;
 use anyhow::{Context, Result};
+use fathom_command::exit::said_by_system;
 use fathom_command::{bad_input, output};
 use fathom_engine::directory::RunDirectory;
 use fathom_report::Report;
@@ -30,7 +31,11 @@ fn write(file: &Path, text: &str) -> Result<()> {
     let made =
         tempfile::Builder::new().prefix(".fathom-report-").permissions(permissions).tempfile_in(directory);
     let mut unfinished = made.map_err(|error| {
-        bad_input!("{} cannot be written: {}: name another file with --output", file.display(), error.kind())
+        bad_input!(
+            "{} cannot be written: {}: name another file with --output",
+            file.display(),
+            said_by_system(&error)
+        )
     })?;
     let written = writeln!(unfinished, "{text}").and_then(|()| unfinished.as_file().sync_all());
     written.with_context(|| format!("cannot write {}", file.display()))?;

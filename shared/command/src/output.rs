@@ -31,6 +31,7 @@ pub fn remark(text: &str) {
 /// # Errors
 /// If standard output cannot be written, such as a file on a full disk.
 pub fn line(text: &str) -> Result<()> {
+    crate::doing::clear();
     let mut out = std::io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {

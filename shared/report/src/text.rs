@@ -2,8 +2,8 @@
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 use fathom_engine::summary::Summary;
+pub use fathom_space::grouped;
 use indicatif::{HumanBytes, HumanCount};
-use num_bigint::BigUint;
 use std::fmt::{self, Write};
 
 /// The growth table of a run, its largest distance, and the check that its counts add up.
@@ -71,14 +71,6 @@ pub fn many(count: u64, thing: &str) -> String {
     format!("{} {things}", HumanCount(count))
 }
 
-/// A number of any size with a comma between each three digits.
-pub fn grouped(number: &BigUint) -> String {
-    let digits = number.to_string();
-    let from_the_end = digits.bytes().rev().collect::<Vec<_>>();
-    let groups: Vec<&[u8]> = from_the_end.chunks(3).collect();
-    groups.join(&b',').iter().rev().map(|&byte| char::from(byte)).collect()
-}
-
 /// Sets rows of numbers below a header, one line each.
 pub fn plain<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
     set(header, rows, CellAlignment::Right)
@@ -135,6 +127,7 @@ fn lines(table: &Table) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use num_bigint::BigUint;
 
     #[test]
     fn things_are_counted() {
