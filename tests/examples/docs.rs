@@ -1,11 +1,13 @@
-//! Runs the blocks of the documentation that `records/docs.sh` is for, or with `--all` every block, and tells which are not as shown.
+//! Runs the blocks of the documentation that `records/docs.sh` is for, or with `--all` every block, and tells which are not as shown; with
+//! `--write` they are replaced by what was printed.
 
-use fathom_tests::docs::{blocks, files, run};
+use fathom_tests::docs::{blocks, files, root, run, shown_now, with_block};
 use std::time::Instant;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let all = arguments.iter().any(|argument| argument == "--all");
+    let writes = arguments.iter().any(|argument| argument == "--write");
     let names: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with("--")).collect();
     let mut wrong = 0;
     for file in files() {
@@ -15,7 +17,16 @@ fn main() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let is_asked = blocks(&file).iter().any(|block| all || block.is_marked);
         // A marked block may need what the blocks before it have made.
-        for block in blocks(&file).iter().filter(|_| is_asked) {
+        // Blocks are found again each time, for one that was replaced may have other lines.
+        for number in 0..if is_asked { blocks(&file).len() } else { 0 } {
+            let block = &blocks(&file)[number];
+            if writes {
+                let path = root().join(&file);
+                let text = std::fs::read_to_string(&path).expect("the file was read before");
+                let now = shown_now(block, directory.path());
+                std::fs::write(&path, with_block(&text, &now)).expect("the file can be written");
+                continue;
+            }
             let begun = Instant::now();
             let end = run(block, directory.path());
             let seconds = begun.elapsed().as_secs_f64();

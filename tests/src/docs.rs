@@ -72,18 +72,15 @@ pub fn blocks(file: &Path) -> Vec<Block> {
     blocks
 }
 
-/// Runs a block in a directory, and tells where what it prints differs from what is shown, times and rates aside.
-///
-/// # Errors
-/// The command, with what it printed and what is shown.
+/// Runs a block in a directory, and returns what it shows then: where what is printed differs by times and rates alone, what was shown before.
 ///
 /// # Panics
 /// If no shell can be started.
-pub fn run(block: &Block, directory: &Path) -> Result<(), String> {
-    for (command, shown) in &block.commands {
-        // How it is built and found is not what a reader asks it.
+pub fn shown_now(block: &Block, directory: &Path) -> Block {
+    let commands = block.commands.iter().map(|(command, shown)| {
+        // How programs are built and found is not what a reader asks them.
         if command.starts_with("cargo build") || command.starts_with("export PATH") {
-            continue;
+            return (command.clone(), shown.clone());
         }
         // A file that is shown is there.
         if let Some(name) = command.strip_prefix("cat ").filter(|name| !directory.join(name).exists()) {
@@ -91,18 +88,52 @@ pub fn run(block: &Block, directory: &Path) -> Result<(), String> {
                 .expect("the directory can be written");
         }
         let printed = printed(command, directory);
-        let alike = |lines: &mut dyn Iterator<Item = &str>| lines.map(without_times).collect::<Vec<_>>();
-        let found = alike(&mut printed.lines().filter(|line| !line.ends_with(" …")));
-        let expected = alike(&mut shown.iter().map(String::as_str));
-        if found != expected {
-            let (file, line) = (block.file.display(), block.line);
-            return Err(format!(
-                "{file}:{line}: $ {command}\n--- shown\n{}\n--- printed\n{printed}",
-                shown.join("\n")
-            ));
-        }
-    }
-    Ok(())
+        let printed: Vec<String> =
+            printed.lines().filter(|line| !line.ends_with(" …")).map(str::to_owned).collect();
+        let alike = |lines: &[String]| lines.iter().map(|line| without_times(line)).collect::<Vec<_>>();
+        let same = alike(&printed) == alike(shown);
+        (command.clone(), if same { shown.clone() } else { printed })
+    });
+    Block { commands: commands.collect(), ..block.clone() }
+}
+
+/// Runs a block in a directory, and tells where what is printed differs from what is shown, times and rates aside.
+///
+/// # Errors
+/// Each such command, with what it printed and what is shown.
+///
+/// # Panics
+/// If no shell can be started.
+pub fn run(block: &Block, directory: &Path) -> Result<(), String> {
+    let now = shown_now(block, directory);
+    let pairs = block.commands.iter().zip(&now.commands).filter(|(shown, printed)| shown != printed);
+    let told = pairs.map(|((command, shown), (_, printed))| {
+        let (file, line, shown, printed) =
+            (block.file.display(), block.line, shown.join("\n"), printed.join("\n"));
+        format!("{file}:{line}: $ {command}\n--- shown\n{shown}\n--- printed\n{printed}")
+    });
+    let told: Vec<String> = told.collect();
+    if told.is_empty() { Ok(()) } else { Err(told.join("\n")) }
+}
+
+/// The text of a file with the commands and output of a block in the place of those that it has there.
+///
+/// # Panics
+/// If the block is not of this text.
+pub fn with_block(text: &str, block: &Block) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let inside = &lines[block.line..];
+    let end =
+        block.line + inside.iter().position(|line| line.starts_with("```")).expect("the fence is closed");
+    let begin =
+        block.line + inside.iter().position(|line| line.starts_with("$ ")).expect("the block has a command");
+    let block = block
+        .commands
+        .iter()
+        .flat_map(|(command, shown)| std::iter::once(format!("$ {command}")).chain(shown.iter().cloned()));
+    let before = lines[..begin].iter().map(|line| (*line).to_owned());
+    let after = lines[end..].iter().map(|line| (*line).to_owned());
+    before.chain(block).chain(after).map(|line| line + "\n").collect()
 }
 
 /// What a command prints, errors among it, with the programs that were built like these tests.

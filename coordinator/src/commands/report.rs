@@ -1,11 +1,13 @@
 //! `fathom report`.
 
+mod solutions;
+
 use crate::arguments::ReportArguments;
 use anyhow::{Context, Result};
 use fathom_command::exit::said_by_system;
 use fathom_command::{bad_input, output};
 use fathom_engine::directory::RunDirectory;
-use fathom_report::Report;
+use fathom_report::{Format, Report};
 use std::fs::Permissions;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -16,7 +18,11 @@ pub(crate) fn report(args: &ReportArguments) -> Result<()> {
         return Err(taken(file));
     }
     let run = RunDirectory::open_for_reading(&args.dir)?;
-    let text = Report::of(&run)?.to_text(args.format)?;
+    let mut report = Report::of(&run)?;
+    if matches!(args.format, Format::Html | Format::Markdown | Format::Json) {
+        solutions::add(&mut report, &run)?;
+    }
+    let text = report.to_text(args.format)?;
     match &args.output {
         None => output::line(text.trim_end()),
         Some(file) => write(file, text.trim_end()),

@@ -3,7 +3,8 @@
 //! families here.
 
 pub mod cube;
-pub mod flipped;
+pub mod facelets;
+mod flipped;
 pub mod geometry;
 pub mod ring;
 pub mod sorting;
@@ -12,6 +13,7 @@ pub mod tetrahedron;
 
 use crate::definition::Definition;
 use crate::{Board, Metric};
+pub use facelets::{Facelets, facelets};
 
 /// A word, or a pattern of words, and what it stands for.
 #[derive(Debug)]

@@ -23,18 +23,21 @@ fn write_growth(out: &mut String, summary: &Summary) -> fmt::Result {
     let mut cumulative = 0;
     let rows = summary.counts.iter().enumerate().map(|(depth, &states)| {
         cumulative += states;
-        let classes = summary.classes.as_ref().map(|classes| HumanCount(classes[depth]).to_string());
+        let counted = |classes: &Option<Vec<u64>>| {
+            classes.as_ref().map_or("-".into(), |classes| HumanCount(classes[depth]).to_string())
+        };
         [
             depth.to_string(),
             HumanCount(states).to_string(),
-            classes.unwrap_or("-".into()),
+            counted(&summary.classes),
+            counted(&summary.classes_with_inverse),
             HumanCount(cumulative).to_string(),
             format!("{:.4} %", 100.0 * states as f64 / summary.states as f64),
             format!("{:.3}", summary.seconds_each[depth]),
             HumanBytes(summary.layer_bytes[depth]).to_string(),
         ]
     });
-    let header = ["depth", "states", "classes", "cumulative", "share", "seconds", "bytes"];
+    let header = ["depth", "states", "classes", "+inverse", "cumulative", "share", "seconds", "bytes"];
     out.push_str(&plain(header, rows));
     match summary.god_number.zip(summary.check()) {
         Some((god_number, check)) => {
