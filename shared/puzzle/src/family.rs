@@ -4,7 +4,7 @@
 
 pub mod cube;
 pub mod facelets;
-mod flipped;
+pub mod flipped;
 pub mod geometry;
 pub mod ring;
 pub mod sorting;

@@ -135,7 +135,7 @@ fn on_tetrahedron(place: Vector, face: Vector) -> Option<Vec<Point>> {
         let sum = |of: fn(Point) -> f64| {
             thirds.iter().map(|(vertex, third)| of(paper[*vertex]) * third / 3.0).sum::<f64>()
         };
-        (EDGE * sum(|p| p.0), EDGE * (sum(|p| p.1) - HEIGHT + HEIGHT))
+        (EDGE * sum(|p| p.0), EDGE * (sum(|p| p.1) - HEIGHT))
     };
     let vertices: Vec<usize> = (0..4).filter(|&vertex| vertex != missing).collect();
     let near: Vec<usize> =

@@ -9,7 +9,7 @@ use fathom_report::Report;
 use fathom_solve::{Bidirectional, KeptLayers, SolveModel, SpaceWords};
 
 /// In larger spaces solutions are found by layers that were kept, or not at all: a search from both ends would take minutes.
-const QUICKLY_SOLVED: u64 = 1_000_000_000;
+const QUICKLY_SOLVED: u64 = 10_000_000;
 
 /// Adds a solution to each state of the last layer, where that is quick.
 pub(super) fn add(report: &mut Report, run: &RunDirectory) -> Result<()> {
