@@ -10,7 +10,9 @@ fn main() {
     let is_asked = |block: &Block| has("--all") || block.is_marked != has("--quick");
     let names: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with("--")).collect();
     let mut wrong = 0;
-    for file in files().into_iter().filter(|file| names.is_empty() || names.iter().any(|name| file.ends_with(name))) {
+    for file in
+        files().into_iter().filter(|file| names.is_empty() || names.iter().any(|name| file.ends_with(name)))
+    {
         if !blocks(&file).iter().any(is_asked) {
             continue;
         }
