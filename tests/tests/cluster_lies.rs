@@ -68,7 +68,7 @@ impl Liar {
             attempt: make.attempt,
             result: Some(outcome::Result::Made(report)),
         };
-        let request = v1::ReportRequest { session: self.session, outcomes: vec![outcome] };
+        let request = v1::ReportRequest { session: self.session, number: 0, outcomes: vec![outcome] };
         self.client.report(request).await.map(|_| ())
     }
 }

@@ -264,7 +264,12 @@ async fn messages_that_make_no_sense_to_a_coordinator() {
     let ask = v1::TakeOrdersRequest { session, tasks: u32::MAX, holders_version: 0 };
     assert!(!client.take_orders(ask).await.unwrap().into_inner().known);
     assert!(
-        !client.report(v1::ReportRequest { session, outcomes: vec![] }).await.unwrap().into_inner().known
+        !client
+            .report(v1::ReportRequest { session, number: 0, outcomes: vec![] })
+            .await
+            .unwrap()
+            .into_inner()
+            .known
     );
     client.leave(v1::LeaveRequest { session }).await.unwrap();
 
@@ -290,13 +295,19 @@ async fn messages_that_make_no_sense_to_a_coordinator() {
             "failure",
         ),
     ] {
-        let status = client.report(v1::ReportRequest { session, outcomes: vec![wrong] }).await.unwrap_err();
+        let status =
+            client.report(v1::ReportRequest { session, number: 0, outcomes: vec![wrong] }).await.unwrap_err();
         assert_eq!(status.code(), Code::InvalidArgument, "{status}");
         assert!(status.message().contains(says), "{status}");
     }
     let late = outcome(Some(file(depth, 0)), Some(stopped()));
     assert!(
-        client.report(v1::ReportRequest { session, outcomes: vec![late] }).await.unwrap().into_inner().known
+        client
+            .report(v1::ReportRequest { session, number: 0, outcomes: vec![late] })
+            .await
+            .unwrap()
+            .into_inner()
+            .known
     );
     assert_eq!(cluster.logged("late report ignored").len(), 1);
     client.leave(v1::LeaveRequest { session }).await.unwrap();
@@ -304,6 +315,7 @@ async fn messages_that_make_no_sense_to_a_coordinator() {
     // Larger than any message may be.
     let large = v1::ReportRequest {
         session,
+        number: 0,
         outcomes: vec![v1::Outcome {
             file: Some(file(depth, 0)),
             attempt,

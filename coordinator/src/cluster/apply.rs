@@ -35,11 +35,11 @@ impl State {
                 let reply = self.heartbeat(now, session, progress, &mut effects);
                 effects.push(Effect::Reply(request, reply));
             }
-            Event::TakeOrders(request, session, tasks, version) => {
+            Event::TakeOrders { request, session, tasks, version } => {
                 let poll = PendingPoll { request, tasks, version, since: now };
                 self.take_orders(now, session, poll, &mut effects);
             }
-            Event::Report(request, session, outcomes) => {
+            Event::Report { request, session, number, outcomes } => {
                 let reply = match self.touch_session(now, session) {
                     None => {
                         for outcome in &outcomes {
@@ -47,7 +47,9 @@ impl State {
                         }
                         Reply::Unknown
                     }
+                    Some(worker) if number != 0 && number <= self.worker(worker).reports => Reply::Known,
                     Some(worker) => {
+                        self.worker(worker).reports = number;
                         for outcome in outcomes {
                             self.report(now, worker, outcome, &mut effects);
                         }

@@ -71,10 +71,28 @@ pub enum Event {
     Register(RequestId, Registration),
     /// A worker lives.
     Heartbeat(RequestId, Session, Progress),
-    /// A worker waits for orders, and would take so many tasks. It knows this version of the holders.
-    TakeOrders(RequestId, Session, u32, u64),
+    /// A worker waits for orders.
+    TakeOrders {
+        /// Answered when there are orders.
+        request: RequestId,
+        /// Of the worker.
+        session: Session,
+        /// How many tasks the worker would take.
+        tasks: u32,
+        /// The version of the holder map that the worker knows.
+        version: u64,
+    },
     /// A worker tells how orders ended.
-    Report(RequestId, Session, Vec<Outcome>),
+    Report {
+        /// Answered at once.
+        request: RequestId,
+        /// Of the worker.
+        session: Session,
+        /// Counts the worker's reports, from 1: one that comes twice counts once. 0 if the worker does not count.
+        number: u64,
+        /// How orders ended.
+        outcomes: Vec<Outcome>,
+    },
     /// A worker leaves.
     Leave(RequestId, Session),
     /// Somebody wants a worker to leave, by its name or the beginning of its id.

@@ -318,11 +318,11 @@ impl<'d> Coordinator<'d> {
         let Some(store) = self.store() else {
             return event;
         };
-        let (request, session, mut outcomes) = match event {
-            Event::Report(request, session, outcomes) => (request, session, outcomes),
-            other => return other,
+        let mut event = event;
+        let Event::Report { outcomes, .. } = &mut event else {
+            return event;
         };
-        for outcome in &mut outcomes {
+        for outcome in outcomes {
             if let Ok(Done::Made(report)) = &outcome.result
                 && let Err(reason) = compare(&store, &self.geometry, report)
             {
@@ -330,7 +330,7 @@ impl<'d> Coordinator<'d> {
                     Err(Failure::Other(format!("its report is not what its file says: {reason}")));
             }
         }
-        Event::Report(request, session, outcomes)
+        event
     }
 
     fn now(&self) -> Millis {

@@ -195,8 +195,8 @@ impl coordinator_server::Coordinator for Service {
         request: Request<v1::TakeOrdersRequest>,
     ) -> Result<Response<v1::TakeOrdersResponse>, Status> {
         let v1::TakeOrdersRequest { session, tasks, holders_version } = request.into_inner();
-        let tasks = tasks.min(MOST_TASKS);
-        let event = move |request| Event::TakeOrders(request, Session(session), tasks, holders_version);
+        let (session, tasks, version) = (Session(session), tasks.min(MOST_TASKS), holders_version);
+        let event = move |request| Event::TakeOrders { request, session, tasks, version };
         let Answer { reply, addresses } = self.handle.ask(event).await?;
         match reply {
             Reply::Unknown => {
@@ -215,11 +215,12 @@ impl coordinator_server::Coordinator for Service {
         &self,
         request: Request<v1::ReportRequest>,
     ) -> Result<Response<v1::ReportResponse>, Status> {
-        let v1::ReportRequest { session, outcomes } = request.into_inner();
+        let v1::ReportRequest { session, number, outcomes } = request.into_inner();
         let outcomes = outcomes.into_iter().map(|outcome| convert::outcome(outcome, &self.geometry));
         let outcomes = outcomes.collect::<Result<_, _>>()?;
+        let session = Session(session);
         let answer =
-            self.handle.ask(move |request| Event::Report(request, Session(session), outcomes)).await?;
+            self.handle.ask(move |request| Event::Report { request, session, number, outcomes }).await?;
         Ok(Response::new(v1::ReportResponse { known: known(answer)? }))
     }
 
@@ -299,7 +300,7 @@ fn message(order: Order, addresses: &BTreeMap<WorkerId, String>) -> v1::Order {
     v1::Order { kind: Some(kind) }
 }
 
-fn message_of_holders(holders: &Holders, addresses: &BTreeMap<WorkerId, String>) -> v1::Holders {
+pub(super) fn message_of_holders(holders: &Holders, addresses: &BTreeMap<WorkerId, String>) -> v1::Holders {
     let numbers: BTreeMap<WorkerId, u32> = addresses.keys().copied().zip(0..).collect();
     let of_shard = |ids: &Vec<WorkerId>| v1::HeldShard {
         holders: ids.iter().filter_map(|id| numbers.get(id).copied()).collect(),

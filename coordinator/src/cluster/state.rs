@@ -1,5 +1,8 @@
 //! What the coordinator knows of a run on many hosts.
 
+#[cfg(test)]
+mod check;
+
 use crate::cluster::bounds::{Bounds, Implausible};
 use crate::cluster::event::{Ending, Holders, LeaveReason, Millis, Order, Progress, RequestId};
 use crate::cluster::rate::RecentRate;
@@ -82,6 +85,8 @@ pub struct Worker {
     pub orders: Vec<Order>,
     /// Its request that waits for orders.
     pub poll: Option<PendingPoll>,
+    /// The number of its last report in this session.
+    pub reports: u64,
     /// Why it was told to leave, if it was.
     pub leaving: Option<LeaveReason>,
     /// The tasks that it is at.
@@ -608,6 +613,7 @@ impl Worker {
             is_cut_off: false,
             orders: Vec::new(),
             poll: None,
+            reports: 0,
             leaving: None,
             running: BTreeSet::new(),
             queue: BTreeSet::new(),

@@ -10,9 +10,9 @@ mod placement;
 mod restarts;
 mod scale;
 mod shared;
+mod simulator;
 mod table;
 mod tasks;
-mod world;
 
 use crate::cluster::state::Rules;
 use table::{Table, rules};

@@ -210,6 +210,9 @@ pub struct ReportRequest {
     pub session: u64,
     #[prost(message, repeated, tag = "2")]
     pub outcomes: ::prost::alloc::vec::Vec<Outcome>,
+    /// Counts the reports of a worker's process, from 1. One that comes twice counts once. 0 if they are not counted.
+    #[prost(uint64, tag = "3")]
+    pub number: u64,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ReportResponse {

@@ -225,8 +225,13 @@ impl Fetcher {
         task: Task,
         addresses: &[String],
     ) -> Result<u64, Failure> {
-        if let Ok(file) = block_in_place(|| store.open_shard(&self.geometry, task.depth, task.shard)) {
-            return Ok(file.bytes());
+        // A damaged file that is here already is no copy: it would be reported as one, and discarded again.
+        let here = || {
+            let file = store.open_shard(&self.geometry, task.depth, task.shard)?;
+            file.check_all().map(|()| file.bytes())
+        };
+        if let Ok(bytes) = block_in_place(here) {
+            return Ok(bytes);
         }
         self.ask_all(
             task,

@@ -1,99 +1,86 @@
 //! What a worker does when it is told to.
 
-use crate::cluster::session::{Happened, Shared, Worker};
+use crate::cluster::driver::{Shared, Worker};
+use crate::cluster::session::{Input, Order};
 use anyhow::Result;
 use fathom_proto::v1::{self, LeaveReason};
-use fathom_proto::{Attempt, Done, Outcome, convert};
-use fathom_run::{Depth, Keep, Task};
+use fathom_proto::{Attempt, Done, convert};
+use fathom_run::{Depth, Geometry, Keep, Task};
 use std::sync::Arc;
-use tokio::sync::{Semaphore, mpsc};
-use tokio::task::block_in_place;
-use tracing::{debug, info, warn};
+use tokio::sync::Semaphore;
+use tracing::{debug, warn};
 
 /// Copies that are taken at once.
 const COPIES_AT_ONCE: usize = 4;
 
-impl Shared {
-    /// Does what is ordered, or has it done. Returns why to leave, if that is ordered.
-    pub(super) fn obey(
-        self: &Arc<Self>,
-        order: v1::order::Kind,
-        prepare: &mpsc::UnboundedSender<Task>,
-    ) -> Result<Option<LeaveReason>> {
-        use v1::order::Kind;
-        let geometry = &self.worker.job.geometry;
-        match order {
-            Kind::MakeShard(v1::MakeShard { file, attempt }) => {
-                let task = convert::file(file.as_ref(), geometry)?;
-                let attempt = attempt.map_or(Attempt { epoch: 0, number: 0 }, Attempt::from);
-                let mut underway = self.underway();
-                if underway.depth != Some(task.depth) {
-                    underway.depth = Some(task.depth);
-                    self.worker.counters.begin();
-                }
-                debug!(depth = task.depth.0, shard = task.shard.0, %attempt, "task ordered");
-                // One that was ordered before, in another session, goes on for this attempt.
-                if underway.tasks.insert(task, attempt).is_none() {
-                    let _ = prepare.send(task);
-                }
-            }
-            Kind::TakeCopy(v1::TakeCopy { file, addresses }) => {
-                let task = convert::file(file.as_ref(), geometry)?;
-                if self.underway().copies.insert(task) {
-                    debug!(depth = task.depth.0, shard = task.shard.0, "copy ordered");
-                    tokio::spawn(Arc::clone(self).copy(task, addresses));
-                }
-            }
-            Kind::Discard(file) => {
-                let task = convert::file(Some(&file), geometry)?;
-                // Here and now: the next order may be to make this very file.
-                block_in_place(|| self.discard(task));
-            }
-            Kind::RetireLayer(v1::RetireLayer { depth }) => {
-                let this = Arc::clone(self);
-                tokio::task::spawn_blocking(move || {
-                    // What stays is removed when this worker registers next.
-                    if let Err(error) = this.retire(Depth(depth)) {
-                        warn!(depth, error = format!("{error:#}"), "layer not retired");
-                    }
-                });
-            }
-            Kind::Leave(v1::Leave { reason }) => {
-                let reason = LeaveReason::try_from(reason).unwrap_or(LeaveReason::Unspecified);
-                if reason != LeaveReason::CoordinatorGoes {
-                    return Ok(Some(reason));
-                }
-                info!("the coordinator goes, and is waited for");
-            }
+/// Reads an order.
+///
+/// # Errors
+/// If it is about a file that the run does not have.
+pub(super) fn order(kind: v1::order::Kind, geometry: &Geometry) -> Result<Order> {
+    use v1::order::Kind;
+    Ok(match kind {
+        Kind::MakeShard(v1::MakeShard { file, attempt }) => {
+            let attempt = attempt.map_or(Attempt { epoch: 0, number: 0 }, Attempt::from);
+            Order::Make(convert::file(file.as_ref(), geometry)?, attempt)
         }
-        Ok(None)
-    }
+        Kind::TakeCopy(v1::TakeCopy { file, addresses }) => {
+            Order::Copy(convert::file(file.as_ref(), geometry)?, addresses)
+        }
+        Kind::Discard(file) => Order::Discard(convert::file(Some(&file), geometry)?),
+        Kind::RetireLayer(v1::RetireLayer { depth }) => Order::Retire(Depth(depth)),
+        Kind::Leave(v1::Leave { reason }) => {
+            Order::Leave(LeaveReason::try_from(reason).unwrap_or(LeaveReason::Unspecified))
+        }
+    })
+}
 
+impl Shared {
     /// Deletes a file that is said to be damaged, if it is: what a peer says may be the fault of its own memory, and this may be
     /// the last copy. One that is whole is told of.
-    fn discard(&self, task: Task) {
+    pub(super) fn discard(&self, task: Task) {
         let Worker { store, job, .. } = &self.worker;
         let (depth, shard) = (task.depth.0, task.shard.0);
         self.inputs.forget(task.depth);
         let checked = store
             .open_shard(&job.geometry, task.depth, task.shard)
             .and_then(|file| file.check_all().map(|()| file.bytes()));
-        match checked {
+        let whole = match checked {
             Ok(bytes) => {
                 warn!(depth, shard, "a file was said to be damaged, and is whole: it stays");
-                let result = Ok(Done::Copied(bytes));
-                let _ = self.happened.send(Happened::Ended(Outcome { task, attempt: None, result }));
+                Some(bytes)
             }
             Err(error) => {
                 warn!(depth, shard, %error, "damaged file discarded");
                 if let Err(error) = store.discard(task) {
                     warn!(depth, shard, %error, "it cannot be deleted");
                 }
+                None
             }
+        };
+        self.happened(Input::Discarded { task, whole });
+    }
+
+    /// Retires the layers that are not needed any more.
+    pub(super) fn keep_only(&self, needed: &[Depth]) {
+        match self.worker.imports.as_ref().map(|_| self.worker.store.depths()) {
+            None => {}
+            Some(Ok(depths)) => depths
+                .into_iter()
+                .filter(|depth| !needed.contains(depth))
+                .for_each(|depth| self.retire_or_warn(depth)),
+            Some(Err(error)) => warn!(error = %error, "layers that are not needed stay"),
         }
     }
 
-    pub(super) fn retire(&self, depth: Depth) -> Result<()> {
+    /// Retires a layer. What stays is removed when this worker registers next.
+    pub(super) fn retire_or_warn(&self, depth: Depth) {
+        if let Err(error) = self.retire(depth) {
+            warn!(depth = depth.0, error = format!("{error:#}"), "layer not retired");
+        }
+    }
+
+    fn retire(&self, depth: Depth) -> Result<()> {
         self.prepared().remove(&depth);
         let Worker { store, job, keep, .. } = &self.worker;
         match keep {
@@ -113,7 +100,7 @@ impl Shared {
         Ok(())
     }
 
-    async fn copy(self: Arc<Self>, task: Task, addresses: Vec<String>) {
+    pub(super) async fn copy(self: Arc<Self>, task: Task, addresses: Vec<String>) {
         static TURNS: Semaphore = Semaphore::const_new(COPIES_AT_ONCE);
         let _turn = TURNS.acquire().await;
         let Worker { store, disk, .. } = self.worker;
@@ -122,6 +109,6 @@ impl Shared {
         if result.is_ok() {
             self.inputs.came(task);
         }
-        let _ = self.happened.send(Happened::Ended(Outcome { task, attempt: None, result }));
+        self.happened(Input::CopyEnded { task, result });
     }
 }

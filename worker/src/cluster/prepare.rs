@@ -1,10 +1,11 @@
 //! What a task reads is had here before a kernel thread begins with it.
 
+use crate::cluster::driver::{Shared, Worker};
 use crate::cluster::inputs::Inputs;
-use crate::cluster::session::{Happened, Shared, Worker};
+use crate::cluster::session::Input;
 use fathom_command::failpoint;
 use fathom_layer::LayerError;
-use fathom_proto::{Failure, Outcome};
+use fathom_proto::Failure;
 use fathom_run::{Depth, Task};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -54,9 +55,7 @@ impl Shared {
             block_in_place(|| {
                 for task in together {
                     if let Err(failure) = self.begin(task, &inputs, &prepared) {
-                        let attempt = self.underway().tasks.get(&task).copied();
-                        let outcome = Outcome { task, attempt, result: Err(failure) };
-                        let _ = self.happened.send(Happened::Ended(outcome));
+                        self.happened(Input::TaskEnded { task, result: Err(failure), took: None });
                     }
                 }
             });
@@ -83,7 +82,7 @@ impl Shared {
         if imports.is_none() {
             return Ok(());
         }
-        let holders = self.holders.newest();
+        let holders = self.holders();
         for file in tasks.iter().flat_map(|task| inputs.lacking(task.shard)) {
             self.fetcher.copy(store, *disk, file, &holders.of(file)).await?;
             block_in_place(|| inputs.add(&self.worker.files, file)).map_err(failed)?;

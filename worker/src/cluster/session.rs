@@ -1,98 +1,25 @@
-//! The session with the coordinator: orders come, outcomes go, and in between it is told that this worker lives.
+//! A worker's side of the session with its coordinator, as a pure state machine.
 //!
-//! Three loops run side by side: one asks for orders and has them carried out ([`orders`](super::orders)), one prepares tasks for the
-//! kernel threads, so that what they read is here before they begin ([`prepare`](super::prepare)), and one beats. Nothing
-//! that is lost on the way matters: orders that did not arrive are given again, and files whose reports did not are found
-//! again.
+//! [`Session::step`] takes what has happened and the time, changes nothing but the session, and returns what is to be
+//! done. The [driver](super::driver) carries the actions out and hands their results back in; a simulation does the
+//! same without a network. Nothing that is lost on the way matters: orders that did not arrive are given again, and files
+//! whose reports did not arrive are found again when the worker registers.
 
-use crate::cluster::Meter;
-use crate::cluster::caller::Caller;
-use crate::cluster::fetch::Fetcher;
-use crate::cluster::files::OpenFiles;
-use crate::cluster::holders::{Holders, KnownHolders};
-use crate::cluster::home::recover;
-use crate::cluster::inputs::AllInputs;
-use anyhow::Result;
-use fathom_command::failpoint;
-use fathom_layer::{Disk, LayerError};
-use fathom_proto::access::Access;
-use fathom_proto::v1::{self, LeaveReason};
+use crate::cluster::holders::Holders;
+use fathom_proto::v1::LeaveReason;
 use fathom_proto::{Attempt, Done, Failure, Outcome};
-use fathom_run::WorkerId;
-use fathom_run::{Depth, Keep, Task};
-use fathom_task::pool::{Ended, NoThreads, Orders};
-use fathom_task::{Counters, Job, Store, TaskError};
+use fathom_run::{Depth, Task};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{mpsc, watch};
-use tokio::task::{JoinSet, block_in_place};
-use tokio::time::{Instant, sleep_until};
 use tracing::{debug, info, warn};
 
 /// Tasks of so much time are worth having here, to be done while more are asked for.
 const WORTH_HAVING: Duration = Duration::from_millis(200);
-/// No more for a thread.
+/// No more tasks for a thread.
 const MOST_TASKS: usize = 32;
-/// What ends waits so long for more to be reported with it, unless there is nothing else to do.
+/// An outcome waits so long for others to be reported with it, unless there is nothing else to do.
 const TOGETHER: Duration = Duration::from_millis(100);
-/// For what is said last.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// What a worker is, for its coordinator.
-#[derive(Clone, Debug)]
-pub struct Identity {
-    /// By its store.
-    pub id: WorkerId,
-    /// For people.
-    pub name: String,
-    /// Where peers reach its exchange.
-    pub address: String,
-    /// Kernel threads.
-    pub threads: usize,
-    /// Bytes of memory that it takes.
-    pub memory_bytes: u64,
-}
-
-/// What became of something that was ordered.
-pub(super) enum Happened {
-    /// A task or a copy ended.
-    Ended(Outcome),
-    /// The process was told to stop.
-    Told,
-    /// The session cannot go on.
-    Broken(anyhow::Error),
-}
-
-/// A worker that has all that it needs.
-pub struct Worker {
-    /// What it is.
-    pub identity: Identity,
-    /// What it works on.
-    pub job: &'static Job,
-    /// Where files lie.
-    pub store: &'static Store<'static>,
-    /// How they are written.
-    pub disk: &'static dyn Disk,
-    /// Its directory, for cosets from peers; `None` if all files are in a store that all workers share.
-    pub imports: Option<PathBuf>,
-    /// What becomes of layers that are read no longer.
-    pub keep: Keep,
-    /// How the coordinator is called.
-    pub caller: Caller,
-    /// How peers are called.
-    pub access: Access,
-    /// What went over the network.
-    pub meter: Arc<Meter>,
-    /// The files that are open here, for tasks and for peers.
-    pub files: OpenFiles,
-    /// What the kernel threads have done.
-    pub counters: &'static Counters,
-    /// Set to have them stop.
-    pub halt: &'static AtomicBool,
-}
 
 /// How a session ended in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,30 +30,157 @@ pub enum End {
     Told,
 }
 
-/// What the loops share.
-pub(super) struct Shared {
-    pub(super) worker: Worker,
-    pub(super) pool: Orders,
-    pub(super) fetcher: Fetcher,
-    pub(super) inputs: AllInputs,
-    session: AtomicU64,
-    registering: tokio::sync::Mutex<()>,
-    /// The depths whose directories were made.
-    prepared: Mutex<BTreeSet<Depth>>,
-    pub(super) holders: KnownHolders,
-    underway: Mutex<Underway>,
-    pub(super) happened: mpsc::UnboundedSender<Happened>,
+/// What the coordinator orders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Make a shard.
+    Make(Task, Attempt),
+    /// Take a copy of a file from one of the peers at these addresses.
+    Copy(Task, Vec<String>),
+    /// Delete a file that is said to be damaged, if the file is.
+    Discard(Task),
+    /// A layer is read no longer, or for what was visited alone.
+    Retire(Depth),
+    /// Leave.
+    Leave(LeaveReason),
+}
+
+/// What has happened. Answers carry the session of their request, for they may come when the session has ended.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// Time has passed.
+    Time,
+    /// The coordinator has registered this worker.
+    Registered {
+        /// The number of the new session.
+        session: u64,
+        /// How often to say that this worker lives.
+        heartbeat: Duration,
+        /// The layers to keep.
+        needed: Vec<Depth>,
+    },
+    /// The coordinator has answered a heartbeat.
+    HeartbeatAnswered {
+        /// Of the request.
+        session: u64,
+        /// Whether the session lasts.
+        known: bool,
+    },
+    /// The coordinator has answered a request for orders.
+    OrdersAnswered {
+        /// Of the request.
+        number: u64,
+        /// Of the request.
+        session: u64,
+        /// Whether the session lasts.
+        known: bool,
+        /// What to do.
+        orders: Vec<Order>,
+        /// Who holds what, if that has changed.
+        holders: Option<Holders>,
+    },
+    /// The coordinator has heard a report.
+    ReportAnswered {
+        /// Of the request.
+        session: u64,
+        /// Whether the session lasts.
+        known: bool,
+    },
+    /// A task has ended.
+    TaskEnded {
+        /// The shard.
+        task: Task,
+        /// How it ended.
+        result: Result<Done, Failure>,
+        /// How long a kernel thread was at it; none if the task was not begun.
+        took: Option<Duration>,
+    },
+    /// A copy has ended.
+    CopyEnded {
+        /// The file.
+        task: Task,
+        /// How it ended.
+        result: Result<Done, Failure>,
+    },
+    /// A file that was said to be damaged was looked at, and deleted unless it is whole.
+    Discarded {
+        /// The file.
+        task: Task,
+        /// The bytes of a file that is whole.
+        whole: Option<u64>,
+    },
+    /// This process was told to stop.
+    Stop,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// Join the run, with an inventory of the store. Answered by [`Input::Registered`].
+    Register,
+    /// Say that this worker lives. Answered by [`Input::HeartbeatAnswered`].
+    Beat {
+        /// The session.
+        session: u64,
+        /// What was ordered and has not ended.
+        underway: Vec<Task>,
+    },
+    /// Ask for orders. Answered by [`Input::OrdersAnswered`].
+    Ask {
+        /// Counts the requests.
+        number: u64,
+        /// The session.
+        session: u64,
+        /// How many tasks are wanted.
+        tasks: u32,
+        /// The holder map that is known.
+        holders_version: u64,
+    },
+    /// Tell how orders have ended. Answered by [`Input::ReportAnswered`].
+    Report {
+        /// The session.
+        session: u64,
+        /// Counts the reports, so that one that arrives twice counts once.
+        number: u64,
+        /// How orders have ended.
+        outcomes: Vec<Outcome>,
+    },
+    /// Ask these holders from now on.
+    UseHolders(Arc<Holders>),
+    /// Retire the layers that are not among these.
+    KeepOnly(Vec<Depth>),
+    /// Make a shard. Answered by [`Input::TaskEnded`].
+    Make(Task),
+    /// Take a copy of a file. Answered by [`Input::CopyEnded`].
+    Copy(Task, Vec<String>),
+    /// Delete a file, if it is damaged. Answered by [`Input::Discarded`].
+    Discard(Task),
+    /// Delete or compress a layer.
+    Retire(Depth),
+    /// Have the kernel threads stop: tasks end as [`Failure::Stopped`].
+    Halt,
+    /// Report what is left, and leave.
+    Finish {
+        /// Why.
+        end: End,
+        /// The session; 0 if there was none.
+        session: u64,
+        /// The number of the last report.
+        number: u64,
+        /// What was not reported.
+        outcomes: Vec<Outcome>,
+    },
 }
 
 /// A request for orders that is not answered.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Asked {
     number: u64,
     tasks: u32,
 }
 
 /// How long tasks take, and so how many are worth having here: as many as are done while more are asked for.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 struct Pace {
     /// The mean of the last ones.
     took: Duration,
@@ -144,396 +198,294 @@ impl Pace {
     }
 }
 
-/// What was ordered and has not ended.
-#[derive(Default)]
-pub(super) struct Underway {
-    /// With the attempt that was ordered last.
-    pub(super) tasks: BTreeMap<Task, Attempt>,
-    pub(super) copies: BTreeSet<Task>,
-    /// The depth of the newest task.
-    pub(super) depth: Option<Depth>,
+/// The state of a session.
+#[derive(Clone, Debug)]
+pub struct Session {
+    threads: usize,
+    /// The number that the coordinator gave it; 0 before the first one.
+    session: u64,
+    /// Whether a registration is on its way, or waits for files to be discarded: they are not to be in the inventory.
+    is_registering: bool,
+    heartbeat: Duration,
+    /// Whether a heartbeat is on its way.
+    is_beating: bool,
+    beat_due: Duration,
+    /// The holder map of this session; empty and of version 0 when a session begins. A map of an earlier life of the
+    /// coordinator would name peers that hold nothing.
+    holders: Arc<Holders>,
+    /// Tasks that were ordered and have not ended, with the attempt that was ordered last.
+    tasks: BTreeMap<Task, Attempt>,
+    /// Copies that were ordered and have not ended.
+    copies: BTreeSet<Task>,
+    /// Files that are being looked at, to be deleted if they are damaged, with what was ordered for them since.
+    discarding: BTreeMap<Task, Vec<Action>>,
+    pace: Pace,
+    asked: Option<Asked>,
+    requests: u64,
+    ask_again: Duration,
+    /// How orders have ended, as far as no report tells.
+    outcomes: Vec<Outcome>,
+    report_due: Duration,
+    reports: u64,
+    /// Whether a report is on its way.
+    is_reporting: bool,
+    leaving: Option<End>,
+    is_finished: bool,
 }
 
-impl Worker {
-    /// Works until the coordinator ends the session, or `stop` is true.
-    ///
-    /// # Errors
-    /// If the coordinator cannot be reached for too long, or refuses this worker.
-    pub async fn work(
-        self,
-        pool: Orders,
-        mut ended: mpsc::UnboundedReceiver<Ended>,
-        mut stop: watch::Receiver<bool>,
-    ) -> Result<End> {
-        let (happened, mut happens) = mpsc::unbounded_channel();
-        let (prepare, to_prepare) = mpsc::unbounded_channel();
-        let threads = self.identity.threads;
-        let shared = Arc::new(Shared {
-            fetcher: Fetcher::new(self.access.clone(), self.job.geometry, Arc::clone(&self.meter)),
-            inputs: AllInputs::new(self.job, self.store, self.files.clone(), self.imports.clone()),
-            worker: self,
-            pool,
-            session: AtomicU64::new(0),
-            registering: tokio::sync::Mutex::default(),
-            prepared: Mutex::default(),
-            holders: KnownHolders::default(),
-            underway: Mutex::default(),
-            happened,
-        });
-        let interval = tokio::select! {
-            interval = shared.register() => interval?,
-            _ = stop.wait_for(|&told| told) => return Ok(End::Told),
+impl Session {
+    /// Begins to join the run, with so many kernel threads.
+    pub fn begin(threads: usize) -> (Self, Vec<Action>) {
+        let session = Self {
+            threads,
+            session: 0,
+            is_registering: true,
+            heartbeat: Duration::ZERO,
+            is_beating: false,
+            beat_due: Duration::ZERO,
+            holders: Arc::default(),
+            tasks: BTreeMap::new(),
+            copies: BTreeSet::new(),
+            discarding: BTreeMap::new(),
+            pace: Pace::default(),
+            asked: None,
+            requests: 0,
+            ask_again: Duration::ZERO,
+            outcomes: Vec::new(),
+            report_due: Duration::ZERO,
+            reports: 0,
+            is_reporting: false,
+            leaving: None,
+            is_finished: false,
         };
-        let told = shared.happened.clone();
-        tokio::spawn(async move {
-            let _ = stop.wait_for(|&told| told).await;
-            let _ = told.send(Happened::Told);
-        });
-        let beating = tokio::spawn(Arc::clone(&shared).beat(interval));
-        let preparing = tokio::spawn(Arc::clone(&shared).prepare_all(to_prepare));
-        let (answers, mut answered) = mpsc::unbounded_channel();
-        let mut asks = JoinSet::new();
-        let mut asked: Option<Asked> = None;
-        let mut number = 0;
-        let mut pace = Pace::default();
-        let mut reporting = JoinSet::new();
-        let mut leaving: Option<End> = None;
-        let mut outcomes = Vec::new();
-        let mut due = Instant::now();
-        let mut ask_again = Instant::now();
-        let result = loop {
-            let busy = shared.underway().tasks.len();
-            if let Some(end) = leaving
-                && busy == 0
-            {
-                break Ok(end);
+        (session, vec![Action::Register])
+    }
+
+    /// Takes what has happened, and returns what is to be done, in order. Times are since the process began. After
+    /// [`Action::Finish`] nothing is to be done any more.
+    pub fn step(&mut self, now: Duration, input: Input) -> Vec<Action> {
+        let mut actions = Vec::new();
+        match input {
+            Input::Time => {}
+            Input::Registered { session, heartbeat, needed } => {
+                info!(session, "registered");
+                self.session = session;
+                self.is_registering = false;
+                self.heartbeat = heartbeat;
+                (self.is_beating, self.beat_due) = (false, now);
+                (self.asked, self.ask_again) = (None, now);
+                self.holders = Arc::default();
+                actions.push(Action::UseHolders(Arc::clone(&self.holders)));
+                actions.push(Action::KeepOnly(needed));
             }
-            // There is a request with the coordinator most of the time, for there are orders that are no tasks. One that asked for no
-            // tasks is followed by one that does, when there is room for half of what may be here; the coordinator answers the
-            // older one then, with nothing. Where that will be soon it is waited for.
-            let most = pace.most(threads);
-            let free = if 2 * busy <= most { (most - busy) as u32 } else { 0 };
-            let is_enough = match asked {
-                Some(asked) => asked.tasks > 0 || free == 0,
-                None => free == 0 && Instant::now() < ask_again,
-            };
-            if leaving.is_none() && !is_enough {
-                number += 1;
-                asked = Some(Asked { number, tasks: free });
-                while asks.try_join_next().is_some() {}
-                asks.spawn(Arc::clone(&shared).ask(number, free, answers.clone()));
-            }
-            // What ends while a report is on its way waits for the next one, and for a moment if there is more to come.
-            let is_due = busy == 0 || Instant::now() >= due;
-            if !outcomes.is_empty() && reporting.is_empty() && is_due {
-                reporting.spawn(Arc::clone(&shared).report(std::mem::take(&mut outcomes)));
-            }
-            if outcomes.is_empty() {
-                due = Instant::now() + TOGETHER;
-            }
-            tokio::select! {
-                () = sleep_until(due), if !outcomes.is_empty() && reporting.is_empty() => {}
-                () = sleep_until(ask_again), if asked.is_none() && leaving.is_none() => {}
-                Some(_) = reporting.join_next() => {}
-                ended = ended.recv() => match ended {
-                    Some(ended) => {
-                        pace.note(ended.took);
-                        outcomes.push(shared.outcome(ended));
-                    }
-                    None => break Err(NoThreads.into()),
-                },
-                Some(happened) = happens.recv() => match happened {
-                    Happened::Ended(outcome) => outcomes.push(shared.ended(outcome)),
-                    Happened::Told => {
-                        info!("stopping at the next coset");
-                        shared.worker.halt.store(true, Ordering::Relaxed);
-                        leaving = leaving.or(Some(End::Told));
-                    }
-                    Happened::Broken(error) => break Err(error),
-                },
-                Some(answer) = answered.recv() => {
-                    let (answered, orders): (u64, Vec<v1::order::Kind>) = answer;
-                    asked = asked.filter(|asked| asked.number != answered);
-                    ask_again = Instant::now() + WORTH_HAVING;
-                    for order in orders {
-                        if let Some(end) = shared.obey(order, &prepare)? {
-                            if end != LeaveReason::Done && end != LeaveReason::Drained {
-                                shared.worker.halt.store(true, Ordering::Relaxed);
-                            }
-                            leaving = leaving.or(Some(End::Leave(end)));
-                        }
-                    }
+            Input::HeartbeatAnswered { session, known } => {
+                if self.lasts(session, known, &mut actions) {
+                    self.is_beating = false;
+                    self.beat_due = self.beat_due.max(now.saturating_sub(self.heartbeat)) + self.heartbeat;
                 }
             }
-        };
-        // If the coordinator cannot be told, the files tell it when this worker comes back.
-        let last = Arc::clone(&shared).report(outcomes);
-        let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, async {
-            while reporting.join_next().await.is_some() {}
-            last.await;
-        })
-        .await;
-        shared.worker.halt.store(true, Ordering::Relaxed);
-        if let Some(&newest) = shared.prepared().last()
-            && shared.worker.imports.is_some()
-        {
-            // It was made ahead, and stays if there is anything in it.
-            let _ = std::fs::remove_dir(shared.worker.store.layer_directory(newest));
-        }
-        beating.abort();
-        preparing.abort();
-        asks.abort_all();
-        if result.is_ok() {
-            let session = shared.session.load(Ordering::Relaxed);
-            let last = v1::HeartbeatRequest { session, progress: Some(shared.progress()) };
-            let left = async {
-                let mut client = shared.worker.caller.client().await.ok()?;
-                client.heartbeat(last).await.ok()?;
-                client.leave(v1::LeaveRequest { session }).await.ok()
-            };
-            // If it cannot be told, it will notice.
-            let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, left).await;
-        }
-        result
-    }
-}
-
-impl Shared {
-    pub(super) fn underway(&self) -> MutexGuard<'_, Underway> {
-        self.underway.lock().expect("nothing panics with what is under way")
-    }
-
-    pub(super) fn prepared(&self) -> MutexGuard<'_, BTreeSet<Depth>> {
-        self.prepared.lock().expect("nothing panics with it")
-    }
-
-    /// Joins the run. Returns how often to beat.
-    async fn register(&self) -> Result<Duration> {
-        let Worker { identity, job, store, imports, .. } = &self.worker;
-        let inventory = match imports {
-            Some(_) => {
-                let whole = block_in_place(|| self.inventory())?;
-                whole.into_iter().map(Into::into).collect()
+            Input::OrdersAnswered { number, session, known, orders, holders } => {
+                if self.asked.is_some_and(|asked| asked.number == number) {
+                    self.asked = None;
+                    self.ask_again = now + WORTH_HAVING;
+                }
+                if self.lasts(session, known, &mut actions) {
+                    if let Some(holders) = holders.filter(|new| new.version > self.holders.version) {
+                        self.holders = Arc::new(holders);
+                        actions.push(Action::UseHolders(Arc::clone(&self.holders)));
+                    }
+                    orders.into_iter().for_each(|order| self.obey(order, &mut actions));
+                }
             }
-            None => Vec::new(),
-        };
-        let request = v1::RegisterRequest {
-            protocol_version: v1::PROTOCOL_VERSION,
-            fingerprint: job.geometry.fingerprint.to_vec().into(),
-            worker_id: identity.id.0.to_vec().into(),
-            name: identity.name.clone(),
-            exchange_address: identity.address.clone(),
-            threads: identity.threads as u32,
-            memory_bytes: identity.memory_bytes,
-            kernel: job.kernel().into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            inventory,
-        };
-        let registered = self
-            .worker
-            .caller
-            .call(|mut client| {
-                let request = request.clone();
-                async move { client.register(request).await }
-            })
-            .await?;
-        self.holders.begin_session(registered.session);
-        self.session.store(registered.session, Ordering::Relaxed);
-        if imports.is_some() {
-            let needed: BTreeSet<Depth> = registered.needed_depths.into_iter().map(Depth).collect();
-            for depth in store.depths()?.into_iter().filter(|depth| !needed.contains(depth)) {
-                self.retire(depth)?;
+            Input::ReportAnswered { session, known } => {
+                self.is_reporting = false;
+                // If the session has ended, the inventory tells what the report told.
+                self.lasts(session, known, &mut actions);
+            }
+            Input::TaskEnded { task, result, took } => {
+                if let Some(took) = took {
+                    self.pace.note(took);
+                }
+                if let Some(attempt) = self.tasks.remove(&task) {
+                    self.ended(now, Outcome { task, attempt: Some(attempt), result }, took);
+                }
+            }
+            Input::CopyEnded { task, result } => {
+                if self.copies.remove(&task) {
+                    self.ended(now, Outcome { task, attempt: None, result }, None);
+                }
+            }
+            Input::Discarded { task, whole } => {
+                if let Some(bytes) = whole {
+                    self.ended(now, Outcome { task, attempt: None, result: Ok(Done::Copied(bytes)) }, None);
+                }
+                actions.extend(self.discarding.remove(&task).unwrap_or_default());
+                if self.is_registering && self.discarding.is_empty() {
+                    actions.push(Action::Register);
+                }
+            }
+            Input::Stop => {
+                info!("stopping at the next coset");
+                self.leaving.get_or_insert(End::Told);
+                actions.push(Action::Halt);
             }
         }
-        info!(session = registered.session, "registered");
-        Ok(Duration::from_millis(registered.heartbeat_interval_ms.max(10)))
+        self.follow(now, &mut actions);
+        actions
     }
 
-    /// The whole files in the store. Before the first session unfinished ones are removed; later some may be under way.
-    fn inventory(&self) -> Result<Vec<Task>> {
-        let Worker { store, job, .. } = &self.worker;
-        if self.session.load(Ordering::Relaxed) == 0 {
-            return recover(store, &job.geometry);
+    /// When [`Input::Time`] is to come, if nothing happens before.
+    pub fn wake(&self) -> Option<Duration> {
+        if self.is_registering || self.is_finished {
+            return None;
         }
-        let mut whole = Vec::new();
-        for depth in store.depths()? {
-            whole.extend(store.shards(depth)?.into_iter().map(|shard| Task { depth, shard }));
-        }
-        Ok(whole)
+        let beat = (!self.is_beating).then_some(self.beat_due);
+        let ask = (self.asked.is_none() && self.leaving.is_none()).then_some(self.ask_again);
+        let report = (!self.outcomes.is_empty() && !self.is_reporting).then_some(self.report_due);
+        beat.into_iter().chain(ask).chain(report).min()
     }
 
-    /// Registers again, because the coordinator does not know the session any more.
-    async fn register_again(&self, ended: u64) -> Result<()> {
-        // The other loops may have found out too.
-        let _one_at_a_time = self.registering.lock().await;
-        if self.session.load(Ordering::Relaxed) != ended {
-            return Ok(());
-        }
-        warn!(session = ended, "the session has ended; registering again");
-        self.register().await.map(|_| ())
+    /// The number that the coordinator gave it; 0 before the first one.
+    pub fn number(&self) -> u64 {
+        self.session
     }
 
-    async fn beat(self: Arc<Self>, interval: Duration) {
-        let mut ticks = tokio::time::interval(interval);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        loop {
-            ticks.tick().await;
-            if let Err(error) = self.beat_once().await {
-                let _ = self.happened.send(Happened::Broken(error));
-                return;
+    /// What was ordered and has not ended.
+    pub fn underway(&self) -> Vec<Task> {
+        self.tasks.keys().chain(&self.copies).copied().collect()
+    }
+
+    /// Whether an answer is of the present session, and the session lasts. Registers again if the session has ended.
+    fn lasts(&mut self, session: u64, known: bool, actions: &mut Vec<Action>) -> bool {
+        if session != self.session || self.is_registering {
+            return false;
+        }
+        if !known {
+            warn!(session, "the session has ended; registering again");
+            self.is_registering = true;
+            if self.discarding.is_empty() {
+                actions.push(Action::Register);
+            }
+        }
+        known
+    }
+
+    fn obey(&mut self, order: Order, actions: &mut Vec<Action>) {
+        match order {
+            Order::Make(task, attempt) => {
+                debug!(depth = task.depth.0, shard = task.shard.0, %attempt, "task ordered");
+                // A task that was ordered before, in another session, goes on for this attempt.
+                if self.tasks.insert(task, attempt).is_none() {
+                    self.after_discard(task, Action::Make(task), actions);
+                }
+            }
+            Order::Copy(task, addresses) => {
+                if self.copies.insert(task) {
+                    debug!(depth = task.depth.0, shard = task.shard.0, "copy ordered");
+                    self.after_discard(task, Action::Copy(task, addresses), actions);
+                }
+            }
+            Order::Discard(task) => {
+                if let std::collections::btree_map::Entry::Vacant(entry) = self.discarding.entry(task) {
+                    entry.insert(Vec::new());
+                    actions.push(Action::Discard(task));
+                }
+            }
+            Order::Retire(depth) => actions.push(Action::Retire(depth)),
+            Order::Leave(LeaveReason::CoordinatorGoes) => {
+                info!("the coordinator goes, and is waited for");
+            }
+            Order::Leave(reason) => {
+                if reason != LeaveReason::Done && reason != LeaveReason::Drained {
+                    actions.push(Action::Halt);
+                }
+                self.leaving.get_or_insert(End::Leave(reason));
             }
         }
     }
 
-    async fn beat_once(&self) -> Result<()> {
-        let session = self.session.load(Ordering::Relaxed);
-        let request = v1::HeartbeatRequest { session, progress: Some(self.progress()) };
-        let reply = self
-            .worker
-            .caller
-            .call(|mut client| {
-                let request = request.clone();
-                async move { client.heartbeat(request).await }
-            })
-            .await?;
-        if !reply.known {
-            self.register_again(session).await?;
-        }
-        Ok(())
-    }
-
-    fn progress(&self) -> v1::Progress {
-        let Worker { counters, meter, store, .. } = &self.worker;
-        let underway = self.underway();
-        let tasks = underway.tasks.keys().chain(&underway.copies);
-        v1::Progress {
-            depth: underway.depth.map_or(0, |depth| depth.0),
-            cosets: counters.cosets.load(Ordering::Relaxed),
-            states: counters.states.load(Ordering::Relaxed),
-            sent_bytes: meter.sent.load(Ordering::Relaxed),
-            received_bytes: meter.received.load(Ordering::Relaxed),
-            free_bytes: self.worker.disk.free_bytes(&store.layer_directory(Depth(0))).unwrap_or(0),
-            underway: tasks.map(|&task| task.into()).collect(),
+    /// A file that is about to be deleted is made or copied when that is done.
+    fn after_discard(&mut self, task: Task, action: Action, actions: &mut Vec<Action>) {
+        match self.discarding.get_mut(&task) {
+            Some(waiting) => waiting.push(action),
+            None => actions.push(action),
         }
     }
 
-    /// Asks for orders once, and passes them on with the number of the request.
-    async fn ask(
-        self: Arc<Self>,
-        number: u64,
-        free: u32,
-        answers: mpsc::UnboundedSender<(u64, Vec<v1::order::Kind>)>,
-    ) {
-        let asked = async {
-            let session = self.session.load(Ordering::Relaxed);
-            let version = self.holders.newest().version;
-            debug!(free, "asking for orders");
-            let request = v1::TakeOrdersRequest { session, tasks: free, holders_version: version };
-            let reply = self
-                .worker
-                .caller
-                .call(|mut client| async move { client.take_orders(request).await })
-                .await?;
-            if !reply.known {
-                self.register_again(session).await?;
-            }
-            if let Some(holders) = reply.holders {
-                self.holders.update(session, Holders::new(holders));
-            }
-            let orders = reply.orders.into_iter().filter_map(|order| order.kind).collect();
-            let _ = answers.send((number, orders));
-            Ok(())
-        };
-        if let Err(error) = asked.await {
-            let _ = self.happened.send(Happened::Broken(error));
-        }
-    }
-
-    /// What a kernel thread's task has come to.
-    fn outcome(&self, ended: Ended) -> v1::Outcome {
-        let Ended { task, result, took } = ended;
-        let attempt = self.underway().tasks.get(&task).copied();
-        let result = match result {
-            Ok(report) => {
-                debug!(
-                    depth = task.depth.0,
-                    shard = task.shard.0,
-                    attempt = attempt.map(tracing::field::display),
-                    states = report.totals.states,
-                    bytes = report.bytes,
-                    seconds = took.as_secs_f64(),
-                    "task done"
-                );
-                Ok(Done::Made(report))
-            }
-            Err(TaskError::Layer(error)) => Err(self.failure(&error)),
-            Err(TaskError::Stopped) => Err(Failure::Stopped),
-            Err(error @ TaskError::TooManyStates { .. }) => Err(Failure::Contradiction(error.to_string())),
-            Err(error @ TaskError::Panicked { .. }) => Err(Failure::Other(error.to_string())),
-        };
-        self.ended(Outcome { task, attempt, result })
-    }
-
-    /// Notes that something ended. Returns what is to be reported of it.
-    fn ended(&self, outcome: Outcome) -> v1::Outcome {
-        let Outcome { task, attempt, .. } = &outcome;
-        let mut underway = self.underway();
-        if attempt.is_some() {
-            underway.tasks.remove(task);
-        } else {
-            underway.copies.remove(task);
-        }
-        if let Err(failure) = &outcome.result {
-            info!(
+    /// Notes how something ended, to be reported.
+    fn ended(&mut self, now: Duration, outcome: Outcome, took: Option<Duration>) {
+        let Outcome { task, attempt, result } = &outcome;
+        let attempt = attempt.map(tracing::field::display);
+        match result {
+            Ok(Done::Made(report)) => debug!(
                 depth = task.depth.0,
                 shard = task.shard.0,
-                attempt = attempt.map(tracing::field::display),
-                reason = %failure,
-                "not done"
-            );
-        }
-        outcome.into()
-    }
-
-    /// What a failure of the disk means to the coordinator.
-    pub(super) fn failure(&self, error: &LayerError) -> Failure {
-        let message = fathom_task::error::chain(error);
-        let file = self.worker.store.task_of(error.path());
-        match file {
-            _ if error.is_disk_full() => Failure::DiskFull(message),
-            Some(file) if error.is_damage() || error.is_missing() => {
-                self.inputs.forget(file.depth);
-                Failure::Damaged { file, address: None, message }
+                attempt,
+                states = report.totals.states,
+                bytes = report.bytes,
+                seconds = took.unwrap_or_default().as_secs_f64(),
+                "task done"
+            ),
+            Ok(Done::Copied(_)) => {}
+            Err(failure) => {
+                info!(depth = task.depth.0, shard = task.shard.0, attempt, reason = %failure, "not done");
             }
-            _ => Failure::Other(message),
         }
+        if self.outcomes.is_empty() {
+            self.report_due = now + TOGETHER;
+        }
+        self.outcomes.push(outcome);
     }
 
-    /// Reports until the coordinator has heard it, or knows nothing of the session any more.
-    async fn report(self: Arc<Self>, outcomes: Vec<v1::Outcome>) {
-        if outcomes.is_empty() {
+    /// What follows from what is known now: requests, reports, the end.
+    fn follow(&mut self, now: Duration, actions: &mut Vec<Action>) {
+        let busy = self.tasks.len();
+        if self.is_finished {
             return;
         }
-        let session = self.session.load(Ordering::Relaxed);
-        failpoint::point("reporting");
-        let request = v1::ReportRequest { session, outcomes };
-        let reported = async {
-            let reply = self
-                .worker
-                .caller
-                .call(|mut client| {
-                    let request = request.clone();
-                    async move { client.report(request).await }
-                })
-                .await?;
-            if !reply.known {
-                // The files are told of in the inventory.
-                self.register_again(session).await?;
-            }
-            Ok(())
+        if let Some(end) = self.leaving
+            && busy == 0
+            && self.discarding.is_empty()
+        {
+            self.is_finished = true;
+            let outcomes = std::mem::take(&mut self.outcomes);
+            self.reports += 1;
+            actions.push(Action::Finish { end, session: self.session, number: self.reports, outcomes });
+            return;
+        }
+        if self.is_registering {
+            return;
+        }
+        let session = self.session;
+        if !self.is_beating && now >= self.beat_due {
+            self.is_beating = true;
+            actions.push(Action::Beat { session, underway: self.underway() });
+        }
+        // There is a request with the coordinator most of the time, for there are orders that are no tasks. A request for
+        // no tasks is followed by one for tasks when there is room for half of what may be here; the coordinator then
+        // answers the older one with nothing. Where there will be room soon, the session waits for it.
+        let most = self.pace.most(self.threads);
+        let free = if 2 * busy <= most { (most - busy) as u32 } else { 0 };
+        let is_enough = match self.asked {
+            Some(asked) => asked.tasks > 0 || free == 0,
+            None => free == 0 && now < self.ask_again,
         };
-        if let Err(error) = reported.await {
-            let _ = self.happened.send(Happened::Broken(error));
+        if self.leaving.is_none() && !is_enough {
+            self.requests += 1;
+            let number = self.requests;
+            self.asked = Some(Asked { number, tasks: free });
+            debug!(free, "asking for orders");
+            actions.push(Action::Ask { number, session, tasks: free, holders_version: self.holders.version });
+        }
+        // What ends while a report is on its way waits for the next one, and for a moment if there is more to come.
+        if !self.outcomes.is_empty() && !self.is_reporting && (busy == 0 || now >= self.report_due) {
+            self.is_reporting = true;
+            self.reports += 1;
+            let outcomes = std::mem::take(&mut self.outcomes);
+            actions.push(Action::Report { session, number: self.reports, outcomes });
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -122,9 +122,10 @@ fn map_numbers_of_another_life_stand_for_nothing() {
         t.join_with("a", 1, &[(0, 0), (1, 0)]);
         t.join_with("b", 1, &[(0, 1)]);
         let (session, now) = (t.sessions["b"], t.now);
-        let effects = t
-            .state
-            .apply(crate::cluster::event::Millis(now), Event::TakeOrders(RequestId(99), session, 1, number));
+        let effects = t.state.apply(
+            crate::cluster::event::Millis(now),
+            Event::TakeOrders { request: RequestId(99), session, tasks: 1, version: number },
+        );
         let told = effects.iter().find_map(|effect| match effect {
             Effect::Reply(_, Reply::Orders(orders, holders)) if !orders.is_empty() => Some(holders.is_some()),
             _ => None,

@@ -70,8 +70,18 @@ impl Large {
             None => Ok(Done::Copied(1000)),
         };
         let outcome = Outcome { task, attempt, result };
-        self.apply(at, |request, session, _| Event::Report(request, session, vec![outcome]));
-        self.apply(at, |request, session, version| Event::TakeOrders(request, session, 16, version));
+        self.apply(at, |request, session, _| Event::Report {
+            request,
+            session,
+            number: 0,
+            outcomes: vec![outcome],
+        });
+        self.apply(at, |request, session, version| Event::TakeOrders {
+            request,
+            session,
+            tasks: 16,
+            version,
+        });
     }
 }
 
@@ -94,7 +104,12 @@ fn an_event_of_a_large_run_is_cheap() {
         let begun = Instant::now();
         for at in 0..WORKERS {
             large.join(at);
-            large.apply(at, |request, session, version| Event::TakeOrders(request, session, 16, version));
+            large.apply(at, |request, session, version| Event::TakeOrders {
+                request,
+                session,
+                tasks: 16,
+                version,
+            });
         }
         let joined = begun.elapsed();
         let (begun, events) = (Instant::now(), large.events);

@@ -198,7 +198,7 @@ impl Table {
 
     pub(super) fn take(&mut self, worker: &str, tasks: u32) -> Vec<String> {
         let (session, version) = (self.session(worker), self.versions.get(worker).copied().unwrap_or(0));
-        self.ask(worker, |request| Event::TakeOrders(request, session, tasks, version))
+        self.ask(worker, |request| Event::TakeOrders { request, session, tasks, version })
     }
 
     pub(super) fn beat(&mut self, worker: &str, underway: &[(u32, u32)]) -> Vec<String> {
@@ -209,7 +209,7 @@ impl Table {
 
     pub(super) fn outcome(&mut self, worker: &str, outcome: Outcome) -> Vec<String> {
         let session = self.session(worker);
-        self.ask(worker, |request| Event::Report(request, session, vec![outcome]))
+        self.ask(worker, |request| Event::Report { request, session, number: 0, outcomes: vec![outcome] })
     }
 
     pub(super) fn attempt(&self, number: u32) -> Option<Attempt> {

@@ -1,0 +1,132 @@
+//! The processes: the coordinator with its journal, and workers with their disks.
+
+use super::network::{Call, Request};
+use crate::cluster::event::{Held, Millis};
+use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
+use crate::cluster::tests::table::{report, task};
+use fathom_run::{Keep, ShardReport, Task, WorkerId};
+use fathom_worker::cluster::holders::Holders;
+use fathom_worker::cluster::session::Session;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+/// What is durable with the coordinator.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Journal {
+    pub(super) counts: Vec<u64>,
+    pub(super) workers: BTreeMap<WorkerId, (String, String)>,
+    holders: BTreeMap<Task, BTreeSet<WorkerId>>,
+    reports: BTreeMap<Task, ShardReport>,
+}
+
+impl Journal {
+    fn hold(&mut self, held: Held) {
+        for (task, _) in &held {
+            self.holders.remove(task);
+        }
+        for (task, id) in held {
+            self.holders.entry(task).or_default().insert(id);
+        }
+    }
+
+    pub(super) fn save(&mut self, reports: &[Arc<ShardReport>], held: Held) {
+        self.hold(held);
+        self.reports.extend(reports.iter().map(|report| (report.task, (**report).clone())));
+    }
+
+    pub(super) fn commit(&mut self, reports: &[Arc<ShardReport>], held: Held) {
+        self.hold(held);
+        self.counts.push(reports.iter().map(|report| report.totals.states).sum());
+        self.reports.clear();
+    }
+
+    /// What the next life knows.
+    fn past(&self, rules: &Rules) -> Past {
+        let Self { counts, workers, holders, reports } = self.clone();
+        let file = |task: Task| {
+            let holders = holders.get(&task).cloned().unwrap_or_default();
+            let digest = digest_of(&report(task.depth.0, task.shard.0));
+            (task, HeldFile { holders, bytes: 0, digest })
+        };
+        let depth = counts.len() as u32;
+        let first = if rules.keep == Keep::All { 0 } else { depth.saturating_sub(2) };
+        let committed =
+            (first..depth).flat_map(|depth| (0..rules.shards).map(move |shard| task(depth, shard)));
+        let files = committed.chain(reports.keys().copied()).map(file).collect();
+        let workers = workers.into_iter().map(|(id, (name, address))| (id, name, address)).collect();
+        Past { counts, workers, files, reports: reports.into_values().collect() }
+    }
+}
+
+/// The coordinator.
+pub(super) struct Coordinator {
+    pub(super) rules: Rules,
+    pub(super) journal: Journal,
+    pub(super) epoch: u64,
+    /// None while its process is gone.
+    pub(super) state: Option<State>,
+    /// It hears nothing before.
+    pub(super) asleep_until: u64,
+    /// When its process began, and how far its clock has jumped.
+    began: u64,
+    pub(super) jumped: u64,
+}
+
+impl Coordinator {
+    pub(super) fn new(rules: Rules) -> Self {
+        let journal = Journal::default();
+        Self { rules, journal, epoch: 0, state: None, asleep_until: 0, began: 0, jumped: 0 }
+    }
+
+    pub(super) fn start(&mut self, now: u64) {
+        self.epoch += 1;
+        (self.began, self.jumped, self.asleep_until) = (now, 0, 0);
+        self.state = Some(State::new(self.rules, self.epoch, self.journal.past(&self.rules)));
+    }
+
+    /// What its clock shows.
+    pub(super) fn clock(&self, now: u64) -> Millis {
+        Millis(now - self.began + self.jumped)
+    }
+}
+
+/// A file on a worker's disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct StoredFile {
+    /// A bit is not what was written; whoever reads the file notices.
+    pub(super) is_damaged: bool,
+}
+
+/// A worker: its disk, and its process if there is one.
+#[derive(Default)]
+pub(super) struct Worker {
+    pub(super) store: BTreeMap<Task, StoredFile>,
+    pub(super) process: Option<Process>,
+    /// Which process this is, or was.
+    pub(super) life: u32,
+    pub(super) asleep_until: u64,
+    /// Nothing can be written before.
+    pub(super) full_until: u64,
+    /// Kernel threads.
+    pub(super) threads: usize,
+}
+
+/// A worker's process.
+pub(super) struct Process {
+    pub(super) session: Session,
+    /// When it began.
+    pub(super) began: u64,
+    /// Who holds what, as the session has it.
+    pub(super) holders: Arc<Holders>,
+    pub(super) calls: BTreeMap<u64, Call>,
+    pub(super) last_call: u64,
+    /// When it wants to be woken.
+    pub(super) wake: Option<u64>,
+    pub(super) is_halted: bool,
+    /// Tasks that wait for a kernel thread.
+    pub(super) queue: VecDeque<Task>,
+    /// Kernel threads that are at work.
+    pub(super) busy: usize,
+    /// What it still says before it ends, one after the other; none if it stays.
+    pub(super) last_words: Option<VecDeque<Request>>,
+}

@@ -1,0 +1,210 @@
+//! The scheduler: one thing happens after another, and what must always hold is checked after each.
+
+mod calls;
+mod decisions;
+mod faults;
+mod work;
+
+use super::Planted;
+use super::network::{Answer, Call, Cuts, Happening, Host, Inside, Request, Sender};
+use super::process::{Coordinator, Process, StoredFile, Worker};
+use crate::cluster::event::{
+    Effect, Ending, Event, LeaveReason, Order, Progress, Registration, Reply, RequestId,
+};
+use crate::cluster::service::message_of_holders;
+use crate::cluster::state::{Presence, Rules};
+use crate::cluster::tests::table::{report, rules};
+use fathom_proto::{Done, Failure, Session as SessionNumber, v1};
+use fathom_run::{Keep, Lookback, ShardId, Task, WorkerId};
+use fathom_worker::cluster::holders::Holders;
+use fathom_worker::cluster::session::{Action, Input, Order as WorkerOrder, Session};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The last depth of every simulated run.
+const LAST_DEPTH: u32 = 5;
+/// Faults happen for so long at most, in simulated milliseconds.
+const FAULTS_END: u64 = 40_000;
+/// Kinds of faults.
+const KINDS: u8 = 11;
+/// A run ends at most so long after its last fault. The longest rest of a worker takes 8 minutes of it.
+const BOUND: u64 = 1_800_000;
+/// A worker gives up when the coordinator was silent for so long.
+const PATIENCE: u64 = 300_000;
+
+/// What became of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// It is complete, with the right counts.
+    Right,
+    /// What went wrong.
+    Wrong(String),
+}
+
+pub(super) struct Simulation {
+    rng: fastrand::Rng,
+    /// Simulated milliseconds.
+    pub(super) now: u64,
+    sequence: u64,
+    queue: BTreeMap<(u64, u64), Happening>,
+    pub(super) coordinator: Coordinator,
+    pub(super) workers: Vec<Worker>,
+    cuts: Cuts,
+    requests: u64,
+    /// Whom the coordinator has to answer.
+    waiting: BTreeMap<RequestId, Sender>,
+    /// Of 256 messages so many are lost.
+    lossy: u8,
+    /// Of 256 requests so many arrive twice.
+    doubling: u8,
+    /// The kinds of faults that happen.
+    kinds: Vec<u8>,
+    heals_at: u64,
+    /// Files that a disk has lost, and that may still be believed to be there.
+    lost: BTreeSet<(usize, Task)>,
+    ended: Option<Ending>,
+    is_told: bool,
+    planted: Option<Planted>,
+}
+
+pub(super) fn id(worker: usize) -> WorkerId {
+    WorkerId([worker as u8 + 1; 16])
+}
+
+fn address(worker: usize) -> String {
+    format!("w{worker}:1")
+}
+
+impl Simulation {
+    pub(super) fn new(seed: u64, planted: Option<Planted>) -> Self {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let workers = rng.usize(1..5);
+        let (keep, lookback) = match rng.u8(0..4) {
+            0 => (Keep::All, Lookback::All),
+            1 => (Keep::All, Lookback::Two),
+            _ => (Keep::Last, Lookback::Two),
+        };
+        let rules = Rules {
+            keep,
+            lookback,
+            replicas: if workers > 1 { rng.usize(1..3) } else { 1 },
+            max_depth: Some(LAST_DEPTH),
+            ..rules(rng.u32(1..7))
+        };
+        let mut simulation = Self {
+            coordinator: Coordinator::new(rules),
+            workers: (0..workers).map(|_| Worker { threads: rng.usize(1..3), ..Worker::default() }).collect(),
+            now: 0,
+            sequence: 0,
+            queue: BTreeMap::new(),
+            cuts: Cuts::default(),
+            requests: 0,
+            waiting: BTreeMap::new(),
+            lossy: if rng.bool() { rng.u8(0..40) } else { 0 },
+            doubling: if rng.bool() { rng.u8(0..40) } else { 0 },
+            kinds: Vec::new(),
+            heals_at: rng.u64(1000..FAULTS_END),
+            lost: BTreeSet::new(),
+            ended: None,
+            is_told: false,
+            planted,
+            rng,
+        };
+        simulation.later(0, 10, Happening::StartCoordinator);
+        for worker in 0..workers {
+            simulation.later(0, 5000, Happening::StartWorker(worker));
+        }
+        let kinds = simulation.rng.usize(1..5);
+        simulation.kinds = simulation.rng.choose_multiple(0..KINDS, kinds);
+        for _ in 0..simulation.rng.u32(0..25) {
+            let at = simulation.rng.u64(0..simulation.heals_at);
+            simulation.at(at, Happening::Fault);
+        }
+        simulation.at(simulation.heals_at, Happening::Heal);
+        simulation
+    }
+
+    /// Prints each event.
+    pub(super) fn told(mut self) -> Self {
+        self.is_told = true;
+        self
+    }
+
+    pub(super) fn run(mut self) -> Outcome {
+        while let Some(((at, _), happening)) = self.queue.pop_first() {
+            self.now = at;
+            if at > self.heals_at + BOUND {
+                break;
+            }
+            self.tell(&happening);
+            self.happen(happening);
+            self.check();
+            match &self.ended {
+                Some(Ending::MaxDepth) => return self.verdict(),
+                Some(Ending::Failed(message)) => return Outcome::Wrong(message.clone()),
+                _ => {}
+            }
+        }
+        let counts = &self.coordinator.journal.counts;
+        Outcome::Wrong(format!(
+            "{} of {} depths are done {} s after the last fault",
+            counts.len(),
+            LAST_DEPTH + 1,
+            BOUND / 1000
+        ))
+    }
+
+    fn verdict(&self) -> Outcome {
+        let right = vec![u64::from(self.coordinator.rules.shards) * 10; LAST_DEPTH as usize + 1];
+        let counts = &self.coordinator.journal.counts;
+        if *counts == right { Outcome::Right } else { Outcome::Wrong(format!("counts {counts:?}")) }
+    }
+
+    fn tell(&self, happening: &Happening) {
+        if self.is_told && !matches!(happening, Happening::Tick(_) | Happening::Inside(_, _, Inside::Wake)) {
+            let text = format!("{happening:?}");
+            eprintln!("{:>8} {}", self.now, text.chars().take(200).collect::<String>());
+        }
+    }
+
+    fn at(&mut self, at: u64, happening: Happening) {
+        self.sequence += 1;
+        self.queue.insert((at, self.sequence), happening);
+    }
+
+    /// Something happens between so many and so many milliseconds from now.
+    pub(super) fn later(&mut self, least: u64, most: u64, happening: Happening) {
+        let at = self.now + self.rng.u64(least..=most);
+        self.at(at, happening);
+    }
+
+    /// How long a message or a small piece of work takes: mostly little, now and then much.
+    fn soon(&mut self, happening: Happening) {
+        let most = if self.rng.u8(..) < 8 { 4000 } else { 30 };
+        self.later(1, most, happening);
+    }
+
+    fn is_lost(&mut self) -> bool {
+        self.rng.u8(..) < self.lossy
+    }
+
+    fn happen(&mut self, happening: Happening) {
+        match happening {
+            Happening::Arrives(sender, epoch, request) => self.arrives(sender, epoch, request),
+            Happening::Answered(sender, answer) => self.answered(sender, answer),
+            Happening::Retry(sender) => self.retry(sender),
+            Happening::Inside(worker, life, inside) => self.inside(worker, life, inside),
+            Happening::Tick(epoch) => self.tick(epoch),
+            Happening::StartCoordinator => {
+                if self.coordinator.state.is_none() {
+                    self.coordinator.start(self.now);
+                    self.later(10, 1000, Happening::Tick(self.coordinator.epoch));
+                }
+            }
+            Happening::StartWorker(worker) => self.start_worker(worker),
+            Happening::Fault => self.fault(),
+            Happening::Heal => self.heal(),
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The coordinator in the simulation: what arrives there, and what its effects do.
+
+use super::*;
+
+impl Simulation {
+    pub(super) fn tick(&mut self, epoch: u64) {
+        if self.coordinator.state.is_none() || epoch != self.coordinator.epoch {
+            return;
+        }
+        if self.coordinator.asleep_until > self.now {
+            return self.at(self.coordinator.asleep_until, Happening::Tick(epoch));
+        }
+        self.apply(Event::Tick);
+        self.later(100, 1000, Happening::Tick(epoch));
+    }
+
+    pub(super) fn arrives(&mut self, sender: Sender, epoch: u64, request: Request) {
+        // A connection ends with either process.
+        if self.coordinator.state.is_none() || epoch != self.coordinator.epoch {
+            return self.later(50, 2000, Happening::Retry(sender));
+        }
+        if self.coordinator.asleep_until > self.now {
+            return self.at(self.coordinator.asleep_until, Happening::Arrives(sender, epoch, request));
+        }
+        let number = self.request();
+        self.waiting.insert(number, sender);
+        let event = match request {
+            Request::Register(inventory) => {
+                let registration = Registration {
+                    worker: id(sender.worker),
+                    name: format!("w{}", sender.worker),
+                    address: address(sender.worker),
+                    threads: self.workers[sender.worker].threads as u32,
+                    memory_bytes: 0,
+                    kernel: String::new(),
+                    version: String::new(),
+                    inventory,
+                };
+                Event::Register(number, registration)
+            }
+            Request::Beat(session, underway) => {
+                Event::Heartbeat(number, SessionNumber(session), Progress { underway, ..Progress::default() })
+            }
+            Request::Ask(_, session, tasks, version) => {
+                let version = match self.planted {
+                    Some(Planted::StaleHolders) if version != 0 => self.coordinator.epoch << 32 | version,
+                    _ => version,
+                };
+                self.check_map(sender, version);
+                Event::TakeOrders { request: number, session: SessionNumber(session), tasks, version }
+            }
+            Request::Report(session, count, outcomes) => {
+                Event::Report { request: number, session: SessionNumber(session), number: count, outcomes }
+            }
+            Request::Leave(session) => Event::Leave(number, SessionNumber(session)),
+        };
+        self.apply(event);
+    }
+
+    /// A worker that names the number of the newest map, and so is told none, has that map.
+    pub(super) fn check_map(&self, sender: Sender, version: u64) {
+        let worker = &self.workers[sender.worker];
+        let (Some(state), Some(process)) = (&self.coordinator.state, &worker.process) else { return };
+        if worker.life != sender.life || version != state.version {
+            return;
+        }
+        let told = state.told.as_ref().filter(|told| told.version == version);
+        let told =
+            told.unwrap_or_else(|| panic!("worker {} knows a map that nobody was told", sender.worker));
+        let map = self.message(told);
+        for &(depth, ref shards) in &told.layers {
+            for file in (0..shards.len() as u32).map(|shard| Task { depth, shard: ShardId(shard) }) {
+                assert_eq!(process.holders.of(file), map.of(file), "worker {} on {file:?}", sender.worker);
+            }
+        }
+    }
+
+    pub(super) fn request(&mut self) -> RequestId {
+        self.requests += 1;
+        RequestId(self.requests)
+    }
+
+    pub(super) fn apply(&mut self, event: Event) {
+        let clock = self.coordinator.clock(self.now);
+        let Some(state) = &mut self.coordinator.state else { return };
+        for effect in state.apply(clock, event) {
+            match effect {
+                Effect::Reply(request, reply) => self.reply(request, reply),
+                Effect::SaveReports(reports, held) => self.coordinator.journal.save(&reports, held),
+                Effect::SaveWorker(id, name, address) => {
+                    self.coordinator.journal.workers.insert(id, (name, address));
+                }
+                Effect::Commit(reports, _, held) => {
+                    let depth = self.coordinator.journal.counts.len() as u32;
+                    let right = (0..self.coordinator.rules.shards).map(|shard| report(depth, shard));
+                    assert!(
+                        reports.iter().map(|report| (**report).clone()).eq(right),
+                        "depth {depth} is wrong"
+                    );
+                    for report in &reports {
+                        let has = |worker: &&Worker| worker.store.contains_key(&report.task);
+                        let lost = self.lost.iter().filter(|(_, task)| *task == report.task).count();
+                        let there = self.workers.iter().filter(has).count() + lost;
+                        assert!(there >= self.coordinator.rules.replicas, "{:?} is committed", report.task);
+                    }
+                    self.coordinator.journal.commit(&reports, held);
+                }
+                Effect::End(ending) => {
+                    assert_eq!(self.ended.replace(ending), None, "a run ends once");
+                }
+                Effect::RetireShared(_) | Effect::DiscardShared(_) => panic!("nothing is shared"),
+                Effect::Note(note) => {
+                    if self.is_told {
+                        eprintln!(
+                            "{:>8}   {} {:?} {:?} {:?}",
+                            self.now, note.what, note.worker, note.task, note.detail
+                        );
+                    }
+                }
+            }
+        }
+        if matches!(self.ended, Some(Ending::Stopped | Ending::Terminated)) {
+            self.ended = None;
+            self.kill_coordinator(3000);
+        }
+    }
+
+    pub(super) fn reply(&mut self, request: RequestId, reply: Reply) {
+        let Some(sender) = self.waiting.remove(&request) else { panic!("{request:?} is answered twice") };
+        if sender.worker == usize::MAX {
+            return;
+        }
+        let passes = self.cuts.passes(Host::Coordinator, Host::Worker(sender.worker), self.now);
+        if !passes || self.is_lost() {
+            return self.later(500, 5000, Happening::Retry(sender));
+        }
+        let answer = self.answer(sender, reply);
+        self.soon(Happening::Answered(sender, answer));
+    }
+
+    pub(super) fn answer(&self, sender: Sender, reply: Reply) -> Answer {
+        let call =
+            self.workers[sender.worker].process.as_ref().and_then(|process| process.calls.get(&sender.call));
+        let (number, session, is_leaving) = match call.map(|call| &call.request) {
+            Some(Request::Ask(number, session, ..)) => (*number, *session, false),
+            Some(Request::Beat(session, _) | Request::Report(session, ..)) => (0, *session, false),
+            Some(Request::Leave(_)) => (0, 0, true),
+            _ => (0, 0, false),
+        };
+        let is_report = matches!(call.map(|call| &call.request), Some(Request::Report(..)));
+        let known = !matches!(reply, Reply::Unknown);
+        Answer::Input(match reply {
+            Reply::Registered { session, needed } => {
+                Input::Registered { session: session.0, heartbeat: self.coordinator.rules.heartbeat, needed }
+            }
+            Reply::Orders(orders, holders) => Input::OrdersAnswered {
+                number,
+                session,
+                known,
+                orders: orders.into_iter().map(order).collect(),
+                holders: holders.map(|holders| self.message(&holders)),
+            },
+            _ if is_leaving => return Answer::Left,
+            _ if number != 0 => {
+                Input::OrdersAnswered { number, session, known, orders: Vec::new(), holders: None }
+            }
+            _ if is_report => Input::ReportAnswered { session, known },
+            _ => Input::HeartbeatAnswered { session, known },
+        })
+    }
+
+    /// A holder map as it goes over the wire.
+    pub(super) fn message(&self, holders: &crate::cluster::event::Holders) -> Holders {
+        let addresses = self.coordinator.journal.workers.iter();
+        let addresses = addresses.map(|(id, (_, address))| (*id, address.clone())).collect();
+        let mut message = message_of_holders(holders, &addresses);
+        if self.planted == Some(Planted::StaleHolders) {
+            message.version &= 0xffff_ffff;
+        }
+        Holders::new(message)
+    }
+
+    pub(super) fn kill_coordinator(&mut self, most: u64) {
+        self.coordinator.state = None;
+        self.waiting.clear();
+        for worker in 0..self.workers.len() {
+            let life = self.workers[worker].life;
+            let calls = self.workers[worker].process.iter().flat_map(|process| &process.calls);
+            let senders: Vec<Sender> =
+                calls.map(|(&call, of)| Sender { worker, life, call, attempt: of.attempt }).collect();
+            for sender in senders {
+                self.later(50, 2000, Happening::Retry(sender));
+            }
+        }
+        self.later(100, most, Happening::StartCoordinator);
+    }
+}
+
+fn order(order: Order) -> WorkerOrder {
+    match order {
+        Order::Make(task, attempt) => WorkerOrder::Make(task, attempt),
+        Order::Copy(task, from) => {
+            WorkerOrder::Copy(task, from.iter().map(|id| address(usize::from(id.0[0]) - 1)).collect())
+        }
+        Order::Discard(task) => WorkerOrder::Discard(task),
+        Order::Retire(depth) => WorkerOrder::Retire(depth),
+        Order::Leave(reason) => WorkerOrder::Leave(match reason {
+            LeaveReason::Done => v1::LeaveReason::Done,
+            LeaveReason::Stopped => v1::LeaveReason::Stopped,
+            LeaveReason::Drained => v1::LeaveReason::Drained,
+            LeaveReason::Failed => v1::LeaveReason::Failed,
+            LeaveReason::CoordinatorGoes => v1::LeaveReason::CoordinatorGoes,
+        }),
+    }
+}

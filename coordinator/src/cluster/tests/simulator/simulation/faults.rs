@@ -1,0 +1,116 @@
+//! What goes wrong, and the laws that hold nevertheless.
+
+use super::*;
+
+impl Simulation {
+    pub(super) fn fault(&mut self) {
+        let worker = self.rng.usize(..self.workers.len());
+        // Each seed has a few kinds of faults only: rare meetings of two kinds are found so.
+        let Some(&fault) = self.rng.choice(&self.kinds) else { return };
+        if self.is_told {
+            eprintln!("{:>8} fault {fault} at worker {worker}", self.now);
+        }
+        match fault {
+            0 => self.end_worker(worker, 25_000),
+            1 => self.workers[worker].asleep_until = self.now + self.rng.u64(500..30_000),
+            2 => self.kill_coordinator(15_000),
+            3 => self.coordinator.asleep_until = self.now + self.rng.u64(500..30_000),
+            4 => self.coordinator.jumped += self.rng.u64(1000..60_000),
+            5 => {
+                let other = self.rng.usize(..self.workers.len() + 1);
+                let other = if other < self.workers.len() { Host::Worker(other) } else { Host::Coordinator };
+                let (from, to) = match self.rng.bool() {
+                    true => (Host::Worker(worker), other),
+                    false => (other, Host::Worker(worker)),
+                };
+                let until = self.now + self.rng.u64(1000..40_000);
+                self.cuts.cut(from, to, until);
+            }
+            6 => self.workers[worker].full_until = self.now + self.rng.u64(1000..40_000),
+            7 => self.spoil(worker, false),
+            8 => self.spoil(worker, true),
+            9 => {
+                let name = format!("w{worker}");
+                self.person(|request| Event::Drain(request, name));
+            }
+            _ => match self.rng.bool() {
+                true => self.person(Event::Stop),
+                false if self.coordinator.asleep_until <= self.now => self.apply(Event::Terminate),
+                false => {}
+            },
+        }
+    }
+
+    pub(super) fn person(&mut self, event: impl FnOnce(RequestId) -> Event) {
+        if self.coordinator.state.is_none() || self.coordinator.asleep_until > self.now {
+            return;
+        }
+        let request = self.request();
+        self.waiting.insert(request, Sender { worker: usize::MAX, life: 0, call: 0, attempt: 0 });
+        self.apply(event(request));
+    }
+
+    /// A disk loses a file, or changes a bit of it, if the run can get over that: all layers are kept, or somebody else is
+    /// known to have the file.
+    pub(super) fn spoil(&mut self, worker: usize, is_lost: bool) {
+        let Some(state) = &self.coordinator.state else { return };
+        let is_whole =
+            |at: usize, task: &Task| self.workers[at].store.get(task).is_some_and(|f| !f.is_damaged);
+        let elsewhere = |task: &Task| {
+            let holders = state.files.get(task).into_iter().flat_map(|file| &file.holders);
+            let mut others = holders.map(|id| usize::from(id.0[0]) - 1).filter(|&other| other != worker);
+            others.any(|other| is_whole(other, task))
+        };
+        let keeps_all = self.coordinator.rules.keep == Keep::All;
+        let files: Vec<Task> = self.workers[worker]
+            .store
+            .keys()
+            .filter(|task| is_whole(worker, task) && (keeps_all || elsewhere(task)))
+            .copied()
+            .collect();
+        let Some(&file) = self.rng.choice(&files) else { return };
+        match is_lost {
+            true => {
+                self.workers[worker].store.remove(&file);
+                self.lost.insert((worker, file));
+            }
+            false => drop(self.workers[worker].store.insert(file, StoredFile { is_damaged: true })),
+        }
+    }
+
+    pub(super) fn heal(&mut self) {
+        self.cuts.heal();
+        (self.lossy, self.doubling) = (0, 0);
+        self.coordinator.asleep_until = self.coordinator.asleep_until.min(self.now);
+        for worker in &mut self.workers {
+            worker.asleep_until = worker.asleep_until.min(self.now);
+            worker.full_until = worker.full_until.min(self.now);
+        }
+    }
+
+    /// What must hold after every event.
+    pub(super) fn check(&self) {
+        let Some(state) = &self.coordinator.state else { return };
+        state.check();
+        for (task, file) in &state.files {
+            for holder in &file.holders {
+                let worker = usize::from(holder.0[0]) - 1;
+                let is_retired =
+                    self.coordinator.rules.keep == Keep::Last && task.depth.0 + 2 < state.depth.0;
+                // A session that no process has, of a registration that came late, ends soon.
+                let number = self.workers[worker].process.as_ref().map(|process| process.session.number());
+                let is_gone = match state.workers[holder].presence {
+                    Presence::Alive(session) => Some(session.0) != number,
+                    _ => true,
+                };
+                assert!(
+                    is_retired
+                        || is_gone
+                        || self.workers[worker].store.contains_key(task)
+                        || self.lost.contains(&(worker, *task)),
+                    "worker {worker} is believed to hold {task:?}"
+                );
+            }
+        }
+    }
+}

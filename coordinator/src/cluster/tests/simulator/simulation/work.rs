@@ -1,0 +1,237 @@
+//! Workers in the simulation: processes that begin and end, tasks, copies, disks.
+
+use super::*;
+
+impl Simulation {
+    pub(super) fn start_worker(&mut self, worker: usize) {
+        if self.workers[worker].process.is_some() {
+            return;
+        }
+        let of = &mut self.workers[worker];
+        of.life += 1;
+        let (session, actions) = Session::begin(of.threads);
+        of.process = Some(Process {
+            session,
+            began: self.now,
+            holders: Arc::default(),
+            calls: BTreeMap::new(),
+            last_call: 0,
+            wake: None,
+            is_halted: false,
+            queue: VecDeque::new(),
+            busy: 0,
+            last_words: None,
+        });
+        self.carry_out(worker, actions);
+    }
+
+    /// The process of a worker ends, and somebody starts it again.
+    pub(super) fn end_worker(&mut self, worker: usize, most: u64) {
+        self.workers[worker].process = None;
+        self.workers[worker].life += 1;
+        self.later(100, most, Happening::StartWorker(worker));
+    }
+
+    pub(super) fn step(&mut self, worker: usize, input: Input) {
+        let now = self.now;
+        let Some(process) = &mut self.workers[worker].process else { return };
+        let actions = process.session.step(Duration::from_millis(now - process.began), input);
+        self.carry_out(worker, actions);
+        let life = self.workers[worker].life;
+        let Some(process) = &mut self.workers[worker].process else { return };
+        let wake = process.session.wake().map(|wake| process.began + wake.as_millis() as u64 + 1);
+        if wake != process.wake {
+            process.wake = wake;
+            if let Some(wake) = wake {
+                self.at(wake.max(now + 1), Happening::Inside(worker, life, Inside::Wake));
+            }
+        }
+    }
+
+    pub(super) fn carry_out(&mut self, worker: usize, actions: Vec<Action>) {
+        let keep = self.coordinator.rules.keep;
+        let life = self.workers[worker].life;
+        for action in actions {
+            let of = &mut self.workers[worker];
+            let Some(process) = &mut of.process else { return };
+            match action {
+                Action::Register => {
+                    let inventory = of.store.keys().copied().collect();
+                    self.call(worker, Request::Register(inventory));
+                }
+                Action::Beat { session, underway } => self.call(worker, Request::Beat(session, underway)),
+                Action::Ask { number, session, tasks, holders_version } => {
+                    let version = match self.planted {
+                        Some(Planted::StaleHolders) => process.holders.version,
+                        None => holders_version,
+                    };
+                    self.call(worker, Request::Ask(number, session, tasks, version));
+                }
+                Action::Report { session, number, outcomes } => {
+                    self.call(worker, Request::Report(session, number, outcomes));
+                }
+                Action::UseHolders(holders) => {
+                    if self.planted.is_none() || holders.version != 0 {
+                        process.holders = holders;
+                    }
+                }
+                Action::KeepOnly(needed) => {
+                    of.store.retain(|task, _| keep == Keep::All || needed.contains(&task.depth));
+                }
+                Action::Make(task) => self.soon(Happening::Inside(worker, life, Inside::Prepared(task))),
+                Action::Copy(task, from) => {
+                    self.soon(Happening::Inside(worker, life, Inside::Copied(task, from)));
+                }
+                Action::Discard(task) => self.soon(Happening::Inside(worker, life, Inside::Discarded(task))),
+                Action::Retire(depth) => {
+                    let done = self.coordinator.journal.counts.len() as u32;
+                    assert!(depth.0 + 3 <= done, "depth {depth} is retired, and still read");
+                    of.store.retain(|task, _| keep == Keep::All || task.depth != depth);
+                }
+                Action::Halt => process.is_halted = true,
+                Action::Finish { session: 0, .. } => return self.end_worker(worker, 5000),
+                Action::Finish { session, number, outcomes, .. } => {
+                    process.last_words = Some(VecDeque::from([Request::Leave(session)]));
+                    process.calls.retain(|_, call| matches!(call.request, Request::Report(..)));
+                    self.call(worker, Request::Report(session, number, outcomes));
+                }
+            }
+        }
+    }
+
+    pub(super) fn inside(&mut self, worker: usize, life: u32, inside: Inside) {
+        let of = &self.workers[worker];
+        if of.life != life || of.process.is_none() {
+            return;
+        }
+        if of.asleep_until > self.now {
+            return self.at(of.asleep_until, Happening::Inside(worker, life, inside));
+        }
+        let took = Some(Duration::from_millis(100));
+        match inside {
+            Inside::Wake => {
+                if let Some(process) = &mut self.workers[worker].process {
+                    process.wake = None;
+                }
+                self.step(worker, Input::Time);
+            }
+            Inside::Prepared(task) => match self.prepare(worker, task) {
+                Ok(()) => {
+                    if let Some(process) = &mut self.workers[worker].process {
+                        process.queue.push_back(task);
+                    }
+                    self.begin_tasks(worker);
+                }
+                Err(failure) => {
+                    self.step(worker, Input::TaskEnded { task, result: Err(failure), took: None });
+                }
+            },
+            Inside::Computed(task) => {
+                if let Some(process) = &mut self.workers[worker].process {
+                    process.busy -= 1;
+                }
+                let result =
+                    self.write(worker, task).map(|()| Done::Made(report(task.depth.0, task.shard.0)));
+                self.step(worker, Input::TaskEnded { task, result, took });
+                self.begin_tasks(worker);
+            }
+            Inside::Copied(task, from) => {
+                let result = self.copy(worker, task, &from).map(|()| Done::Copied(1000));
+                self.step(worker, Input::CopyEnded { task, result });
+            }
+            Inside::Discarded(task) => {
+                let store = &mut self.workers[worker].store;
+                let whole = store.get(&task).is_some_and(|file| !file.is_damaged);
+                if !whole {
+                    store.remove(&task);
+                    self.lost.remove(&(worker, task));
+                }
+                self.step(worker, Input::Discarded { task, whole: whole.then_some(1000) });
+            }
+        }
+    }
+
+    pub(super) fn begin_tasks(&mut self, worker: usize) {
+        let threads = self.workers[worker].threads;
+        let life = self.workers[worker].life;
+        while let Some(process) = &mut self.workers[worker].process
+            && process.busy < threads
+            && let Some(task) = process.queue.pop_front()
+        {
+            process.busy += 1;
+            let most = if self.rng.u8(..) < 16 { 5000 } else { 300 };
+            self.later(10, most, Happening::Inside(worker, life, Inside::Computed(task)));
+        }
+    }
+
+    /// Has all there that a task reads.
+    pub(super) fn prepare(&mut self, worker: usize, task: Task) -> Result<(), Failure> {
+        let Some(process) = &self.workers[worker].process else { return Err(Failure::Stopped) };
+        if process.is_halted {
+            return Err(Failure::Stopped);
+        }
+        let holders = Arc::clone(&process.holders);
+        let mut depths = self.coordinator.rules.lookback.below(task.depth);
+        let newest = depths.next();
+        for depth in newest.into_iter().chain(depths) {
+            let own = Task { depth, shard: task.shard };
+            if !self.workers[worker].store.contains_key(&own) {
+                self.copy(worker, own, &holders.of(own))?;
+            }
+        }
+        let shards = (0..self.coordinator.rules.shards).map(ShardId);
+        for file in
+            newest.into_iter().flat_map(|depth| shards.clone().map(move |shard| Task { depth, shard }))
+        {
+            match self.workers[worker].store.get(&file) {
+                Some(StoredFile { is_damaged: true }) => return Err(damaged(file, None)),
+                Some(_) => {}
+                None => self.fetch(worker, file, &holders.of(file))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a file of a peer.
+    pub(super) fn fetch(&self, worker: usize, file: Task, addresses: &[String]) -> Result<(), Failure> {
+        let mut failure = Failure::Unreachable { file, message: "nobody holds it".into() };
+        for peer in (0..self.workers.len()).filter(|&peer| addresses.contains(&address(peer))) {
+            let of = &self.workers[peer];
+            let is_there = of.process.is_some() && of.asleep_until <= self.now;
+            if !is_there || !self.cuts.connected(Host::Worker(worker), Host::Worker(peer), self.now) {
+                continue;
+            }
+            match of.store.get(&file) {
+                Some(StoredFile { is_damaged: false }) => return Ok(()),
+                Some(_) => failure = damaged(file, Some(address(peer))),
+                None => failure = damaged(file, Some(address(peer))),
+            }
+        }
+        Err(failure)
+    }
+
+    pub(super) fn copy(&mut self, worker: usize, file: Task, from: &[String]) -> Result<(), Failure> {
+        if self.workers[worker].store.get(&file).is_some_and(|file| !file.is_damaged) {
+            return Ok(());
+        }
+        self.fetch(worker, file, from)?;
+        self.write(worker, file)
+    }
+
+    pub(super) fn write(&mut self, worker: usize, file: Task) -> Result<(), Failure> {
+        let of = &mut self.workers[worker];
+        if of.process.as_ref().is_none_or(|process| process.is_halted) {
+            return Err(Failure::Stopped);
+        }
+        if of.full_until > self.now {
+            return Err(Failure::DiskFull("no room".into()));
+        }
+        of.store.insert(file, StoredFile::default());
+        self.lost.remove(&(worker, file));
+        Ok(())
+    }
+}
+
+fn damaged(file: Task, address: Option<String>) -> Failure {
+    Failure::Damaged { file, address, message: "bits".into() }
+}

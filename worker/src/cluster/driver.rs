@@ -1,0 +1,384 @@
+//! Carries out what the [session](super::session) decides: calls the coordinator, and has tasks and copies done.
+//!
+//! One loop hands what has happened to the session, one after the other, and never waits for a call or the disk: each call
+//! is a task of its own, and its answer comes back as an [`Input`]. Beside the loop tasks are [prepared](super::prepare)
+//! for the kernel threads, so that what they read is here before they begin.
+
+use crate::cluster::Meter;
+use crate::cluster::caller::Caller;
+use crate::cluster::fetch::Fetcher;
+use crate::cluster::files::OpenFiles;
+use crate::cluster::holders::Holders;
+use crate::cluster::home::recover;
+use crate::cluster::inputs::AllInputs;
+use crate::cluster::orders::order;
+use crate::cluster::session::{Action, End, Input, Session};
+use anyhow::Result;
+use fathom_command::failpoint;
+use fathom_layer::{Disk, LayerError};
+use fathom_proto::access::Access;
+use fathom_proto::access::Connection;
+use fathom_proto::v1;
+use fathom_proto::v1::coordinator_client::CoordinatorClient;
+use fathom_proto::{Done, Failure, Outcome};
+use fathom_run::{Depth, Keep, Task, WorkerId};
+use fathom_task::pool::{Ended, NoThreads, Orders};
+use fathom_task::{Counters, Job, Store, TaskError};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+use tokio::task::{JoinSet, block_in_place};
+use tokio::time::{Instant, sleep_until};
+
+type Client = CoordinatorClient<Connection>;
+
+/// For what is said last.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What a worker is, for its coordinator.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// By its store.
+    pub id: WorkerId,
+    /// For people.
+    pub name: String,
+    /// Where peers reach its exchange.
+    pub address: String,
+    /// Kernel threads.
+    pub threads: usize,
+    /// Bytes of memory that it takes.
+    pub memory_bytes: u64,
+}
+
+/// A worker that has all that it needs.
+pub struct Worker {
+    /// What it is.
+    pub identity: Identity,
+    /// What it works on.
+    pub job: &'static Job,
+    /// Where files lie.
+    pub store: &'static Store<'static>,
+    /// How they are written.
+    pub disk: &'static dyn Disk,
+    /// Its directory, for cosets from peers; `None` if all files are in a store that all workers share.
+    pub imports: Option<PathBuf>,
+    /// What becomes of layers that are read no longer.
+    pub keep: Keep,
+    /// How the coordinator is called.
+    pub caller: Caller,
+    /// How peers are called.
+    pub access: Access,
+    /// What went over the network.
+    pub meter: Arc<Meter>,
+    /// The files that are open here, for tasks and for peers.
+    pub files: OpenFiles,
+    /// What the kernel threads have done.
+    pub counters: &'static Counters,
+    /// Set to have them stop.
+    pub halt: &'static AtomicBool,
+}
+
+/// Calls to the coordinator that are under way.
+#[derive(Default)]
+struct Calls {
+    /// Reports, which are waited for at the end.
+    reports: JoinSet<()>,
+    /// All others.
+    others: JoinSet<()>,
+}
+
+/// What the loop and its calls share.
+pub(super) struct Shared {
+    pub(super) worker: Worker,
+    pub(super) pool: Orders,
+    pub(super) fetcher: Fetcher,
+    pub(super) inputs: AllInputs,
+    /// Whether this worker has ever registered.
+    has_registered: AtomicBool,
+    /// The depths whose directories were made.
+    prepared: Mutex<BTreeSet<Depth>>,
+    /// Who holds what, in the present session.
+    pub(super) holders: Mutex<Arc<Holders>>,
+    /// The depth of the newest task.
+    depth: Mutex<Option<Depth>>,
+    /// To the loop: what has happened, or why the session cannot go on.
+    inputs_of_session: mpsc::UnboundedSender<Result<Input>>,
+}
+
+impl Worker {
+    /// Works until the coordinator ends the session, or `stop` is true.
+    ///
+    /// # Errors
+    /// If the coordinator cannot be reached for too long, or refuses this worker.
+    pub async fn work(
+        self,
+        pool: Orders,
+        mut ended: mpsc::UnboundedReceiver<Ended>,
+        mut stop: watch::Receiver<bool>,
+    ) -> Result<End> {
+        let (sender, mut happened) = mpsc::unbounded_channel();
+        let (prepare, to_prepare) = mpsc::unbounded_channel();
+        let (mut session, first) = Session::begin(self.identity.threads);
+        let shared = Arc::new(Shared {
+            fetcher: Fetcher::new(self.access.clone(), self.job.geometry, Arc::clone(&self.meter)),
+            inputs: AllInputs::new(self.job, self.store, self.files.clone(), self.imports.clone()),
+            worker: self,
+            pool,
+            has_registered: AtomicBool::new(false),
+            prepared: Mutex::default(),
+            holders: Mutex::default(),
+            depth: Mutex::default(),
+            inputs_of_session: sender,
+        });
+        let told = Arc::clone(&shared);
+        tokio::spawn(async move {
+            if stop.wait_for(|&told| told).await.is_ok() {
+                told.happened(Input::Stop);
+            }
+        });
+        let preparing = tokio::spawn(Arc::clone(&shared).prepare_all(to_prepare));
+        let mut calls = Calls::default();
+        let begun = Instant::now();
+        let mut actions = first;
+        let result = 'session: loop {
+            for action in actions {
+                if let Action::Finish { end, session, number, outcomes } = action {
+                    break 'session Ok((end, session, number, outcomes));
+                }
+                while calls.reports.try_join_next().is_some() || calls.others.try_join_next().is_some() {}
+                shared.carry_out(action, &prepare, &mut calls);
+            }
+            let wake = session.wake();
+            let input = tokio::select! {
+                Some(happened) = happened.recv() => match happened {
+                    Ok(input) => input,
+                    Err(error) => break Err(error),
+                },
+                ended = ended.recv() => match ended {
+                    Some(ended) => shared.task_ended(ended),
+                    None => break Err(NoThreads.into()),
+                },
+                () = sleep_until(begun + wake.unwrap_or_default()), if wake.is_some() => Input::Time,
+            };
+            actions = session.step(begun.elapsed(), input);
+        };
+        shared.worker.halt.store(true, Ordering::Relaxed);
+        if let Some(&newest) = shared.prepared().last()
+            && shared.worker.imports.is_some()
+        {
+            // It was made ahead, and stays if there is anything in it.
+            let _ = std::fs::remove_dir(shared.worker.store.layer_directory(newest));
+        }
+        preparing.abort();
+        let (end, session, number, outcomes) = result?;
+        if session != 0 {
+            // If the coordinator cannot be told, the files tell it when this worker comes back.
+            calls.reports.spawn(Arc::clone(&shared).report(session, number, outcomes));
+            let reports = async { while calls.reports.join_next().await.is_some() {} };
+            let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, reports).await;
+            let last = v1::HeartbeatRequest { session, progress: Some(shared.progress(&[])) };
+            let left = async {
+                let mut client = shared.worker.caller.client().await.ok()?;
+                client.heartbeat(last).await.ok()?;
+                client.leave(v1::LeaveRequest { session }).await.ok()
+            };
+            let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, left).await;
+        }
+        Ok(end)
+    }
+}
+
+impl Shared {
+    pub(super) fn prepared(&self) -> MutexGuard<'_, BTreeSet<Depth>> {
+        self.prepared.lock().expect("the lock is never poisoned: no code panics while holding it")
+    }
+
+    /// Who holds what.
+    pub(super) fn holders(&self) -> Arc<Holders> {
+        Arc::clone(&self.holders.lock().expect("the lock is never poisoned: no code panics while holding it"))
+    }
+
+    /// Tells the loop what has happened.
+    pub(super) fn happened(&self, input: Input) {
+        // A loop that has ended needs no telling.
+        let _ = self.inputs_of_session.send(Ok(input));
+    }
+
+    /// Does what the session decided, or has it done.
+    fn carry_out(self: &Arc<Self>, action: Action, prepare: &mpsc::UnboundedSender<Task>, calls: &mut Calls) {
+        let this = Arc::clone(self);
+        match action {
+            Action::Register => drop(calls.others.spawn(this.answer(|this| this.register()))),
+            Action::Beat { session, underway } => {
+                drop(calls.others.spawn(this.answer(move |this| this.beat(session, underway))));
+            }
+            Action::Ask { number, session, tasks, holders_version } => {
+                let request = v1::TakeOrdersRequest { session, tasks, holders_version };
+                drop(calls.others.spawn(this.answer(move |this| this.ask(number, request))));
+            }
+            Action::Report { session, number, outcomes } => {
+                drop(calls.reports.spawn(this.report(session, number, outcomes)));
+            }
+            Action::UseHolders(holders) => {
+                *self.holders.lock().expect("the lock is never poisoned: no code panics while holding it") =
+                    holders;
+            }
+            Action::KeepOnly(needed) => drop(tokio::task::spawn_blocking(move || this.keep_only(&needed))),
+            Action::Make(task) => {
+                let mut depth =
+                    self.depth.lock().expect("the lock is never poisoned: no code panics while holding it");
+                if depth.replace(task.depth) != Some(task.depth) {
+                    self.worker.counters.begin();
+                }
+                let _ = prepare.send(task);
+            }
+            Action::Copy(task, addresses) => drop(tokio::spawn(this.copy(task, addresses))),
+            Action::Discard(task) => drop(tokio::task::spawn_blocking(move || this.discard(task))),
+            Action::Retire(depth) => drop(tokio::task::spawn_blocking(move || this.retire_or_warn(depth))),
+            Action::Halt => self.worker.halt.store(true, Ordering::Relaxed),
+            Action::Finish { .. } => unreachable!("the loop ends with it"),
+        }
+    }
+
+    /// Hands the answer to a call, or why there is none, to the loop.
+    async fn answer<F: Future<Output = Result<Input>>>(self: Arc<Self>, call: impl FnOnce(Arc<Self>) -> F) {
+        let answer = call(Arc::clone(&self)).await;
+        let _ = self.inputs_of_session.send(answer);
+    }
+
+    /// Joins the run.
+    async fn register(self: Arc<Self>) -> Result<Input> {
+        let Worker { identity, job, imports, .. } = &self.worker;
+        let inventory = match imports {
+            Some(_) => {
+                let whole = block_in_place(|| self.inventory())?;
+                whole.into_iter().map(Into::into).collect()
+            }
+            None => Vec::new(),
+        };
+        let request = v1::RegisterRequest {
+            protocol_version: v1::PROTOCOL_VERSION,
+            fingerprint: job.geometry.fingerprint.to_vec().into(),
+            worker_id: identity.id.0.to_vec().into(),
+            name: identity.name.clone(),
+            exchange_address: identity.address.clone(),
+            threads: identity.threads as u32,
+            memory_bytes: identity.memory_bytes,
+            kernel: job.kernel().into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            inventory,
+        };
+        let call = |mut client: Client| {
+            let request = request.clone();
+            async move { client.register(request).await }
+        };
+        let registered = self.worker.caller.call(call).await?;
+        self.has_registered.store(true, Ordering::Relaxed);
+        Ok(Input::Registered {
+            session: registered.session,
+            heartbeat: Duration::from_millis(registered.heartbeat_interval_ms.max(10)),
+            needed: registered.needed_depths.into_iter().map(Depth).collect(),
+        })
+    }
+
+    /// The whole files in the store. Before the first session unfinished ones are removed; later some may be under way.
+    fn inventory(&self) -> Result<Vec<Task>> {
+        let Worker { store, job, .. } = &self.worker;
+        if !self.has_registered.load(Ordering::Relaxed) {
+            return recover(store, &job.geometry);
+        }
+        let mut whole = Vec::new();
+        for depth in store.depths()? {
+            whole.extend(store.shards(depth)?.into_iter().map(|shard| Task { depth, shard }));
+        }
+        Ok(whole)
+    }
+
+    async fn beat(self: Arc<Self>, session: u64, underway: Vec<Task>) -> Result<Input> {
+        let request = v1::HeartbeatRequest { session, progress: Some(self.progress(&underway)) };
+        let call = |mut client: Client| {
+            let request = request.clone();
+            async move { client.heartbeat(request).await }
+        };
+        let known = self.worker.caller.call(call).await?.known;
+        Ok(Input::HeartbeatAnswered { session, known })
+    }
+
+    fn progress(&self, underway: &[Task]) -> v1::Progress {
+        let Worker { counters, meter, store, .. } = &self.worker;
+        let depth = *self.depth.lock().expect("the lock is never poisoned: no code panics while holding it");
+        v1::Progress {
+            depth: depth.map_or(0, |depth| depth.0),
+            cosets: counters.cosets.load(Ordering::Relaxed),
+            states: counters.states.load(Ordering::Relaxed),
+            sent_bytes: meter.sent.load(Ordering::Relaxed),
+            received_bytes: meter.received.load(Ordering::Relaxed),
+            free_bytes: self.worker.disk.free_bytes(&store.layer_directory(Depth(0))).unwrap_or(0),
+            underway: underway.iter().map(|&task| task.into()).collect(),
+        }
+    }
+
+    /// Asks for orders once.
+    async fn ask(self: Arc<Self>, number: u64, request: v1::TakeOrdersRequest) -> Result<Input> {
+        let call = |mut client: Client| async move { client.take_orders(request).await };
+        let reply = self.worker.caller.call(call).await?;
+        let geometry = &self.worker.job.geometry;
+        let orders = reply.orders.into_iter().filter_map(|order| order.kind);
+        Ok(Input::OrdersAnswered {
+            number,
+            session: request.session,
+            known: reply.known,
+            orders: orders.map(|kind| order(kind, geometry)).collect::<Result<_>>()?,
+            holders: reply.holders.map(Holders::new),
+        })
+    }
+
+    /// Reports until the coordinator has heard it, or knows nothing of the session any more.
+    async fn report(self: Arc<Self>, session: u64, number: u64, outcomes: Vec<Outcome>) {
+        if outcomes.is_empty() {
+            return;
+        }
+        failpoint::point("reporting");
+        let outcomes = outcomes.into_iter().map(v1::Outcome::from).collect();
+        let request = v1::ReportRequest { session, number, outcomes };
+        self.answer(|this| async move {
+            let call = |mut client: Client| {
+                let request = request.clone();
+                async move { client.report(request).await }
+            };
+            let known = this.worker.caller.call(call).await?.known;
+            Ok(Input::ReportAnswered { session, known })
+        })
+        .await;
+    }
+
+    /// What a kernel thread's task has come to.
+    fn task_ended(&self, ended: Ended) -> Input {
+        let Ended { task, result, took } = ended;
+        let result = match result {
+            Ok(report) => Ok(Done::Made(report)),
+            Err(TaskError::Layer(error)) => Err(self.failure(&error)),
+            Err(TaskError::Stopped) => Err(Failure::Stopped),
+            Err(error @ TaskError::TooManyStates { .. }) => Err(Failure::Contradiction(error.to_string())),
+            Err(error @ TaskError::Panicked { .. }) => Err(Failure::Other(error.to_string())),
+        };
+        Input::TaskEnded { task, result, took: Some(took) }
+    }
+
+    /// What a failure of the disk means to the coordinator.
+    pub(super) fn failure(&self, error: &LayerError) -> Failure {
+        let message = fathom_task::error::chain(error);
+        let file = self.worker.store.task_of(error.path());
+        match file {
+            _ if error.is_disk_full() => Failure::DiskFull(message),
+            Some(file) if error.is_damage() || error.is_missing() => {
+                self.inputs.forget(file.depth);
+                Failure::Damaged { file, address: None, message }
+            }
+            _ => Failure::Other(message),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Sessions step by step: what a worker does when answers are lost, late, or of a session that has ended.
+
+use super::*;
+use fathom_layer::{Digest, Totals};
+use fathom_proto::v1;
+use fathom_run::{ShardId, ShardReport};
+
+fn task(shard: u32) -> Task {
+    Task { depth: Depth(1), shard: ShardId(shard) }
+}
+
+fn attempt(number: u32) -> Attempt {
+    Attempt { epoch: 1, number }
+}
+
+fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// A holder map in which one peer holds shard 0 of depth 1.
+fn map(version: u64, address: &str) -> Holders {
+    let layers = vec![v1::HeldLayer { depth: 1, shards: vec![v1::HeldShard { holders: vec![0] }] }];
+    Holders::new(v1::Holders { version, addresses: vec![address.into()], layers })
+}
+
+fn made(shard: u32) -> Result<Done, Failure> {
+    Ok(Done::Made(ShardReport {
+        task: task(shard),
+        totals: Totals { stored: 1, states: 1, pairs: None, inverse_pairs: None },
+        bytes: 1,
+        checksums: vec![Digest::of(b"1")],
+        watched: Vec::new(),
+    }))
+}
+
+fn registered(session: u64) -> Input {
+    Input::Registered { session, heartbeat: millis(1000), needed: vec![Depth(0), Depth(1)] }
+}
+
+fn answered(number: u64, session: u64, orders: Vec<Order>, holders: Option<Holders>) -> Input {
+    Input::OrdersAnswered { number, session, known: true, orders, holders }
+}
+
+/// A session of one thread that has begun, with its first request for orders out.
+fn begun() -> Session {
+    let (mut session, first) = Session::begin(1);
+    assert!(matches!(first[..], [Action::Register]));
+    let actions = session.step(millis(0), registered(1));
+    assert!(
+        matches!(
+            actions[..],
+            [
+                Action::UseHolders(_),
+                Action::KeepOnly(_),
+                Action::Beat { session: 1, .. },
+                Action::Ask { number: 1, session: 1, tasks: 32, holders_version: 0 }
+            ]
+        ),
+        "{actions:?}"
+    );
+    session
+}
+
+fn uses(actions: &[Action]) -> Option<Vec<String>> {
+    actions.iter().rev().find_map(|action| match action {
+        Action::UseHolders(holders) => Some(holders.of(task(0))),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_map_ends_with_its_session() {
+    let mut session = begun();
+    assert_eq!(
+        uses(&session.step(millis(1), answered(1, 1, Vec::new(), Some(map(7, "old:1"))))).unwrap(),
+        ["old:1"]
+    );
+    // The coordinator comes back. A number of its former life must not be compared with its new ones.
+    session.step(millis(2), Input::HeartbeatAnswered { session: 1, known: false });
+    let actions = session.step(millis(3), registered(2));
+    assert_eq!(uses(&actions).unwrap(), [""; 0]);
+    let Some(&Action::Ask { number, holders_version, .. }) = actions.last() else { panic!("{actions:?}") };
+    assert_eq!(holders_version, 0);
+    // A reply of the former session arrives late.
+    assert_eq!(uses(&session.step(millis(4), answered(1, 1, Vec::new(), Some(map(8, "old:1"))))), None);
+    let actions = session.step(millis(5), answered(number, 2, Vec::new(), Some(map(3, "new:1"))));
+    assert_eq!(uses(&actions).unwrap(), ["new:1"]);
+    // Replies may overtake each other.
+    assert_eq!(uses(&session.step(millis(6), answered(number, 2, Vec::new(), Some(map(2, "old:1"))))), None);
+}
+
+#[test]
+fn an_ended_session_is_left_once() {
+    let mut session = begun();
+    let ended = Input::HeartbeatAnswered { session: 1, known: false };
+    assert!(matches!(session.step(millis(1), ended.clone())[..], [Action::Register]));
+    assert!(session.step(millis(2), ended).is_empty(), "the registration is on its way");
+    // Orders of the session that has ended are void.
+    let orders = vec![Order::Make(task(0), attempt(1)), Order::Leave(LeaveReason::Done)];
+    assert!(session.step(millis(3), answered(1, 1, orders, None)).is_empty());
+    assert!(session.underway().is_empty());
+    assert_eq!(session.wake(), None);
+}
+
+#[test]
+fn a_task_goes_on_for_the_newest_attempt() {
+    let mut session = begun();
+    let made_once = session.step(millis(1), answered(1, 1, vec![Order::Make(task(0), attempt(1))], None));
+    assert!(matches!(made_once[0], Action::Make(_)), "{made_once:?}");
+    session.step(millis(2), Input::HeartbeatAnswered { session: 1, known: false });
+    let actions = session.step(millis(3), registered(2));
+    let Some(&Action::Ask { number, .. }) = actions.last() else { panic!("{actions:?}") };
+    let again = session.step(millis(4), answered(number, 2, vec![Order::Make(task(0), attempt(2))], None));
+    assert!(!again.iter().any(|action| matches!(action, Action::Make(_))), "{again:?}");
+    let actions =
+        session.step(millis(5), Input::TaskEnded { task: task(0), result: made(0), took: Some(millis(3)) });
+    let report = actions.iter().find_map(|action| match action {
+        Action::Report { session: 2, outcomes, .. } => Some(outcomes.clone()),
+        _ => None,
+    });
+    assert_eq!(report.unwrap()[0].attempt, Some(attempt(2)));
+}
+
+#[test]
+fn a_file_is_made_again_after_it_was_discarded() {
+    let mut session = begun();
+    let orders =
+        vec![Order::Discard(task(0)), Order::Make(task(0), attempt(1)), Order::Make(task(1), attempt(1))];
+    let actions = session.step(millis(1), answered(1, 1, orders, None));
+    assert!(
+        matches!(actions[..2], [Action::Discard(_), Action::Make(Task { shard: ShardId(1), .. })]),
+        "{actions:?}"
+    );
+    // Both are under way for the coordinator.
+    assert_eq!(session.underway(), [task(0), task(1)]);
+    let actions = session.step(millis(2), Input::Discarded { task: task(0), whole: None });
+    assert!(matches!(actions[0], Action::Make(Task { shard: ShardId(0), .. })), "{actions:?}");
+}
+
+#[test]
+fn a_worker_leaves_when_its_tasks_have_ended() {
+    let mut session = begun();
+    session.step(millis(1), answered(1, 1, vec![Order::Make(task(0), attempt(1))], None));
+    let actions = session.step(millis(2), Input::Stop);
+    assert!(matches!(actions[..], [Action::Halt]), "{actions:?}");
+    let ended = Input::TaskEnded { task: task(0), result: Err(Failure::Stopped), took: Some(millis(1)) };
+    let actions = session.step(millis(3), ended);
+    let [Action::Finish { end: End::Told, session: 1, outcomes, .. }] = &actions[..] else {
+        panic!("{actions:?}")
+    };
+    assert_eq!(outcomes.len(), 1);
+    assert!(session.step(millis(4), Input::Time).is_empty());
+    assert_eq!(session.wake(), None);
+}
+
+#[test]
+fn a_worker_that_never_registered_leaves_at_once() {
+    let (mut session, _) = Session::begin(1);
+    let actions = session.step(millis(1), Input::Stop);
+    assert!(matches!(actions[..], [Action::Halt, Action::Finish { session: 0, .. }]), "{actions:?}");
+}
+
+#[test]
+fn outcomes_are_reported_together() {
+    let mut session = begun();
+    let orders = (0..2).map(|shard| Order::Make(task(shard), attempt(1))).collect();
+    session.step(millis(1), answered(1, 1, orders, None));
+    let first = Input::TaskEnded { task: task(0), result: made(0), took: Some(millis(1)) };
+    let actions = session.step(millis(2), first);
+    assert!(!actions.iter().any(|action| matches!(action, Action::Report { .. })), "{actions:?}");
+    assert_eq!(session.wake(), Some(millis(2) + TOGETHER));
+    let actions = session.step(millis(2) + TOGETHER, Input::Time);
+    assert!(
+        actions.iter().any(|action| matches!(action, Action::Report { outcomes, .. } if outcomes.len() == 1))
+    );
+}
+
+#[test]
+fn the_inventory_waits_for_files_to_be_discarded() {
+    let mut session = begun();
+    session.step(millis(1), answered(1, 1, vec![Order::Discard(task(0))], None));
+    let ended = Input::HeartbeatAnswered { session: 1, known: false };
+    assert!(session.step(millis(2), ended).is_empty());
+    let actions = session.step(millis(3), Input::Discarded { task: task(0), whole: None });
+    assert!(matches!(actions[..], [Action::Register]), "{actions:?}");
+}
