@@ -169,7 +169,7 @@ mod tests {
             "growth",
             "  8  106,891,431  ███",
             "shards: 8 done, 4 running, 4 waiting",
-            "node-3                silent    8        2",
+            "node-3               silent   8       2",
             "210 M/s",
             "5.00 GiB",
             "layer done\nworker registered\n",
