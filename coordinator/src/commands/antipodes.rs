@@ -171,7 +171,7 @@ fn told(
         let (state, moves) = if way(run) == "scramble" {
             scramble(model, &words, kept, &word, depth)?
         } else {
-            solved(model, &words, kept, &mut search, &word, depth)?
+            solved(model, &words, Some(kept), &mut search, &word, depth)?
         };
         told.push(AntipodeRow { class, state: model.written_state(&state), moves });
     }
@@ -182,15 +182,14 @@ fn told(
 pub(crate) fn solved(
     model: &SolveModel,
     words: &SpaceWords<'_>,
-    kept: &mut KeptLayers<'_>,
+    kept: Option<&mut KeptLayers<'_>>,
     search: &mut Bidirectional<'_>,
     word: &[u8],
     depth: u32,
 ) -> Result<(OrientedPermutation, String)> {
-    let found = if kept.has_all_to(depth) {
-        from_layers(kept, words, model, word, depth, 1)?
-    } else {
-        search.solve(word, 1).context("a state cannot be solved without the layers before it")?
+    let found = match kept.filter(|kept| kept.has_all_to(depth)) {
+        Some(kept) => from_layers(kept, words, model, word, depth, 1)?,
+        None => search.solve(word, 1).context("a state cannot be solved without the layers before it")?,
     };
     let solution = found.solutions.first().context("a state has no solution")?;
     // What the solution solves.
