@@ -3,6 +3,7 @@
 mod audit;
 mod bound;
 mod cluster;
+mod help;
 mod page;
 mod plan;
 mod questions;
@@ -13,7 +14,7 @@ pub(crate) use audit::AuditArguments;
 pub(crate) use bound::{BoundArguments, Bounded};
 pub(crate) use cluster::{
     ClusterArguments, DrainArguments, KeysArguments, LogsArguments, ServeArguments, StatusArguments,
-    StopArguments, WorkersArguments,
+    StopArguments, TopArguments, WorkersArguments,
 };
 pub(crate) use page::{HttpArguments, PageArguments};
 pub(crate) use plan::PlanArguments;
@@ -21,29 +22,49 @@ pub(crate) use questions::{
     AntipodesArguments, ConvertArguments, GroupArguments, PuzzlesArguments, SolveArguments,
 };
 pub(crate) use search::{
-    BeginArguments, MergeArguments, ReportArguments, ResumeArguments, RunArguments, VerifyArguments,
+    BeginArguments, CompareArguments, MergeArguments, OnDoneArguments, RemoveArguments, ReportArguments,
+    ResumeArguments, RunArguments, SearchArguments, VerifyArguments,
 };
 pub(crate) use space::SpaceArguments;
 
-use clap::{Args, Parser, Subcommand, value_parser};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
 use fathom_command::log::Verbosity;
 use std::path::PathBuf;
 
 /// Enumerates the whole state space of a permutation puzzle, breadth first, exactly.
 #[derive(Debug, Parser)]
-#[command(name = "fathom", version, max_term_width = 100)]
+#[command(name = "fathom", version, long_version = fathom_worker::version::long(), max_term_width = 100)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Arguments {
     /// Say nothing but errors on standard error
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = OUTPUT)]
     quiet: bool,
     /// Say what happens to every task on standard error
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = OUTPUT)]
     verbose: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
+/// The heading of the options that say what is printed.
+pub(crate) const OUTPUT: &str = "Output";
+
 impl Arguments {
+    /// The command line of this process, by its arguments, the environment, and the user's settings.
+    ///
+    /// # Errors
+    /// If the file of settings cannot be used. Wrong arguments end the process.
+    pub(crate) fn of_process() -> anyhow::Result<Self> {
+        let settings = fathom_worker::settings::Settings::read()?;
+        let matches = settings.matches(Self::with_help());
+        Ok(Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
+    }
+
+    /// The command with its commands in groups, and examples below each.
+    pub(crate) fn with_help() -> clap::Command {
+        help::dressed(Self::command())
+    }
+
     pub(crate) fn verbosity(&self) -> Verbosity {
         Verbosity::of(self.quiet, self.verbose)
     }
@@ -51,13 +72,13 @@ impl Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Enumerate a space; go on with it or report it if its directory is there already
+    /// Enumerate a space; go on with it, or report it, if its directory is there
     Run(RunArguments),
     /// Go on with an interrupted run
     Resume(ResumeArguments),
     /// Finish a layer whose shards 'fathom-worker task' has made
     Merge(MergeArguments),
-    /// Coordinate a run for workers on many hosts; go on with it if its directory is there already
+    /// Coordinate a run for workers on many hosts; go on with it if its directory is there
     Serve(ServeArguments),
     /// Tell how far a run is
     Status(StatusArguments),
@@ -71,11 +92,11 @@ pub(crate) enum Command {
     Logs(LogsArguments),
     /// Show a run's directory in a browser
     Page(PageArguments),
-    /// Set out what a run has found, with where it comes from: as a web page, for a paper, a spreadsheet, a program or the OEIS
+    /// Write a report: a web page, or for a paper, a spreadsheet, a program or the OEIS
     Report(ReportArguments),
-    /// Read every layer file of a run, check every checksum, count again and compare; or check the certificate of an upper bound
+    /// Read a run's layers and count again; or check the certificate of an upper bound
     Verify(VerifyArguments),
-    /// Hold states of a run's layers against what must be true of distances, by code that shares nothing with the search
+    /// Hold states of a run's layers against what must be true of distances
     Audit(AuditArguments),
     /// Tell how a space would be enumerated and what that takes, without a search
     Plan(PlanArguments),
@@ -83,18 +104,40 @@ pub(crate) enum Command {
     Puzzles(PuzzlesArguments),
     /// Tell what group a puzzle's moves generate, and answer questions about its elements
     Group(GroupArguments),
-    /// Write a sequence for a puzzle that is turned in the hand, such as the six faces of the 2x2x2 cube, for one held still
+    /// Rewrite a sequence for a puzzle that is held still
     Convert(ConvertArguments),
     /// Find shortest solutions of a state
     Solve(SolveArguments),
-    /// List the classes of the states that are farthest from solved, or at any depth, each with a shortest solution, or scramble where moves have no inverses
+    /// List the classes of the farthest states, each with a shortest solution
     Antipodes(AntipodesArguments),
-    /// Bound God's number from below by counting words, or from above by solving stage by stage, without a search of the space
+    /// Bound God's number from below or from above without a search
     Bound(BoundArguments),
     /// Measure kernels and whole searches on this machine
     Bench(BenchArguments),
-    /// Make a token, an authority and a certificate, so that the processes of a run can trust each other
+    /// Make a token and certificates, by which a run's processes trust each other
     Keys(KeysArguments),
+    /// Watch a run in the terminal: growth, shards, workers and events
+    Top(TopArguments),
+    /// Remove a run's layers, and keep what they told; or all of it
+    Remove(RemoveArguments),
+    /// Tell where two results differ
+    Compare(CompareArguments),
+    /// Print the completions of a shell
+    Completions(CompletionsArguments),
+    /// Write manual pages
+    Man(ManArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArguments {
+    /// bash, elvish, fish, powershell or zsh
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArguments {
+    /// The directory to write into; made if it is not there
+    pub(crate) dir: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -106,6 +149,6 @@ pub(crate) struct BenchArguments {
     #[arg(long)]
     pub(crate) dir: Option<PathBuf>,
     /// Print one JSON object instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
 }

@@ -7,13 +7,16 @@ mod arguments;
 mod commands;
 
 use arguments::{Arguments, Command};
-use clap::Parser;
+use fathom_command::doing::doing;
 use fathom_command::log::Verbosity;
 use fathom_command::{exit, output};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::of_process() {
+        Ok(arguments) => arguments,
+        Err(error) => return exit::end(Err(error), fathom_run::error::is_bad_input),
+    };
     let verbosity = arguments.verbosity();
     if verbosity == Verbosity::Quiet {
         output::leave_out_remarks();
@@ -24,6 +27,10 @@ fn main() -> ExitCode {
     if let Err(error) = fathom_command::machine::raise_descriptor_limit() {
         eprintln!("warning: there may not be enough file descriptors: {error}");
     }
+    if let Err(error) = fathom_command::interrupt::listen() {
+        eprintln!("warning: a signal will end this process without a word: {error}");
+    }
+    let _doing = doing_of(&arguments.command).map(doing);
     let result = match arguments.command {
         Command::Run(args) => commands::run::run(&args, verbosity),
         Command::Resume(args) => commands::run::resume(&args, verbosity),
@@ -47,6 +54,27 @@ fn main() -> ExitCode {
         Command::Solve(args) => commands::solve::solve(&args),
         Command::Antipodes(args) => commands::antipodes::antipodes(&args),
         Command::Keys(args) => commands::keys::keys(&args),
+        Command::Top(args) => commands::top::top(&args),
+        Command::Remove(args) => commands::remove::remove(&args),
+        Command::Compare(args) => commands::compare::compare(&args),
+        Command::Completions(args) => commands::shell::completions(&args),
+        Command::Man(args) => commands::shell::man(&args),
     };
     exit::end(result, fathom_run::error::is_bad_input)
+}
+
+/// What a command does that prints nothing before its end, for people who wait for that.
+fn doing_of(command: &Command) -> Option<&'static str> {
+    Some(match command {
+        Command::Plan(_) => "planning",
+        Command::Verify(_) => "reading layers and counting again",
+        Command::Audit(_) => "auditing",
+        Command::Report(_) => "gathering the report",
+        Command::Group(_) => "computing the group",
+        Command::Solve(_) => "searching for solutions",
+        Command::Antipodes(_) => "listing classes",
+        Command::Bound(_) => "bounding God's number",
+        Command::Remove(_) => "removing",
+        _ => return None,
+    })
 }

@@ -85,6 +85,9 @@ impl Access {
     /// Bad input: options that contradict each other, files that are missing, are not what they should be, or are secret and
     /// can be read by others.
     pub fn load(asked: &AccessArguments) -> Result<Self> {
+        let with_keys = asked.with_keys();
+        // Who wants to talk without keys has them settled for other runs.
+        let asked = if asked.insecure { asked } else { &with_keys };
         if asked.insecure && asked.has_tls() {
             return Err(bad_input!("--insecure and the --tls options contradict each other: leave one out"));
         }

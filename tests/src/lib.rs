@@ -3,6 +3,7 @@
 pub mod boards;
 pub mod browser;
 pub mod cluster;
+pub mod docs;
 pub mod forge;
 pub mod fuzz;
 pub mod page;
@@ -170,6 +171,12 @@ fn build(name: &str) -> PathBuf {
     let build = escargot::CargoBuild::new()
         .bin(name)
         .manifest_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml"));
+    // What the outer cargo tells of this package would have build scripts run again, and all that depends on them built again.
+    let of_package = |name: &String| {
+        name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") || name == "CARGO_CRATE_NAME"
+    };
+    let variables = std::env::vars().map(|(name, _)| name).filter(of_package);
+    let build = variables.fold(build, |build, name| build.env_remove(name));
     let build = if cfg!(debug_assertions) { build } else { build.release() };
     build.run().unwrap_or_else(|error| panic!("{name} builds: {error}")).path().into()
 }

@@ -39,7 +39,7 @@ const STRANGERS: [(&str, &str); 9] = [
 ];
 
 /// External crates that one crate alone uses, or that are for crates outside `shared` alone.
-const RESERVED: [(&str, &[&str]); 14] = [
+const RESERVED: [(&str, &[&str]); 18] = [
     ("askama", &["report"]),
     ("plotters", &["report"]),
     ("csv", &["report", "tests"]),
@@ -54,6 +54,10 @@ const RESERVED: [(&str, &[&str]); 14] = [
     ("thirtyfour", &["tests"]),
     ("prost", &["proto", "tests"]),
     ("clap", &["proto", "worker", "coordinator"]),
+    ("clap_complete", &["coordinator"]),
+    ("clap_mangen", &["coordinator"]),
+    ("ratatui", &["coordinator"]),
+    ("strsim", &["puzzle"]),
 ];
 
 fn root() -> PathBuf {

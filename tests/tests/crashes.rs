@@ -283,3 +283,14 @@ fn a_full_disk_is_an_error_that_says_how_to_go_on() {
     let resumed = attempt(&question(), setup, &path, &LocalDisk).unwrap();
     assert_eq!(resumed.digest, setup.search(question()).digest);
 }
+
+#[test]
+fn a_quota_that_is_used_up_is_told_as_that() {
+    let setup = Setup { threads: 1, shards: Some(2), ..Setup::default() };
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run");
+    let disk = FailingDisk::after(100, io::ErrorKind::QuotaExceeded);
+    let error = format!("{:#}", attempt(&question(), setup, &path, &disk).unwrap_err());
+    assert!(error.contains("the quota of this user is used up at depth"), "{error}");
+    assert!(error.contains(&format!("fathom resume {}", path.display())), "{error}");
+}

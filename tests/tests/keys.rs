@@ -36,11 +36,11 @@ fn keys_are_made_and_can_be_used() {
         assert_eq!(code, Some(0), "{err}");
         assert_eq!(err, "");
         assert_eq!(out.lines().count(), 2, "{out}");
-        assert!(out.starts_with("fathom serve SPACE --listen 0.0.0.0:7400 --token-file "), "{out}");
-        assert!(out.contains("\nfathom-worker --join HOST:7400 --token-file "), "{out}");
+        assert!(out.starts_with("fathom serve 3x4 --listen 0.0.0.0:7400 --keys "), "{out}");
+        assert!(out.contains("\nfathom-worker --join ") && out.contains(" --store store --keys "), "{out}");
     }
     let (_, out, _) = keys(directory.path(), &["it's"]);
-    assert!(out.contains(r"--tls-key 'it'\''s/key.pem'"), "{out}");
+    assert!(out.contains(r"--keys 'it'\''s'"), "{out}");
 
     let dir = directory.path().join("keys");
     assert_eq!(mode(&dir), 0o700);

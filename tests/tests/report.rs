@@ -238,6 +238,62 @@ fn the_states_that_are_drawn_are_antipodes() {
     }
 }
 
+/// Each solution is carried out, move by move.
+#[test]
+fn the_states_that_are_drawn_have_shortest_solutions() {
+    for options in [&["3x3"][..], &["3x3", "--keep", "all"], &["2x4", "--metric", "single"]] {
+        let run = Run::new(options);
+        let told = run.json();
+        let metric = told["metric"].as_str().unwrap().parse().unwrap();
+        let source = PuzzleSpec::of_word(options[0]).unwrap();
+        let labels = Labels::from_values(source.solved());
+        let space = SpaceSpec { source, metric, labels }.space().unwrap();
+        let examples = told["deepest"]["examples"].as_array().unwrap();
+        assert!(!examples.is_empty());
+        let page = run.in_format("html");
+        for example in examples {
+            let solution = example["solution"].as_str().unwrap();
+            assert!(page.contains(&solution.replace('\'', "&#39;")), "{solution}");
+            assert_eq!(solution.split(' ').count() as u64, told["god_number"].as_u64().unwrap());
+            let mut word: Vec<u8> = serde_json::from_value(example["word"].clone()).unwrap();
+            for name in solution.split(' ') {
+                let mv = space.puzzle().moves.iter().position(|m| m.name == name).unwrap();
+                let mut image = vec![0; word.len()];
+                assert!(space.apply(mv, &word, &mut image));
+                word = image;
+            }
+            assert_eq!(word, space.solved(), "{solution}");
+        }
+    }
+}
+
+/// What an editor of the OEIS would strike out is not written.
+#[test]
+fn entries_are_named_in_people_s_words() {
+    for (space, name) in [
+        ("pancake:5", "Number of stacks of 5 pancakes that need exactly n flips to be sorted, where a flip"),
+        (
+            "2x3",
+            "Number of arrangements of a 2 X 3 board with cyclically rotating rows and columns that need",
+        ),
+        (
+            "pyraminx",
+            "Number of positions of the Pyraminx (without the trivial tips) that need exactly n moves",
+        ),
+    ] {
+        let run = Run::new(&[space]);
+        let entry = run.in_format("oeis");
+        assert!(entry.contains(&format!("\n# %N {name}")), "{entry}");
+        let symmetries = run.json()["symmetries"].as_u64().unwrap();
+        assert_eq!(entry.contains("# %C Up to symmetry: "), symmetries > 1, "{entry}");
+    }
+    let run = Run::new(&["2x2x2"]);
+    let html = run.in_format("html");
+    let heading =
+        xml(&html).descendants().find(|node| node.has_tag_name("h1")).unwrap().text().unwrap().to_owned();
+    assert_eq!(heading, "The pocket cube");
+}
+
 #[test]
 fn pieces_that_are_turned_are_written_with_their_turns() {
     let source = PuzzleSpec::of_word("burnt-pancake:4").unwrap();
@@ -267,7 +323,7 @@ fn pieces_that_are_turned_are_written_with_their_turns() {
             turn => format!("{piece}+{turn}"),
         });
         let line = cells.collect::<Vec<_>>().join(" ");
-        assert!(markdown.contains(&format!("\n- `{line}`\n")), "{line}: {markdown}");
+        assert!(markdown.contains(&format!("\n- `{line}`, solved by `")), "{line}: {markdown}");
         assert!(antipodes.contains(&(pieces, turns)), "{line}");
     }
 }

@@ -1,9 +1,11 @@
 //! The command line.
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use fathom_command::log::Verbosity;
+use fathom_command::machine::size;
 use fathom_proto::access::AccessArguments;
 use fathom_worker::resources::ResourceArguments;
+use fathom_worker::settings::Settings;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -14,16 +16,18 @@ use std::time::Duration;
 #[command(
     name = "fathom-worker",
     version,
+    long_version = fathom_worker::version::long(),
     max_term_width = 100,
     arg_required_else_help = true,
-    args_conflicts_with_subcommands = true
+    args_conflicts_with_subcommands = true,
+    after_help = JOIN_EXAMPLES
 )]
 pub(crate) struct Arguments {
     /// Say nothing but errors on standard error
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = OUTPUT)]
     quiet: bool,
     /// Say what happens to every task on standard error
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = OUTPUT)]
     verbose: bool,
     #[command(flatten)]
     pub(crate) join: JoinArguments,
@@ -31,18 +35,50 @@ pub(crate) struct Arguments {
     pub(crate) command: Option<Command>,
 }
 
+/// The heading of the options that say what is printed.
+const OUTPUT: &str = "Output";
+
 impl Arguments {
+    /// The command line of this process, by its arguments, the environment, and the user's settings.
+    ///
+    /// # Errors
+    /// If the file of settings cannot be used. Wrong arguments end the process.
+    pub(crate) fn of_process() -> anyhow::Result<Self> {
+        let matches = Settings::read()?.matches(Self::command());
+        Ok(Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
+    }
+
     pub(crate) fn verbosity(&self) -> Verbosity {
         Verbosity::of(self.quiet, self.verbose)
     }
 }
 
+const JOIN_EXAMPLES: &str = "\
+Examples:
+  fathom-worker --join node-0:7400 --listen 0.0.0.0:0 --store /scratch/fathom --keys keys
+  fathom-worker --join 127.0.0.1:7400 --store store --threads 8 --memory 16GiB --disk-limit 500GiB";
+const TASK_EXAMPLES: &str = "\
+Examples:
+  fathom-worker task --run runs/4x4-multi --depth 9 --shards 0-15";
+const VERIFY_EXAMPLES: &str = "\
+Examples:
+  fathom-worker verify --store /scratch/fathom";
+const CLEAN_EXAMPLES: &str = "\
+Examples:
+  fathom-worker clean --store /scratch/fathom --dry-run
+  fathom-worker clean --store /scratch/fathom --run 5bd33b82961f9c6a";
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Make shards of one layer, from and to files in a run's directory, without a coordinator
+    #[command(after_help = TASK_EXAMPLES)]
     Task(TaskArguments),
     /// Read every layer file in a worker's store, check every checksum, and count again
+    #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArguments),
+    /// List or remove what a worker's store holds of runs
+    #[command(after_help = CLEAN_EXAMPLES)]
+    Clean(CleanArguments),
 }
 
 #[derive(Debug, Args)]
@@ -67,6 +103,9 @@ pub(crate) struct JoinArguments {
     pub(crate) patience: Duration,
     #[command(flatten)]
     pub(crate) resources: ResourceArguments,
+    /// The most that files in the store may take of its disk, for example 500GiB [default: what is free]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) disk_limit: Option<u64>,
     #[command(flatten)]
     pub(crate) access: AccessArguments,
 }
@@ -87,12 +126,31 @@ pub(crate) struct TaskArguments {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct CleanArguments {
+    /// The store, as the worker was given it
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: PathBuf,
+    /// Only what it holds of this run, by the beginning of the run's fingerprint; may be given several times [default: all runs]
+    #[arg(long, value_name = "RUN")]
+    pub(crate) run: Vec<String>,
+    /// List what would be removed, and remove nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Remove the worker's id and logs too, which are all else that a store holds
+    #[arg(long, conflicts_with = "run")]
+    pub(crate) all: bool,
+    /// Print one JSON object instead of text
+    #[arg(long, help_heading = OUTPUT)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct VerifyArguments {
     /// The store, as the worker was given it
     #[arg(long, value_name = "DIR")]
     pub(crate) store: PathBuf,
     /// Print one JSON object instead of text
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
 }
 

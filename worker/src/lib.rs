@@ -1,9 +1,11 @@
 //! The worker of a run on many hosts. The binary is `fathom-worker`; its commands are in `main.rs` and `commands/`.
 //!
 //! Tasks themselves are done by `fathom-task`; [`cluster`] takes orders from a coordinator and exchanges layer files with
-//! other workers. [`resources`] has the options that both commands share.
+//! other workers. [`resources`] and [`settings`] are what both commands share.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod cluster;
 pub mod resources;
+pub mod settings;
+pub mod version;

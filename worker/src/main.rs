@@ -6,12 +6,14 @@ mod arguments;
 mod commands;
 
 use arguments::{Arguments, Command};
-use clap::Parser;
 use fathom_command::exit;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::of_process() {
+        Ok(arguments) => arguments,
+        Err(error) => return exit::end(Err(error), fathom_run::error::is_bad_input),
+    };
     let verbosity = arguments.verbosity();
     if let Err(error) = fathom_layer::map::report_faults() {
         eprintln!("warning: faults under memory maps will not be reported: {error}");
@@ -22,6 +24,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Some(Command::Task(args)) => commands::task::task(&args, verbosity),
         Some(Command::Verify(args)) => commands::verify::verify(&args),
+        Some(Command::Clean(args)) => commands::clean::clean(&args),
         None => commands::join::join(&arguments.join, verbosity),
     };
     exit::end(result, fathom_run::error::is_bad_input)

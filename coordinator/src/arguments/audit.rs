@@ -1,5 +1,6 @@
 //! An audit of a run.
 
+use super::OUTPUT;
 use clap::{Args, value_parser};
 use fathom_command::machine::{self, size};
 use std::hash::{BuildHasher, RandomState};
@@ -21,13 +22,13 @@ pub(crate) struct AuditArguments {
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(..1 << 53))]
     seed: Option<u64>,
     /// Threads to take [default: one for each processor]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=4096))]
+    #[arg(long, value_name = "N", env = "FATHOM_THREADS", hide_env_values = true, value_parser = value_parser!(u64).range(1..=4096))]
     threads: Option<u64>,
     /// Memory to take, for example 2GiB [default: nine tenths of what there is]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", env = "FATHOM_MEMORY", hide_env_values = true, value_parser = size)]
     memory: Option<u64>,
     /// Print one JSON object instead of text
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
 }
 

@@ -1,5 +1,6 @@
 //! Bounds of God's number.
 
+use super::OUTPUT;
 use clap::{Args, value_parser};
 use fathom_bound::{Boards, BoardsError};
 use fathom_command::machine::{self, size};
@@ -65,10 +66,10 @@ pub(crate) struct BoundArguments {
     #[arg(long, value_name = "MOVES", requires = "upper", default_value_t = 4, value_parser = value_parser!(u32).range(1..=MOST_LETTERS))]
     pub(crate) radius: u32,
     /// Memory to take for the states within --refine or --radius moves, for example 8GiB [default: nine tenths of what there is]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", env = "FATHOM_MEMORY", hide_env_values = true, value_parser = size)]
     memory: Option<u64>,
     /// Print one JSON object for a board, or an array of them for a range, instead of text; of --upper, a certificate for 'verify'
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
 }
 

@@ -1,7 +1,8 @@
 //! A run that is served to workers on many hosts, and those who ask after it.
 
+use super::OUTPUT;
 use super::page::HttpArguments;
-use super::search::BeginArguments;
+use super::search::{BeginArguments, OnDoneArguments};
 use super::space::SpaceArguments;
 use clap::{Args, value_parser};
 use fathom_proto::access::AccessArguments;
@@ -37,8 +38,10 @@ pub(crate) struct ServeArguments {
     /// Keep the layers in this directory, which coordinator and workers see alike; nothing is sent between workers then
     #[arg(long, value_name = "DIR")]
     pub(crate) shared_store: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) on_done: OnDoneArguments,
     /// Print one JSON object instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) access: AccessArguments,
@@ -51,11 +54,20 @@ pub(crate) struct StatusArguments {
     /// The run's directory, or its coordinator as HOST:PORT
     pub(crate) run: String,
     /// Print one JSON object instead of text
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
-    /// Print it again every two seconds, until the run is complete or not served any more
+    /// Print it again every two seconds, until the run is complete or nobody works on it
     #[arg(long)]
     pub(crate) watch: bool,
+    #[command(flatten)]
+    pub(crate) access: AccessArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TopArguments {
+    /// The run's directory, or its coordinator as HOST:PORT
+    #[arg(value_name = "DIR|HOST:PORT")]
+    pub(crate) run: String,
     #[command(flatten)]
     pub(crate) access: AccessArguments,
 }
@@ -65,7 +77,7 @@ pub(crate) struct WorkersArguments {
     /// The coordinator, as HOST:PORT
     pub(crate) coordinator: String,
     /// Print one JSON array instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) access: AccessArguments,
@@ -101,9 +113,15 @@ pub(crate) struct LogsArguments {
     /// Only lines about this shard
     #[arg(long, value_name = "S")]
     pub(crate) shard: Option<u32>,
-    /// Only lines about this worker, by the beginning of its id
-    #[arg(long, value_name = "ID")]
+    /// Only lines about this worker, by its name or the beginning of its id
+    #[arg(long, value_name = "WORKER")]
     pub(crate) worker: Option<String>,
+    /// Print JSON lines on a terminal too; elsewhere they are printed anyway
+    #[arg(long, conflicts_with = "text", help_heading = OUTPUT)]
+    pub(crate) json: bool,
+    /// Print text for people elsewhere too
+    #[arg(long, help_heading = OUTPUT)]
+    pub(crate) text: bool,
     #[command(flatten)]
     pub(crate) access: AccessArguments,
 }

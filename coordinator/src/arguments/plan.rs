@@ -1,5 +1,6 @@
 //! What a search would take.
 
+use super::OUTPUT;
 use super::search::MOST_SHARDS;
 use super::space::SpaceArguments;
 use anyhow::Result;
@@ -21,10 +22,10 @@ pub(crate) struct PlanArguments {
     #[arg(long)]
     pub(crate) keep: Option<Keep>,
     /// Kernel threads to plan for, of each worker if there are several [default: one for each processor]
-    #[arg(long, value_parser = value_parser!(u32).range(1..=4096))]
+    #[arg(long, value_name = "N", env = "FATHOM_THREADS", hide_env_values = true, value_parser = value_parser!(u32).range(1..=4096))]
     threads: Option<u32>,
     /// Print one JSON object instead of text
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
     /// Plan for so many workers that send each other what they need
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=MOST_WORKERS))]

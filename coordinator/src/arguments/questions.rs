@@ -1,5 +1,6 @@
 //! Questions about a puzzle, its group and its states.
 
+use super::OUTPUT;
 use super::space::SpaceArguments;
 use clap::{Args, value_parser};
 use fathom_command::machine::{self, size};
@@ -10,7 +11,7 @@ const SPACE_OR_RUN: &str = "The puzzle, as for 'fathom run', or the directory of
 #[derive(Debug, Args)]
 pub(crate) struct PuzzlesArguments {
     /// Print one JSON array instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
 }
 
@@ -26,7 +27,7 @@ pub(crate) struct GroupArguments {
     #[command(flatten)]
     pub(crate) question: GroupQuestion,
     /// Print one JSON object instead of text
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
 }
 
@@ -76,10 +77,10 @@ pub(crate) struct SolveArguments {
     #[arg(long, value_name = "N", requires = "all", default_value_t = 100, value_parser = value_parser!(u32).range(1..))]
     limit: u32,
     /// Memory to take, for example 2GiB [default: nine tenths of what there is]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", env = "FATHOM_MEMORY", hide_env_values = true, value_parser = size)]
     memory: Option<u64>,
     /// Print one JSON object instead of text
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
 }
 
@@ -106,10 +107,10 @@ pub(crate) struct AntipodesArguments {
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = value_parser!(u32).range(1..))]
     pub(crate) limit: u32,
     /// Memory to take, for example 2GiB [default: nine tenths of what there is]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", env = "FATHOM_MEMORY", hide_env_values = true, value_parser = size)]
     memory: Option<u64>,
     /// Print one JSON object instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
 }
 

@@ -1,8 +1,10 @@
 //! A search on this machine: begun, gone on with, merged, reported and verified.
 
+use super::OUTPUT;
 use super::page::HttpArguments;
 use super::space::SpaceArguments;
 use clap::{Args, value_parser};
+use fathom_command::machine::size;
 use fathom_engine::search::Options;
 use fathom_report::Format;
 use fathom_run::manifest::Keep;
@@ -13,6 +15,17 @@ use std::time::Duration;
 
 /// A shard is a file and a memory map for each of two layers, and Linux gives a process 65,530 maps.
 pub(super) const MOST_SHARDS: i64 = 16_384;
+
+/// What follows a run.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct OnDoneArguments {
+    /// Run this command when the run ends, for example to send a message
+    ///
+    /// A shell runs the command, with the result in its environment: FATHOM_STATUS (complete, max-depth, stopped or failed), FATHOM_DIR, FATHOM_SPACE,
+    /// FATHOM_METRIC, FATHOM_STATES, FATHOM_DEPTH (the last one), FATHOM_GOD_NUMBER (if complete), FATHOM_SECONDS, FATHOM_DIGEST, FATHOM_ERROR (if failed).
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) on_done: Option<String>,
+}
 
 /// How to search.
 #[derive(Debug, Args)]
@@ -25,8 +38,13 @@ pub(crate) struct SearchArguments {
     /// Until a new search is so old, make its depths durable together; 0s: each before the next begins
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = humantime::parse_duration)]
     sync_after: Duration,
+    /// The most that files in the run's directory may take of its disk, for example 500GiB [default: what is free]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) disk_limit: Option<u64>,
+    #[command(flatten)]
+    pub(crate) on_done: OnDoneArguments,
     /// Print one JSON object instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
 }
 
@@ -40,19 +58,28 @@ impl SearchArguments {
 /// How a run's directory is made, if it is not there.
 #[derive(Debug, Args)]
 pub(crate) struct BeginArguments {
-    /// The run's directory [default: runs/SPACE-METRIC, or runs/SPACE-METRIC-LETTERS with a letter for each label]
+    /// The run's directory [default: SPACE-METRIC below that of --runs]
+    ///
+    /// With --track or --labels the default is SPACE-METRIC-LETTERS with a letter for each label, or a number made from them where there are more than 24.
     #[arg(long)]
     pub(crate) dir: Option<PathBuf>,
+    /// Where directories of runs are made that --dir does not name
+    #[arg(long, value_name = "DIR", env = "FATHOM_DIR", hide_env_values = true, default_value = "runs")]
+    pub(crate) runs: PathBuf,
     /// How many shards to cut the space into [default: by its size]
     #[arg(long, value_parser = value_parser!(u32).range(1..=MOST_SHARDS))]
     pub(crate) shards: Option<u32>,
     /// Which layers to keep: last (the last two) or all (compressed) [default: last, or all where all are read]
     #[arg(long)]
     pub(crate) keep: Option<Keep>,
-    /// Count classes up to symmetry and inversion in spaces of more than 10^9 states too; in smaller ones they always are
+    /// Count classes up to symmetry and inversion in large spaces too
+    ///
+    /// In spaces of up to 10^9 states they always are.
     #[arg(long)]
     pub(crate) inverse_classes: bool,
-    /// Note the depths of these states in watched.csv in the run's directory; one state a line, as tiles row by row
+    /// Note the depths of the states in this file, or on standard input as '-'
+    ///
+    /// One state a line, as tiles row by row. The depths stand in watched.csv in the run's directory.
     #[arg(long, value_name = "FILE")]
     pub(crate) watch_states: Option<PathBuf>,
 }
@@ -63,7 +90,9 @@ pub(crate) struct RunArguments {
     pub(crate) space: SpaceArguments,
     #[command(flatten)]
     pub(crate) begin: BeginArguments,
-    /// Have so many worker processes on this machine do it, with threads and memory shared out; layers lie with them
+    /// Have so many worker processes on this machine do it
+    ///
+    /// Threads and memory are shared out to them, and layers lie with them.
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1024))]
     pub(crate) workers: Option<u32>,
     #[command(flatten)]
@@ -90,7 +119,36 @@ pub(crate) struct MergeArguments {
     #[arg(long, value_name = "D")]
     pub(crate) depth: u32,
     /// Print one JSON object instead of a table
+    #[arg(long, help_heading = OUTPUT)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RemoveArguments {
+    /// The run's directory
+    pub(crate) dir: PathBuf,
+    /// Remove the results too: counts, digests, logs, all that Fathom has made there
     #[arg(long)]
+    pub(crate) all: bool,
+    /// List what would be removed, and remove nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print one JSON object instead of text
+    #[arg(long, help_heading = OUTPUT)]
+    pub(crate) json: bool,
+}
+
+/// A result is a run's directory, or a file with what '--json' of run, status or report prints. Exit code 1 if they differ.
+#[derive(Debug, Args)]
+pub(crate) struct CompareArguments {
+    /// One result
+    #[arg(value_name = "DIR|JSON")]
+    pub(crate) one: PathBuf,
+    /// The other
+    #[arg(value_name = "DIR|JSON")]
+    pub(crate) other: PathBuf,
+    /// Print one JSON object instead of text
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
 }
 
@@ -111,6 +169,6 @@ pub(crate) struct VerifyArguments {
     /// The run's directory, or the file of a certificate
     pub(crate) dir: PathBuf,
     /// Print one JSON object instead of text
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
 }

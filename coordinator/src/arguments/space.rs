@@ -11,20 +11,25 @@ use std::path::Path;
 /// Which space.
 #[derive(Debug, Args)]
 pub(crate) struct SpaceArguments {
-    /// The puzzle: a board as ROWSxCOLUMNS, for example 3x4, a word of a family such as pancake:8 ('fathom puzzles' lists them), or a
-    /// file
+    /// The puzzle: a board such as 3x4, a word such as pancake:8, or a file
+    ///
+    /// A board is written as ROWSxCOLUMNS. 'fathom puzzles' lists the words.
     #[arg(value_name = "SPACE")]
     puzzle: String,
-    /// What costs one move: multi (any rotation of a line, or power of a listed move), single (a shift by one cell, or a listed
-    /// move or its inverse) or given (the listed moves alone); of square1 face (a turn of one layer, or a twist) or twist (a twist
-    /// alone) [default: multi for boards, cubes, and files of twsearch, ksolve and cubing.js; face for square1; given for others]
-    #[arg(long)]
+    /// What costs one move: multi, single or given; of square1 face or twist [default: by the puzzle]
+    ///
+    /// In multi any rotation of a line, or power of a listed move; in single a shift by one cell, or a listed move or its inverse; in given the listed
+    /// moves alone. Of square1 in face a turn of one layer, or a twist; in twist a twist alone. The default is multi for boards, cubes, and files of
+    /// twsearch, ksolve and cubing.js; face for square1; given for others.
+    #[arg(long, value_name = "M")]
     metric: Option<Metric>,
     /// Use these moves alone, of those of the metric, for example V1,H2^-1
     #[arg(long, value_name = "LIST")]
     moves: Option<String>,
-    /// Turning the whole puzzle in the hand costs nothing: for 2x2x2, 3x3x3-corners, 3x3x3-edges and dino. 2x2x2 is in the hand unless
-    /// moves, tiles or labels are chosen, which are those of the cube that is held at a corner
+    /// Turning the whole puzzle in the hand costs nothing
+    ///
+    /// For 2x2x2, 3x3x3-corners, 3x3x3-edges and dino. 2x2x2 is in the hand unless moves, tiles or labels are chosen, which are those of the cube that
+    /// is held at a corner.
     #[arg(long)]
     free_rotations: bool,
     /// Tell only these tiles apart, numbered from 0 row by row, for example 0-3,8; all others are alike
@@ -36,10 +41,14 @@ pub(crate) struct SpaceArguments {
     /// Tell all pieces apart, whatever looks alike in the file
     #[arg(long, conflicts_with_all = ["track", "labels"])]
     labelled: bool,
-    /// Leave out the pieces of an orbit of the file, a set of twsearch; may be given several times
+    /// Leave out the pieces of an orbit of the file
+    ///
+    /// An orbit is a set of twsearch. May be given several times.
     #[arg(long, value_name = "ORBIT")]
     omit: Vec<String>,
-    /// Do not look at the orientations of the pieces of an orbit; may be given several times
+    /// Do not look at the orientations of the pieces of an orbit
+    ///
+    /// May be given several times.
     #[arg(long, value_name = "ORBIT")]
     ignore_orientation: Vec<String>,
 }

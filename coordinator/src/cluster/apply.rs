@@ -221,7 +221,9 @@ impl State {
             self.forget_copy(task, id);
             effects.push(note_of("order was lost", Some(id), task, None));
         }
-        self.worker(id).progress = progress;
+        let worker = self.worker(id);
+        worker.rate.note(now, &progress);
+        worker.progress = progress;
         Reply::Known
     }
 

@@ -5,6 +5,7 @@ mod check;
 
 use crate::cluster::bounds::{Bounds, Implausible};
 use crate::cluster::event::{Ending, Holders, Holding, LeaveReason, Millis, Order, Progress, RequestId};
+use crate::cluster::rate::RecentRate;
 use fathom_layer::{Digest, LayerDigest};
 use fathom_proto::{Session, StoredFile};
 use fathom_run::WorkerId;
@@ -68,6 +69,8 @@ pub struct Worker {
     pub heard: Millis,
     /// How far it is.
     pub progress: Progress,
+    /// How fast it is.
+    pub rate: RecentRate,
     /// Whether it shall leave when others hold all that it holds.
     pub draining: bool,
     /// Until when it gets nothing to make or to keep.
@@ -611,6 +614,7 @@ impl Worker {
             presence: Presence::Awaited,
             heard: Millis(0),
             progress: Progress::default(),
+            rate: RecentRate::default(),
             draining: false,
             rests_until: Millis(0),
             strikes: 0,

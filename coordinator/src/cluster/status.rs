@@ -56,7 +56,7 @@ pub struct WorkerStatus {
     pub name: String,
     /// Where its peers reach it.
     pub address: String,
-    /// alive, draining, awaited, lost or left.
+    /// alive, silent (for three heartbeats), draining, awaited, lost or left.
     pub presence: String,
     /// Kernel threads.
     pub threads: u32,
@@ -66,7 +66,7 @@ pub struct WorkerStatus {
     pub shards_running: u32,
     /// Files of the newest layers that it holds.
     pub files: u32,
-    /// States a second, in the current layer.
+    /// States a second, over the last half minute.
     pub states_per_second: f64,
     /// Seconds since it was heard last; `None` if it was not in this life of the coordinator.
     pub heard_seconds: Option<f64>,
@@ -112,7 +112,7 @@ impl ClusterStatus {
         };
         let shown = state.workers.iter().filter(|(_, worker)| is_shown(worker));
         let workers: Vec<WorkerStatus> =
-            shown.map(|(id, worker)| WorkerStatus::of(*id, worker, seconds, now)).collect();
+            shown.map(|(id, worker)| WorkerStatus::of(*id, worker, state.rules.heartbeat, now)).collect();
         let name = |id: &WorkerId| state.workers.get(id).map_or_else(|| id.to_string(), |w| w.name.clone());
         Self {
             depth: state.depth.0,
@@ -130,8 +130,10 @@ impl ClusterStatus {
 }
 
 impl WorkerStatus {
-    fn of(id: WorkerId, worker: &Worker, seconds: f64, now: Millis) -> Self {
+    fn of(id: WorkerId, worker: &Worker, heartbeat: Duration, now: Millis) -> Self {
         let presence = match worker.presence {
+            // Its lease is not over yet.
+            Presence::Alive(_) if now.since(worker.heard) > 3 * heartbeat => "silent",
             Presence::Alive(_) if worker.draining => "draining",
             Presence::Alive(_) => "alive",
             Presence::Awaited => "awaited",
@@ -148,7 +150,7 @@ impl WorkerStatus {
             kernel: worker.kernel.clone(),
             shards_running: worker.running.len() as u32,
             files: worker.holds.len() as u32,
-            states_per_second: worker.progress.states as f64 / seconds.max(1e-3),
+            states_per_second: worker.rate.states_per_second(now),
             heard_seconds: heard,
             sent_bytes: worker.progress.sent_bytes,
             received_bytes: worker.progress.received_bytes,

@@ -174,24 +174,34 @@ fn told(
         let (state, moves) = if way(run) == "scramble" {
             scramble(model, &words, kept, &word, depth)?
         } else {
-            let found = if kept.has_all_to(depth) {
-                from_layers(kept, &words, model, &word, depth, 1)?
-            } else {
-                search.solve(&word, 1).context("a state cannot be solved without the layers before it")?
-            };
-            let solution = found.solutions.first().context("a state has no solution")?;
-            // What the solution solves.
-            let product = model.product(solution);
-            let mut solved_by = model.free().elements().iter().map(|free| product.then(free).inverse());
-            let state = solved_by
-                .find(|state| model.word(state) == word)
-                .context("a solution solves another state")?;
-            let written = replayed(model, &state, solution)?;
-            (state, written)
+            solved(model, &words, Some(kept), &mut search, &word, depth)?
         };
         told.push(AntipodeRow { class, state: model.written_state(&state), moves });
     }
     Ok(told)
+}
+
+/// A state with a word of the model, and its first solution: by the layers if all before its depth were kept.
+pub(crate) fn solved(
+    model: &SolveModel,
+    words: &SpaceWords<'_>,
+    kept: Option<&mut KeptLayers<'_>>,
+    search: &mut Bidirectional<'_>,
+    word: &[u8],
+    depth: u32,
+) -> Result<(OrientedPermutation, String)> {
+    let found = match kept.filter(|kept| kept.has_all_to(depth)) {
+        Some(kept) => from_layers(kept, words, model, word, depth, 1)?,
+        None => search.solve(word, 1).context("a state cannot be solved without the layers before it")?,
+    };
+    let solution = found.solutions.first().context("a state has no solution")?;
+    // What the solution solves.
+    let product = model.product(solution);
+    let mut solved_by = model.free().elements().iter().map(|free| product.then(free).inverse());
+    let state =
+        solved_by.find(|state| model.word(state) == word).context("a solution solves another state")?;
+    let written = replayed(model, &state, solution)?;
+    Ok((state, written))
 }
 
 /// A state, and moves that lead to it from the solved one.

@@ -3,18 +3,19 @@
 use crate::arguments::{BeginArguments, RunArguments, SpaceArguments};
 use crate::commands::planning::planned;
 use anyhow::{Context, Result};
+use fathom_command::doing::doing;
 use fathom_command::{bad_input, output};
 use fathom_engine::directory::{Found, RunDirectory, look};
 use fathom_engine::estimate::disk_peak_bytes;
 use fathom_engine::search::Options;
 use fathom_engine::watch;
 use fathom_kernel::reference::Distances;
-use fathom_layer::{LocalDisk, free_bytes};
+use fathom_layer::{LocalDisk, free_bytes, tree_bytes};
 use fathom_puzzle::Metric;
 use fathom_run::Lookback;
 use fathom_run::budget::cache_bytes;
 use fathom_run::manifest::{RunManifest, SpaceSpec};
-use fathom_space::{Plan, Space};
+use fathom_space::{Labels, Plan, Space};
 use fathom_task::Kernel;
 use indicatif::{HumanBytes, HumanCount};
 use std::path::{Path, PathBuf};
@@ -27,11 +28,16 @@ pub(crate) fn open_or_begin(
     workers: u32,
     require: impl FnOnce(&Space, &Plan, &Path) -> Result<()>,
 ) -> Result<RunDirectory> {
+    let reading = doing("reading the puzzle");
     let mut spec = space.spec()?;
     let old = space.under_old_default(&spec);
     let mut space = spec.space()?;
-    let place = |space: &Space| args.dir.clone().unwrap_or_else(|| PathBuf::from("runs").join(space.slug()));
-    let mut path = place(&space);
+    drop(reading);
+    let place = |spec: &SpaceSpec, space: &Space| {
+        let are_its_own = spec.labels == Labels::from_values(spec.source.solved());
+        args.dir.clone().unwrap_or_else(|| args.runs.join(space.short_slug(are_its_own)))
+    };
+    let mut path = place(&spec, &space);
     if let Some(old) = old {
         let begun = begun_before(&old, &path, place)?;
         if let Some((there, old_space)) = begun {
@@ -40,6 +46,14 @@ pub(crate) fn open_or_begin(
                 there.display()
             ));
             (spec, space, path) = (old, old_space, there);
+        }
+    }
+    if args.dir.is_none() && look(&path)? == Found::Nothing {
+        // As directories were called in version 0.1.0.
+        let old = args.runs.join(space.slug());
+        if old != path && look(&old)? == Found::Run && RunManifest::read(&old)?.spec == spec {
+            output::remark(&format!("the run goes on in {}, where it began", old.display()));
+            path = old;
         }
     }
     match look(&path)? {
@@ -76,13 +90,13 @@ pub(crate) fn open_or_begin(
 fn begun_before(
     old: &SpaceSpec,
     path: &Path,
-    place: impl Fn(&Space) -> PathBuf,
+    place: impl Fn(&SpaceSpec, &Space) -> PathBuf,
 ) -> Result<Option<(PathBuf, Space)>> {
     if look(path)? == Found::Run && RunManifest::read(path)?.spec.metric == Metric::Multi {
         return Ok(None);
     }
     let space = old.space()?;
-    let there = place(&space);
+    let there = place(old, &space);
     let is_old = look(&there)? == Found::Run && RunManifest::read(&there)?.spec == *old;
     Ok(is_old.then_some((there, space)))
 }
@@ -149,7 +163,10 @@ pub(crate) fn require_resources(
 pub(crate) fn require_room(args: &RunArguments, space: &Space, plan: &Plan, path: &Path) -> Result<()> {
     let needed =
         disk_peak_bytes(space, plan, Lookback::of(space).keep(args.begin.keep)?, args.search.max_depth);
-    let free = free_bytes(path)?;
+    let mut free = free_bytes(path)?;
+    if let Some(limit) = args.search.disk_limit {
+        free = free.min(limit.saturating_sub(tree_bytes(path)?));
+    }
     if needed <= free {
         return Ok(());
     }

@@ -4,6 +4,7 @@
 
 use crate::arguments::KeysArguments;
 use anyhow::{Context, Result};
+use fathom_command::machine;
 use fathom_command::shell::quoted;
 use fathom_command::{bad_input, output};
 use fathom_layer::{Disk, LocalDisk};
@@ -18,16 +19,10 @@ pub(crate) fn keys(args: &KeysArguments) -> Result<()> {
     require_nothing(dir)?;
     let keys = Keys::make(args.days)?;
     make(dir, &keys).with_context(|| format!("cannot make {}", dir.display()))?;
-    let file = |name| quoted(&dir.join(name).display().to_string());
-    let options = format!(
-        "--token-file {} --tls-cert {} --tls-key {} --tls-ca {}",
-        file("token"),
-        file("cert.pem"),
-        file("key.pem"),
-        file("ca.pem")
-    );
+    let keys = quoted(&dir.display().to_string());
+    let host = quoted(&machine::host_name());
     output::line(&format!(
-        "fathom serve SPACE --listen 0.0.0.0:7400 {options}\nfathom-worker --join HOST:7400 {options}"
+        "fathom serve 3x4 --listen 0.0.0.0:7400 --keys {keys}\nfathom-worker --join {host}:7400 --listen 0.0.0.0:0 --store store --keys {keys}"
     ))
 }
 

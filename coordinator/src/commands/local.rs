@@ -2,6 +2,7 @@
 
 use crate::arguments::{ClusterArguments, RunArguments};
 use crate::commands::begin::{open_or_begin, require_room};
+use crate::commands::on_done;
 use crate::commands::page::{self, Shown};
 use crate::commands::served::{Served, ended, on_signals, report};
 use anyhow::{Context, Result, anyhow};
@@ -9,7 +10,8 @@ use fathom_command::exit::Interrupted;
 use fathom_command::{bad_input, log};
 use fathom_coordinator::cluster::event::Ending;
 use fathom_coordinator::cluster::serve::CoordinatorHandle;
-use fathom_engine::directory::LOG;
+use fathom_coordinator::page::Listening;
+use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::journal::LayersAt;
 use fathom_proto::access::{Access, AccessArguments};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -39,6 +41,19 @@ pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) 
         report(&ending, &run, args.search.json)?;
         return Shown::ended(listening, &args.http, &run)?.end(&run, page::state_of(&ending));
     }
+    with_workers(args, run, &program, workers, verbosity, listening)
+}
+
+/// Serves a run to so many workers of this machine, until the run ends.
+fn with_workers(
+    args: &RunArguments,
+    run: RunDirectory,
+    program: &Path,
+    workers: u32,
+    verbosity: log::Verbosity,
+    listening: Option<Listening>,
+) -> Result<()> {
+    let path = run.path.clone();
     let cluster = ClusterArguments {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         replicas: 1,
@@ -62,10 +77,10 @@ pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) 
     let handle = served.handle.clone();
     let over = AtomicBool::new(false);
     let refusal = Mutex::new(None);
-    let (ending, run) = std::thread::scope(|scope| -> Result<_> {
+    let served = std::thread::scope(|scope| -> Result<_> {
         let mut keepers = Vec::new();
         for (number, store) in stores.iter().enumerate() {
-            let mut command = Command::new(&program);
+            let mut command = Command::new(program);
             command
                 .args(["--join", &address, "--name", &format!("worker-{number}"), "--patience", "10s"])
                 .args(["--threads", &threads.to_string(), "--memory", &format!("{memory}B")])
@@ -75,6 +90,13 @@ pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) 
                 .arg(if verbosity == log::Verbosity::Verbose { "-v" } else { "-q" })
                 .stdin(Stdio::null())
                 .stdout(Stdio::null());
+            if let Some(most) = args.search.disk_limit {
+                command.args(["--disk-limit", &format!("{}B", most / stores.len() as u64)]);
+            }
+            // What the user has settled for other commands is not for these.
+            for variable in ["FATHOM_KEYS", "FATHOM_THREADS", "FATHOM_MEMORY"] {
+                command.env_remove(variable);
+            }
             if let Some(token_file) = &token_file {
                 command.arg("--token-file").arg(token_file);
             }
@@ -91,19 +113,23 @@ pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) 
         over.store(true, Ordering::Relaxed);
         keepers.iter().for_each(|keeper| keeper.thread().unpark());
         end
-    })?;
-    if let Some(error) = refusal.into_inner().expect("nothing panics with it") {
-        return Err(error);
-    }
+    });
+    let (ending, run) = match served {
+        Ok(served) => served,
+        Err(error) => return on_done::after(&args.search.on_done, &path, Err(error)),
+    };
     let signal = signal.load(Ordering::Relaxed) as i32;
-    if ending == Ending::Stopped && signal > 0 {
-        shown.end(&run, page::state_of(&ending))?;
-        let message = format!("stopped; the same command goes on, in {}", run.path.display());
-        return Err(Interrupted { message, signal }.into());
-    }
-    let reported = report(&ending, &run, args.search.json);
+    let reported = match refusal.into_inner().expect("nothing panics with it") {
+        Some(error) => Err(error),
+        None if ending == Ending::Stopped && signal > 0 => {
+            let message = format!("stopped; the same command goes on, in {}", run.path.display());
+            Err(Interrupted { message, signal }.into())
+        }
+        None => report(&ending, &run, args.search.json),
+    };
+    let ended = on_done::after(&args.search.on_done, &path, reported);
     shown.end(&run, page::state_of(&ending))?;
-    reported
+    ended
 }
 
 /// The stores of so many workers, and of those that were there before: they hold what the run needs.

@@ -1,28 +1,48 @@
 //! `fathom logs`: the log lines of all processes of a run, in order of time.
 
+pub(crate) mod people;
+
 use crate::arguments::LogsArguments;
 use crate::commands::client::Coordinator;
 use anyhow::{Context, Result};
+use fathom_command::exit::said_by_system;
 use fathom_command::{bad_input, output};
+use fathom_coordinator::cluster::status::ClusterStatus;
+use fathom_engine::directory::RunDirectory;
 use serde_json::Value;
 use std::fs;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// So deep below a run's directory logs are looked for: `workers/0/log.jsonl`.
 const DEEPEST: usize = 3;
+/// Digits of a worker's id in its log lines.
+const DIGITS: usize = 8;
+
+/// Workers by their ids, as lines have them, and their names.
+pub(crate) type Names = Vec<(String, String)>;
 
 pub(crate) fn logs(args: &LogsArguments) -> Result<()> {
+    let as_text = args.text || !args.json && std::io::stdout().is_terminal();
     if let [one] = &args.dirs[..]
         && let Some(address) = one.to_str().filter(|text| !one.exists() && text.contains(':'))
     {
-        return Coordinator::call(address, &args.access)?.follow(|line| match serde_json::from_str(line) {
-            Ok(fields) if is_asked_for(&fields, args) => output::line(line),
+        let mut coordinator = Coordinator::call(address, &args.access)?;
+        let status: ClusterStatus = serde_json::from_str(&coordinator.status()?)?;
+        let names: Names = status.workers.into_iter().map(|worker| (worker.id, worker.name)).collect();
+        let asked = Asked::of(args, &names);
+        return coordinator.follow(|line| match serde_json::from_str(line) {
+            Ok(fields) if asked.is_met_by(&fields) => output::line(&said(line, &fields, as_text, &names)),
             _ => Ok(()),
         });
     }
     let mut files = Vec::new();
+    let mut names = Names::new();
     for dir in &args.dirs {
-        find(dir, DEEPEST, &mut files).with_context(|| format!("cannot look into {}", dir.display()))?;
+        let found = find(dir, DEEPEST, &mut files);
+        found
+            .map_err(|error| bad_input!("cannot look into {}: {}", dir.display(), said_by_system(&error)))?;
+        names.extend(workers(dir));
     }
     if files.is_empty() {
         let dirs: Vec<String> = args.dirs.iter().map(|dir| dir.display().to_string()).collect();
@@ -31,6 +51,7 @@ pub(crate) fn logs(args: &LogsArguments) -> Result<()> {
             dirs.join(", ")
         ));
     }
+    let asked = Asked::of(args, &names);
     // Within a file lines stay in their order, which is that of time.
     let mut lines: Vec<(String, String)> = Vec::new();
     for file in files {
@@ -38,9 +59,9 @@ pub(crate) fn logs(args: &LogsArguments) -> Result<()> {
         for line in text.lines() {
             // A line that a killed process did not finish says nothing.
             let Ok(fields) = serde_json::from_str::<Value>(line) else { continue };
-            if is_asked_for(&fields, args) {
+            if asked.is_met_by(&fields) {
                 let time = fields["timestamp"].as_str().unwrap_or_default().to_owned();
-                lines.push((time, line.to_owned()));
+                lines.push((time, said(line, &fields, as_text, &names)));
             }
         }
     }
@@ -48,12 +69,45 @@ pub(crate) fn logs(args: &LogsArguments) -> Result<()> {
     lines.iter().try_for_each(|(_, line)| output::line(line))
 }
 
-fn is_asked_for(fields: &Value, args: &LogsArguments) -> bool {
-    let is = |name: &str, wanted: Option<u32>| wanted.is_none_or(|wanted| fields[name] == wanted);
-    let worker = args.worker.as_ref().is_none_or(|wanted| {
-        fields["worker"].as_str().is_some_and(|worker| worker.starts_with(wanted.as_str()))
-    });
-    is("depth", args.depth) && is("shard", args.shard) && worker
+fn said(line: &str, fields: &Value, as_text: bool, names: &Names) -> String {
+    if as_text { people::line(fields, names) } else { line.to_owned() }
+}
+
+/// Which lines are asked for.
+struct Asked<'a> {
+    args: &'a LogsArguments,
+    /// The ids of the worker, if one is asked for.
+    ids: Vec<String>,
+}
+
+impl<'a> Asked<'a> {
+    /// A name stands for all workers that have it; what is no name is the beginning of an id.
+    fn of(args: &'a LogsArguments, names: &Names) -> Self {
+        let wanted = args.worker.iter().flat_map(|wanted| {
+            let named =
+                names.iter().filter(move |(_, name)| name == wanted).map(|(id, _)| short(id).to_owned());
+            named.chain([wanted.clone()])
+        });
+        Self { args, ids: wanted.collect() }
+    }
+
+    fn is_met_by(&self, fields: &Value) -> bool {
+        let is = |name: &str, wanted: Option<u32>| wanted.is_none_or(|wanted| fields[name] == wanted);
+        let is_of_worker = |worker: &str| self.ids.iter().any(|id| worker.starts_with(id.as_str()));
+        let worker = self.ids.is_empty() || fields["worker"].as_str().is_some_and(is_of_worker);
+        is("depth", self.args.depth) && is("shard", self.args.shard) && worker
+    }
+}
+
+/// An id as log lines have it.
+fn short(id: &str) -> &str {
+    id.get(..DIGITS).unwrap_or(id)
+}
+
+/// The workers of a run, if this is its directory.
+fn workers(dir: &Path) -> Names {
+    let known = RunDirectory::open_for_reading(dir).ok().and_then(|run| run.journal.workers().ok());
+    known.into_iter().flatten().map(|(id, name, _)| (id.to_string(), name)).collect()
 }
 
 fn find(path: &Path, deepest: usize, files: &mut Vec<PathBuf>) -> std::io::Result<()> {

@@ -1,8 +1,8 @@
 //! What commands do before a search: they choose a colouring, say that they are at work, and refuse what is too large.
 
-use crate::commands::progress::Spinner;
 use anyhow::{Error, Result};
 use fathom_command::bad_input;
+use fathom_command::doing::doing;
 use fathom_report::text::{grouped, many};
 use fathom_run::manifest::SpaceSpec;
 use fathom_space::{Plan, PlanError, Space};
@@ -15,9 +15,9 @@ pub(crate) fn planned(
     space: &Space,
     plan: impl FnOnce() -> Result<Plan, PlanError>,
 ) -> Result<Plan> {
-    let spinner = Spinner::begin(format!("planning {}", space.puzzle().name));
+    let planning = doing(&format!("planning {}", space.puzzle().name));
     let plan = plan();
-    drop(spinner);
+    drop(planning);
     plan.map_err(|PlanError::TooLarge { .. }| too_large(spec, space))
 }
 

@@ -1,119 +1,117 @@
-//! Progress on a terminal: a bar for each depth of a search while it is made, and a spinner while tables are made.
+//! The progress of a search: one line on a terminal, a line a minute elsewhere, and a file for `fathom status`.
 
+use crate::commands::at_work::AtWork;
+use crate::commands::gauge::{Gauge, line};
+use anyhow::Result;
+use fathom_command::doing::{Doing, doing};
 use fathom_command::log::Verbosity;
-use fathom_command::output;
+use fathom_engine::directory::RunDirectory;
+use fathom_engine::journal::LayerRow;
 use fathom_engine::observer::{Observer, Progress};
-use fathom_run::Depth;
-use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
+use fathom_run::{Depth, ShardReport};
+use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use std::cell::RefCell;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// A line on a terminal that says what is being done. It appears when that has taken a second, and goes when this is dropped.
+/// A terminal may lose its size; then it has this many columns.
+const COLUMNS: u16 = 80;
+/// Between two lines where there is no terminal.
+const MINUTE: Duration = Duration::from_secs(60);
+/// Between two writes of the file for `fathom status`.
+const WRITE: Duration = Duration::from_secs(1);
+/// A depth that takes longer is worth a line that stays.
+const LONG: f64 = 1.0;
+
+/// Shows the progress of a search on standard error, and tells it `fathom status`, until the value is dropped.
 #[derive(Debug)]
-pub(crate) struct Spinner {
-    /// Dropping the sender ends the thread.
-    running: Option<(Sender<()>, JoinHandle<()>)>,
+pub(crate) struct Display {
+    bar: ProgressBar,
+    /// Whether a line is said each minute.
+    each_minute: bool,
+    inner: RefCell<Inner>,
 }
 
-impl Spinner {
-    const PATIENCE: Duration = Duration::from_secs(1);
-
-    /// Begins to wait; nothing is shown where standard error is no terminal, or remarks are not wanted.
-    pub(crate) fn begin(what: String) -> Self {
-        let running = output::shows_progress().then(|| {
-            let (sender, ended) = channel();
-            let wait = move || {
-                if ended.recv_timeout(Self::PATIENCE) == Err(RecvTimeoutError::Timeout) {
-                    let style = ProgressStyle::with_template("{spinner} {msg}, for {elapsed}");
-                    let style = style.expect("the template is right");
-                    let spinner = ProgressBar::new_spinner().with_style(style).with_message(what);
-                    let spinner = spinner.with_elapsed(Self::PATIENCE);
-                    spinner.enable_steady_tick(Duration::from_millis(100));
-                    // Ends when the sender is gone.
-                    let _ = ended.recv();
-                    spinner.finish_and_clear();
-                }
-            };
-            (sender, std::thread::spawn(wait))
-        });
-        Self { running }
-    }
-}
-
-impl Drop for Spinner {
-    fn drop(&mut self) {
-        if let Some((sender, thread)) = self.running.take() {
-            drop(sender);
-            // A spinner that could not be drawn is no loss.
-            let _ = thread.join();
-        }
-    }
-}
-
-/// Draws bars on standard error, if it is a terminal and bars are wanted.
 #[derive(Debug)]
-pub(crate) struct Bars {
-    shown: bool,
-    bar: RefCell<ProgressBar>,
-    spinner: RefCell<Option<Spinner>>,
+struct Inner {
+    gauge: Gauge,
+    at_work: AtWork,
+    preparing: Option<Doing>,
+    said: Instant,
+    written: Option<Instant>,
 }
 
-impl Bars {
-    /// Bars as far as `verbosity` and the terminal allow.
-    pub(crate) fn new(verbosity: Verbosity) -> Self {
-        Self {
-            shown: verbosity.shows_bars(),
-            bar: RefCell::new(ProgressBar::hidden()),
-            spinner: RefCell::default(),
+impl Display {
+    /// For a search that goes on in a directory, as far as `verbosity` and the terminal allow.
+    pub(crate) fn new(run: &RunDirectory, verbosity: Verbosity, max_depth: Option<u32>) -> Result<Self> {
+        let bar = match verbosity.shows_bars() {
+            true => ProgressBar::new_spinner(),
+            false => ProgressBar::hidden(),
+        };
+        bar.set_style(ProgressStyle::with_template("{msg}").expect("the template is right"));
+        let at_work = AtWork::begin(&run.path, "searched", None);
+        let inner = Inner {
+            gauge: Gauge::new(run, max_depth)?,
+            at_work,
+            preparing: Some(doing(&format!("making the tables of {}", run.space.slug()))),
+            said: Instant::now(),
+            written: None,
+        };
+        let each_minute = verbosity != Verbosity::Quiet && !verbosity.shows_bars();
+        Ok(Self { bar, each_minute, inner: RefCell::new(inner) })
+    }
+
+    fn tell(&self) {
+        let mut inner = self.inner.borrow_mut();
+        let now = Instant::now();
+        if inner.written.is_none_or(|written| now - written >= WRITE) {
+            inner.written = Some(now);
+            let reading = inner.gauge.reading(now);
+            inner.at_work.write(&reading);
+        }
+        if self.each_minute && now - inner.said >= MINUTE {
+            inner.said = now;
+            eprintln!("{}", line::of(&inner.gauge.reading(now), usize::MAX));
+        }
+        if !self.bar.is_hidden() {
+            let columns = ratatui::crossterm::terminal::size().map_or(COLUMNS, |(columns, _)| columns);
+            self.bar.set_message(line::of(&inner.gauge.reading(now), usize::from(columns.max(2)) - 1));
         }
     }
 }
 
-impl Observer for Bars {
-    fn tables_begin(&self) {
-        if self.shown {
-            self.spinner.replace(Some(Spinner::begin("making tables".into())));
-        }
+impl Observer for Display {
+    fn layer_begins(&self, depth: Depth, cosets: u64, shards: u32) {
+        let mut inner = self.inner.borrow_mut();
+        inner.preparing = None;
+        inner.gauge.begin(depth, cosets, shards, Instant::now());
+        drop(inner);
+        self.tell();
     }
 
-    fn tables_end(&self) {
-        self.spinner.take();
+    fn progress(&self, progress: Progress) {
+        self.inner.borrow_mut().gauge.progress(progress, Instant::now());
+        self.tell();
     }
 
-    fn layer_begins(&self, depth: Depth, cosets: u64, _shards: u32) {
-        if !self.shown {
-            return;
-        }
-        let style =
-            style("{eta} left").with_key("rate", |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-                let _ = write!(out, "{} cosets/s", HumanCount(state.per_sec() as u64));
-            });
-        let bar = ProgressBar::new(cosets).with_style(style).with_prefix(format!("depth {depth}"));
-        bar.tick();
-        self.bar.replace(bar);
+    fn shard_made(&self, report: &ShardReport, _took: Duration) {
+        self.inner.borrow_mut().gauge.shard_made(report.bytes);
     }
 
-    fn progress(&self, Progress { cosets, states }: Progress) {
-        let bar = self.bar.borrow();
-        bar.set_message(format!("{} states", HumanCount(states)));
-        bar.set_position(cosets);
-    }
-
-    /// The bar stays, with what was found and the time that it took.
     fn layer_ends(&self, progress: Progress) {
         self.progress(progress);
-        let bar = self.bar.borrow();
-        bar.set_style(style("in {elapsed}"));
-        bar.abandon();
+    }
+
+    fn layer_committed(&self, layer: &LayerRow) {
+        self.inner.borrow_mut().gauge.committed(layer);
+        if layer.seconds >= LONG && !self.bar.is_hidden() {
+            let took = line::duration(layer.seconds);
+            self.bar.println(format!("depth {}: {} states in {took}", layer.depth, HumanCount(layer.states)));
+        }
     }
 }
 
-/// The style of a bar that ends with `time`.
-fn style(time: &str) -> ProgressStyle {
-    let rate = if time.contains("eta") { "  {rate}" } else { "" };
-    let template =
-        format!("{{prefix:>9}} {{wide_bar}} {{human_pos}}/{{human_len}} cosets  {{msg}}{rate}  {time}");
-    ProgressStyle::with_template(&template).expect("the template is right")
+impl Drop for Display {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
 }

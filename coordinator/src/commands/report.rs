@@ -1,10 +1,13 @@
 //! `fathom report`.
 
+mod solutions;
+
 use crate::arguments::ReportArguments;
 use anyhow::{Context, Result};
+use fathom_command::exit::said_by_system;
 use fathom_command::{bad_input, output};
 use fathom_engine::directory::RunDirectory;
-use fathom_report::Report;
+use fathom_report::{Format, Report};
 use std::fs::Permissions;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +18,11 @@ pub(crate) fn report(args: &ReportArguments) -> Result<()> {
         return Err(taken(file));
     }
     let run = RunDirectory::open_for_reading(&args.dir)?;
-    let text = Report::of(&run)?.to_text(args.format)?;
+    let mut report = Report::of(&run)?;
+    if matches!(args.format, Format::Html | Format::Markdown | Format::Json) {
+        solutions::add(&mut report, &run)?;
+    }
+    let text = report.to_text(args.format)?;
     match &args.output {
         None => output::line(text.trim_end()),
         Some(file) => write(file, text.trim_end()),
@@ -30,7 +37,11 @@ fn write(file: &Path, text: &str) -> Result<()> {
     let made =
         tempfile::Builder::new().prefix(".fathom-report-").permissions(permissions).tempfile_in(directory);
     let mut unfinished = made.map_err(|error| {
-        bad_input!("{} cannot be written: {}: name another file with --output", file.display(), error.kind())
+        bad_input!(
+            "{} cannot be written: {}: name another file with --output",
+            file.display(),
+            said_by_system(&error)
+        )
     })?;
     let written = writeln!(unfinished, "{text}").and_then(|()| unfinished.as_file().sync_all());
     written.with_context(|| format!("cannot write {}", file.display()))?;

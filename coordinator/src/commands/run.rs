@@ -1,23 +1,23 @@
 //! `fathom run` and `fathom resume`.
 
-use crate::arguments::{HttpArguments, ResumeArguments, RunArguments};
+use crate::arguments::{HttpArguments, ResumeArguments, RunArguments, SearchArguments};
 use crate::commands::begin::{open_or_begin, require_resources};
 use crate::commands::local;
+use crate::commands::on_done;
 use crate::commands::page::{self, Shown};
-use crate::commands::progress::Bars;
+use crate::commands::progress::Display;
 use crate::commands::result;
 use anyhow::Result;
 use fathom_command::exit::Interrupted;
+use fathom_command::interrupt::{Interrupts, interrupts};
 use fathom_command::log::{self, Verbosity};
 use fathom_coordinator::page::{Listening, RunState};
 use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::observer::Both;
-use fathom_engine::search::{End, Options, Stop, is_settled, search};
+use fathom_engine::search::{End, Stop, is_settled, search};
 use fathom_engine::watch;
-use fathom_layer::LocalDisk;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use fathom_layer::{Disk, LimitedDisk, LocalDisk};
+use std::sync::atomic::Ordering;
 
 pub(crate) fn run(args: &RunArguments, verbosity: Verbosity) -> Result<()> {
     if let Some(workers) = args.workers {
@@ -28,59 +28,61 @@ pub(crate) fn run(args: &RunArguments, verbosity: Verbosity) -> Result<()> {
     let directory = open_or_begin(&args.space, &args.begin, 1, |space, plan, path| {
         require_resources(args, options, space, plan, path)
     })?;
-    go_on(directory, options, verbosity, args.search.json, page)
+    go_on(directory, &args.search, verbosity, page)
 }
 
 pub(crate) fn resume(args: &ResumeArguments, verbosity: Verbosity) -> Result<()> {
     let page = (page::listen(&args.http)?, &args.http);
-    go_on(RunDirectory::open(&args.dir)?, args.search.options(), verbosity, args.search.json, page)
+    go_on(RunDirectory::open(&args.dir)?, &args.search, verbosity, page)
 }
 
-/// Searches until the run is complete or as deep as asked, and prints what is known then.
+/// Searches until the run is complete or as deep as asked, prints what is known then, and shows it.
 fn go_on(
     mut directory: RunDirectory,
-    options: Options,
+    args: &SearchArguments,
     verbosity: Verbosity,
-    json: bool,
     (listening, http): (Option<Listening>, &HttpArguments),
 ) -> Result<()> {
     log::start(&directory.path.join(LOG), verbosity.beside_bars())?;
+    let shown = Shown::local(listening, http, &directory, args.options().threads)?;
+    let ended = searched(&mut directory, args, verbosity, &shown);
+    let state = match &ended {
+        Ok(state) => *state,
+        Err(error) if error.is::<Interrupted>() => RunState::Stopped,
+        Err(_) => RunState::Failed,
+    };
+    let ended = on_done::after(&args.on_done, &directory.path, ended.map(drop));
+    shown.end(&directory, state)?;
+    ended
+}
+
+fn searched(
+    directory: &mut RunDirectory,
+    args: &SearchArguments,
+    verbosity: Verbosity,
+    shown: &Shown,
+) -> Result<RunState> {
+    let options = args.options();
+    let limited = args.disk_limit.map(|most| LimitedDisk::new(&directory.path, most));
+    let disk: &dyn Disk = limited.as_ref().map_or(&LocalDisk, |limited| limited);
     watch::write(&directory.path, &directory.journal, &LocalDisk)?;
-    let shown = Shown::local(listening, http, &directory, options.threads)?;
     let mut state = RunState::Complete;
-    if !is_settled(&directory, &LocalDisk)? {
-        let signal = Arc::new(AtomicUsize::new(0));
-        let stop = Stop { at_once: Arc::new(AtomicBool::new(true)), ..Stop::default() };
-        for number in [SIGINT, SIGTERM] {
-            // The first signal stops at the next coset, a second one at once.
-            signal_hook::flag::register_conditional_shutdown(
-                number,
-                128 + number,
-                Arc::clone(&stop.at_once),
-            )?;
-            signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;
-            signal_hook::flag::register(number, Arc::clone(&stop.requested))?;
-            signal_hook::flag::register(number, Arc::clone(&stop.at_once))?;
-        }
-        let bars = Bars::new(verbosity);
-        let told = Both(&bars, shown.observer());
-        let ended = search(&mut directory, &LocalDisk, options, &stop, &told);
-        if ended.is_err() {
-            shown.end(&directory, RunState::Failed)?;
-            return ended.map(drop);
-        }
-        let end = ended?;
-        state = page::state_of_search(end);
+    if !is_settled(directory, &LocalDisk)? {
+        let Interrupts { at_once, requested, signal } = interrupts().clone();
+        let stop = Stop { requested, at_once };
+        let display = Display::new(directory, verbosity, options.max_depth)?;
+        let end = search(directory, disk, options, &stop, &Both(&display, shown.observer()))?;
+        drop(display);
         if end == End::Stopped {
-            shown.end(&directory, state)?;
             return Err(Interrupted {
                 message: format!("stopped; go on with 'fathom resume {}'", directory.path.display()),
                 signal: signal.load(Ordering::Relaxed) as i32,
             }
             .into());
         }
+        state = page::state_of_search(end);
     }
     watch::write(&directory.path, &directory.journal, &LocalDisk)?;
-    result::print(&directory, json)?;
-    shown.end(&directory, state)
+    result::print(directory, args.json)?;
+    Ok(state)
 }

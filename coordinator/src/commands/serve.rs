@@ -2,6 +2,7 @@
 
 use crate::arguments::ServeArguments;
 use crate::commands::begin::open_or_begin;
+use crate::commands::on_done;
 use crate::commands::page::{self, Shown};
 use crate::commands::served::{Served, ended, on_signals, report};
 use anyhow::Result;
@@ -25,11 +26,16 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
         report(&ending, &run, args.json)?;
         return Shown::ended(listening, &args.http, &run)?.end(&run, page::state_of(&ending));
     }
+    let path = run.path.clone();
     let served = Served::begin(run, &layers_at, &args.cluster, &access)?;
     on_signals(served.handle.clone(), CoordinatorHandle::terminate)?;
     let shown = Shown::served(listening, &args.http, served.run(), &served.handle)?;
-    let (ending, run) = served.until_end()?;
-    let reported = report(&ending, &run, args.json);
-    shown.end(&run, page::state_of(&ending))?;
-    reported
+    match served.until_end() {
+        Ok((ending, run)) => {
+            let ended = on_done::after(&args.on_done, &path, report(&ending, &run, args.json));
+            shown.end(&run, page::state_of(&ending))?;
+            ended
+        }
+        Err(error) => on_done::after(&args.on_done, &path, Err(error)),
+    }
 }

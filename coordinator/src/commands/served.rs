@@ -1,9 +1,11 @@
 //! A run that is served to workers, from its first listener to its last reply: for `fathom serve` and `fathom run --workers`.
 
 use crate::arguments::ClusterArguments;
+use crate::commands::at_work::AtWork;
 use crate::commands::result;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
+use fathom_command::interrupt::interrupts;
 use fathom_coordinator::cluster::bounds::Bounds;
 use fathom_coordinator::cluster::event::Ending;
 use fathom_coordinator::cluster::serve::{Coordinator, CoordinatorHandle};
@@ -21,6 +23,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
@@ -44,6 +47,8 @@ pub(crate) fn ended(run: &RunDirectory, max_depth: Option<u32>) -> Result<Option
 /// Has the loop told by the first signal; a second one ends the process at once.
 pub(crate) fn on_signals(handle: CoordinatorHandle, tell: fn(&CoordinatorHandle)) -> Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    // From now on the first signal is for the loop.
+    interrupts().at_once.store(false, Ordering::Relaxed);
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         for (times, signal) in signals.forever().enumerate() {
             if times > 0 {
@@ -80,6 +85,8 @@ pub(crate) struct Served {
     server: JoinHandle<()>,
     /// What callers on this machine show, if nothing else says who may call.
     token: Option<LocalToken>,
+    /// Tells who looks at the directory that the run is served.
+    _at_work: AtWork,
     /// Dropped to end the server.
     over: oneshot::Sender<()>,
 }
@@ -134,6 +141,7 @@ impl Served {
             Some(token) => access.requiring(token),
             None => access.clone(),
         };
+        let at_work = AtWork::begin(&run.path, "served", Some(address.to_string()));
         // Whoever holds or fills run.db makes the run pause.
         run.journal.wait_while_busy().context("cannot use run.db")?;
         let (coordinator, handle) = Coordinator::new(run, &LocalDisk, rules, layers_at)?;
@@ -159,7 +167,7 @@ impl Served {
             }
         });
         tracing::info!(%address, "listening");
-        Ok(Self { runtime, coordinator, handle, address, server, token, over })
+        Ok(Self { runtime, coordinator, handle, address, server, token, _at_work: at_work, over })
     }
 
     /// The file with the token that workers on this machine show, if they need one that they were not given.

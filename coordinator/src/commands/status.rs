@@ -1,6 +1,7 @@
 //! `fathom status`.
 
 use crate::arguments::StatusArguments;
+use crate::commands::at_work::{self, Note};
 use crate::commands::client::{Coordinator, table_of};
 use anyhow::{Context, Result};
 use fathom_command::output;
@@ -13,6 +14,7 @@ use fathom_report::text::many;
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 use serde_json::Value;
+use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
 
@@ -22,6 +24,7 @@ struct Status<'a> {
     #[serde(flatten)]
     summary: &'a Summary,
     processes: &'a [ProcessRow],
+    at_work: Option<&'a Note>,
 }
 
 /// Between looks.
@@ -36,83 +39,91 @@ pub(crate) fn status(args: &StatusArguments) -> Result<()> {
     again(args.watch, || of_coordinator(&mut coordinator, args.json))
 }
 
-/// Once, or until the run is complete.
-fn again(watch: bool, mut look: impl FnMut() -> Result<bool>) -> Result<()> {
-    while !look()? && watch {
-        std::thread::sleep(WATCH);
-    }
-    Ok(())
+/// What `again` finds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// The run is complete, or nobody works on it.
+    Still,
+    /// The run goes on.
+    AtWork,
 }
 
-/// Returns whether the run is complete.
-fn of_coordinator(coordinator: &mut Coordinator, json: bool) -> Result<bool> {
+/// Once, or until the run does not go on. On a terminal what was printed before goes away.
+fn again(watch: bool, mut look: impl FnMut() -> Result<(Found, String)>) -> Result<()> {
+    let redraws = watch && std::io::stdout().is_terminal();
+    loop {
+        let (found, text) = look()?;
+        output::line(&if redraws { format!("\x1b[2J\x1b[H{text}") } else { text })?;
+        if found == Found::Still || !watch {
+            return Ok(());
+        }
+        std::thread::sleep(WATCH);
+    }
+}
+
+fn of_coordinator(coordinator: &mut Coordinator, json: bool) -> Result<(Found, String)> {
     let text = coordinator.status()?;
     let fields: Value = serde_json::from_str(&text)?;
-    let complete = fields["complete"] == true;
+    let found = if fields["complete"] == true { Found::Still } else { Found::AtWork };
     if json {
-        return output::line(&text).map(|()| complete);
+        return Ok((found, text));
     }
     let cluster: ClusterStatus = serde_json::from_str(&text)?;
     let visited: u64 = fields["counts"].as_array().into_iter().flatten().filter_map(Value::as_u64).sum();
-    output::line(&format!(
-        "{} {}: {} of {} states visited",
-        fields["space"].as_str().unwrap_or_default(),
-        fields["metric"].as_str().unwrap_or_default(),
-        HumanCount(visited),
-        HumanCount(fields["states"].as_u64().unwrap_or(0))
-    ))?;
-    output::line(&format!(
-        "depth {}: {} shards done, {} running, {} waiting, for {:.1} s; {} sent between workers",
-        cluster.depth,
-        cluster.shards_done,
-        cluster.shards_running,
-        cluster.shards_waiting,
-        cluster.depth_seconds,
-        HumanBytes(cluster.sent_bytes)
-    ))?;
-    if let Some(seconds) = cluster.depth_eta_seconds {
-        output::line(&format!("this depth will be done in about {seconds:.0} s"))?;
-    }
-    if let Some(obstacle) = &cluster.obstacle {
-        output::line(&format!("waiting: {obstacle}"))?;
-    }
+    let mut lines = vec![
+        format!(
+            "{} {}: {} of {} states visited",
+            fields["space"].as_str().unwrap_or_default(),
+            fields["metric"].as_str().unwrap_or_default(),
+            HumanCount(visited),
+            HumanCount(fields["states"].as_u64().unwrap_or(0))
+        ),
+        format!(
+            "depth {}: {} shards done, {} running, {} waiting, for {:.1} s; {} sent between workers",
+            cluster.depth,
+            cluster.shards_done,
+            cluster.shards_running,
+            cluster.shards_waiting,
+            cluster.depth_seconds,
+            HumanBytes(cluster.sent_bytes)
+        ),
+    ];
+    lines.extend(
+        cluster.depth_eta_seconds.map(|seconds| format!("this depth will be done in about {seconds:.0} s")),
+    );
+    lines.extend(cluster.obstacle.as_ref().map(|obstacle| format!("waiting: {obstacle}")));
     if !cluster.workers.is_empty() {
-        output::line(&table_of(&cluster.workers))?;
+        lines.push(table_of(&cluster.workers));
     }
-    Ok(complete)
+    Ok((found, lines.join("\n")))
 }
 
 /// What `fathom status --json` prints of a directory.
 pub(crate) fn json_of_directory(path: &Path) -> Result<String> {
-    let run = RunDirectory::open_for_reading(path)?;
-    let processes = run.journal.processes().context("cannot read run.db")?;
-    to_json(&Summary::of(&run)?, &processes)
+    of_directory(path, true).map(|(_, text)| text)
 }
 
-fn to_json(summary: &Summary, processes: &[ProcessRow]) -> Result<String> {
-    Ok(serde_json::to_string(&Status { summary, processes })?)
-}
-
-/// Returns whether the run is complete.
-fn of_directory(path: &Path, json: bool) -> Result<bool> {
+fn of_directory(path: &Path, json: bool) -> Result<(Found, String)> {
     let run = RunDirectory::open_for_reading(path)?;
     let summary = Summary::of(&run)?;
     let processes = run.journal.processes().context("cannot read run.db")?;
+    let note = at_work::of(path).filter(|_| !summary.complete);
+    let found = if note.is_some() { Found::AtWork } else { Found::Still };
     if json {
-        output::line(&to_json(&summary, &processes)?)?;
-        return Ok(summary.complete);
+        let status = Status { summary: &summary, processes: &processes, at_work: note.as_ref() };
+        return Ok((found, serde_json::to_string(&status)?));
     }
-    output::line(&text::growth(&summary))?;
-    for process in &processes {
-        output::line(&said(process))?;
-    }
-    if !summary.complete {
+    let mut lines = vec![text::growth(&summary)];
+    lines.extend(processes.iter().map(said));
+    if let Some(note) = &note {
+        lines.push(note.text());
+    } else if !summary.complete {
         let done = run.journal.shards_done().context("cannot read run.db")?;
         if done > 0 {
             let shards = run.manifest.shards;
-            output::line(&format!("of the next depth, {done} of {shards} shards are done"))?;
+            lines.push(format!("of the next depth, {done} of {shards} shards are done"));
         }
-        output::line(&match run.journal.layers_at().context("cannot read run.db")? {
+        lines.push(match run.journal.layers_at().context("cannot read run.db")? {
             LayersAt::RunDirectory => format!("go on with 'fathom resume {}'", path.display()),
             LayersAt::SharedStore(store) => format!(
                 "its layers lie in {store}: go on with 'fathom serve … --dir {} --shared-store {store}'",
@@ -125,9 +136,9 @@ fn of_directory(path: &Path, json: bool) -> Result<bool> {
                     path.display()
                 )
             }
-        })?;
+        });
     }
-    Ok(summary.complete)
+    Ok((found, lines.join("\n")))
 }
 
 /// A process in one line.

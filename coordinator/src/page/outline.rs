@@ -8,7 +8,7 @@ use fathom_engine::directory::RunDirectory;
 use fathom_engine::estimate::COSET_OVERHEAD_BYTES;
 use fathom_engine::journal::{Files, LayerRow};
 use fathom_engine::summary::Summary;
-use fathom_forecast::outlook;
+use fathom_forecast::expected;
 use fathom_layer::{Digest, free_bytes, run_digest};
 use fathom_report::Format;
 use fathom_run::Geometry;
@@ -75,7 +75,7 @@ impl Outline {
     pub(super) fn set_layers(&mut self, layers: Vec<LayerRow>) {
         self.counts = layers.iter().map(|layer| layer.states).collect();
         self.seconds = layers.iter().map(|layer| layer.seconds).collect();
-        self.expected = outlook::growth(&self.counts, self.states, self.moves);
+        self.expected = expected::growth(&self.counts, self.states, self.moves);
         self.layers = layers;
     }
 
@@ -143,7 +143,7 @@ impl Outline {
     fn run_left(&self, present: Present) -> Option<[f64; 2]> {
         let left = present.left?;
         let all = left + present.seconds;
-        let after = outlook::time_after_present(&self.counts, &self.seconds, all, self.states, self.moves)?;
+        let after = expected::time_after_present(&self.counts, &self.seconds, all, self.states, self.moves)?;
         Some([(left + after.least).floor(), (left + after.most).ceil()])
     }
 

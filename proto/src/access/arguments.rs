@@ -7,6 +7,9 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Who may talk")]
 pub struct AccessArguments {
+    /// A directory that 'fathom keys' made: its token and certificates, for all of which an option of their own is missing
+    #[arg(long, value_name = "DIR", env = "FATHOM_KEYS", hide_env_values = true)]
+    pub keys: Option<PathBuf>,
     /// A file with the secret that all processes of a run share; nobody else may be able to read it
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
@@ -28,6 +31,20 @@ pub struct AccessArguments {
 }
 
 impl AccessArguments {
+    /// The same with files of the directory of keys where no others are named.
+    pub(super) fn with_keys(&self) -> Self {
+        let file = |own: &Option<PathBuf>, name| {
+            own.clone().or_else(|| self.keys.as_ref().map(|directory| directory.join(name)))
+        };
+        Self {
+            token_file: file(&self.token_file, "token"),
+            tls_cert: file(&self.tls_cert, "cert.pem"),
+            tls_key: file(&self.tls_key, "key.pem"),
+            tls_ca: file(&self.tls_ca, "ca.pem"),
+            ..self.clone()
+        }
+    }
+
     pub(super) fn has_tls(&self) -> bool {
         self.tls_cert.is_some() || self.tls_key.is_some() || self.tls_ca.is_some() || self.tls_name.is_some()
     }

@@ -1,7 +1,7 @@
 //! Results on standard output, and remarks on standard error.
 
 use anyhow::{Context, Result};
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether remarks are left out.
@@ -12,15 +12,16 @@ pub fn leave_out_remarks() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Whether progress is shown: on a terminal, unless remarks are left out.
-pub fn shows_progress() -> bool {
-    !QUIET.load(Ordering::Relaxed) && std::io::stderr().is_terminal()
+/// Whether remarks are left out.
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
 }
 
 /// Writes a line on standard error about how something was understood.
 #[expect(clippy::print_stderr, reason = "remarks are for people, beside the result")]
 pub fn remark(text: &str) {
-    if !QUIET.load(Ordering::Relaxed) {
+    if !is_quiet() {
+        crate::doing::clear();
         eprintln!("note: {text}");
     }
 }
@@ -30,6 +31,7 @@ pub fn remark(text: &str) {
 /// # Errors
 /// If standard output cannot be written, such as a file on a full disk.
 pub fn line(text: &str) -> Result<()> {
+    crate::doing::clear();
     let mut out = std::io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {

@@ -67,8 +67,11 @@ pub enum Found {
 /// # Errors
 /// If it cannot be read.
 pub fn look(path: &Path) -> Result<Found> {
-    if path.join(DEFINITION).try_exists().with_context(|| format!("cannot look at {}", path.display()))? {
-        return Ok(Found::Run);
+    match path.join(DEFINITION).try_exists() {
+        Ok(true) => return Ok(Found::Run),
+        Ok(false) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(Found::Other),
+        Err(error) => return Err(error).with_context(|| format!("cannot look at {}", path.display())),
     }
     match fs::read_dir(path) {
         Ok(entries) => {

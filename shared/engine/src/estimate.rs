@@ -11,6 +11,7 @@ use fathom_run::manifest::Keep;
 use fathom_run::tables::PATTERNS_WORTH_KEEPING;
 use fathom_space::{AxisMap, Plan, Shape, Space, Transform};
 use serde::Serialize;
+use std::collections::HashSet;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -129,9 +130,11 @@ pub fn disk_peak_bytes(space: &Space, plan: &Plan, keep: Keep, max_depth: Option
     let entries = plan.representative_cosets * COSET_OVERHEAD_BYTES;
     let dense = plan.layer_bytes();
     let largest = match max_depth {
-        Some(depth) => (space.moves().len() as u64)
-            .checked_pow(depth)
-            .and_then(|states| states.checked_mul(MOST_BYTES_A_STATE))
+        Some(depth) => most_states(space, depth)
+            .map(|states| states.div_ceil(plan.symmetries_used as u64 / u64::from(space.free_order())))
+            // Cosets that symmetries fix have their states several times.
+            .map(|states| states.saturating_mul(2))
+            .and_then(|stored| stored.checked_mul(MOST_BYTES_A_STATE))
             .map_or(dense, |bytes| bytes.min(dense)),
         None => dense,
     };
@@ -142,6 +145,36 @@ pub fn disk_peak_bytes(space: &Space, plan: &Plan, keep: Keep, max_depth: Option
     };
     let kept = if plan.patterns < PATTERNS_WORTH_KEEPING { 0 } else { plan.table_bytes(space) };
     RUN_OVERHEAD_BYTES + kept + layers * largest + directories * entries
+}
+
+/// A bound of the number of states at a depth; `None` beyond 2^64.
+///
+/// In a Cayley graph all states look alike, so that depth a + b has at most as many states as depth a times depth b: the first depths are counted.
+fn most_states(space: &Space, depth: u32) -> Option<u64> {
+    const MOST_STATES: usize = 1 << 13;
+    let mut counts = vec![1, space.moves().len() as u64];
+    if space.piece_labels().are_distinct() && !space.is_guarded() && space.free_order() == 1 {
+        counts.truncate(1);
+        let mut newest = vec![space.solved().to_vec()];
+        let mut seen: HashSet<Vec<u8>> = newest.iter().cloned().collect();
+        while !newest.is_empty() && newest.len() <= MOST_STATES && counts.len() <= depth as usize {
+            let mut next = Vec::new();
+            for (word, mv) in
+                newest.iter().flat_map(|word| (0..space.moves().len()).map(move |mv| (word, mv)))
+            {
+                let mut image = vec![0; word.len()];
+                if space.apply(mv, word, &mut image) && seen.insert(image.clone()) {
+                    next.push(image);
+                }
+            }
+            counts.push(next.len() as u64);
+            newest = next;
+        }
+    }
+    // Depth 0 is asked for without a search.
+    let step = (counts.len() as u32 - 1).max(1);
+    let whole = counts[counts.len() - 1].checked_pow(depth / step)?;
+    whole.checked_mul(counts.get((depth % step) as usize).copied().unwrap_or(1).max(1))
 }
 
 /// What the layer after some others will need of the disk.
@@ -209,4 +242,24 @@ pub fn dense_pull_time(shape: &Shape, engine: Engine) -> Option<Duration> {
     }
     times.sort_unstable();
     Some(times[times.len() / 2])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_puzzle::{Board, Metric};
+    use fathom_space::Labels;
+
+    /// States of 4x4 by distance: `records/4x4-multi.json`.
+    #[test]
+    fn no_depth_has_more_states_than_the_bound() {
+        let board: Board = "4x4".parse().unwrap();
+        let space = Space::new(board.puzzle(Metric::Multi), Metric::Multi, Labels::distinct(16)).unwrap();
+        let counts = [1, 24, 396, 6264, 97_558, 1_486_728, 22_201_916, 324_714_424, 4_612_908_913_u64];
+        for (depth, count) in counts.into_iter().enumerate() {
+            let bound = most_states(&space, depth as u32).unwrap();
+            assert!(bound >= count && bound < 4 * count, "{bound} for {count}");
+        }
+        assert_eq!(most_states(&space, 100), None);
+    }
 }

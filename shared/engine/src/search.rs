@@ -7,7 +7,7 @@ use crate::journal::{Files, LayerRow, ProcessRow};
 use crate::observer::{Observer, Progress};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::{bad_input, failpoint, machine};
-use fathom_layer::{Deferred, Disk, LayerError, free_bytes};
+use fathom_layer::{Deferred, Disk, LayerError};
 use fathom_run::{Depth, ShardReport, Task};
 use fathom_task::{Counters, Job, Kernel, Layer, Leftovers, Pool, Resources, Store, TaskError, Watched};
 use indicatif::{HumanBytes, HumanCount};
@@ -255,7 +255,9 @@ impl Search<'_> {
         let shards = u64::from(self.job.geometry.cut.shards());
         let missing = shards - self.store.finished_files(depth)?.min(shards);
         let needed = (u128::from(bytes) * u128::from(missing) / u128::from(shards)) as u64;
-        let free = free_bytes(&self.run.path)
+        let free = self
+            .disk
+            .free_bytes(&self.run.path)
             .with_context(|| format!("cannot ask for free space at {}", self.run.path.display()))?;
         if needed <= free {
             return Ok(());
@@ -316,6 +318,7 @@ impl Search<'_> {
                     Ok(report) => {
                         let seconds = ended.took.as_secs_f64();
                         debug!(
+                            depth = depth.0,
                             shard = shard.0,
                             states = report.totals.states,
                             bytes = report.bytes,
@@ -326,7 +329,12 @@ impl Search<'_> {
                         reports[shard.0 as usize] = Some(report);
                     }
                     Err(error) => {
-                        debug!(shard = shard.0, error = &error as &dyn std::error::Error, "task ended early");
+                        debug!(
+                            depth = depth.0,
+                            shard = shard.0,
+                            error = &error as &dyn std::error::Error,
+                            "task ended early"
+                        );
                         self.halt.store(true, Ordering::Relaxed);
                         if !matches!(error, TaskError::Stopped) {
                             failure.get_or_insert(error);
@@ -356,7 +364,11 @@ impl Search<'_> {
     /// What a failure of the disk means for the layer that was to be made, and what to do.
     fn explain(&self, depth: Depth, error: LayerError) -> anyhow::Error {
         let path = self.run.path.display();
-        let advice = if error.is_disk_full() {
+        let advice = if error.is_quota() {
+            format!(
+                "the quota of this user is used up at depth {depth}: remove files that count for it, or ask for more, then go on with 'fathom resume {path}'"
+            )
+        } else if error.is_disk_full() {
             format!("the disk is full at depth {depth}; make room, then go on with 'fathom resume {path}'")
         } else if error.is_damage() || error.is_missing() {
             format!(

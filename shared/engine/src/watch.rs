@@ -35,8 +35,11 @@ fn word(tiles: &[u8], space: &Space) -> Vec<u8> {
 /// # Errors
 /// [`fathom_command::exit::BadInput`] with the line that is no state of the space.
 pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| bad_input!("--watch-states: cannot read {}: {error}", path.display()))?;
+    let text = match path == Path::new("-") {
+        true => std::io::read_to_string(std::io::stdin()),
+        false => std::fs::read_to_string(path),
+    };
+    let text = text.map_err(|error| bad_input!("--watch-states: cannot read {}: {error}", path.display()))?;
     if space.has_turns() {
         return Err(bad_input!(
             "--watch-states: the pieces of {} turn where they stand, and a list of tiles does not say how",

@@ -12,7 +12,7 @@ use fathom_layer::LocalDisk;
 use fathom_puzzle::Metric;
 use fathom_run::Depth;
 use fathom_run::manifest::{Keep, RunManifest};
-use fathom_space::{CosetGraph, CosetId};
+use fathom_space::{CosetGraph, CosetId, Space};
 use fathom_task::{Job, Kernel, Resources, Store};
 use rayon::prelude::*;
 use tempfile::TempDir;
@@ -70,6 +70,15 @@ const KNOWN: [(&str, Metric, &[u64]); 2] = [
     ),
 ];
 
+/// The growth function of a space, if it is among those that are known.
+pub(crate) fn known(space: &Space) -> Option<&'static [u64]> {
+    let is_meant = |&(board, metric, _): &(&str, Metric, _)| {
+        space.piece_labels().are_distinct()
+            && (board, metric) == (space.puzzle().name.as_str(), space.metric())
+    };
+    KNOWN.into_iter().find(is_meant).map(|(_, _, counts)| counts)
+}
+
 /// The layers of a search, one after the other.
 #[derive(Debug)]
 pub enum Growth<'g> {
@@ -90,12 +99,8 @@ impl<'g> Growth<'g> {
         if u64::try_from(space.states()).is_ok_and(|states| states <= QUICKLY_SEARCHED) {
             return Ok(Self::Searched(Box::new(Searched::search(manifest)?)));
         }
-        let known = KNOWN.into_iter().find(|&(board, metric, _)| {
-            space.piece_labels().are_distinct()
-                && (board, metric) == (space.puzzle().name.as_str(), space.metric())
-        });
-        Ok(Self::Modelled(match known {
-            Some((_, _, counts)) => GrowthModel::new(graph, counts.to_vec(), GrowthSource::Known),
+        Ok(Self::Modelled(match known(space) {
+            Some(counts) => GrowthModel::new(graph, counts.to_vec(), GrowthSource::Known),
             None => GrowthModel::new(graph, first_counts(space), GrowthSource::Modelled),
         }))
     }

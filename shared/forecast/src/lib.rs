@@ -2,7 +2,8 @@
 //!
 //! Reading order: [`mod@cluster`], [`sizes`], [`model`] and [`growth`] (how many states each coset has at each depth), [`wire`] (how many bytes
 //! these are), [`load`] (what each shard costs its worker), [`simulation`] (how long a worker takes for a depth), `depth` (all workers,
-//! then the barrier), and here what comes of it. [`outlook`] is for a run that is at work.
+//! then the barrier), and here what comes of it. [`expected`] tells how growth goes on, and [`outlook`] how long a search that is at work
+//! still takes.
 //!
 //! Workers are alike, and each has a contiguous range of shards. What a worker lacks of the newest layer it fetches, each coset once a
 //! depth. All links are busy at once, so what a worker fetches comes as fast as its own link takes it or as the busiest peer
@@ -12,6 +13,7 @@
 
 pub mod cluster;
 mod depth;
+pub mod expected;
 pub mod growth;
 pub mod load;
 pub mod model;

@@ -1,167 +1,223 @@
-//! What is still to come of a run that is at work: the depths that are left, and how long they may take.
+//! How a search that is at work will go on: the model of [`crate::model`] with all cosets alike, so that it costs nothing to ask again.
 //!
-//! The growth follows the model of [`model`](super::model) for the space as if it were one coset. The graph
-//! of the cosets is not needed, so that an outlook takes microseconds, and the depths that are known correct
-//! it.
+//! Let a depth have a share q of the states that depths above it do not have. A state that is left is found at the next depth if one of the m moves
+//! into it comes from that depth, which has the chance 1 - (1 - q)^(alpha m). Alpha, below one because moves commute and cancel, is known where
+//! counts are; beyond them it goes on to fall as it fell, until half of the states are visited.
 //!
-//! The work of a depth is taken to be the states of the depth before it, as far as their cosets are sparse: a
-//! coset with more than one state in [`DENSE`] bits is pulled as a whole, and costs as much as one that is
-//! full.
+//! The time of a depth is taken to be proportional to its pulls, as in [`crate::load`], by a factor that the depths so far give.
 
-/// Depths of which the growth must be known before anything is expected.
-const LEAST_KNOWN: usize = 3;
-/// Alpha stays above this, so that every growth ends.
+use crate::growth::known;
+use fathom_engine::journal::LayerRow;
+use fathom_layer::encoding::SPARSE_BITS;
+use fathom_space::{Shape, Space};
+use fathom_task::expand::{COMPLETION_CHECKS, NEARLY_FULL};
+
+/// Alpha of a depth, at least: every search ends.
 const LEAST_ALPHA: f64 = 0.1;
-/// The most depths that are expected.
-const MOST_DEPTHS: usize = 400;
-/// A coset with a state in fewer bits is dense.
-const DENSE: f64 = 256.0;
-/// An outlook is never said to be surer than this factor.
-const SUREST: f64 = 1.25;
-/// Nor less sure than this one, beyond which the times say nothing.
-const LEAST_SURE: f64 = 10.0;
+/// Alphas that tell how alpha falls.
+const ENOUGH_ALPHAS: usize = 3;
+/// A model is no answer after so many depths.
+const MOST_DEPTHS: usize = 1000;
+/// Pulls that take as long as what else is done for a coset that has states to come from.
+const PACKING: f64 = 0.5;
+/// The same for a coset that has none.
+const ENTRY: f64 = 0.05;
+/// Depths that were made in less time tell nothing of those to come.
+const LEAST_SECONDS: f64 = 10e-3;
 
-/// How many states the next depths will have, beginning with the first that is not known; nothing while too
-/// little is known. `counts` are the states of the depths that are known, `states` those of the space,
-/// `moves` leave each state.
-pub fn growth(counts: &[u64], states: u64, moves: usize) -> Vec<f64> {
-    let all = states as f64;
-    let mut left = all;
-    let mut alphas = Vec::new();
-    // How many hits a state that is left gets from the newest depth, if hits were independent.
-    let into = |newest: f64, left: f64| {
-        let share = (newest / (newest + left)).min(1.0 - f64::EPSILON);
-        moves as f64 * -(-share).ln_1p()
-    };
-    for (depth, &count) in counts.iter().enumerate() {
-        if depth > 0 {
-            let found = (count as f64 / left).min(1.0 - 1e-12);
-            alphas.push(-(-found).ln_1p() / into(counts[depth - 1] as f64, left));
-        }
-        left -= count as f64;
-    }
-    if counts.len() < LEAST_KNOWN || left < 0.5 {
-        return Vec::new();
-    }
-    // The first depth has no moves that cancel.
-    let fall = match alphas.get(1..).unwrap_or_default() {
-        [.., before, _, last] => (last / before).sqrt().min(1.0),
-        [before, last] => (last / before).min(1.0),
-        _ => 1.0,
-    };
-    let mut newest = counts.last().copied().unwrap_or_default() as f64;
-    let mut alpha = alphas.last().copied().unwrap_or(1.0);
-    let mut expected = Vec::new();
-    while left >= 0.5 && expected.len() < MOST_DEPTHS {
-        if left * 2.0 > all {
-            alpha *= fall;
-        }
-        alpha = alpha.max(LEAST_ALPHA);
-        let found = (left * -(-alpha * into(newest, left)).exp_m1()).min(left);
-        left -= found;
-        // What is left of a state belongs to the last depth.
-        let found = if left < 0.5 { found + left } else { found };
-        if found < 0.5 {
-            break;
-        }
-        expected.push(found);
-        newest = found;
-    }
-    expected
+/// What is left of a search.
+#[derive(Clone, Debug)]
+pub struct Outlook {
+    all: f64,
+    moves: f64,
+    coset_bits: f64,
+    known: Option<&'static [u64]>,
+    /// States and seconds of the depths that are committed.
+    done: Vec<(f64, f64)>,
 }
 
-/// How long a run may still take, in seconds: no less than the first, no more than the second.
+/// The time that is left.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeLeft {
-    /// The least.
-    pub least: f64,
-    /// The most.
-    pub most: f64,
+    /// Seconds.
+    pub seconds: f64,
+    /// The factor by which this may be too much or too little, above 1.
+    pub uncertainty: f64,
 }
 
-/// How long the depths after the present one will take. `counts` and `seconds` are of the depths that are
-/// known, `present` is the time that the present one is expected to take in all; `None` while too little is
-/// known.
-pub fn time_after_present(
-    counts: &[u64],
-    seconds: &[f64],
-    present: f64,
-    states: u64,
-    moves: usize,
-) -> Option<TimeLeft> {
-    let expected = growth(counts, states, moves);
-    let work = |newest: f64| newest.min(states as f64 / DENSE);
-    let known = *counts.last()? as f64;
-    let rate = present / work(known);
-    let (_, sources) = expected.split_last()?;
-    let likely: f64 = sources.iter().map(|&source| rate * work(source)).sum();
-    // What the same rule would have said of the present depth when the one before it was present.
-    let miss = match (counts, seconds) {
-        ([.., before, newest], [.., took]) if *took > 0.0 && present > 0.0 => {
-            let said = took / work(*before as f64) * work(*newest as f64);
-            (said / present).max(present / said)
+impl Outlook {
+    /// Of a search whose cosets have this shape, after the layers that are committed.
+    pub fn new(space: &Space, shape: &Shape, layers: &[LayerRow]) -> Self {
+        Self {
+            all: u64::try_from(space.states()).map_or(f64::INFINITY, |states| states as f64),
+            moves: space.incoming_moves().len() as f64,
+            coset_bits: shape.bits() as f64,
+            known: known(space),
+            done: layers.iter().map(|layer| (layer.states as f64, layer.seconds)).collect(),
         }
-        _ => LEAST_SURE,
-    };
-    let sure = miss.clamp(SUREST, LEAST_SURE);
-    Some(TimeLeft { least: likely / sure, most: likely * sure })
+    }
+
+    /// Another depth is committed.
+    pub fn push(&mut self, layer: &LayerRow) {
+        self.done.push((layer.states as f64, layer.seconds));
+    }
+
+    /// The states of all depths: those that are committed, and those that are expected after them. `None` if too little is known for that.
+    pub fn states(&self) -> Option<Vec<f64>> {
+        let mut counts: Vec<f64> = self.done.iter().map(|(states, _)| *states).collect();
+        if let Some(known) = self.known {
+            counts.extend(known.iter().skip(counts.len()).map(|&states| states as f64));
+            return Some(counts);
+        }
+        let mut left = self.all;
+        let mut alphas = Vec::new();
+        for (depth, &states) in counts.iter().enumerate() {
+            if depth > 0 {
+                let into = self.into(counts[depth - 1], left);
+                alphas.push(-(-(states / left).min(1.0 - f64::EPSILON)).ln_1p() / into);
+            }
+            left -= states;
+        }
+        if left > 0.0 && alphas.len() < ENOUGH_ALPHAS {
+            return None;
+        }
+        let fall = match alphas.get(1..).unwrap_or_default() {
+            [.., before, _, last] => (last / before).sqrt().min(1.0),
+            [before, last] => (last / before).min(1.0),
+            _ => 1.0,
+        };
+        let mut alpha = alphas.last().copied().unwrap_or(1.0);
+        while left >= 1.0 && counts.len() < MOST_DEPTHS {
+            alpha = (alpha * if left * 2.0 < self.all { 1.0 } else { fall }).max(LEAST_ALPHA);
+            let found = left * -(-alpha * self.into(*counts.last()?, left)).exp_m1();
+            let found = if left - found < 1.0 { left } else { found };
+            if found < 1.0 {
+                break;
+            }
+            counts.push(found);
+            left -= found;
+        }
+        Some(counts)
+    }
+
+    /// The mean number of hits on a state that is left, if moves were independent: from a depth with so many states, when `left` are not in it or
+    /// above it.
+    fn into(&self, states: f64, left: f64) -> f64 {
+        self.moves * -(-(states / (states + left)).min(1.0 - f64::EPSILON)).ln_1p()
+    }
+
+    /// Pulls for a mean coset at each depth.
+    fn pulls(&self, states: &[f64]) -> Vec<f64> {
+        let mut left = self.all;
+        let mut pulls = vec![ENTRY];
+        for depth in 1..states.len() {
+            left -= states[depth - 1];
+            let mean = states[depth - 1] / self.all * self.coset_bits;
+            let source = (mean * SPARSE_BITS as f64 / self.coset_bits).min(1.0);
+            let is_last_large = left * f64::from(NEARLY_FULL) <= self.all && states[depth] >= 0.99 * left;
+            let most = if is_last_large { f64::from(COMPLETION_CHECKS[1]) } else { self.moves };
+            let full = if left < 0.5 { 0.0 } else { self.moves.min(most) * source };
+            pulls.push(full + PACKING * mean.min(1.0) + ENTRY);
+        }
+        pulls
+    }
+
+    /// The time until `max_depth`, or the end, is made, when a share `done` of the next depth took `elapsed` seconds. `None` if too little is known.
+    pub fn time_left(&self, done: f64, elapsed: f64, max_depth: Option<u32>) -> Option<TimeLeft> {
+        let states = self.states()?;
+        let pulls = self.pulls(&states);
+        let now = self.done.len();
+        let end = max_depth.map_or(states.len(), |max| states.len().min(max as usize + 1));
+        if now >= end {
+            return Some(TimeLeft { seconds: 0.0, uncertainty: 1.0 });
+        }
+        let measured = self.done.iter().zip(&pulls).map(|((_, seconds), pulls)| (*seconds, *pulls));
+        let measured = measured.chain([(elapsed, done * pulls[now])]);
+        let mut measured: Vec<(f64, f64)> =
+            measured.filter(|(seconds, pulls)| *seconds >= LEAST_SECONDS && *pulls > 0.0).collect();
+        // The newest tell most.
+        let newest = measured.split_off(measured.len().saturating_sub(2));
+        if newest.is_empty() {
+            return None;
+        }
+        let (seconds, work) =
+            newest.iter().fold((0.0, 0.0), |(s, p), (seconds, pulls)| (s + seconds, p + pulls));
+        let to_come = pulls[now] * (1.0 - done) + pulls[now + 1..end].iter().sum::<f64>();
+        let left: f64 = states[now..].iter().sum();
+        let uncertainty = match (self.known, left * 2.0 < self.all) {
+            (Some(_), _) => 1.2,
+            (None, true) => 1.5,
+            (None, false) => 3.0,
+        };
+        Some(TimeLeft { seconds: seconds / work * to_come, uncertainty })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fathom_puzzle::{Board, Metric};
+    use fathom_space::{Colouring, Labels, Plan};
 
-    /// 4x4 in the metric multi, from `records/4x4-multi.json`.
-    const BOARD: [u64; 15] = [
-        1,
-        24,
-        396,
-        6264,
-        97_558,
-        1_486_728,
-        22_201_916,
-        324_714_424,
-        4_612_908_913,
-        62_546_431_704,
-        761_114_737_756,
-        6_477_461_009_768,
-        13_117_496_920_628,
-        499_209_363_040,
-        8_880,
-    ];
-    const STATES: u64 = 20_922_789_888_000;
+    /// States of the 3x4 board by distance: `tests/data/boards.json`, from an independent program.
+    const THREE_BY_FOUR: [u64; 14] =
+        [1, 17, 195, 2147, 22888, 227316, 2090826, 17077746, 106891431, 285831902, 66812623, 44418, 88, 2];
+
+    fn space(rows: usize, columns: usize) -> (Space, Shape) {
+        let board = Board::new(rows, columns).unwrap();
+        let space =
+            Space::new(board.puzzle(Metric::Multi), Metric::Multi, Labels::distinct(board.cells())).unwrap();
+        let colouring: Colouring = Plan::new(&space).unwrap().colouring;
+        let shape = Shape::of(&space, &colouring).unwrap();
+        (space, shape)
+    }
+
+    fn after(depths: usize, seconds: impl Fn(usize) -> f64) -> Outlook {
+        let (space, shape) = space(3, 4);
+        let mut outlook = Outlook::new(&space, &shape, &[]);
+        outlook.done = (0..depths).map(|depth| (THREE_BY_FOUR[depth] as f64, seconds(depth))).collect();
+        outlook
+    }
 
     #[test]
-    fn the_rest_of_a_known_growth_is_near_what_it_was() {
-        for known in 5..12 {
-            let expected = growth(&BOARD[..known], STATES, 24);
-            let visited: u64 = BOARD[..known].iter().sum();
+    fn the_rest_is_expected_from_the_first_half() {
+        for depths in [6, 7, 8, 9, 10] {
+            let expected = after(depths, |_| 0.0).states().unwrap();
             let sum: f64 = expected.iter().sum();
-            assert!((sum / (STATES - visited) as f64 - 1.0).abs() < 1e-6, "{known}: {sum}");
-            for (depth, expected) in (known..).zip(&expected) {
-                let real = BOARD.get(depth).copied().unwrap_or(0) as f64;
-                // Depths with a twentieth of all states are met within a half.
-                if real > STATES as f64 / 20.0 {
-                    assert!(
-                        (expected / real).ln().abs() < 1.5_f64.ln(),
-                        "{known}, {depth}: {expected} {real}"
-                    );
-                }
-            }
+            assert!((sum / 479_001_600.0 - 1.0).abs() < 1e-6, "{sum}");
+            // All but a thousandth lies at the depths where it is.
+            let deep: f64 = expected.iter().skip(12).sum();
+            assert!(deep < 479_001.0, "after {depths}: {expected:?}");
+            let largest = expected.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+            assert_eq!(largest.0, 9, "after {depths}: {expected:?}");
         }
     }
 
     #[test]
-    fn nothing_is_expected_of_what_is_complete_or_hardly_begun() {
-        assert!(growth(&BOARD, STATES, 24).is_empty());
-        assert!(growth(&BOARD[..2], STATES, 24).is_empty());
-        assert_eq!(time_after_present(&[], &[], 1.0, 100, 3), None);
+    fn too_little_is_no_answer() {
+        assert_eq!(after(2, |_| 1.0).states(), None);
+        assert_eq!(after(2, |_| 1.0).time_left(0.5, 1.0, None), None);
+        assert_eq!(after(8, |_| 0.0).time_left(0.0, 0.0, None), None);
+    }
+
+    /// If each depth takes as long as its pulls, so does the rest.
+    #[test]
+    fn time_goes_by_pulls() {
+        let whole = after(14, |_| 0.0);
+        let pulls = whole.pulls(&whole.states().unwrap());
+        let outlook = after(10, |depth| pulls[depth] * 2.0);
+        let left = outlook.time_left(0.0, 0.0, None).unwrap();
+        let truly: f64 = pulls[10..].iter().sum::<f64>() * 2.0;
+        assert!(left.seconds < truly * 2.0 && left.seconds * 2.0 > truly, "{left:?}, not {truly}");
+        let later = outlook.time_left(0.5, pulls[10], None).unwrap();
+        assert!(later.seconds < left.seconds);
+        assert_eq!(outlook.time_left(0.5, 1.0, Some(9)).unwrap().seconds, 0.0);
     }
 
     #[test]
-    fn a_steady_rate_gives_times_that_hold_what_is_likely() {
-        let seconds: Vec<f64> = BOARD[..8].iter().map(|&count| count as f64 * 1e-8).collect();
-        let time = time_after_present(&BOARD[..8], &seconds, 46.0, STATES, 24).unwrap();
-        assert!(time.least > 46.0 && time.least < time.most, "{time:?}");
+    fn known_growth_is_used() {
+        let (space, shape) = space(4, 4);
+        let states = Outlook::new(&space, &shape, &[]).states().unwrap();
+        assert_eq!(states.iter().sum::<f64>(), 20_922_789_888_000.0);
     }
 }

@@ -22,6 +22,14 @@ pub trait Disk: Debug + Send + Sync {
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
     /// Makes the names in a directory durable.
     fn sync_directory(&self, path: &Path) -> io::Result<()>;
+
+    /// Free bytes for files at a path.
+    ///
+    /// # Errors
+    /// If the operating system does not tell.
+    fn free_bytes(&self, path: &Path) -> io::Result<u64> {
+        free_bytes(path)
+    }
 }
 
 /// A file that is being written.
@@ -42,6 +50,29 @@ pub fn free_bytes(path: &Path) -> io::Result<u64> {
     let there = path.ancestors().find(|ancestor| ancestor.exists()).filter(|p| !p.as_os_str().is_empty());
     let stat = rustix::fs::statvfs(there.unwrap_or(Path::new(".")))?;
     Ok(stat.f_bavail * stat.f_frsize)
+}
+
+/// Bytes that the files below a directory take on their disk. A file that goes away meanwhile is not counted, nor are links followed.
+///
+/// # Errors
+/// If a directory cannot be read.
+pub fn tree_bytes(path: &Path) -> io::Result<u64> {
+    let mut bytes = 0;
+    let entries = match std::fs::read_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        match entry.metadata() {
+            Ok(metadata) if metadata.is_dir() => bytes += tree_bytes(&entry.path())?,
+            // Blocks are of 512 bytes, whatever the file system has.
+            Ok(metadata) => bytes += std::os::unix::fs::MetadataExt::blocks(&metadata) * 512,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(bytes)
 }
 
 /// Pieces of this size are worth a disk's attention on their own.

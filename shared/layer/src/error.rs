@@ -139,6 +139,11 @@ impl LayerError {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
+    /// Whether there is no room for the file because its owner may not take more of the disk.
+    pub fn is_quota(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::QuotaExceeded)
+    }
+
     /// Whether there is no room for the file: the disk is full, or this process may not write more.
     pub fn is_disk_full(&self) -> bool {
         use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};

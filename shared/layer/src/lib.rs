@@ -19,15 +19,17 @@ mod error;
 pub mod file;
 pub mod format;
 pub mod imports;
+mod limit;
 pub mod map;
 pub mod writer;
 
 pub use deferred::Deferred;
 pub use digest::{Digest, LayerDigest, RunDigest, run_digest};
-pub use disk::{Disk, DiskFile, LocalDisk, free_bytes};
+pub use disk::{Disk, DiskFile, LocalDisk, free_bytes, tree_bytes};
 pub use encoding::{Encoding, Tensor};
 pub use error::LayerError;
 pub use file::{LayerFile, Stored};
 pub use format::{Identity, Totals};
 pub use imports::{Import, Imports};
+pub use limit::LimitedDisk;
 pub use writer::{LayerWriter, archive};

@@ -202,7 +202,7 @@ impl FromStr for Board {
     fn from_str(word: &str) -> Result<Self, BoardError> {
         let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
         let (rows, columns) = word
-            .split_once('x')
+            .split_once(['x', 'X', '×'])
             .filter(|(rows, columns)| digits(rows) && digits(columns))
             .ok_or_else(|| BoardError::NotABoard(word.into()))?;
         match (rows.parse::<u32>(), columns.parse::<u32>()) {

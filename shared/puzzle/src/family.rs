@@ -3,6 +3,7 @@
 //! families here.
 
 pub mod cube;
+pub mod facelets;
 pub mod flipped;
 pub mod geometry;
 pub mod ring;
@@ -12,6 +13,7 @@ pub mod tetrahedron;
 
 use crate::definition::Definition;
 use crate::{Board, Metric};
+pub use facelets::{Facelets, facelets};
 
 /// A word, or a pattern of words, and what it stands for.
 #[derive(Debug)]
@@ -58,12 +60,15 @@ enum Build {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FamilyError {
     /// No family of this name.
-    #[error("{word:?} names no puzzle: there are {known}, boards such as 3x4, and files")]
+    #[error("{word:?} names no puzzle{}: there are {known}, boards such as 3x4, and files; 'fathom puzzles' tells of each",
+        nearest.map_or(String::new(), |nearest| format!(", but perhaps {nearest:?} is meant")))]
     Unknown {
         /// The word as written.
         word: String,
         /// The patterns that there are.
         known: String,
+        /// The name of a family that is almost the word.
+        nearest: Option<&'static str>,
     },
     /// A family, with other numbers than it takes.
     #[error("{word:?} is not of the form {pattern} with {limits}: for example {example}")]
@@ -95,6 +100,14 @@ pub fn families() -> &'static [Family] {
     &FAMILIES
 }
 
+/// The family whose name is `name` but for a slip of the pen: a letter in four that is wrong, missing, too many, or changed with the next.
+fn nearest(name: &str) -> Option<&'static str> {
+    let names =
+        FAMILIES.iter().map(|family| (strsim::damerau_levenshtein(name, family.name()), family.name()));
+    let (slips, found) = names.min()?;
+    (slips <= (name.chars().count() / 4).max(1) && name.chars().count() > 2).then_some(found)
+}
+
 /// The puzzle that a word of a family names.
 ///
 /// # Errors
@@ -113,7 +126,7 @@ pub fn puzzle(word: &str) -> Result<Definition, FamilyError> {
     });
     let family = FAMILIES.iter().find(|family| family.name() == name).ok_or_else(|| {
         let patterns: Vec<_> = FAMILIES.iter().map(|family| family.pattern).collect();
-        FamilyError::Unknown { word: word.into(), known: patterns.join(", ") }
+        FamilyError::Unknown { word: word.into(), known: patterns.join(", "), nearest: nearest(name) }
     })?;
     let limits = match &family.build {
         Build::One(_) => "no numbers".into(),

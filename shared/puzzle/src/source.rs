@@ -77,7 +77,7 @@ impl PuzzleSpec {
     /// # Errors
     /// [`SourceError`] with those for which there is one.
     pub fn in_hand(word: &str) -> Result<Self, SourceError> {
-        Ok(Self::Defined(Box::new(family::in_hand(word)?)))
+        Ok(Self::Defined(Box::new(family::in_hand(&word.to_lowercase().replace('×', "x"))?)))
     }
 
     fn named(
@@ -93,7 +93,15 @@ impl PuzzleSpec {
         if path.is_file() || path.extension().is_some() || word.contains('/') {
             return Ok(Self::Defined(Box::new(load::load(path)?)));
         }
-        Ok(Self::Defined(Box::new(of_family(word)?)))
+        // Case does not matter, nor which cross is written.
+        let plain = word.to_lowercase().replace('×', "x");
+        let found = of_family(&plain).map_err(|error| match error {
+            FamilyError::Unknown { known, nearest, .. } => {
+                FamilyError::Unknown { word: word.into(), known, nearest }
+            }
+            other => other,
+        });
+        Ok(Self::Defined(Box::new(found?)))
     }
 
     /// The same puzzle, if it knows this metric. In one that a family alone knows its moves may be others.

@@ -35,6 +35,12 @@ pub struct Example {
     pub orientations: Option<Vec<u8>>,
     /// How many states the class has.
     pub class_states: usize,
+    /// A shortest solution, if one is known: whoever makes the report finds it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub solution: Option<String>,
+    /// The word as the space has it.
+    #[serde(skip)]
+    pub in_space: Vec<u8>,
 }
 
 impl Example {
@@ -83,9 +89,10 @@ pub fn of(run: &RunDirectory, layer: Option<&LayerRow>) -> Result<Option<Deepest
             }
         }
     }
-    let examples = classes.into_iter().map(|(word, class_states)| {
-        let (word, orientations): (Vec<u8>, Vec<u8>) = graph.space().pieces(&word).into_iter().unzip();
-        Example { orientations: graph.space().has_turns().then_some(orientations), word, class_states }
+    let examples = classes.into_iter().map(|(in_space, class_states)| {
+        let (word, orientations): (Vec<u8>, Vec<u8>) = graph.space().pieces(&in_space).into_iter().unzip();
+        let orientations = graph.space().has_turns().then_some(orientations);
+        Example { orientations, word, class_states, solution: None, in_space }
     });
     Ok(Some(Deepest { depth: depth.0, examples: examples.collect() }))
 }

@@ -3,7 +3,7 @@
 use super::deepest::{self, Example};
 use super::facts::{self, Fact};
 use super::numbers::percent;
-use super::{Report, plot};
+use super::{Report, net, plot};
 use anyhow::Result;
 use askama::Template;
 use fathom_puzzle::PuzzleSpec;
@@ -17,7 +17,7 @@ struct Page<'a> {
     figures: Vec<Fact>,
     results: Vec<Fact>,
     origin: Vec<Fact>,
-    growth: Vec<[String; 7]>,
+    growth: Vec<[String; 8]>,
     files: Vec<[String; 4]>,
     plot: String,
     pictures: Option<Pictures>,
@@ -37,6 +37,10 @@ struct Picture {
     tiles: Vec<Tile>,
     /// How many states it stands for, where it stands for others.
     class: Option<String>,
+    /// Its net, if the puzzle has one.
+    net: Option<String>,
+    /// Moves that solve it.
+    solution: Option<String>,
 }
 
 /// What stands on a cell.
@@ -53,12 +57,13 @@ struct Tile {
 pub fn page(report: &Report) -> Result<String> {
     let counted =
         |classes: Option<u64>| classes.map_or("–".into(), |classes| HumanCount(classes).to_string());
-    let growth = report.rows.iter().map(|row| {
+    let growth = report.rows.iter().zip(report.branching()).map(|(row, factor)| {
         [
             row.depth.to_string(),
             HumanCount(row.states).to_string(),
             counted(row.classes),
             counted(row.classes_with_inverse),
+            branching(factor),
             percent(row.share),
             HumanCount(row.cumulative).to_string(),
             percent(row.cumulative_share),
@@ -80,6 +85,15 @@ pub fn page(report: &Report) -> Result<String> {
         pictures: pictures(report),
     };
     Ok(page.render()?)
+}
+
+/// A branching factor with three digits.
+pub(crate) fn branching(factor: Option<f64>) -> String {
+    match factor {
+        None => "–".into(),
+        Some(factor) if factor >= 0.01 => format!("{factor:.2}"),
+        Some(factor) => format!("{factor:.1e}"),
+    }
 }
 
 /// What is read first.
@@ -127,5 +141,7 @@ fn picture(report: &Report, example: &Example) -> Picture {
             1 => None,
             alike => Some(format!("one of {} alike", HumanCount(alike as u64))),
         },
+        net: net::svg(&report.source, example).filter(|_| !labelled),
+        solution: example.solution.clone(),
     }
 }

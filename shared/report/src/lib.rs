@@ -1,7 +1,7 @@
 //! Reports: what a run has found and where that comes from, set out for others.
 //!
-//! Reading order: [`deepest`] (states of the last layer), [`provenance`] (where the numbers come from), [`facts`] (all that in words), [`numbers`], and
-//! a module for each format: [`html`] with [`plot`], [`markdown`], [`latex`], [`table`] (CSV), [`object`] (JSON), [`oeis`], [`text`] (the growth table on a
+//! Reading order: [`deepest`] (states of the last layer), [`provenance`] (where the numbers come from), [`facts`] (all that in words), [`people`] (puzzles in people's words), [`numbers`], and
+//! a module for each format: [`html`] with [`plot`] and `net` (states of cubes and the like), [`markdown`], [`latex`], [`table`] (CSV), [`object`] (JSON), [`oeis`], [`text`] (the growth table on a
 //! terminal, and tables in general). [`known`] has God's numbers that others found as well.
 //!
 //! Invariant: a report is made from a run's directory alone, and changes nothing there.
@@ -14,9 +14,11 @@ pub mod html;
 pub mod known;
 pub mod latex;
 pub mod markdown;
+mod net;
 pub mod numbers;
 pub mod object;
 pub mod oeis;
+pub mod people;
 pub mod plot;
 pub mod provenance;
 pub mod table;
@@ -27,6 +29,7 @@ use deepest::Deepest;
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::summary::Summary;
 use fathom_puzzle::PuzzleSpec;
+use people::Words;
 use provenance::Provenance;
 use std::fmt;
 use std::str::FromStr;
@@ -110,11 +113,28 @@ pub struct Row {
     pub digest: String,
 }
 
+impl Report {
+    /// The branching factor at each distance: its states over those of the distance before; `None` at distance 0.
+    pub fn branching(&self) -> Vec<Option<f64>> {
+        let before = self.rows.iter().map(|row| row.states as f64);
+        let factors =
+            self.rows.iter().skip(1).zip(before).map(|(row, before)| Some(row.states as f64 / before));
+        std::iter::once(None).chain(factors).take(self.rows.len()).collect()
+    }
+
+    /// What stands above all: the puzzle in people's words, or the name that its file gives it.
+    pub fn heading(&self) -> &str {
+        self.words.as_ref().map_or(&self.title, |words| &words.title)
+    }
+}
+
 /// All that a report is made of.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Puzzle and metric in a line, without control characters.
     pub title: String,
+    /// What people call the puzzle, if it has a name of its own.
+    pub words: Option<Words>,
     /// What `fathom run --json` tells.
     pub summary: Summary,
     /// The growth table.
@@ -155,7 +175,10 @@ impl Report {
             }
         });
         let title = format!("{} {}", summary.space, summary.metric);
+        let spec = &run.manifest.spec;
+        let own = fathom_space::Labels::from_values(spec.source.solved());
         Ok(Self {
+            words: people::words(&spec.source, &summary.metric, spec.labels != own),
             title: title.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
             rows: rows.collect(),
             source: run.manifest.spec.source.clone(),

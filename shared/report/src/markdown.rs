@@ -1,6 +1,7 @@
 //! Tables for pages in Markdown, as GitHub shows them.
 
 use super::facts::{self, Fact};
+use super::html::branching;
 use super::numbers::percent;
 use super::{Report, deepest};
 use anyhow::Result;
@@ -15,7 +16,7 @@ struct Page<'a> {
     results: Vec<Fact>,
     origin: Vec<Fact>,
     /// Cells of the growth table.
-    rows: Vec<[String; 5]>,
+    rows: Vec<[String; 7]>,
     deepest: Option<(&'static str, String)>,
     states: Vec<String>,
     report: &'a Report,
@@ -26,18 +27,21 @@ struct Page<'a> {
 /// # Errors
 /// None: a String takes all.
 pub fn page(report: &Report) -> Result<String> {
-    let rows = report.rows.iter().map(|row| {
+    let counted = |count: Option<u64>| count.map_or("-".into(), |count| HumanCount(count).to_string());
+    let rows = report.rows.iter().zip(report.branching()).map(|(row, factor)| {
         [
             row.depth.to_string(),
             HumanCount(row.states).to_string(),
-            row.classes.map_or("-".into(), |classes| HumanCount(classes).to_string()),
+            counted(row.classes),
+            counted(row.classes_with_inverse),
+            branching(factor),
             percent(row.share),
             percent(row.cumulative_share),
         ]
     });
     let written = |facts: Vec<Fact>| facts.into_iter().map(written).collect();
     let page = Page {
-        title: escaped(&report.title),
+        title: escaped(report.heading()),
         from: escaped(&facts::from_where(report)),
         results: written(facts::of_results(report)),
         origin: written(facts::of_origin(report)),
@@ -47,7 +51,10 @@ pub fn page(report: &Report) -> Result<String> {
             .deepest
             .iter()
             .flat_map(|deepest| &deepest.examples)
-            .map(|state| state.cells().join(" "))
+            .map(|state| match &state.solution {
+                Some(solution) => format!("`{}`, solved by `{solution}`", state.cells().join(" ")),
+                None => format!("`{}`", state.cells().join(" ")),
+            })
             .collect(),
         report,
     };

@@ -18,14 +18,23 @@ pub fn b_file(report: &Report) -> String {
     for (letter, terms) in data(&states) {
         line(letter, &terms);
     }
-    line("N", &format!("Number of states at distance n from {}.", facts::from_where(report)));
+    line(
+        "N",
+        &match &report.words {
+            Some(words) => format!("Number of {}, where {}.", words.counted, words.one_move),
+            None => format!("Number of states at distance n from {}.", facts::from_where(report)),
+        },
+    );
     line("C", &format!("{}: {}.", report.provenance.begun_by, facts::status(report)));
-    if let Some(classes) = report.rows.iter().map(|row| row.classes).collect::<Option<Vec<u64>>>() {
+    // Without symmetries the same terms would stand here again.
+    let classes = report.rows.iter().map(|row| row.classes.filter(|_| report.summary.symmetries > 1));
+    if let Some(classes) = classes.collect::<Option<Vec<u64>>>() {
         line("C", &format!("Up to symmetry: {}.", joined(&classes)));
     }
     let with_inverse = report.rows.iter().map(|row| row.classes_with_inverse);
     if let Some(classes) = with_inverse.collect::<Option<Vec<u64>>>() {
-        line("C", &format!("Up to symmetry and inversion: {}.", joined(&classes)));
+        let what = if report.summary.symmetries > 1 { "symmetry and inversion" } else { "inversion" };
+        line("C", &format!("Up to {what}: {}.", joined(&classes)));
     }
     line("K", if report.summary.complete { "nonn,fini,full" } else { "nonn,fini,more" });
     line("O", &offset(&states));

@@ -2,8 +2,8 @@
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 use fathom_engine::summary::Summary;
+pub use fathom_space::grouped;
 use indicatif::{HumanBytes, HumanCount};
-use num_bigint::BigUint;
 use std::fmt::{self, Write};
 
 /// The growth table of a run, its largest distance, and the check that its counts add up.
@@ -23,18 +23,21 @@ fn write_growth(out: &mut String, summary: &Summary) -> fmt::Result {
     let mut cumulative = 0;
     let rows = summary.counts.iter().enumerate().map(|(depth, &states)| {
         cumulative += states;
-        let classes = summary.classes.as_ref().map(|classes| HumanCount(classes[depth]).to_string());
+        let counted = |classes: &Option<Vec<u64>>| {
+            classes.as_ref().map_or("-".into(), |classes| HumanCount(classes[depth]).to_string())
+        };
         [
             depth.to_string(),
             HumanCount(states).to_string(),
-            classes.unwrap_or("-".into()),
+            counted(&summary.classes),
+            counted(&summary.classes_with_inverse),
             HumanCount(cumulative).to_string(),
             format!("{:.4} %", 100.0 * states as f64 / summary.states as f64),
             format!("{:.3}", summary.seconds_each[depth]),
             HumanBytes(summary.layer_bytes[depth]).to_string(),
         ]
     });
-    let header = ["depth", "states", "classes", "cumulative", "share", "seconds", "bytes"];
+    let header = ["depth", "states", "classes", "+inverse", "cumulative", "share", "seconds", "bytes"];
     out.push_str(&plain(header, rows));
     match summary.god_number.zip(summary.check()) {
         Some((god_number, check)) => {
@@ -69,14 +72,6 @@ pub fn many(count: u64, thing: &str) -> String {
         None => format!("{thing}s"),
     };
     format!("{} {things}", HumanCount(count))
-}
-
-/// A number of any size with a comma between each three digits.
-pub fn grouped(number: &BigUint) -> String {
-    let digits = number.to_string();
-    let from_the_end = digits.bytes().rev().collect::<Vec<_>>();
-    let groups: Vec<&[u8]> = from_the_end.chunks(3).collect();
-    groups.join(&b',').iter().rev().map(|&byte| char::from(byte)).collect()
 }
 
 /// Sets rows of numbers below a header, one line each.
@@ -135,6 +130,7 @@ fn lines(table: &Table) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use num_bigint::BigUint;
 
     #[test]
     fn things_are_counted() {

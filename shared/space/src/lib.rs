@@ -45,7 +45,7 @@ pub use cosets::{CosetError, CosetGraph, CosetId, CosetTables};
 pub use labels::{LabelError, Labels};
 pub use letters::Letters;
 pub use placements::NoInverses;
-pub use planner::{Plan, PlanError};
+pub use planner::{Plan, PlanError, grouped};
 pub use ranks::Ranks;
 pub use shape::Shape;
 pub use space::{Space, SpaceError, WordMove};

@@ -44,8 +44,8 @@ pub struct Plan {
 pub enum PlanError {
     /// Every candidate is beyond the engine's limits.
     #[error(
-        "{space} has {states} states, too many to search: no colouring gives axes of at most {axis} arrangements and tables of at most {gibibytes} GiB: choose a smaller puzzle, or tell fewer pieces apart with --track or --labels",
-        axis = Colouring::LONGEST_AXIS, gibibytes = Plan::MOST_TABLE_BYTES >> 30
+        "{space} has {} states, too many to search: no colouring gives axes of at most {axis} arrangements and tables of at most {gibibytes} GiB: choose a smaller puzzle, or tell fewer pieces apart with --track or --labels",
+        grouped(states), axis = Colouring::LONGEST_AXIS, gibibytes = Plan::MOST_TABLE_BYTES >> 30
     )]
     TooLarge {
         /// The puzzle and the metric.
@@ -53,6 +53,14 @@ pub enum PlanError {
         /// Its number of states.
         states: BigUint,
     },
+}
+
+/// A number of any size with a comma between each three digits.
+pub fn grouped(number: &BigUint) -> String {
+    let digits = number.to_string();
+    let from_the_end = digits.bytes().rev().collect::<Vec<_>>();
+    let groups: Vec<&[u8]> = from_the_end.chunks(3).collect();
+    groups.join(&b',').iter().rev().map(|&byte| char::from(byte)).collect()
 }
 
 impl Plan {
@@ -573,7 +581,7 @@ mod tests {
     #[test]
     fn spaces_beyond_all_tables_are_refused_with_their_size() {
         let error = Plan::new(&space("5x5", None)).unwrap_err().to_string();
-        assert!(error.contains("5x5 multi has 7755605021665492992000000 states"), "{error}");
+        assert!(error.contains("5x5 multi has 7,755,605,021,665,492,992,000,000 states"), "{error}");
         assert!(Plan::new(&space("5x5", Some("0-3"))).is_ok());
     }
 }

@@ -15,7 +15,7 @@ use crate::cluster::orders::order;
 use crate::cluster::session::{Action, End, Input, Session};
 use anyhow::Result;
 use fathom_command::failpoint;
-use fathom_layer::{Disk, LayerError, free_bytes};
+use fathom_layer::{Disk, LayerError};
 use fathom_proto::access::Access;
 use fathom_proto::access::Connection;
 use fathom_proto::v1;
@@ -323,7 +323,7 @@ impl Shared {
             states: counters.states.load(Ordering::Relaxed),
             sent_bytes: meter.sent.load(Ordering::Relaxed),
             received_bytes: meter.received.load(Ordering::Relaxed),
-            free_bytes: free_bytes(&store.layer_directory(Depth(0))).unwrap_or(0),
+            free_bytes: self.worker.disk.free_bytes(&store.layer_directory(Depth(0))).unwrap_or(0),
             underway: underway.iter().map(|&task| task.into()).collect(),
         }
     }

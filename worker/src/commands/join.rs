@@ -3,7 +3,7 @@
 use crate::arguments::JoinArguments;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::{bad_input, log, machine};
-use fathom_layer::{Disk, LocalDisk};
+use fathom_layer::{Disk, LimitedDisk, LocalDisk};
 use fathom_proto::access::{Access, server};
 use fathom_proto::v1::exchange_server::ExchangeServer;
 use fathom_proto::v1::{DescribeRunResponse, LeaveReason};
@@ -41,6 +41,11 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
     let access = Access::load(&args.access)?.for_coordinator(coordinator);
     access.may_listen(args.listen)?;
     let home = Home::open(store, &LocalDisk)?;
+    // It lives as long as the process.
+    let disk: &'static dyn Disk = match args.disk_limit {
+        Some(most) => Box::leak(Box::new(LimitedDisk::new(store, most))),
+        None => &LocalDisk,
+    };
     log::start(&home.log(), verbosity.lines())?;
     let stop = stop_on_signals()?;
     let runtime = Builder::new_multi_thread().worker_threads(NETWORK_THREADS).enable_all().build()?;
@@ -81,7 +86,7 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
     // These live as long as the process: its threads and connections all need them.
     let job: &'static Job = Box::leak(Box::new(job));
     let store: &'static Store<'static> =
-        Box::leak(Box::new(Store::new(shared_store.as_deref().unwrap_or(&directory), &LocalDisk)));
+        Box::leak(Box::new(Store::new(shared_store.as_deref().unwrap_or(&directory), disk)));
     let counters: &'static Counters = Box::leak(Box::default());
     let halt: &'static AtomicBool = Box::leak(Box::default());
     let meter = Arc::new(Meter::default());
@@ -102,7 +107,7 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
         },
         job,
         store,
-        disk: &LocalDisk as &'static dyn Disk,
+        disk,
         imports: shared_store.is_none().then(|| directory.clone()),
         keep: manifest.keep,
         caller,

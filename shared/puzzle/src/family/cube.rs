@@ -9,6 +9,9 @@ const FACES: [char; 6] = ['U', 'R', 'F', 'D', 'L', 'B'];
 const CORNERS: [&str; 8] = ["URF", "UFL", "ULB", "UBR", "DFR", "DLF", "DRB", "DBL"];
 const EDGES: [&str; 12] = ["UF", "UL", "UB", "UR", "DF", "DL", "DB", "DR", "FR", "FL", "BL", "BR"];
 
+/// The corners at which the skewb is held.
+const HELD_CORNERS: [&str; 4] = ["URF", "ULB", "DLF", "DRB"];
+
 /// The 2x2x2 cube without its corner `DBL`, which none of the three faces moves.
 pub fn pocket() -> Definition {
     with_faces("2x2x2", &[("corners", cells(&CORNERS[..7], 3))], &FACES[..3])
@@ -50,19 +53,22 @@ pub fn rubik() -> Definition {
 /// The skewb: a turn about a corner takes half of the cube along. Four corners that share no edge stay where they are
 /// and hold it; turns about the other four are turns of the opposite half.
 pub fn skewb() -> Definition {
-    const HELD: [&str; 4] = ["URF", "ULB", "DLF", "DRB"];
-    const OTHERS: [&str; 4] = ["UFL", "UBR", "DFR", "DBL"];
-    let orbits = [
-        ("held", cells(&HELD, 3)),
-        ("corners", cells(&OTHERS, 3)),
-        ("centres", cells(&["U", "R", "F", "D", "L", "B"], 1)),
-    ];
+    let orbits = skewb_orbits();
     let mut skewb = puzzle("skewb", &orbits);
-    for name in HELD {
+    for name in HELD_CORNERS {
         let axis = place(name);
         skewb.add_move(name, turn(&orbits, axis, |at| dot(at, axis) > 0)).expect("a turn keeps the orbits");
     }
     skewb
+}
+
+fn skewb_orbits() -> [Cells; 3] {
+    const OTHERS: [&str; 4] = ["UFL", "UBR", "DFR", "DBL"];
+    [
+        ("held", cells(&HELD_CORNERS, 3)),
+        ("corners", cells(&OTHERS, 3)),
+        ("centres", cells(&["U", "R", "F", "D", "L", "B"], 1)),
+    ]
 }
 
 /// The dino cube: a turn about any of the eight corners takes the three edges there along, which only fit one way.
@@ -74,6 +80,18 @@ pub fn dino() -> Definition {
 pub fn dino_in_hand() -> Definition {
     let orbits = [("edges", cells(&EDGES, 1))];
     in_hand(with_corners("dino-free", &orbits), &orbits)
+}
+
+/// The orbits of the puzzles whose pieces have all their facelets. `2x2x2` has seven corners, or in the hand eight.
+pub(super) fn orbits(word: &str, number: usize) -> Vec<Cells> {
+    match word {
+        "2x2x2" => vec![("corners", cells(&CORNERS[..number.min(8)], 3))],
+        "3x3x3-corners" => vec![("corners", cells(&CORNERS, 3))],
+        "3x3x3-edges" => vec![("edges", cells(&EDGES, 2))],
+        "3x3x3" => vec![("corners", cells(&CORNERS, 3)), ("edges", cells(&EDGES, 2))],
+        "skewb" => skewb_orbits().into(),
+        _ => Vec::new(),
+    }
 }
 
 /// Adds the turns of the whole cube, which cost nothing.

@@ -16,15 +16,23 @@ pub fn pyraminx() -> Definition {
 
 /// The same with the four tips, which turn with their vertex (`U`) or alone (`u`).
 pub fn pyraminx_with_tips() -> Definition {
-    let outwards = |cell: Cell| Cell { place: cell.place.map(|x| 3 * x), ..cell };
-    let tips = axial_pieces().1.into_iter().map(outwards).collect();
-    let orbits = [axial_pieces(), edges(), ("tips", tips)];
+    let orbits = orbits("pyraminx+tips");
     let mut pyraminx = with_turns("pyraminx+tips", &orbits);
     for (name, axis) in VERTICES {
         let tip = turn(&orbits, axis, |at| dot(at, axis) == 9);
         pyraminx.add_move(name.to_lowercase(), tip).expect("a turn keeps the orbits");
     }
     pyraminx
+}
+
+/// Axial pieces and edges, and if the word has them the tips, further out.
+pub(super) fn orbits(word: &str) -> Vec<Cells> {
+    let outwards = |cell: Cell| Cell { place: cell.place.map(|x| 3 * x), ..cell };
+    let mut orbits = vec![axial_pieces(), edges()];
+    if word.ends_with("tips") {
+        orbits.push(("tips", axial_pieces().1.into_iter().map(outwards).collect()));
+    }
+    orbits
 }
 
 /// A turn takes everything with a product of 2 or more with its axis: its axial piece (3), the three edges there (2) and

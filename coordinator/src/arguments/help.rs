@@ -1,0 +1,177 @@
+//! The help: commands in groups, and examples below each.
+
+use clap::Command;
+use clap::builder::StyledStr;
+use clap::builder::styling::{Style, Styles};
+use std::fmt::Write;
+
+/// Each command, in groups.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Run", &["run", "resume", "merge", "status", "top", "logs", "plan", "remove"]),
+    ("Cluster", &["serve", "workers", "drain", "stop", "keys"]),
+    ("Results", &["report", "verify", "audit", "compare"]),
+    ("Mathematics", &["puzzles", "solve", "antipodes", "group", "bound", "convert"]),
+    ("This program", &["bench", "completions", "man", "help"]),
+];
+
+/// What people type, by command. `tests/tests/help.rs` parses each line.
+const EXAMPLES: [(&str, &[&str]); 26] = [
+    (
+        "run",
+        &[
+            "fathom run 3x4",
+            "fathom run 3x3 --track 0-2",
+            "fathom run 2x2x2 --free-rotations --json",
+            "fathom run 4x4 --workers 2 --dir /scratch/4x4",
+            "fathom run 3x4 --on-done 'echo \"$FATHOM_SPACE: $FATHOM_GOD_NUMBER\"'",
+        ],
+    ),
+    ("resume", &["fathom resume runs/3x4-multi", "fathom resume runs/4x4-multi --max-depth 9"]),
+    ("merge", &["fathom merge runs/4x4-multi --depth 9"]),
+    (
+        "serve",
+        &[
+            "fathom serve 4x4 --listen 0.0.0.0:7400 --keys keys",
+            "fathom serve 4x4 --shared-store /lustre/fathom --listen 0.0.0.0:7400 --keys keys",
+        ],
+    ),
+    ("status", &["fathom status runs/3x4-multi", "fathom status 127.0.0.1:7400 --watch"]),
+    ("top", &["fathom top runs/4x4-multi", "fathom top 127.0.0.1:7400"]),
+    ("workers", &["fathom workers 127.0.0.1:7400", "fathom workers 127.0.0.1:7400 --json"]),
+    ("drain", &["fathom drain 127.0.0.1:7400 node-3"]),
+    ("stop", &["fathom stop 127.0.0.1:7400"]),
+    (
+        "logs",
+        &[
+            "fathom logs runs/3x4-multi",
+            "fathom logs runs/3x4-multi --depth 9 --json",
+            "fathom logs 127.0.0.1:7400 --worker node-3",
+        ],
+    ),
+    (
+        "report",
+        &[
+            "fathom report runs/3x4-multi --output 3x4.html",
+            "fathom report runs/3x4-multi --format latex",
+            "fathom report runs/3x4-multi --format oeis",
+        ],
+    ),
+    ("verify", &["fathom verify runs/3x4-multi", "fathom verify 5x5.json"]),
+    ("audit", &["fathom audit runs/3x4-multi --samples 10000"]),
+    ("plan", &["fathom plan 4x4", "fathom plan 4x4 --workers 64 --network 25G --threads 32"]),
+    ("puzzles", &["fathom puzzles", "fathom puzzles --json"]),
+    (
+        "group",
+        &[
+            "fathom group 2x2x2",
+            "fathom group 3x3 --element 'V1*H1'",
+            "fathom group 3x4 --contains '1 0 2 3 4 5 6 7 8 9 10 11'",
+        ],
+    ),
+    ("convert", &["fathom convert 2x2x2 \"B' R B D D\""]),
+    (
+        "solve",
+        &[
+            "fathom solve 3x3 '8 7 6 5 4 3 2 1 0'",
+            "fathom solve 2x2x2 --scramble \"R U2 F'\" --all",
+            "fathom solve runs/3x4-multi '11 10 9 8 7 6 5 4 3 2 1 0'",
+        ],
+    ),
+    ("antipodes", &["fathom antipodes 3x3", "fathom antipodes runs/3x4-multi --depth 12 --limit 5"]),
+    (
+        "bound",
+        &["fathom bound 5x5", "fathom bound 2..8 --json", "fathom bound 4x4 --upper --chain '0-3;0-7;0-15'"],
+    ),
+    ("bench", &["fathom bench", "fathom bench --repeat 3 --dir /scratch"]),
+    ("keys", &["fathom keys keys"]),
+    ("remove", &["fathom remove runs/3x4-multi --dry-run", "fathom remove runs/3x4-multi --all"]),
+    ("compare", &["fathom compare runs/3x4-multi 3x4.json"]),
+    ("completions", &["fathom completions bash > ~/.local/share/bash-completion/completions/fathom"]),
+    ("man", &["fathom man ~/.local/share/man/man1"]),
+];
+
+/// The examples of a command.
+fn examples(name: &str) -> &'static [&'static str] {
+    EXAMPLES.iter().find(|(of, _)| *of == name).map_or(&[], |(_, examples)| examples)
+}
+
+/// Puts commands in groups, and examples below each.
+pub(super) fn dressed(command: Command) -> Command {
+    let header = *Styles::default().get_header();
+    let groups = groups(&command, header);
+    let mut command = command
+        .help_template(
+            "{about}\n\n{usage-heading} {usage}\n\n{before-help}Output:\n{options}\n\nA command's own help: fathom COMMAND -h, or --help for all of it\n",
+        )
+        .before_help(groups);
+    for (name, _) in EXAMPLES {
+        command = command.mut_subcommand(name, |command| {
+            let mut text = StyledStr::new();
+            heading(&mut text, "Examples", header);
+            examples(name).iter().for_each(|example| add(&mut text, &format!("  {example}\n")));
+            // A number below zero is a value that is out of range, not an option.
+            command.after_help(text).allow_negative_numbers(true)
+        });
+    }
+    command
+}
+
+/// The commands, in groups.
+fn groups(command: &Command, header: Style) -> StyledStr {
+    let mut text = StyledStr::new();
+    for (number, (title, names)) in GROUPS.iter().enumerate() {
+        if number > 0 {
+            add(&mut text, "\n");
+        }
+        heading(&mut text, title, header);
+        for name in *names {
+            let about = command.find_subcommand(name).and_then(Command::get_about);
+            let about = about.map_or("Print the help of a command".into(), StyledStr::to_string);
+            add(&mut text, &format!("  {name:<11}  {about}\n"));
+        }
+    }
+    text
+}
+
+fn heading(text: &mut StyledStr, title: &str, header: Style) {
+    add(text, &format!("{header}{title}:{header:#}\n"));
+}
+
+fn add(text: &mut StyledStr, more: &str) {
+    text.write_str(more).expect("writing to a string succeeds");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::Arguments;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_command_is_in_one_group_and_has_examples() {
+        let command = Arguments::with_help();
+        command.clone().debug_assert();
+        let names: BTreeSet<&str> = command.get_subcommands().map(Command::get_name).collect();
+        let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let grouped: Vec<&str> = grouped.into_iter().filter(|name| *name != "help").collect();
+        assert_eq!(grouped.iter().copied().collect::<BTreeSet<_>>(), names);
+        assert_eq!(grouped.len(), names.len());
+        assert_eq!(EXAMPLES.iter().map(|(name, _)| *name).collect::<BTreeSet<_>>(), names);
+        for (name, examples) in EXAMPLES {
+            assert!(examples.iter().all(|example| example.starts_with(&format!("fathom {name}"))), "{name}");
+        }
+    }
+
+    #[test]
+    fn short_help_fits_a_terminal() {
+        let mut command = Arguments::with_help();
+        let help = command.render_help().to_string();
+        for line in help.lines() {
+            assert!(line.chars().count() <= 100, "{line}");
+        }
+        for command in command.get_subcommands() {
+            let about = command.get_about().expect("a command says what it does").to_string();
+            assert!(about.chars().count() <= 84, "{about}");
+        }
+    }
+}

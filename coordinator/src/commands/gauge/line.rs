@@ -1,0 +1,122 @@
+//! Progress in one line of text.
+
+use super::Reading;
+use indicatif::{HumanBytes, HumanCount};
+
+/// A reading in at most so many columns: what matters least is left out first.
+pub(crate) fn of(reading: &Reading, columns: usize) -> String {
+    let share = format!("depth {}  {}", reading.depth, percent(reading.visited, reading.all));
+    let all = format!("  of {}", HumanCount(reading.all));
+    let rate = format!(" · {} states/s", rounded(reading.rate));
+    let left = match reading.left {
+        Some(left) => format!(" · about {} to the end", duration(left.seconds)),
+        None => String::new(),
+    };
+    let disk = format!(" · {} disk", HumanBytes(reading.disk_bytes));
+    // The order in which parts go.
+    let mut parts = [(0, share), (4, all), (2, rate), (1, left), (3, disk)];
+    for least in (1..=4).rev() {
+        let width: usize = parts.iter().map(|(_, part)| part.chars().count()).sum();
+        if width <= columns {
+            break;
+        }
+        parts.iter_mut().filter(|(rank, _)| *rank == least).for_each(|(_, part)| part.clear());
+    }
+    let line: String = parts.into_iter().map(|(_, part)| part).collect();
+    line.chars().take(columns).collect()
+}
+
+/// A part of a whole, with as many digits as tell something.
+pub(crate) fn percent(part: u64, whole: u64) -> String {
+    match part as f64 / whole.max(1) as f64 * 100.0 {
+        100.0 => "100 %".into(),
+        percent if percent >= 99.0 => format!("{:.2} %", percent.min(99.99)),
+        percent if percent >= 10.0 => format!("{percent:.0} %"),
+        percent if percent >= 0.1 => format!("{percent:.1} %"),
+        percent if percent >= 0.001 => format!("{percent:.3} %"),
+        _ => "under 0.001 %".into(),
+    }
+}
+
+/// A number with three digits and a prefix of the SI: `210 M`, `1.42 G`.
+pub(crate) fn rounded(number: f64) -> String {
+    let (unit, prefix) = [(1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")]
+        .into_iter()
+        .find(|(unit, _)| number >= unit * 0.9995)
+        .unwrap_or((1.0, ""));
+    let value = number / unit;
+    match value {
+        _ if prefix.is_empty() => format!("{value:.0}"),
+        value if value >= 99.95 => format!("{value:.0}{prefix}"),
+        value if value >= 9.995 => format!("{value:.1}{prefix}"),
+        value => format!("{value:.2}{prefix}"),
+    }
+}
+
+/// A time in the largest unit of which there is more than one.
+pub(crate) fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 9.95 => format!("{s:.1} s"),
+        s if s < 90.0 => format!("{s:.0} s"),
+        s if s < 5400.0 => format!("{:.0} min", s / 60.0),
+        s if s < 129_600.0 => format!("{:.0} h", s / 3600.0),
+        s => format!("{:.1} days", s / 86_400.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_forecast::outlook::TimeLeft;
+
+    const READING: Reading = Reading {
+        depth: 9,
+        cosets: [41, 100],
+        shards: [41, 100],
+        seconds: 10.0,
+        visited: 35_743_176_131,
+        all: 87_178_291_200,
+        rate: 2.1e8,
+        left: Some(TimeLeft { seconds: 240.0, uncertainty: 1.5 }),
+        disk_bytes: 12_991_000_000,
+    };
+
+    #[test]
+    fn it_is_as_wide_as_there_is_room() {
+        assert_eq!(
+            of(&READING, 120),
+            "depth 9  41 %  of 87,178,291,200 · 210 M states/s · about 4 min to the end · 12.10 GiB disk"
+        );
+        assert_eq!(
+            of(&READING, 80),
+            "depth 9  41 % · 210 M states/s · about 4 min to the end · 12.10 GiB disk"
+        );
+        assert_eq!(of(&READING, 40), "depth 9  41 % · about 4 min to the end");
+        for columns in 0..120 {
+            assert!(of(&READING, columns).chars().count() <= columns);
+        }
+    }
+
+    #[test]
+    fn numbers_have_three_digits() {
+        for (number, text) in [
+            (0.0, "0"),
+            (999.0, "999"),
+            (1000.0, "1.00 k"),
+            (12_345.0, "12.3 k"),
+            (999_940.0, "1.00 M"),
+            (2.1e8, "210 M"),
+            (1.416e9, "1.42 G"),
+        ] {
+            assert_eq!(rounded(number), text);
+        }
+        assert_eq!(
+            [0.2, 59.0, 240.0, 7000.0, 200_000.0].map(duration),
+            ["0.2 s", "59 s", "4 min", "2 h", "2.3 days"]
+        );
+        assert_eq!(
+            [0, 5, 1000, 41_000, 99_999, 100_000].map(|part| percent(part, 100_000)),
+            ["under 0.001 %", "0.005 %", "1.0 %", "41 %", "99.99 %", "100 %"]
+        );
+    }
+}

@@ -1,0 +1,128 @@
+//! `fathom remove`: a run's layers go, and its results stay unless asked.
+
+use crate::arguments::RemoveArguments;
+use anyhow::{Context, Result};
+use fathom_command::{bad_input, output};
+use fathom_engine::directory::{Found, JOURNAL, RunDirectory, Visited, look};
+use fathom_engine::journal::{Files, LayersAt};
+use fathom_layer::tree_bytes;
+use fathom_run::lock::{self, LOCK};
+use fathom_run::manifest::DEFINITION;
+use indicatif::HumanBytes;
+use serde_json::json;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What a search needs, and its results do not.
+const DATA: [&str; 3] = ["layers", "workers", "cosets.bin"];
+/// The rest of what Fathom makes in a run's directory. The definition goes last but for the lock, so that what is left of an interrupted removal is a run.
+const RESULTS: [&str; 8] = [
+    "watched.csv",
+    "logs",
+    "log.jsonl",
+    "log.1.jsonl",
+    "log.2.jsonl",
+    "log.3.jsonl",
+    "log.4.jsonl",
+    "at-work.json",
+];
+const LAST: [&str; 4] = ["run.db-journal", JOURNAL, DEFINITION, LOCK];
+
+pub(crate) fn remove(args: &RemoveArguments) -> Result<()> {
+    let path = &args.dir;
+    if look(path)? != Found::Run {
+        return Err(bad_input!("{} holds no run, and was left as it is", path.display()));
+    }
+    let _lock = lock::exclusive(path)?;
+    // Nobody takes a store away from a worker.
+    let _stores = stores(path)?;
+    let names: Vec<&str> = match args.all {
+        true => DATA.into_iter().chain(RESULTS).chain(LAST).collect(),
+        false => DATA.into(),
+    };
+    let there: Vec<(PathBuf, u64)> = names
+        .iter()
+        .map(|name| path.join(name))
+        .filter(|path| path.symlink_metadata().is_ok())
+        .map(|path| Ok((path.clone(), bytes_of(&path)?)))
+        .collect::<Result<_>>()?;
+    if !args.dry_run {
+        if !args.all {
+            note_removal(path)?;
+        }
+        for (path, _) in &there {
+            let removed = match path.symlink_metadata()?.is_dir() {
+                true => fs::remove_dir_all(path),
+                false => fs::remove_file(path),
+            };
+            removed.with_context(|| format!("cannot remove {}", path.display()))?;
+        }
+        if args.all {
+            // What else lies there is not Fathom's.
+            let _ = fs::remove_dir(path);
+        }
+    }
+    tell(args, &there)
+}
+
+/// Notes in the journal that no layer is kept. The layers of a run that is not complete are needed.
+fn note_removal(path: &Path) -> Result<()> {
+    let mut run = RunDirectory::open_for_reading(path)?;
+    let Visited { layers, visited, all } = run.visited()?;
+    if visited < all {
+        return Err(bad_input!(
+            "the run in {path} is not complete, and cannot go on without its layers: nothing was removed; --all removes them with what they told, and 'fathom resume {path}' goes on",
+            path = path.display()
+        ));
+    }
+    if let LayersAt::SharedStore(store) = run.journal.layers_at().context("cannot read run.db")? {
+        output::remark(&format!("its layers lie in {}, and stay there", store.display()));
+    }
+    for layer in layers.iter().filter(|layer| layer.files != Files::Removed) {
+        run.journal.set_files(layer.depth, Files::Removed).context("cannot write run.db")?;
+    }
+    Ok(())
+}
+
+/// Locks of the stores of workers that were started here.
+fn stores(path: &Path) -> Result<Vec<fs::File>> {
+    let Ok(entries) = fs::read_dir(path.join("workers")) else {
+        return Ok(Vec::new());
+    };
+    let paths = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<PathBuf>>>()?;
+    paths.iter().filter(|path| path.is_dir()).map(|path| Ok(lock::exclusive(path)?)).collect()
+}
+
+fn bytes_of(path: &Path) -> Result<u64> {
+    let metadata = path.symlink_metadata().with_context(|| format!("cannot look at {}", path.display()))?;
+    match metadata.is_dir() {
+        true => tree_bytes(path).with_context(|| format!("cannot list {}", path.display())),
+        false => Ok(metadata.len()),
+    }
+}
+
+fn tell(args: &RemoveArguments, there: &[(PathBuf, u64)]) -> Result<()> {
+    let bytes: u64 = there.iter().map(|(_, bytes)| bytes).sum();
+    if args.json {
+        let files: Vec<_> = there
+            .iter()
+            .map(|(path, bytes)| json!({"path": path.display().to_string(), "bytes": bytes}))
+            .collect();
+        return output::line(&json!({"removed": !args.dry_run, "bytes": bytes, "files": files}).to_string());
+    }
+    for (path, bytes) in there {
+        output::line(&format!("{:>12}  {}", HumanBytes(*bytes).to_string(), path.display()))?;
+    }
+    let said = match (args.dry_run, there.is_empty()) {
+        (_, true) => "nothing to remove".into(),
+        (true, _) => format!("{} would be removed", HumanBytes(bytes)),
+        (false, _) => format!("{} removed", HumanBytes(bytes)),
+    };
+    let rest = match args.all {
+        true => "",
+        false => {
+            "; run.toml, run.db and logs stay, from which 'fathom status' and 'fathom report' tell the results"
+        }
+    };
+    output::line(&format!("{said}{rest}"))
+}

@@ -1,0 +1,180 @@
+//! `fathom top`: a run on the terminal, redrawn each second.
+
+mod screen;
+
+use crate::arguments::TopArguments;
+use crate::commands::at_work;
+use crate::commands::client::Coordinator;
+use crate::commands::gauge::line;
+use crate::commands::logs::people;
+use anyhow::Result;
+use fathom_command::bad_input;
+use fathom_command::interrupt::interrupts;
+use fathom_coordinator::cluster::status::ClusterStatus;
+use fathom_engine::directory::{LOG, RunDirectory};
+use fathom_engine::summary::Summary;
+use indicatif::HumanBytes;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
+use screen::{Screen, draw};
+use serde_json::Value;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{IsTerminal, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// Between two looks at the run.
+const LOOK: Duration = Duration::from_secs(1);
+/// Between two looks at keys and signals.
+const KEYS: Duration = Duration::from_millis(100);
+/// Events that are remembered.
+const EVENTS: usize = 200;
+/// Of a log file, the end that is read.
+const TAIL: u64 = 32 << 10;
+
+pub(crate) fn top(args: &TopArguments) -> Result<()> {
+    if !std::io::stdout().is_terminal() {
+        return Err(bad_input!(
+            "'fathom top' draws on a terminal, and there is none: 'fathom status --watch' prints lines"
+        ));
+    }
+    let path = Path::new(&args.run);
+    if path.exists() || !args.run.contains(':') {
+        // Whatever is wrong is told before the terminal is taken.
+        of_directory(path)?;
+        return show(|| of_directory(path));
+    }
+    let mut coordinator = Coordinator::call(&args.run, &args.access)?;
+    let events = follow(args)?;
+    show(|| {
+        of_coordinator(
+            &mut coordinator,
+            &events.lock().expect("the lock is never poisoned: no code panics while holding it"),
+        )
+    })
+}
+
+/// Draws until a key, a signal or an error ends it. The terminal is as before then.
+fn show(mut look: impl FnMut() -> Result<Screen>) -> Result<()> {
+    // In raw mode Ctrl-C is a key; other signals are looked for here.
+    let interrupts = interrupts();
+    interrupts.at_once.store(false, Ordering::Relaxed);
+    let mut screen = look()?;
+    let mut terminal = ratatui::try_init()?;
+    let mut drawn = || -> Result<()> {
+        let mut looked = Instant::now();
+        while !interrupts.requested.load(Ordering::Relaxed) {
+            terminal.draw(|frame| draw(frame, &screen))?;
+            if event::poll(KEYS)?
+                && let Event::Key(key) = event::read()?
+                && (matches!(key.code, KeyCode::Char('q') | KeyCode::Esc)
+                    || key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL))
+            {
+                return Ok(());
+            }
+            if looked.elapsed() >= LOOK {
+                looked = Instant::now();
+                screen = look()?;
+            }
+        }
+        Ok(())
+    };
+    let end = drawn();
+    ratatui::restore();
+    end
+}
+
+/// What happens at a coordinator, newest last, gathered by a thread of its own.
+fn follow(args: &TopArguments) -> Result<Arc<Mutex<VecDeque<String>>>> {
+    let events = Arc::new(Mutex::new(VecDeque::new()));
+    let gathered = Arc::clone(&events);
+    let mut coordinator = Coordinator::call(&args.run, &args.access)?;
+    std::thread::Builder::new().name("events".into()).spawn(move || {
+        // When the coordinator ends, the looks at it tell so.
+        let _ = coordinator.follow(|text| {
+            if let Ok(fields) = serde_json::from_str(text) {
+                let mut events =
+                    gathered.lock().expect("the lock is never poisoned: no code panics while holding it");
+                events.push_back(people::line(&fields, &Vec::new()));
+                if events.len() > EVENTS {
+                    events.pop_front();
+                }
+            }
+            Ok(())
+        });
+    })?;
+    Ok(events)
+}
+
+fn of_coordinator(coordinator: &mut Coordinator, events: &VecDeque<String>) -> Result<Screen> {
+    let text = coordinator.status()?;
+    let fields: Value = serde_json::from_str(&text)?;
+    let cluster: ClusterStatus = serde_json::from_str(&text)?;
+    let counts: Vec<u64> =
+        fields["counts"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
+    let text = |name: &str| fields[name].as_str().unwrap_or_default();
+    let rate: f64 = cluster.workers.iter().map(|worker| worker.states_per_second).sum();
+    let left = cluster
+        .depth_eta_seconds
+        .map(|left| format!(" · this depth for about {} more", line::duration(left)));
+    Ok(Screen {
+        title: format!("{} {}", text("space"), text("metric")),
+        progress: vec![
+            format!(
+                "depth {}  {} of all states visited · {} states/s{}",
+                cluster.depth,
+                line::percent(counts.iter().sum(), fields["states"].as_u64().unwrap_or(0)),
+                line::rounded(rate),
+                left.unwrap_or_default()
+            ),
+            cluster.obstacle.map_or(String::new(), |obstacle| format!("waiting: {obstacle}")),
+        ],
+        counts,
+        shards: [cluster.shards_done, cluster.shards_running, cluster.shards_waiting],
+        workers: cluster.workers,
+        events: events.iter().cloned().collect(),
+    })
+}
+
+fn of_directory(path: &Path) -> Result<Screen> {
+    let run = RunDirectory::open_for_reading(path)?;
+    let summary = Summary::of(&run)?;
+    let note = at_work::of(path).filter(|_| !summary.complete);
+    let progress = match (&note, summary.god_number) {
+        (Some(note), _) => note.text().lines().map(str::to_owned).collect(),
+        (None, Some(depth)) => vec![format!("complete: {} {depth}", summary.largest_distance_is())],
+        (None, None) => vec![format!("nobody works on it: go on with 'fathom resume {}'", path.display())],
+    };
+    let at = note.and_then(|note| note.progress);
+    Ok(Screen {
+        title: format!("{} {} in {}", summary.space, summary.metric, path.display()),
+        progress,
+        counts: summary.counts,
+        shards: at.map_or([0; 3], |at| [at.shards_done, 0, at.shards.saturating_sub(at.shards_done)]),
+        workers: Vec::new(),
+        events: tail(&path.join(LOG)),
+    })
+}
+
+/// The last lines of a log.
+fn tail(path: &Path) -> Vec<String> {
+    let read = || -> std::io::Result<String> {
+        let mut file = File::open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    // Without a log there are no events to show.
+    let text = read().unwrap_or_default();
+    let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
+    lines.map(|fields: Value| people::line(&fields, &Vec::new())).collect()
+}
+
+/// The free disk and the traffic of a worker, in few columns.
+fn bytes(bytes: u64) -> String {
+    HumanBytes(bytes).to_string()
+}

@@ -1,0 +1,191 @@
+//! What `fathom top` draws.
+
+use super::{bytes, line};
+use fathom_coordinator::cluster::status::WorkerStatus;
+use indicatif::HumanCount;
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Style, Stylize};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Borders, Paragraph, Row, Table};
+
+/// A run at a moment.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Screen {
+    /// Which run.
+    pub(super) title: String,
+    /// How far it is.
+    pub(super) progress: Vec<String>,
+    /// States at each depth that is done.
+    pub(super) counts: Vec<u64>,
+    /// Shards of the depth that are done, running and waiting.
+    pub(super) shards: [u32; 3],
+    /// Its workers, if it has any.
+    pub(super) workers: Vec<WorkerStatus>,
+    /// What happened, newest last.
+    pub(super) events: Vec<String>,
+}
+
+/// Draws it all: parts that have nothing to show take no room.
+pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen) {
+    let rows = |rows: usize| if rows == 0 { 0 } else { rows as u16 + 2 };
+    let head = screen.progress.iter().filter(|line| !line.is_empty()).count() as u16 + 1;
+    let workers = rows(if screen.workers.is_empty() { 0 } else { screen.workers.len() + 1 });
+    let shards = rows(usize::from(screen.shards != [0; 3]));
+    let rest = frame.area().height.saturating_sub(head + shards + 1);
+    let workers = workers.min(rest / 3);
+    let growth = rows(screen.counts.len()).min((rest - workers).max(6) / 2 + 2);
+    let [at_head, at_growth, at_shards, at_workers, at_events, at_foot] = Layout::vertical([
+        Constraint::Length(head),
+        Constraint::Length(growth),
+        Constraint::Length(shards),
+        Constraint::Length(workers),
+        Constraint::Min(0),
+        Constraint::Length(1),
+    ])
+    .areas(frame.area());
+    let mut lines = vec![Line::from(screen.title.clone().bold())];
+    lines.extend(screen.progress.iter().filter(|line| !line.is_empty()).map(|line| Line::from(line.clone())));
+    frame.render_widget(Paragraph::new(lines), at_head);
+    draw_growth(frame, screen, at_growth);
+    draw_shards(frame, screen, at_shards);
+    draw_workers(frame, screen, at_workers);
+    draw_events(frame, screen, at_events);
+    frame.render_widget(Line::from("q quits".dim()), at_foot);
+}
+
+fn part(title: &str) -> Block<'_> {
+    Block::new().borders(Borders::TOP).title(title).border_style(Style::new().dim())
+}
+
+/// A bar a depth, by the logarithm; the newest depths, if not all have room.
+fn draw_growth(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
+    let most = screen.counts.iter().max().map_or(1.0, |&most| (most as f64).ln_1p());
+    let widest = screen.counts.iter().map(|&count| HumanCount(count).to_string().len()).max().unwrap_or(0);
+    let room = usize::from(area.width).saturating_sub(widest + 8);
+    let hidden = screen.counts.len().saturating_sub(usize::from(area.height.saturating_sub(1)));
+    let lines = screen.counts.iter().enumerate().skip(hidden).map(|(depth, &count)| {
+        let bar = ((count as f64).ln_1p() / most * room as f64).round() as usize;
+        Line::from(vec![
+            Span::raw(format!("{depth:>3}  {:>widest$}  ", HumanCount(count).to_string())),
+            Span::styled("█".repeat(bar), Color::Blue),
+        ])
+    });
+    let title = " growth: states by depth, bars by the logarithm ";
+    frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()).block(part(title)), area);
+}
+
+fn draw_shards(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
+    let [done, running, waiting] = screen.shards;
+    let all = u64::from(done + running + waiting).max(1);
+    let columns = u64::from(area.width);
+    let end = |shards: u32| (u64::from(shards) * columns / all) as usize;
+    let (first, second) = (end(done), end(done + running));
+    let line = Line::from(vec![
+        Span::styled("█".repeat(first), Color::Green),
+        Span::styled("▓".repeat(second - first), Color::Yellow),
+        Span::styled("░".repeat(columns as usize - second), Style::new().dim()),
+    ]);
+    let title = format!(" shards: {done} done, {running} running, {waiting} waiting ");
+    frame.render_widget(Paragraph::new(line).block(part(&title)), area);
+}
+
+fn draw_workers(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
+    let rows = screen.workers.iter().map(|worker| {
+        let style = match worker.presence.as_str() {
+            "alive" => Style::new(),
+            "draining" | "silent" => Color::Yellow.into(),
+            _ => Color::Red.into(),
+        };
+        Row::new([
+            worker.name.clone(),
+            worker.presence.clone(),
+            worker.threads.to_string(),
+            worker.shards_running.to_string(),
+            format!("{}/s", line::rounded(worker.states_per_second)),
+            worker.heard_seconds.map_or("-".into(), |seconds| format!("{seconds:.0} s ago")),
+            bytes(worker.free_bytes),
+        ])
+        .style(style)
+    });
+    let widths = [20, 8, 7, 6, 11, 9, 12].map(Constraint::Max);
+    let header = Row::new(["name", "is", "threads", "shards", "states", "heard", "free disk"]).dim();
+    frame.render_widget(Table::new(rows, widths).header(header).block(part(" workers ")), area);
+}
+
+/// Newest first.
+fn draw_events(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
+    let lines = screen.events.iter().rev().take(area.height.into()).map(|event| Line::from(event.clone()));
+    frame
+        .render_widget(Paragraph::new(lines.collect::<Vec<_>>()).block(part(" events, newest first ")), area);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+
+    fn text(screen: &Screen, columns: u16, rows: u16) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+        terminal.draw(|frame| draw(frame, screen)).unwrap();
+        let buffer = terminal.backend().buffer();
+        let row = |y| (0..columns).map(|x| buffer[(x, y)].symbol().to_owned()).collect::<String>();
+        (0..rows).map(|y| row(y).trim_end().to_owned() + "\n").collect()
+    }
+
+    fn screen() -> Screen {
+        let worker = WorkerStatus {
+            id: "0123".into(),
+            name: "node-3".into(),
+            address: "node-3:7401".into(),
+            presence: "silent".into(),
+            threads: 8,
+            kernel: "avx2".into(),
+            shards_running: 2,
+            files: 12,
+            states_per_second: 2.1e8,
+            heard_seconds: Some(19.0),
+            sent_bytes: 0,
+            received_bytes: 0,
+            free_bytes: 5 << 30,
+        };
+        Screen {
+            title: "3x4 multi".into(),
+            progress: vec!["depth 9  27 % of all states visited".into(), String::new()],
+            counts: vec![1, 17, 195, 2147, 22888, 227316, 2090826, 17077746, 106891431],
+            shards: [8, 4, 4],
+            workers: vec![worker],
+            events: vec!["worker registered".into(), "layer done".into()],
+        }
+    }
+
+    #[test]
+    fn all_parts_are_seen_on_a_small_terminal() {
+        let text = text(&screen(), 80, 24);
+        for part in [
+            "3x4 multi",
+            "depth 9  27 % of all states visited",
+            "growth",
+            "  8  106,891,431  ███",
+            "shards: 8 done, 4 running, 4 waiting",
+            "node-3               silent   8       2",
+            "210 M/s",
+            "5.00 GiB",
+            "layer done\nworker registered\n",
+            "q quits",
+        ] {
+            assert!(text.contains(part), "{part:?} is missing:\n{text}");
+        }
+    }
+
+    #[test]
+    fn no_size_is_too_small() {
+        for columns in [1, 10, 40] {
+            for rows in 1..24 {
+                text(&screen(), columns, rows);
+                text(&Screen::default(), columns, rows);
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Says what a process is doing, when that takes longer than a second.
+
+use crate::output;
+use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// What takes less time is not spoken of.
+const SOON: Duration = Duration::from_secs(1);
+
+/// Whether a line stands on the terminal that has to be taken away.
+static SHOWN: AtomicBool = AtomicBool::new(false);
+
+/// Something that this process does until the value is dropped.
+#[derive(Debug)]
+pub struct Doing {
+    over: Option<Sender<()>>,
+    teller: Option<JoinHandle<()>>,
+}
+
+/// Begins to do something, such as `planning 4x4`. After a second a line says so on standard error; on a terminal the line goes away at the end.
+pub fn doing(what: &str) -> Doing {
+    let none = Doing { over: None, teller: None };
+    if output::is_quiet() {
+        return none;
+    }
+    let text = format!("{what} …");
+    let (over, is_over) = channel::<()>();
+    let teller = std::thread::Builder::new().name("doing".into()).spawn(move || {
+        if is_over.recv_timeout(SOON) == Err(RecvTimeoutError::Timeout) {
+            show(&text);
+        }
+    });
+    // Without a thread nothing is said, and that is all.
+    teller.map_or(none, |teller| Doing { over: Some(over), teller: Some(teller) })
+}
+
+fn show(text: &str) {
+    let mut err = std::io::stderr().lock();
+    // Nobody misses the line where it cannot be written.
+    let _ = match err.is_terminal() {
+        true => {
+            SHOWN.store(true, Ordering::Relaxed);
+            write!(err, "\r{text}\x1b[K").and_then(|()| err.flush())
+        }
+        false => writeln!(err, "{text}"),
+    };
+}
+
+/// Takes the line away.
+pub fn clear() {
+    if SHOWN.swap(false, Ordering::Relaxed) {
+        let mut err = std::io::stderr().lock();
+        let _ = write!(err, "\r\x1b[K").and_then(|()| err.flush());
+    }
+}
+
+impl Drop for Doing {
+    fn drop(&mut self) {
+        drop(self.over.take());
+        if let Some(teller) = self.teller.take() {
+            // A thread that only writes does not panic; if it did, there is nothing to take away.
+            let _ = teller.join();
+            clear();
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What is still to come of a run that is at work: the depths that are left, and how long they may take.
+//!
+//! The growth follows the model of [`model`](super::model) for the space as if it were one coset. The graph
+//! of the cosets is not needed, so that an outlook takes microseconds, and the depths that are known correct
+//! it.
+//!
+//! The work of a depth is taken to be the states of the depth before it, as far as their cosets are sparse: a
+//! coset with more than one state in [`DENSE`] bits is pulled as a whole, and costs as much as one that is
+//! full.
+
+/// Depths of which the growth must be known before anything is expected.
+const LEAST_KNOWN: usize = 3;
+/// Alpha stays above this, so that every growth ends.
+const LEAST_ALPHA: f64 = 0.1;
+/// The most depths that are expected.
+const MOST_DEPTHS: usize = 400;
+/// A coset with a state in fewer bits is dense.
+const DENSE: f64 = 256.0;
+/// An outlook is never said to be surer than this factor.
+const SUREST: f64 = 1.25;
+/// Nor less sure than this one, beyond which the times say nothing.
+const LEAST_SURE: f64 = 10.0;
+
+/// How many states the next depths will have, beginning with the first that is not known; nothing while too
+/// little is known. `counts` are the states of the depths that are known, `states` those of the space,
+/// `moves` leave each state.
+pub fn growth(counts: &[u64], states: u64, moves: usize) -> Vec<f64> {
+    let all = states as f64;
+    let mut left = all;
+    let mut alphas = Vec::new();
+    // How many hits a state that is left gets from the newest depth, if hits were independent.
+    let into = |newest: f64, left: f64| {
+        let share = (newest / (newest + left)).min(1.0 - f64::EPSILON);
+        moves as f64 * -(-share).ln_1p()
+    };
+    for (depth, &count) in counts.iter().enumerate() {
+        if depth > 0 {
+            let found = (count as f64 / left).min(1.0 - 1e-12);
+            alphas.push(-(-found).ln_1p() / into(counts[depth - 1] as f64, left));
+        }
+        left -= count as f64;
+    }
+    if counts.len() < LEAST_KNOWN || left < 0.5 {
+        return Vec::new();
+    }
+    // The first depth has no moves that cancel.
+    let fall = match alphas.get(1..).unwrap_or_default() {
+        [.., before, _, last] => (last / before).sqrt().min(1.0),
+        [before, last] => (last / before).min(1.0),
+        _ => 1.0,
+    };
+    let mut newest = counts.last().copied().unwrap_or_default() as f64;
+    let mut alpha = alphas.last().copied().unwrap_or(1.0);
+    let mut expected = Vec::new();
+    while left >= 0.5 && expected.len() < MOST_DEPTHS {
+        if left * 2.0 > all {
+            alpha *= fall;
+        }
+        alpha = alpha.max(LEAST_ALPHA);
+        let found = (left * -(-alpha * into(newest, left)).exp_m1()).min(left);
+        left -= found;
+        // What is left of a state belongs to the last depth.
+        let found = if left < 0.5 { found + left } else { found };
+        if found < 0.5 {
+            break;
+        }
+        expected.push(found);
+        newest = found;
+    }
+    expected
+}
+
+/// How long a run may still take, in seconds: no less than the first, no more than the second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimeLeft {
+    /// The least.
+    pub least: f64,
+    /// The most.
+    pub most: f64,
+}
+
+/// How long the depths after the present one will take. `counts` and `seconds` are of the depths that are
+/// known, `present` is the time that the present one is expected to take in all; `None` while too little is
+/// known.
+pub fn time_after_present(
+    counts: &[u64],
+    seconds: &[f64],
+    present: f64,
+    states: u64,
+    moves: usize,
+) -> Option<TimeLeft> {
+    let expected = growth(counts, states, moves);
+    let work = |newest: f64| newest.min(states as f64 / DENSE);
+    let known = *counts.last()? as f64;
+    let rate = present / work(known);
+    let (_, sources) = expected.split_last()?;
+    let likely: f64 = sources.iter().map(|&source| rate * work(source)).sum();
+    // What the same rule would have said of the present depth when the one before it was present.
+    let miss = match (counts, seconds) {
+        ([.., before, newest], [.., took]) if *took > 0.0 && present > 0.0 => {
+            let said = took / work(*before as f64) * work(*newest as f64);
+            (said / present).max(present / said)
+        }
+        _ => LEAST_SURE,
+    };
+    let sure = miss.clamp(SUREST, LEAST_SURE);
+    Some(TimeLeft { least: likely / sure, most: likely * sure })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 4x4 in the metric multi, from `records/4x4-multi.json`.
+    const BOARD: [u64; 15] = [
+        1,
+        24,
+        396,
+        6264,
+        97_558,
+        1_486_728,
+        22_201_916,
+        324_714_424,
+        4_612_908_913,
+        62_546_431_704,
+        761_114_737_756,
+        6_477_461_009_768,
+        13_117_496_920_628,
+        499_209_363_040,
+        8_880,
+    ];
+    const STATES: u64 = 20_922_789_888_000;
+
+    #[test]
+    fn the_rest_of_a_known_growth_is_near_what_it_was() {
+        for known in 5..12 {
+            let expected = growth(&BOARD[..known], STATES, 24);
+            let visited: u64 = BOARD[..known].iter().sum();
+            let sum: f64 = expected.iter().sum();
+            assert!((sum / (STATES - visited) as f64 - 1.0).abs() < 1e-6, "{known}: {sum}");
+            for (depth, expected) in (known..).zip(&expected) {
+                let real = BOARD.get(depth).copied().unwrap_or(0) as f64;
+                // Depths with a twentieth of all states are met within a half.
+                if real > STATES as f64 / 20.0 {
+                    assert!(
+                        (expected / real).ln().abs() < 1.5_f64.ln(),
+                        "{known}, {depth}: {expected} {real}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_expected_of_what_is_complete_or_hardly_begun() {
+        assert!(growth(&BOARD, STATES, 24).is_empty());
+        assert!(growth(&BOARD[..2], STATES, 24).is_empty());
+        assert_eq!(time_after_present(&[], &[], 1.0, 100, 3), None);
+    }
+
+    #[test]
+    fn a_steady_rate_gives_times_that_hold_what_is_likely() {
+        let seconds: Vec<f64> = BOARD[..8].iter().map(|&count| count as f64 * 1e-8).collect();
+        let time = time_after_present(&BOARD[..8], &seconds, 46.0, STATES, 24).unwrap();
+        assert!(time.least > 46.0 && time.least < time.most, "{time:?}");
+    }
+}

@@ -1,0 +1,86 @@
+//! A disk of which only so much may be taken.
+
+use crate::disk::{Disk, DiskFile, LocalDisk, free_bytes, tree_bytes};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The file system of this machine, where files below a directory may take so many bytes together. A file is begun as long as they take
+/// less: what is written at once may go beyond by the files that are being written.
+#[derive(Clone, Debug)]
+pub struct LimitedDisk {
+    directory: PathBuf,
+    most: u64,
+}
+
+impl LimitedDisk {
+    /// Limits the files below `directory` to `most` bytes.
+    pub fn new(directory: &Path, most: u64) -> Self {
+        Self { directory: directory.into(), most }
+    }
+
+    fn left(&self) -> io::Result<u64> {
+        Ok(self.most.saturating_sub(tree_bytes(&self.directory)?))
+    }
+}
+
+impl Disk for LimitedDisk {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
+        if self.left()? == 0 {
+            return Err(io::Error::new(
+                io::ErrorKind::StorageFull,
+                format!(
+                    "the files in {} take the {} bytes of --disk-limit",
+                    self.directory.display(),
+                    self.most
+                ),
+            ));
+        }
+        LocalDisk.create(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        LocalDisk.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        LocalDisk.remove(path)
+    }
+
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        LocalDisk.create_directory(path)
+    }
+
+    fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        LocalDisk.remove_directory(path)
+    }
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        LocalDisk.sync_directory(path)
+    }
+
+    fn free_bytes(&self, path: &Path) -> io::Result<u64> {
+        Ok(free_bytes(path)?.min(self.left()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_file_is_begun_beyond_the_limit() {
+        let directory = tempfile::tempdir().unwrap();
+        let disk = LimitedDisk::new(directory.path(), 1 << 16);
+        assert_eq!(disk.free_bytes(directory.path()).unwrap(), 1 << 16);
+        let path = directory.path().join("file");
+        let mut file = disk.create(&path).unwrap();
+        file.write_at(&[7; 1 << 16], 0).unwrap();
+        file.sync().unwrap();
+        assert_eq!(disk.free_bytes(directory.path()).unwrap(), 0);
+        let error = disk.create(&directory.path().join("other")).map(drop).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert!(error.to_string().contains("--disk-limit"), "{error}");
+        disk.remove(&path).unwrap();
+        disk.create(&directory.path().join("other")).unwrap();
+    }
+}

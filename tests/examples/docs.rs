@@ -1,0 +1,50 @@
+//! Runs the blocks of the documentation that `records/docs.sh` is for, and tells which are not as shown; with `--quick` the blocks that a test runs,
+//! with `--all` both. With `--write` what was printed replaces what is shown. Files may be named.
+
+use fathom_tests::docs::{Block, blocks, files, root, run, shown_now, with_block};
+use std::time::Instant;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let has = |option: &str| arguments.iter().any(|argument| argument == option);
+    let is_asked = |block: &Block| has("--all") || block.is_marked != has("--quick");
+    let names: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with("--")).collect();
+    let mut wrong = 0;
+    for file in
+        files().into_iter().filter(|file| names.is_empty() || names.iter().any(|name| file.ends_with(name)))
+    {
+        if !blocks(&file).iter().any(is_asked) {
+            continue;
+        }
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        // Blocks are found again each time, for one that was replaced may have other lines.
+        for number in 0..blocks(&file).len() {
+            let block = &blocks(&file)[number];
+            // A marked block may need what a quick one before it has made; the other way round would take long.
+            if block.is_marked && !is_asked(block) {
+                continue;
+            }
+            let begun = Instant::now();
+            let word = if has("--write") && is_asked(block) {
+                let path = root().join(&file);
+                let text = std::fs::read_to_string(&path).expect("the file was read before");
+                let written = with_block(&text, &shown_now(block, directory.path()));
+                let word = if written == text { "as shown" } else { "written" };
+                std::fs::write(&path, written).expect("the file can be written");
+                word.to_owned()
+            } else {
+                match run(block, directory.path()) {
+                    Ok(()) => "as shown".to_owned(),
+                    Err(difference) => {
+                        wrong += i32::from(is_asked(block));
+                        format!("DIFFERS\n{difference}\n")
+                    }
+                }
+            };
+            if is_asked(block) {
+                println!("{}:{}: {word}, {:.1} s", file.display(), block.line, begun.elapsed().as_secs_f64());
+            }
+        }
+    }
+    std::process::exit(i32::from(wrong > 0));
+}

@@ -1,0 +1,225 @@
+//! The blocks of commands and output in the documentation: found, run, and compared.
+//!
+//! A block is fenced, and its commands follow `$ `. A block before which `<!-- run by records/docs.sh -->` stands takes longer than a test should,
+//! or needs what a test has not; that script runs it. All others are run by a test. The blocks of a file are run in their order, in one directory.
+
+use crate::{fathom, fathom_worker};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What stands before a block that `records/docs.sh` runs.
+pub const MARK: &str = "<!-- run by records/docs.sh -->";
+
+/// A block of commands and output.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// The file, from the root of the repository.
+    pub file: PathBuf,
+    /// The line of its fence, from 1.
+    pub line: usize,
+    /// Whether `records/docs.sh` runs it.
+    pub is_marked: bool,
+    /// Commands, each with what follows it.
+    pub commands: Vec<(String, Vec<String>)>,
+}
+
+/// The root of the repository.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the repository").into()
+}
+
+/// The files with blocks: the README, and those of `docs`.
+///
+/// # Panics
+/// If they cannot be listed.
+pub fn files() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root().join("docs")).expect("docs is there");
+    let names = entries.map(|entry| entry.expect("docs can be listed").file_name());
+    let pages = names.filter(|name| Path::new(name).extension().is_some_and(|extension| extension == "md"));
+    let mut files: Vec<PathBuf> = pages.map(|name| Path::new("docs").join(name)).collect();
+    files.push("README.md".into());
+    files.sort();
+    files
+}
+
+/// The blocks of a file that have commands.
+///
+/// # Panics
+/// If the file cannot be read, or a fence is not closed.
+pub fn blocks(file: &Path) -> Vec<Block> {
+    let text = std::fs::read_to_string(root().join(file))
+        .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let mut blocks = Vec::new();
+    let mut open: Option<Block> = None;
+    let mut before = "";
+    for (line, number) in text.lines().zip(1..) {
+        match (&mut open, line.starts_with("```")) {
+            (None, true) => {
+                let is_marked = before == MARK;
+                open = Some(Block { file: file.into(), line: number, is_marked, commands: Vec::new() });
+            }
+            (Some(_), true) => blocks.extend(open.take().filter(|block| !block.commands.is_empty())),
+            (Some(block), false) => match (line.strip_prefix("$ "), block.commands.last_mut()) {
+                (Some(command), _) => block.commands.push((command.into(), Vec::new())),
+                (None, Some((_, shown))) => shown.push(line.into()),
+                (None, None) => {}
+            },
+            (None, false) => {}
+        }
+        before = line;
+    }
+    assert!(open.is_none(), "{}: a fence is not closed", file.display());
+    blocks
+}
+
+/// Runs a block in a directory, and returns what it shows then: where what is printed differs by times and rates alone, what was shown before.
+///
+/// # Panics
+/// If no shell can be started.
+pub fn shown_now(block: &Block, directory: &Path) -> Block {
+    let commands = block.commands.iter().map(|(command, shown)| {
+        // How programs are built and found is not what a reader asks them.
+        if command.starts_with("cargo build") || command.starts_with("export PATH") {
+            return (command.clone(), shown.clone());
+        }
+        // A file that is shown is there.
+        if let Some(name) = command.strip_prefix("cat ").filter(|name| !directory.join(name).exists()) {
+            std::fs::write(directory.join(name), shown.join("\n") + "\n")
+                .expect("the directory can be written");
+        }
+        let printed = printed(command, directory);
+        let printed: Vec<String> =
+            printed.lines().filter(|line| !line.ends_with(" …")).map(str::to_owned).collect();
+        let alike = |lines: &[String]| lines.iter().map(|line| without_times(line)).collect::<Vec<_>>();
+        let same = alike(&printed) == alike(shown);
+        (command.clone(), if same { shown.clone() } else { printed })
+    });
+    Block { commands: commands.collect(), ..block.clone() }
+}
+
+/// Runs a block in a directory, and tells where what is printed differs from what is shown, times and rates aside.
+///
+/// # Errors
+/// Each such command, with what it printed and what is shown.
+///
+/// # Panics
+/// If no shell can be started.
+pub fn run(block: &Block, directory: &Path) -> Result<(), String> {
+    let now = shown_now(block, directory);
+    let pairs = block.commands.iter().zip(&now.commands).filter(|(shown, printed)| shown != printed);
+    let told = pairs.map(|((command, shown), (_, printed))| {
+        let (file, line, shown, printed) =
+            (block.file.display(), block.line, shown.join("\n"), printed.join("\n"));
+        format!("{file}:{line}: $ {command}\n--- shown\n{shown}\n--- printed\n{printed}")
+    });
+    let told: Vec<String> = told.collect();
+    if told.is_empty() { Ok(()) } else { Err(told.join("\n")) }
+}
+
+/// The text of a file with the commands and output of a block in the place of those that it has there.
+///
+/// # Panics
+/// If the block is not of this text.
+pub fn with_block(text: &str, block: &Block) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let inside = &lines[block.line..];
+    let end =
+        block.line + inside.iter().position(|line| line.starts_with("```")).expect("the fence is closed");
+    let begin =
+        block.line + inside.iter().position(|line| line.starts_with("$ ")).expect("the block has a command");
+    let block = block
+        .commands
+        .iter()
+        .flat_map(|(command, shown)| std::iter::once(format!("$ {command}")).chain(shown.iter().cloned()));
+    let before = lines[..begin].iter().map(|line| (*line).to_owned());
+    let after = lines[end..].iter().map(|line| (*line).to_owned());
+    before.chain(block).chain(after).map(|line| line + "\n").collect()
+}
+
+/// What a command prints, errors among it, with the programs that were built like these tests.
+fn printed(command: &str, directory: &Path) -> String {
+    let link = directory.join("docs");
+    if !link.exists() {
+        std::os::unix::fs::symlink(root().join("docs"), &link).expect("the directory can be written");
+    }
+    let folders = [fathom(), fathom_worker()].map(|program| {
+        Path::new(program.get_program()).parent().expect("a program lies in a directory").to_owned()
+    });
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(folders.into_iter().chain(std::env::split_paths(&path))).expect("a path");
+    let output = Command::new("bash")
+        .args(["-c", &format!("exec 2>&1; {command}")])
+        .current_dir(directory)
+        .env("PATH", path)
+        .env("XDG_CONFIG_HOME", directory)
+        .stdin(Stdio::null())
+        .output()
+        .expect("bash starts");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// A line without what differs from run to run and from machine to machine, and with single spaces.
+fn without_times(line: &str) -> String {
+    let mut words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+    let is_number = |word: &str| {
+        let word = word.trim_matches(|c: char| "(),;|".contains(c));
+        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit() || b".,".contains(&byte))
+    };
+    let units = [
+        "s", "us", "ms", "min", "h", "s,", "min,", "h,", "s;", "GB/s", "MB/s", "thread", "threads", "seconds",
+    ];
+    for at in 0..words.len() {
+        let is_timed = words.get(at + 1).is_some_and(|next| {
+            units.contains(&next.as_str()) || next.contains("/s") && !next.contains("bit/s")
+        });
+        if is_number(&words[at]) && is_timed {
+            words[at] = "N".into();
+        }
+    }
+    // The columns of seconds and bytes of a growth table: bytes are so many of whole files, seconds have three digits.
+    let is_seconds =
+        |word: &str| word.split_once('.').is_some_and(|(_, digits)| digits.len() == 3 && is_number(word));
+    let is_bytes = |word: &String| ["B", "KiB", "MiB", "GiB", "TiB"].contains(&word.as_str());
+    if let [.., seconds, _, unit] = &mut words[..]
+        && is_bytes(unit)
+        && is_seconds(seconds)
+    {
+        *seconds = "N".into();
+    }
+    let text = words.join(" ").replace("threads", "thread");
+    // What a machine has.
+    if text.starts_with("memory: ") {
+        return "memory".into();
+    }
+    json_without_times(&text)
+}
+
+/// A JSON object in a line without its seconds.
+fn json_without_times(line: &str) -> String {
+    let mut rest = line;
+    let mut out = String::new();
+    while let Some(at) = rest.find("seconds\":") {
+        let end = at + "seconds\":".len();
+        out.push_str(&rest[..end]);
+        rest = rest[end..].trim_start_matches(|c: char| c.is_ascii_digit() || ".e-".contains(c));
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_do_not_count_and_numbers_do() {
+        let same = |a: &str, b: &str| assert_eq!(without_times(a), without_times(b));
+        let other = |a: &str, b: &str| assert_ne!(without_times(a), without_times(b));
+        same("     1  17  3  18   0.0000 %    0.003   47.06 KiB", "1 17 3 18 0.0000 % 12.103 47.06 KiB");
+        other("     1  17  3  18   0.0000 %    0.003   47.06 KiB", "1 18 3 18 0.0000 % 0.003 47.06 KiB");
+        other("     1  17  3  18   0.0000 %    0.003   47.06 KiB", "1 17 3 18 0.0000 % 0.003 47.07 KiB");
+        same(r#"{"states":7,"seconds":0.01232,"a":1}"#, r#"{"states":7,"seconds":1.5e-3,"a":1}"#);
+        other(r#"{"states":7,"seconds":0.01232}"#, r#"{"states":8,"seconds":0.01232}"#);
+        same("time: about 2.5 min with 2 threads", "time: about 30 min with 16 threads");
+        other("God's number: 13", "God's number: 14");
+    }
+}

@@ -1,0 +1,38 @@
+//! The documentation shows what the programs print.
+
+use fathom_tests::docs::{Block, MARK, blocks, files, root, run};
+use std::fs;
+use std::process::Command;
+
+/// Files that are run as a whole. Where a run is named that a block made before, the block stands in the same file.
+#[test]
+fn blocks_are_what_the_programs_print() {
+    let mut wrong = Vec::new();
+    let mut tried = 0;
+    for file in files() {
+        let directory = tempfile::tempdir().unwrap();
+        for block in blocks(&file).iter().filter(|block| !block.is_marked) {
+            tried += 1;
+            wrong.extend(run(block, directory.path()).err());
+        }
+    }
+    assert!(tried >= 30, "only {tried} blocks were found");
+    assert!(wrong.is_empty(), "{} of {tried} blocks:\n{}", wrong.len(), wrong.join("\n\n"));
+}
+
+/// A mark that stands elsewhere marks nothing.
+#[test]
+fn each_block_is_run_by_a_test_or_by_the_script() {
+    for file in files() {
+        let text = fs::read_to_string(root().join(&file)).unwrap();
+        let marks = text.lines().filter(|line| line.contains("records/docs.sh -->")).count();
+        let marked: Vec<Block> = blocks(&file).into_iter().filter(|block| block.is_marked).collect();
+        assert_eq!(marks, marked.len(), "{}: a mark {MARK:?} stands before no block", file.display());
+        // What looks like a command and stands in no block is not run.
+        let stray = text.lines().find(|line| line.starts_with("    $ "));
+        assert_eq!(stray, None, "{}: use a fence", file.display());
+    }
+    let script = fs::read_to_string(root().join("records/docs.sh")).unwrap();
+    assert!(script.contains("--example docs"));
+    assert!(Command::new("bash").arg("-n").arg(root().join("records/docs.sh")).status().unwrap().success());
+}

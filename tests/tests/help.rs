@@ -1,0 +1,215 @@
+//! The help, its examples, completions, manual pages, settings and variables: what people meet first.
+
+use fathom_tests::{fathom, fathom_worker, json, texts};
+use std::fs::{self, File};
+use std::process::{Command, Stdio};
+
+/// The words of all commands.
+fn commands() -> Vec<String> {
+    let (help, _) = texts(&fathom().arg("-h").output().unwrap());
+    let names = help.lines().filter_map(|line| {
+        let (name, about) = line.strip_prefix("  ")?.split_once("  ")?;
+        let is_name = !about.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase());
+        is_name.then(|| name.to_owned())
+    });
+    names.filter(|name| name != "help").collect()
+}
+
+#[test]
+fn commands_stand_in_groups_with_their_own_help() {
+    let (help, _) = texts(&fathom().arg("-h").output().unwrap());
+    for group in ["Run:", "Cluster:", "Results:", "Mathematics:", "This program:"] {
+        assert!(help.lines().any(|line| line == group), "{help}");
+    }
+    let commands = commands();
+    assert!(commands.len() >= 26, "{commands:?}");
+    for name in &commands {
+        let (short, _) = texts(&fathom().args([name, "-h"]).output().unwrap());
+        let (long, _) = texts(&fathom().args([name, "--help"]).output().unwrap());
+        assert!(short.contains(&format!("\nExamples:\n  fathom {name}")), "{short}");
+        assert!(short.contains("\nOutput:\n"), "{short}");
+        assert!(long.len() >= short.len(), "{name}");
+        let widest = short.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= 100, "{name}: {widest} columns\n{short}");
+    }
+    let text = |option| texts(&fathom().args(["run", option]).output().unwrap()).0;
+    assert!(!text("-h").contains("The default is multi for boards"));
+    assert!(text("--help").contains("The default is multi for boards"));
+}
+
+/// A command line that the program does not know ends with the usage; every example is known. What it asks for may not be there.
+#[test]
+fn examples_are_commands_that_there_are() {
+    let directory = tempfile::tempdir().unwrap();
+    let shell = |example: &str| {
+        // Only the words are looked at: `--help` stands before what would be done.
+        let (program, rest) = example.split_once(' ').unwrap();
+        let rest = rest.split(" > ").next().unwrap();
+        let binary = if program == "fathom" { fathom() } else { fathom_worker() };
+        let binary = binary.get_program().to_str().unwrap().to_owned();
+        let line = format!("'{binary}' {rest} --no-such-option");
+        Command::new("sh").args(["-c", &line]).current_dir(directory.path()).output().unwrap()
+    };
+    let mut seen = 0;
+    let helps = commands().into_iter().map(|name| fathom().args([&name, "-h"]).output().unwrap());
+    let helps = helps.chain([fathom_worker().arg("-h").output().unwrap()]);
+    for help in helps {
+        let (help, _) = texts(&help);
+        let examples = help.split("\nExamples:\n").nth(1).unwrap();
+        for example in examples.lines().filter_map(|line| line.strip_prefix("  ")) {
+            let output = shell(example);
+            let (_, err) = texts(&output);
+            // The one thing that is wrong with it is what was put behind it.
+            assert!(err.contains("unexpected argument '--no-such-option'"), "{example}: {err}");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 45, "{seen}");
+}
+
+#[test]
+fn versions_tell_what_was_built() {
+    for mut program in [fathom(), fathom_worker()] {
+        let (text, _) = texts(&program.arg("--version").output().unwrap());
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].contains("commit ") && lines[0].ends_with("-linux-gnu)"), "{text}");
+        assert!(lines[1].starts_with("kernels on this machine: portable"), "{text}");
+    }
+    let (short, _) = texts(&fathom().arg("-V").output().unwrap());
+    assert_eq!(short.lines().count(), 1, "{short}");
+}
+
+#[test]
+fn completions_and_pages_know_every_command() {
+    let directory = tempfile::tempdir().unwrap();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let (script, _) = texts(&fathom().args(["completions", shell]).output().unwrap());
+        for name in commands() {
+            assert!(script.contains(&name), "{shell}: {name}");
+        }
+    }
+    let checked = Command::new("bash").arg("-n").stdin(Stdio::piped()).spawn().and_then(|mut bash| {
+        let script = fathom().args(["completions", "bash"]).output()?.stdout;
+        std::io::Write::write_all(&mut bash.stdin.take().unwrap(), &script)?;
+        bash.wait()
+    });
+    assert!(checked.unwrap().success());
+    let pages = directory.path().join("man1");
+    assert!(fathom().arg("man").arg(&pages).output().unwrap().status.success());
+    for name in commands() {
+        let page = fs::read_to_string(pages.join(format!("fathom-{name}.1"))).unwrap();
+        assert!(page.contains(".SH EXAMPLES") || page.contains("Examples"), "{name}");
+    }
+}
+
+/// Help that nobody can read is no success.
+#[test]
+fn help_on_a_full_disk_fails() {
+    for option in ["--help", "--version"] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let status = fathom().arg(option).stdout(full).stderr(Stdio::null()).status().unwrap();
+        assert_eq!(status.code(), Some(1), "{option}");
+    }
+}
+
+#[test]
+fn options_come_before_variables_and_these_before_settings() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = directory.path().join("config/fathom");
+    fs::create_dir_all(&config).unwrap();
+    fs::write(config.join("config.toml"), "dir = \"settled\"\nthreads = 3\n").unwrap();
+    let run = |variables: &[(&str, &str)], options: &[&str]| {
+        let mut command = fathom();
+        command.args(["run", "3x3", "-q", "--json"]).args(options).current_dir(directory.path());
+        command.env("XDG_CONFIG_HOME", directory.path().join("config")).envs(variables.iter().copied());
+        json(&command.output().unwrap())
+    };
+    let threads = |path: &str| {
+        let status =
+            fathom().args(["status", "--json", path]).current_dir(directory.path()).output().unwrap();
+        json(&status)["processes"][0]["threads"].as_u64().unwrap()
+    };
+    run(&[], &[]);
+    assert_eq!(threads("settled/3x3-multi"), 3);
+    run(&[("FATHOM_DIR", "varied"), ("FATHOM_THREADS", "2")], &[]);
+    assert_eq!(threads("varied/3x3-multi"), 2);
+    run(&[("FATHOM_DIR", "varied"), ("FATHOM_THREADS", "2")], &["--dir", "named", "--threads", "1"]);
+    assert_eq!(threads("named"), 1);
+
+    fs::write(config.join("config.toml"), "thread = 3\n").unwrap();
+    let output =
+        fathom().arg("puzzles").env("XDG_CONFIG_HOME", directory.path().join("config")).output().unwrap();
+    let (_, err) = texts(&output);
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.contains("fathom/config.toml") && err.contains("unknown field `thread`"), "{err}");
+}
+
+#[test]
+fn names_forgive_and_suggest() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let output = fathom().args(arguments).arg("-q").current_dir(directory.path()).output().unwrap();
+        (output.status.code(), texts(&output))
+    };
+    // The same directory each time: what was run first is reported.
+    let (_, (first, _)) = run(&["run", "3x3"]);
+    for name in ["3X3", "3×3"] {
+        assert_eq!(run(&["run", name]).1.0, first, "{name}");
+    }
+    assert_eq!(run(&["run", "Pancake:4"]).0, Some(0));
+    assert_eq!(fs::read_dir(directory.path().join("runs")).unwrap().count(), 2);
+    for (word, says) in [
+        ("squre1", "but perhaps \"square1\" is meant"),
+        ("pyramnix", "but perhaps \"pyraminx\" is meant"),
+        ("nonsense", "'fathom puzzles' tells of each"),
+    ] {
+        let (code, (_, err)) = run(&["run", word]);
+        assert_eq!(code, Some(2));
+        assert!(err.contains(says), "{err}");
+    }
+    let (_, (_, err)) = run(&["run", "nonsense"]);
+    assert!(!err.contains("perhaps"), "{err}");
+    for arguments in [&["run", "3x3", "--max-depth", "-1"][..], &["plan", "3x3", "--threads", "-2"]] {
+        let (code, (_, err)) = run(arguments);
+        assert_eq!(code, Some(2));
+        assert!(err.contains("-1") && err.contains("invalid") || err.contains("-2 is not in 1.."), "{err}");
+    }
+}
+
+/// As directories were called in version 0.1.0: with a letter for each label, the puzzle's own among them.
+#[test]
+fn runs_go_on_in_directories_of_the_old_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = |options: &[&str]| {
+        let output =
+            fathom().args(["run", "2x3"]).args(options).current_dir(directory.path()).output().unwrap();
+        assert!(output.status.success(), "{}", texts(&output).1);
+        texts(&output).1
+    };
+    // Labels that were chosen are few letters still.
+    run(&["--labels", "0,0,1,1,2,2"]);
+    assert!(directory.path().join("runs/2x3-multi-aabbcc").is_dir());
+    // Many letters are a number now; the old name is found.
+    let labels = (0..30).map(|tile| if tile < 2 { tile.to_string() } else { "2".into() }).collect::<Vec<_>>();
+    let long = |name: &str| {
+        let output = fathom()
+            .args(["run", "5x6", "--labels", &labels.join(","), "--max-depth", "1"])
+            .args(if name.is_empty() { vec![] } else { vec!["--dir", name] })
+            .current_dir(directory.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", texts(&output).1);
+        texts(&output).1
+    };
+    let old = format!("runs/5x6-multi-ab{}", "c".repeat(28));
+    long(&old);
+    let said = long("");
+    assert!(said.contains(&format!("note: the run goes on in {old}, where it began")), "{said}");
+    assert_eq!(fs::read_dir(directory.path().join("runs")).unwrap().count(), 2);
+    fs::rename(directory.path().join(&old), directory.path().join("elsewhere")).unwrap();
+    long("");
+    let names = fs::read_dir(directory.path().join("runs")).unwrap();
+    let names: Vec<String> = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let short = names.iter().find(|name| name.starts_with("5x6-multi-")).unwrap();
+    assert!(short.len() <= 34, "{short}");
+}

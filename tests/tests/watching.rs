@@ -1,0 +1,322 @@
+//! What people see of runs: progress, who is at work, logs, comparisons; and what they do afterwards: commands that follow, cleaning up.
+
+use fathom_tests::cluster::{Cluster, until};
+use fathom_tests::{fathom, fathom_worker, json, texts};
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// Runs `fathom` in a directory, which must end well; returns standard output.
+fn out(directory: &Path, arguments: &[&str]) -> String {
+    let output = fathom().args(arguments).current_dir(directory).output().unwrap();
+    let (out, err) = texts(&output);
+    assert!(output.status.success(), "{arguments:?}: {err}");
+    out
+}
+
+/// Runs `fathom` in a directory; returns its exit code and standard error.
+fn refused(directory: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    let output = fathom().args(arguments).current_dir(directory).output().unwrap();
+    (output.status.code(), texts(&output).1)
+}
+
+/// A shell's command line on a terminal of its own, with something typed; `None` if the tool for that is missing.
+fn on_terminal(line: &str, typed: &str) -> Option<Output> {
+    let program = fathom();
+    let bin = Path::new(program.get_program()).parent().unwrap().to_owned();
+    let path =
+        std::env::join_paths([bin].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH")?)));
+    let line = format!("stty cols 80 rows 24; {line}");
+    let mut script = Command::new("script");
+    script.args(["-qefc", &line, "/dev/null"]).env("PATH", path.unwrap()).env("TERM", "xterm");
+    script.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    match script.spawn() {
+        Ok(mut child) => {
+            child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
+            Some(child.wait_with_output().unwrap())
+        }
+        Err(error) => {
+            assert!(std::env::var_os("FATHOM_TEST_ALL").is_none(), "script: {error}");
+            eprintln!("not tested: script: {error}");
+            None
+        }
+    }
+}
+
+#[test]
+fn a_terminal_shows_one_line_that_goes_away() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = directory.path().join("run");
+    let Some(output) = on_terminal(&format!("fathom run 3x4 --threads 1 --dir '{}'", run.display()), "")
+    else {
+        return;
+    };
+    assert!(output.status.success());
+    let (shown, _) = texts(&output);
+    assert!(shown.contains("of 479,001,600") || shown.contains("states/s"), "{shown}");
+    let last = shown.lines().last().unwrap();
+    assert!(last.starts_with("digest: 42c7d742"), "{last}");
+    // What is left behind is the table alone.
+    let table = shown.split("3x4 multi").nth(1).unwrap();
+    assert!(!table.contains("states/s") && !table.contains('\u{1b}'), "{table}");
+}
+
+#[test]
+fn top_draws_and_leaves() {
+    let directory = tempfile::tempdir().unwrap();
+    out(directory.path(), &["run", "3x3", "-q", "--dir", "run"]);
+    let run = directory.path().join("run");
+    let Some(output) = on_terminal(&format!("fathom top '{}'", run.display()), "q\n") else {
+        return;
+    };
+    assert!(output.status.success());
+    let (shown, _) = texts(&output);
+    // Each word is put in its place by itself.
+    assert!(["growth", "1,260", "complete:"].iter().all(|word| shown.contains(word)), "{shown}");
+    // The screen from before comes back.
+    assert!(shown.contains("\u{1b}[?1049l"), "{shown}");
+    let (code, err) = refused(directory.path(), &["top", "run"]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("fathom status --watch"), "{err}");
+}
+
+#[test]
+fn status_tells_who_is_at_work() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = directory.path().join("run");
+    let mut child = fathom()
+        .args(["run", "3x4", "-q", "--threads", "1", "--dir"])
+        .arg(&run)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    until("somebody is at work", || {
+        fs::read_to_string(run.join("at-work.json")).is_ok_and(|text| text.contains("\"depth\":"))
+    });
+    fathom_tests::cluster::signal(&child, libc::SIGSTOP);
+    let said = out(directory.path(), &["status", "run"]);
+    assert!(said.contains(&format!("searched by process {} on ", child.id())), "{said}");
+    assert!(said.contains("of its cosets") && said.contains("states/s"), "{said}");
+    assert!(!said.contains("go on with"), "{said}");
+    let status: serde_json::Value =
+        serde_json::from_str(&out(directory.path(), &["status", "run", "--json"])).unwrap();
+    assert_eq!(status["at_work"]["pid"], child.id());
+    assert_eq!(status["at_work"]["progress"]["states"], 479_001_600);
+    // Nobody takes the layers away meanwhile.
+    let (code, err) = refused(directory.path(), &["remove", "run", "--all"]);
+    assert_eq!(code, Some(2), "{err}");
+    assert!(run.join("run.toml").exists());
+
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let said = out(directory.path(), &["status", "run"]);
+    assert!(said.contains("go on with 'fathom resume run'") && !said.contains("searched by"), "{said}");
+    out(directory.path(), &["resume", "run", "-q"]);
+    assert!(!run.join("at-work.json").exists());
+}
+
+#[test]
+fn what_takes_long_is_told_and_can_be_stopped() {
+    let mut child = fathom()
+        .args(["bound", "4x4", "--upper", "--chain", "0-3;0-7;0-15"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    err.read_line(&mut line).unwrap();
+    assert_eq!(line, "bounding God's number …\n");
+    fathom_tests::cluster::signal(&child, libc::SIGINT);
+    let mut rest = String::new();
+    err.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "stopped\n");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn logs_are_for_people_and_machines() {
+    let directory = tempfile::tempdir().unwrap();
+    out(directory.path(), &["run", "3x3", "-q", "--shards", "3", "--dir", "run"]);
+    let lines = out(directory.path(), &["logs", "run", "--depth", "7", "--shard", "2"]);
+    let done: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    assert_eq!((done["message"].as_str(), done["depth"].as_u64()), (Some("task done"), Some(7)));
+    let text = out(directory.path(), &["logs", "run", "--depth", "7", "--text"]);
+    assert_eq!(text.lines().filter(|line| line.contains("  task done  ")).count(), 3, "{text}");
+    assert!(text.contains("  layer done  ") && !text.contains('{'), "{text}");
+}
+
+#[test]
+fn logs_know_workers_by_name() {
+    let mut cluster = Cluster::new(&["3x3"], &["--shards", "8"]);
+    cluster.serve();
+    cluster.join(&["w1", "w2"]);
+    cluster.finishes();
+    let logs = |worker: &str| {
+        let output = fathom()
+            .arg("logs")
+            .arg(cluster.run())
+            .arg(cluster.store("w1"))
+            .arg(cluster.store("w2"))
+            .args(["--worker", worker, "--json"])
+            .output()
+            .unwrap();
+        texts(&output).0
+    };
+    let ids: Vec<String> = ["w1", "w2"]
+        .map(|name| {
+            let lines = logs(name);
+            let ids = lines.lines().map(|line| {
+                let fields: serde_json::Value = serde_json::from_str(line).unwrap();
+                fields["worker"].as_str().unwrap().to_owned()
+            });
+            let ids: std::collections::BTreeSet<String> = ids.collect();
+            assert_eq!(ids.len(), 1, "{ids:?}");
+            ids.into_iter().next().unwrap()
+        })
+        .into();
+    assert_ne!(ids[0], ids[1]);
+    assert_eq!(logs(&ids[0]), logs("w1"));
+    assert_eq!(logs("w3"), "");
+
+    // Its store can be emptied now that the worker has gone.
+    let store = cluster.store("w1");
+    let clean = |options: &[&str]| {
+        fathom_worker().arg("clean").arg("--store").arg(&store).args(options).output().unwrap()
+    };
+    let listed = json(&clean(&["--dry-run", "--json"]));
+    assert_eq!(listed["removed"], false);
+    assert_eq!(listed["runs"].as_array().unwrap().len(), 1);
+    assert_eq!(listed["runs"][0]["space"], "3x3 multi");
+    let run = listed["runs"][0]["run"].as_str().unwrap();
+    assert!(store.join(run).is_dir());
+    assert_eq!(clean(&["--run", "ffffffff"]).status.code(), Some(2));
+    fs::write(store.join("mine"), "not Fathom's").unwrap();
+    assert!(json(&clean(&["--run", &run[..6], "--json"]))["removed"].as_bool().unwrap());
+    assert!(!store.join(run).exists() && store.join("worker-id").exists());
+    assert!(clean(&["--all"]).status.success());
+    let left: Vec<_> = fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["mine"]);
+    let output = fathom_worker().args(["clean", "--store"]).arg(cluster.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_store_at_work_is_left_as_it_is() {
+    let mut cluster = Cluster::new(&["3x4"], &[]);
+    cluster.serve();
+    cluster.join_until("w1", "computing:3:stop");
+    cluster.until_stopped("w1");
+    let output =
+        fathom_worker().args(["clean", "--all", "--store"]).arg(cluster.store("w1")).output().unwrap();
+    let (_, err) = texts(&output);
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    // Three heartbeats are over before the lease is.
+    cluster.until_worker_is("w1", "silent");
+    cluster.signal("w1", libc::SIGCONT);
+    cluster.until_worker_is("w1", "alive");
+}
+
+#[test]
+fn results_stay_when_layers_go() {
+    let directory = tempfile::tempdir().unwrap();
+    out(directory.path(), &["run", "3x3", "-q", "--dir", "run"]);
+    out(directory.path(), &["run", "3x3", "-q", "--max-depth", "4", "--dir", "part"]);
+    let table = out(directory.path(), &["run", "3x3", "-q", "--dir", "run"]);
+    fs::write(directory.path().join("run/notes"), "mine").unwrap();
+
+    let listed = out(directory.path(), &["remove", "run", "--dry-run", "--json"]);
+    let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!((&listed["removed"], listed["files"].as_array().unwrap().len()), (&false.into(), 1));
+    assert!(listed["bytes"].as_u64().unwrap() > 0 && directory.path().join("run/layers").is_dir());
+    out(directory.path(), &["remove", "run"]);
+    assert!(!directory.path().join("run/layers").exists());
+    assert_eq!(out(directory.path(), &["run", "3x3", "-q", "--dir", "run"]), table);
+    assert!(out(directory.path(), &["report", "run", "--format", "csv"]).lines().count() == 10);
+    assert!(out(directory.path(), &["remove", "run"]).starts_with("nothing to remove"));
+
+    let (code, err) = refused(directory.path(), &["remove", "part"]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("is not complete") && err.contains("--all"), "{err}");
+    out(directory.path(), &["resume", "part", "-q"]);
+    out(directory.path(), &["remove", "part", "--all"]);
+    assert!(!directory.path().join("part").exists());
+    out(directory.path(), &["remove", "run", "--all"]);
+    let left: Vec<_> =
+        fs::read_dir(directory.path().join("run")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["notes"]);
+    assert_eq!(refused(directory.path(), &["remove", "."]).0, Some(2));
+}
+
+#[test]
+fn results_are_compared() {
+    let directory = tempfile::tempdir().unwrap();
+    let result = out(directory.path(), &["run", "3x3", "-q", "--json", "--dir", "run"]);
+    fs::write(directory.path().join("result.json"), &result).unwrap();
+    fs::write(directory.path().join("wrong.json"), result.replace("54741,2475", "54740,2476")).unwrap();
+    fs::write(directory.path().join("none.json"), "{}").unwrap();
+    assert_eq!(out(directory.path(), &["compare", "run", "result.json"]), "the same: 3x3 multi, 9 depths\n");
+    let output =
+        fathom().args(["compare", "run", "wrong.json"]).current_dir(directory.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let (told, _) = texts(&output);
+    let rows: Vec<Vec<&str>> = told.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows, [["7", "counts", "54,741", "54,740"], ["8", "counts", "2,475", "2,476"]]);
+    for name in ["none.json", "nowhere"] {
+        let (code, err) = refused(directory.path(), &["compare", "run", name]);
+        assert_eq!(code, Some(2));
+        assert!(err.contains(name), "{err}");
+    }
+}
+
+#[test]
+fn a_command_follows_the_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let command = "echo \"$FATHOM_STATUS $FATHOM_SPACE $FATHOM_STATES $FATHOM_DEPTH [$FATHOM_GOD_NUMBER]\" >> told; exit 3";
+    let run = |more: &[&str]| {
+        let mut command_line = vec!["run", "3x3", "--dir", "run", "--on-done", command];
+        command_line.extend(more);
+        let output = fathom().args(&command_line).current_dir(directory.path()).output().unwrap();
+        assert!(output.status.success());
+        let (_, err) = texts(&output);
+        assert!(err.contains("note: the command of --on-done ended with exit status: 3"), "{err}");
+    };
+    run(&["--max-depth", "5"]);
+    run(&[]);
+    out(directory.path(), &["resume", "run", "-q", "--on-done", command]);
+    let (code, _) = refused(directory.path(), &["run", "3x4", "--dir", "run", "--on-done", command]);
+    assert_eq!(code, Some(2));
+    let told = fs::read_to_string(directory.path().join("told")).unwrap();
+    assert_eq!(told, "max-depth 3x3 181440 5 []\ncomplete 3x3 181440 8 [8]\ncomplete 3x3 181440 8 [8]\n");
+}
+
+#[test]
+fn a_limit_of_the_disk_is_looked_at() {
+    let directory = tempfile::tempdir().unwrap();
+    let (code, err) = refused(directory.path(), &["run", "3x4", "--dir", "run", "--disk-limit", "1MiB"]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("1.00 MiB are free at run") && !directory.path().join("run").exists(), "{err}");
+    // Depth by depth when the run is there.
+    out(directory.path(), &["run", "3x4", "-q", "--max-depth", "6", "--dir", "run"]);
+    let (code, err) = refused(directory.path(), &["resume", "run", "--disk-limit", "600KiB"]);
+    assert_eq!(code, Some(1));
+    assert!(err.contains("--disk-limit") || err.contains("will need about"), "{err}");
+    let complete = out(directory.path(), &["resume", "run", "-q", "--disk-limit", "1GiB"]);
+    assert!(complete.contains("digest: 42c7d7426320e1a1d830f161a7fb3895f2f2ef6f6355f3db6511badb34c4de7b"));
+}
+
+#[test]
+fn states_to_watch_come_from_standard_input() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut child = fathom()
+        .args(["run", "3x3", "-q", "--dir", "run", "--watch-states", "-"])
+        .current_dir(directory.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"1 2 0 3 4 5 6 7 8\n").unwrap();
+    let (said, _) = texts(&child.wait_with_output().unwrap());
+    assert!(said.contains("watched states by depth: 0 1 0 0 0 0 0 0 0"), "{said}");
+}

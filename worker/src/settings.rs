@@ -1,0 +1,113 @@
+//! What a user has settled once for all commands: `config.toml`, and variables `FATHOM_*`.
+//!
+//! An option on the command line comes before its variable, and a variable before the file.
+
+use anyhow::{Context, Result};
+use clap::{Arg, ArgMatches, Command};
+use fathom_command::bad_input;
+use fathom_command::exit::said_by_system;
+use serde::Deserialize;
+use std::env;
+use std::io::{ErrorKind, Write};
+use std::path::PathBuf;
+
+/// The file below the user's directory of configuration.
+const FILE: &str = "fathom/config.toml";
+
+/// The file's fields. Each is the default of the options of its name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// The directory of keys.
+    pub keys: Option<PathBuf>,
+    /// The directory in which directories of runs are made.
+    pub dir: Option<PathBuf>,
+    /// Kernel threads.
+    pub threads: Option<u32>,
+    /// Memory to take, with its unit.
+    pub memory: Option<String>,
+}
+
+impl Settings {
+    /// Reads `$XDG_CONFIG_HOME/fathom/config.toml`, or that below `~/.config`, if it is there.
+    ///
+    /// # Errors
+    /// [`fathom_command::exit::BadInput`] if it cannot be read or understood.
+    pub fn read() -> Result<Self> {
+        let given = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let base = given("XDG_CONFIG_HOME").or_else(|| Some(given("HOME")?.join(".config")));
+        let Some(path) = base.map(|base| base.join(FILE)) else {
+            return Ok(Self::default());
+        };
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Self::parse(&text).with_context(|| format!("cannot use {}", path.display())),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                Ok(Self::default())
+            }
+            Err(error) => Err(bad_input!("cannot read {}: {}", path.display(), said_by_system(&error))),
+        }
+    }
+
+    fn parse(text: &str) -> Result<Self> {
+        toml::from_str(text).map_err(|error| {
+            bad_input!("{}: there are keys, dir, threads and memory", error.to_string().trim_end())
+        })
+    }
+
+    /// The arguments of this process, for a command with these settings as defaults. Wrong arguments, and help that was asked for, end the process.
+    pub fn matches(&self, command: Command) -> ArgMatches {
+        self.applied(command).try_get_matches().unwrap_or_else(|error| {
+            let printed = error.print().and_then(|()| std::io::stdout().flush());
+            std::process::exit(if printed.is_ok() { error.exit_code() } else { 1 })
+        })
+    }
+
+    /// A command and its subcommands, with these settings as defaults.
+    pub fn applied(&self, command: Command) -> Command {
+        let text = |path: &PathBuf| path.display().to_string();
+        let defaults = [
+            ("keys", self.keys.as_ref().map(text)),
+            ("runs", self.dir.as_ref().map(text)),
+            ("threads", self.threads.map(|threads| threads.to_string())),
+            ("memory", self.memory.clone()),
+        ];
+        let mut command = command;
+        for (name, value) in defaults {
+            let is_option = |arg: &Arg| arg.get_id() == name && arg.get_long().is_some();
+            if let Some(value) = value.filter(|_| command.get_arguments().any(is_option)) {
+                command = command.mut_arg(name, |arg| arg.default_value(value));
+            }
+        }
+        command.mut_subcommands(|command| self.applied(command))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_defaults() {
+        let settings = Settings::parse("threads = 3\nmemory = \"1GiB\"\nkeys = \"/keys\"").unwrap();
+        let option = |name: &'static str| Arg::new(name).long(name);
+        let command = Command::new("any")
+            .arg(option("threads").env("FATHOM_TEST_UNSET"))
+            .subcommand(Command::new("below").arg(option("threads")).arg(option("memory")));
+        let matches = settings.applied(command).get_matches_from(["any", "below", "--threads", "5"]);
+        let text = |matches: &clap::ArgMatches, name| matches.get_one::<String>(name).cloned();
+        assert_eq!(text(&matches, "threads").as_deref(), Some("3"));
+        let below = matches.subcommand_matches("below").unwrap();
+        assert_eq!(text(below, "threads").as_deref(), Some("5"));
+        assert_eq!(text(below, "memory").as_deref(), Some("1GiB"));
+    }
+
+    #[test]
+    fn unknown_settings_are_refused() {
+        let error = Settings::parse("thread = 3").unwrap_err().to_string();
+        assert!(
+            error.contains("thread") && error.contains("there are keys, dir, threads and memory"),
+            "{error}"
+        );
+        assert_eq!(Settings::parse("").unwrap(), Settings::default());
+    }
+}

@@ -1,0 +1,20 @@
+//! What `--version` prints.
+
+use fathom_kernel::Engine;
+use fathom_space::Shape;
+
+/// The version, with the commit from which the program was built, its target, and the kernels that run on this machine.
+pub fn long() -> String {
+    // That of 3x4, which every kernel does: the choice is the processor's.
+    let shape = Shape::new(&[24, 24, 24]).expect("13,824 bits are a tensor");
+    let here = |engine: &Engine| engine.kernel(&shape).is_some();
+    let words: Vec<&str> =
+        Engine::ALL.iter().filter(|engine| here(engine)).map(|engine| engine.word()).collect();
+    format!(
+        "{} ({}, {})\nkernels on this machine: {}",
+        env!("CARGO_PKG_VERSION"),
+        env!("FATHOM_BUILT_FROM"),
+        env!("FATHOM_TARGET"),
+        words.join(", ")
+    )
+}
