@@ -347,8 +347,9 @@ impl State {
                 self.set_copy(task, id, CopyState::Failed(now.after(PAUSE)));
                 match failure {
                     Failure::Damaged { file, address, .. } => {
-                        self.damaged(id, *file, address.as_deref(), effects);
-                        self.strike(now, id, effects);
+                        if self.damaged(id, *file, address.as_deref(), effects) {
+                            self.strike(now, id, effects);
+                        }
                     }
                     Failure::DiskFull(_) => self.rest(now, id),
                     Failure::Unreachable { file, message } => {

@@ -58,8 +58,9 @@ impl State {
             }
             Failure::Damaged { file, address, .. } => {
                 self.set_waiting(task, now.after(PAUSE));
-                self.damaged(id, *file, address.as_deref(), effects);
-                self.strike(now, id, effects);
+                if self.damaged(id, *file, address.as_deref(), effects) {
+                    self.strike(now, id, effects);
+                }
             }
             Failure::DiskFull(_) => {
                 self.set_waiting(task, now);
@@ -210,22 +211,27 @@ impl State {
         self.shards().map(|shard| Task { depth: newest, shard }).filter(is_beyond).collect()
     }
 
-    /// Handles a file that is not what was written: its holder deletes the file.
+    /// Handles a file that is not what was written: its holder deletes the file. Returns whether that counts as a failure of
+    /// the reporter: several tasks may have found the same damage, which is being mended.
     pub(super) fn damaged(
         &mut self,
         reporter: WorkerId,
         file: Task,
         address: Option<&str>,
         effects: &mut Vec<Effect>,
-    ) {
+    ) -> bool {
         let holder = match address {
             _ if self.rules.shared_store => Some(WorkerId::SHARED_STORE),
             Some(address) => self.at_address(address),
             None => Some(reporter),
         };
         let Some(holder) = holder else {
-            return;
+            return true;
         };
+        let is_known = |order: &Order| matches!(order, Order::Discard(ordered) if ordered.task == file);
+        if self.workers.get(&holder).is_some_and(|worker| worker.orders.iter().any(is_known)) {
+            return false;
+        }
         let was_held = self.remove_holder(file, holder);
         // A file of its own that is not known, such as one whose discarding was lost with a reply, is in the worker's way
         // too. But not one that it is making or getting right now: the damage is older than that.
@@ -237,9 +243,10 @@ impl State {
             Some(worker) if was_held || is_in_the_way(worker) => {
                 self.order(holder, Order::Discard(self.stored(file)));
             }
-            _ => return,
+            _ => return true,
         }
         effects.push(note_of("damaged file discarded", Some(holder), file, None));
+        true
     }
 }
 

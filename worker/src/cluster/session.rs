@@ -321,8 +321,8 @@ impl Session {
                     self.ended(now, Outcome { task, attempt: None, result: Ok(Done::Copied(bytes)) }, None);
                 }
                 actions.extend(self.discarding.remove(&task).unwrap_or_default());
-                if self.is_registering && self.discarding.is_empty() {
-                    actions.push(Action::Register);
+                if self.is_registering {
+                    self.register(&mut actions);
                 }
             }
             Input::Stop => {
@@ -364,11 +364,18 @@ impl Session {
         if !known {
             warn!(session, "the session has ended; registering again");
             self.is_registering = true;
-            if self.discarding.is_empty() {
-                actions.push(Action::Register);
-            }
+            self.register(actions);
         }
         known
+    }
+
+    /// Registers, when no file is being discarded. The inventory tells of what has ended so far: a report of it in the
+    /// new session would speak of files as they were in the old one.
+    fn register(&mut self, actions: &mut Vec<Action>) {
+        if self.discarding.is_empty() {
+            self.outcomes.clear();
+            actions.push(Action::Register);
+        }
     }
 
     fn obey(&mut self, order: Order, actions: &mut Vec<Action>) {

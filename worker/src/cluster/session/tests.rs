@@ -181,6 +181,27 @@ fn outcomes_are_reported_together() {
     );
 }
 
+/// The inventory tells of files. A report of the session that has ended would speak of what was, and may be discarded since.
+#[test]
+fn what_ended_before_a_registration_is_not_reported_after_it() {
+    let mut session = begun();
+    let copy = |shard| Order::Copy(StoredFile { task: task(shard), digest: None }, Vec::new());
+    session.step(millis(1), answered(1, 1, vec![copy(0), copy(1), Order::Make(task(2), attempt(1))], None));
+    session.step(millis(2), Input::CopyEnded { task: task(0), result: Ok(Done::Copied(1)) });
+    session.step(millis(3), Input::HeartbeatAnswered { session: 1, known: false });
+    // The inventory may have been taken before.
+    session.step(millis(4), Input::CopyEnded { task: task(1), result: Ok(Done::Copied(1)) });
+    session.step(millis(5), registered(2));
+    let actions = session.step(millis(5) + TOGETHER, Input::Time);
+    let reported = actions.iter().find_map(|action| match action {
+        Action::Report { outcomes, .. } => {
+            Some(outcomes.iter().map(|outcome| outcome.task).collect::<Vec<_>>())
+        }
+        _ => None,
+    });
+    assert_eq!(reported.unwrap(), [task(1)]);
+}
+
 #[test]
 fn the_inventory_waits_for_files_to_be_discarded() {
     let mut session = begun();
