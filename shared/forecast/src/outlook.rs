@@ -1,23 +1,14 @@
-//! How a search that is at work will go on: the model of [`crate::model`] with all cosets alike, so that it costs nothing to ask again.
-//!
-//! Let a depth have a share q of the states that depths above it do not have. A state that is left is found at the next depth if one of the m moves
-//! into it comes from that depth, which has the chance 1 - (1 - q)^(alpha m). Alpha, below one because moves commute and cancel, is known where
-//! counts are; beyond them it goes on to fall as it fell, until half of the states are visited.
+//! How long a search that is at work still takes. How its growth goes on is [expected](crate::expected).
 //!
 //! The time of a depth is taken to be proportional to its pulls, as in [`crate::load`], by a factor that the depths so far give.
 
+use crate::expected::growth;
 use crate::growth::known;
 use fathom_engine::journal::LayerRow;
 use fathom_layer::encoding::SPARSE_BITS;
 use fathom_space::{Shape, Space};
 use fathom_task::expand::{COMPLETION_CHECKS, NEARLY_FULL};
 
-/// Alpha of a depth, at least: every search ends.
-const LEAST_ALPHA: f64 = 0.1;
-/// Alphas that tell how alpha falls.
-const ENOUGH_ALPHAS: usize = 3;
-/// A model is no answer after so many depths.
-const MOST_DEPTHS: usize = 1000;
 /// Pulls that take as long as what else is done for a coset that has states to come from.
 const PACKING: f64 = 0.5;
 /// The same for a coset that has none.
@@ -69,41 +60,11 @@ impl Outlook {
             counts.extend(known.iter().skip(counts.len()).map(|&states| states as f64));
             return Some(counts);
         }
-        let mut left = self.all;
-        let mut alphas = Vec::new();
-        for (depth, &states) in counts.iter().enumerate() {
-            if depth > 0 {
-                let into = self.into(counts[depth - 1], left);
-                alphas.push(-(-(states / left).min(1.0 - f64::EPSILON)).ln_1p() / into);
-            }
-            left -= states;
-        }
-        if left > 0.0 && alphas.len() < ENOUGH_ALPHAS {
-            return None;
-        }
-        let fall = match alphas.get(1..).unwrap_or_default() {
-            [.., before, _, last] => (last / before).sqrt().min(1.0),
-            [before, last] => (last / before).min(1.0),
-            _ => 1.0,
-        };
-        let mut alpha = alphas.last().copied().unwrap_or(1.0);
-        while left >= 1.0 && counts.len() < MOST_DEPTHS {
-            alpha = (alpha * if left * 2.0 < self.all { 1.0 } else { fall }).max(LEAST_ALPHA);
-            let found = left * -(-alpha * self.into(*counts.last()?, left)).exp_m1();
-            let found = if left - found < 1.0 { left } else { found };
-            if found < 1.0 {
-                break;
-            }
-            counts.push(found);
-            left -= found;
-        }
-        Some(counts)
-    }
-
-    /// The mean number of hits on a state that is left, if moves were independent: from a depth with so many states, when `left` are not in it or
-    /// above it.
-    fn into(&self, states: f64, left: f64) -> f64 {
-        self.moves * -(-(states / (states + left)).min(1.0 - f64::EPSILON)).ln_1p()
+        let known: Vec<u64> = counts.iter().map(|&states| states as u64).collect();
+        let expected = growth(&known, self.all as u64, self.moves as usize);
+        let is_complete = self.all - counts.iter().sum::<f64>() < 1.0;
+        counts.extend(&expected);
+        (is_complete || !expected.is_empty()).then_some(counts)
     }
 
     /// Pulls for a mean coset at each depth.
