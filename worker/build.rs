@@ -15,7 +15,8 @@ fn main() {
     let target = std::env::var("TARGET").expect("cargo names the target");
     println!("cargo::rustc-env=FATHOM_TARGET={target}");
     println!("cargo::rerun-if-changed=build.rs");
-    // The log of HEAD grows with every commit and change of branch. Who builds for tests is spared another build for each commit.
+    // The log of HEAD grows with every commit and change of branch. Who builds for tests is spared another
+    // build for each commit.
     let is_release = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
     let log = git(&["rev-parse", "--git-path", "logs/HEAD"]);
     if let Some(log) = log.filter(|log| is_release && std::path::Path::new(log).exists()) {

@@ -1,8 +1,9 @@
-//! The coordinator of a run on many hosts. The binary is `fathom`; its commands are in `main.rs`, `commands/` and
-//! `arguments/`.
+//! The coordinator of a run on many hosts. The binary is `fathom`; its commands are in `main.rs`, `commands/`
+//! and `arguments/`.
 //!
-//! [`cluster`] decides which worker makes which shard, and commits layers. [`page`] shows a run in a browser. Searches on one machine are in `fathom-engine`,
-//! solutions in `fathom-solve`, forecasts in `fathom-forecast`, reports in `fathom-report`.
+//! [`cluster`] decides which worker makes which shard, and commits layers. [`page`] shows a run in a browser.
+//! Searches on one machine are in `fathom-engine`, solutions in `fathom-solve`, forecasts in
+//! `fathom-forecast`, reports in `fathom-report`.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

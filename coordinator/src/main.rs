@@ -1,7 +1,7 @@
 //! The command `fathom`.
 //!
-//! Results go to standard output, all else to standard error. Exit codes: 0 done, 1 failed or the answer is no, 2 bad
-//! input, 128 + n stopped by signal n.
+//! Results go to standard output, all else to standard error. Exit codes: 0 done, 1 failed or the answer is
+//! no, 2 bad input, 128 + n stopped by signal n.
 
 mod arguments;
 mod commands;

@@ -1,16 +1,17 @@
 //! Who may talk: what a process listens on, whom it lets in, and how it calls others.
 //!
-//! Reading order: [`arguments`] (what is asked on the command line), [`Access`] (the same, read and checked), [`token`] (a secret
-//! that every request carries), [`local`] (the token of a coordinator that serves this machine alone), [`server`] (who is let
-//! in), [`connections`] (how many of them), [`budget`] (how much memory their requests may take), [`client`] (calling others),
-//! [`refusal`] (why two processes do not get on), `refusals` (how many of them are logged), [`keys`] (new secrets), [`page`] (who may
-//! look at the page of a run).
+//! Reading order: [`arguments`] (what is asked on the command line), [`Access`] (the same, read and checked),
+//! [`token`] (a secret that every request carries), [`local`] (the token of a coordinator that serves this
+//! machine alone), [`server`] (who is let in), [`connections`] (how many of them), [`budget`] (how much
+//! memory their requests may take), [`client`] (calling others), [`refusal`] (why two processes do not get
+//! on), `refusals` (how many of them are logged), [`keys`] (new secrets), [`page`] (who may look at the page
+//! of a run).
 //!
-//! Invariants: nobody listens to other machines without a token and TLS unless `--insecure` says so; a token goes to another
-//! machine inside TLS alone, with the same exception; no secret is in a log, an error or a `Debug` output; whoever is silent
-//! or talks nonsense is gone after [`server::GREETING_LIMIT`], and holds up nobody until then; callers take neither all
-//! connections nor all memory, and do not fill the log; nobody else on this machine can use a coordinator without being given
-//! its token, unless `--insecure` says so.
+//! Invariants: nobody listens to other machines without a token and TLS unless `--insecure` says so; a token
+//! goes to another machine inside TLS alone, with the same exception; no secret is in a log, an error or a
+//! `Debug` output; whoever is silent or talks nonsense is gone after [`server::GREETING_LIMIT`], and holds up
+//! nobody until then; callers take neither all connections nor all memory, and do not fill the log; nobody
+//! else on this machine can use a coordinator without being given its token, unless `--insecure` says so.
 
 pub mod arguments;
 pub mod budget;
@@ -82,8 +83,8 @@ impl Access {
     /// Reads the files that are asked for.
     ///
     /// # Errors
-    /// Bad input: options that contradict each other, files that are missing, are not what they should be, or are secret and
-    /// can be read by others.
+    /// Bad input: options that contradict each other, files that are missing, are not what they should be, or
+    /// are secret and can be read by others.
     pub fn load(asked: &AccessArguments) -> Result<Self> {
         let with_keys = asked.with_keys();
         // Who wants to talk without keys has them settled for other runs.
@@ -122,8 +123,8 @@ impl Access {
         })
     }
 
-    /// Whether this process may listen there: anywhere on this machine, and for others with a token and TLS alone unless
-    /// it was told to be insecure.
+    /// Whether this process may listen there: anywhere on this machine, and for others with a token and TLS
+    /// alone unless it was told to be insecure.
     ///
     /// # Errors
     /// Bad input.

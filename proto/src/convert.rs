@@ -1,4 +1,5 @@
-//! Between the messages and what they mean. What comes over the wire may be anything: it is looked at here, once.
+//! Between the messages and what they mean. What comes over the wire may be anything: it is looked at here,
+//! once.
 
 use crate::outcome::{Done, Failure, Outcome, StoredFile};
 use crate::{Attempt, v1};

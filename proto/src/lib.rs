@@ -1,7 +1,8 @@
 //! What a coordinator, its workers and the people who watch them say to each other, and who may.
 //!
-//! Reading order: `proto/fathom/v1/fathom.proto` (the messages), [`v1`] (the code that is generated from it), [`names`] (of
-//! sessions and attempts), [`outcome`] (how orders end), [`convert`] (from messages and to them), [`access`] (who may talk).
+//! Reading order: `proto/fathom/v1/fathom.proto` (the messages), [`v1`] (the code that is generated from it),
+//! [`names`] (of sessions and attempts), [`outcome`] (how orders end), [`convert`] (from messages and to
+//! them), [`access`] (who may talk).
 //!
 //! Invariant: the types of [`v1`] go no further than the services; what has passed [`convert`] can be.
 

@@ -20,7 +20,8 @@ pub struct Outcome {
 pub struct StoredFile {
     /// Its layer and shard.
     pub task: Task,
-    /// The digest of its cosets' checksums, where it is known: another file of the same place has another one.
+    /// The digest of its cosets' checksums, where it is known: another file of the same place has another
+    /// one.
     pub digest: Option<Digest>,
 }
 

@@ -1,7 +1,8 @@
-//! Whatever comes over the wire is a message that can be or an error: no panic, and no more memory than the message has bytes.
+//! Whatever comes over the wire is a message that can be or an error: no panic, and no more memory than the
+//! message has bytes.
 //!
-//! Each property is a fuzz target for one kind of message that is decoded further. Half of the inputs are real messages with bytes
-//! changed, because random bytes seldom get far.
+//! Each property is a fuzz target for one kind of message that is decoded further. Half of the inputs are
+//! real messages with bytes changed, because random bytes seldom get far.
 
 use fathom_layer::chunk;
 use fathom_layer::{Digest, Totals};

@@ -1,8 +1,9 @@
 //! Solves states by bidirectional search, and compares with the depths that a run has noted for them.
 //!
-//! `bidirectional ROWSxCOLUMNS multi|single watched.csv [RADIUS]`: all states within RADIUS moves of the solved one are
-//! listed up to symmetry; from each state of the file, the search goes on until it meets this ball. It shares no code
-//! with Fathom, so that it is a check of everything that Fathom does. For boards of up to 16 cells.
+//! `bidirectional ROWSxCOLUMNS multi|single watched.csv [RADIUS]`: all states within RADIUS moves of the
+//! solved one are listed up to symmetry; from each state of the file, the search goes on until it meets this
+//! ball. It shares no code with Fathom, so that it is a check of everything that Fathom does. For boards of
+//! up to 16 cells.
 
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -104,7 +105,8 @@ impl Board {
         least
     }
 
-    /// The states, each once and sorted, that are one move away from those of `last`, and in none of `last` and `before`.
+    /// The states, each once and sorted, that are one move away from those of `last`, and in none of `last`
+    /// and `before`.
     fn next(&self, last: &[State], before: &[State], image: impl Fn(&State) -> State + Sync) -> Vec<State> {
         let mut next: Vec<State> = last
             .par_chunks(1 << 16)
@@ -126,7 +128,8 @@ impl Board {
     }
 }
 
-/// The distance of a state, with a ball around the solved one: `ball[d]` has the classes at distance d, sorted.
+/// The distance of a state, with a ball around the solved one: `ball[d]` has the classes at distance d,
+/// sorted.
 fn distance(board: &Board, ball: &[Vec<State>], state: &State) -> usize {
     let canonical = board.canonical(state);
     if let Some(distance) = ball.iter().position(|level| level.binary_search(&canonical).is_ok()) {

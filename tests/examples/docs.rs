@@ -1,5 +1,6 @@
-//! Runs the blocks of the documentation that `records/docs.sh` is for, and tells which are not as shown; with `--quick` the blocks that a test runs,
-//! with `--all` both. With `--write` what was printed replaces what is shown. Files may be named.
+//! Runs the blocks of the documentation that `records/docs.sh` is for, and tells which are not as shown; with
+//! `--quick` the blocks that a test runs, with `--all` both. With `--write` what was printed replaces what is
+//! shown. Files may be named.
 
 use fathom_tests::docs::{Block, blocks, files, root, run, shown_now, with_block};
 use std::time::Instant;
@@ -20,7 +21,8 @@ fn main() {
         // Blocks are found again each time, for one that was replaced may have other lines.
         for number in 0..blocks(&file).len() {
             let block = &blocks(&file)[number];
-            // A marked block may need what a quick one before it has made; the other way round would take long.
+            // A marked block may need what a quick one before it has made; the other way round would take
+            // long.
             if block.is_marked && !is_asked(block) {
                 continue;
             }

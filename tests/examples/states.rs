@@ -1,5 +1,6 @@
-//! Prints states of a layer that a run still has, as `watched.csv` does: `states DIR DEPTH NUMBER`. They are spread evenly over
-//! the cosets that have any. Each stands for its class: which of a class is printed depends on the numbering of cosets.
+//! Prints states of a layer that a run still has, as `watched.csv` does: `states DIR DEPTH NUMBER`. They are
+//! spread evenly over the cosets that have any. Each stands for its class: which of a class is printed
+//! depends on the numbering of cosets.
 
 use fathom_engine::directory::RunDirectory;
 use fathom_layer::LocalDisk;

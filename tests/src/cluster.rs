@@ -1,6 +1,7 @@
 //! A coordinator and its workers as processes of this machine, and what may happen to them.
 //!
-//! Nothing is told by how long it took: what is waited for is waited for until it is so, or for [`PATIENCE`] at most.
+//! Nothing is told by how long it took: what is waited for is waited for until it is so, or for [`PATIENCE`]
+//! at most.
 
 use crate::{fathom, fathom_worker, json, texts};
 use serde_json::Value;
@@ -74,7 +75,8 @@ pub fn until_stopped(process: &Child) {
     });
 }
 
-/// A port that is free, and that the system gives to nobody unasked, so that it stays free while nobody listens.
+/// A port that is free, and that the system gives to nobody unasked, so that it stays free while nobody
+/// listens.
 pub fn free_port() -> u16 {
     static TRIED: AtomicU16 = AtomicU16::new(0);
     let first = 10_000 + (std::process::id() % 2_000) as u16 * 10;
@@ -180,8 +182,8 @@ impl Cluster {
         self.serve_by(self.serving());
     }
 
-    /// Starts a coordinator with a failpoint: `POINT:N` kills it when it reaches the point for the N-th time, `POINT:N:stop`
-    /// stops it there.
+    /// Starts a coordinator with a failpoint: `POINT:N` kills it when it reaches the point for the N-th time,
+    /// `POINT:N:stop` stops it there.
     pub fn serve_until(&mut self, failpoint: &str) {
         let mut command = self.serving();
         command.env("FATHOM_FAILPOINT", failpoint);
@@ -215,7 +217,8 @@ impl Cluster {
         command
     }
 
-    /// Starts workers, and waits until the coordinator knows them, lest the run be over before the last one has come.
+    /// Starts workers, and waits until the coordinator knows them, lest the run be over before the last one
+    /// has come.
     pub fn join(&mut self, names: &[&str]) {
         let before: Vec<usize> = names.iter().map(|name| self.registrations(name)).collect();
         names.iter().for_each(|name| self.join_by(name, self.joining(name)));
@@ -231,8 +234,8 @@ impl Cluster {
         lines.iter().filter(|line| line["detail"].as_str().is_some_and(|is| is.starts_with(&of))).count()
     }
 
-    /// Starts a worker with a failpoint: `POINT:N` kills it when it reaches the point for the N-th time, `POINT:N:stop`
-    /// stops it there.
+    /// Starts a worker with a failpoint: `POINT:N` kills it when it reaches the point for the N-th time,
+    /// `POINT:N:stop` stops it there.
     pub fn join_until(&mut self, name: &str, failpoint: &str) {
         let mut command = self.joining(name);
         command.env("FATHOM_FAILPOINT", failpoint);
@@ -263,8 +266,8 @@ impl Cluster {
         until_stopped(self.worker(name));
     }
 
-    /// Starts a coordinator that stands still as soon as `layers` layers are committed, so that whatever is to happen then happens
-    /// in the middle of the run.
+    /// Starts a coordinator that stands still as soon as `layers` layers are committed, so that whatever is
+    /// to happen then happens in the middle of the run.
     pub fn serve_up_to(&mut self, layers: u32) {
         self.serve_until(&format!("committed:{layers}:stop"));
     }
@@ -485,7 +488,8 @@ pub fn prefixed(prefix: &[String], command: &Command) -> Command {
     behind
 }
 
-/// Starts a process whose output goes to `PATH.out`, anew, and whose errors to `PATH.err`, after those of its predecessors.
+/// Starts a process whose output goes to `PATH.out`, anew, and whose errors to `PATH.err`, after those of its
+/// predecessors.
 fn start(command: &mut Command, path: &Path) -> Child {
     let out = File::create(path.with_extension("out")).expect("a file for output");
     let err = File::options().create(true).append(true).open(path.with_extension("err"));
@@ -523,8 +527,8 @@ pub fn layer_files(layers: &Path) -> Vec<(u32, u32, PathBuf)> {
     found
 }
 
-/// Changes bits all over the second half of a layer file, which holds the bytes of cosets. They begin at multiples of 64; what is
-/// between them is read by nobody.
+/// Changes bits all over the second half of a layer file, which holds the bytes of cosets. They begin at
+/// multiples of 64; what is between them is read by nobody.
 ///
 /// # Panics
 /// If it cannot be read or written.

@@ -1,7 +1,8 @@
 //! The blocks of commands and output in the documentation: found, run, and compared.
 //!
-//! A block is fenced, and its commands follow `$ `. A block before which `<!-- run by records/docs.sh -->` stands takes longer than a test should,
-//! or needs what a test has not; that script runs it. All others are run by a test. The blocks of a file are run in their order, in one directory.
+//! A block is fenced, and its commands follow `$ `. A block before which `<!-- run by records/docs.sh -->`
+//! stands takes longer than a test should, or needs what a test has not; that script runs it. All others are
+//! run by a test. The blocks of a file are run in their order, in one directory.
 
 use crate::{fathom, fathom_worker};
 use std::path::{Path, PathBuf};
@@ -72,7 +73,8 @@ pub fn blocks(file: &Path) -> Vec<Block> {
     blocks
 }
 
-/// Runs a block in a directory, and returns what it shows then: where what is printed differs by times and rates alone, what was shown before.
+/// Runs a block in a directory, and returns what it shows then: where what is printed differs by times and
+/// rates alone, what was shown before.
 ///
 /// # Panics
 /// If no shell can be started.
@@ -97,7 +99,8 @@ pub fn shown_now(block: &Block, directory: &Path) -> Block {
     Block { commands: commands.collect(), ..block.clone() }
 }
 
-/// Runs a block in a directory, and tells where what is printed differs from what is shown, times and rates aside.
+/// Runs a block in a directory, and tells where what is printed differs from what is shown, times and rates
+/// aside.
 ///
 /// # Errors
 /// Each such command, with what it printed and what is shown.
@@ -176,7 +179,8 @@ fn without_times(line: &str) -> String {
             words[at] = "N".into();
         }
     }
-    // The columns of seconds and bytes of a growth table: bytes are so many of whole files, seconds have three digits.
+    // The columns of seconds and bytes of a growth table: bytes are so many of whole files, seconds have
+    // three digits.
     let is_seconds =
         |word: &str| word.split_once('.').is_some_and(|(_, digits)| digits.len() == 3 && is_number(word));
     let is_bytes = |word: &String| ["B", "KiB", "MiB", "GiB", "TiB"].contains(&word.as_str());

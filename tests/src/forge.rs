@@ -74,8 +74,9 @@ pub fn reseal(bytes: &mut [u8]) {
     put(bytes, 224, &header.0);
 }
 
-/// In a layer file that is not compressed, puts a state of a dense coset at another position of the same byte, where both positions
-/// are of states, and seals the file again. `row_bits` are those of a row that takes one byte.
+/// In a layer file that is not compressed, puts a state of a dense coset at another position of the same
+/// byte, where both positions are of states, and seals the file again. `row_bits` are those of a row that
+/// takes one byte.
 pub fn move_state(path: &Path, row_bits: u32) {
     let mut bytes = fs::read(path).expect("the layer file is there");
     let cosets = u32_at(&bytes, 60) as usize;
@@ -90,7 +91,8 @@ pub fn move_state(path: &Path, row_bits: u32) {
     fs::write(path, bytes).expect("the layer file can be written");
 }
 
-/// In a layer file that is not compressed, exchanges the states of two cosets of one length and seals the file again.
+/// In a layer file that is not compressed, exchanges the states of two cosets of one length and seals the
+/// file again.
 pub fn exchange_cosets(path: &Path) {
     let mut bytes = fs::read(path).expect("the layer file is there");
     let cosets = u32_at(&bytes, 60) as usize;

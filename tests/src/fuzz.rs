@@ -1,8 +1,8 @@
-//! What fuzzers feed with arbitrary bytes. Each target is a function here; `tests/fuzz` has a program for each, and a small corpus,
-//! which `tests/tests/fuzz.rs` runs as an ordinary test.
+//! What fuzzers feed with arbitrary bytes. Each target is a function here; `tests/fuzz` has a program for
+//! each, and a small corpus, which `tests/tests/fuzz.rs` runs as an ordinary test.
 //!
-//! A target returns whatever the bytes are. A target that panics, or takes more time or memory than its bytes are worth, has found
-//! a fault.
+//! A target returns whatever the bytes are. A target that panics, or takes more time or memory than its bytes
+//! are worth, has found a fault.
 
 use crate::forge::{HEADER, header_of, reseal};
 use fathom_kernel::{Engine, Kernel};
@@ -115,8 +115,8 @@ fn shape_and_rest(bytes: &[u8]) -> Option<(Shape, &[u8])> {
     Some((shapes.swap_remove(which), rest))
 }
 
-/// A layer file whose checksums are all in order: what lies behind its header is given, and the header fits. The first byte chooses
-/// the shape.
+/// A layer file whose checksums are all in order: what lies behind its header is given, and the header fits.
+/// The first byte chooses the shape.
 ///
 /// # Panics
 /// If a coset that is accepted does harm, or a refusal is no word of damage.
@@ -141,8 +141,8 @@ pub fn layer_file(bytes: &[u8]) {
     }
 }
 
-/// Cosets from a peer: a chunk as it comes over the wire, or as it is after decompression, whose numbers of states are made to fit. The
-/// first byte chooses the shape.
+/// Cosets from a peer: a chunk as it comes over the wire, or as it is after decompression, whose numbers of
+/// states are made to fit. The first byte chooses the shape.
 ///
 /// # Panics
 /// If a coset that is accepted does harm, or a refusal is no word of damage.
@@ -193,7 +193,8 @@ pub fn wire(bytes: &[u8]) {
     let _ = convert::digest("checksum", bytes);
 }
 
-/// The file `run.toml`: what is read is written again as the same, and with the right fingerprint becomes a run or is refused.
+/// The file `run.toml`: what is read is written again as the same, and with the right fingerprint becomes a
+/// run or is refused.
 ///
 /// # Panics
 /// If not so.
@@ -243,7 +244,8 @@ pub fn load_kpuzzle(bytes: &[u8]) {
     load(bytes, Format::Kpuzzle);
 }
 
-/// What is read is written in Fathom's own format and read again as the same puzzle; a small one becomes a space or is refused.
+/// What is read is written in Fathom's own format and read again as the same puzzle; a small one becomes a
+/// space or is refused.
 fn load(bytes: &[u8], format: Format) {
     let text = String::from_utf8_lossy(bytes);
     let Ok(definition) = load::parse(&text, format, "fuzz") else { return };

@@ -106,7 +106,8 @@ pub struct Setup {
     pub max_depth: Option<u32>,
     /// Bytes of memory.
     pub memory_bytes: u64,
-    /// Until it is so old, a search makes its depths durable together. Not at all by default, so that each depth is a step that can fail.
+    /// Until it is so old, a search makes its depths durable together. Not at all by default, so that each
+    /// depth is a step that can fail.
     pub sync_after: Duration,
 }
 
@@ -171,7 +172,8 @@ fn build(name: &str) -> PathBuf {
     let build = escargot::CargoBuild::new()
         .bin(name)
         .manifest_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml"));
-    // What the outer cargo tells of this package would have build scripts run again, and all that depends on them built again.
+    // What the outer cargo tells of this package would have build scripts run again, and all that depends on
+    // them built again.
     let of_package = |name: &String| {
         name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") || name == "CARGO_CRATE_NAME"
     };

@@ -1,4 +1,5 @@
-//! A real Slurm on this machine: a controller, one node, and the keeper of its credentials, all in a temporary directory.
+//! A real Slurm on this machine: a controller, one node, and the keeper of its credentials, all in a
+//! temporary directory.
 
 use std::fs;
 use std::net::TcpListener;
@@ -25,7 +26,8 @@ pub struct Slurm {
 }
 
 impl Slurm {
-    /// Starts Slurm. `None` where it cannot be had; with `FATHOM_TEST_ALL` in the environment that is a failure.
+    /// Starts Slurm. `None` where it cannot be had; with `FATHOM_TEST_ALL` in the environment that is a
+    /// failure.
     ///
     /// # Panics
     /// If it is installed and does not start.

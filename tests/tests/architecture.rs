@@ -1,4 +1,5 @@
-//! The rules that the folder tree promises: which crate may use which, and where a few kinds of code may stand.
+//! The rules that the folder tree promises: which crate may use which, and where a few kinds of code may
+//! stand.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -211,4 +212,25 @@ fn modules_do_not_import_each_other_in_circles() {
             }
         }
     }
+}
+
+/// The width in `rustfmt.toml`, which holds for code; rustfmt leaves comments as they are.
+#[test]
+fn comments_are_no_wider_than_code() {
+    const WIDTH: usize = 110;
+    let is_prose = |line: &str| {
+        let text = line.trim_start_matches(['/', '!', ' ']);
+        line.starts_with("//") && !text.starts_with('|') && !text.contains("://")
+    };
+    let mut wide = Vec::new();
+    for folder in ["shared", "proto", "worker", "coordinator", "tests"] {
+        for (path, text) in sources(&root().join(folder)) {
+            let generated = path.ends_with("v1/generated.rs");
+            let lines =
+                text.lines().enumerate().filter(|(_, line)| !generated && is_prose(line.trim_start()));
+            let lines = lines.filter(|(_, line)| line.chars().count() > WIDTH);
+            wide.extend(lines.map(|(number, _)| format!("{}:{}", path.display(), number + 1)));
+        }
+    }
+    assert!(wide.is_empty(), "comments wider than {WIDTH} columns: {wide:#?}");
 }

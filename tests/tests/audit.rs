@@ -70,7 +70,8 @@ fn example(name: &str) -> String {
     Path::new(EXAMPLES).join(name).to_str().unwrap().to_owned()
 }
 
-/// Boards, labels, orientations, moves without inverses, guards, limits and free moves: each is proven, and nothing of it is left out.
+/// Boards, labels, orientations, moves without inverses, guards, limits and free moves: each is proven, and
+/// nothing of it is left out.
 #[test]
 fn every_state_of_small_spaces() {
     let (two_colours, bandaged) = (example("two-colours.toml"), example("bandaged.toml"));
@@ -150,7 +151,8 @@ fn with_two_layers_kept_some_statements_are_not_checked() {
     assert_eq!(run.audit(&["--samples", "700", "--seed", "2"]).1, found);
 }
 
-/// A state that stands elsewhere, in files and a journal that agree with each other: `verify` can find nothing, an audit does.
+/// A state that stands elsewhere, in files and a journal that agree with each other: `verify` can find
+/// nothing, an audit does.
 #[test]
 fn a_state_in_a_wrong_place_is_found() {
     // The last two layers are not compressed.

@@ -1,5 +1,5 @@
-//! Nonsense, and run directories that are not what they should be: a message that names the thing and the way out, an
-//! exit code that says whose fault it is, and nothing written.
+//! Nonsense, and run directories that are not what they should be: a message that names the thing and the way
+//! out, an exit code that says whose fault it is, and nothing written.
 
 use fathom_tests::{fathom, texts};
 use std::fs;

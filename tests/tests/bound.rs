@@ -50,7 +50,8 @@ fn square1() {
 fn a_range_is_a_table() {
     let (text, err) = texts(&fathom().args(["bound", "2..8"]).output().unwrap());
     assert_eq!(err, "");
-    // Table 5 of the paper with its rows and columns put right: the first row is printed there as 3 4 6 7 8 9 10.
+    // Table 5 of the paper with its rows and columns put right: the first row is printed there as 3 4 6 7 8 9
+    // 10.
     let first = "   2    3    4    6    7    9   11   12\n   3    4    6    9   11   13   15   18\n";
     assert!(text.contains(first), "{text}");
     let told = bound(&["2..8"]);
@@ -124,7 +125,8 @@ fn a_chain_bounds_from_above_and_its_certificate_is_checked_again() {
         (output.status.code(), out, err)
     };
     let certificate = bound(&["3x3", "--upper", "--chain", "0-2;0-8"]);
-    // God's number is 8 by table 1 of the paper, and all words of eight moves are among those of two of the ball.
+    // God's number is 8 by table 1 of the paper, and all words of eight moves are among those of two of the
+    // ball.
     let upper = certificate["upper_bound"].as_u64().unwrap();
     assert!(upper >= 8, "{certificate}");
     let (code, out, err) = verify(&certificate.to_string());

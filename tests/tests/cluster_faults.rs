@@ -1,4 +1,5 @@
-//! Workers and coordinators that are killed, stopped, out of room, or have damaged files: what is found is what is found without.
+//! Workers and coordinators that are killed, stopped, out of room, or have damaged files: what is found is
+//! what is found without.
 
 use fathom_tests::cluster::{Cluster, damage, damage_at, undisturbed, until};
 use fathom_tests::{assert_same, fathom_worker};
@@ -89,7 +90,8 @@ fn two_of_four_killed_for_good_where_there_are_three_copies() {
     cluster.serve_up_to(7);
     cluster.join(&["w1", "w2", "w3", "w4"]);
     cluster.in_the_middle(|cluster| cluster.kill(&["w1", "w2"]));
-    // What is made now has two holders at most, and so the layer is not done; what is needed for that is said.
+    // What is made now has two holders at most, and so the layer is not done; what is needed for that is
+    // said.
     cluster.until_status("it asks for more workers", |status| {
         let obstacle = status["obstacle"].as_str().unwrap_or_default();
         obstacle.contains("3 workers must hold each file, and 2 are there")
@@ -115,8 +117,8 @@ fn the_coordinator_killed_five_times() {
     assert_eq!(cluster.logged("serving").len(), 6);
 }
 
-/// A worker stops in the middle of a task, and goes on when another worker has made that task. With three copies of each file
-/// and three workers, no layer is finished without it, so the run waits for it.
+/// A worker stops in the middle of a task, and goes on when another worker has made that task. With three
+/// copies of each file and three workers, no layer is finished without it, so the run waits for it.
 #[test]
 fn a_worker_that_sleeps_through_its_lease() {
     let mut cluster = Cluster::new(&MANY_TASKS, &["--replicas", "3"]);

@@ -74,8 +74,8 @@ impl Network {
         ["ip", "netns", "exec", &self.host(host)].map(String::from).to_vec()
     }
 
-    /// A run whose coordinator listens on all links, and its workers, which listen on the link between them. It stands still when
-    /// so many layers are committed.
+    /// A run whose coordinator listens on all links, and its workers, which listen on the link between them.
+    /// It stands still when so many layers are committed.
     fn cluster(&self, layers: u32) -> Cluster {
         let prefix = self.prefix("c");
         let prefix: Vec<&str> = prefix.iter().map(String::as_str).collect();

@@ -1,5 +1,5 @@
-//! The process dies, or the power fails, at every single change that a run makes to its layers on disk; the run is then
-//! resumed and must end as if nothing had happened.
+//! The process dies, or the power fails, at every single change that a run makes to its layers on disk; the
+//! run is then resumed and must end as if nothing had happened.
 
 use fathom_engine::directory::{Found, RunDirectory, look};
 use fathom_engine::summary::Summary;
@@ -57,7 +57,8 @@ impl FailingDisk {
         Ok(())
     }
 
-    /// What a power cut may take away: names that were not made durable, and half of the contents that were not.
+    /// What a power cut may take away: names that were not made durable, and half of the contents that were
+    /// not.
     fn cut_power(&self) {
         let state = &mut *self.0.lock().unwrap();
         for Rename { from, to, replaced } in state.renamed.iter().rev() {
@@ -162,7 +163,8 @@ fn attempt(question: &SpaceSpec, setup: Setup, path: &Path, disk: &dyn Disk) -> 
     setup.go_on(&mut run, disk)
 }
 
-/// Fails a run at operation 0, 1, 2, … until one goes through, and resumes each. Returns what the failures hit.
+/// Fails a run at operation 0, 1, 2, … until one goes through, and resumes each. Returns what the failures
+/// hit.
 fn fail_everywhere(
     question: &SpaceSpec,
     keep: Keep,

@@ -4,7 +4,8 @@ use fathom_tests::docs::{Block, MARK, blocks, files, root, run};
 use std::fs;
 use std::process::Command;
 
-/// Files that are run as a whole. Where a run is named that a block made before, the block stands in the same file.
+/// Files that are run as a whole. Where a run is named that a block made before, the block stands in the same
+/// file.
 #[test]
 fn blocks_are_what_the_programs_print() {
     let mut wrong = Vec::new();

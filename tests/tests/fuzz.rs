@@ -16,7 +16,8 @@ fn names(folder: &Path) -> BTreeSet<String> {
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// Each input is also cut short at some places, and has single bits turned, which finds what the fuzzer would find first.
+/// Each input is also cut short at some places, and has single bits turned, which finds what the fuzzer would
+/// find first.
 #[test]
 fn every_target_takes_its_corpus() {
     for (name, target) in TARGETS {

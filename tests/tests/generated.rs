@@ -1,6 +1,7 @@
 //! The committed code of the messages is what the generator makes of `fathom.proto`.
 //!
-//! When the messages change, `FATHOM_GENERATE=1 cargo test --release -p fathom-tests --test generated` writes the code anew.
+//! When the messages change, `FATHOM_GENERATE=1 cargo test --release -p fathom-tests --test generated` writes
+//! the code anew.
 
 use std::fs;
 use std::path::Path;

@@ -1,16 +1,16 @@
-//! Run directories that earlier versions began. This version goes on with them, along the colouring and the axes with which they
-//! were begun.
+//! Run directories that earlier versions began. This version goes on with them, along the colouring and the
+//! axes with which they were begun.
 //!
-//! `tests/data/golden` has directories of version 0.1.0 (commit 0222886), each made by `fathom run PUZZLE --max-depth DEPTH --threads 1`;
-//! `lock` is left out.
+//! `tests/data/golden` has directories of version 0.1.0 (commit 0222886), each made by `fathom run PUZZLE
+//! --max-depth DEPTH --threads 1`; `lock` is left out.
 
 use fathom_tests::{fathom, json, texts};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A directory, the puzzle, the last depth that version 0.1.0 has made, the digest that it printed, and all counts, of which the tests
-/// named have the sources.
+/// A directory, the puzzle, the last depth that version 0.1.0 has made, the digest that it printed, and all
+/// counts, of which the tests named have the sources.
 struct Golden {
     directory: &'static str,
     puzzle: &'static str,
@@ -36,7 +36,8 @@ const GOLDEN: [Golden; 3] = [
         digest: "9134e429279a895b41b582ecb2e7b25929581fa11bb9e56315a09cc13a2ca962",
         counts: &[1, 4, 12, 35, 48, 20],
     },
-    // `puzzles`. Version 0.1.0 chose a colouring without axes of what moves reach, which the planner does not choose any more.
+    // `puzzles`. Version 0.1.0 chose a colouring without axes of what moves reach, which the planner does
+    // not choose any more.
     Golden {
         directory: "skewb",
         puzzle: "skewb",

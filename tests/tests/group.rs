@@ -144,7 +144,8 @@ fn membership_is_told_by_the_exit_code_and_why_not_by_the_result() {
     }
 }
 
-/// Some of the moves, moves that a file lists as no generators, and sequences in all the ways in which people write them.
+/// Some of the moves, moves that a file lists as no generators, and sequences in all the ways in which people
+/// write them.
 #[test]
 fn moves_are_chosen_and_sequences_are_read_as_people_write_them() {
     let file = format!("{}/../docs/examples/sequences.tws", env!("CARGO_MANIFEST_DIR"));

@@ -37,7 +37,8 @@ fn commands_stand_in_groups_with_their_own_help() {
     assert!(text("--help").contains("The default is multi for boards"));
 }
 
-/// A command line that the program does not know ends with the usage; every example is known. What it asks for may not be there.
+/// A command line that the program does not know ends with the usage; every example is known. What it asks
+/// for may not be there.
 #[test]
 fn examples_are_commands_that_there_are() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Layer files and cosets from peers whose checksums are all in order and whose contents are not: they are refused, and what is
-//! accepted does no harm in any kernel.
+//! Layer files and cosets from peers whose checksums are all in order and whose contents are not: they are
+//! refused, and what is accepted does no harm in any kernel.
 
 use fathom_layer::{Encoding, Import, Imports, LayerFile, LayerWriter, LocalDisk, Totals};
 use fathom_space::Shape;

@@ -1,4 +1,5 @@
-//! What cells, pieces and orientations are called, and whether symmetries are told or found, changes nothing that is counted.
+//! What cells, pieces and orientations are called, and whether symmetries are told or found, changes nothing
+//! that is counted.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_engine::summary::Summary;

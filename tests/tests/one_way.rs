@@ -1,4 +1,5 @@
-//! Moves that are not closed under inverses: there is no move back, so distances are along moves, from the solved state.
+//! Moves that are not closed under inverses: there is no move back, so distances are along moves, from the
+//! solved state.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_puzzle::{Definition, Metric, PuzzleSpec};
@@ -31,7 +32,8 @@ fn word(word: &str) -> SpaceSpec {
     question(source, labels)
 }
 
-/// How many words of labels a search finds at each distance that does what moves do: `moves[x][c]` is where what stands on cell c goes.
+/// How many words of labels a search finds at each distance that does what moves do: `moves[x][c]` is where
+/// what stands on cell c goes.
 fn growth(solved: Vec<usize>, moves: &[Vec<usize>]) -> Vec<u64> {
     let mut seen = HashSet::from([solved.clone()]);
     let mut newest = vec![solved];
@@ -150,7 +152,8 @@ fn workers_and_tasks_find_the_same() {
     assert_same(&run(&at("tasks"), &[]), &expected);
 }
 
-/// A damaged layer of long ago is found when it is read, and a run that would not keep what it reads is refused.
+/// A damaged layer of long ago is found when it is read, and a run that would not keep what it reads is
+/// refused.
 #[test]
 fn all_layers_are_read_and_kept() {
     let directory = tempfile::tempdir().unwrap();

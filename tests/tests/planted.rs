@@ -1,4 +1,5 @@
-//! The planted faults of `tests/planted.sh` still fit the code: who changes code that a fault is about renews the fault.
+//! The planted faults of `tests/planted.sh` still fit the code: who changes code that a fault is about renews
+//! the fault.
 
 use std::fs;
 use std::path::Path;

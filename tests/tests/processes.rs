@@ -40,7 +40,8 @@ fn undisturbed() -> Value {
     found
 }
 
-/// Runs a command that kills itself when it reaches a point of its work for the n-th time; false if it never does.
+/// Runs a command that kills itself when it reaches a point of its work for the n-th time; false if it never
+/// does.
 fn is_killed(mut command: Command, point: &str, n: usize) -> bool {
     let output = command.env("FATHOM_FAILPOINT", format!("{point}:{n}")).output().unwrap();
     match output.status.signal() {
@@ -138,8 +139,8 @@ fn a_second_process_is_refused() {
     assert!(fathom().arg("verify").arg(&path).output().unwrap().status.success());
 }
 
-/// A file system of its own that really runs full: a tmpfs in a mount namespace. As root, or where users may make
-/// namespaces; elsewhere the test says that it did nothing, unless `FATHOM_TEST_ALL` asks for it.
+/// A file system of its own that really runs full: a tmpfs in a mount namespace. As root, or where users may
+/// make namespaces; elsewhere the test says that it did nothing, unless `FATHOM_TEST_ALL` asks for it.
 #[test]
 fn a_full_file_system() {
     let namespace = |script: &str| {

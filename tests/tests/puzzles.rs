@@ -46,14 +46,15 @@ fn families_grow_as_published() {
     assert_eq!(run(&["lrx:8"])["god_number"], 28);
 }
 
-/// Growth of puzzles whose pieces turn. That of the 2x2x2 cube is the same with its corner held and with six faces and free turns of the
-/// whole.
+/// Growth of puzzles whose pieces turn. That of the 2x2x2 cube is the same with its corner held and with six
+/// faces and free turns of the whole.
 #[test]
 fn twisty_puzzles_grow_as_published() {
     let quarter: &[u64] =
         &[1, 6, 27, 120, 534, 2256, 8969, 33058, 114149, 360508, 930588, 1350852, 782536, 90280, 276];
     let half: &[u64] = &[1, 9, 54, 321, 1847, 9992, 50136, 227536, 870072, 1887748, 623800, 2644];
-    // Names of moves are those of the cube that is held at a corner; with free turns of the whole, of all six faces.
+    // Names of moves are those of the cube that is held at a corner; with free turns of the whole, of all six
+    // faces.
     let held = "U,U2,U',R,R2,R',F,F2,F'";
     let free = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/pyraminx-free.tws");
     let growth: [(&[&str], &[u64]); 13] = [
@@ -69,7 +70,8 @@ fn twisty_puzzles_grow_as_published() {
         (&["3x3x3-corners", "--free-rotations"], half),
         // Jaap Scherphuis, Jaap's Puzzle Page, Pyraminx.
         (&["pyraminx"], &[1, 8, 48, 288, 1728, 9896, 51808, 220_111, 480_467, 166_276, 2457, 32]),
-        // T. Rokicki, twsearch-results. Of 24 x 24 arrangements of corners and tips 12 occur, and edges are even.
+        // T. Rokicki, twsearch-results. Of 24 x 24 arrangements of corners and tips 12 occur, and edges are
+        // even.
         (
             &[free, "--metric", "multi"],
             &[
@@ -119,8 +121,8 @@ fn classes_of_the_pocket_cube_are_as_published() {
     assert_eq!((&told["classes_with_inverse"], &told["symmetries"]), (&value!(published), &value!(48)));
 }
 
-/// The classes at each depth, and those up to inversion, counted without Burnside's lemma: a state counts if neither an image of it nor one
-/// of its inverse is smaller.
+/// The classes at each depth, and those up to inversion, counted without Burnside's lemma: a state counts if
+/// neither an image of it nor one of its inverse is smaller.
 fn classes(source: PuzzleSpec, metric: Metric, max_depth: usize) -> [Vec<usize>; 2] {
     let definition = source.definition(metric).unwrap();
     let generators = definition.generators(definition.metric()).unwrap();
@@ -184,7 +186,8 @@ fn the_plain_search_agrees_on_pieces_that_turn_and_on_guards() {
     }
 }
 
-/// S. Chen (2017), by J. Scherphuis, Puzzle Pages: turns of one layer and twists count, between states that can be twisted.
+/// S. Chen (2017), by J. Scherphuis, Puzzle Pages: turns of one layer and twists count, between states that
+/// can be twisted.
 #[test]
 fn square_one_grows_by_turns_and_twists_as_published() {
     let told = run(&["square1", "--metric", "face", "--max-depth", "4"]);
@@ -197,8 +200,8 @@ fn square_one_grows_by_turns_and_twists_as_published() {
     assert!(refused.contains("the states of square1 are limited"), "{refused}");
 }
 
-/// M. Masonjones, forum.cubeman.org node 35: turns of the layers are free, only twists count. What a run has in its directory is all that
-/// going on with it takes.
+/// M. Masonjones, forum.cubeman.org node 35: turns of the layers are free, only twists count. What a run has
+/// in its directory is all that going on with it takes.
 #[test]
 fn square_one_grows_by_twists_as_published() {
     let directory = tempfile::tempdir().unwrap();
@@ -229,8 +232,9 @@ fn however_a_puzzle_is_named_it_grows_alike() {
     assert_eq!(run(&["2x4", "--moves", "H1,H1^2,H1^3"])["counts"], value!([1, 3]));
 }
 
-/// What turns the 3x3 board over carries rotations to rotations, so flips can be made last, and two of them cancel: an even state takes
-/// what it takes without, an odd one a move more. The counts are those of 3x3 (`boards.json`), and once more a depth later.
+/// What turns the 3x3 board over carries rotations to rotations, so flips can be made last, and two of them
+/// cancel: an even state takes what it takes without, an odd one a move more. The counts are those of 3x3
+/// (`boards.json`), and once more a depth later.
 #[test]
 fn a_board_that_is_turned_over_takes_one_move_more() {
     let even = known_tables("boards.json");
@@ -326,8 +330,9 @@ fn puzzles_are_listed_with_what_can_be_done_with_them() {
     assert!(text.contains(" 11, 14 single  "), "{text}");
 }
 
-/// Each of them is found again, or is a record; who found it apart from Fathom is named. The numbers of those sources stand in the tests
-/// of growth: here, in `known_numbers.rs`, `records.rs`, and of lx in `one_way.rs`.
+/// Each of them is found again, or is a record; who found it apart from Fathom is named. The numbers of those
+/// sources stand in the tests of growth: here, in `known_numbers.rs`, `records.rs`, and of lx in
+/// `one_way.rs`.
 #[test]
 fn gods_numbers_that_are_said_to_be_known_are_found() {
     let list = json(&fathom().args(["puzzles", "--json"]).output().unwrap());
@@ -377,8 +382,8 @@ fn image(sets: &[Vec<usize>], by: &Permutation) -> Vec<Vec<usize>> {
     sets.iter().map(carried).collect()
 }
 
-/// Three pieces with three sides that exchange places in all ways, with twists that add up to nothing: 3! 3^2 states. The first two
-/// pieces look alike, so half as many are told apart.
+/// Three pieces with three sides that exchange places in all ways, with twists that add up to nothing: 3! 3^2
+/// states. The first two pieces look alike, so half as many are told apart.
 #[test]
 fn what_looks_alike_in_a_gap_file_is_honoured() {
     let file = example("alike.gap");
@@ -407,8 +412,9 @@ fn what_looks_alike_in_a_gap_file_is_honoured() {
     assert_eq!(said(&["-q"]), "");
 }
 
-/// Two and two of four beads are alike, which makes six states. Three pieces go in a circle, and R three times turns each of them once: with
-/// orientations that are six states, and three without. What the moves do to beads and pieces is not tied, for equal beads may change places.
+/// Two and two of four beads are alike, which makes six states. Three pieces go in a circle, and R three
+/// times turns each of them once: with orientations that are six states, and three without. What the moves do
+/// to beads and pieces is not tied, for equal beads may change places.
 #[test]
 fn orbits_and_orientations_may_be_left_out() {
     let file = example("sequences.tws");
@@ -425,7 +431,8 @@ fn orbits_and_orientations_may_be_left_out() {
     assert!(refused("C").contains("there is no orbit \"C\": there are A, B"), "{}", refused("C"));
 }
 
-/// Beads that are alike in three orbits that move on their own: 6!/(2! 2! 2!) x 7!/(4! 3!) x 5!/(2! 2!) states, which the search finds too.
+/// Beads that are alike in three orbits that move on their own: 6!/(2! 2! 2!) x 7!/(4! 3!) x 5!/(2! 2!)
+/// states, which the search finds too.
 #[test]
 fn labelled_orbits_multiply() {
     let directory = tempfile::tempdir().unwrap();

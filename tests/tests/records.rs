@@ -1,4 +1,5 @@
-//! The records: what they must satisfy, what is known of them elsewhere, and those that are quickly made again.
+//! The records: what they must satisfy, what is known of them elsewhere, and those that are quickly made
+//! again.
 
 use fathom_puzzle::{Board, Metric, PuzzleSpec};
 use fathom_run::manifest::SpaceSpec;
@@ -80,8 +81,8 @@ fn classes(question: &SpaceSpec) -> u64 {
         }
         let commuting: u64 =
             cycles.iter().map(|(k, &m)| k.pow(m as u32) * (1..=m).product::<u64>()).product();
-        // Unless all of them are even, half of them are. An odd one is a cycle of even length alone, or the exchange of two
-        // equal cycles of odd length.
+        // Unless all of them are even, half of them are. An odd one is a cycle of even length alone, or the
+        // exchange of two equal cycles of odd length.
         let has_odd = cycles.iter().any(|(k, &m)| k % 2 == 0 || m > 1);
         fixed += if only_even && has_odd { commuting / 2 } else { commuting };
     }
@@ -116,8 +117,9 @@ fn small_records_are_made_again() {
     }
 }
 
-/// T. Rokicki, by solving cosets: the largest distance of the 4x4 board is 18 where a move shifts a line by one cell.
-/// xyzzy (speedsolving.com, thread 75180): the distances of the 8! states of the 4x4 board whose top two rows are solved.
+/// T. Rokicki, by solving cosets: the largest distance of the 4x4 board is 18 where a move shifts a line by
+/// one cell. xyzzy (speedsolving.com, thread 75180): the distances of the 8! states of the 4x4 board whose
+/// top two rows are solved.
 #[test]
 fn the_4x4_board_agrees_with_independent_work() {
     let multi = [1, 6, 9, 24, 288, 1132, 1340, 8936, 16721, 8992, 2703, 168];

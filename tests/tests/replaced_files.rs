@@ -1,5 +1,6 @@
-//! A layer file in the place of another one, whole and of the same place in the same run, with all checksums in order: one state
-//! stands elsewhere. Whoever opens the file compares what it holds with what run.db says was committed.
+//! A layer file in the place of another one, whole and of the same place in the same run, with all checksums
+//! in order: one state stands elsewhere. Whoever opens the file compares what it holds with what run.db says
+//! was committed.
 
 use fathom_tests::forge::move_state;
 use fathom_tests::{fathom, fathom_worker, json, texts};

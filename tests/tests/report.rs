@@ -1,5 +1,5 @@
-//! `fathom report`: each format against published numbers, what is drawn against a plain search, and the command that it names against
-//! the run that it came from.
+//! `fathom report`: each format against published numbers, what is drawn against a plain search, and the
+//! command that it names against the run that it came from.
 
 use fathom_kernel::reference::Distances;
 use fathom_puzzle::PuzzleSpec;

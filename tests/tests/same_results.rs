@@ -36,7 +36,8 @@ fn digests_do_not_depend_on_threads_shards_kernel_or_archiving() {
     }
 }
 
-/// Layers of 2x6 take 2.6 MB: with this memory a part of one is read at a time, and what is written leaves memory.
+/// Layers of 2x6 take 2.6 MB: with this memory a part of one is read at a time, and what is written leaves
+/// memory.
 #[test]
 fn digests_do_not_depend_on_memory() {
     let question = question("2x6", Metric::Multi);

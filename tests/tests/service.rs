@@ -26,8 +26,8 @@ fn with_descriptors(most: u32, command: &Command) -> Command {
     limited
 }
 
-/// Connections that say nothing, more than the coordinator has descriptors for, and made again when they are ended. The run goes on
-/// all the same.
+/// Connections that say nothing, more than the coordinator has descriptors for, and made again when they are
+/// ended. The run goes on all the same.
 #[test]
 fn silent_connections_do_not_end_a_run() {
     const DESCRIPTORS: u32 = 256;
@@ -100,7 +100,8 @@ fn a_directory_that_cannot_be_written_to_is_verified() {
     }
 }
 
-/// Commands of somebody who has nothing of the owner's: other directories for what runs, and for what is temporary.
+/// Commands of somebody who has nothing of the owner's: other directories for what runs, and for what is
+/// temporary.
 fn as_stranger(cluster: &Cluster, arguments: &[&str]) -> Output {
     let nowhere = cluster.path().join("nowhere");
     fs::create_dir_all(&nowhere).unwrap();
@@ -155,7 +156,8 @@ async fn strangers_get_nothing_from_workers() {
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
 }
 
-/// Where a coordinator's token lies for the commands of its user, of a cluster with a runtime directory of its own.
+/// Where a coordinator's token lies for the commands of its user, of a cluster with a runtime directory of
+/// its own.
 fn published(runtime: &Path, cluster: &Cluster) -> PathBuf {
     runtime.join("fathom").join(cluster.address.rsplit_once(':').unwrap().1)
 }
@@ -165,7 +167,8 @@ fn in_runtime(mut command: Command, runtime: &Path) -> Command {
     command
 }
 
-/// A coordinator is killed, and what it leaves behind meets others: one that comes back, and one that needs no token.
+/// A coordinator is killed, and what it leaves behind meets others: one that comes back, and one that needs
+/// no token.
 #[test]
 fn a_stale_token_does_no_harm() {
     let directory = tempfile::tempdir().unwrap();

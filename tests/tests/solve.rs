@@ -282,8 +282,9 @@ fn bad_questions_are_refused_with_one_message() {
     assert!(err.contains("no solution has") && err.contains("10.00 MiB of memory are full"), "{err}");
 }
 
-/// The eight antipodes of the 2x2x2 cube in quarter turns that are left when states are taken together that the 48 symmetries of the cube
-/// or inversion carry to each other: B. Norskog, "2x2x2 Cube", forum of cubezzz.dyndns.org, which also has their 276 states.
+/// The eight antipodes of the 2x2x2 cube in quarter turns that are left when states are taken together that
+/// the 48 symmetries of the cube or inversion carry to each other: B. Norskog, "2x2x2 Cube", forum of
+/// cubezzz.dyndns.org, which also has their 276 states.
 const ANTIPODES: [&str; 8] = [
     "R R U R F R' U R R U' F U' F' U'",
     "R R U R R F' U R F' R F' U R' F'",
@@ -345,7 +346,8 @@ fn rotation(about: usize) -> Faces {
     faces
 }
 
-/// The same turns on a cube whose corner between D, B and L is held: a turn of L is one of R, after which the cube is turned as a whole.
+/// The same turns on a cube whose corner between D, B and L is held: a turn of L is one of R, after which the
+/// cube is turned as a whole.
 fn held(turns: &[Turn]) -> Vec<Turn> {
     let mut frame: Faces = std::array::from_fn(|face| face);
     let mut held = Vec::new();
@@ -354,7 +356,8 @@ fn held(turns: &[Turn]) -> Vec<Turn> {
         let about = seen / 2 * 2;
         held.push((about, clockwise));
         if seen != about {
-            // The whole cube followed the turn of L, which is the other way round as seen from R; later turns are seen from before that.
+            // The whole cube followed the turn of L, which is the other way round as seen from R; later turns
+            // are seen from before that.
             for _ in 0..if clockwise { 1 } else { 3 } {
                 frame = frame.map(|face| rotation(about)[face]);
             }
@@ -443,7 +446,8 @@ fn the_antipodes_of_the_pocket_cube_are_the_published_ones() {
     };
     let (model, published) = antipodes_of_the_pocket_cube();
     let all: Vec<usize> = published.iter().map(HashSet::len).collect();
-    // A run of the cube that is held knows the symmetries that keep its corner; the other ones and inversion join these classes to eight.
+    // A run of the cube that is held knows the symmetries that keep its corner; the other ones and inversion
+    // join these classes to eight.
     let held = sizes_of_published(&found(["--moves", "U,U',R,R',F,F'"]), &published, |class| {
         let state = model.read(class["state"].as_str().unwrap(), false).unwrap();
         let solution = model.read(class["solution"].as_str().unwrap(), true).unwrap();

@@ -1,5 +1,5 @@
-//! Runs that no coordinator drives: every layer is made by `fathom-worker task`, by as many processes as there are, and
-//! finished by `fathom merge`.
+//! Runs that no coordinator drives: every layer is made by `fathom-worker task`, by as many processes as
+//! there are, and finished by `fathom merge`.
 
 use fathom_tests::{assert_same, fathom, fathom_worker, json, texts};
 use serde_json::Value;

@@ -1,4 +1,5 @@
-//! `fathom verify` and `fathom-worker verify`: what they read, and that they do not say "verified" of what they have not read.
+//! `fathom verify` and `fathom-worker verify`: what they read, and that they do not say "verified" of what
+//! they have not read.
 
 use fathom_tests::cluster::layer_files;
 use fathom_tests::forge::{move_state, set_visited};

@@ -10,7 +10,8 @@ use std::process::Output;
 const ROWS: usize = 2;
 const COLUMNS: usize = 4;
 
-/// All states of the 2x4 board with their distances in the multi metric, by a search that shares nothing with Fathom.
+/// All states of the 2x4 board with their distances in the multi metric, by a search that shares nothing with
+/// Fathom.
 fn distances() -> HashMap<Vec<usize>, usize> {
     let mut moves: Vec<Vec<usize>> = Vec::new();
     for row in 0..ROWS {

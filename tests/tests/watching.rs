@@ -1,4 +1,5 @@
-//! What people see of runs: progress, who is at work, logs, comparisons; and what they do afterwards: commands that follow, cleaning up.
+//! What people see of runs: progress, who is at work, logs, comparisons; and what they do afterwards:
+//! commands that follow, cleaning up.
 
 use fathom_tests::cluster::{Cluster, until};
 use fathom_tests::{fathom, fathom_worker, json, texts};
@@ -21,7 +22,8 @@ fn refused(directory: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), texts(&output).1)
 }
 
-/// A shell's command line on a terminal of its own, with something typed; `None` if the tool for that is missing.
+/// A shell's command line on a terminal of its own, with something typed; `None` if the tool for that is
+/// missing.
 fn on_terminal(line: &str, typed: &str) -> Option<Output> {
     let program = fathom();
     let bin = Path::new(program.get_program()).parent().unwrap().to_owned();

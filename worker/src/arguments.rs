@@ -95,7 +95,8 @@ pub(crate) struct JoinArguments {
     /// Where to listen for other workers; port 0 is any that is free
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:0")]
     pub(crate) listen: SocketAddr,
-    /// Where other workers reach this one, as HOST or HOST:PORT [default: where it listens, or as the coordinator sees it]
+    /// Where other workers reach this one, as HOST or HOST:PORT [default: where it listens, or as the
+    /// coordinator sees it]
     #[arg(long, value_name = "HOST")]
     pub(crate) advertise: Option<String>,
     /// How long the coordinator may be silent before this worker gives up, for example 15min
@@ -130,7 +131,8 @@ pub(crate) struct CleanArguments {
     /// The store, as the worker was given it
     #[arg(long, value_name = "DIR")]
     pub(crate) store: PathBuf,
-    /// Only what it holds of this run, by the beginning of the run's fingerprint; may be given several times [default: all runs]
+    /// Only what it holds of this run, by the beginning of the run's fingerprint; may be given several times
+    /// [default: all runs]
     #[arg(long, value_name = "RUN")]
     pub(crate) run: Vec<String>,
     /// List what would be removed, and remove nothing

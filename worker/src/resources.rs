@@ -10,10 +10,12 @@ pub struct ResourceArguments {
     /// Kernel threads [default: one for each processor]
     #[arg(long, value_name = "N", env = "FATHOM_THREADS", hide_env_values = true, value_parser = value_parser!(u32).range(1..=4096))]
     threads: Option<u32>,
-    /// What computes: fastest, avx512, avx2, portable, or reference (a plain search in memory, to check against)
+    /// What computes: fastest, avx512, avx2, portable, or reference (a plain search in memory, to check
+    /// against)
     #[arg(long, default_value = "fastest")]
     kernel: Kernel,
-    /// Memory to take, layers in the page cache among it, for example 8GiB [default: nine tenths of what there is]
+    /// Memory to take, layers in the page cache among it, for example 8GiB [default: nine tenths of what
+    /// there is]
     #[arg(long, value_name = "SIZE", env = "FATHOM_MEMORY", hide_env_values = true, value_parser = size)]
     memory: Option<u64>,
 }

@@ -54,7 +54,8 @@ impl Settings {
         })
     }
 
-    /// The arguments of this process, for a command with these settings as defaults. Wrong arguments, and help that was asked for, end the process.
+    /// The arguments of this process, for a command with these settings as defaults. Wrong arguments, and
+    /// help that was asked for, end the process.
     pub fn matches(&self, command: Command) -> ArgMatches {
         self.applied(command).try_get_matches().unwrap_or_else(|error| {
             let printed = error.print().and_then(|()| std::io::stdout().flush());

@@ -3,7 +3,8 @@
 use fathom_kernel::Engine;
 use fathom_space::Shape;
 
-/// The version, with the commit from which the program was built, its target, and the kernels that run on this machine.
+/// The version, with the commit from which the program was built, its target, and the kernels that run on
+/// this machine.
 pub fn long() -> String {
     // That of 3x4, which every kernel does: the choice is the processor's.
     let shape = Shape::new(&[24, 24, 24]).expect("13,824 bits are a tensor");

@@ -6,8 +6,8 @@ use fathom_command::machine::{self, size};
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 
-/// States are looked at as plain words, and moves are made on them one by one: nothing is shared with the search but the puzzle's
-/// moves. Exit code 1 if something contradicts the run.
+/// States are looked at as plain words, and moves are made on them one by one: nothing is shared with the
+/// search but the puzzle's moves. Exit code 1 if something contradicts the run.
 #[derive(Debug, Args)]
 pub(crate) struct AuditArguments {
     /// The run's directory
@@ -15,7 +15,8 @@ pub(crate) struct AuditArguments {
     /// How many random states of each kept layer to look at, and as many at large
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = value_parser!(u64).range(1..=100_000_000))]
     samples: u64,
-    /// Look at every state of the space, which needs all layers: if nothing contradicts the run, that is a proof
+    /// Look at every state of the space, which needs all layers: if nothing contradicts the run, that is a
+    /// proof
     #[arg(long, conflicts_with_all = ["samples", "seed"])]
     exhaustive: bool,
     /// Take the states of an earlier audit again [default: others each time]

@@ -49,11 +49,12 @@ pub(crate) struct BoundArguments {
     /// The board, as ROWSxCOLUMNS, or all boards with sides from MIN to MAX, for example 2..8, or square1
     #[arg(value_name = "SPACE|MIN..MAX")]
     pub(crate) bounded: Bounded,
-    /// Which rotations of a board cost one move: multi (any rotation of a line) or single (a shift by one cell) [default: multi]
+    /// Which rotations of a board cost one move: multi (any rotation of a line) or single (a shift by one
+    /// cell) [default: multi]
     #[arg(long)]
     pub(crate) metric: Option<Metric>,
-    /// Find all states within so many moves, or fewer if memory ends, and count only words whose parts of that length are the first
-    /// of their state
+    /// Find all states within so many moves, or fewer if memory ends, and count only words whose parts of
+    /// that length are the first of their state
     #[arg(long, value_name = "DEPTH", value_parser = value_parser!(u32).range(1..=MOST_LETTERS))]
     pub(crate) refine: Option<u32>,
     /// Bound from above: solve every state by the stages of --chain, each in as few moves as its words allow
@@ -65,10 +66,12 @@ pub(crate) struct BoundArguments {
     /// Make words of stages from two words of up to so many moves, or fewer if memory ends
     #[arg(long, value_name = "MOVES", requires = "upper", default_value_t = 4, value_parser = value_parser!(u32).range(1..=MOST_LETTERS))]
     pub(crate) radius: u32,
-    /// Memory to take for the states within --refine or --radius moves, for example 8GiB [default: nine tenths of what there is]
+    /// Memory to take for the states within --refine or --radius moves, for example 8GiB [default: nine
+    /// tenths of what there is]
     #[arg(long, value_name = "SIZE", env = "FATHOM_MEMORY", hide_env_values = true, value_parser = size)]
     memory: Option<u64>,
-    /// Print one JSON object for a board, or an array of them for a range, instead of text; of --upper, a certificate for 'verify'
+    /// Print one JSON object for a board, or an array of them for a range, instead of text; of --upper, a
+    /// certificate for 'verify'
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
 }

@@ -35,7 +35,8 @@ pub(crate) struct ServeArguments {
     pub(crate) begin: BeginArguments,
     #[command(flatten)]
     pub(crate) cluster: ClusterArguments,
-    /// Keep the layers in this directory, which coordinator and workers see alike; nothing is sent between workers then
+    /// Keep the layers in this directory, which coordinator and workers see alike; nothing is sent between
+    /// workers then
     #[arg(long, value_name = "DIR")]
     pub(crate) shared_store: Option<PathBuf>,
     #[command(flatten)]
@@ -103,8 +104,8 @@ pub(crate) struct StopArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct LogsArguments {
-    /// The run's directory and stores of workers, below which logs are looked for; or a coordinator as HOST:PORT, of which what happens
-    /// from now on is printed
+    /// The run's directory and stores of workers, below which logs are looked for; or a coordinator as
+    /// HOST:PORT, of which what happens from now on is printed
     #[arg(required = true, value_name = "DIR|HOST:PORT")]
     pub(crate) dirs: Vec<PathBuf>,
     /// Only lines about this depth

@@ -18,7 +18,8 @@ const MOST_WORKERS: i64 = 4096;
 pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) space: SpaceArguments,
-    /// Which layers to plan to keep: last (the last two) or all (compressed) [default: last, or all where all are read]
+    /// Which layers to plan to keep: last (the last two) or all (compressed) [default: last, or all where
+    /// all are read]
     #[arg(long)]
     pub(crate) keep: Option<Keep>,
     /// Kernel threads to plan for, of each worker if there are several [default: one for each processor]
@@ -36,7 +37,8 @@ pub(crate) struct PlanArguments {
     /// Bytes a second of each worker's disk, for example 2G
     #[arg(long, value_name = "RATE", requires = "workers", default_value = "1G", value_parser = rate)]
     disk: u64,
-    /// Memory that each worker may take, layers in the page cache among it, for example 64GiB [default: nine tenths of what this machine has]
+    /// Memory that each worker may take, layers in the page cache among it, for example 64GiB [default: nine
+    /// tenths of what this machine has]
     #[arg(long, value_name = "SIZE", requires = "workers", value_parser = size)]
     memory: Option<u64>,
     /// Workers that hold each file

@@ -15,13 +15,14 @@ pub(crate) struct PuzzlesArguments {
     pub(crate) json: bool,
 }
 
-/// An element is written in moves, such as "V1*H2^-1" or "(V1 H2)^3", in cycles such as "(1,2,3)(4,5)", or as the state that it leads to,
-/// as tiles row by row.
+/// An element is written in moves, such as "V1*H2^-1" or "(V1 H2)^3", in cycles such as "(1,2,3)(4,5)", or as
+/// the state that it leads to, as tiles row by row.
 #[derive(Debug, Args)]
 pub(crate) struct GroupArguments {
     /// The puzzle: a board as ROWSxCOLUMNS, for example 3x4, a word of a family such as 2x2x2, or a file
     pub(crate) puzzle: String,
-    /// Generate with these moves alone: those of the puzzle, their powers, and the spare moves of a file, for example V1,H2^2
+    /// Generate with these moves alone: those of the puzzle, their powers, and the spare moves of a file,
+    /// for example V1,H2^2
     #[arg(long, value_name = "LIST")]
     pub(crate) moves: Option<String>,
     #[command(flatten)]
@@ -57,8 +58,9 @@ pub(crate) struct ConvertArguments {
     pub(crate) sequence: String,
 }
 
-/// A state is written as the number of the tile on each cell, row by row; as cycles of cells such as "(1,2,3)(4,5)", with turns
-/// behind them where pieces turn, "(1+1,2+2)"; or as moves that lead to it, with --scramble.
+/// A state is written as the number of the tile on each cell, row by row; as cycles of cells such as
+/// "(1,2,3)(4,5)", with turns behind them where pieces turn, "(1+1,2+2)"; or as moves that lead to it, with
+/// --scramble.
 #[derive(Debug, Args)]
 #[command(mut_arg("puzzle", |argument| argument.index(1).value_name("SPACE|DIR").help(SPACE_OR_RUN)))]
 pub(crate) struct SolveArguments {

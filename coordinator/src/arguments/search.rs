@@ -21,8 +21,9 @@ pub(super) const MOST_SHARDS: i64 = 16_384;
 pub(crate) struct OnDoneArguments {
     /// Run this command when the run ends, for example to send a message
     ///
-    /// A shell runs the command, with the result in its environment: FATHOM_STATUS (complete, max-depth, stopped or failed), FATHOM_DIR, FATHOM_SPACE,
-    /// FATHOM_METRIC, FATHOM_STATES, FATHOM_DEPTH (the last one), FATHOM_GOD_NUMBER (if complete), FATHOM_SECONDS, FATHOM_DIGEST, FATHOM_ERROR (if failed).
+    /// A shell runs the command, with the result in its environment: FATHOM_STATUS (complete, max-depth,
+    /// stopped or failed), FATHOM_DIR, FATHOM_SPACE, FATHOM_METRIC, FATHOM_STATES, FATHOM_DEPTH (the
+    /// last one), FATHOM_GOD_NUMBER (if complete), FATHOM_SECONDS, FATHOM_DIGEST, FATHOM_ERROR (if failed).
     #[arg(long, value_name = "COMMAND")]
     pub(crate) on_done: Option<String>,
 }
@@ -38,7 +39,8 @@ pub(crate) struct SearchArguments {
     /// Until a new search is so old, make its depths durable together; 0s: each before the next begins
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = humantime::parse_duration)]
     sync_after: Duration,
-    /// The most that files in the run's directory may take of its disk, for example 500GiB [default: what is free]
+    /// The most that files in the run's directory may take of its disk, for example 500GiB [default: what is
+    /// free]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) disk_limit: Option<u64>,
     #[command(flatten)]
@@ -60,7 +62,8 @@ impl SearchArguments {
 pub(crate) struct BeginArguments {
     /// The run's directory [default: SPACE-METRIC below that of --runs]
     ///
-    /// With --track or --labels the default is SPACE-METRIC-LETTERS with a letter for each label, or a number made from them where there are more than 24.
+    /// With --track or --labels the default is SPACE-METRIC-LETTERS with a letter for each label, or a
+    /// number made from them where there are more than 24.
     #[arg(long)]
     pub(crate) dir: Option<PathBuf>,
     /// Where directories of runs are made that --dir does not name
@@ -69,7 +72,8 @@ pub(crate) struct BeginArguments {
     /// How many shards to cut the space into [default: by its size]
     #[arg(long, value_parser = value_parser!(u32).range(1..=MOST_SHARDS))]
     pub(crate) shards: Option<u32>,
-    /// Which layers to keep: last (the last two) or all (compressed) [default: last, or all where all are read]
+    /// Which layers to keep: last (the last two) or all (compressed) [default: last, or all where all are
+    /// read]
     #[arg(long)]
     pub(crate) keep: Option<Keep>,
     /// Count classes up to symmetry and inversion in large spaces too
@@ -138,7 +142,8 @@ pub(crate) struct RemoveArguments {
     pub(crate) json: bool,
 }
 
-/// A result is a run's directory, or a file with what '--json' of run, status or report prints. Exit code 1 if they differ.
+/// A result is a run's directory, or a file with what '--json' of run, status or report prints. Exit code 1
+/// if they differ.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
     /// One result
@@ -156,7 +161,8 @@ pub(crate) struct CompareArguments {
 pub(crate) struct ReportArguments {
     /// The run's directory
     pub(crate) dir: PathBuf,
-    /// html (a page with everything), md, latex (a table), svg (the plot), csv, json, or oeis (a b-file with its data line)
+    /// html (a page with everything), md, latex (a table), svg (the plot), csv, json, or oeis (a b-file with
+    /// its data line)
     #[arg(long, default_value_t = Format::Html)]
     pub(crate) format: Format,
     /// The file to write, which must not be there yet [default: standard output]

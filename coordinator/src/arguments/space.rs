@@ -18,8 +18,9 @@ pub(crate) struct SpaceArguments {
     puzzle: String,
     /// What costs one move: multi, single or given; of square1 face or twist [default: by the puzzle]
     ///
-    /// In multi any rotation of a line, or power of a listed move; in single a shift by one cell, or a listed move or its inverse; in given the listed
-    /// moves alone. Of square1 in face a turn of one layer, or a twist; in twist a twist alone. The default is multi for boards, cubes, and files of
+    /// In multi any rotation of a line, or power of a listed move; in single a shift by one cell, or a
+    /// listed move or its inverse; in given the listed moves alone. Of square1 in face a turn of one
+    /// layer, or a twist; in twist a twist alone. The default is multi for boards, cubes, and files of
     /// twsearch, ksolve and cubing.js; face for square1; given for others.
     #[arg(long, value_name = "M")]
     metric: Option<Metric>,
@@ -28,8 +29,8 @@ pub(crate) struct SpaceArguments {
     moves: Option<String>,
     /// Turning the whole puzzle in the hand costs nothing
     ///
-    /// For 2x2x2, 3x3x3-corners, 3x3x3-edges and dino. 2x2x2 is in the hand unless moves, tiles or labels are chosen, which are those of the cube that
-    /// is held at a corner.
+    /// For 2x2x2, 3x3x3-corners, 3x3x3-edges and dino. 2x2x2 is in the hand unless moves, tiles or labels
+    /// are chosen, which are those of the cube that is held at a corner.
     #[arg(long)]
     free_rotations: bool,
     /// Tell only these tiles apart, numbered from 0 row by row, for example 0-3,8; all others are alike
@@ -93,7 +94,8 @@ impl SpaceArguments {
         found.and_then(reduced).map_err(|error| bad_input!("{option}{error}"))
     }
 
-    /// The question as it was asked by this command when the moves of all files were exactly those that are listed, if that was another.
+    /// The question as it was asked by this command when the moves of all files were exactly those that are
+    /// listed, if that was another.
     pub(crate) fn under_old_default(&self, spec: &SpaceSpec) -> Option<SpaceSpec> {
         if self.metric.is_some() || self.moves.is_some() {
             return None;

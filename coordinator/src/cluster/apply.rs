@@ -1,8 +1,9 @@
 //! What follows from what happens.
 //!
-//! [`State::apply`] is pure: it knows the time from its argument, and does nothing but change the state and return what is to be
-//! done, in order. First the event changes what is known; then whatever follows from that is settled: a layer is
-//! committed, copies are ordered, lost files are made again, workers that wait get their orders.
+//! [`State::apply`] is pure: it knows the time from its argument, and does nothing but change the state and
+//! return what is to be done, in order. First the event changes what is known; then whatever follows from
+//! that is settled: a layer is committed, copies are ordered, lost files are made again, workers that wait
+//! get their orders.
 
 use crate::cluster::event::{
     Effect, Ending, Event, LeaveReason, Millis, Note, Order, Progress, Registration, Reply, RequestId,
@@ -180,8 +181,9 @@ impl State {
         let Some(id) = self.touch_session(now, session) else {
             return Reply::Unknown;
         };
-        // What is under way was heard of now. What was not heard of for a while was lost: its order with the reply that
-        // carried it, or its end with the worker's memory. One that has just ended may still be on its way here.
+        // What is under way was heard of now. What was not heard of for a while was lost: its order with the
+        // reply that carried it, or its end with the worker's memory. One that has just ended may
+        // still be on its way here.
         let underway: BTreeSet<Task> = progress.underway.iter().copied().collect();
         let is_lost = |since: Millis| now.since(since) > 3 * self.rules.heartbeat;
         let worker = &self.workers[&id];
@@ -241,8 +243,8 @@ impl State {
         if let Some(older) = worker.poll.replace(poll) {
             effects.push(Effect::Reply(older.request, Reply::Orders(Vec::new(), None)));
         }
-        // Who still asks when it was told to leave was not told: the reply was lost. A coordinator that goes is asked until
-        // it is gone.
+        // Who still asks when it was told to leave was not told: the reply was lost. A coordinator that goes
+        // is asked until it is gone.
         if let Some(reason) = worker.leaving.filter(|reason| *reason != LeaveReason::CoordinatorGoes)
             && !worker.orders.contains(&Order::Leave(reason))
         {
@@ -463,8 +465,8 @@ impl State {
         Ok(format!("{id} leaves when what it holds is with others"))
     }
 
-    /// The run ends, unless it is ending already. That it has failed is told in any case, and a coordinator that is told to
-    /// end waits for nobody any more.
+    /// The run ends, unless it is ending already. That it has failed is told in any case, and a coordinator
+    /// that is told to end waits for nobody any more.
     pub(super) fn end(&mut self, now: Millis, ending: Ending, effects: &mut Vec<Effect>) {
         let until = if ending == Ending::Terminated { now } else { now.after(GRACE) };
         match &mut self.ending {
@@ -481,7 +483,8 @@ impl State {
 
     fn tick(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let lease = self.rules.lease;
-        // A coordinator that did not get to look cannot tell who was silent: its workers' words still wait to be heard.
+        // A coordinator that did not get to look cannot tell who was silent: its workers' words still wait to
+        // be heard.
         if now.since(self.looked) > lease / 2 {
             self.workers.values_mut().for_each(|worker| worker.heard = now);
         }

@@ -1,5 +1,5 @@
-//! What the report of a shard can say, by bounds that cost nothing. A worker that reports something else has no data, or
-//! lies.
+//! What the report of a shard can say, by bounds that cost nothing. A worker that reports something else has
+//! no data, or lies.
 
 use fathom_layer::{Digest, format};
 use fathom_run::{Geometry, ShardReport};
@@ -113,8 +113,8 @@ impl Bounds {
         Self { geometry: None, symmetries: 1, free: 1, successors: 1, counted: None }
     }
 
-    /// Checks a report of the current layer. `newest` is the number of states of the layer before, if there is one, and
-    /// `left` that of the states that are in no committed layer.
+    /// Checks a report of the current layer. `newest` is the number of states of the layer before, if there
+    /// is one, and `left` that of the states that are in no committed layer.
     ///
     /// # Errors
     /// The first bound that the report breaks.

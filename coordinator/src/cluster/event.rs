@@ -89,7 +89,8 @@ pub enum Event {
         request: RequestId,
         /// Of the worker.
         session: Session,
-        /// Counts the worker's reports, from 1: one that comes twice counts once. 0 if the worker does not count.
+        /// Counts the worker's reports, from 1: one that comes twice counts once. 0 if the worker does not
+        /// count.
         number: u64,
         /// How orders ended.
         outcomes: Vec<Outcome>,
@@ -218,7 +219,8 @@ pub enum Effect {
     SaveReports(Vec<Arc<ShardReport>>, Held),
     /// Makes durable who the workers are.
     SaveWorker(WorkerId, String, String),
-    /// Commits the layer: the reports of all its shards, in order, how long it took, and who holds the newest layers.
+    /// Commits the layer: the reports of all its shards, in order, how long it took, and who holds the newest
+    /// layers.
     Commit(Vec<Arc<ShardReport>>, Duration, Held),
     /// Deletes or compresses a layer in the shared store.
     RetireShared(Depth),

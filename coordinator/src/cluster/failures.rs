@@ -74,8 +74,9 @@ impl State {
         }
     }
 
-    /// Handles a task whose inputs contradict each other, as one worker says. The memory of that worker may be at fault, or
-    /// the worker may lie: the run ends when another one says so too, or there is no other.
+    /// Handles a task whose inputs contradict each other, as one worker says. The memory of that worker may
+    /// be at fault, or the worker may lie: the run ends when another one says so too, or there is no
+    /// other.
     fn contradicted(
         &mut self,
         now: Millis,
@@ -211,8 +212,8 @@ impl State {
         self.shards().map(|shard| Task { depth: newest, shard }).filter(is_beyond).collect()
     }
 
-    /// Handles a file that is not what was written: its holder deletes the file. Returns whether that counts as a failure of
-    /// the reporter: several tasks may have found the same damage, which is being mended.
+    /// Handles a file that is not what was written: its holder deletes the file. Returns whether that counts
+    /// as a failure of the reporter: several tasks may have found the same damage, which is being mended.
     pub(super) fn damaged(
         &mut self,
         reporter: WorkerId,
@@ -233,8 +234,9 @@ impl State {
             return false;
         }
         let was_held = self.remove_holder(file, holder);
-        // A file of its own that is not known, such as one whose discarding was lost with a reply, is in the worker's way
-        // too. But not one that it is making or getting right now: the damage is older than that.
+        // A file of its own that is not known, such as one whose discarding was lost with a reply, is in the
+        // worker's way too. But not one that it is making or getting right now: the damage is older
+        // than that.
         let is_in_the_way = |worker: &Worker| {
             address.is_none() && !worker.running.contains(&file) && !worker.coming.contains(&file)
         };

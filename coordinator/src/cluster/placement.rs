@@ -1,9 +1,9 @@
 //! Who makes which shard.
 //!
-//! A shard stays where its layers are, as long as no worker has more than its share by more than a shard: what is over goes to those that have
-//! less. What nobody has yet is dealt out in contiguous pieces, because cosets that follow each other share sources. A
-//! worker that has nothing left to do takes over what others have not begun, once the layer has taken long enough for
-//! that to be worth the copying.
+//! A shard stays where its layers are, as long as no worker has more than its share by more than a shard:
+//! what is over goes to those that have less. What nobody has yet is dealt out in contiguous pieces, because
+//! cosets that follow each other share sources. A worker that has nothing left to do takes over what others
+//! have not begun, once the layer has taken long enough for that to be worth the copying.
 
 use crate::cluster::event::Millis;
 use crate::cluster::state::{HeldFile, State, TaskProgress, Worker};
@@ -117,7 +117,8 @@ impl State {
         owners
     }
 
-    /// The tasks that a worker gets, at most so many. Clears `may_take_over` when nothing is left that could be.
+    /// The tasks that a worker gets, at most so many. Clears `may_take_over` when nothing is left that could
+    /// be.
     pub fn tasks_for(
         &self,
         worker: WorkerId,

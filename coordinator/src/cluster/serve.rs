@@ -1,7 +1,7 @@
 //! The loop around the decisions: events go in one by one, effects are carried out in order.
 //!
-//! It runs on a thread of its own, because journals are written with calls that block; requests come from the services
-//! through a channel, and each waits for its reply.
+//! It runs on a thread of its own, because journals are written with calls that block; requests come from the
+//! services through a channel, and each waits for its reply.
 
 use crate::cluster::bounds::Bounds;
 use crate::cluster::event::{Effect, Ending, Event, Held, Millis, Note, Reply, RequestId};
@@ -185,7 +185,8 @@ fn store_of<'d>(layers_at: &LayersAt, run: &Path, disk: &'d dyn Disk) -> Option<
     }
 }
 
-/// Drops reports of the current layer that are not what the files in the shared store say: their shards are made again.
+/// Drops reports of the current layer that are not what the files in the shared store say: their shards are
+/// made again.
 fn drop_false(past: &mut Past, store: &Store<'_>, geometry: &Geometry) {
     let mut dropped = Vec::new();
     past.reports.retain(|report| match compare(store, geometry, report) {
@@ -267,8 +268,8 @@ impl<'d> Coordinator<'d> {
         Ok((coordinator, handle))
     }
 
-    /// Deletes the layers that an earlier life has noted as removed and had no time to delete, where they are this process's to
-    /// delete.
+    /// Deletes the layers that an earlier life has noted as removed and had no time to delete, where they are
+    /// this process's to delete.
     fn sweep(&self, layers: &[LayerRow]) -> Result<()> {
         let Some(store) = self.store() else {
             return Ok(());
@@ -352,8 +353,8 @@ impl<'d> Coordinator<'d> {
         }
     }
 
-    /// In a store that all share the coordinator sees what workers report: a report that is not what the file says is a
-    /// failure, and never gets into the journal.
+    /// In a store that all share the coordinator sees what workers report: a report that is not what the file
+    /// says is a failure, and never gets into the journal.
     fn compared(&self, event: Event) -> Event {
         let Some(store) = self.store() else {
             return event;

@@ -84,8 +84,8 @@ impl State {
         self.missing = self.rules.lookback.below(self.depth).flat_map(|depth| self.unheld(depth)).collect();
     }
 
-    /// Has missing files made again, where the layers that they are made from are there. Where these are missing too but
-    /// known, because all layers are kept, they come first.
+    /// Has missing files made again, where the layers that they are made from are there. Where these are
+    /// missing too but known, because all layers are kept, they come first.
     fn repair(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let mut wanted = self.missing.clone();
         let mut next: Vec<Task> = wanted.iter().copied().collect();
@@ -138,7 +138,8 @@ impl State {
         }
     }
 
-    /// Whether a worker has a file that was there before this life of the coordinator, and may still come back.
+    /// Whether a worker has a file that was there before this life of the coordinator, and may still come
+    /// back.
     fn is_awaited(&self, task: Task) -> bool {
         let is_awaited = |id| self.workers.get(id).is_some_and(|w| w.presence == Presence::Awaited);
         self.files.get(&task).is_some_and(|file| file.holders.iter().any(is_awaited))
@@ -198,8 +199,8 @@ impl State {
         holders.iter().any(|&holder| !self.workers[&id].cannot_reach(holder, now))
     }
 
-    /// Lets those leave that are drained: when they do nothing any more, and those who stay hold what they hold, as often
-    /// as it should be held if they are enough.
+    /// Lets those leave that are drained: when they do nothing any more, and those who stay hold what they
+    /// hold, as often as it should be held if they are enough.
     pub(super) fn release_drained(&mut self) {
         if !self.alive().any(|(_, worker)| worker.draining && worker.leaving.is_none()) {
             return;
@@ -283,8 +284,8 @@ impl State {
         }
     }
 
-    /// When all have left, or have had the time to, the run is over. Those who were there in an earlier life may be about to try
-    /// again: they are told too, or they would go on trying for all their patience.
+    /// When all have left, or have had the time to, the run is over. Those who were there in an earlier life
+    /// may be about to try again: they are told too, or they would go on trying for all their patience.
     fn finish(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let Some((ending, until)) = &self.ending else {
             return;

@@ -192,7 +192,8 @@ pub struct State {
     pub epoch: u64,
     /// Sessions begun in it.
     pub sessions: u64,
-    /// The secret that session numbers are derived from, so that they cannot be guessed. Zeros where nobody guesses.
+    /// The secret that session numbers are derived from, so that they cannot be guessed. Zeros where nobody
+    /// guesses.
     pub session_key: [u8; 32],
     /// The depth of the current layer.
     pub depth: Depth,
@@ -226,8 +227,8 @@ pub struct State {
     pub unsettled: Unsettled,
     /// Where the layers lie, as workers are told it.
     pub told: Option<Arc<Holders>>,
-    /// The number of the holder map. It grows with each change of the map and with each life of the coordinator, so that a
-    /// number of one life never stands for a map of another.
+    /// The number of the holder map. It grows with each change of the map and with each life of the
+    /// coordinator, so that a number of one life never stands for a map of another.
     pub version: u64,
     /// Shards whose reports are not durable yet.
     pub unsaved: Vec<ShardId>,
@@ -241,8 +242,8 @@ pub struct State {
     pub ended: bool,
 }
 
-/// What has to be looked at again, because something has happened that it depends on. Events are many, and shards are
-/// too: what an event does not touch is not looked at.
+/// What has to be looked at again, because something has happened that it depends on. Events are many, and
+/// shards are too: what an event does not touch is not looked at.
 #[derive(Clone, Debug, Default)]
 pub struct Unsettled {
     /// Somebody came or went, or lost a file that is read: what is missing, and what can be done about it.
@@ -390,7 +391,8 @@ impl State {
             .map(|(id, worker)| (*id, worker))
     }
 
-    /// Returns the number of a new session: a function of the key, the epoch and the sessions before, and never 0.
+    /// Returns the number of a new session: a function of the key, the epoch and the sessions before, and
+    /// never 0.
     pub fn new_session(&mut self) -> Session {
         self.sessions += 1;
         let (epoch, number) = (self.epoch.to_le_bytes(), self.sessions.to_le_bytes());
@@ -431,7 +433,8 @@ impl State {
         made && self.holders_alive(task).count() >= self.rules.replicas
     }
 
-    /// Whether all shards of the current layer are done. Looks at each shard once, until somebody loses a file.
+    /// Whether all shards of the current layer are done. Looks at each shard once, until somebody loses a
+    /// file.
     pub fn is_layer_done(&mut self) -> bool {
         let depth = self.depth;
         while self.done < self.rules.shards && self.is_done(Task { depth, shard: ShardId(self.done) }) {
@@ -459,8 +462,8 @@ impl State {
         unheld.map(|(shard, _)| Task { depth, shard }).collect()
     }
 
-    /// Where the layers lie that tasks read now. Copies that were taken since it was put together, and do not matter to
-    /// anybody yet, are not in it: it is large, and all workers get it when it changes.
+    /// Where the layers lie that tasks read now. Copies that were taken since it was put together, and do not
+    /// matter to anybody yet, are not in it: it is large, and all workers get it when it changes.
     pub fn holders(&mut self) -> Arc<Holders> {
         if let Some(told) = self.told.as_ref().filter(|told| told.version == self.version) {
             return Arc::clone(told);

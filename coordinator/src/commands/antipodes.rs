@@ -31,7 +31,8 @@ struct AntipodeRow {
     moves: String,
 }
 
-/// What the moves beside a state are: where moves have no inverses, layers know the way from the solved state alone.
+/// What the moves beside a state are: where moves have no inverses, layers know the way from the solved state
+/// alone.
 fn way(run: &RunDirectory) -> &'static str {
     if run.space.is_closed_under_inverses() { "solution" } else { "scramble" }
 }
@@ -155,8 +156,8 @@ fn tell(args: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
     ))
 }
 
-/// The first classes, each with its state and the first solution of it, or where moves have no inverses a way to it: by the layers if all
-/// before it were kept.
+/// The first classes, each with its state and the first solution of it, or where moves have no inverses a way
+/// to it: by the layers if all before it were kept.
 fn told(
     args: &AntipodesArguments,
     run: &RunDirectory,

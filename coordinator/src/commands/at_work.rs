@@ -1,6 +1,8 @@
-//! Who works on a run's directory, and how far: a file that the process at work writes, and that `fathom status` and `fathom top` read.
+//! Who works on a run's directory, and how far: a file that the process at work writes, and that `fathom
+//! status` and `fathom top` read.
 //!
-//! The file is no part of the run: nothing of the search depends on what it says, or on whether it can be written.
+//! The file is no part of the run: nothing of the search depends on what it says, or on whether it can be
+//! written.
 
 use crate::commands::gauge::Reading;
 use crate::commands::gauge::line::{duration, percent, rounded};

@@ -20,8 +20,8 @@ use fathom_task::Kernel;
 use indicatif::{HumanBytes, HumanCount};
 use std::path::{Path, PathBuf};
 
-/// Opens the directory of a run, or makes it for so many workers, if that is known. Whatever speaks against a new one, `require`
-/// among it, is found before anything is written.
+/// Opens the directory of a run, or makes it for so many workers, if that is known. Whatever speaks against a
+/// new one, `require` among it, is found before anything is written.
 pub(crate) fn open_or_begin(
     space: &SpaceArguments,
     args: &BeginArguments,
@@ -85,8 +85,8 @@ pub(crate) fn open_or_begin(
     }
 }
 
-/// Where a run of a question as it was asked before lies, and its space; `None` if there is none, or if one of the question as it is asked
-/// now lies at `path`.
+/// Where a run of a question as it was asked before lies, and its space; `None` if there is none, or if one
+/// of the question as it is asked now lies at `path`.
 fn begun_before(
     old: &SpaceSpec,
     path: &Path,

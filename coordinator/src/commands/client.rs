@@ -1,4 +1,5 @@
-//! Commands that ask a coordinator: `fathom status HOST:PORT`, `fathom workers`, `fathom drain`, `fathom stop`.
+//! Commands that ask a coordinator: `fathom status HOST:PORT`, `fathom workers`, `fathom drain`, `fathom
+//! stop`.
 
 use crate::arguments::{DrainArguments, StopArguments, WorkersArguments};
 use anyhow::{Result, anyhow};

@@ -26,7 +26,8 @@ struct Generators {
     spare: Vec<Move>,
 }
 
-/// The generators of the puzzle that a word names. Where pieces have orientations, points are the ways to stand on a cell.
+/// The generators of the puzzle that a word names. Where pieces have orientations, points are the ways to
+/// stand on a cell.
 fn generators(args: &GroupArguments) -> Result<Generators> {
     let word = &args.puzzle;
     let whole = PuzzleSpec::of_word(word).map_err(|error| bad_input!("{error}"))?;

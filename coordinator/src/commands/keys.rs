@@ -1,6 +1,7 @@
 //! `fathom keys`.
 //!
-//! The directory is made under another name and gets its own when all is written, so that there are all keys or none.
+//! The directory is made under another name and gets its own when all is written, so that there are all keys
+//! or none.
 
 use crate::arguments::KeysArguments;
 use anyhow::{Context, Result};

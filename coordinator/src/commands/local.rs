@@ -1,4 +1,5 @@
-//! `fathom run --workers N`: a coordinator here, and worker processes on this machine that it starts, over loopback.
+//! `fathom run --workers N`: a coordinator here, and worker processes on this machine that it starts, over
+//! loopback.
 
 use crate::arguments::{ClusterArguments, RunArguments};
 use crate::commands::begin::{open_or_begin, require_room};

@@ -46,7 +46,8 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
         let (path, shards) = (args.dir.display(), said(shards));
         format!("run 'fathom-worker task --run {path} --depth {depth} --shards {shards}'")
     };
-    // Tasks have compared what they read. If a file has changed since, nobody knows what the others have read.
+    // Tasks have compared what they read. If a file has changed since, nobody knows what the others have
+    // read.
     for below in Lookback::of(&space).below(depth) {
         let digests = run.digests(below)?;
         let layer = store.open(&geometry, below).and_then(|layer| layer.check_digests(&digests));

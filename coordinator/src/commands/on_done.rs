@@ -11,7 +11,8 @@ use std::process::{Command, Stdio};
 
 /// Passes the end of a run on, after the command that follows it.
 ///
-/// A run that cannot be asked for, or that was found complete, is an end as well. Whatever the command does, the run ended as it did.
+/// A run that cannot be asked for, or that was found complete, is an end as well. Whatever the command does,
+/// the run ended as it did.
 pub(crate) fn after(args: &OnDoneArguments, run: &Path, end: Result<()>) -> Result<()> {
     let Some(command) = &args.on_done else {
         return end;

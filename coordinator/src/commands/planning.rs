@@ -1,4 +1,5 @@
-//! What commands do before a search: they choose a colouring, say that they are at work, and refuse what is too large.
+//! What commands do before a search: they choose a colouring, say that they are at work, and refuse what is
+//! too large.
 
 use anyhow::{Error, Result};
 use fathom_command::bad_input;

@@ -1,4 +1,5 @@
-//! The progress of a search: one line on a terminal, a line a minute elsewhere, and a file for `fathom status`.
+//! The progress of a search: one line on a terminal, a line a minute elsewhere, and a file for `fathom
+//! status`.
 
 use crate::commands::at_work::AtWork;
 use crate::commands::gauge::{Gauge, line};
@@ -22,7 +23,8 @@ const WRITE: Duration = Duration::from_secs(1);
 /// A depth that takes longer is worth a line that stays.
 const LONG: f64 = 1.0;
 
-/// Shows the progress of a search on standard error, and tells it `fathom status`, until the value is dropped.
+/// Shows the progress of a search on standard error, and tells it `fathom status`, until the value is
+/// dropped.
 #[derive(Debug)]
 pub(crate) struct Display {
     bar: ProgressBar,

@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 
 /// What a search needs, and its results do not.
 const DATA: [&str; 3] = ["layers", "workers", "cosets.bin"];
-/// The rest of what Fathom makes in a run's directory. The definition goes last but for the lock, so that what is left of an interrupted removal is a run.
+/// The rest of what Fathom makes in a run's directory. The definition goes last but for the lock, so that
+/// what is left of an interrupted removal is a run.
 const RESULTS: [&str; 8] = [
     "watched.csv",
     "logs",

@@ -1,4 +1,5 @@
-//! A run that is served to workers, from its first listener to its last reply: for `fathom serve` and `fathom run --workers`.
+//! A run that is served to workers, from its first listener to its last reply: for `fathom serve` and `fathom
+//! run --workers`.
 
 use crate::arguments::ClusterArguments;
 use crate::commands::at_work::AtWork;

@@ -21,7 +21,8 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
     if let Some(why) = model.why_not(&state) {
         return Err(unreachable(&why));
     }
-    // Where moves have no inverses, layers tell how far a state is from the solved one, and not how far it is to that.
+    // Where moves have no inverses, layers tell how far a state is from the solved one, and not how far it is
+    // to that.
     let kept = match &run {
         Some(run) if run.space.is_closed_under_inverses() => {
             KeptLayers::of(run, args.memory_bytes(), &LocalDisk)?

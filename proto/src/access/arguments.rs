@@ -7,7 +7,8 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Who may talk")]
 pub struct AccessArguments {
-    /// A directory that 'fathom keys' made: its token and certificates, for all of which an option of their own is missing
+    /// A directory that 'fathom keys' made: its token and certificates, for all of which an option of their
+    /// own is missing
     #[arg(long, value_name = "DIR", env = "FATHOM_KEYS", hide_env_values = true)]
     pub keys: Option<PathBuf>,
     /// A file with the secret that all processes of a run share; nobody else may be able to read it

@@ -1,8 +1,8 @@
 //! A budget of memory for the requests of all callers together.
 //!
-//! A request takes of it what has arrived of its message, and gives that back when it is answered. A message that does not
-//! fit is refused with [`ResourceExhausted`](tonic::Code::ResourceExhausted), and may be sent again later. What a single
-//! message may have is limited by each service.
+//! A request takes of it what has arrived of its message, and gives that back when it is answered. A message
+//! that does not fit is refused with [`ResourceExhausted`](tonic::Code::ResourceExhausted), and may be sent
+//! again later. What a single message may have is limited by each service.
 
 use bytes::Buf;
 use std::pin::Pin;

@@ -18,11 +18,12 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint, Uri};
 use tower::service_fn;
 
-/// After so long without a word from the other side it is asked whether it lives, and then has as long again to answer.
+/// After so long without a word from the other side it is asked whether it lives, and then has as long again
+/// to answer.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 
-/// What one answer may be ahead of its reader, in bytes, and what all answers of a connection may be: enough for a network
-/// of 10 Gbit/s and 5 ms.
+/// What one answer may be ahead of its reader, in bytes, and what all answers of a connection may be: enough
+/// for a network of 10 Gbit/s and 5 ms.
 const STREAM_WINDOW: u32 = 2 << 20;
 const CONNECTION_WINDOW: u32 = 8 << 20;
 
@@ -83,8 +84,8 @@ impl ConnectError {
 }
 
 impl Access {
-    /// Calls somebody at HOST:PORT, and is through when it has answered; `limit` is for this and for every time that the
-    /// connection is made anew.
+    /// Calls somebody at HOST:PORT, and is through when it has answered; `limit` is for this and for every
+    /// time that the connection is made anew.
     ///
     /// # Errors
     /// If nobody answers, or the two do not get on. A wrong token is met by the first request alone, as
@@ -127,8 +128,8 @@ impl Access {
 }
 
 impl Access {
-    /// Whether what this side says may go there: a token does not go to another machine as plain text, unless this process
-    /// was told to be insecure.
+    /// Whether what this side says may go there: a token does not go to another machine as plain text, unless
+    /// this process was told to be insecure.
     fn may_tell(&self, peer: SocketAddr) -> bool {
         self.token.get().is_none()
             || self.client.is_some()
@@ -149,7 +150,8 @@ impl Call {
     async fn make(&self) -> Result<Greeted, ConnectError> {
         match tokio::time::timeout(self.limit, self.greet()).await {
             Ok(result) => {
-                // Now that it has let this side in, a coordinator on this machine has put its token where it is found.
+                // Now that it has let this side in, a coordinator on this machine has put its token where it
+                // is found.
                 self.access.renew_token();
                 result
             }

@@ -1,11 +1,12 @@
 //! Room for connections: how many there may be, of one peer and altogether.
 //!
-//! A connection is *unproven* until its first request with the right token was met. Unproven connections are few, and a new
-//! one takes the place of the oldest of the peer that has the most; so whoever opens connections and says nothing keeps out
-//! nobody who says who it is at once. A proven connection is never ended for another one.
+//! A connection is *unproven* until its first request with the right token was met. Unproven connections are
+//! few, and a new one takes the place of the oldest of the peer that has the most; so whoever opens
+//! connections and says nothing keeps out nobody who says who it is at once. A proven connection is never
+//! ended for another one.
 //!
-//! The limits are well below the process's limit of file descriptors, so that the journal and the layer files can always be
-//! opened.
+//! The limits are well below the process's limit of file descriptors, so that the journal and the layer files
+//! can always be opened.
 
 use fathom_command::machine;
 use std::collections::BTreeMap;
@@ -135,7 +136,8 @@ impl Table {
         self.members.get(&number).map(|member| member.peer.ip())
     }
 
-    /// Ends the oldest unproven connection of a peer, or of the peer that has the most. Returns whether there was one.
+    /// Ends the oldest unproven connection of a peer, or of the peer that has the most. Returns whether there
+    /// was one.
     fn displace(&mut self, of: Option<IpAddr>) -> bool {
         let most = || {
             let mut counts: BTreeMap<IpAddr, usize> = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! Tokens, keys and certificates in files, and what TLS is set up to with them.
 //!
-//! TLS is version 1.3 alone, for both sides are Fathom's. Sessions are never resumed: a certificate is looked at at every
-//! connection, so that one that has expired does not live on.
+//! TLS is version 1.3 alone, for both sides are Fathom's. Sessions are never resumed: a certificate is looked
+//! at at every connection, so that one that has expired does not live on.
 
 use super::token::Token;
 use anyhow::Result;

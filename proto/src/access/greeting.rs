@@ -1,9 +1,10 @@
 //! The first bytes of a connection.
 //!
-//! With TLS 1.3 a client is done before the server has looked at its certificate, and HTTP/2 begins without waiting for the
-//! other side. So that a refusal is met where the connection is made, and not at some later request, a client here sends
-//! what HTTP/2 begins with and waits for the first frame of the server; a server waits for what HTTP/2 begins with. This
-//! costs one round trip a connection. [`Greeted`] then hands the connection to HTTP/2 as if nothing had been said.
+//! With TLS 1.3 a client is done before the server has looked at its certificate, and HTTP/2 begins without
+//! waiting for the other side. So that a refusal is met where the connection is made, and not at some later
+//! request, a client here sends what HTTP/2 begins with and waits for the first frame of the server; a server
+//! waits for what HTTP/2 begins with. This costs one round trip a connection. [`Greeted`] then hands the
+//! connection to HTTP/2 as if nothing had been said.
 
 use bytes::Bytes;
 use std::io;
@@ -25,8 +26,8 @@ pub(super) const TLS_ALERT: u8 = 21;
 /// A connection in plain text or TLS.
 pub(super) type Io = Either<TcpStream, TlsStream<TcpStream>>;
 
-/// Ends a connection so that what was said last arrives: if bytes of the peer were left unread, the system would reset the
-/// connection, and the peer might see that alone.
+/// Ends a connection so that what was said last arrives: if bytes of the peer were left unread, the system
+/// would reset the connection, and the peer might see that alone.
 pub(super) async fn part(mut tcp: TcpStream, last_word: &[u8]) {
     /// For longer nobody waits, and more nobody reads.
     const LIMIT: Duration = Duration::from_secs(1);

@@ -89,7 +89,8 @@ impl Authority {
         params.not_after = OffsetDateTime::from(valid.end);
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-        // Authorities with one name would be taken for each other, and then told apart by a signature that does not fit.
+        // Authorities with one name would be taken for each other, and then told apart by a signature that
+        // does not fit.
         params.distinguished_name = named(&format!("Fathom authority {}", random_hex(8)?));
         Ok(Self(CertifiedIssuer::self_signed(params, KeyPair::generate()?)?))
     }

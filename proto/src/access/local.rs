@@ -1,12 +1,13 @@
 //! Tokens of coordinators that serve this machine alone.
 //!
-//! Everybody on a machine can call what listens on its loopback addresses. So a coordinator that listens there, and was given
-//! no token, makes one: it lies in the run's directory, as [`NAME`], and for the commands of the same user in a directory that
-//! is the user's own, under the number of the port. That directory is `$XDG_RUNTIME_DIR/fathom`, or `fathom-UID` in the
-//! directory for temporary files.
+//! Everybody on a machine can call what listens on its loopback addresses. So a coordinator that listens
+//! there, and was given no token, makes one: it lies in the run's directory, as [`NAME`], and for the
+//! commands of the same user in a directory that is the user's own, under the number of the port. That
+//! directory is `$XDG_RUNTIME_DIR/fathom`, or `fathom-UID` in the directory for temporary files.
 //!
-//! A directory or a file is trusted only if the user owns it and nobody else may use it. A stale token does no harm: a
-//! coordinator replaces or removes what lies under its port, and a token that is of no coordinator opens nothing.
+//! A directory or a file is trusted only if the user owns it and nobody else may use it. A stale token does
+//! no harm: a coordinator replaces or removes what lies under its port, and a token that is of no coordinator
+//! opens nothing.
 
 use super::Access;
 use super::keys::random_token;
@@ -35,8 +36,8 @@ pub struct LocalToken {
 }
 
 impl LocalToken {
-    /// Makes the token of a coordinator that listens at a port. The token of an earlier life of the coordinator is taken up
-    /// if it is in the run's directory: workers may be waiting with it.
+    /// Makes the token of a coordinator that listens at a port. The token of an earlier life of the
+    /// coordinator is taken up if it is in the run's directory: workers may be waiting with it.
     ///
     /// # Errors
     /// If the run's directory cannot hold a secret.
@@ -112,8 +113,8 @@ pub(super) fn port(address: &str) -> Option<u16> {
 }
 
 impl Access {
-    /// Whether a coordinator at an address needs a token that it makes itself: everybody on this machine can call it, and
-    /// neither a token nor certificates say who may.
+    /// Whether a coordinator at an address needs a token that it makes itself: everybody on this machine can
+    /// call it, and neither a token nor certificates say who may.
     pub fn needs_local_token(&self, address: SocketAddr) -> bool {
         let has_certificates = self.server.is_some() && self.client.is_some();
         let is_protected = self.token.get().is_some() || has_certificates || self.insecure;
@@ -130,8 +131,8 @@ impl Access {
         access
     }
 
-    /// Takes the token for a coordinator on this machine, and for its workers, from where the coordinator has put it, at each
-    /// new connection, unless a token was given.
+    /// Takes the token for a coordinator on this machine, and for its workers, from where the coordinator has
+    /// put it, at each new connection, unless a token was given.
     #[must_use]
     pub fn for_coordinator(&self, address: &str) -> Self {
         let look_up = port(address).filter(|_| self.token.get().is_none());

@@ -70,8 +70,8 @@ const TLS_REPLY: &[u8] = &[21, 3, 3, 0, 2, 2, 10];
 const PLAIN_REPLY: &[u8] = b"HTTP/1.0 400 Bad Request\r\n\r\nThis port speaks plain text, not TLS.\n";
 
 impl Access {
-    /// Lets callers in, for [`serve_with_incoming`](tonic::transport::Server). Each one that is refused is told why, and is a
-    /// line in the log.
+    /// Lets callers in, for [`serve_with_incoming`](tonic::transport::Server). Each one that is refused is
+    /// told why, and is a line in the log.
     ///
     /// # Errors
     /// Bad input: this process may not listen there.

@@ -68,7 +68,8 @@ impl Token {
         &self.0
     }
 
-    /// Whether somebody has given this token. The time that it takes tells the length alone, and that is no secret.
+    /// Whether somebody has given this token. The time that it takes tells the length alone, and that is no
+    /// secret.
     pub fn is(&self, given: &[u8]) -> bool {
         given.ct_eq(self.0.as_bytes()).into()
     }
@@ -95,8 +96,8 @@ impl From<Option<Token>> for Known {
 }
 
 impl Access {
-    /// What looks at the token of every request before a service does. Wrap the service with it when its limits are set:
-    /// `InterceptedService::new(service, access.token_check())`.
+    /// What looks at the token of every request before a service does. Wrap the service with it when its
+    /// limits are set: `InterceptedService::new(service, access.token_check())`.
     pub fn token_check(&self) -> TokenCheck {
         TokenCheck {
             expected: self.token.clone(),

@@ -1,5 +1,5 @@
-//! Who is let in and who is not, over real sockets: whoever is refused gets one clear line, the log another, and everybody else
-//! is served as before.
+//! Who is let in and who is not, over real sockets: whoever is refused gets one clear line, the log another,
+//! and everybody else is served as before.
 
 mod limits;
 mod options;

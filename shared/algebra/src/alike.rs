@@ -1,13 +1,16 @@
-//! How many elements of a group cannot be seen, where pieces look alike or hide their orientations: the order of the stabiliser of a
-//! labelling. The number of labelled states is the order of the group over this number. No states are listed.
+//! How many elements of a group cannot be seen, where pieces look alike or hide their orientations: the order
+//! of the stabiliser of a labelling. The number of labelled states is the order of the group over this
+//! number. No states are listed.
 //!
-//! The cells are cut into *parts*, unions of orbits. Let K be the product of the subgroups Kᵢ that move one part i alone. An element
-//! of a coset gK is unseen if and only if it is on each part, and on part i it may be any element of gKᵢ. So the number of unseen
-//! elements is the number of cosets gK that have one on each part, times the unseen elements of each Kᵢ. Where the quotient G/K is large,
-//! parts that depend on each other are joined.
+//! The cells are cut into *parts*, unions of orbits. Let K be the product of the subgroups Kᵢ that move one
+//! part i alone. An element of a coset gK is unseen if and only if it is on each part, and on part i it may
+//! be any element of gKᵢ. So the number of unseen elements is the number of cosets gK that have one on each
+//! part, times the unseen elements of each Kᵢ. Where the quotient G/K is large, parts that depend on each
+//! other are joined.
 //!
-//! On one part there are two ways. Where Kᵢ gives all, or all even, permutations of the cells, together with all twists of a given sum,
-//! the numbers follow from the sizes of the classes. Elsewhere elements are looked for by backtracking along a stabiliser chain.
+//! On one part there are two ways. Where Kᵢ gives all, or all even, permutations of the cells, together with
+//! all twists of a given sum, the numbers follow from the sizes of the classes. Elsewhere elements are looked
+//! for by backtracking along a stabiliser chain.
 
 use crate::orbits::orbits;
 use crate::permutation::gcd;
@@ -19,7 +22,8 @@ const MOST_COSETS: u64 = 256;
 /// So many images are tried at most, of all elements that are looked for.
 const MOST_NODES: u64 = 1 << 24;
 
-/// What stands on a cell: pieces with one label are alike, and show so many of their orientations, a divisor of their number.
+/// What stands on a cell: pieces with one label are alike, and show so many of their orientations, a divisor
+/// of their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// The label.
@@ -28,8 +32,8 @@ pub struct Shown {
     pub seen: u16,
 }
 
-/// The number of elements of the group that carry each piece to a cell of an equal label and turn it by a multiple of what it shows.
-/// `order` is that of the group. `None` if that takes too long to find out.
+/// The number of elements of the group that carry each piece to a cell of an equal label and turn it by a
+/// multiple of what it shows. `order` is that of the group. `None` if that takes too long to find out.
 ///
 /// # Panics
 /// If there is not one [`Shown`] for each cell, or generators are of different cells.
@@ -136,7 +140,8 @@ impl Whole {
         Part { cells, kernel: chain.after(outside.len()) }
     }
 
-    /// Joins two parts that depend on each other: the one whose kernel misses most, and the one that gives it most.
+    /// Joins two parts that depend on each other: the one whose kernel misses most, and the one that gives it
+    /// most.
     fn join_two(&self, parts: &mut Vec<Part>) {
         let missing = |part: &Part| {
             let inside = self.cells.points(&part.cells);
@@ -218,7 +223,8 @@ enum Kind {
 struct Symmetric {
     /// The number of orientations.
     order: u16,
-    /// Twists that move no piece have sums that are the multiples of this divisor of the number of orientations.
+    /// Twists that move no piece have sums that are the multiples of this divisor of the number of
+    /// orientations.
     sums: u16,
     /// An element with an odd permutation of the cells, if there is one.
     odd: Option<Permutation>,
@@ -267,8 +273,8 @@ impl Kind {
         let sums = (1..=order)
             .filter(|sum| order.is_multiple_of(*sum))
             .find(|&sum| part.kernel.contains(&twist(&[(of_part[0], sum % order)])))?;
-        // Even permutations come with sums that twists make up for, and all odd ones with the same sum but for that: so it is where
-        // the sum depends on nothing but the parity.
+        // Even permutations come with sums that twists make up for, and all odd ones with the same sum but
+        // for that: so it is where the sum depends on nothing but the parity.
         let sum = |element: &Permutation| {
             of_part.iter().map(|&cell| u64::from(cells.image(element, cell).1)).sum::<u64>() % u64::from(sums)
         };
@@ -299,10 +305,12 @@ impl Kind {
             classes.map(|class| (1..=class.len()).map(BigUint::from).product::<BigUint>()).product();
         let even = if symmetric.has_alike { &exchanges / 2_u32 } else { exchanges.clone() };
         let odd = &exchanges - &even;
-        // Of the elements of one permutation of the cells either none is unseen, or as many as there are unseen twists.
+        // Of the elements of one permutation of the cells either none is unseen, or as many as there are
+        // unseen twists.
         let hidden: BigUint =
             part.cells.iter().map(|&cell| BigUint::from(symmetric.order / cells.shown[cell].seen)).product();
-        // Unseen twists have all multiples of `shown_sums` as sums, equally often; those of the kernel have multiples of `sums`.
+        // Unseen twists have all multiples of `shown_sums` as sums, equally often; those of the kernel have
+        // multiples of `sums`.
         let both = lcm(symmetric.sums, symmetric.shown_sums);
         let twists =
             hidden * u32::from(symmetric.order / both) / u32::from(symmetric.order / symmetric.shown_sums);
@@ -340,8 +348,9 @@ impl Kind {
 }
 
 impl Symmetric {
-    /// Whether twists of the kernel, and twists that are not seen, can make up for the sum of the turns of an element. The sum of
-    /// another element with the same permutation of the cells differs by what twists of the kernel make up for.
+    /// Whether twists of the kernel, and twists that are not seen, can make up for the sum of the turns of an
+    /// element. The sum of another element with the same permutation of the cells differs by what twists
+    /// of the kernel make up for.
     fn can_be_unseen(&self, element: &Permutation, part: &Part, cells: &Cells) -> bool {
         let sum: u64 = part.cells.iter().map(|&cell| u64::from(cells.image(element, cell).1)).sum();
         sum.is_multiple_of(gcd(self.sums.into(), self.shown_sums.into()))
@@ -394,8 +403,9 @@ impl Level {
 }
 
 impl Chain {
-    /// The chain of a group whose order is known, along a base of all points. Random elements are divided along it until the order is
-    /// reached: it can neither be exceeded nor be reached by a smaller group. The elements come from fixed seeds.
+    /// The chain of a group whose order is known, along a base of all points. Random elements are divided
+    /// along it until the order is reached: it can neither be exceeded nor be reached by a smaller group.
+    /// The elements come from fixed seeds.
     fn of_order(generators: &[Permutation], base: Vec<usize>, order: &BigUint) -> Self {
         let degree = base.len();
         let mut chain =
@@ -441,7 +451,8 @@ impl Chain {
         (element, self.levels.len())
     }
 
-    /// Adds an element, if it is new. It is one of the generators of each level whose earlier base points it fixes.
+    /// Adds an element, if it is new. It is one of the generators of each level whose earlier base points it
+    /// fixes.
     fn insert(&mut self, element: Permutation) -> bool {
         let (rest, at) = self.divided(element);
         if at == self.levels.len() {
@@ -469,8 +480,9 @@ impl Chain {
         self.contains(&Permutation::from_fn(self.degree, |point| images[point]))
     }
 
-    /// The number of unseen elements: they are a group, and its order is the product of the orbit lengths along the base. From the last
-    /// base point to the first, each image that unseen elements already found do not reach is looked for.
+    /// The number of unseen elements: they are a group, and its order is the product of the orbit lengths
+    /// along the base. From the last base point to the first, each image that unseen elements already
+    /// found do not reach is looked for.
     fn unseen(&self, cells: &Cells, nodes: &mut u64) -> Option<BigUint> {
         let fixed = self.fixed_points();
         let mut order = BigUint::from(1_u32);
@@ -501,7 +513,8 @@ impl Chain {
         Some(order)
     }
 
-    /// Whether there is an unseen element among the products of an element of this chain and `element` behind it, on these cells.
+    /// Whether there is an unseen element among the products of an element of this chain and `element` behind
+    /// it, on these cells.
     fn coset_has_unseen(
         &self,
         cells: &Cells,
@@ -540,8 +553,8 @@ impl Chain {
             .collect()
     }
 
-    /// An unseen element among the products of an element of level `at` and `behind` after it, if there is one. `None` if there are no
-    /// nodes left.
+    /// An unseen element among the products of an element of level `at` and `behind` after it, if there is
+    /// one. `None` if there are no nodes left.
     fn search(
         &self,
         at: usize,

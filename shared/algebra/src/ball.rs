@@ -5,18 +5,19 @@ use crate::word::{Turn, Word, orders};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 
-/// Powers of a generator that count as one turn go up to this exponent, both ways. Beyond lie only generators of long cycles,
-/// all of whose powers would be more turns than a search can try.
+/// Powers of a generator that count as one turn go up to this exponent, both ways. Beyond lie only generators
+/// of long cycles, all of whose powers would be more turns than a search can try.
 const LARGEST_EXPONENT: i64 = 6;
 
-/// Elements by breadth-first search from the identity, where any power of a generator is one turn: all that are nearer than the last
-/// distance, and of that distance those that were found first.
+/// Elements by breadth-first search from the identity, where any power of a generator is one turn: all that
+/// are nearer than the last distance, and of that distance those that were found first.
 #[derive(Clone, Debug)]
 pub struct Ball {
     turns: Vec<(Turn, Permutation)>,
     orders: Vec<i64>,
     elements: Vec<Permutation>,
-    /// For each element but the first the one before it, and the index of the turn that leads from there to it.
+    /// For each element but the first the one before it, and the index of the turn that leads from there to
+    /// it.
     steps: Vec<(u32, u32)>,
     distances: Vec<u8>,
     index: FxHashMap<Permutation, u32>,
@@ -143,7 +144,8 @@ mod tests {
 
     #[test]
     fn a_whole_group_has_its_growth_function() {
-        // Counted by an independent breadth-first search; the diameter 4 is in table 4 of Jia, Zhang and Xiang.
+        // Counted by an independent breadth-first search; the diameter 4 is in table 4 of Jia, Zhang and
+        // Xiang.
         let ball = Ball::new(4, &square(), 1000);
         assert_eq!(ball.elements().len(), 24);
         assert_eq!(shells(&ball), [1, 4, 10, 8, 1]);

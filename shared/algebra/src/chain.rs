@@ -1,10 +1,12 @@
-//! The order of a generated group: a base and strong generating set by the Schreier-Sims algorithm, deterministic.
+//! The order of a generated group: a base and strong generating set by the Schreier-Sims algorithm,
+//! deterministic.
 
 use crate::Permutation;
 use num_bigint::BigUint;
 
-/// A chain of stabilisers G = G₀ ≥ G₁ ≥ … ≥ 1, where Gᵢ₊₁ fixes the base point of level i. The order of G is the
-/// product of the orbit lengths. (C. C. Sims, *Computational methods in the study of permutation groups*, 1970.)
+/// A chain of stabilisers G = G₀ ≥ G₁ ≥ … ≥ 1, where Gᵢ₊₁ fixes the base point of level i. The order of G is
+/// the product of the orbit lengths. (C. C. Sims, *Computational methods in the study of permutation groups*,
+/// 1970.)
 #[derive(Clone, Debug)]
 pub struct StabiliserChain {
     degree: usize,
@@ -45,7 +47,8 @@ impl StabiliserChain {
         Self { degree, levels: base.iter().map(level).collect() }
     }
 
-    /// An element that fixes the base points before one of them and carries that to a point; `None` if there is none.
+    /// An element that fixes the base points before one of them and carries that to a point; `None` if there
+    /// is none.
     pub fn carrier(&self, level: usize, point: usize) -> Option<&Permutation> {
         self.levels[level].transversal[point].as_ref()
     }
@@ -65,9 +68,9 @@ impl StabiliserChain {
         })
     }
 
-    /// Adds what an element brings to orbits, without the Schreier generators that would follow. The chain is complete when the
-    /// product of its orbit lengths is the order of the group that the elements come from: so this is for groups of known order. Returns
-    /// whether it brought anything.
+    /// Adds what an element brings to orbits, without the Schreier generators that would follow. The chain is
+    /// complete when the product of its orbit lengths is the order of the group that the elements come
+    /// from: so this is for groups of known order. Returns whether it brought anything.
     pub(crate) fn insert_element_of_known_group(&mut self, element: &Permutation) -> bool {
         let mut residue = element.clone();
         let mut depth = 0;
@@ -106,7 +109,8 @@ impl StabiliserChain {
         true
     }
 
-    /// The base: each point is moved by an element that fixes those before it, and only the identity fixes them all.
+    /// The base: each point is moved by an element that fixes those before it, and only the identity fixes
+    /// them all.
     pub fn base(&self) -> impl Iterator<Item = usize> {
         self.levels.iter().map(|level| level.base)
     }
@@ -121,7 +125,8 @@ impl StabiliserChain {
         self.orbits().map(<[usize]>::len)
     }
 
-    /// A strong generating set: those of its elements that fix the first i base points generate all that fix them.
+    /// A strong generating set: those of its elements that fix the first i base points generate all that fix
+    /// them.
     pub fn strong_generators(&self) -> Vec<&Permutation> {
         let mut all: Vec<&Permutation> = Vec::new();
         for generator in self.levels.iter().flat_map(|level| &level.generators) {
@@ -143,9 +148,9 @@ impl StabiliserChain {
         self.orbit_lengths().map(BigUint::from).product()
     }
 
-    /// The element that is a product of one element of each level's transversal, of which `choose` picks one by their number. Each
-    /// element of the group is such a product in one way alone: with uniform choices all are equally likely, and with all choices
-    /// each is made once.
+    /// The element that is a product of one element of each level's transversal, of which `choose` picks one
+    /// by their number. Each element of the group is such a product in one way alone: with uniform
+    /// choices all are equally likely, and with all choices each is made once.
     pub fn element(&self, mut choose: impl FnMut(usize) -> usize) -> Permutation {
         self.levels.iter().rev().fold(Permutation::identity(self.degree), |product, level| {
             let point = level.orbit[choose(level.orbit.len())];
@@ -160,8 +165,9 @@ impl StabiliserChain {
         element.degree() == self.degree && self.disagreement(element).is_none()
     }
 
-    /// Points whose images under `element` no element of the group shares, though one shares all but that of the last: the
-    /// beginning of the base, or all of it and one point more. `None` if `element` is in the group.
+    /// Points whose images under `element` no element of the group shares, though one shares all but that of
+    /// the last: the beginning of the base, or all of it and one point more. `None` if `element` is in
+    /// the group.
     ///
     /// # Panics
     /// If `element` is on other points than the group.
@@ -169,7 +175,8 @@ impl StabiliserChain {
         self.sift(0, element)
     }
 
-    /// [`Self::disagreement`] with the group of level `from` on, by dividing out one transversal element a level.
+    /// [`Self::disagreement`] with the group of level `from` on, by dividing out one transversal element a
+    /// level.
     fn sift(&self, from: usize, element: &Permutation) -> Option<Vec<usize>> {
         let bases = || self.base().skip(from);
         let mut residue = element.clone();
@@ -179,14 +186,15 @@ impl StabiliserChain {
                 None => return Some(bases().take(at + 1).collect()),
             }
         }
-        // What was divided out is the only element with these images of the base, and `element` differs from it where the residue
-        // moves a point.
+        // What was divided out is the only element with these images of the base, and `element` differs from
+        // it where the residue moves a point.
         let moved = (0..self.degree).find(|&point| residue.apply(point) != point)?;
         Some(bases().chain([moved]).collect())
     }
 
-    /// Adds an element to the group of level `at`. Each pair of an orbit point and a generator is looked at once:
-    /// either it reaches a new point, or it gives a Schreier generator of the next level (Schreier's lemma).
+    /// Adds an element to the group of level `at`. Each pair of an orbit point and a generator is looked at
+    /// once: either it reaches a new point, or it gives a Schreier generator of the next level
+    /// (Schreier's lemma).
     fn insert(&mut self, at: usize, element: Permutation) {
         if self.sift(at, &element).is_none() {
             return;

@@ -1,9 +1,10 @@
-//! Cycle notation, both ways: `(1,2,3)(4,5)` as in the literature and `[[1,2,3],[4,5]]` as some programs write it.
-//! Points are counted from 1; commas or blanks separate them; `()` is the identity.
+//! Cycle notation, both ways: `(1,2,3)(4,5)` as in the literature and `[[1,2,3],[4,5]]` as some programs
+//! write it. Points are counted from 1; commas or blanks separate them; `()` is the identity.
 //!
-//! In an oriented permutation a point may be followed by the amount that is added to the orientation of the piece
-//! that leaves it: `(1,2+1,3+2)` carries the piece on cell 1 to cell 2 as it is, that on 2 to 3 turned by 1, and that
-//! on 3 to 1 turned by 2. `(4+1)` turns the piece on cell 4 where it is; `-1` is `+2` where there are 3 orientations.
+//! In an oriented permutation a point may be followed by the amount that is added to the orientation of the
+//! piece that leaves it: `(1,2+1,3+2)` carries the piece on cell 1 to cell 2 as it is, that on 2 to 3 turned
+//! by 1, and that on 3 to 1 turned by 2. `(4+1)` turns the piece on cell 4 where it is; `-1` is `+2` where
+//! there are 3 orientations.
 
 use crate::{NotOriented, OrientedPermutation, Permutation};
 use std::fmt;

@@ -9,8 +9,8 @@
 //! | `[A, B]`, `[A: B]` | the commutator A B A' B', and the conjugate A B A' |
 //! | `()`, `.` | the identity |
 //!
-//! What the names stand for is said by the caller, and need not be permutations: anything with products, inverses and powers will do,
-//! for instance the list of the [turns](Turns) that are made.
+//! What the names stand for is said by the caller, and need not be permutations: anything with products,
+//! inverses and powers will do, for instance the list of the [turns](Turns) that are made.
 
 use crate::word::Turn;
 use crate::{OrientedPermutation, Permutation};
@@ -179,8 +179,9 @@ const LONGEST_NAME: usize = 64;
 /// The longest word of names without blanks between them.
 const LONGEST_WORD: usize = 1 << 10;
 
-/// A generator and its name: no empty one, and without blanks, parentheses, and `*`. Where several names begin a text, the longest
-/// that ends there is meant: beside a generator `V1` there may be one that is called `V1^2`.
+/// A generator and its name: no empty one, and without blanks, parentheses, and `*`. Where several names
+/// begin a text, the longest that ends there is meant: beside a generator `V1` there may be one that is
+/// called `V1^2`.
 #[derive(Clone, Copy, Debug)]
 pub struct Named<'a> {
     /// The name.
@@ -189,7 +190,8 @@ pub struct Named<'a> {
     pub action: &'a Permutation,
 }
 
-/// Reads an expression as an element of `degree` points. No word is made of it: exponents may be as large as 64 bits allow.
+/// Reads an expression as an element of `degree` points. No word is made of it: exponents may be as large as
+/// 64 bits allow.
 ///
 /// # Errors
 /// [`ExpressionError`] with the place and the reason.
@@ -210,10 +212,12 @@ pub fn parse(text: &str, degree: usize, generators: &[Named]) -> Result<Permutat
     product.ok_or(ExpressionError::Unexpected { at: text.len(), found: None, expected: FACTOR })
 }
 
-/// Reads a sequence of what `named` gives for names, and what it says of names that cannot be used; `None` if there is nothing to read.
+/// Reads a sequence of what `named` gives for names, and what it says of names that cannot be used; `None` if
+/// there is nothing to read.
 ///
 /// # Errors
-/// [`ExpressionError`] with the place and the reason. Of a name that is unknown it does not tell which there are.
+/// [`ExpressionError`] with the place and the reason. Of a name that is unknown it does not tell which there
+/// are.
 pub fn sequence<E: Element>(
     text: &str,
     identity: &E,
@@ -343,8 +347,8 @@ impl<E: Element> Parser<'_, E> {
         Ok(found)
     }
 
-    /// What stands at this place: the generator of the longest name that ends here; or a name with a number and `'` behind it; or several
-    /// of those, of which all but the last are multiplied.
+    /// What stands at this place: the generator of the longest name that ends here; or a name with a number
+    /// and `'` behind it; or several of those, of which all but the last are multiplied.
     fn names(&mut self) -> Result<(Option<E>, E), ExpressionError> {
         let rest = &self.text[self.at..];
         let long = rest.find(|c: char| c.is_whitespace() || "()".contains(c)).unwrap_or(rest.len());
@@ -382,7 +386,8 @@ impl<E: Element> Parser<'_, E> {
             self.at = at + end;
             return Ok((None, found));
         }
-        // From the end: in how many ways the rest of the word can be read, and where its first name ends then.
+        // From the end: in how many ways the rest of the word can be read, and where its first name ends
+        // then.
         let mut ways: Vec<(u8, Option<(usize, E)>)> = vec![(0, None); word.len() + 1];
         ways[word.len()].0 = 1;
         for start in (0..word.len()).rev().filter(|&start| word.is_char_boundary(start)) {
@@ -412,7 +417,8 @@ impl<E: Element> Parser<'_, E> {
         }
     }
 
-    /// The names that begin at a place of a word, with a number and `'` behind them or not: where they end, and what they are.
+    /// The names that begin at a place of a word, with a number and `'` behind them or not: where they end,
+    /// and what they are.
     fn with_suffix(&mut self, word: &str, start: usize) -> Result<Vec<(usize, E)>, ExpressionError> {
         let mut found = Vec::new();
         for end in

@@ -1,7 +1,8 @@
 //! A word for any element of a group: not a shortest one, but one that is soon found.
 //!
-//! The element is divided along transversals with short words. So are thousands of its neighbours, whose words are words for it with a
-//! few turns more, because some of them have much shorter ones; and the best words are shortened part by part.
+//! The element is divided along transversals with short words. So are thousands of its neighbours, whose
+//! words are words for it with a few turns more, because some of them have much shorter ones; and the best
+//! words are shortened part by part.
 
 use crate::shorten::Shortener;
 use crate::transversal::Transversals;

@@ -1,4 +1,5 @@
-//! A group and what can be told of it: order, orbits, which well-known group it is, and why an element is not in it.
+//! A group and what can be told of it: order, orbits, which well-known group it is, and why an element is not
+//! in it.
 
 use crate::orbits::{orbits, smallest_blocks};
 use crate::{Permutation, StabiliserChain};
@@ -50,7 +51,8 @@ pub enum WhyNot {
         /// Indices of [`Group::orbits`].
         orbits: Vec<usize>,
     },
-    /// No element of the group maps all of these points to the same images, though one does so for all but the last.
+    /// No element of the group maps all of these points to the same images, though one does so for all but
+    /// the last.
     Images {
         /// The points.
         points: Vec<usize>,
@@ -102,13 +104,14 @@ impl Group {
         self.orbits.iter().map(|orbit| orbit.points.len()).sum()
     }
 
-    /// How many generators are odd permutations. If none is, no element is; otherwise half of all elements are.
+    /// How many generators are odd permutations. If none is, no element is; otherwise half of all elements
+    /// are.
     pub fn odd_generators(&self) -> usize {
         self.generators.iter().filter(|generator| !generator.is_even()).count()
     }
 
-    /// Whether it is the symmetric or the alternating group of the points that it moves: by its order, for the alternating
-    /// group is the only subgroup of index 2.
+    /// Whether it is the symmetric or the alternating group of the points that it moves: by its order, for
+    /// the alternating group is the only subgroup of index 2.
     pub fn kind(&self) -> Kind {
         let moved = self.moved_points();
         let factorial: BigUint = (1..=moved).map(BigUint::from).product();
@@ -121,8 +124,8 @@ impl Group {
         }
     }
 
-    /// The largest k such that any k moved points, in order, can be carried to any k others: 0 where there are several
-    /// orbits, or none.
+    /// The largest k such that any k moved points, in order, can be carried to any k others: 0 where there
+    /// are several orbits, or none.
     pub fn transitivity(&self) -> usize {
         let moved = self.moved_points();
         let free = |(fixed, length): &(usize, usize)| *length == moved - fixed;
@@ -158,8 +161,8 @@ impl Group {
         })
     }
 
-    /// Orbits whose points `element` permutes oddly and all generators evenly, by linear algebra over two elements: a
-    /// permutation gives one coordinate an orbit, and products add.
+    /// Orbits whose points `element` permutes oddly and all generators evenly, by linear algebra over two
+    /// elements: a permutation gives one coordinate an orbit, and products add.
     fn odd_orbits(&self, element: &Permutation) -> Option<Vec<usize>> {
         let coordinates = |p: &Permutation| -> Vec<bool> {
             self.orbits.iter().map(|orbit| is_odd_on(p, &orbit.points)).collect()

@@ -1,15 +1,17 @@
 //! Permutations and the groups that they generate.
 //!
-//! Reading order: [`permutation`] (what a permutation is, how two compose), [`oriented`] (pieces that turn on the way), [`cycles`]
-//! (cycle notation, both ways), [`rank`] (lexicographic rank), [`relabellings`] (the symmetries of a set of permutations), [`relabelling`] (one of them, where pieces turn), [`chain`]
-//! (order of a generated group by Schreier-Sims), [`setwise`] (stabilisers of sets), [`orbits`] (and blocks inside them), [`alike`] (elements that
-//! cannot be seen where pieces look alike), [`group`] (what can be told of a
-//! group), [`word`] (words in generators), [`expression`] (elements written in generators), [`ball`] (shortest words, of
-//! elements that have short ones), `transversal` (words along a chain), `shorten`, [`factor`] (a word for any element).
+//! Reading order: [`permutation`] (what a permutation is, how two compose), [`oriented`] (pieces that turn on
+//! the way), [`cycles`] (cycle notation, both ways), [`rank`] (lexicographic rank), [`relabellings`] (the
+//! symmetries of a set of permutations), [`relabelling`] (one of them, where pieces turn), [`chain`]
+//! (order of a generated group by Schreier-Sims), [`setwise`] (stabilisers of sets), [`orbits`] (and blocks
+//! inside them), [`alike`] (elements that cannot be seen where pieces look alike), [`group`] (what can be
+//! told of a group), [`word`] (words in generators), [`expression`] (elements written in generators),
+//! [`ball`] (shortest words, of elements that have short ones), `transversal` (words along a chain),
+//! `shorten`, [`factor`] (a word for any element).
 //!
-//! **How permutations compose** is said here and nowhere else. A permutation maps points to points. A product is
-//! read from left to right, as in the literature and in GAP: `a.then(&b)` applies `a` first and `b` next, so
-//! `a.then(&b).apply(i) == b.apply(a.apply(i))`. A sequence of moves `x y z` is `x.then(&y).then(&z)`.
+//! **How permutations compose** is said here and nowhere else. A permutation maps points to points. A product
+//! is read from left to right, as in the literature and in GAP: `a.then(&b)` applies `a` first and `b` next,
+//! so `a.then(&b).apply(i) == b.apply(a.apply(i))`. A sequence of moves `x y z` is `x.then(&y).then(&z)`.
 //!
 //! Points are numbered from 0 in code and from 1 in cycle notation.
 

@@ -2,8 +2,8 @@
 
 use crate::Permutation;
 
-/// The orbits of more than one point of the group that `generators` generate on `degree` points, each in increasing
-/// order, in order of their smallest points.
+/// The orbits of more than one point of the group that `generators` generate on `degree` points, each in
+/// increasing order, in order of their smallest points.
 pub fn orbits(degree: usize, generators: &[Permutation]) -> Vec<Vec<usize>> {
     let mut classes = Classes::new(degree);
     for generator in generators {
@@ -14,9 +14,10 @@ pub fn orbits(degree: usize, generators: &[Permutation]) -> Vec<Vec<usize>> {
     classes.listed((0..degree).collect()).into_iter().filter(|orbit| orbit.len() > 1).collect()
 }
 
-/// Blocks are the parts of a partition of an orbit that every element of the group maps to parts. This is the partition
-/// into the smallest blocks of more than one point; `None` if the only such block is the whole orbit, when the group acts
-/// on it primitively. (M. D. Atkinson, *An algorithm for finding the blocks of a permutation group*, 1975.)
+/// Blocks are the parts of a partition of an orbit that every element of the group maps to parts. This is the
+/// partition into the smallest blocks of more than one point; `None` if the only such block is the whole
+/// orbit, when the group acts on it primitively. (M. D. Atkinson, *An algorithm for finding the blocks of a
+/// permutation group*, 1975.)
 pub fn smallest_blocks(orbit: &[usize], generators: &[Permutation]) -> Option<Vec<Vec<usize>>> {
     let (&first, others) = orbit.split_first()?;
     let degree = generators.first()?.degree();
@@ -94,8 +95,8 @@ mod tests {
             let generators = parsed(degree, generators);
             smallest_blocks(&(0..degree).collect::<Vec<_>>(), &generators)
         };
-        // The symmetries of a square carry diagonals to diagonals, and those of a hexagon too; a cycle of prime length
-        // has no blocks, and 2-transitive groups have none.
+        // The symmetries of a square carry diagonals to diagonals, and those of a hexagon too; a cycle of
+        // prime length has no blocks, and 2-transitive groups have none.
         assert_eq!(blocks(4, &["(1,2,3,4)", "(1,3)"]), Some(vec![vec![0, 2], vec![1, 3]]));
         assert_eq!(
             blocks(6, &["(1,2,3,4,5,6)", "(2,6)(3,5)"]),

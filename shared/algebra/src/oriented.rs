@@ -1,15 +1,16 @@
 //! Oriented permutations: pieces change cells and turn on the way.
 //!
-//! Each cell has an order, the number of orientations of the pieces that may stand there (1 where pieces have none).
-//! An oriented permutation carries the piece on cell `c` to another cell of the same order and adds `turn(c)` to
-//! its orientation, modulo that order. All of them on the same cells form a wreath product of cyclic groups, one
-//! factor an order. They compose as [permutations do](crate): from left to right.
+//! Each cell has an order, the number of orientations of the pieces that may stand there (1 where pieces have
+//! none). An oriented permutation carries the piece on cell `c` to another cell of the same order and adds
+//! `turn(c)` to its orientation, modulo that order. All of them on the same cells form a wreath product of
+//! cyclic groups, one factor an order. They compose as [permutations do](crate): from left to right.
 
 use crate::Permutation;
 use crate::permutation::gcd;
 use std::fmt;
 
-/// A permutation of cells, with an amount for each cell that is added to the orientation of the piece that leaves it.
+/// A permutation of cells, with an amount for each cell that is added to the orientation of the piece that
+/// leaves it.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OrientedPermutation {
     cells: Permutation,
@@ -17,8 +18,8 @@ pub struct OrientedPermutation {
     orders: Box<[u16]>,
 }
 
-/// Why cells, turns and orders are no oriented permutation, with the evidence. Cells are counted from 0 here, and
-/// from 1 where the error is written.
+/// Why cells, turns and orders are no oriented permutation, with the evidence. Cells are counted from 0 here,
+/// and from 1 where the error is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotOriented {
     /// The three lists are not equally long.
@@ -86,10 +87,12 @@ impl OrientedPermutation {
         Self { cells: Permutation::identity(orders.len()), turns: vec![0; orders.len()].into(), orders }
     }
 
-    /// The piece on cell `c` goes to `cells.apply(c)` and is turned by `turns[c]`; cell `c` is of order `orders[c]`.
+    /// The piece on cell `c` goes to `cells.apply(c)` and is turned by `turns[c]`; cell `c` is of order
+    /// `orders[c]`.
     ///
     /// # Errors
-    /// [`NotOriented`] if a turn is not below the order of its cell, or a cell is sent to one of another order.
+    /// [`NotOriented`] if a turn is not below the order of its cell, or a cell is sent to one of another
+    /// order.
     pub fn new(
         cells: Permutation,
         turns: impl Into<Box<[u16]>>,
@@ -184,7 +187,8 @@ impl OrientedPermutation {
         product
     }
 
-    /// The same one after cells and orientations were renamed by `names`: `names⁻¹`, then `self`, then `names`.
+    /// The same one after cells and orientations were renamed by `names`: `names⁻¹`, then `self`, then
+    /// `names`.
     ///
     /// # Panics
     /// If the two are not on cells of the same orders.
@@ -197,9 +201,9 @@ impl OrientedPermutation {
         self.cells.is_identity() && self.turns.iter().all(|&turn| turn == 0)
     }
 
-    /// The smallest positive power that is the identity: a cycle of length l whose turns add up to t is back after
-    /// l o / gcd(t, o) steps, o being the order of its cells, and the least common multiple of these is the answer.
-    /// `None` if it exceeds 64 bits.
+    /// The smallest positive power that is the identity: a cycle of length l whose turns add up to t is back
+    /// after l o / gcd(t, o) steps, o being the order of its cells, and the least common multiple of
+    /// these is the answer. `None` if it exceeds 64 bits.
     pub fn order(&self) -> Option<u64> {
         self.cells.cycles_with_fixed_points().iter().try_fold(1_u64, |order, cycle| {
             let orientations = u64::from(self.orders[cycle[0]]);
@@ -215,8 +219,8 @@ impl OrientedPermutation {
     }
 
     /// As a permutation of points, one for each cell and orientation: those of the first cell come first, by
-    /// orientation. Composition, inverses and orders are kept: this is a homomorphism, and different ones have
-    /// different images.
+    /// orientation. Composition, inverses and orders are kept: this is a homomorphism, and different ones
+    /// have different images.
     ///
     /// # Panics
     /// If there are more than 65,535 points.

@@ -2,8 +2,9 @@
 
 use crate::{OrientedPermutation, Permutation};
 
-/// What is called cell `c` with orientation `i` is called cell `cells.apply(c)` with orientation `factors[c] i +
-/// turns[c]` instead, modulo the order of the cell. A mirror has factors -1 where pieces have three orientations.
+/// What is called cell `c` with orientation `i` is called cell `cells.apply(c)` with orientation `factors[c]
+/// i + turns[c]` instead, modulo the order of the cell. A mirror has factors -1 where pieces have three
+/// orientations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Relabelling {
     cells: Permutation,
@@ -20,8 +21,9 @@ impl Relabelling {
         Self { cells, factors: ones.clone(), turns: vec![0; degree].into(), orders: ones }
     }
 
-    /// The renaming that is this one on the [points](OrientedPermutation::as_points) of cells of these orders; `None` if
-    /// it tears a cell apart, or changes the orientations on one in another way than a renaming may.
+    /// The renaming that is this one on the [points](OrientedPermutation::as_points) of cells of these
+    /// orders; `None` if it tears a cell apart, or changes the orientations on one in another way than a
+    /// renaming may.
     pub fn from_points(points: &Permutation, orders: &[u16]) -> Option<Self> {
         let firsts: Vec<usize> = orders
             .iter()
@@ -101,7 +103,8 @@ impl Relabelling {
         &self.cells
     }
 
-    /// By what the orientation on each cell is multiplied, before something is added: a unit modulo the cell's order.
+    /// By what the orientation on each cell is multiplied, before something is added: a unit modulo the
+    /// cell's order.
     pub fn factors(&self) -> &[u16] {
         &self.factors
     }
@@ -131,7 +134,8 @@ impl Relabelling {
         assert_eq!(&*self.orders, action.orders(), "renamed are permutations of the same cells");
         let mut turns = vec![0; action.degree()];
         for cell in 0..action.degree() {
-            // What is called (a(c), t(c)) now was (c, 0), and goes to (c', u), which is now (a(c'), f(c') u + t(c')).
+            // What is called (a(c), t(c)) now was (c, 0), and goes to (c', u), which is now (a(c'), f(c') u +
+            // t(c')).
             let (to, turn) = action.apply(cell, 0);
             let order = u32::from(self.orders[cell]);
             let arrives = u32::from(self.factors[to]) * u32::from(turn) + u32::from(self.turns[to]);

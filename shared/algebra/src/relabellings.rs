@@ -1,19 +1,22 @@
 //! Relabellings: the permutations that map a set of permutations onto itself when points are renamed by them.
 //!
-//! Found by backtracking over partial maps. Once it is decided to which point c goes and to which element of the set x goes, it is
-//! decided where x(c) goes; so a few decisions, spread along orbits, leave nothing open, and a contradiction shows at
-//! once. What tells points or elements apart whatever their names (cycle types, and what is moved to what) is found before, by
-//! refining a colouring until it tells no more (Weisfeiler and Leman): nothing goes to what has another colour. What is decided tells more apart:
-//! if x goes to y, a point in a cycle of x goes to one in a cycle of y that is as long. So the next decision is about what
-//! has few ways left, which keeps the search near what is decided where sets of points know nothing of each other.
+//! Found by backtracking over partial maps. Once it is decided to which point c goes and to which element of
+//! the set x goes, it is decided where x(c) goes; so a few decisions, spread along orbits, leave nothing
+//! open, and a contradiction shows at once. What tells points or elements apart whatever their names (cycle
+//! types, and what is moved to what) is found before, by refining a colouring until it tells no more
+//! (Weisfeiler and Leman): nothing goes to what has another colour. What is decided tells more apart:
+//! if x goes to y, a point in a cycle of x goes to one in a cycle of y that is as long. So the next decision
+//! is about what has few ways left, which keeps the search near what is decided where sets of points know
+//! nothing of each other.
 
 use crate::Permutation;
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::hash::Hash;
 
-/// All relabellings `a` such that [`x.relabel(&a)`](Permutation::relabel) is in `set` for every x in `set`, in order of their images, so
-/// the identity first: a group. Points that no element moves stay where they are.
+/// All relabellings `a` such that [`x.relabel(&a)`](Permutation::relabel) is in `set` for every x in `set`,
+/// in order of their images, so the identity first: a group. Points that no element moves stay where they
+/// are.
 ///
 /// If there are more than `most`, those of them that fix the first points, as few as it takes: a subgroup.
 ///
@@ -23,8 +26,9 @@ pub fn relabellings(degree: usize, set: &[Permutation], most: usize) -> Vec<Perm
     relabellings_among(degree, set, most, &|_, _| true, &|_, _| true)
 }
 
-/// Those [`relabellings`] that carry no point to one to which it `may` not go, and no element of the set to one that is not
-/// `alike`, by numbers in the set. If there are too many, those of them that fix the first points.
+/// Those [`relabellings`] that carry no point to one to which it `may` not go, and no element of the set to
+/// one that is not `alike`, by numbers in the set. If there are too many, those of them that fix the first
+/// points.
 ///
 /// # Panics
 /// As [`relabellings`], and if a point may not stay where it is, or an element is not like itself.
@@ -173,7 +177,8 @@ struct Partial {
     preimages: Vec<Option<usize>>,
     elements: Vec<Option<usize>>,
     taken: Vec<bool>,
-    /// A hash of what the decided elements tell of each point, and of each point as an image: a point goes to one whose hash is equal.
+    /// A hash of what the decided elements tell of each point, and of each point as an image: a point goes
+    /// to one whose hash is equal.
     marks: Vec<u64>,
     image_marks: Vec<u64>,
 }
@@ -215,8 +220,8 @@ impl Search<'_> {
             }
             return self.found.len() <= self.most;
         };
-        // What can go the fewest ways is decided next. An element tells something that moves a point of which it is known where it
-        // goes to one of which it is not.
+        // What can go the fewest ways is decided next. An element tells something that moves a point of which
+        // it is known where it goes to one of which it is not.
         let known: Vec<(usize, usize)> =
             partial.points.iter().enumerate().filter_map(|(from, to)| Some((from, (*to)?))).collect();
         let tells =
@@ -266,7 +271,8 @@ impl Search<'_> {
         open.min_by_key(|&point| ways.get(&partial.marks[point]).copied().unwrap_or(0))
     }
 
-    /// A hash of an element's colour, and of where it carries the points that are known, as far as that is known.
+    /// A hash of an element's colour, and of where it carries the points that are known, as far as that is
+    /// known.
     fn mark(&self, element: usize, images: impl Iterator<Item = Option<usize>>) -> u64 {
         images.fold(self.told.of_elements[element] as u64, |mark, to| {
             mixed(mark, to.map_or(0, |to| to as u64 + 1))
@@ -336,7 +342,8 @@ mod tests {
         (0..all).map(move |rank| Permutation::unrank(degree, rank.into()).unwrap())
     }
 
-    /// By trying all permutations, over all sets of up to three of the permutations of four points, and others.
+    /// By trying all permutations, over all sets of up to three of the permutations of four points, and
+    /// others.
     #[test]
     fn all_are_found() {
         let four: Vec<Permutation> = every(4).filter(|x| !x.is_identity()).collect();

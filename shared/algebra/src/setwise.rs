@@ -1,10 +1,11 @@
 //! Stabilisers of sets of points.
 //!
-//! A group of known order is sampled uniformly through its chain of stabilisers. An element that carries a set S to S', followed by the
-//! inverse of a known element that does the same, stabilises S, and is again uniformly distributed over the stabiliser. The order of the
-//! stabiliser is that of the group over the length of the orbit of S, so it is known when enough elements were drawn: the result is
-//! certain, and randomness decides only how long that takes. (The method is that of random Schreier generators; see A. Seress, *Permutation Group
-//! Algorithms*, 2003, chapters 2 and 4.)
+//! A group of known order is sampled uniformly through its chain of stabilisers. An element that carries a
+//! set S to S', followed by the inverse of a known element that does the same, stabilises S, and is again
+//! uniformly distributed over the stabiliser. The order of the stabiliser is that of the group over the
+//! length of the orbit of S, so it is known when enough elements were drawn: the result is certain, and
+//! randomness decides only how long that takes. (The method is that of random Schreier generators; see A.
+//! Seress, *Permutation Group Algorithms*, 2003, chapters 2 and 4.)
 
 use crate::{Permutation, StabiliserChain};
 use num_bigint::BigUint;
@@ -45,7 +46,8 @@ impl Stabiliser {
         chain
     }
 
-    /// The elements that map a set of points to itself, and the length of the orbit of the set. `None` if that is more than `most`.
+    /// The elements that map a set of points to itself, and the length of the orbit of the set. `None` if
+    /// that is more than `most`.
     pub fn of_set(&self, set: &[usize], most: usize) -> Option<(Self, usize)> {
         let degree = self.chain.degree();
         let start = Bits::of(degree, set.iter().copied());

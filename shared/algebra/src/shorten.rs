@@ -31,8 +31,8 @@ impl<'a> Shortener<'a> {
         Self { ball, generators, near, longest_part }
     }
 
-    /// A word of the same element, no longer. Parts that do not overlap are replaced at once, chosen such that the whole becomes as short as
-    /// it can in one go, until nothing is gained.
+    /// A word of the same element, no longer. Parts that do not overlap are replaced at once, chosen such
+    /// that the whole becomes as short as it can in one go, until nothing is gained.
     pub(crate) fn shorten(&self, word: Word) -> Word {
         let mut word = word;
         loop {
@@ -44,7 +44,8 @@ impl<'a> Shortener<'a> {
         }
     }
 
-    /// A shortest path over the places between turns, where a step over a part costs the turns of the best word that is known for it.
+    /// A shortest path over the places between turns, where a step over a part costs the turns of the best
+    /// word that is known for it.
     fn pass(&self, word: &Word) -> Word {
         let turns: Vec<Permutation> =
             word.turns().iter().map(|turn| self.generators[turn.generator].power(turn.exponent)).collect();

@@ -1,16 +1,16 @@
-//! Transversals with words: for each point of each orbit along a base an element that carries the base point there, and a word
-//! that makes it, as short as can be found. (T. Minkwitz, *An algorithm for solving the factorization problem in
-//! permutation groups*, Journal of Symbolic Computation 26, 1998.)
+//! Transversals with words: for each point of each orbit along a base an element that carries the base point
+//! there, and a word that makes it, as short as can be found. (T. Minkwitz, *An algorithm for solving the
+//! factorization problem in permutation groups*, Journal of Symbolic Computation 26, 1998.)
 //!
-//! A chain of stabilisers could carry words along, but each of its elements is a product of products, and their lengths grow
-//! exponentially. Here elements with short words are offered instead. One that carries a base point where nothing carried it
-//! yet, or by a shorter word than what did, is kept there; what is left over after division by what is kept is offered to the next
-//! level.
+//! A chain of stabilisers could carry words along, but each of its elements is a product of products, and
+//! their lengths grow exponentially. Here elements with short words are offered instead. One that carries a
+//! base point where nothing carried it yet, or by a shorter word than what did, is kept there; what is left
+//! over after division by what is kept is offered to the next level.
 
 use crate::{Ball, Group, Permutation, Word};
 
-/// Leftovers longer than so many turns are dropped at first, and each time that the transversals are gone through they may be longer by
-/// a quarter.
+/// Leftovers longer than so many turns are dropped at first, and each time that the transversals are gone
+/// through they may be longer by a quarter.
 const FIRST_LIMIT: usize = 8;
 
 /// How often they are gone through.
@@ -110,8 +110,8 @@ impl Transversals {
         *place = Some(Entry { element, inverse, word, used: false });
     }
 
-    /// Offers the products of any two elements of a level of which one is new, and while points are missing those with elements of later
-    /// levels too.
+    /// Offers the products of any two elements of a level of which one is new, and while points are missing
+    /// those with elements of later levels too.
     fn multiply(&mut self, limit: usize, left: &mut usize) {
         for level in 0..self.base.len() {
             let here: Vec<Entry> = self.entries[level].iter().flatten().cloned().collect();
@@ -138,8 +138,9 @@ impl Transversals {
         }
     }
 
-    /// Offers random words of growing length until no point is missing: where all earlier levels are complete, what is left over is any
-    /// element of the group of a level alike, and sooner or later carries its base point anywhere.
+    /// Offers random words of growing length until no point is missing: where all earlier levels are
+    /// complete, what is left over is any element of the group of a level alike, and sooner or later
+    /// carries its base point anywhere.
     fn complete(&mut self, group: &Group, ball: &Ball) {
         let mut random = fastrand::Rng::with_seed(1);
         let mut turns = 16;
@@ -155,8 +156,8 @@ impl Transversals {
         }
     }
 
-    /// The places of the entries whose product is an element: in the order in which they are divided out, from the right to the left of
-    /// the product. `None` if it is not in the group.
+    /// The places of the entries whose product is an element: in the order in which they are divided out,
+    /// from the right to the left of the product. `None` if it is not in the group.
     pub(crate) fn divide(&self, element: &Permutation) -> Option<Vec<(usize, usize)>> {
         let mut residue = element.clone();
         let mut places = Vec::new();

@@ -11,22 +11,22 @@ pub struct Turn {
     pub exponent: i64,
 }
 
-/// A product of powers of generators, read from left to right like all products, and freely reduced: neighbours are of
-/// different generators.
+/// A product of powers of generators, read from left to right like all products, and freely reduced:
+/// neighbours are of different generators.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Word {
     turns: Vec<Turn>,
 }
 
-/// The order of each generator, by which exponents are counted modulo; where it exceeds 63 bits, which takes a degree of several
-/// hundred, the largest number of 63 bits, to which no word counts.
+/// The order of each generator, by which exponents are counted modulo; where it exceeds 63 bits, which takes
+/// a degree of several hundred, the largest number of 63 bits, to which no word counts.
 pub fn orders(generators: &[Permutation]) -> Vec<i64> {
     let order = |g: &Permutation| g.order().and_then(|order| i64::try_from(order).ok());
     generators.iter().map(|g| order(g).unwrap_or(i64::MAX)).collect()
 }
 
-/// The name of a power, not 0: `R2`, `R'`, `R2'` as on cubes where the name ends in a letter, `V1^2`, `V1'`, `V1^-2` as on boards
-/// elsewhere, and `(R)^2` if that is the name of something else.
+/// The name of a power, not 0: `R2`, `R'`, `R2'` as on cubes where the name ends in a letter, `V1^2`, `V1'`,
+/// `V1^-2` as on boards elsewhere, and `(R)^2` if that is the name of something else.
 pub fn power_name(base: &str, exponent: i64, is_taken: impl Fn(&str) -> bool) -> String {
     if exponent == 1 {
         return base.into();
@@ -68,8 +68,8 @@ impl Word {
         self.turns.iter().map(|turn| turn.exponent.unsigned_abs()).sum()
     }
 
-    /// Appends a turn. Exponents are brought between half the order of the generator and its negative, and what cancels
-    /// vanishes.
+    /// Appends a turn. Exponents are brought between half the order of the generator and its negative, and
+    /// what cancels vanishes.
     pub fn push(&mut self, turn: Turn, orders: &[i64]) {
         let order = orders[turn.generator];
         let before = self.turns.pop_if(|last| last.generator == turn.generator);
@@ -109,7 +109,8 @@ impl Word {
         })
     }
 
-    /// As an expression in the generators' names, `V1*H2'*H3^2`, [each power](power_name) under its one name; the empty word is `()`.
+    /// As an expression in the generators' names, `V1*H2'*H3^2`, [each power](power_name) under its one name;
+    /// the empty word is `()`.
     ///
     /// # Panics
     /// If it is not a word in so many generators.

@@ -60,7 +60,8 @@ fn counted_by_hand() {
     assert_eq!(unseen(&tied, &[1; 8], &[0, 0, 0, 0, 1, 1, 2, 3], &[1; 8]), 24);
     // Two orbits that do the same.
     assert_eq!(unseen(&["(1,2)(5,6)", "(1,2,3,4)(5,6,7,8)"], &[1; 8], &[0, 0, 1, 1, 2, 2, 2, 3], &[1; 8]), 2);
-    // Twists of sum 0 of three pieces, one of which hides them: those of the other two cannot be seen if they are 0.
+    // Twists of sum 0 of three pieces, one of which hides them: those of the other two cannot be seen if they
+    // are 0.
     let twisting = ["(1+1)(2+2)", "(2+1)(3+2)"];
     assert_eq!(unseen(&twisting, &[3; 3], &[0, 1, 2], &[3, 3, 1]), 1);
     assert_eq!(unseen(&twisting, &[3; 3], &[0, 1, 2], &[3, 1, 1]), 3);
@@ -72,7 +73,8 @@ fn counted_by_hand() {
     assert_eq!(unseen(&["()"], &[2, 2], &[0, 1], &[2, 1]), 1);
 }
 
-/// M24 is 5-transitive, and its Golay code has 2,576 words of weight 12 (J. H. Conway, *Three lectures on exceptional groups*).
+/// M24 is 5-transitive, and its Golay code has 2,576 words of weight 12 (J. H. Conway, *Three lectures on
+/// exceptional groups*).
 #[test]
 fn a_group_without_structure() {
     // x + 1, 2 x, -1/x, and x^3/9 for squares and 9 x^3 for others, modulo 23.

@@ -8,7 +8,8 @@ fn group(degree: usize, generators: &[&str]) -> Group {
     Group::new(degree, generators.iter().map(|g| Permutation::parse(g, degree).unwrap()).collect())
 }
 
-/// Rubik's cube on its 48 stickers, faces in the order up, left, front, right, back, down: as in `CubeGroup` of SageMath.
+/// Rubik's cube on its 48 stickers, faces in the order up, left, front, right, back, down: as in `CubeGroup`
+/// of SageMath.
 fn rubik() -> Group {
     let turns = [
         "(1,3,8,6)(2,5,7,4)(9,33,25,17)(10,34,26,18)(11,35,27,19)",
@@ -35,8 +36,9 @@ fn psl2(p: usize) -> Group {
 
 #[test]
 fn mathieu_groups() {
-    // Generators as in the ATLAS of finite groups (the first M11) and in `MathieuGroup` of GAP (the others). Orders, and that M11 and
-    // M23 are 4-transitive, M12 and M24 5-transitive: J. Dixon and B. Mortimer, Permutation groups, chapter 6.
+    // Generators as in the ATLAS of finite groups (the first M11) and in `MathieuGroup` of GAP (the others).
+    // Orders, and that M11 and M23 are 4-transitive, M12 and M24 5-transitive: J. Dixon and B. Mortimer,
+    // Permutation groups, chapter 6.
     let eleven = "(1,2,3,4,5,6,7,8,9,10,11)";
     let twelve = [eleven, "(3,7,11,8)(4,10,5,6)", "(1,12)(2,11)(3,6)(4,8)(5,9)(7,10)"];
     let twenty_four = [
@@ -84,8 +86,8 @@ fn rubiks_cube() {
     assert_eq!((corners.points.len(), edges.points.len()), (24, 24));
     assert_eq!(corners.blocks.as_ref().unwrap()[0], [0, 8, 34]);
     assert_eq!(edges.blocks.as_ref().unwrap()[0], [1, 33]);
-    // The laws of the cube: corners stay corners, no single edge flips, no single corner twists, and no two corners
-    // trade places alone.
+    // The laws of the cube: corners stay corners, no single edge flips, no single corner twists, and no two
+    // corners trade places alone.
     let why_not = |cycles| cube.why_not(&Permutation::parse(cycles, 48).unwrap());
     assert_eq!(why_not("(1,2)"), Some(WhyNot::Orbit { from: 0, to: 1 }));
     assert_eq!(why_not("(2,34)"), Some(WhyNot::Parity { orbits: vec![1] }));
@@ -115,7 +117,8 @@ fn symmetric_alternating_and_neither() {
 
 #[test]
 fn parities_of_several_orbits_are_told_together() {
-    // Each generator is odd on two of the three orbits, so that every element is odd on an even number of them.
+    // Each generator is odd on two of the three orbits, so that every element is odd on an even number of
+    // them.
     let group = group(6, &["(1,2)(3,4)", "(3,4)(5,6)"]);
     let why_not = |cycles| group.why_not(&Permutation::parse(cycles, 6).unwrap());
     assert_eq!(why_not("(1,2)"), Some(WhyNot::Parity { orbits: vec![0, 1, 2] }));

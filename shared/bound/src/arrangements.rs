@@ -1,9 +1,11 @@
-//! Positive-sequence arrangements (Jia, Zhang, Xiang, sections 4.3.2 and 5.4): words in which the rotations of parallel lines that
-//! follow each other are merged where they are of one line, and stand in order where they are not.
+//! Positive-sequence arrangements (Jia, Zhang, Xiang, sections 4.3.2 and 5.4): words in which the rotations
+//! of parallel lines that follow each other are merged where they are of one line, and stand in order where
+//! they are not.
 //!
-//! Every state is the product of such a word that is no longer than any other word for it, so at most as many states lie at distance
-//! k as there are arrangements of length k. The paper counts in the metric in which a rotation costs one move; here a rotation costs
-//! what it costs in the metric asked for, which is the same argument.
+//! Every state is the product of such a word that is no longer than any other word for it, so at most as many
+//! states lie at distance k as there are arrangements of length k. The paper counts in the metric in which a
+//! rotation costs one move; here a rotation costs what it costs in the metric asked for, which is the same
+//! argument.
 
 use crate::Tally;
 use fathom_puzzle::{Board, Line, Metric};
@@ -20,7 +22,8 @@ pub struct Arrangements {
 /// The arrangements of one length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Those that end with a rotation of each line, in the order of [`Board::lines`]: |v¹|, |v²|, … and |h¹|, |h²|, … in the paper.
+    /// Those that end with a rotation of each line, in the order of [`Board::lines`]: |v¹|, |v²|, … and
+    /// |h¹|, |h²|, … in the paper.
     pub by_last_line: Vec<Tally>,
     /// All of them; at length 0 the empty one.
     pub total: Tally,
@@ -135,7 +138,8 @@ mod tests {
         }
     }
 
-    /// All arrangements of up to a length, written out: each continued in every way that keeps parallel lines in order.
+    /// All arrangements of up to a length, written out: each continued in every way that keeps parallel lines
+    /// in order.
     fn written_out(board: Board, metric: Metric, longest: usize) -> Vec<Tally> {
         fn go_on(
             board: Board,

@@ -1,9 +1,10 @@
 //! The words without a forbidden part, as an automaton: those that can be normal forms for all that is known.
 //!
-//! A word of up to K letters is forbidden if it is no normal form. The automaton of all words that have no forbidden part is that of
-//! Aho and Corasick (*Efficient string matching*, 1975) for the smallest forbidden words: its states are the beginnings of such words,
-//! and after any word it is in the longest one that the word ends with. Words of up to K letters that it accepts are the normal forms
-//! themselves; of longer ones it accepts at least all normal forms.
+//! A word of up to K letters is forbidden if it is no normal form. The automaton of all words that have no
+//! forbidden part is that of Aho and Corasick (*Efficient string matching*, 1975) for the smallest forbidden
+//! words: its states are the beginnings of such words, and after any word it is in the longest one that the
+//! word ends with. Words of up to K letters that it accepts are the normal forms themselves; of longer ones
+//! it accepts at least all normal forms.
 
 use crate::{NormalForms, Tally};
 use fathom_puzzle::Puzzle;
@@ -32,8 +33,9 @@ impl Automaton {
         let mut begins_forbidden = vec![false; known];
         for node in (0..known).rev() {
             let children = forms.children(node);
-            // The letters after a node are among those after the node without its first letter. One that is missing makes a
-            // forbidden word that is smallest: it is a normal form without its first letter, and without its last one.
+            // The letters after a node are among those after the node without its first letter. One that is
+            // missing makes a forbidden word that is smallest: it is a normal form without its
+            // first letter, and without its last one.
             begins_forbidden[node] = node == 0
                 || children.len() < forms.children(forms.link(node)).len()
                 || children.into_iter().any(|child| child < known && begins_forbidden[child]);
@@ -111,7 +113,8 @@ mod tests {
         Automaton::new(&forms, puzzle).counts().take(lengths).collect()
     }
 
-    /// All words none of whose parts of up to `depth` letters comes behind another word for the same permutation.
+    /// All words none of whose parts of up to `depth` letters comes behind another word for the same
+    /// permutation.
     fn words_without_forbidden_parts(puzzle: &Puzzle, depth: usize, longest: usize) -> Vec<Tally> {
         let product = |word: &[usize]| {
             let moves = word.iter().map(|&letter| puzzle.moves[letter].action.cells());
@@ -166,7 +169,8 @@ mod tests {
         }
     }
 
-    /// Growth functions of searches over Lehmer ranks, as in tests/data/boards.json; 3x3 is Table 1 of the paper.
+    /// Growth functions of searches over Lehmer ranks, as in tests/data/boards.json; 3x3 is Table 1 of the
+    /// paper.
     const GROWTH: [(&str, Metric, &[u64]); 6] = [
         ("2x2", Metric::Multi, &[1, 4, 10, 8, 1]),
         ("2x3", Metric::Multi, &[1, 7, 31, 115, 274, 253, 36, 3]),
@@ -205,7 +209,8 @@ mod tests {
 
     #[test]
     fn knowing_two_letters_is_the_counting_of_the_paper() {
-        // Lines of two and three cells merge and commute within two letters, in any metric; in multi all lines do.
+        // Lines of two and three cells merge and commute within two letters, in any metric; in multi all
+        // lines do.
         for (word, metric) in
             [("3x3", Metric::Multi), ("3x3", Metric::Single), ("4x4", Metric::Multi), ("3x5", Metric::Multi)]
         {

@@ -33,7 +33,8 @@ pub enum ChainError {
 }
 
 impl Chain {
-    /// Reads stages such as `0-3;0-7;0-15`, each with all tiles that are solved after it. A stage that leaves one tile has solved it too.
+    /// Reads stages such as `0-3;0-7;0-15`, each with all tiles that are solved after it. A stage that leaves
+    /// one tile has solved it too.
     ///
     /// # Errors
     /// [`ChainError`] for the first stage that is none.

@@ -1,13 +1,14 @@
-//! Bounds of God's numbers. Lower ones: how many states so many moves can reach at most. Upper ones: how many moves solve all states
-//! stage by stage.
+//! Bounds of God's numbers. Lower ones: how many states so many moves can reach at most. Upper ones: how many
+//! moves solve all states stage by stage.
 //!
-//! Reading order: [`tally`] (counts by parity), [`arrangements`] (the counting of Jia, Zhang and Xiang), [`normal`] (one word for
-//! each state of a ball), [`automaton`] (the words that have no forbidden part, counted at any length), [`lower`] (from counts to
-//! bounds), [`boards`] (which boards are asked for), [`square1`] (Square-1, shape by shape); [`chain`] (stages), [`stage`] (the states of one), [`upper`] (words that solve
-//! them all, and certificates). The proofs are in `docs/bounds.md`.
+//! Reading order: [`tally`] (counts by parity), [`arrangements`] (the counting of Jia, Zhang and Xiang),
+//! [`normal`] (one word for each state of a ball), [`automaton`] (the words that have no forbidden part,
+//! counted at any length), [`lower`] (from counts to bounds), [`boards`] (which boards are asked for),
+//! [`square1`] (Square-1, shape by shape); [`chain`] (stages), [`stage`] (the states of one), [`upper`]
+//! (words that solve them all, and certificates). The proofs are in `docs/bounds.md`.
 //!
-//! Invariants: what is counted at length k is never less than the number of states at distance k, even and odd permutations each;
-//! counts are integers of any size, never rounded.
+//! Invariants: what is counted at length k is never less than the number of states at distance k, even and
+//! odd permutations each; counts are integers of any size, never rounded.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

@@ -1,7 +1,7 @@
 //! From counts of words to lower bounds of God's number.
 //!
-//! If words of up to d letters are fewer than the states, some state is further away than d. The same holds for the even states and the
-//! odd ones by themselves.
+//! If words of up to d letters are fewer than the states, some state is further away than d. The same holds
+//! for the even states and the odd ones by themselves.
 
 use crate::{Arrangements, Automaton, NormalForms, Tally};
 use fathom_algebra::StabiliserChain;
@@ -37,8 +37,8 @@ pub struct Refined {
 }
 
 impl LowerBounds {
-    /// Of a board under a metric. With `refine`, parts of words of up to so many letters are looked at, or of as many as `memory_bytes`
-    /// hold.
+    /// Of a board under a metric. With `refine`, parts of words of up to so many letters are looked at, or of
+    /// as many as `memory_bytes` hold.
     pub fn of(board: Board, metric: Metric, refine: Option<u32>, memory_bytes: u64) -> Self {
         let puzzle = board.puzzle(metric);
         let chain = StabiliserChain::new(puzzle.cells, puzzle.moves.iter().map(|m| m.action.cells()));
@@ -110,8 +110,9 @@ mod tests {
         [10, 16, 23, 29, 35, 41, 48],
     ];
 
-    /// Where the argument gives more than is printed: rows, columns, the bound, and the sums of arrangements one move short of it and
-    /// with it. Worked out apart from this code, by a plain program for the recursion.
+    /// Where the argument gives more than is printed: rows, columns, the bound, and the sums of arrangements
+    /// one move short of it and with it. Worked out apart from this code, by a plain program for the
+    /// recursion.
     const DIFFER: [(usize, usize, u32, &str, &str); 6] = [
         (2, 6, 9, "163280584", "1608871784"),
         (2, 7, 11, "86409251480", "1010720115692"),
@@ -121,8 +122,8 @@ mod tests {
         (3, 8, 18, "602921980163612678844928", "14672423978467625176924672"),
     ];
 
-    /// The program of the paper's appendix 2 as it stands: `v` has m entries and `h` n in the first row, n and m afterwards, and the
-    /// moves of a line of one kind are those of the other.
+    /// The program of the paper's appendix 2 as it stands: `v` has m entries and `h` n in the first row, n
+    /// and m afterwards, and the moves of a line of one kind are those of the other.
     fn by_the_appendix(m: usize, n: usize) -> u32 {
         let factorial: BigUint = (1..=m * n).map(BigUint::from).product();
         let states = factorial / (m * n % 2 + 1);
@@ -174,8 +175,8 @@ mod tests {
         }
     }
 
-    /// God's numbers by whole enumerations: Table 4 of the paper, `records/`, and the others by a search over Lehmer
-    /// ranks, as in tests/data/boards.json.
+    /// God's numbers by whole enumerations: Table 4 of the paper, `records/`, and the others by a search over
+    /// Lehmer ranks, as in tests/data/boards.json.
     const GOD_NUMBERS: [(usize, usize, Metric, u32); 18] = [
         (2, 2, Metric::Multi, 4),
         (2, 3, Metric::Multi, 7),

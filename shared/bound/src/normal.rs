@@ -1,8 +1,10 @@
-//! Normal forms: of each state within a number of moves the first of its shortest words, and with them what is forbidden.
+//! Normal forms: of each state within a number of moves the first of its shortest words, and with them what
+//! is forbidden.
 //!
-//! Words are ordered by length, then letter by letter in the order of the puzzle's moves. Every part of a normal form is a normal form:
-//! otherwise a part could be replaced by a word that is shorter or comes first, and so would the whole. So a candidate for a normal form
-//! is looked up only if it is one without its first letter.
+//! Words are ordered by length, then letter by letter in the order of the puzzle's moves. Every part of a
+//! normal form is a normal form: otherwise a part could be replaced by a word that is shorter or comes first,
+//! and so would the whole. So a candidate for a normal form is looked up only if it is one without its first
+//! letter.
 
 use fathom_puzzle::Puzzle;
 use hashbrown::HashTable;
@@ -10,8 +12,8 @@ use rustc_hash::FxHasher;
 use std::hash::Hasher;
 use std::ops::Range;
 
-/// The normal forms of a ball around the solved state, as a tree: a node is a word, and its children are the words with one letter more.
-/// Nodes are numbered in the order of their words, the empty word first.
+/// The normal forms of a ball around the solved state, as a tree: a node is a word, and its children are the
+/// words with one letter more. Nodes are numbered in the order of their words, the empty word first.
 #[derive(Clone, Debug)]
 pub struct NormalForms {
     /// The last letter of each node: a move. Of the empty word, nothing that matters.
@@ -28,8 +30,8 @@ pub struct NormalForms {
 const NODE_BYTES: usize = 9;
 
 impl NormalForms {
-    /// Those of up to `depth` letters, or of fewer where a search would take more than `memory_bytes`. One letter is always made.
-    /// The puzzle's moves must be closed under inverses.
+    /// Those of up to `depth` letters, or of fewer where a search would take more than `memory_bytes`. One
+    /// letter is always made. The puzzle's moves must be closed under inverses.
     pub fn search(puzzle: &Puzzle, depth: u32, memory_bytes: u64) -> Self {
         let moves: Vec<Vec<u8>> = puzzle
             .moves
@@ -78,7 +80,8 @@ impl NormalForms {
         forms
     }
 
-    /// The letters after which a node may be a normal form, with the node that it then is without its first letter.
+    /// The letters after which a node may be a normal form, with the node that it then is without its first
+    /// letter.
     fn candidates(&self, node: usize, letters: usize) -> Vec<(u8, u32)> {
         match node {
             0 => (0..letters).map(|letter| (letter as u8, 0)).collect(),
@@ -169,7 +172,8 @@ impl Level {
         true
     }
 
-    /// Memory that it takes: an index has a byte of control a slot, and is made anew, twice as large, when seven eighths are full.
+    /// Memory that it takes: an index has a byte of control a slot, and is made anew, twice as large, when
+    /// seven eighths are full.
     fn bytes(&self) -> usize {
         self.states.capacity() + self.index.capacity() / 7 * 8 * 5
     }

@@ -1,8 +1,9 @@
-//! Lower bounds for Square-1, where a turn of one layer or a twist is a move: by counting words that lead to shapes.
+//! Lower bounds for Square-1, where a turn of one layer or a twist is a move: by counting words that lead to
+//! shapes.
 //!
-//! Whether a twist can be made depends on the shape alone, and so does what a word can lead to. Words are counted in a form that every
-//! shortest one can be brought to: no twist follows a twist, and between two twists each layer is turned at most once, the
-//! top layer first.
+//! Whether a twist can be made depends on the shape alone, and so does what a word can lead to. Words are
+//! counted in a form that every shortest one can be brought to: no twist follows a twist, and between two
+//! twists each layer is turned at most once, the top layer first.
 
 use fathom_puzzle::family::square1::{CUT, FRONT, in_all_shapes};
 use fathom_puzzle::{Groupoid, SquareOneShapes};
@@ -22,7 +23,8 @@ pub struct SquareOneBounds {
     pub twistable: Kind,
     /// B. Sambale's argument.
     pub last: LastShapes,
-    /// Until the words that lead to each shape are as many as its states: over the states that can be twisted, and over all.
+    /// Until the words that lead to each shape are as many as its states: over the states that can be
+    /// twisted, and over all.
     pub by_shape: [u32; 2],
 }
 
@@ -35,8 +37,8 @@ pub struct Kind {
     pub states: BigUint,
 }
 
-/// The argument of B. Sambale, *Square-1* (2021), section 4: the aligned shapes that are found last take so many twists that few words
-/// lead there.
+/// The argument of B. Sambale, *Square-1* (2021), section 4: the aligned shapes that are found last take so
+/// many twists that few words lead there.
 #[derive(Clone, Debug)]
 pub struct LastShapes {
     /// The passes after which all aligned shapes are found.
@@ -55,10 +57,12 @@ impl LastShapes {
     fn of(shapes: &SquareOneShapes, states_in_a_shape: &BigUint) -> Self {
         let passes = shapes.passes();
         let found = passes.last().map_or(0, Vec::len);
-        // Pass p meets first what takes p - 1 twists, but for what the twists at its end lead to: the last pass ends with none.
+        // Pass p meets first what takes p - 1 twists, but for what the twists at its end lead to: the last
+        // pass ends with none.
         let passes = passes.len() - 1;
         let twists = (passes - 1).next_multiple_of(2);
-        // The middle layer has two states, which are equally many: s u^6 s u^6 s u^6 exchanges them, and nothing else.
+        // The middle layer has two states, which are equally many: s u^6 s u^6 s u^6 exchanges them, and
+        // nothing else.
         let states = states_in_a_shape * found / 2_u32;
         let aligned = || (0..shapes.count()).filter(|&shape| shapes.is_aligned(shape));
         let turned = |shape: usize, layer| shapes.turned(shape, layer).filter(|&to| shapes.is_aligned(to));
@@ -80,8 +84,8 @@ impl LastShapes {
     }
 }
 
-/// The words of a length with at least `least` twists, and an even number: at least one layer is turned between two twists, and one, both
-/// or none before the first and behind the last.
+/// The words of a length with at least `least` twists, and an even number: at least one layer is turned
+/// between two twists, and one, both or none before the first and behind the last.
 fn words_of(length: usize, least: usize, [one, both]: [u64; 2]) -> BigUint {
     let times = |words: &[BigUint], gap: [u64; 3]| -> Vec<BigUint> {
         let ways = |turns: usize| {
@@ -207,8 +211,9 @@ mod tests {
         let factorial: u64 = (1..=8).product();
         assert_eq!(last.found.states, BigUint::from(24 * factorial * factorial));
         assert_eq!(last.bound(), 17);
-        // 14^7 words of 15 moves; with a 16th one before the first twist or behind the last, or between two twists. There the
-        // article counts up to 63 pairs, those among them in which one layer is not turned.
+        // 14^7 words of 15 moves; with a 16th one before the first twist or behind the last, or between two
+        // twists. There the article counts up to 63 pairs, those among them in which one layer is not
+        // turned.
         let [one, both] = last.turns;
         assert_eq!((one, both), (14, 63 - 14));
         assert!(last.words[..15].iter().all(|count| *count == BigUint::ZERO));
@@ -220,7 +225,8 @@ mod tests {
 
     #[test]
     fn bounds_are_below_gods_number() {
-        // S. Chen (2017): 31 for states that can be twisted. From any other state one turn of each layer leads to one of these.
+        // S. Chen (2017): 31 for states that can be twisted. From any other state one turn of each layer
+        // leads to one of these.
         let bounds = SquareOneBounds::new();
         let [twistable, all] = bounds.by_shape;
         // Worked out apart from this code, by a plain program over pairs of vectors.
@@ -257,7 +263,8 @@ mod tests {
             }
             words = longer;
         }
-        // Shapes that these words reach at least `enough` times either way take no more than 4 moves, others take more.
+        // Shapes that these words reach at least `enough` times either way take no more than 4 moves, others
+        // take more.
         for enough in [1, 2, 5, 20] {
             let lengths = lengths_by_shape(&shapes, enough);
             for (shape, &[even, odd]) in counts.iter().enumerate() {

@@ -1,10 +1,12 @@
-//! One stage of a chain: tiles are brought to their cells by words that leave the tiles of earlier stages where they are.
+//! One stage of a chain: tiles are brought to their cells by words that leave the tiles of earlier stages
+//! where they are.
 
 use fathom_algebra::Permutation;
 use rayon::prelude::*;
 
-/// Where the tiles of a stage may stand while all earlier tiles are solved. A state is the cells of the stage's tiles, in the order of the
-/// tiles; its index has a digit for each, to the base of the number of free cells.
+/// Where the tiles of a stage may stand while all earlier tiles are solved. A state is the cells of the
+/// stage's tiles, in the order of the tiles; its index has a digit for each, to the base of the number of
+/// free cells.
 #[derive(Clone, Debug)]
 pub struct Stage {
     /// The tiles that are brought home.
@@ -29,8 +31,8 @@ const FARTHEST: u32 = UNSEEN as u32 - 1;
 const FEW: usize = 256;
 
 impl Stage {
-    /// The stage that solves `after` of a board with so many cells when `before` are solved, in a group of all permutations, or of the
-    /// even ones. `None` if its table would have more than 2^28 entries.
+    /// The stage that solves `after` of a board with so many cells when `before` are solved, in a group of
+    /// all permutations, or of the even ones. `None` if its table would have more than 2^28 entries.
     pub fn new(cells: usize, before: &[usize], after: &[usize], only_even: bool) -> Option<Self> {
         let free: Vec<usize> = (0..cells).filter(|cell| !before.contains(cell)).collect();
         let tiles: Vec<usize> = after.iter().copied().filter(|tile| !before.contains(tile)).collect();
@@ -41,7 +43,8 @@ impl Stage {
             .and_then(|digits| free.len().checked_pow(digits))
             .filter(|&size| size <= LARGEST)?;
         let mut states: u64 = (0..tiles.len()).map(|taken| (free.len() - taken) as u64).product();
-        // With two free tiles that are alike any permutation can be made even; without, half of them are out of reach.
+        // With two free tiles that are alike any permutation can be made even; without, half of them are out
+        // of reach.
         if only_even && tiles.len() + 1 >= free.len() && free.len() > 1 {
             states /= 2;
         }
@@ -68,9 +71,10 @@ impl Stage {
         self.tiles.iter().fold(0, |index, &tile| index * self.free.len() + self.number[at(tile)])
     }
 
-    /// The largest number of moves that products of the words take; `None` if they do not solve all states within 254 moves, or within
-    /// `limit`. A word is a permutation of the cells that leaves all but the free ones, and its length. If each state is solved by one of
-    /// the words, or if the words are at most 256, the products that count are the shortest.
+    /// The largest number of moves that products of the words take; `None` if they do not solve all states
+    /// within 254 moves, or within `limit`. A word is a permutation of the cells that leaves all but the
+    /// free ones, and its length. If each state is solved by one of the words, or if the words are at
+    /// most 256, the products that count are the shortest.
     pub fn largest(&self, words: &[(Permutation, u32)], limit: Option<u32>) -> Option<u32> {
         let limit = limit.unwrap_or(FARTHEST).min(FARTHEST);
         let words: Vec<Word> = words.iter().filter_map(|(word, length)| self.word(word, *length)).collect();
@@ -119,7 +123,8 @@ impl Stage {
         distances
     }
 
-    /// By one word where one solves the state; elsewhere by the word after which the least is left, until nothing gets shorter.
+    /// By one word where one solves the state; elsewhere by the word after which the least is left, until
+    /// nothing gets shorter.
     fn homewards(&self, words: &[Word]) -> Vec<u8> {
         let mut distances = vec![UNSEEN; self.table()];
         let home: Vec<usize> = self.tiles.iter().map(|&tile| self.number[tile]).collect();

@@ -1,8 +1,10 @@
-//! Upper bounds of God's number: a way to solve every state stage by stage, and how many moves each stage takes at most.
+//! Upper bounds of God's number: a way to solve every state stage by stage, and how many moves each stage
+//! takes at most.
 //!
-//! The words of a stage leave the tiles of earlier stages solved when they end, though not on their way. They are found as pairs from a
-//! ball: if a and c carry all earlier tiles to the same cells, a followed by the inverse of c carries them nowhere. Each word of up to
-//! twice the radius is such a pair. If these words alone solve all states of the stage, its number of moves is exact.
+//! The words of a stage leave the tiles of earlier stages solved when they end, though not on their way. They
+//! are found as pairs from a ball: if a and c carry all earlier tiles to the same cells, a followed by the
+//! inverse of c carries them nowhere. Each word of up to twice the radius is such a pair. If these words
+//! alone solve all states of the stage, its number of moves is exact.
 
 use crate::NormalForms;
 use crate::chain::Chain;
@@ -76,7 +78,8 @@ pub enum UpperError {
     Wrong(String),
 }
 
-/// An upper bound by a chain, with words made of two from a ball of this radius, or a smaller one if `memory_bytes` hold no more.
+/// An upper bound by a chain, with words made of two from a ball of this radius, or a smaller one if
+/// `memory_bytes` hold no more.
 ///
 /// # Errors
 /// [`UpperError`] if a stage is too large or its words are too few.
@@ -347,8 +350,8 @@ mod tests {
         }
     }
 
-    /// Distances in the whole graph of the 4x4 board's states with the top two rows solved, up to 8: xyzzy, speedsolving.com thread 75180,
-    /// 2019.
+    /// Distances in the whole graph of the 4x4 board's states with the top two rows solved, up to 8: xyzzy,
+    /// speedsolving.com thread 75180, 2019.
     const TOP_ROWS_SOLVED: [usize; 9] = [1, 6, 9, 24, 288, 1132, 1340, 8936, 16_721];
 
     #[test]

@@ -20,7 +20,8 @@ pub struct Doing {
     teller: Option<JoinHandle<()>>,
 }
 
-/// Begins to do something, such as `planning 4x4`. After a second a line says so on standard error; on a terminal the line goes away at the end.
+/// Begins to do something, such as `planning 4x4`. After a second a line says so on standard error; on a
+/// terminal the line goes away at the end.
 pub fn doing(what: &str) -> Doing {
     let none = Doing { over: None, teller: None };
     if output::is_quiet() {

@@ -37,8 +37,9 @@ pub fn said_by_system(error: &std::io::Error) -> String {
     text.split_once(" (os error").map_or(text.clone(), |(text, _)| text.into())
 }
 
-/// Says on standard error why a command failed, and returns its exit code: 2 for bad input, 128 + n for signal n, 1 for all
-/// else. Bad input is a [`BadInput`] among the causes, or a cause that `is_bad_input` recognises.
+/// Says on standard error why a command failed, and returns its exit code: 2 for bad input, 128 + n for
+/// signal n, 1 for all else. Bad input is a [`BadInput`] among the causes, or a cause that `is_bad_input`
+/// recognises.
 #[expect(clippy::print_stderr, reason = "this is where errors reach the user")]
 pub fn end(result: anyhow::Result<()>, is_bad_input: fn(&(dyn Error + 'static)) -> bool) -> ExitCode {
     let Err(error) = result else {

@@ -1,8 +1,9 @@
-//! Failpoints: a process kills or stops itself at a chosen point of its work, so that tests meet it exactly there.
+//! Failpoints: a process kills or stops itself at a chosen point of its work, so that tests meet it exactly
+//! there.
 //!
-//! `FATHOM_FAILPOINT=POINT:N` kills the process when it reaches `POINT` for the N-th time, as `kill -9` would.
-//! `FATHOM_FAILPOINT=POINT:N:stop` stops the process there, as `kill -STOP` would, until it gets SIGCONT.
-//! `FATHOM_DRILL` is an older name of the variable.
+//! `FATHOM_FAILPOINT=POINT:N` kills the process when it reaches `POINT` for the N-th time, as `kill -9`
+//! would. `FATHOM_FAILPOINT=POINT:N:stop` stops the process there, as `kill -STOP` would, until it gets
+//! SIGCONT. `FATHOM_DRILL` is an older name of the variable.
 
 use rustix::process::{Signal, getpid, kill_process};
 use std::sync::OnceLock;

@@ -1,7 +1,7 @@
 //! What SIGINT and SIGTERM do to a process that runs in a terminal.
 //!
-//! A thread of its own hears them. As long as nothing would be lost, a signal ends the process at once, with a word; later the first one is a request,
-//! and a second one ends the process.
+//! A thread of its own hears them. As long as nothing would be lost, a signal ends the process at once, with
+//! a word; later the first one is a request, and a second one ends the process.
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;

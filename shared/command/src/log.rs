@@ -54,8 +54,8 @@ impl Verbosity {
     }
 }
 
-/// The log of this host's processes, among many that work in one directory: `logs/WHAT-HOST.jsonl` below it. Lines are appended
-/// whole, so processes of one host may share it.
+/// The log of this host's processes, among many that work in one directory: `logs/WHAT-HOST.jsonl` below it.
+/// Lines are appended whole, so processes of one host may share it.
 ///
 /// # Errors
 /// If the directory cannot be made.
@@ -95,7 +95,8 @@ impl Write for Tagged {
     }
 }
 
-/// Starts logging, once a process: for people on standard error up to a level, and appended to a file as JSON lines.
+/// Starts logging, once a process: for people on standard error up to a level, and appended to a file as JSON
+/// lines.
 ///
 /// # Errors
 /// If the log file cannot be opened.

@@ -14,7 +14,8 @@ const CGROUPS_1: (&str, &str) = ("/sys/fs/cgroup/memory", "memory.limit_in_bytes
 /// Where the machine does not tell.
 const UNKNOWN: u64 = 4 << 30;
 
-/// Bytes of memory that this process may take: those of the machine, or of the smallest limit among its cgroups.
+/// Bytes of memory that this process may take: those of the machine, or of the smallest limit among its
+/// cgroups.
 pub fn available_bytes() -> u64 {
     let machine = Meminfo::current().map_or(UNKNOWN, |info| info.mem_total);
     cgroup_limit().map_or(machine, |limit| limit.min(machine))
@@ -38,7 +39,8 @@ fn cgroup_limit() -> Option<u64> {
     limits.min()
 }
 
-/// Bytes of memory that this process has for itself now: without files that it has mapped, and without the page cache.
+/// Bytes of memory that this process has for itself now: without files that it has mapped, and without the
+/// page cache.
 pub fn anonymous_bytes() -> Option<u64> {
     Some(Process::myself().ok()?.status().ok()?.rssanon? << 10)
 }
@@ -85,8 +87,8 @@ pub fn size(text: &str) -> Result<u64, String> {
         .map_err(|_| format!("{text:?} is no size: give a number and a unit, for example 8GiB"))
 }
 
-/// Bytes of memory to take when so many are asked for: no more than there are, and unless asked nine tenths of them. The rest
-/// is for the system, and for what is written on its way to the disk.
+/// Bytes of memory to take when so many are asked for: no more than there are, and unless asked nine tenths
+/// of them. The rest is for the system, and for what is written on its way to the disk.
 pub fn memory_bytes(asked: Option<u64>) -> u64 {
     let available = available_bytes();
     asked.map_or(available / 10 * 9, |asked| asked.min(available))

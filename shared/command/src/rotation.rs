@@ -1,8 +1,8 @@
 //! Log files that do not grow without limit.
 //!
-//! A file that has reached its size gets the next name, and a new one is begun: `log.jsonl` becomes `log.1.jsonl`, which has
-//! become `log.2.jsonl`, and so on; the oldest is replaced. Several processes may append to one log: whoever finds that the
-//! name stands for another file by now opens that one.
+//! A file that has reached its size gets the next name, and a new one is begun: `log.jsonl` becomes
+//! `log.1.jsonl`, which has become `log.2.jsonl`, and so on; the oldest is replaced. Several processes may
+//! append to one log: whoever finds that the name stands for another file by now opens that one.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

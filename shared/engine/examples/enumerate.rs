@@ -1,4 +1,5 @@
-//! A whole search in thirty lines: `cargo run --release -p fathom-engine --example enumerate -- 3x3 /tmp/run`.
+//! A whole search in thirty lines: `cargo run --release -p fathom-engine --example enumerate -- 3x3
+//! /tmp/run`.
 
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::observer::Observer;

@@ -1,10 +1,11 @@
-//! An audit: the layers of a run are held against what must be true of distances, by code that shares no kernel, no numbering of
-//! cosets and no transform with the search.
+//! An audit: the layers of a run are held against what must be true of distances, by code that shares no
+//! kernel, no numbering of cosets and no transform with the search.
 //!
-//! A state is a plain word here, and moves are made on it one by one ([`plain`]); which layer has it is looked up in the files
-//! ([`kept`]); what must be true of it and of its neighbours is said in [`statements`]. Random states of each layer are taken from
-//! its files, under a random symmetry, and are plain words from then on. Random states at large are what random elements
-//! of the puzzle's group make of the solved state, each as likely as any other (Schreier-Sims).
+//! A state is a plain word here, and moves are made on it one by one ([`plain`]); which layer has it is
+//! looked up in the files ([`kept`]); what must be true of it and of its neighbours is said in
+//! [`statements`]. Random states of each layer are taken from its files, under a random symmetry, and are
+//! plain words from then on. Random states at large are what random elements of the puzzle's group make of
+//! the solved state, each as likely as any other (Schreier-Sims).
 
 mod kept;
 mod plain;
@@ -259,8 +260,8 @@ fn exhaustive(plain: &Plain, kept: &Kept, options: Options) -> Result<Audit> {
     })
 }
 
-/// States of a layer: as many as are asked for, each word as likely as any other; or one of each that is stored, if those are no more.
-/// Also whether it is these.
+/// States of a layer: as many as are asked for, each word as likely as any other; or one of each that is
+/// stored, if those are no more. Also whether it is these.
 fn of_layer(kept: &Kept, depth: u32, samples: u64, random: &mut fastrand::Rng) -> Result<(Vec<State>, bool)> {
     let layer = kept.layer(depth).context("a layer that was opened is there")?;
     let space = kept.graph.space();

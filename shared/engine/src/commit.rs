@@ -29,8 +29,9 @@ pub struct Commit<'a> {
 pub struct Committed {
     /// The layer's row in the journal.
     pub layer: LayerRow,
-    /// The layer that the search reads no longer, and that the journal has as removed: the caller deletes its files now. If
-    /// an interruption leaves them there, they do no harm, and are swept away when the run goes on.
+    /// The layer that the search reads no longer, and that the journal has as removed: the caller deletes
+    /// its files now. If an interruption leaves them there, they do no harm, and are swept away when the
+    /// run goes on.
     pub retired: Option<Depth>,
 }
 
@@ -98,8 +99,9 @@ pub struct Classes {
 }
 
 impl Classes {
-    /// By Burnside's lemma: the pairs of a symmetry and a state that it fixes, by the number of symmetries; with inversions these are
-    /// twice as many, and half of them map a state to itself if they map it to its inverse before.
+    /// By Burnside's lemma: the pairs of a symmetry and a state that it fixes, by the number of symmetries;
+    /// with inversions these are twice as many, and half of them map a state to itself if they map it to
+    /// its inverse before.
     ///
     /// # Errors
     /// With the reason, if the numbers are no multiples of each other.
@@ -123,8 +125,8 @@ pub fn most_successors(space: &Space) -> u64 {
     moves.saturating_mul(space.free_order().into()).max(space.incoming_moves().len() as u64)
 }
 
-/// Checks that a layer can follow another one: depth 0 is the solved state, and each state of a later layer is one move
-/// from the layer before.
+/// Checks that a layer can follow another one: depth 0 is the solved state, and each state of a later layer
+/// is one move from the layer before.
 fn check_growth(layer: &LayerRow, layers: &[LayerRow], space: &Space) -> Result<()> {
     let most = match layers.last() {
         None => 1,

@@ -1,8 +1,8 @@
-//! A run's directory: `run.toml`, `run.db`, `lock`, `log.jsonl`, `layers/`, for large runs `cosets.bin`, and `watched.csv` if
-//! states are watched.
+//! A run's directory: `run.toml`, `run.db`, `lock`, `log.jsonl`, `layers/`, for large runs `cosets.bin`, and
+//! `watched.csv` if states are watched.
 //!
-//! A directory is made in an order that can be interrupted anywhere: the lock, the journal, and `run.toml` last. Without
-//! `run.toml` there is no run yet, and beginning again is safe.
+//! A directory is made in an order that can be interrupted anywhere: the lock, the journal, and `run.toml`
+//! last. Without `run.toml` there is no run yet, and beginning again is safe.
 
 use crate::journal::{Journal, LayerRow, LayersAt};
 use anyhow::{Context, Result, anyhow};
@@ -161,8 +161,8 @@ impl RunDirectory {
         Self::read(path, manifest, Some(lock))
     }
 
-    /// Opens the directory of a run to read all of it, while nobody else may change it. The directory may be one that cannot be
-    /// written to.
+    /// Opens the directory of a run to read all of it, while nobody else may change it. The directory may be
+    /// one that cannot be written to.
     ///
     /// # Errors
     /// If there is no run, another process holds it, or its files are missing or damaged.

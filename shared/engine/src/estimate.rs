@@ -1,5 +1,5 @@
-//! What a run will need: memory, disk, time. Sizes are computed, rates are measured on this machine for a moment, and
-//! the growth is guessed.
+//! What a run will need: memory, disk, time. Sizes are computed, rates are measured on this machine for a
+//! moment, and the growth is guessed.
 
 use crate::journal::LayerRow;
 use fathom_kernel::{Bits, Engine, SLACK_BYTES};
@@ -21,7 +21,8 @@ pub const COSET_OVERHEAD_BYTES: u64 = ENTRY_BYTES as u64 + ALIGNMENT;
 /// Those bits as bytes: no encoding takes more a state.
 const MOST_BYTES_A_STATE: u64 = 32;
 
-/// With so many times as many states in the mean, practically all cosets are dense, though their number is a guess.
+/// With so many times as many states in the mean, practically all cosets are dense, though their number is a
+/// guess.
 const CERTAINLY_DENSE: f64 = 4.0;
 
 /// run.db and log.jsonl of a small run, headers of files, file system blocks that are not full.
@@ -44,7 +45,8 @@ pub struct Estimate {
     pub colouring: Vec<u8>,
     /// Arrangements of each colour: the axes of a coset's tensor.
     pub axes: Vec<u32>,
-    /// What each axis tells, where axes hold only what moves reach; empty where each colour is an axis of all its arrangements.
+    /// What each axis tells, where axes hold only what moves reach; empty where each colour is an axis of
+    /// all its arrangements.
     pub reached: Vec<String>,
     /// Symmetries of the space.
     pub symmetries: usize,
@@ -56,7 +58,8 @@ pub struct Estimate {
     pub patterns: u64,
     /// Cosets that are stored.
     pub representative_cosets: u64,
-    /// Whether that number is exact: cosets that take long to list are not counted, but estimated as patterns / symmetries.
+    /// Whether that number is exact: cosets that take long to list are not counted, but estimated as
+    /// patterns / symmetries.
     pub cosets_are_exact: bool,
     /// Bits of a coset.
     pub coset_bits: u64,
@@ -123,9 +126,10 @@ impl Estimate {
     }
 }
 
-/// Disk at the peak: the layer that is made and the two before it, all as if dense; with all layers kept, what the
-/// older ones compress to is taken as two dense layers more. Where layers are many, their directories are the most: with moves that
-/// are not closed under inverses they are taken to be 64 (`lx:10` has 59). `max_depth` bounds the number of states a layer can have.
+/// Disk at the peak: the layer that is made and the two before it, all as if dense; with all layers kept,
+/// what the older ones compress to is taken as two dense layers more. Where layers are many, their
+/// directories are the most: with moves that are not closed under inverses they are taken to be 64 (`lx:10`
+/// has 59). `max_depth` bounds the number of states a layer can have.
 pub fn disk_peak_bytes(space: &Space, plan: &Plan, keep: Keep, max_depth: Option<u32>) -> u64 {
     let entries = plan.representative_cosets * COSET_OVERHEAD_BYTES;
     let dense = plan.layer_bytes();
@@ -149,7 +153,8 @@ pub fn disk_peak_bytes(space: &Space, plan: &Plan, keep: Keep, max_depth: Option
 
 /// A bound of the number of states at a depth; `None` beyond 2^64.
 ///
-/// In a Cayley graph all states look alike, so that depth a + b has at most as many states as depth a times depth b: the first depths are counted.
+/// In a Cayley graph all states look alike, so that depth a + b has at most as many states as depth a times
+/// depth b: the first depths are counted.
 fn most_states(space: &Space, depth: u32) -> Option<u64> {
     const MOST_STATES: usize = 1 << 13;
     let mut counts = vec![1, space.moves().len() as u64];
@@ -187,10 +192,10 @@ pub struct Need {
 }
 
 impl Need {
-    /// Of the layer after `layers`, when `left` states are not visited yet. The number of states is taken to grow by the
-    /// same factor as last time, and is no larger than what is left. A sparse coset takes four bytes a state, and cosets are
-    /// dense from one state in [`SPARSE_BITS`] bits on; as some have more states than others, a share of them is dense before that,
-    /// which grows steeply.
+    /// Of the layer after `layers`, when `left` states are not visited yet. The number of states is taken to
+    /// grow by the same factor as last time, and is no larger than what is left. A sparse coset takes
+    /// four bytes a state, and cosets are dense from one state in [`SPARSE_BITS`] bits on; as some have
+    /// more states than others, a share of them is dense before that, which grows steeply.
     pub fn after(layers: &[LayerRow], left: u64, cosets: u64, shape: &Shape) -> Self {
         let dense = cosets * u64::from(shape.packed_bytes());
         let stored = match layers {
@@ -206,9 +211,9 @@ impl Need {
     }
 }
 
-/// How many layers are worth counting as dense. A layer grows by a factor of about 0.6 times the moves, because moves
-/// commute and cancel; cosets are dense from one state in 256 on, and the search goes on for two layers after the
-/// largest.
+/// How many layers are worth counting as dense. A layer grows by a factor of about 0.6 times the moves,
+/// because moves commute and cancel; cosets are dense from one state in 256 on, and the search goes on for
+/// two layers after the largest.
 fn dense_layers(space: &Space) -> f64 {
     let growth = (0.6 * space.moves().len() as f64).max(2.0);
     2.0 + (SPARSE_BITS as f64).ln() / growth.ln()

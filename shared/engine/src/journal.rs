@@ -1,10 +1,11 @@
 //! `run.db`: what the coordinator knows of the layers, in SQLite.
 //!
-//! A layer's row and those of its shards are committed in one transaction, durably, after its files are durable. So a
-//! layer that is in the journal is on disk, and one that is not is made again, from whatever of its files are there.
+//! A layer's row and those of its shards are committed in one transaction, durably, after its files are
+//! durable. So a layer that is in the journal is on disk, and one that is not is made again, from whatever of
+//! its files are there.
 //!
-//! A rollback journal and not WAL, so that a run can be asked how far it is from other hosts and from directories that
-//! cannot be written to. One commit a layer is few enough to pay for it.
+//! A rollback journal and not WAL, so that a run can be asked how far it is from other hosts and from
+//! directories that cannot be written to. One commit a layer is few enough to pay for it.
 
 mod cluster;
 mod patience;
@@ -146,7 +147,8 @@ pub struct Journal {
     process: Option<i64>,
     /// Whether writing waits while somebody else holds the database, or fills its disk.
     waits: bool,
-    /// The finished layers, once this process has committed one: from then on nobody else adds any, and a commit need not read them.
+    /// The finished layers, once this process has committed one: from then on nobody else adds any, and a
+    /// commit need not read them.
     known: Option<Known>,
     /// Whether commits are held back to be made durable together.
     held: bool,
@@ -290,7 +292,8 @@ impl Journal {
         Ok(Known { layers, digest })
     }
 
-    /// Holds commits back until [`Journal::release`]: they are made durable together then. Until that a crash undoes them all.
+    /// Holds commits back until [`Journal::release`]: they are made durable together then. Until that a crash
+    /// undoes them all.
     ///
     /// # Errors
     /// If SQLite refuses.
@@ -334,8 +337,8 @@ impl Journal {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The digests of the shards of a finished layer, of which there are so many: a file of the layer that has another one is not what
-    /// was committed.
+    /// The digests of the shards of a finished layer, of which there are so many: a file of the layer that
+    /// has another one is not what was committed.
     ///
     /// # Errors
     /// If SQLite refuses, or a shard is missing.
@@ -522,8 +525,8 @@ fn set_files(database: &Connection, depth: Depth, files: Files) -> Result<()> {
     Ok(())
 }
 
-/// That there is nothing in a journal that would run by itself. Fathom makes no triggers and no views, and whoever gives a
-/// run directory to others could have put some in.
+/// That there is nothing in a journal that would run by itself. Fathom makes no triggers and no views, and
+/// whoever gives a run directory to others could have put some in.
 fn require_no_code(database: &Connection) -> Result<()> {
     let mut query =
         database.prepare("SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'view')")?;
@@ -537,8 +540,8 @@ fn require_no_code(database: &Connection) -> Result<()> {
     }
 }
 
-/// Synchronous EXTRA, so that a commit survives a power cut, because files of older layers are deleted in reliance on it.
-/// Readers wait for a commit to end.
+/// Synchronous EXTRA, so that a commit survives a power cut, because files of older layers are deleted in
+/// reliance on it. Readers wait for a commit to end.
 fn configure(database: &Connection) -> Result<()> {
     database.pragma_update(None, "synchronous", "EXTRA")?;
     database.busy_timeout(std::time::Duration::from_secs(10))?;

@@ -13,8 +13,8 @@ pub struct Progress {
     pub states: u64,
 }
 
-/// Receives what a search tells. Each method does nothing unless it is implemented. Calls come from the thread that
-/// searches, in the order of events; a slow observer delays the search.
+/// Receives what a search tells. Each method does nothing unless it is implemented. Calls come from the
+/// thread that searches, in the order of events; a slow observer delays the search.
 pub trait Observer {
     /// The search begins to make its tables, or to read them.
     fn tables_begin(&self) {}

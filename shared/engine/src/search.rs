@@ -30,9 +30,11 @@ pub struct Options {
     pub kernel: Kernel,
     /// The last depth to make; `None` for all.
     pub max_depth: Option<u32>,
-    /// Bytes of memory that may be taken: for tables and tensors, and what is left for layers in the page cache.
+    /// Bytes of memory that may be taken: for tables and tensors, and what is left for layers in the page
+    /// cache.
     pub memory_bytes: u64,
-    /// The depths of a new search that is younger are made durable together: so much is lost at most when the process is killed.
+    /// The depths of a new search that is younger are made durable together: so much is lost at most when
+    /// the process is killed.
     pub sync_after: Duration,
 }
 
@@ -46,8 +48,8 @@ impl Options {
 pub struct Stop {
     /// It should stop at the next coset.
     pub requested: Arc<AtomicBool>,
-    /// It does not look at `requested` yet, for it is still making its tables: nothing would be lost by ending the
-    /// process at once. The search sets it to false when it begins.
+    /// It does not look at `requested` yet, for it is still making its tables: nothing would be lost by
+    /// ending the process at once. The search sets it to false when it begins.
     pub at_once: Arc<AtomicBool>,
 }
 
@@ -62,11 +64,12 @@ pub enum End {
     Stopped,
 }
 
-/// Continues a run from its last committed layer, until the run is complete or `stop` is set. `observer` hears of each step.
+/// Continues a run from its last committed layer, until the run is complete or `stop` is set. `observer`
+/// hears of each step.
 ///
 /// # Errors
-/// If a file cannot be read or written, data are damaged, or counts contradict each other. Layers that were committed
-/// before stay.
+/// If a file cannot be read or written, data are damaged, or counts contradict each other. Layers that were
+/// committed before stay.
 pub fn search(
     run: &mut RunDirectory,
     disk: &dyn Disk,
@@ -162,7 +165,8 @@ struct Search<'a> {
     stop: &'a Stop,
     observer: &'a dyn Observer,
     options: Options,
-    /// Layers whose files stay as they are, and that are read for what was visited: open, for data are checked when they are first read.
+    /// Layers whose files stay as they are, and that are read for what was visited: open, for data are
+    /// checked when they are first read.
     archived: BTreeMap<Depth, Arc<Layer>>,
     /// Layers that are read no longer, whose files are removed when the commits behind them are durable.
     retired: Vec<Depth>,
@@ -221,7 +225,8 @@ impl Search<'_> {
         Ok(End::Complete)
     }
 
-    /// Makes one layer and commits it; `None` if stopped. `left` is the number of states that were not visited yet.
+    /// Makes one layer and commits it; `None` if stopped. `left` is the number of states that were not
+    /// visited yet.
     fn make(&mut self, depth: Depth, left: u64) -> Result<Option<LayerRow>> {
         let begun = Instant::now();
         self.require_room(depth, left)?;
@@ -246,8 +251,8 @@ impl Search<'_> {
         Ok(Some(layer))
     }
 
-    /// Looks whether the disk will hold a layer before it is begun. Where that is no more than a guess it warns alone: if the
-    /// disk runs full, the run can be resumed. `left` states are not visited yet.
+    /// Looks whether the disk will hold a layer before it is begun. Where that is no more than a guess it
+    /// warns alone: if the disk runs full, the run can be resumed. `left` states are not visited yet.
     fn require_room(&self, depth: Depth, left: u64) -> Result<()> {
         let layers = self.run.journal.layers().context("cannot read run.db")?;
         let cosets = u64::from(self.job.graph.len());
@@ -380,7 +385,8 @@ impl Search<'_> {
         anyhow::Error::new(error).context(advice)
     }
 
-    /// Compresses the layers that are read no longer, or for what was visited alone, when `newest` is committed, if they are kept.
+    /// Compresses the layers that are read no longer, or for what was visited alone, when `newest` is
+    /// committed, if they are kept.
     fn archive(&mut self, newest: Option<Depth>) -> Result<()> {
         if self.run.journal.is_held() {
             return Ok(());

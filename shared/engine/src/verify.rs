@@ -25,7 +25,8 @@ pub struct Verified {
     pub states: u64,
 }
 
-/// Reads every layer file that a run keeps, checks every checksum, counts again, and compares with the journal.
+/// Reads every layer file that a run keeps, checks every checksum, counts again, and compares with the
+/// journal.
 ///
 /// # Errors
 /// The first thing that is not as it should be.
@@ -64,8 +65,8 @@ pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
     Ok(verified)
 }
 
-/// Reads every layer file that a store holds of a run, checks every checksum, counts again, and compares with what the files say of
-/// themselves and of each other. What was committed is not known here.
+/// Reads every layer file that a store holds of a run, checks every checksum, counts again, and compares with
+/// what the files say of themselves and of each other. What was committed is not known here.
 ///
 /// # Errors
 /// The first thing that is not as it should be.

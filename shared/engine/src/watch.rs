@@ -30,7 +30,8 @@ fn word(tiles: &[u8], space: &Space) -> Vec<u8> {
     tiles.iter().map(|&tile| space.labels().of_pieces()[usize::from(tile)]).collect()
 }
 
-/// Reads a list of states: one a line, the number of the tile on each cell row by row, separated by spaces or commas. Empty lines, and what follows a `#`, say nothing.
+/// Reads a list of states: one a line, the number of the tile on each cell row by row, separated by spaces or
+/// commas. Empty lines, and what follows a `#`, say nothing.
 ///
 /// # Errors
 /// [`fathom_command::exit::BadInput`] with the line that is no state of the space.
@@ -73,8 +74,8 @@ pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
     }
 }
 
-/// Writes `watched.csv`, with a line for each watched state, in the order in which they were given: the tiles on its
-/// cells, and its depth if that is known. Nothing is written where nothing is watched.
+/// Writes `watched.csv`, with a line for each watched state, in the order in which they were given: the tiles
+/// on its cells, and its depth if that is known. Nothing is written where nothing is watched.
 ///
 /// # Errors
 /// If the journal cannot be read or the disk refuses.

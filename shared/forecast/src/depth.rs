@@ -20,8 +20,8 @@ const REQUEST_SECONDS: f64 = 1e-3;
 /// Seconds to sync a file and its directory.
 const SYNC_SECONDS: f64 = 0.5e-3;
 
-/// Bytes a second that the system moves for a thread from disk into the page cache and out again, and from there to disk
-/// (`docs/performance.md`, *System*).
+/// Bytes a second that the system moves for a thread from disk into the page cache and out again, and from
+/// there to disk (`docs/performance.md`, *System*).
 const SYSTEM_READ_RATE: f64 = 1e9;
 const SYSTEM_WRITE_RATE: f64 = 2e9;
 
@@ -50,7 +50,8 @@ struct Sum {
 }
 
 impl Simulation<'_> {
-    /// One worker's part of a layer. `fetch_seconds` is how long its link and its peers' are busy with what it fetches.
+    /// One worker's part of a layer. `fetch_seconds` is how long its link and its peers' are busy with what
+    /// it fetches.
     fn worker(&self, loads: &Loads, worker: u32, busiest_sent: f64) -> Sum {
         let Cluster { threads, disk_bytes_per_second, replicas, .. } = self.cluster;
         let shards = self.owners.shards(worker);
@@ -94,9 +95,10 @@ impl Simulation<'_> {
         sum
     }
 
-    /// Bytes of layers that a task reads from disk, because they have left memory. `all` is what the worker's tasks have in
-    /// sum. If only a share f of what is read at random fits, a coset comes in again for (1 - f)^2 of the shards that read it: with 5 GiB, depth
-    /// 11 of 4x4 reads 207 GB of its sources, where f is 0.23 and the shards read 366 GB (`docs/performance.md`, *Little memory*).
+    /// Bytes of layers that a task reads from disk, because they have left memory. `all` is what the worker's
+    /// tasks have in sum. If only a share f of what is read at random fits, a coset comes in again for (1
+    /// - f)^2 of the shards that read it: with 5 GiB, depth 11 of 4x4 reads 207 GB of its sources, where
+    /// f is 0.23 and the shards read 366 GB (`docs/performance.md`, *Little memory*).
     fn read_bytes(&self, load: &ShardLoad, all: &ShardLoad) -> f64 {
         let at_random = all.own_bytes + all.spilled_bytes;
         if at_random + all.older_bytes + all.file_bytes <= self.cache_bytes {

@@ -1,11 +1,11 @@
 //! What is still to come of a run that is at work: the depths that are left, and how long they may take.
 //!
-//! The growth follows the model of [`model`](super::model) for the space as if it were one coset: a state that is left is found
-//! at the next depth if one of the m moves into it comes from that depth, which has the chance 1 - (1 - q)^(alpha m), where q is
-//! the share of that depth in the states that depths above it do not have. Alpha, below one because moves commute and cancel, is
-//! known where counts are; beyond them it goes on to fall as it fell, until half of the states are visited. The graph
-//! of the cosets is not needed, so that an outlook takes microseconds, and the depths that are known correct
-//! it.
+//! The growth follows the model of [`model`](super::model) for the space as if it were one coset: a state
+//! that is left is found at the next depth if one of the m moves into it comes from that depth, which has the
+//! chance 1 - (1 - q)^(alpha m), where q is the share of that depth in the states that depths above it do not
+//! have. Alpha, below one because moves commute and cancel, is known where counts are; beyond them it goes on
+//! to fall as it fell, until half of the states are visited. The graph of the cosets is not needed, so that
+//! an outlook takes microseconds, and the depths that are known correct it.
 //!
 //! The work of a depth is taken to be the states of the depth before it, as far as their cosets are sparse: a
 //! coset with more than one state in [`DENSE`] bits is pulled as a whole, and costs as much as one that is

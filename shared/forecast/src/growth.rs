@@ -89,8 +89,8 @@ pub enum Growth<'g> {
 }
 
 impl<'g> Growth<'g> {
-    /// Of the run of a manifest, whose graph this is. Spaces that are quickly searched are searched now, in a temporary
-    /// directory.
+    /// Of the run of a manifest, whose graph this is. Spaces that are quickly searched are searched now, in a
+    /// temporary directory.
     ///
     /// # Errors
     /// If that cannot be written.

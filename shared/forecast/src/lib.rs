@@ -1,13 +1,16 @@
-//! What a run on several workers will need: time, disk and network, predicted for clusters that are not at hand.
+//! What a run on several workers will need: time, disk and network, predicted for clusters that are not at
+//! hand.
 //!
-//! Reading order: [`mod@cluster`], [`sizes`], [`model`] and [`growth`] (how many states each coset has at each depth), [`wire`] (how many bytes
-//! these are), [`load`] (what each shard costs its worker), [`simulation`] (how long a worker takes for a depth), `depth` (all workers,
-//! then the barrier), and here what comes of it. [`expected`] tells how growth goes on, and [`outlook`] how long a search that is at work
+//! Reading order: [`mod@cluster`], [`sizes`], [`model`] and [`growth`] (how many states each coset has at
+//! each depth), [`wire`] (how many bytes these are), [`load`] (what each shard costs its worker),
+//! [`simulation`] (how long a worker takes for a depth), `depth` (all workers, then the barrier), and here
+//! what comes of it. [`expected`] tells how growth goes on, and [`outlook`] how long a search that is at work
 //! still takes.
 //!
-//! Workers are alike, and each has a contiguous range of shards. What a worker lacks of the newest layer it fetches, each coset once a
-//! depth. All links are busy at once, so what a worker fetches comes as fast as its own link takes it or as the busiest peer
-//! sends it. `docs/scaling.md` has the predictions, and how they compare with real runs.
+//! Workers are alike, and each has a contiguous range of shards. What a worker lacks of the newest layer it
+//! fetches, each coset once a depth. All links are busy at once, so what a worker fetches comes as fast as
+//! its own link takes it or as the busiest peer sends it. `docs/scaling.md` has the predictions, and how they
+//! compare with real runs.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -118,7 +121,8 @@ impl Forecast {
     /// Of a run on a cluster.
     ///
     /// # Errors
-    /// [`fathom_command::exit::BadInput`] if a worker's memory does not suffice; others if the search of a small space fails.
+    /// [`fathom_command::exit::BadInput`] if a worker's memory does not suffice; others if the search of a
+    /// small space fails.
     pub fn of(manifest: &RunManifest, space: &Space, plan: &Plan, cluster: Cluster) -> Result<Self> {
         let Cluster { workers, threads, memory_bytes, .. } = cluster;
         let cosets = plan.representative_cosets;

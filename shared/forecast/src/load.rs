@@ -11,22 +11,22 @@ use fathom_task::expand::{COMPLETION_CHECKS, NEARLY_FULL};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Seconds to turn over the accumulators of a coset, without what is visited, into a packed byte: 14 us for 41,472 of them
-/// (`docs/performance.md`, *Kernel*).
+/// Seconds to turn over the accumulators of a coset, without what is visited, into a packed byte: 14 us for
+/// 41,472 of them (`docs/performance.md`, *Kernel*).
 const PACK_SECONDS: f64 = 14e-6 / 41_472.0;
 
 /// Checksummed bytes a second and thread (`docs/performance.md`, *Checksums*).
 const CHECKSUM_RATE: f64 = 4.5e9;
 
-/// Seconds of a thread for a coset without work: its directory entries. A depth of 4x4 without states takes 0.4 s of two threads for
-/// 499,961 cosets.
+/// Seconds of a thread for a coset without work: its directory entries. A depth of 4x4 without states takes
+/// 0.4 s of two threads for 499,961 cosets.
 const COSET_SECONDS: f64 = 1.6e-6;
 
 /// Seconds to begin with a source that has states.
 const SOURCE_SECONDS: f64 = 150e-9;
 
-/// Bytes before compression that a thread compresses and decompresses in a second: zstd level 1 on random tensors does 0.3 to 1.6 and 0.7
-/// to 1.8 GB on a processor of `docs/performance.md`.
+/// Bytes before compression that a thread compresses and decompresses in a second: zstd level 1 on random
+/// tensors does 0.3 to 1.6 and 0.7 to 1.8 GB on a processor of `docs/performance.md`.
 const COMPRESS_RATE: f64 = 0.5e9;
 const DECOMPRESS_RATE: f64 = 0.9e9;
 
@@ -188,7 +188,8 @@ impl<'a> Part<'a> {
             self.loads.serving_seconds[peer] += *bytes / COMPRESS_RATE;
             (*bytes, *compressed) = (0.0, 0.0);
         }
-        // What is written, and what is read for the first time. What comes from peers is checked once more as it arrives.
+        // What is written, and what is read for the first time. What comes from peers is checked once more as
+        // it arrives.
         let checked = load.file_bytes + load.own_bytes + load.older_bytes + 2.0 * load.spilled_bytes;
         load.seconds += checked / CHECKSUM_RATE;
         load

@@ -1,11 +1,13 @@
 //! A model of how a space grows, coset by coset.
 //!
-//! The model follows the mean density of each coset through the real coset graph. A state that depths up to d do not have is at depth
-//! d + 1 if a move leads into it from depth d. Of the m moves into a coset C, the one from coset S hits with probability q(S), the share of
-//! S's states without those up to depth d - 1 that depth d has. If moves were independent, a share 1 - prod (1 - q(S)) of what is left of C
-//! would be found. Moves commute and cancel, so that some find the same: the product is taken to the power alpha, below one. For the first
-//! depths alpha is chosen so that the number of states is the one that a plain search counts; after these it goes on to fall by the
-//! same factor until half of the space is visited. Where all counts are known, alpha is chosen by them to the end.
+//! The model follows the mean density of each coset through the real coset graph. A state that depths up to d
+//! do not have is at depth d + 1 if a move leads into it from depth d. Of the m moves into a coset C, the one
+//! from coset S hits with probability q(S), the share of S's states without those up to depth d - 1 that
+//! depth d has. If moves were independent, a share 1 - prod (1 - q(S)) of what is left of C would be found.
+//! Moves commute and cancel, so that some find the same: the product is taken to the power alpha, below one.
+//! For the first depths alpha is chosen so that the number of states is the one that a plain search counts;
+//! after these it goes on to fall by the same factor until half of the space is visited. Where all counts are
+//! known, alpha is chosen by them to the end.
 
 use super::sizes::{CosetSize, GrowthSource, LayerSizes};
 use super::wire;

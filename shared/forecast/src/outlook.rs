@@ -1,6 +1,7 @@
 //! How long a search that is at work still takes. How its growth goes on is [expected](crate::expected).
 //!
-//! The time of a depth is taken to be proportional to its pulls, as in [`crate::load`], by a factor that the depths so far give.
+//! The time of a depth is taken to be proportional to its pulls, as in [`crate::load`], by a factor that the
+//! depths so far give.
 
 use crate::expected::growth;
 use crate::growth::known;
@@ -53,7 +54,8 @@ impl Outlook {
         self.done.push((layer.states as f64, layer.seconds));
     }
 
-    /// The states of all depths: those that are committed, and those that are expected after them. `None` if too little is known for that.
+    /// The states of all depths: those that are committed, and those that are expected after them. `None` if
+    /// too little is known for that.
     pub fn states(&self) -> Option<Vec<f64>> {
         let mut counts: Vec<f64> = self.done.iter().map(|(states, _)| *states).collect();
         if let Some(known) = self.known {
@@ -83,7 +85,8 @@ impl Outlook {
         pulls
     }
 
-    /// The time until `max_depth`, or the end, is made, when a share `done` of the next depth took `elapsed` seconds. `None` if too little is known.
+    /// The time until `max_depth`, or the end, is made, when a share `done` of the next depth took `elapsed`
+    /// seconds. `None` if too little is known.
     pub fn time_left(&self, done: f64, elapsed: f64, max_depth: Option<u32>) -> Option<TimeLeft> {
         let states = self.states()?;
         let pulls = self.pulls(&states);

@@ -1,5 +1,5 @@
-//! One worker's depth, event by event: its link brings the sources of tasks in their order, threads do the tasks, all share one disk, and
-//! new files are copied to other workers.
+//! One worker's depth, event by event: its link brings the sources of tasks in their order, threads do the
+//! tasks, all share one disk, and new files are copied to other workers.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -28,7 +28,8 @@ enum Event {
     Fetched,
 }
 
-/// Nanoseconds until all tasks are done and copied, with so many threads. What tasks fetch is asked for one task a thread ahead.
+/// Nanoseconds until all tasks are done and copied, with so many threads. What tasks fetch is asked for one
+/// task a thread ahead.
 ///
 /// # Panics
 /// If there are no threads.

@@ -20,8 +20,9 @@ const EMPTY_HEADER: f64 = 1.03;
 /// What a header of a coset with states takes more, compressed.
 const FULLER_HEADER: f64 = 3.5;
 
-/// Of random tensors with such a share of bits set, the compressed bytes per byte, at level 1 in chunks. The law is the
-/// entropy down to one bit in eight; below that, codes of at least one bit a byte cost up to 1.8 times the entropy.
+/// Of random tensors with such a share of bits set, the compressed bytes per byte, at level 1 in chunks. The
+/// law is the entropy down to one bit in eight; below that, codes of at least one bit a byte cost up to 1.8
+/// times the entropy.
 const DENSE: [(f64, f64); 9] = [
     (1.0 / 256.0, 0.068),
     (1.0 / 128.0, 0.119),
@@ -34,12 +35,12 @@ const DENSE: [(f64, f64); 9] = [
     (0.5, 1.0),
 ];
 
-/// By the binary logarithm of the bits of a coset, the compressed bytes of a sparse state's position, four before that: the upper
-/// bytes are mostly equal or zero, and the others random.
+/// By the binary logarithm of the bits of a coset, the compressed bytes of a sparse state's position, four
+/// before that: the upper bytes are mostly equal or zero, and the others random.
 const POSITION: [(f64, f64); 3] = [(13.8, 2.5), (18.3, 2.95), (28.5, 3.6)];
 
-/// Bytes of the data of a coset with `states` states, in a layer file or in a chunk before compression. The states may be a mean, below
-/// one as well.
+/// Bytes of the data of a coset with `states` states, in a layer file or in a chunk before compression. The
+/// states may be a mean, below one as well.
 pub fn data_bytes(states: f64, shape: &Shape) -> f64 {
     match is_sparse(states, shape) {
         true => states * 4.0,
@@ -84,7 +85,8 @@ fn between(table: &[(f64, f64)], at: f64) -> f64 {
     }
 }
 
-/// The cosets of a shard as they would be sent, all in one stream: what each takes of the compressed bytes is its share of its chunk.
+/// The cosets of a shard as they would be sent, all in one stream: what each takes of the compressed bytes is
+/// its share of its chunk.
 #[derive(Default)]
 pub struct Stream {
     compressor: Compressor,

@@ -1,9 +1,10 @@
 //! The portable kernel, compiled for processors with AVX2.
 //!
-//! The code, its layout and the argument for it are those of [`crate::portable`]; only the compiler is told that it may use
-//! vectors of 32 bytes, which hold eight rows of up to 32 bits or four words of longer ones. Everything that matters for
-//! speed is marked `#[inline(always)]` there, so that it is compiled once more here. Measured: little gain for rows of one word, where
-//! gathering them is most of the work, and twice the rate for longer ones (`docs/performance.md`).
+//! The code, its layout and the argument for it are those of [`crate::portable`]; only the compiler is told
+//! that it may use vectors of 32 bytes, which hold eight rows of up to 32 bits or four words of longer ones.
+//! Everything that matters for speed is marked `#[inline(always)]` there, so that it is compiled once more
+//! here. Measured: little gain for rows of one word, where gathering them is most of the work, and twice the
+//! rate for longer ones (`docs/performance.md`).
 
 use crate::kernel::{Bits, Kernel};
 use crate::portable::Portable;
@@ -48,7 +49,8 @@ impl<W: Word> Kernel for Avx2<W> {
     }
 
     fn pull(&mut self, source: Bits<'_>, transform: &Transform, maps: &[AxisMap]) {
-        // SAFETY: that the processor has the instructions was checked in `avx2`, which alone makes this kernel.
+        // SAFETY: that the processor has the instructions was checked in `avx2`, which alone makes this
+        // kernel.
         unsafe { pull(&mut self.0, source, transform, maps) }
     }
 

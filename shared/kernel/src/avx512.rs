@@ -1,26 +1,29 @@
 //! The coset kernel for processors with AVX-512 and GFNI, for tensors whose axes have at most 32 entries,
 //! the last one not halved.
 //!
-//! Layout: a tensor is split into *byte planes*. Plane b holds byte b of every row, so a row of 24 bits lies in three
-//! planes. Along one axis, the *inner* one, the bytes of a plane are adjacent: a *block* is the bytes of all indices of
-//! that axis, and starts every 32 bytes, a *slot*. Two blocks fill a register.
+//! Layout: a tensor is split into *byte planes*. Plane b holds byte b of every row, so a row of 24 bits lies
+//! in three planes. Along one axis, the *inner* one, the bytes of a plane are adjacent: a *block* is the
+//! bytes of all indices of that axis, and starts every 32 bytes, a *slot*. Two blocks fill a register.
 //!
 //! In this layout all parts of a transform are byte shuffles or products of 8 x 8 bit matrices:
 //! - a map along the inner axis is one byte permutation of a register (`vpermb`);
-//! - a map along the last axis, which lies in the bits, is a block matrix of 8 x 8 bit matrices, from plane to plane
-//!   (`vgf2p8affineqb`, with the matrices as constants);
-//! - where the last axis trades places with the inner axis, the square of bits is transposed in tiles of 8 x 8 bits
-//!   (the same instruction, with the tiles as matrices and the unit vectors as constants), and the tiles change planes;
+//! - a map along the last axis, which lies in the bits, is a block matrix of 8 x 8 bit matrices, from plane
+//!   to plane (`vgf2p8affineqb`, with the matrices as constants);
+//! - where the last axis trades places with the inner axis, the square of bits is transposed in tiles of 8 x
+//!   8 bits (the same instruction, with the tiles as matrices and the unit vectors as constants), and the
+//!   tiles change planes;
 //! - maps along the other axes, and permutations of these axes, only say where a block is read and written.
 //!
-//! Which axis of the target is inner follows from the transform. So there is an accumulator for each choice of the inner
-//! axis, and they are joined when all pulls of a coset are done; a source is brought to another inner axis only where
-//! another axis than its innermost becomes the last. Every state of the source is carried by exactly the maps of the
-//! transform, as each step is a bijection of bits; states are only ever added, so the order does not matter.
+//! Which axis of the target is inner follows from the transform. So there is an accumulator for each choice
+//! of the inner axis, and they are joined when all pulls of a coset are done; a source is brought to another
+//! inner axis only where another axis than its innermost becomes the last. Every state of the source is
+//! carried by exactly the maps of the transform, as each step is a bijection of bits; states are only ever
+//! added, so the order does not matter.
 //!
-//! Cost for two blocks of 24 rows of 24 bits, which are 144 bytes of the packed tensor: 27 instructions with the last axis kept,
-//! 29 with it traded; and to split 64 rows of the source into planes, 192 bytes, 16 more. Measured: a dense
-//! pull of 24 x 24 x 24 x 24 in 3.6 us, 90,000 million states a second (`docs/performance.md`).
+//! Cost for two blocks of 24 rows of 24 bits, which are 144 bytes of the packed tensor: 27 instructions with
+//! the last axis kept, 29 with it traded; and to split 64 rows of the source into planes, 192 bytes, 16 more.
+//! Measured: a dense pull of 24 x 24 x 24 x 24 in 3.6 us, 90,000 million states a second
+//! (`docs/performance.md`).
 
 mod blocks;
 
@@ -58,8 +61,8 @@ struct Layout {
 }
 
 impl Layout {
-    /// Blocks are in row-major order of the other axes; the last of these is rounded up to an even length, so that
-    /// blocks can be done in pairs.
+    /// Blocks are in row-major order of the other axes; the last of these is rounded up to an even length, so
+    /// that blocks can be done in pairs.
     fn new(lengths: &[u32], inner: usize) -> Self {
         let outer: Vec<usize> = (0..lengths.len() - 1).filter(|&axis| axis != inner).collect();
         let mut strides = vec![1; lengths.len() - 1];
@@ -74,7 +77,8 @@ impl Layout {
     }
 }
 
-/// Byte planes in some layout, one behind the other, and behind the last as many bytes as a careless load reads.
+/// Byte planes in some layout, one behind the other, and behind the last as many bytes as a careless load
+/// reads.
 #[derive(Debug)]
 struct Planes {
     bytes: Vec<u8>,
@@ -93,8 +97,8 @@ struct Avx512 {
     shape: Shape,
     /// By inner axis.
     layouts: Vec<Layout>,
-    /// By inner axis: the states collected so far are the union. Bytes of blocks behind the end of the inner axis are
-    /// zero, padding blocks hold anything.
+    /// By inner axis: the states collected so far are the union. Bytes of blocks behind the end of the inner
+    /// axis are zero, padding blocks hold anything.
     collected: Vec<Planes>,
     /// Which of `collected` are not all zero.
     touched: Vec<bool>,
@@ -128,8 +132,8 @@ struct Walk {
 }
 
 impl Walk {
-    /// The blocks of `target` that come from those of a source with these strides. `from` tells for an axis of the
-    /// target the axis of the source that becomes it, and the map along it.
+    /// The blocks of `target` that come from those of a source with these strides. `from` tells for an axis
+    /// of the target the axis of the source that becomes it, and the map along it.
     fn plan<'m>(
         &mut self,
         source_strides: &[u32],

@@ -13,7 +13,8 @@ pub enum Bits<'a> {
     Empty,
     /// Positions in increasing order, 32 bits each, little-endian.
     Sparse(&'a [u8]),
-    /// The packed tensor (see [`fathom_space::Shape`]) and behind it at least [`SLACK_BYTES`] bytes of any content.
+    /// The packed tensor (see [`fathom_space::Shape`]) and behind it at least [`SLACK_BYTES`] bytes of any
+    /// content.
     Dense(&'a [u8]),
 }
 
@@ -70,13 +71,14 @@ impl Engine {
 
 /// Collects the states of one coset of a new layer. One kernel for each thread.
 ///
-/// The transforms given to one kernel come from one [`fathom_space::Transforms`], whose maps are passed along: what a
-/// kernel makes of a map it keeps under the map's number.
+/// The transforms given to one kernel come from one [`fathom_space::Transforms`], whose maps are passed
+/// along: what a kernel makes of a map it keeps under the map's number.
 pub trait Kernel {
     /// Forgets all states.
     fn clear(&mut self);
 
-    /// Tells what will be pulled after the next pull, so that its bytes can be on their way while that one is computed.
+    /// Tells what will be pulled after the next pull, so that its bytes can be on their way while that one is
+    /// computed.
     fn expect(&mut self, _later: Bits<'_>) {}
 
     /// Adds the states into which `transform` carries those of `source`.

@@ -1,12 +1,14 @@
 //! The arithmetic of a search.
 //!
-//! Reading order: [`mod@reference`] (the whole search as a plain breadth-first search, the oracle of everything else),
-//! [`kernel`] (the interface of a coset kernel, and the choice of one), [`portable`] (the coset kernel in plain code),
-//! what that is made of: [`network`] (a fixed permutation of the bits of a word) and [`transpose`] (of a square of
-//! bits), [`avx2`] (the
-//! same code compiled for more of the processor), and [`avx512`] (the coset kernel of processors that have AVX-512 and GFNI).
+//! Reading order: [`mod@reference`] (the whole search as a plain breadth-first search, the oracle of
+//! everything else), [`kernel`] (the interface of a coset kernel, and the choice of one), [`portable`] (the
+//! coset kernel in plain code), what that is made of: [`network`] (a fixed permutation of the bits of a word)
+//! and [`transpose`] (of a square of bits), [`avx2`] (the
+//! same code compiled for more of the processor), and [`avx512`] (the coset kernel of processors that have
+//! AVX-512 and GFNI).
 //!
-//! Invariants: a kernel's result depends on its inputs alone, not on the order of pulls; padding bits stay zero.
+//! Invariants: a kernel's result depends on its inputs alone, not on the order of pulls; padding bits stay
+//! zero.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

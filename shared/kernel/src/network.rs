@@ -1,10 +1,10 @@
 //! A fixed permutation of the bits of a word, as a Benes network.
 //!
-//! For 2^k bits the network has 2k - 1 stages; a stage of distance d exchanges bits i and i + d for the i in its mask,
-//! which takes six word operations. The masks are found once for each permutation by the looping algorithm (V. Benes,
-//! *Mathematical theory of connecting networks and telephone traffic*, 1965, and Waksman 1968); stages that exchange
-//! nothing are dropped. On a whole slice of words every stage is one pass of independent operations, which compilers
-//! turn into vector code.
+//! For 2^k bits the network has 2k - 1 stages; a stage of distance d exchanges bits i and i + d for the i in
+//! its mask, which takes six word operations. The masks are found once for each permutation by the looping
+//! algorithm (V. Benes, *Mathematical theory of connecting networks and telephone traffic*, 1965, and Waksman
+//! 1968); stages that exchange nothing are dropped. On a whole slice of words every stage is one pass of
+//! independent operations, which compilers turn into vector code.
 
 use crate::word::Word;
 
@@ -15,8 +15,8 @@ pub(crate) struct Network<W> {
 }
 
 impl<W: Word> Network<W> {
-    /// The network after which bit j holds what bit `from[j]` held. `from` is a permutation of at most as many
-    /// points as the word has bits; the other bits stay.
+    /// The network after which bit j holds what bit `from[j]` held. `from` is a permutation of at most as
+    /// many points as the word has bits; the other bits stay.
     pub(crate) fn new(from: &[u32]) -> Self {
         let size = from.len().next_power_of_two();
         let levels = size.trailing_zeros() as usize;
@@ -49,8 +49,8 @@ impl<W: Word> Network<W> {
 
 /// Sets the masks of the sub-network on bits `base..base + from.len()`, whose first stage is stage `level`.
 ///
-/// Sources i and i + h go through different halves, and so do what targets j and j + h receive. Following these
-/// constraints from a target whose half is free closes a loop without contradiction.
+/// Sources i and i + h go through different halves, and so do what targets j and j + h receive. Following
+/// these constraints from a target whose half is free closes a loop without contradiction.
 fn route(from: &[u32], base: usize, level: usize, masks: &mut [u64]) {
     let size = from.len();
     let last = masks.len() - 1 - level;

@@ -1,17 +1,20 @@
 //! The coset kernel in plain code that compilers vectorise.
 //!
-//! Layout: the states collected so far lie unpacked, each row in `row_words` words of its own: one `u32` for rows of
-//! up to 32 bits, one `u64` up to 64 bits (`narrow`, `halved` where the last axis is, or `blocks` where it is cut into blocks), several `u64` above (`wide`). Sources are read in place from
-//! their packed form.
+//! Layout: the states collected so far lie unpacked, each row in `row_words` words of its own: one `u32` for
+//! rows of up to 32 bits, one `u64` up to 64 bits (`narrow`, `halved` where the last axis is, or `blocks`
+//! where it is cut into blocks), several `u64` above (`wide`). Sources are read in place from their packed
+//! form.
 //!
-//! A pull is one of three things, blocks aside. *Sparse*: each state's indices are mapped one by one and its bit is set. *Dense, the
-//! last axis staying last*: rows are gathered in the order of the target, and all get the same permutation of their
-//! bits. *Dense, the last axis trading places with another*: rows along that other axis are gathered into a square,
-//! in the order that the map along it asks for; the square is transposed, and its rows are scattered by the map along
-//! the last axis. In each, every state of the source is carried by exactly the maps of the transform, and states are
-//! only ever added, so the order does not matter.
+//! A pull is one of three things, blocks aside. *Sparse*: each state's indices are mapped one by one and its
+//! bit is set. *Dense, the last axis staying last*: rows are gathered in the order of the target, and all get
+//! the same permutation of their bits. *Dense, the last axis trading places with another*: rows along that
+//! other axis are gathered into a square, in the order that the map along it asks for; the square is
+//! transposed, and its rows are scattered by the map along the last axis. In each, every state of the source
+//! is carried by exactly the maps of the transform, and states are only ever added, so the order does not
+//! matter.
 //!
-//! Measured: a dense pull of 24 x 24 x 24 x 24 in 30 us, 11,000 million states a second (`docs/performance.md`).
+//! Measured: a dense pull of 24 x 24 x 24 x 24 in 30 us, 11,000 million states a second
+//! (`docs/performance.md`).
 
 mod blocks;
 mod halved;
@@ -72,8 +75,8 @@ impl Walk {
         }
     }
 
-    /// Repeats every block for each index of one more axis of the target, which `map` leads to from an axis of the
-    /// source.
+    /// Repeats every block for each index of one more axis of the target, which `map` leads to from an axis
+    /// of the source.
     #[inline(always)]
     fn along(&mut self, map: &AxisMap, source_stride: u32, target_stride: u32) {
         self.next.clear();

@@ -1,5 +1,5 @@
-//! The whole search as a plain breadth-first search: no cosets, no symmetries, one byte a state. It is the oracle of
-//! every other engine, so it is kept the shortest code that is obviously right.
+//! The whole search as a plain breadth-first search: no cosets, no symmetries, one byte a state. It is the
+//! oracle of every other engine, so it is kept the shortest code that is obviously right.
 
 use fathom_space::{Letters, Ranks, Space};
 

@@ -5,8 +5,9 @@ use fathom_space::{AxisMap, Shape, Transform, Words};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// One shape for each path through the kernels: words of 32 and of 64 bits, several words a row, one to four bytes a row,
-/// axes that can trade places and axes that cannot, blocks of one row, an odd number of blocks, axes of length 1.
+/// One shape for each path through the kernels: words of 32 and of 64 bits, several words a row, one to four
+/// bytes a row, axes that can trade places and axes that cannot, blocks of one row, an odd number of blocks,
+/// axes of length 1.
 const SHAPES: [&[u32]; 20] = [
     &[2, 24, 24, 24],
     &[12, 12, 12],
@@ -33,7 +34,8 @@ const SHAPES: [&[u32]; 20] = [
 /// Shapes whose last axis is halved: words of 32 and of 64 bits, one axis and several, equal and unequal.
 const HALVED: [&[u32]; 6] = [&[6, 6, 6], &[24, 24], &[120, 120], &[6], &[2, 120, 6], &[24, 2, 24]];
 
-/// Shapes whose last axis is cut into blocks, with the length of those: words of 32 and of 64 bits, blocks of whole bytes and of others.
+/// Shapes whose last axis is cut into blocks, with the length of those: words of 32 and of 64 bits, blocks of
+/// whole bytes and of others.
 const BLOCKED: [(&[u32], u32); 6] =
     [(&[360], 4), (&[96], 32), (&[3, 130], 13), (&[2, 5, 192], 64), (&[4, 135], 45), (&[5, 5, 66], 33)];
 
@@ -93,8 +95,8 @@ fn step(shape: Shape) -> impl Strategy<Value = PullStep> {
     })
 }
 
-/// Any bijection; of a halved shape one that comes from moving places and renaming letters of permutations, for it must
-/// change all parities or none.
+/// Any bijection; of a halved shape one that comes from moving places and renaming letters of permutations,
+/// for it must change all parities or none.
 fn axis_map(length: u32, halved: bool) -> BoxedStrategy<AxisMap> {
     if !halved {
         return Just((0..length).collect::<Vec<_>>()).prop_shuffle().prop_map(AxisMap::new).boxed();

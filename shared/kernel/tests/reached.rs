@@ -1,5 +1,5 @@
-//! Searches along axes that hold only what moves reach, against the plain breadth-first search: every way to cut small groups of
-//! many kinds, and groups that random elements of them generate.
+//! Searches along axes that hold only what moves reach, against the plain breadth-first search: every way to
+//! cut small groups of many kinds, and groups that random elements of them generate.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_kernel::reference::Distances;
@@ -10,7 +10,8 @@ use fathom_space::{
     AxisView, Colouring, Component, CosetGraph, CosetId, Labels, Plan, Space, Transform, Transforms, View,
 };
 
-/// Orbits as cells and orientations, generators, those that cost nothing with a star before them, and which pieces look alike if any do.
+/// Orbits as cells and orientations, generators, those that cost nothing with a star before them, and which
+/// pieces look alike if any do.
 type Family = (&'static str, &'static [(usize, u16)], &'static [&'static str], Option<&'static str>);
 
 const FAMILIES: [Family; 15] = [
@@ -106,8 +107,8 @@ fn space((name, orbits, texts, labels): Family, random: Option<u64>) -> Space {
     Space::new(definition.puzzle(Metric::Multi).unwrap(), Metric::Multi, labels).unwrap()
 }
 
-/// All ways to cut a space whose orbits are these, each set of pieces as a whole or piece by piece, with its orientations in the
-/// pattern, apart or joint; and each of these with all axes joined.
+/// All ways to cut a space whose orbits are these, each set of pieces as a whole or piece by piece, with its
+/// orientations in the pattern, apart or joint; and each of these with all axes joined.
 fn cuts(space: &Space, orbits: &[(usize, u16)]) -> Vec<(Vec<u8>, Vec<AxisView>)> {
     let mut cuts: Vec<(Vec<u8>, Vec<AxisView>)> = vec![(Vec::new(), Vec::new())];
     for &(cells, orientations) in orbits {
@@ -288,8 +289,8 @@ fn what_the_planner_chooses_is_the_plain_search() {
     }
 }
 
-/// M11, which is sharply transitive on each four points (C. C. Sims; 11 x 10 x 9 x 8 elements): the pattern tells some points, and the
-/// words of the others are carried from coset to coset.
+/// M11, which is sharply transitive on each four points (C. C. Sims; 11 x 10 x 9 x 8 elements): the pattern
+/// tells some points, and the words of the others are carried from coset to coset.
 #[test]
 fn carried_frames_of_a_group_without_structure_are_the_plain_search() {
     let mut definition = Definition::of_degree("m11", 11).unwrap();

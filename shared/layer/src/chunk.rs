@@ -1,8 +1,8 @@
-//! Cosets on the wire: some of them after one another, compressed together with a checksum of zstd's. Those of the cosets themselves
-//! were checked when they were read from the sender's file.
+//! Cosets on the wire: some of them after one another, compressed together with a checksum of zstd's. Those
+//! of the cosets themselves were checked when they were read from the sender's file.
 //!
-//! Of each coset, little-endian: its number (4 bytes), encoding (1 byte, then 3 that are zero), number of states (4), length of its
-//! canonical bytes (4), and these bytes.
+//! Of each coset, little-endian: its number (4 bytes), encoding (1 byte, then 3 that are zero), number of
+//! states (4), length of its canonical bytes (4), and these bytes.
 
 use crate::Encoding;
 
@@ -74,7 +74,8 @@ impl Default for Compressor {
     }
 }
 
-/// Decompresses what has exactly so many bytes then, and checks it. Memory is taken as they come, whatever the sender says.
+/// Decompresses what has exactly so many bytes then, and checks it. Memory is taken as they come, whatever
+/// the sender says.
 ///
 /// # Errors
 /// [`BadChunk`] if it is not what was compressed.

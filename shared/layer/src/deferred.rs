@@ -1,7 +1,8 @@
 //! A disk that makes files durable later, many together.
 //!
-//! A sync takes milliseconds whatever the file's size, and a search of a small space has nothing else to wait for. So long as nothing that
-//! matters would be lost by a power cut, files are written and renamed as ever, but only a [flush](Deferred::flush) makes them durable.
+//! A sync takes milliseconds whatever the file's size, and a search of a small space has nothing else to wait
+//! for. So long as nothing that matters would be lost by a power cut, files are written and renamed as ever,
+//! but only a [flush](Deferred::flush) makes them durable.
 
 use crate::{Disk, DiskFile};
 use std::collections::BTreeSet;

@@ -1,8 +1,8 @@
 //! Digests that do not depend on shards, threads, kernels or encodings.
 //!
-//! They form a tree: a coset's checksum is the BLAKE3 hash of its canonical bytes, a layer's digest hashes its depth and
-//! the checksums of all cosets in order, the run's digest hashes the digests of all layers in order. So each coset is
-//! hashed once, where it is made, and a resumed run need not read old layers again.
+//! They form a tree: a coset's checksum is the BLAKE3 hash of its canonical bytes, a layer's digest hashes
+//! its depth and the checksums of all cosets in order, the run's digest hashes the digests of all layers in
+//! order. So each coset is hashed once, where it is made, and a resumed run need not read old layers again.
 
 use std::fmt;
 use std::str::FromStr;
@@ -72,7 +72,8 @@ impl LayerDigest {
     }
 }
 
-/// The digest of a run that grows by a layer at a time: what it costs to add one does not depend on the depth.
+/// The digest of a run that grows by a layer at a time: what it costs to add one does not depend on the
+/// depth.
 #[derive(Clone, Debug)]
 pub struct RunDigest(blake3::Hasher);
 

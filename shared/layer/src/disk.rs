@@ -1,5 +1,5 @@
-//! Every change that Fathom makes to layers on disk goes through this trait, so that a test can fail, crash or lose
-//! power at any one of them.
+//! Every change that Fathom makes to layers on disk goes through this trait, so that a test can fail, crash
+//! or lose power at any one of them.
 
 use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions};
@@ -52,7 +52,8 @@ pub fn free_bytes(path: &Path) -> io::Result<u64> {
     Ok(stat.f_bavail * stat.f_frsize)
 }
 
-/// Bytes that the files below a directory take on their disk. A file that goes away meanwhile is not counted, nor are links followed.
+/// Bytes that the files below a directory take on their disk. A file that goes away meanwhile is not counted,
+/// nor are links followed.
 ///
 /// # Errors
 /// If a directory cannot be read.
@@ -116,8 +117,8 @@ impl DiskFile for LocalFile {
     fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
         self.0.write_all_at(bytes, offset)?;
         if bytes.len() >= WRITE_AT_ONCE {
-            // The disk may begin to write now, so that less is left to wait for when the file is synced. A hint: what it does
-            // not do now, or fails at, it does when the file is synced.
+            // The disk may begin to write now, so that less is left to wait for when the file is synced. A
+            // hint: what it does not do now, or fails at, it does when the file is synced.
             // SAFETY: the file is open, and the call touches no memory of ours.
             let _ = unsafe {
                 libc::sync_file_range(

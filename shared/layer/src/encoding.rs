@@ -1,10 +1,11 @@
 //! How the states of one coset are written down.
 //!
-//! The states of a coset are a packed tensor of `packed_bytes` bytes; bit `p % 8` of byte `p / 8` stands for position
-//! `p`. Which encoding a new layer uses depends on the number of states alone, so equal states give equal bytes, and
-//! the checksum of those bytes stands for the states.
+//! The states of a coset are a packed tensor of `packed_bytes` bytes; bit `p % 8` of byte `p / 8` stands for
+//! position `p`. Which encoding a new layer uses depends on the number of states alone, so equal states give
+//! equal bytes, and the checksum of those bytes stands for the states.
 
-/// A coset with at least this many bits a state is stored as a list of positions, another one as its packed tensor.
+/// A coset with at least this many bits a state is stored as a list of positions, another one as its packed
+/// tensor.
 pub const SPARSE_BITS: u64 = 256;
 
 /// The packed tensors of a run's cosets: rows of whole bytes, whose bits behind the last are zero.
@@ -56,8 +57,8 @@ impl Encoding {
         [Self::Empty, Self::Sparse, Self::Dense, Self::DenseZstd].into_iter().find(|e| *e as u8 == byte)
     }
 
-    /// Whether canonical bytes are those of a coset with so many states, each of them at a position that states have, so that what reads
-    /// them needs no second look: a kernel takes a position as an index.
+    /// Whether canonical bytes are those of a coset with so many states, each of them at a position that
+    /// states have, so that what reads them needs no second look: a kernel takes a position as an index.
     ///
     /// # Errors
     /// What does not fit, for people.
@@ -98,8 +99,9 @@ impl Encoding {
         Ok(())
     }
 
-    /// The encoding of a coset with so many states in a new layer. At [`SPARSE_BITS`] bits a state a list of positions takes an
-    /// eighth of the packed tensor, and the time to map its states one by one is near that of a dense pull.
+    /// The encoding of a coset with so many states in a new layer. At [`SPARSE_BITS`] bits a state a list of
+    /// positions takes an eighth of the packed tensor, and the time to map its states one by one is near
+    /// that of a dense pull.
     pub fn of(states: u32, packed_bytes: u32) -> Self {
         match states {
             0 => Self::Empty,

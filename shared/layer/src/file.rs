@@ -19,8 +19,8 @@ thread_local! {
         RefCell::new(zstd::bulk::Decompressor::new().expect("there is memory for zstd"));
 }
 
-/// A layer file, mapped. Opening reads the header alone; the directory is checked when it is first needed, and the data
-/// of a coset when they are first read. May be shared by threads.
+/// A layer file, mapped. Opening reads the header alone; the directory is checked when it is first needed,
+/// and the data of a coset when they are first read. May be shared by threads.
 #[derive(Debug)]
 pub struct LayerFile {
     path: PathBuf,
@@ -92,8 +92,8 @@ impl LayerFile {
     /// Opens and maps a file that should have this identity.
     ///
     /// # Errors
-    /// [`LayerError`] if it cannot be read, is no layer file of a version that is understood, is another one than
-    /// expected, or has another length than its header says.
+    /// [`LayerError`] if it cannot be read, is no layer file of a version that is understood, is another one
+    /// than expected, or has another length than its header says.
     pub fn open(path: &Path, expected: &Identity) -> Result<Self, LayerError> {
         let map = Map::open(path).map_err(LayerError::io("open", path))?;
         let got = map.bytes().len() as u64;
@@ -137,8 +137,8 @@ impl LayerFile {
         &self.path
     }
 
-    /// The number of states of a coset of this shard in this layer, and in this layer and all before it. Cosets are
-    /// numbered from 0 in the shard.
+    /// The number of states of a coset of this shard in this layer, and in this layer and all before it.
+    /// Cosets are numbered from 0 in the shard.
     ///
     /// # Errors
     /// [`LayerError`] if the directory is damaged.
@@ -164,11 +164,13 @@ impl LayerFile {
         Ok(digest.finish())
     }
 
-    /// Checks that it holds what was committed, of which this is the [digest](Self::digest). Its own checksums do not tell: another
-    /// file of the same place in the same run has some that are in order as well.
+    /// Checks that it holds what was committed, of which this is the [digest](Self::digest). Its own
+    /// checksums do not tell: another file of the same place in the same run has some that are in order
+    /// as well.
     ///
     /// # Errors
-    /// [`LayerError::Replaced`] if it holds something else, and another [`LayerError`] if the directory is damaged.
+    /// [`LayerError::Replaced`] if it holds something else, and another [`LayerError`] if the directory is
+    /// damaged.
     pub fn check_digest(&self, expected: Digest) -> Result<(), LayerError> {
         match self.digest()? {
             got if got == expected => Ok(()),
@@ -219,7 +221,8 @@ impl LayerFile {
         Ok(stored)
     }
 
-    /// How the states of a coset are written down, their number, and their canonical bytes: nothing, positions, or the packed tensor.
+    /// How the states of a coset are written down, their number, and their canonical bytes: nothing,
+    /// positions, or the packed tensor.
     ///
     /// # Errors
     /// [`LayerError`] if the directory or the coset's data are damaged.
@@ -300,7 +303,8 @@ impl LayerFile {
         entry.encoding.check(canonical, entry.states, self.header.identity.tensor())
     }
 
-    /// Where the data of a coset lie, with the bytes behind a packed tensor; `None` if that is outside of the file.
+    /// Where the data of a coset lie, with the bytes behind a packed tensor; `None` if that is outside of the
+    /// file.
     fn data(&self, entry: &Entry) -> Option<Range<usize>> {
         let slack = if entry.encoding == Encoding::Dense { SLACK_BYTES } else { 0 };
         let end = entry.offset.checked_add(u64::from(entry.length) + slack)?;

@@ -1,7 +1,8 @@
 //! The bytes of a layer file. `docs/format.md` describes the same field by field.
 //!
-//! All numbers are little-endian. A header of 256 bytes, a directory of one 56-byte entry a coset, the data of each
-//! coset at a multiple of 64, and at the end at least 8 bytes more, so that the last row can be loaded as a word.
+//! All numbers are little-endian. A header of 256 bytes, a directory of one 56-byte entry a coset, the data
+//! of each coset at a multiple of 64, and at the end at least 8 bytes more, so that the last row can be
+//! loaded as a word.
 
 use crate::digest::Digest;
 use crate::encoding::{Encoding, Tensor};

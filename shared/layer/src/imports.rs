@@ -1,7 +1,7 @@
 //! Cosets of a layer that came from another worker, kept on disk and mapped as long as the layer is read.
 //!
-//! They are appended to files that have no name, so that nothing is left of them whatever the process dies of. A coset, once there,
-//! is never written again, and is read in place.
+//! They are appended to files that have no name, so that nothing is left of them whatever the process dies
+//! of. A coset, once there, is never written again, and is read in place.
 
 use crate::encoding::{Encoding, Tensor};
 use crate::error::LayerError;
@@ -31,7 +31,8 @@ pub struct Imports {
     end: Mutex<(usize, u64)>,
 }
 
-/// A file without a name. Its bytes are zero until they are written, and what was published is not written again.
+/// A file without a name. Its bytes are zero until they are written, and what was published is not written
+/// again.
 #[derive(Debug)]
 struct Segment {
     file: File,
@@ -178,9 +179,10 @@ impl Imports {
         }
         let segment = self.segments[place.segment as usize].get().expect("what is in the index was written");
         let slack = if place.encoding == Encoding::Dense { SLACK_BYTES as usize } else { 0 };
-        // SAFETY: the range lies within the segment, by the way places are given out, and the map lives as long as `self`. Its bytes were
-        // written before the place was published in the index, and neither they nor the slack behind them are written again; the
-        // file has no name, so no other process can change it.
+        // SAFETY: the range lies within the segment, by the way places are given out, and the map lives as
+        // long as `self`. Its bytes were written before the place was published in the index, and
+        // neither they nor the slack behind them are written again; the file has no name, so no other
+        // process can change it.
         let bytes = unsafe {
             let start = segment.map.as_ptr().add(place.offset as usize);
             std::slice::from_raw_parts(start, place.length as usize + slack)

@@ -1,12 +1,13 @@
 //! Layer files: the states of one depth in one shard, immutable, checksummed, read through memory maps.
 //!
-//! Reading order: [`mod@format`] (the bytes; described for people in `docs/format.md`), [`encoding`] (how the states of one
-//! coset are written down), [`writer`], [`mod@file`] (reading), [`imports`] (cosets from
-//! elsewhere), [`chunk`] (cosets on the wire), [`deferred`] (syncs put off), [`disk`] (every change of the file system, as a trait that
-//! tests break on purpose), [`map`] (memory maps, and what happens when the disk fails under one), [`digest`].
+//! Reading order: [`mod@format`] (the bytes; described for people in `docs/format.md`), [`encoding`] (how the
+//! states of one coset are written down), [`writer`], [`mod@file`] (reading), [`imports`] (cosets from
+//! elsewhere), [`chunk`] (cosets on the wire), [`deferred`] (syncs put off), [`disk`] (every change of the
+//! file system, as a trait that tests break on purpose), [`map`] (memory maps, and what happens when the disk
+//! fails under one), [`digest`].
 //!
-//! Invariants: a file that has its final name is whole; the bytes of a file are a function of the states alone; what
-//! is read is checked before it is used.
+//! Invariants: a file that has its final name is whole; the bytes of a file are a function of the states
+//! alone; what is read is checked before it is used.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

@@ -4,8 +4,9 @@ use crate::disk::{Disk, DiskFile, LocalDisk, free_bytes, tree_bytes};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The file system of this machine, where files below a directory may take so many bytes together. A file is begun as long as they take
-/// less: what is written at once may go beyond by the files that are being written.
+/// The file system of this machine, where files below a directory may take so many bytes together. A file is
+/// begun as long as they take less: what is written at once may go beyond by the files that are being
+/// written.
 #[derive(Clone, Debug)]
 pub struct LimitedDisk {
     directory: PathBuf,

@@ -1,15 +1,15 @@
 //! Read-only memory maps of finished files, advice about them, and a clear end when the disk fails under one.
 //!
-//! A map is sound as long as nobody changes the bytes of the file. Fathom keeps to that by itself: a file is written under a
-//! name that no other writer has, and never again once it has its final name. Against others there is no guard. If they
-//! shorten the file, reading ends the process. If they write to it in place, a coset whose checksum was compared before the
-//! change is read as it is now; only the first read of a coset through a map compares the checksum, and `check_all`
-//! compares them all. That somebody else has changed or replaced a file is seen by its [`Stamp`] when the file is asked for
-//! again.
+//! A map is sound as long as nobody changes the bytes of the file. Fathom keeps to that by itself: a file is
+//! written under a name that no other writer has, and never again once it has its final name. Against others
+//! there is no guard. If they shorten the file, reading ends the process. If they write to it in place, a
+//! coset whose checksum was compared before the change is read as it is now; only the first read of a coset
+//! through a map compares the checksum, and `check_all` compares them all. That somebody else has changed or
+//! replaced a file is seen by its [`Stamp`] when the file is asked for again.
 //!
-//! Reading a mapped page can fail long after the file was opened: a bad disk, a network file system gone, a file
-//! truncated by somebody. The kernel then sends SIGBUS. [`report_faults`] installs a handler that says which file it
-//! was and exits with status 1, instead of a core dump without a word.
+//! Reading a mapped page can fail long after the file was opened: a bad disk, a network file system gone, a
+//! file truncated by somebody. The kernel then sends SIGBUS. [`report_faults`] installs a handler that says
+//! which file it was and exits with status 1, instead of a core dump without a word.
 
 use memmap2::Mmap;
 use std::ffi::CString;
@@ -40,10 +40,11 @@ impl Map {
         if !is.is_file() {
             return Err(io::Error::other("it is not a regular file, and only those keep their bytes"));
         }
-        // SAFETY: the bytes of a map must not change while it lives. Only finished files are mapped, and Fathom never writes
-        // to a file that has its final name: it replaces or removes the name, which leaves the mapped file as it was. That
-        // no other program writes to the file is a condition on whoever runs Fathom, which nothing here can enforce: bytes
-        // that change after their checksum was compared are not noticed. If the file is shortened, reads beyond its end
+        // SAFETY: the bytes of a map must not change while it lives. Only finished files are mapped, and
+        // Fathom never writes to a file that has its final name: it replaces or removes the name,
+        // which leaves the mapped file as it was. That no other program writes to the file is a
+        // condition on whoever runs Fathom, which nothing here can enforce: bytes that change after
+        // their checksum was compared are not noticed. If the file is shortened, reads beyond its end
         // fault, which ends the process (see `report_faults`).
         let map = unsafe { Mmap::map(&file)? };
         if map.len() as u64 != file.metadata()?.len() {
@@ -58,7 +59,8 @@ impl Map {
         &self.map
     }
 
-    /// Has nothing read but what is asked for: otherwise whoever reads a page from disk gets its surroundings too.
+    /// Has nothing read but what is asked for: otherwise whoever reads a page from disk gets its surroundings
+    /// too.
     pub fn read_no_more_than_asked(&self) {
         // Advice that is not taken costs time alone.
         let _ = self.map.advise(memmap2::Advice::Random);
@@ -94,7 +96,8 @@ impl Drop for Map {
     }
 }
 
-/// What the file system says of a file at a path: another file, other contents or another length are another stamp.
+/// What the file system says of a file at a path: another file, other contents or another length are another
+/// stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     device: u64,
@@ -154,20 +157,22 @@ impl Slot {
         self.end.store(0, Ordering::Release);
         let path = self.path.swap(ptr::null_mut(), Ordering::AcqRel);
         self.start.store(0, Ordering::Release);
-        // SAFETY: `path` came from `CString::into_raw` in `take`, and the swap makes this the only owner. The handler may
-        // hold the pointer only while another thread reads a map that is still alive, and this one's is going away.
+        // SAFETY: `path` came from `CString::into_raw` in `take`, and the swap makes this the only owner. The
+        // handler may hold the pointer only while another thread reads a map that is still alive, and
+        // this one's is going away.
         drop(unsafe { CString::from_raw(path) });
     }
 }
 
-/// From now on, a fault in a mapped file ends the process with a message on standard error and exit status 1, and a file
-/// that may not grow beyond a limit of this process is an error where it is written, instead of the end without a word.
+/// From now on, a fault in a mapped file ends the process with a message on standard error and exit status 1,
+/// and a file that may not grow beyond a limit of this process is an error where it is written, instead of
+/// the end without a word.
 ///
 /// # Errors
 /// As the operating system says.
 pub fn report_faults() -> io::Result<()> {
-    // SAFETY: an all-zero `sigaction` is a valid value; the handler has the signature that SA_SIGINFO asks for and
-    // calls only async-signal-safe functions.
+    // SAFETY: an all-zero `sigaction` is a valid value; the handler has the signature that SA_SIGINFO asks
+    // for and calls only async-signal-safe functions.
     let result = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = on_fault as *const () as usize;

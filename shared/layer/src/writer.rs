@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Behind the name of a file that is not finished.
 pub const TEMPORARY_SUFFIX: &str = ".tmp";
 
-/// A name under which a file is written before it gets its final name. Each call returns another one, so no second writer
-/// has it: neither another process nor another thread of this one.
+/// A name under which a file is written before it gets its final name. Each call returns another one, so no
+/// second writer has it: neither another process nor another thread of this one.
 pub fn temporary(path: &Path) -> PathBuf {
     static PROCESS: OnceLock<u64> = OnceLock::new();
     static WRITERS: AtomicU64 = AtomicU64::new(0);
@@ -34,7 +34,8 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// Archived layers are read seldom and written once: zstd's default level.
 const ZSTD_LEVEL: i32 = 3;
 
-/// Writes the cosets of a shard in order. Dropped before [`LayerWriter::finish`], it removes its temporary file.
+/// Writes the cosets of a shard in order. Dropped before [`LayerWriter::finish`], it removes its temporary
+/// file.
 #[derive(Debug)]
 pub struct LayerWriter<'d> {
     disk: &'d dyn Disk,
@@ -85,8 +86,8 @@ impl<'d> LayerWriter<'d> {
         self.uncached = true;
     }
 
-    /// Adds the next coset, given as packed tensor with its number of states (none: the tensor is not looked at), and
-    /// `visited`, the number of its states in this layer and all before.
+    /// Adds the next coset, given as packed tensor with its number of states (none: the tensor is not looked
+    /// at), and `visited`, the number of its states in this layer and all before.
     ///
     /// # Errors
     /// [`LayerError::Io`] if the disk refuses.
@@ -126,14 +127,15 @@ impl<'d> LayerWriter<'d> {
         if self.buffer.len() >= BUFFER_BYTES { self.flush() } else { Ok(()) }
     }
 
-    /// Writes header and directory, makes the file durable and gives it its final name. Returns the checksums of the
-    /// cosets in order, and the bytes of the file.
+    /// Writes header and directory, makes the file durable and gives it its final name. Returns the checksums
+    /// of the cosets in order, and the bytes of the file.
     ///
     /// # Errors
     /// [`LayerError::Io`] if the disk refuses; then there is no file of the final name.
     ///
     /// # Panics
-    /// If the number of cosets pushed is not that of the identity, or that of their stored states not that of `totals`.
+    /// If the number of cosets pushed is not that of the identity, or that of their stored states not that of
+    /// `totals`.
     pub fn finish(mut self, totals: Totals) -> Result<(Vec<Digest>, u64), LayerError> {
         assert_eq!(
             self.checksums.len(),
@@ -184,7 +186,8 @@ impl Drop for LayerWriter<'_> {
     }
 }
 
-/// Writes a layer file again with its dense cosets compressed, in its place. Returns the bytes of the new file.
+/// Writes a layer file again with its dense cosets compressed, in its place. Returns the bytes of the new
+/// file.
 ///
 /// # Errors
 /// [`LayerError`] if the file is damaged or the disk refuses; then the old file stays.

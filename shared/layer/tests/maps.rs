@@ -1,4 +1,5 @@
-//! What a map of a file shows when the file at its path is replaced, or is changed in place: the module `map` says what holds.
+//! What a map of a file shows when the file at its path is replaced, or is changed in place: the module `map`
+//! says what holds.
 
 use fathom_layer::map::{Map, Stamp};
 use fathom_layer::{Identity, LayerFile, LayerWriter, LocalDisk, Totals};
@@ -83,8 +84,8 @@ fn each_change_of_a_file_changes_its_stamp() {
     assert_ne!(Stamp::of(&path).unwrap(), replaced);
 }
 
-/// A change in place shows through a map. A coset that is first read then is refused; one that was read before is not compared again,
-/// which is why whoever keeps files open compares their stamps.
+/// A change in place shows through a map. A coset that is first read then is refused; one that was read
+/// before is not compared again, which is why whoever keeps files open compares their stamps.
 #[test]
 fn the_first_read_of_a_coset_compares_its_checksum() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! The m x n board, or two-dimensional magic cube (Jia, Zhang, Xiang, section 1.2): rows rotate to the left and
-//! to the right, columns upwards and downwards, and a piece pushed out comes back on the other side.
+//! The m x n board, or two-dimensional magic cube (Jia, Zhang, Xiang, section 1.2): rows rotate to the left
+//! and to the right, columns upwards and downwards, and a piece pushed out comes back on the other side.
 
 use crate::{Metric, Puzzle, PuzzleMove};
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
@@ -161,8 +161,8 @@ impl Board {
         moves
     }
 
-    /// Translations (the board is a torus), reflections, and on a square board transposition: the group that they
-    /// generate, each element once, the identity first.
+    /// Translations (the board is a torus), reflections, and on a square board transposition: the group that
+    /// they generate, each element once, the identity first.
     fn symmetries(self) -> Vec<Permutation> {
         let (m, n) = (self.rows, self.columns);
         let mut symmetries = Vec::new();

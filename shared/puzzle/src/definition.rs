@@ -1,5 +1,6 @@
-//! The definition of any permutation puzzle: orbits of cells, generators that permute and turn the pieces on them,
-//! and what stands where when it is solved. Files and families end here, and all of them are checked here.
+//! The definition of any permutation puzzle: orbits of cells, generators that permute and turn the pieces on
+//! them, and what stands where when it is solved. Files and families end here, and all of them are checked
+//! here.
 
 mod error;
 mod groupoid;
@@ -35,8 +36,9 @@ pub struct Generator {
     pub name: String,
     /// What it does to the pieces on all cells.
     pub action: OrientedPermutation,
-    /// It can be made only while each of these cells holds a piece with the label that belongs there when solved. Cells from 0, in
-    /// increasing order, none of which the action moves; none at all where it can always be made.
+    /// It can be made only while each of these cells holds a piece with the label that belongs there when
+    /// solved. Cells from 0, in increasing order, none of which the action moves; none at all where it
+    /// can always be made.
     pub guard: Box<[u16]>,
 }
 
@@ -47,16 +49,16 @@ pub struct Piece {
     pub label: u16,
     /// How the piece is turned when the puzzle is solved, modulo `seen`.
     pub orientation: u16,
-    /// How many of its orientations are told apart, a divisor of the orbit's number: that number where orientation
-    /// counts, 1 where it is not looked at.
+    /// How many of its orientations are told apart, a divisor of the orbit's number: that number where
+    /// orientation counts, 1 where it is not looked at.
     pub seen: u16,
 }
 
 /// A puzzle. Cells are numbered across orbits, from 0, in the order of the orbits.
 ///
-/// Always true: generators have distinct names, permute each orbit within itself, and turn pieces by less than their
-/// number of orientations; no generator moves a cell of its guard, and only moves have guards; pieces with one label belong
-/// to one orbit and show equally many orientations.
+/// Always true: generators have distinct names, permute each orbit within itself, and turn pieces by less
+/// than their number of orientations; no generator moves a cell of its guard, and only moves have guards;
+/// pieces with one label belong to one orbit and show equally many orientations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
     name: String,
@@ -72,7 +74,8 @@ pub struct Definition {
     remarks: Remarks,
 }
 
-/// What users are told about how a file was read. Remarks do not belong to the puzzle: definitions that differ by them alone are equal.
+/// What users are told about how a file was read. Remarks do not belong to the puzzle: definitions that
+/// differ by them alone are equal.
 #[derive(Clone, Debug, Default)]
 struct Remarks(Vec<String>);
 
@@ -90,8 +93,8 @@ impl Definition {
     /// The largest number of generators, listed or made by a metric.
     pub const MAX_MOVES: usize = 4096;
 
-    /// A puzzle without moves, all of whose pieces are different and show all their orientations. Its metric is
-    /// [`Metric::Given`].
+    /// A puzzle without moves, all of whose pieces are different and show all their orientations. Its metric
+    /// is [`Metric::Given`].
     ///
     /// # Errors
     /// [`DefinitionError`] if the orbits have no cells, too many points, or one name twice.
@@ -155,12 +158,12 @@ impl Definition {
         self.add_guarded_move(name, action, &[])
     }
 
-    /// Adds a generator that costs one move and can be made only while each cell of `guard` holds a piece with the label that
-    /// belongs there when solved. Cells count from 0, in any order.
+    /// Adds a generator that costs one move and can be made only while each cell of `guard` holds a piece
+    /// with the label that belongs there when solved. Cells count from 0, in any order.
     ///
     /// # Errors
-    /// As [`Definition::add_move`], and if a cell of the guard is not there, or is moved: what the inverse asks for would
-    /// be another guard then.
+    /// As [`Definition::add_move`], and if a cell of the guard is not there, or is moved: what the inverse
+    /// asks for would be another guard then.
     pub fn add_guarded_move(
         &mut self,
         name: impl Into<String>,
@@ -212,8 +215,8 @@ impl Definition {
         Ok(())
     }
 
-    /// Says what stands on each cell when the puzzle is solved. Labels are renumbered in the order in which they
-    /// first occur, and orientations are reduced to those that are seen.
+    /// Says what stands on each cell when the puzzle is solved. Labels are renumbered in the order in which
+    /// they first occur, and orientations are reduced to those that are seen.
     ///
     /// # Errors
     /// [`DefinitionError`] if the pieces do not fit the cells, or pieces with one label differ.
@@ -246,8 +249,9 @@ impl Definition {
         Ok(())
     }
 
-    /// Limits the states to those in which each of these cells holds a piece with the label that belongs there when solved: a move that
-    /// leads to another state cannot be made. Cells count from 0, in any order.
+    /// Limits the states to those in which each of these cells holds a piece with the label that belongs
+    /// there when solved: a move that leads to another state cannot be made. Cells count from 0, in any
+    /// order.
     ///
     /// # Errors
     /// [`DefinitionError::AlwaysCell`] if one is not there.
@@ -269,7 +273,8 @@ impl Definition {
     /// The definition, now that everything has been added.
     ///
     /// # Errors
-    /// [`DefinitionError::NoMoves`], or [`DefinitionError::AlwaysFree`] if states are limited where moves are free.
+    /// [`DefinitionError::NoMoves`], or [`DefinitionError::AlwaysFree`] if states are limited where moves are
+    /// free.
     pub fn finished(self) -> Result<Self, DefinitionError> {
         match (self.moves.is_empty(), self.always.is_empty() || self.free.is_empty()) {
             (true, _) => Err(DefinitionError::NoMoves),
@@ -309,7 +314,8 @@ impl Definition {
         &self.solved
     }
 
-    /// The cells to which states are [limited](Definition::set_always), in increasing order; none where all states are meant.
+    /// The cells to which states are [limited](Definition::set_always), in increasing order; none where all
+    /// states are meant.
     pub fn always(&self) -> &[u16] {
         &self.always
     }
@@ -350,9 +356,10 @@ impl Definition {
         self.orbit_of[cell]
     }
 
-    /// A label for each point of [`OrientedPermutation::as_points`], such that a state of the puzzle is how the
-    /// generators have permuted these labels: point k of a cell shows side k - o, modulo what is seen, of the piece
-    /// on that cell, o being its orientation. The stabiliser of the labels is what cannot be seen.
+    /// A label for each point of [`OrientedPermutation::as_points`], such that a state of the puzzle is how
+    /// the generators have permuted these labels: point k of a cell shows side k - o, modulo what is
+    /// seen, of the piece on that cell, o being its orientation. The stabiliser of the labels is what
+    /// cannot be seen.
     pub fn point_labels(&self) -> Vec<u16> {
         let mut numbers: HashMap<(u16, u16), u16> = HashMap::new();
         let mut labels = Vec::new();
@@ -371,8 +378,8 @@ impl Definition {
         !self.always.is_empty() || self.moves.iter().any(|generator| !generator.guard.is_empty())
     }
 
-    /// Whether every piece has a label of its own and shows all its orientations, so that states are the elements
-    /// of the group.
+    /// Whether every piece has a label of its own and shows all its orientations, so that states are the
+    /// elements of the group.
     pub fn is_plain(&self) -> bool {
         let labels: HashSet<u16> = self.solved.iter().map(|piece| piece.label).collect();
         labels.len() == self.cells()
@@ -386,9 +393,9 @@ impl Definition {
         StabiliserChain::new(points, &generators)
     }
 
-    /// The number of states that moves and free moves reach from the solved one, those that differ by free moves
-    /// being one state: the order of the group over that of the free moves. `None` if pieces are interchangeable or
-    /// hide orientations, if moves have guards, or if the number exceeds 128 bits.
+    /// The number of states that moves and free moves reach from the solved one, those that differ by free
+    /// moves being one state: the order of the group over that of the free moves. `None` if pieces are
+    /// interchangeable or hide orientations, if moves have guards, or if the number exceeds 128 bits.
     pub fn states(&self) -> Option<u128> {
         let free: Vec<_> = self.free.iter().map(|generator| generator.action.as_points()).collect();
         let points = free.first().map_or(0, |action| action.degree());

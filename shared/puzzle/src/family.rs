@@ -1,6 +1,6 @@
-//! Puzzles that have a word of their own: families of sorting puzzles such as `pancake:8`, and twisty puzzles such as
-//! `2x2x2` and [Square-1](square1). Boards (`3x4`) have their [own type](crate::Board); those that are turned over (`3x3+flip`) are
-//! families here.
+//! Puzzles that have a word of their own: families of sorting puzzles such as `pancake:8`, and twisty puzzles
+//! such as `2x2x2` and [Square-1](square1). Boards (`3x4`) have their [own type](crate::Board); those that
+//! are turned over (`3x3+flip`) are families here.
 
 pub mod cube;
 pub mod facelets;
@@ -38,8 +38,8 @@ pub struct Family {
 pub struct InHand {
     /// How many states it has.
     pub states: &'static str,
-    /// Whether the family's own puzzle is this one held at a piece: both have the same states at each distance, and this one has more
-    /// symmetries.
+    /// Whether the family's own puzzle is this one held at a piece: both have the same states at each
+    /// distance, and this one has more symmetries.
     pub same_distances: bool,
     build: fn() -> Definition,
 }
@@ -100,7 +100,8 @@ pub fn families() -> &'static [Family] {
     &FAMILIES
 }
 
-/// The family whose name is `name` but for a slip of the pen: a letter in four that is wrong, missing, too many, or changed with the next.
+/// The family whose name is `name` but for a slip of the pen: a letter in four that is wrong, missing, too
+/// many, or changed with the next.
 fn nearest(name: &str) -> Option<&'static str> {
     let names =
         FAMILIES.iter().map(|family| (strsim::damerau_levenshtein(name, family.name()), family.name()));

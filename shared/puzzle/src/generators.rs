@@ -1,4 +1,5 @@
-//! The generators that a metric makes of the listed ones, their names, and the choice of some of them by name.
+//! The generators that a metric makes of the listed ones, their names, and the choice of some of them by
+//! name.
 
 use crate::Metric;
 use crate::definition::{Definition, DefinitionError, Generator};
@@ -48,14 +49,14 @@ impl fmt::Display for Names {
 }
 
 impl Definition {
-    /// The generators of a metric, in the order of the listed ones, each followed by its powers. None of them is
-    /// the identity and no two are equal: what is listed keeps its name, and a power that has been there before is
-    /// left out. The powers of a guarded generator have its guard: it leaves those cells where they are, so whoever can make it once can
-    /// go on.
+    /// The generators of a metric, in the order of the listed ones, each followed by its powers. None of them
+    /// is the identity and no two are equal: what is listed keeps its name, and a power that has been
+    /// there before is left out. The powers of a guarded generator have its guard: it leaves those cells
+    /// where they are, so whoever can make it once can go on.
     ///
     /// # Errors
-    /// [`DefinitionError::TooManyMoves`] if a generator has too many powers; [`DefinitionError::AlwaysListed`] if powers or inverses are
-    /// asked for where states are limited.
+    /// [`DefinitionError::TooManyMoves`] if a generator has too many powers;
+    /// [`DefinitionError::AlwaysListed`] if powers or inverses are asked for where states are limited.
     pub fn generators(&self, metric: Metric) -> Result<Vec<Generator>, DefinitionError> {
         self.made_of(&self.moves().iter().collect::<Vec<_>>(), metric)
     }
@@ -75,8 +76,8 @@ impl Definition {
         made_of(&self.free().iter().collect::<Vec<_>>(), Metric::Multi)
     }
 
-    /// The generators that `words` names, with commas or blanks between them, in that order: any of those that
-    /// `metric` makes of the listed and of the spare generators.
+    /// The generators that `words` names, with commas or blanks between them, in that order: any of those
+    /// that `metric` makes of the listed and of the spare generators.
     ///
     /// # Errors
     /// [`SelectionError`] that names the first word that names none, and what there is.
@@ -106,8 +107,8 @@ impl Definition {
         Ok(chosen)
     }
 
-    /// The generator that does what a sequence does: `V1^-1` and `V_1^{-1}` are other ways to write `V1'`. `None` if there is not exactly
-    /// one.
+    /// The generator that does what a sequence does: `V1^-1` and `V_1^{-1}` are other ways to write `V1'`.
+    /// `None` if there is not exactly one.
     fn by_what_it_does<'a>(&self, text: &str, all: &'a [Generator]) -> Option<&'a Generator> {
         let identity = OrientedPermutation::identity(self.orders());
         let mut named = |name: &str| {

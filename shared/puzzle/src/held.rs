@@ -1,8 +1,8 @@
 //! Sequences for a puzzle that is turned in the hand, written for the same puzzle held still.
 //!
-//! A turn of the left face of the 2x2x2 cube is a turn of its right face and then a turn of the whole cube. So three faces do for
-//! what six do, if what follows is renamed: what was done so far being Q r, with a turn r of the whole, the next move x makes
-//! Q r x = Q (r x r⁻¹) r, and r x r⁻¹ is a move again.
+//! A turn of the left face of the 2x2x2 cube is a turn of its right face and then a turn of the whole cube.
+//! So three faces do for what six do, if what follows is renamed: what was done so far being Q r, with a turn
+//! r of the whole, the next move x makes Q r x = Q (r x r⁻¹) r, and r x r⁻¹ is a move again.
 
 use crate::definition::FreeGroup;
 use crate::{Definition, Generator};
@@ -90,7 +90,8 @@ impl<'d> Held<'d> {
         self.moves.iter().map(|generator| generator.name.as_str())
     }
 
-    /// Writes a sequence with the kept moves alone. Each move keeps its place and, where that is right, what stands behind its name.
+    /// Writes a sequence with the kept moves alone. Each move keeps its place and, where that is right, what
+    /// stands behind its name.
     ///
     /// # Errors
     /// [`HeldError`] for the first word that is no move, or becomes none.
@@ -136,7 +137,8 @@ impl<'d> Held<'d> {
         })
     }
 
-    /// A power of a kept move, and the turn of the whole behind it, that make `action`. The power `exponent` is tried first.
+    /// A power of a kept move, and the turn of the whole behind it, that make `action`. The power `exponent`
+    /// is tried first.
     fn split(
         &self,
         action: &OrientedPermutation,
@@ -151,8 +153,8 @@ impl<'d> Held<'d> {
         })
     }
 
-    /// The steps of a sequence: its words, if each of them is a move; otherwise, of a sequence with brackets, or without blanks, the moves
-    /// that it is short for.
+    /// The steps of a sequence: its words, if each of them is a move; otherwise, of a sequence with brackets,
+    /// or without blanks, the moves that it is short for.
     fn steps<'t>(&self, sequence: &'t str) -> Vec<Result<SequenceTurn<'d, 't>, HeldError>> {
         let words: Vec<_> = self.words(sequence).collect();
         match words.iter().any(Result::is_err).then(|| self.written_out(sequence)).flatten() {
@@ -179,7 +181,8 @@ impl<'d> Held<'d> {
         Some(turns.0.into_iter().filter(|turn| turn.exponent != 0).map(step).collect())
     }
 
-    /// The words of a sequence, with blanks between them: a name alone, or with a number, `'` or both behind it.
+    /// The words of a sequence, with blanks between them: a name alone, or with a number, `'` or both behind
+    /// it.
     fn words<'t>(&self, sequence: &'t str) -> impl Iterator<Item = Result<SequenceTurn<'d, 't>, HeldError>> {
         let whole = self.whole;
         let known = whole.moves().iter().map(|g| (g, false)).chain(whole.free().iter().map(|g| (g, true)));

@@ -164,7 +164,8 @@ pub fn load(path: &Path) -> Result<Definition, LoadError> {
     parse(&text, Format::of(&file, &text), &file)
 }
 
-/// Reads the puzzle that a text defines. `file` is named in errors, and gives its name to a puzzle that has none.
+/// Reads the puzzle that a text defines. `file` is named in errors, and gives its name to a puzzle that has
+/// none.
 ///
 /// # Errors
 /// [`LoadError`] with the file, the place and the reason.
@@ -225,8 +226,8 @@ impl LabelNumbers {
     }
 }
 
-/// The images of a permutation of one orbit as files give it: for each cell, counted from `first`, the cell that its
-/// piece comes from. The error is the place of a number in the list, and what is wrong with it.
+/// The images of a permutation of one orbit as files give it: for each cell, counted from `first`, the cell
+/// that its piece comes from. The error is the place of a number in the list, and what is wrong with it.
 fn images_of_sources(sources: &[u64], first: u64) -> Result<Vec<usize>, (usize, String)> {
     let cells = sources.len() as u64;
     let mut images = vec![usize::MAX; sources.len()];

@@ -22,8 +22,8 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// The metrics in which a board is searched, in the order in which they are listed to users: those that are
-    /// closed under inverses.
+    /// The metrics in which a board is searched, in the order in which they are listed to users: those that
+    /// are closed under inverses.
     pub const ALL: [Self; 2] = [Self::Multi, Self::Single];
 
     /// Whether one family alone knows it, which lists its moves.

@@ -1,8 +1,8 @@
-//! Names of the moves of a board, after the paper: `V<i>^<j>` moves column i up by j, `H<i>^<j>` moves row i left
-//! by j; i counts from 1, a negative j goes the other way, `V1` is `V1^1`, and `V1'` is `V1^-1`.
+//! Names of the moves of a board, after the paper: `V<i>^<j>` moves column i up by j, `H<i>^<j>` moves row i
+//! left by j; i counts from 1, a negative j goes the other way, `V1` is `V1^1`, and `V1'` is `V1^-1`.
 //!
-//! Each rotation has one name, under which it is printed: that of the smallest shift, forwards where both ways are equally long. All
-//! names are read.
+//! Each rotation has one name, under which it is printed: that of the smallest shift, forwards where both
+//! ways are equally long. All names are read.
 
 use crate::{Board, Line};
 use fathom_algebra::{Permutation, power_name};
@@ -76,8 +76,8 @@ impl Board {
         Ok((line(number - 1), shift))
     }
 
-    /// Reads a sequence of moves, separated by blanks and carried out from left to right, as one permutation of
-    /// the cells.
+    /// Reads a sequence of moves, separated by blanks and carried out from left to right, as one permutation
+    /// of the cells.
     ///
     /// # Errors
     /// [`NotationError`] for the first word that is no move.
@@ -129,7 +129,8 @@ mod tests {
 
     #[test]
     fn the_three_cycle_of_the_paper() {
-        // Lemma 3.1: V_1^-1 H_1^1 V_1^1 H_1^1 V_1^-1 H_1^-2 V_1^1 = (1 2 3) on every square board from 3 x 3 on.
+        // Lemma 3.1: V_1^-1 H_1^1 V_1^1 H_1^1 V_1^-1 H_1^-2 V_1^1 = (1 2 3) on every square board from 3 x 3
+        // on.
         for n in 3..=8 {
             let board = Board::new(n, n).unwrap();
             let product = board.parse_sequence("V1^-1 H1 V1 H1 V1^-1 H1^-2 V1").unwrap();

@@ -49,20 +49,22 @@ pub struct Puzzle {
     pub name: String,
     /// The number of cells.
     pub cells: usize,
-    /// How many orientations of each piece are told apart, a divisor of the order of the cells where it stands.
+    /// How many orientations of each piece are told apart, a divisor of the order of the cells where it
+    /// stands.
     pub seen: Vec<u16>,
-    /// The moves, no two of them equal, none the identity. Where there are free moves, no two differ by a free move that follows; and
-    /// they are all moves of the puzzle behind all free moves: those that make all neighbours of a state from one of its words.
+    /// The moves, no two of them equal, none the identity. Where there are free moves, no two differ by a
+    /// free move that follows; and they are all moves of the puzzle behind all free moves: those that
+    /// make all neighbours of a state from one of its words.
     pub moves: Vec<PuzzleMove>,
-    /// The same moves with free moves behind them: no two differ by a free move that comes before, and they are all moves of the
-    /// puzzle before all free moves. Without free moves, `moves`.
+    /// The same moves with free moves behind them: no two differ by a free move that comes before, and they
+    /// are all moves of the puzzle before all free moves. Without free moves, `moves`.
     pub incoming_moves: Vec<PuzzleMove>,
     /// The group of the free moves, the identity first: what they do to a state makes no other state of it.
     pub free: Vec<OrientedPermutation>,
     /// The number of states, if that takes more than the order of a group to tell.
     pub counted: Option<Counted>,
-    /// Relabellings that map the set of moves onto itself, up to free moves that follow, the identity first: a group, up to
-    /// turns of all pieces of an orbit alike, which change no move.
+    /// Relabellings that map the set of moves onto itself, up to free moves that follow, the identity first:
+    /// a group, up to turns of all pieces of an orbit alike, which change no move.
     pub symmetries: Vec<Relabelling>,
 }
 
@@ -90,7 +92,8 @@ impl Puzzle {
         orbits
     }
 
-    /// Whether the inverse of every move is a move, up to free moves, and can be made wherever the move has led.
+    /// Whether the inverse of every move is a move, up to free moves, and can be made wherever the move has
+    /// led.
     pub fn is_closed_under_inverses(&self) -> bool {
         self.moves.iter().all(|m| {
             let carried =

@@ -63,8 +63,9 @@ impl PuzzleSpec {
         Self::named(word, family::puzzle)
     }
 
-    /// The puzzle that a word names as a whole: where a family's own is held at a piece, as `2x2x2` is at a corner, the one that is
-    /// turned in the hand at no cost. It has the same states at each distance, and more symmetries.
+    /// The puzzle that a word names as a whole: where a family's own is held at a piece, as `2x2x2` is at a
+    /// corner, the one that is turned in the hand at no cost. It has the same states at each distance,
+    /// and more symmetries.
     ///
     /// # Errors
     /// As [`PuzzleSpec::of_word`].
@@ -119,8 +120,9 @@ impl PuzzleSpec {
         Ok(Self::Defined(Box::new(found)))
     }
 
-    /// The same puzzle with these of its moves alone, named with commas between them: they are all that is listed then, and
-    /// the metric is [`Metric::Given`]. Its name tells them, and whether there are free moves.
+    /// The same puzzle with these of its moves alone, named with commas between them: they are all that is
+    /// listed then, and the metric is [`Metric::Given`]. Its name tells them, and whether there are free
+    /// moves.
     ///
     /// # Errors
     /// [`SourceError`] that names the first that is not there.
@@ -157,7 +159,8 @@ impl PuzzleSpec {
         }
     }
 
-    /// The same puzzle without the pieces of some orbits, and with orientations of others that are not looked at.
+    /// The same puzzle without the pieces of some orbits, and with orientations of others that are not looked
+    /// at.
     ///
     /// # Errors
     /// [`SourceError`] if there are no such orbits, or nothing is left.
@@ -175,7 +178,8 @@ impl PuzzleSpec {
         }
     }
 
-    /// What users are told before the puzzle is searched: how its file was read, and that its moves have no inverses.
+    /// What users are told before the puzzle is searched: how its file was read, and that its moves have no
+    /// inverses.
     ///
     /// # Errors
     /// [`DefinitionError`] if the metric makes too many moves.
@@ -210,8 +214,8 @@ impl PuzzleSpec {
         }
     }
 
-    /// Its definition under a metric: the moves are the definition's generators of the definition's own metric. Of a board those are
-    /// listed.
+    /// Its definition under a metric: the moves are the definition's generators of the definition's own
+    /// metric. Of a board those are listed.
     ///
     /// # Errors
     /// [`DefinitionError`] if there are too many.
@@ -284,7 +288,8 @@ impl PuzzleSpec {
         Ok(())
     }
 
-    /// The puzzle under a metric, with its symmetries, as it is searched. Finding them takes up to tenths of a second.
+    /// The puzzle under a metric, with its symmetries, as it is searched. Finding them takes up to tenths of
+    /// a second.
     ///
     /// # Errors
     /// [`SourceError`] if it cannot be searched.
@@ -323,8 +328,8 @@ mod tests {
         assert_eq!(PuzzleSpec::of_word(example).unwrap().cells(), 5);
     }
 
-    /// The symmetries that are found for the moves of a board are those that are known of it, or more: a board of one row has also those
-    /// that multiply places by a number.
+    /// The symmetries that are found for the moves of a board are those that are known of it, or more: a
+    /// board of one row has also those that multiply places by a number.
     #[test]
     fn the_symmetries_of_boards_are_found() {
         for word in ["2x3", "3x3", "2x4", "3x4", "2x5", "4x4", "2x6", "3x5", "2x7", "5x5"] {

@@ -1,4 +1,5 @@
-//! States as people write them: the number of the tile on each cell, from 0, row by row, separated by blanks, commas or semicolons.
+//! States as people write them: the number of the tile on each cell, from 0, row by row, separated by blanks,
+//! commas or semicolons.
 
 /// Reads the tiles on so many cells.
 ///

@@ -35,7 +35,8 @@ fn numbers_of_states() {
         ("3x3x3", 43_252_003_274_489_856_000),
         // The comment of OEIS A079745.
         ("skewb", 3_149_280),
-        // The sum of the table in cayleypy, puzzles_growth.csv; 19,958,400 (OEIS A079766) up to 12 turns in space.
+        // The sum of the table in cayleypy, puzzles_growth.csv; 19,958,400 (OEIS A079766) up to 12 turns in
+        // space.
         ("dino", 239_500_800),
         // OEIS A309109 and A309110, n = 3.
         ("pyraminx", 933_120),
@@ -131,8 +132,8 @@ fn rings() {
     assert_eq!((4..=8).map(last).collect::<Vec<_>>(), [3, 2, 1, 2, 1]);
     // With k = 2 the turntable of Top Spin is the exchange of LRX.
     assert_eq!(whole("topspin:7,2"), whole("lrx:7"));
-    // An even ring is shifted by an odd permutation; reversing four is even, reversing three is odd but keeps the odd
-    // places odd (even n), so that halves are never mixed.
+    // An even ring is shifted by an odd permutation; reversing four is even, reversing three is odd but keeps
+    // the odd places odd (even n), so that halves are never mixed.
     assert_eq!(family::puzzle("topspin:8,4").unwrap().states(), Some(40_320));
     assert_eq!(family::puzzle("topspin:7,4").unwrap().states(), Some(2_520));
     assert_eq!(family::puzzle("topspin:8,3").unwrap().states(), Some(24 * 24 * 2));
@@ -158,8 +159,9 @@ fn pocket_cube() {
     }
 }
 
-/// In the hand a state takes what the nearest takes of those that it is turned to: so each layer has as many states as there are classes
-/// of states that turns of the whole make alike, by the least distance in the class.
+/// In the hand a state takes what the nearest takes of those that it is turned to: so each layer has as many
+/// states as there are classes of states that turns of the whole make alike, by the least distance in the
+/// class.
 #[test]
 fn in_the_hand_the_nearest_turned_state_counts() {
     for (word, deepest) in [("dino", 4), ("3x3x3-edges", 3), ("3x3x3-corners", 4)] {
@@ -204,7 +206,8 @@ fn pyraminx() {
     // Jaap Scherphuis, Puzzle Pages, Pyraminx.
     let published = [1, 8, 48, 288, 1728, 9896, 51808, 220111, 480467, 166276, 2457, 32];
     assert_eq!(whole("pyraminx"), published);
-    // A tip takes no move or one, either way, whatever the rest takes: four factors 1 + 2x of the growth series.
+    // A tip takes no move or one, either way, whatever the rest takes: four factors 1 + 2x of the growth
+    // series.
     let mut with_tips = published.to_vec();
     for _tip in 0..4 {
         with_tips.push(0);

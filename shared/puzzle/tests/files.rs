@@ -126,7 +126,8 @@ fn families_are_written_and_read_again() {
     }
 }
 
-/// Definitions of up to three orbits with up to three generators of each kind, labels and hidden orientations.
+/// Definitions of up to three orbits with up to three generators of each kind, labels and hidden
+/// orientations.
 fn definitions() -> impl Strategy<Value = Definition> {
     let orbits = prop::collection::vec((1_usize..5, 1_u16..5), 1..4);
     let seeds = prop::collection::vec(any::<u64>(), 6);

@@ -12,8 +12,8 @@ fn board(word: &str) -> Group {
     Group::new(board.cells(), board.lines().map(|line| board.rotation(line, 1)).collect())
 }
 
-/// Rubik's cube on stickers 1 to 59, centres and numbers that end in 0 being idle: "How to count the number of positions of
-/// Rubik's cube", HaskellForMaths, 2009; faces f, b, l, r, u, d.
+/// Rubik's cube on stickers 1 to 59, centres and numbers that end in 0 being idle: "How to count the number
+/// of positions of Rubik's cube", HaskellForMaths, 2009; faces f, b, l, r, u, d.
 fn rubik() -> Group {
     let turns = [
         "[[1,3,9,7],[2,6,8,4],[17,41,33,29],[18,44,32,26],[19,47,31,23]]",
@@ -36,7 +36,8 @@ fn rubiks_cube_has_the_order_of_the_article() {
 
 #[test]
 fn groups_of_boards_are_those_of_the_paper() {
-    // Jia, Zhang and Xiang, theorems 3.3 and 5.2.3: alternating when rows and columns are both odd, else symmetric.
+    // Jia, Zhang and Xiang, theorems 3.3 and 5.2.3: alternating when rows and columns are both odd, else
+    // symmetric.
     for (rows, columns) in (2..=8).flat_map(|rows| (2..=8).map(move |columns| (rows, columns))) {
         let (word, cells) = (format!("{rows}x{columns}"), rows * columns);
         let group = board(&word);
@@ -56,7 +57,8 @@ fn groups_of_boards_are_those_of_the_paper() {
     }
 }
 
-/// Groups whose elements are factored, each with a bound on the turns of words: what is found is about half of it.
+/// Groups whose elements are factored, each with a bound on the turns of words: what is found is about half
+/// of it.
 static GROUPS: LazyLock<Vec<(Group, usize)>> = LazyLock::new(|| {
     let boards = [("1x7", 1), ("3x3", 8), ("3x4", 26), ("4x4", 36), ("5x5", 80), ("2x7", 50)];
     boards.iter().map(|&(word, most)| (board(word), most)).chain([(rubik(), 110)]).collect()
@@ -118,7 +120,8 @@ proptest! {
 
 #[test]
 fn groups_that_fit_the_ball_get_shortest_words() {
-    // The diameters of 2 x 2 and 2 x 3 in the metric of all rotations: 4 and 7 (Jia, Zhang and Xiang, table 4).
+    // The diameters of 2 x 2 and 2 x 3 in the metric of all rotations: 4 and 7 (Jia, Zhang and Xiang, table
+    // 4).
     for (word, diameter) in [("2x2", 4), ("2x3", 7)] {
         let group = board(word);
         let factoriser = Factoriser::new(&group);

@@ -54,7 +54,8 @@ fn limited_states_are_closed_under_inverses_and_have_their_symmetries() {
         puzzle.puzzle(Metric::Given).unwrap()
     };
     let all = discs(&[]).symmetries;
-    // The discs can be exchanged, and mirrored: of these four the window keeps one, and of two windows beside each other two.
+    // The discs can be exchanged, and mirrored: of these four the window keeps one, and of two windows beside
+    // each other two.
     assert_eq!(all.len(), 4);
     for (always, symmetries) in [(&[0][..], 1), (&[0, 1], 2), (&[0, 1, 4, 5], 4), (&[0, 4], 2), (&[2, 3], 4)]
     {
@@ -84,7 +85,8 @@ fn a_state_that_a_free_move_does_not_change_is_counted_by_nobody() {
     assert_eq!(states(&puzzle), None);
 }
 
-/// Up to five cells, and up to three whose pieces turn; three moves with guards, perhaps a free one; few labels.
+/// Up to five cells, and up to three whose pieces turn; three moves with guards, perhaps a free one; few
+/// labels.
 fn guarded() -> impl Strategy<Value = Definition> {
     let seeds = prop::collection::vec(any::<u64>(), 4);
     let labels = prop::collection::vec(0_u16..5, 8);

@@ -25,8 +25,8 @@ fn binomial(n: usize, k: usize) -> usize {
 fn shapes_by_passes() {
     let shapes = SquareOneShapes::new();
     let passes = shapes.passes();
-    // The article tells their number, that eight passes find them, and that the last one finds 24; the others by the same closure over
-    // pairs of vectors, apart from this code.
+    // The article tells their number, that eight passes find them, and that the last one finds 24; the others
+    // by the same closure over pairs of vectors, apart from this code.
     let new: Vec<usize> = passes.iter().map(Vec::len).collect();
     assert_eq!(new, [1, 5, 72, 176, 684, 2654, 3958, 944, 24]);
     assert_eq!(new.iter().sum::<usize>(), 8518);
@@ -80,8 +80,9 @@ fn numbers_of_states() {
     assert_eq!(square1::in_all_shapes().groupoid(19_304).map(|found| found.states()), None);
 }
 
-/// A word of the article: `s`, and powers of `u` and `d`. The article holds the puzzle upside down: its `u` turns our
-/// bottom layer, both counterclockwise as one looks at it, and its `d` turns our top layer, counterclockwise as one looks at it from below.
+/// A word of the article: `s`, and powers of `u` and `d`. The article holds the puzzle upside down: its `u`
+/// turns our bottom layer, both counterclockwise as one looks at it, and its `d` turns our top layer,
+/// counterclockwise as one looks at it from below.
 fn article(word: &str) -> Sequence {
     let turns = word.split_whitespace().map(|letter| {
         let times = || letter[1..].parse().unwrap_or(1);
@@ -121,8 +122,8 @@ fn made(puzzle: &Definition, first: &Sequence, sequence: &Sequence) -> Option<Or
     sequence.0.iter().try_fold(identity(), |done, turn| Some(done.then(&make(turn, &mut state)?)))
 }
 
-/// The cells of the article's pieces 1 to 16 after `d`: corners are odd, both layers are counted counterclockwise as one looks at the
-/// article's top.
+/// The cells of the article's pieces 1 to 16 after `d`: corners are odd, both layers are counted
+/// counterclockwise as one looks at the article's top.
 const NUMBERED: [usize; 16] = {
     let (corner, edge, top, bottom) = (0, 24, 0, 12);
     [
@@ -279,7 +280,8 @@ fn twistable_growth(puzzle: &Definition, deepest: usize) -> Vec<usize> {
 
 #[test]
 fn first_distances_between_twistable_states() {
-    // S. Chen (2017), by J. Scherphuis, Puzzle Pages: turns that end where no twist can be made are not counted.
+    // S. Chen (2017), by J. Scherphuis, Puzzle Pages: turns that end where no twist can be made are not
+    // counted.
     let published = [1, 15, 69, 212, 1141, 3933, 14_029];
     assert_eq!(twistable_growth(&family::puzzle("square1").unwrap(), 6), published);
     // No way through the other states is shorter.

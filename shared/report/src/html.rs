@@ -1,4 +1,5 @@
-//! A web page with everything: one file that needs nothing else, for light and dark screens and for paper. It is well-formed XML too.
+//! A web page with everything: one file that needs nothing else, for light and dark screens and for paper. It
+//! is well-formed XML too.
 
 use super::deepest::{self, Example};
 use super::facts::{self, Fact};

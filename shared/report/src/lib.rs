@@ -1,8 +1,10 @@
 //! Reports: what a run has found and where that comes from, set out for others.
 //!
-//! Reading order: [`deepest`] (states of the last layer), [`provenance`] (where the numbers come from), [`facts`] (all that in words), [`people`] (puzzles in people's words), [`numbers`], and
-//! a module for each format: [`html`] with [`plot`] and `net` (states of cubes and the like), [`markdown`], [`latex`], [`table`] (CSV), [`object`] (JSON), [`oeis`], [`text`] (the growth table on a
-//! terminal, and tables in general). [`known`] has God's numbers that others found as well.
+//! Reading order: [`deepest`] (states of the last layer), [`provenance`] (where the numbers come from),
+//! [`facts`] (all that in words), [`people`] (puzzles in people's words), [`numbers`], and a module for each
+//! format: [`html`] with [`plot`] and `net` (states of cubes and the like), [`markdown`], [`latex`],
+//! [`table`] (CSV), [`object`] (JSON), [`oeis`], [`text`] (the growth table on a terminal, and tables in
+//! general). [`known`] has God's numbers that others found as well.
 //!
 //! Invariant: a report is made from a run's directory alone, and changes nothing there.
 
@@ -114,7 +116,8 @@ pub struct Row {
 }
 
 impl Report {
-    /// The branching factor at each distance: its states over those of the distance before; `None` at distance 0.
+    /// The branching factor at each distance: its states over those of the distance before; `None` at
+    /// distance 0.
     pub fn branching(&self) -> Vec<Option<f64>> {
         let before = self.rows.iter().map(|row| row.states as f64);
         let factors =
@@ -150,7 +153,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Of a run, complete or not. Where the last layer is there, its cosets are found: that takes as long as for a run that goes on.
+    /// Of a run, complete or not. Where the last layer is there, its cosets are found: that takes as long as
+    /// for a run that goes on.
     ///
     /// # Errors
     /// If the journal or the last layer cannot be read.

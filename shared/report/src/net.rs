@@ -1,7 +1,9 @@
-//! States of cubes, of the skewb and of the pyraminx as nets: their faces laid out flat, each facelet in the colour of the face where it belongs.
+//! States of cubes, of the skewb and of the pyraminx as nets: their faces laid out flat, each facelet in the
+//! colour of the face where it belongs.
 //!
-//! A cube's faces lie as a cross, the top above the front, and left, front, right and back in a row. A pyraminx is unfolded about the face that has the
-//! vertices U, L and R; its fourth vertex is at all three ends.
+//! A cube's faces lie as a cross, the top above the front, and left, front, right and back in a row. A
+//! pyraminx is unfolded about the face that has the vertices U, L and R; its fourth vertex is at all three
+//! ends.
 
 use super::deepest::Example;
 use super::people::is_of_its_word;
@@ -12,7 +14,8 @@ use std::fmt::Write;
 type Vector = [i32; 3];
 type Point = (f64, f64);
 
-/// The faces of a cube: outwards, to the right and downwards as they are looked at, where they lie in the net, and their colours, which are the usual ones.
+/// The faces of a cube: outwards, to the right and downwards as they are looked at, where they lie in the
+/// net, and their colours, which are the usual ones.
 const FACES: [(Vector, Vector, Vector, Point, &str); 6] = [
     ([0, 1, 0], [1, 0, 0], [0, 0, 1], (1.0, 0.0), "#f7f7f2"),
     ([-1, 0, 0], [0, 0, 1], [0, -1, 0], (0.0, 1.0), "#f08a24"),
@@ -22,7 +25,8 @@ const FACES: [(Vector, Vector, Vector, Point, &str); 6] = [
     ([0, -1, 0], [1, 0, 0], [0, 0, -1], (1.0, 2.0), "#f3d43b"),
 ];
 
-/// The vertices of a pyraminx where they lie in the net, up to a factor: U, L, R, and B at three places. A face is opposite to a vertex.
+/// The vertices of a pyraminx where they lie in the net, up to a factor: U, L, R, and B at three places. A
+/// face is opposite to a vertex.
 const VERTICES: [Vector; 4] = [[1, 1, 1], [-1, -1, 1], [1, -1, -1], [-1, 1, -1]];
 const HEIGHT: f64 = 1.732_050_807_568_877_2;
 /// The colours of the faces opposite to them.
@@ -82,7 +86,8 @@ fn drawn(name: &str, cells: &[Facelets], example: &Example) -> Vec<Facelet> {
     drawn
 }
 
-/// Draws the facelet of a cell on a face, in the colour of another. On a pyraminx the face B is not folded out: each face lies once.
+/// Draws the facelet of a cell on a face, in the colour of another. On a pyraminx the face B is not folded
+/// out: each face lies once.
 fn push(drawn: &mut Vec<Facelet>, name: &str, at: &Facelets, face: Vector, home: Vector) {
     let found = match name.starts_with("pyraminx") {
         true => on_tetrahedron(at.place, face)
@@ -227,8 +232,9 @@ mod tests {
         }
     }
 
-    /// A turn of a face of a cube leaves this face and the one across in one colour each, and mixes the others; a turn about a vertex of a pyraminx
-    /// leaves the face across in one colour. A wrong turn of a piece would show.
+    /// A turn of a face of a cube leaves this face and the one across in one colour each, and mixes the
+    /// others; a turn about a vertex of a pyraminx leaves the face across in one colour. A wrong turn of
+    /// a piece would show.
     #[test]
     fn turns_mix_the_faces_that_they_should() {
         for word in ["2x2x2", "3x3x3-corners", "3x3x3-edges", "3x3x3", "pyraminx"] {

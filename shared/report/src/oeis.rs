@@ -1,5 +1,6 @@
-//! The growth function as the On-Line Encyclopedia of Integer Sequences takes it: a b-file (lines `n a(n)`, and comments that begin with
-//! `#`) whose comments have the other fields of an entry in its internal format (oeis.org/eishelp1.html), without the A-number.
+//! The growth function as the On-Line Encyclopedia of Integer Sequences takes it: a b-file (lines `n a(n)`,
+//! and comments that begin with `#`) whose comments have the other fields of an entry in its internal format
+//! (oeis.org/eishelp1.html), without the A-number.
 
 use super::{Report, facts};
 use std::fmt::Write;
@@ -48,7 +49,8 @@ fn joined(terms: &[u64]) -> String {
     terms.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Lines of terms, all but the last with a comma at the end; what does not fit on three lines is in the b-file alone.
+/// Lines of terms, all but the last with a comma at the end; what does not fit on three lines is in the
+/// b-file alone.
 fn data(terms: &[u64]) -> Vec<(&'static str, String)> {
     let mut lines = vec![String::new()];
     for (at, term) in terms.iter().enumerate() {

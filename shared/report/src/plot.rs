@@ -1,4 +1,5 @@
-//! The growth function as a picture: states by distance on a linear scale, and beside it states and classes on a logarithmic one.
+//! The growth function as a picture: states by distance on a linear scale, and beside it states and classes
+//! on a logarithmic one.
 
 use super::Row;
 use super::numbers::{power_of_ten, scientific};

@@ -1,9 +1,11 @@
-//! How the memory that a process may take is shared out: to tables and kernels, and the rest to layers in the page cache.
+//! How the memory that a process may take is shared out: to tables and kernels, and the rest to layers in the
+//! page cache.
 
 use crate::RunError;
 use fathom_space::{CosetGraph, Shape, Space};
 
-/// A coset's checksum, on its way from the task to the layer's digest, and the coset's place in the window on a layer.
+/// A coset's checksum, on its way from the task to the layer's digest, and the coset's place in the window on
+/// a layer.
 const CHECKSUM_BYTES: u64 = 64;
 
 /// What a kernel keeps: accumulators and copies of a source, and the tensor to be written.
@@ -37,8 +39,8 @@ pub fn cache_bytes(
     }
 }
 
-/// Bytes of memory besides the page cache: tables, a checksum for each coset of a layer, and for each thread some tensors
-/// and buffers.
+/// Bytes of memory besides the page cache: tables, a checksum for each coset of a layer, and for each thread
+/// some tensors and buffers.
 pub fn memory_bytes(space: &Space, patterns: u64, cosets: u64, shape: &Shape, threads: usize) -> u64 {
     let unpacked = u64::from(shape.rows()) * u64::from(shape.row_bits()).next_power_of_two().max(32) / 8;
     CosetGraph::table_bytes(space, patterns, cosets)

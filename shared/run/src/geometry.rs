@@ -1,4 +1,5 @@
-//! Which layer file holds which shard of which layer, for those who need no more of the cosets than their number.
+//! Which layer file holds which shard of which layer, for those who need no more of the cosets than their
+//! number.
 
 use crate::{Depth, RunError, RunManifest, ShardCut, ShardId};
 use fathom_layer::{Identity, Tensor};

@@ -26,8 +26,9 @@ pub fn shared(run: &Path) -> Result<File, RunError> {
     take(run, File::try_lock_shared)
 }
 
-/// The lock of a process that reads alone, while nobody decides on the run. It can be had where nothing can be written: of a
-/// lock that cannot be made the directory itself takes the place, for nobody else can make one either.
+/// The lock of a process that reads alone, while nobody decides on the run. It can be had where nothing can
+/// be written: of a lock that cannot be made the directory itself takes the place, for nobody else can make
+/// one either.
 ///
 /// # Errors
 /// [`RunError::Busy`] if a process decides on the run.

@@ -5,9 +5,9 @@ use fathom_space::Space;
 
 /// How far back the layers lie that a layer is made from.
 ///
-/// A move leads from depth d to depth d + 1 or less. How much less depends on the way back: where it is a move too, no less than
-/// d - 1, and a new layer is what moves lead to from the newest, without the two newest. Otherwise a move may lead back to any depth,
-/// and the new layer is without all before it.
+/// A move leads from depth d to depth d + 1 or less. How much less depends on the way back: where it is a
+/// move too, no less than d - 1, and a new layer is what moves lead to from the newest, without the two
+/// newest. Otherwise a move may lead back to any depth, and the new layer is without all before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookback {
     /// To the two before it: the moves are closed under inverses.

@@ -32,7 +32,8 @@ const PAIR_BYTES: u64 = 32 << 10;
 const SHARD_COSETS: u64 = 1 << 14;
 /// The most shards that a run is cut into unless asked otherwise.
 const MOST_SHARDS: u64 = 512;
-/// The same where all layers are read: each of their shards is a memory map then, and Linux gives a process 65,530.
+/// The same where all layers are read: each of their shards is a memory map then, and Linux gives a process
+/// 65,530.
 const MOST_SHARDS_OF_ALL: u64 = 64;
 
 /// What the user asks to enumerate.
@@ -102,9 +103,11 @@ pub struct RunManifest {
     pub spec: SpaceSpec,
     /// The colour of each piece.
     pub colouring: Vec<u8>,
-    /// The axes, where they hold only what moves reach; empty where each colour is an axis of all its arrangements.
+    /// The axes, where they hold only what moves reach; empty where each colour is an axis of all its
+    /// arrangements.
     pub axes: Vec<AxisView>,
-    /// The cost model by which colouring and axes were chosen; `None` in runs of version 0.1.0, which did not note it.
+    /// The cost model by which colouring and axes were chosen; `None` in runs of version 0.1.0, which did
+    /// not note it.
     pub cost_model: Option<String>,
     /// How many representative cosets there are.
     pub representative_cosets: u64,
@@ -154,8 +157,8 @@ struct Version {
 }
 
 impl RunManifest {
-    /// Plans a run. `shards` as the user asks, or by the size of a layer. Classes up to inversion are counted if the user asks for them, and
-    /// always where there are [few states](Pairs::MOST_STATES_INVERTED).
+    /// Plans a run. `shards` as the user asks, or by the size of a layer. Classes up to inversion are counted
+    /// if the user asks for them, and always where there are [few states](Pairs::MOST_STATES_INVERTED).
     ///
     /// # Errors
     /// [`RunError`] if there are fewer cosets than shards, layers would not be kept that are read, or
@@ -199,8 +202,8 @@ impl RunManifest {
         })
     }
 
-    /// How many shards a run is cut into unless asked otherwise: by the size of a layer, and equally many for each of so many workers
-    /// if there are enough.
+    /// How many shards a run is cut into unless asked otherwise: by the size of a layer, and equally many for
+    /// each of so many workers if there are enough.
     pub fn shards_by_size(plan: &Plan, lookback: Lookback, workers: u32) -> u32 {
         let most = match lookback {
             Lookback::Two => MOST_SHARDS,
@@ -284,8 +287,8 @@ impl RunManifest {
     /// Reads `run.toml` in the directory of a run, and checks it.
     ///
     /// # Errors
-    /// [`RunError::NoRun`] if there is none; otherwise if it cannot be used. The error names the version that wrote the file if that
-    /// was another one.
+    /// [`RunError::NoRun`] if there is none; otherwise if it cannot be used. The error names the version that
+    /// wrote the file if that was another one.
     pub fn read(run: &Path) -> Result<Self, RunError> {
         let path = run.join(DEFINITION);
         let text = match std::fs::read_to_string(&path) {
@@ -377,7 +380,8 @@ mod tests {
         RunManifest::plan(spec, &space, &plan, None, Keep::All, false).unwrap()
     }
 
-    /// A layer of 3x3 takes 5,520 bytes, of 2x2x2 45,360, and of 2x6 2,688,768, which is 10 times 256 KiB and more.
+    /// A layer of 3x3 takes 5,520 bytes, of 2x2x2 45,360, and of 2x6 2,688,768, which is 10 times 256 KiB and
+    /// more.
     #[test]
     fn shards_are_cut_by_size() {
         for (word, workers, shards) in

@@ -1,8 +1,10 @@
-//! `cosets.bin`: the tables of cosets of a run, kept so that it goes on sooner. Worth it only where they take long to find.
+//! `cosets.bin`: the tables of cosets of a run, kept so that it goes on sooner. Worth it only where they take
+//! long to find.
 //!
-//! Little-endian: `FATHOMC1`, the run's fingerprint (32 bytes), the number of patterns and of representatives (8 bytes
-//! each), the rank of each representative's pattern (8 bytes), the size of its orbit (4 bytes), the pattern table (4 bytes
-//! a pattern), and the BLAKE3 hash of all that. Nothing depends on the file: where it is missing or damaged, it is made again.
+//! Little-endian: `FATHOMC1`, the run's fingerprint (32 bytes), the number of patterns and of representatives
+//! (8 bytes each), the rank of each representative's pattern (8 bytes), the size of its orbit (4 bytes), the
+//! pattern table (4 bytes a pattern), and the BLAKE3 hash of all that. Nothing depends on the file: where it
+//! is missing or damaged, it is made again.
 
 use crate::RunError;
 use bytesize::ByteSize;

@@ -35,8 +35,8 @@ impl fmt::Display for ShardId {
     }
 }
 
-/// Make one shard of the layer at one depth, from the layers before it. Also names the file that comes of it. In order of depth, then
-/// of shard.
+/// Make one shard of the layer at one depth, from the layers before it. Also names the file that comes of it.
+/// In order of depth, then of shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Task {
     /// The depth of the layer to make.

@@ -7,7 +7,8 @@ use std::fmt;
 pub struct WorkerId(pub [u8; 16]);
 
 impl WorkerId {
-    /// The file system that all workers share, where layers lie with all of them: it holds files like a worker that is always there.
+    /// The file system that all workers share, where layers lie with all of them: it holds files like a
+    /// worker that is always there.
     pub const SHARED_STORE: Self = Self([0; 16]);
 }
 

@@ -1,8 +1,9 @@
 //! States as words, from the definition alone: also of puzzles that are too large for a run.
 //!
-//! A state shows a label at each point, a point being a way to stand on a cell. What the first point of a cell shows tells what
-//! its others show, for a turn moves all of them alike; so a word has one letter a cell. Where a move brings the k-th point of a cell
-//! to the first one of another, the letter there becomes the k-th one after what it was.
+//! A state shows a label at each point, a point being a way to stand on a cell. What the first point of a
+//! cell shows tells what its others show, for a turn moves all of them alike; so a word has one letter a
+//! cell. Where a move brings the k-th point of a cell to the first one of another, the letter there becomes
+//! the k-th one after what it was.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_puzzle::Definition;
@@ -28,7 +29,8 @@ pub(super) const MOST_LETTERS: usize = 256;
 /// What carrying pieces does to words, where it may be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WordMap {
-    /// For each cell the cell from which its piece comes, and which of that cell's points comes to be the first one.
+    /// For each cell the cell from which its piece comes, and which of that cell's points comes to be the
+    /// first one.
     pub(super) from: Box<[(u8, u16)]>,
     /// Cells with the letters, one of which must be there.
     pub(super) guard: Box<[(u8, Box<[u8]>)]>,
@@ -72,8 +74,9 @@ impl Alphabet {
         self.first.iter().map(|&first| self.labels[inverse.apply(first)] as u8).collect()
     }
 
-    /// What an action does to words; equal for actions between which nothing that can be seen tells. It may be done while each cell of
-    /// the guard holds what belongs on the cell beside it when the puzzle is solved, in any orientation.
+    /// What an action does to words; equal for actions between which nothing that can be seen tells. It may
+    /// be done while each cell of the guard holds what belongs on the cell beside it when the puzzle is
+    /// solved, in any orientation.
     pub fn step(&self, action: &Permutation, guard: impl IntoIterator<Item = (usize, usize)>) -> WordMap {
         let inverse = action.inverse();
         let from = |&first: &usize| {
@@ -90,7 +93,8 @@ impl Alphabet {
         WordMap { from: self.first.iter().map(from).collect(), guard: guard.into() }
     }
 
-    /// The letter that a piece shows on a cell, when it has come there from the cell where it belongs and was turned by so much.
+    /// The letter that a piece shows on a cell, when it has come there from the cell where it belongs and was
+    /// turned by so much.
     pub fn letter(&self, piece: usize, turn: u16) -> u8 {
         let order = self.orders[piece];
         self.labels[self.first[piece] + usize::from((order - turn % order) % order)] as u8

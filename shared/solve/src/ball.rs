@@ -1,7 +1,8 @@
 //! The states within a number of moves of one, level by level, in no more memory than they may take.
 //!
-//! Words lie one after the other in the order in which they were found, and a table of their numbers finds them: a word of n
-//! letters takes n + 6 to n + 12 bytes. When one of the two is full it grows to twice its size if that fits beside the old one, else by less.
+//! Words lie one after the other in the order in which they were found, and a table of their numbers finds
+//! them: a word of n letters takes n + 6 to n + 12 bytes. When one of the two is full it grows to twice its
+//! size if that fits beside the old one, else by less.
 
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
@@ -70,10 +71,12 @@ impl Ball {
         Some((number, distance))
     }
 
-    /// Finds the next level with what `step` makes of a state by each of so many moves, where it makes something; false if it is empty.
+    /// Finds the next level with what `step` makes of a state by each of so many moves, where it makes
+    /// something; false if it is empty.
     ///
     /// # Errors
-    /// [`Full`] if it would take more than `most_bytes`. The level stays unfinished then, and nothing more can be asked.
+    /// [`Full`] if it would take more than `most_bytes`. The level stays unfinished then, and nothing more
+    /// can be asked.
     pub fn grow(
         &mut self,
         moves: usize,

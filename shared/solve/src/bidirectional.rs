@@ -1,10 +1,12 @@
-//! Bidirectional breadth-first search: a ball around the state and one around the solved state grow until they meet.
+//! Bidirectional breadth-first search: a ball around the state and one around the solved state grow until
+//! they meet.
 //!
-//! Let all states within f moves of the state be known, and all from which b moves or fewer lead to the solved one. If the distance is
-//! f + b, each shortest way passes from one ball to the other where it is f moves from its beginning, so the outermost levels have that
-//! state in common; if it is larger, the balls have none in common. So the first sum at which the levels meet is the distance, and
-//! this holds whether moves have inverses or not: the ball around the solved state grows by predecessors. A ball has one word of each state,
-//! the smallest that free moves make of it.
+//! Let all states within f moves of the state be known, and all from which b moves or fewer lead to the
+//! solved one. If the distance is f + b, each shortest way passes from one ball to the other where it is f
+//! moves from its beginning, so the outermost levels have that state in common; if it is larger, the balls
+//! have none in common. So the first sum at which the levels meet is the distance, and this holds whether
+//! moves have inverses or not: the ball around the solved state grows by predecessors. A ball has one word of
+//! each state, the smallest that free moves make of it.
 
 use super::ball::{Ball, Full};
 use super::descent::{Solutions, descend};
@@ -52,10 +54,12 @@ impl<'m> Bidirectional<'m> {
         Self { model, memory_bytes, around_solved: Ball::new(&model.reduced(model.solved())) }
     }
 
-    /// The distance of a state, given by any of its words, and the first `most` shortest solutions from that word on.
+    /// The distance of a state, given by any of its words, and the first `most` shortest solutions from that
+    /// word on.
     ///
     /// # Errors
-    /// [`SearchError`] if there is none, or none was found. After [`SearchError::Memory`] nothing more can be asked.
+    /// [`SearchError`] if there is none, or none was found. After [`SearchError::Memory`] nothing more can be
+    /// asked.
     pub fn solve(&mut self, state: &[u8], most: usize) -> Result<Solutions, SearchError> {
         let mut around_state = Ball::new(&self.model.reduced(state));
         if let Some((_, distance)) = self.around_solved.find(around_state.word(0)) {
@@ -148,8 +152,8 @@ impl<'m> Bidirectional<'m> {
         on_the_way
     }
 
-    /// The solutions from a word of the state in the middle of a ball on, `on_the_way` being its states on shortest ways as far as these do not lie
-    /// around the solved state.
+    /// The solutions from a word of the state in the middle of a ball on, `on_the_way` being its states on
+    /// shortest ways as far as these do not lie around the solved state.
     fn solutions(
         &self,
         state: &[u8],

@@ -24,8 +24,8 @@ const CLASS_BYTES: u64 = 96;
 /// The classes of a depth whose files are there, by their sizes and then by their words.
 ///
 /// # Errors
-/// [`fathom_command::exit::BadInput`] if they would not fit `memory_bytes`; and if a file is missing, damaged or contradicts the
-/// journal.
+/// [`fathom_command::exit::BadInput`] if they would not fit `memory_bytes`; and if a file is missing, damaged
+/// or contradicts the journal.
 pub fn classes(kept: &mut KeptLayers<'_>, depth: u32, memory_bytes: u64) -> Result<Vec<Class>> {
     let layer = kept.layers()[depth as usize].clone();
     let most = layer.classes.unwrap_or(layer.stored);
@@ -58,8 +58,9 @@ pub fn classes(kept: &mut KeptLayers<'_>, depth: u32, memory_bytes: u64) -> Resu
     Ok(classes)
 }
 
-/// The smallest image of a word under the symmetries, and how many of them fix it. These are as many as fix the state: each of those that
-/// do leads from the word to one of the state's words, from which exactly one free move leads back.
+/// The smallest image of a word under the symmetries, and how many of them fix it. These are as many as fix
+/// the state: each of those that do leads from the word to one of the state's words, from which exactly one
+/// free move leads back.
 fn smallest(space: &Space, word: &[u8]) -> (Vec<u8>, u64) {
     let (mut smallest, mut fixed_by) = (word.to_vec(), 0);
     for symmetry in space.symmetries() {

@@ -1,4 +1,5 @@
-//! Solutions, by whatever tells whether a state lies at a distance: from each state on to those that are one move nearer.
+//! Solutions, by whatever tells whether a state lies at a distance: from each state on to those that are one
+//! move nearer.
 
 use super::model::SolveModel;
 
@@ -13,9 +14,10 @@ pub struct Solutions {
     pub more: bool,
 }
 
-/// The first `most` shortest solutions of a state at this distance, from one of its words on. `is_at(word, d)` tells of a state one move from one at distance d + 1
-/// whether it lies at distance d. Where it tells the truth no way is a dead end, so that each solution takes no more than
-/// `distance` times as many questions as there are moves.
+/// The first `most` shortest solutions of a state at this distance, from one of its words on. `is_at(word,
+/// d)` tells of a state one move from one at distance d + 1 whether it lies at distance d. Where it tells the
+/// truth no way is a dead end, so that each solution takes no more than `distance` times as many questions as
+/// there are moves.
 ///
 /// # Errors
 /// Those of `is_at`.
@@ -59,9 +61,10 @@ pub fn descend<E>(
     }
 }
 
-/// Moves that lead from the solved state to one at this distance from it, as few as there can be; `None` if there are none. `is_at(word, d)`
-/// tells of a state from which one move leads to one at distance d + 1 whether it lies at distance d from the solved one. Of all
-/// states before a state the first is taken, as the ways back have them.
+/// Moves that lead from the solved state to one at this distance from it, as few as there can be; `None` if
+/// there are none. `is_at(word, d)` tells of a state from which one move leads to one at distance d + 1
+/// whether it lies at distance d from the solved one. Of all states before a state the first is taken, as the
+/// ways back have them.
 ///
 /// # Errors
 /// Those of `is_at`.

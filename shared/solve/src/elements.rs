@@ -18,8 +18,9 @@ pub enum ElementError {
     Expression(ExpressionError),
 }
 
-/// Reads an element of `points` points. A text of digits, brackets and what separates numbers is cycles if it begins with a bracket,
-/// and the tiles of a state if not; anything else is an expression in the names of the moves.
+/// Reads an element of `points` points. A text of digits, brackets and what separates numbers is cycles if it
+/// begins with a bracket, and the tiles of a state if not; anything else is an expression in the names of the
+/// moves.
 ///
 /// The moves of a state carry tile p from cell p, where it belongs, to the cell where it stands.
 ///
@@ -42,7 +43,8 @@ pub fn read(text: &str, points: usize, moves: &[Move]) -> Result<Permutation, El
     }
 }
 
-/// The element that leads to a state with each tile once: tile p goes from cell p to the cell where it stands.
+/// The element that leads to a state with each tile once: tile p goes from cell p to the cell where it
+/// stands.
 pub fn of_tiles(tiles: &[usize]) -> Permutation {
     Permutation::from_fn(tiles.len(), |cell| tiles[cell]).inverse()
 }

@@ -12,7 +12,8 @@ use indicatif::HumanBytes;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 
-/// The layers of a run whose files are there, opened when something is asked of them. A state takes one coset's reading.
+/// The layers of a run whose files are there, opened when something is asked of them. A state takes one
+/// coset's reading.
 #[derive(Debug)]
 pub struct KeptLayers<'d> {
     graph: CosetGraph,
@@ -107,7 +108,8 @@ impl<'d> KeptLayers<'d> {
         Ok(file.coset(local)?.contains(position))
     }
 
-    /// Calls `found` with every stored state of a depth, whose files must be there: one at least of each class.
+    /// Calls `found` with every stored state of a depth, whose files must be there: one at least of each
+    /// class.
     ///
     /// # Errors
     /// If a file is missing or damaged.

@@ -1,13 +1,16 @@
 //! Shortest solutions of single states, and the classes of a layer.
 //!
-//! Reading order: [`alphabet`] (states as words), [`moves`] (moves, some behind free moves), [`model`] (any puzzle as such words and moves,
-//! whether a run can search it or not), [`state`] (states as people write them, and why moves do not lead to one), [`square1`] (moves as
-//! people write them for Square-1), [`descent`] (solutions, by whatever tells how near a state is), [`ball`] and [`bidirectional`] (what tells it
-//! without a run), [`layers`] and [`space_words`] (what tells it from the layers that a run has kept), [`classes`] (the states
-//! of a layer up to symmetry), [`elements`] (elements of a puzzle's group as people write them).
+//! Reading order: [`alphabet`] (states as words), [`moves`] (moves, some behind free moves), [`model`] (any
+//! puzzle as such words and moves, whether a run can search it or not), [`state`] (states as people write
+//! them, and why moves do not lead to one), [`square1`] (moves as people write them for Square-1),
+//! [`descent`] (solutions, by whatever tells how near a state is), [`ball`] and [`bidirectional`] (what tells
+//! it without a run), [`layers`] and [`space_words`] (what tells it from the layers that a run has kept),
+//! [`classes`] (the states of a layer up to symmetry), [`elements`] (elements of a puzzle's group as people
+//! write them).
 //!
-//! Invariants: a solution leads from a state to the solved one, up to free moves, and its length is the distance; distances are exact or not told;
-//! solutions come in lexicographic order, by the order of the puzzle's moves, so the same question has the same answer everywhere.
+//! Invariants: a solution leads from a state to the solved one, up to free moves, and its length is the
+//! distance; distances are exact or not told; solutions come in lexicographic order, by the order of the
+//! puzzle's moves, so the same question has the same answer everywhere.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

@@ -1,8 +1,9 @@
-//! Any puzzle as words with moves between them, from its definition alone: also those that are too large for a run, move sets without
-//! inverses, and puzzles with free moves.
+//! Any puzzle as words with moves between them, from its definition alone: also those that are too large for
+//! a run, move sets without inverses, and puzzles with free moves.
 //!
-//! Where moves are free a state has many words, one for each of them. The smallest stands for it where states are kept and
-//! compared; a solution is looked for from one word of the state on, so that it can be carried out as it is written.
+//! Where moves are free a state has many words, one for each of them. The smallest stands for it where states
+//! are kept and compared; a solution is looked for from one word of the state on, so that it can be carried
+//! out as it is written.
 
 use super::alphabet::{Alphabet, MOST_LETTERS, WordMap};
 use super::moves::{Move, distinct};
@@ -66,7 +67,8 @@ impl SolveModel {
             labelled.map(|(&piece, &label)| Piece { label: label.into(), ..piece }).collect();
         definition.set_solved(&solved)?;
         let square1 = SquareOne::of(&definition);
-        // With all its turns there is a shortest way between states that are meant through such states alone, and others are solved too.
+        // With all its turns there is a shortest way between states that are meant through such states alone,
+        // and others are solved too.
         if square1.is_some() && definition.moves().len() == in_all_shapes().moves().len() {
             definition.set_always(&[])?;
         }
@@ -109,7 +111,8 @@ impl SolveModel {
         self.metric
     }
 
-    /// The moves, by whose order solutions are ordered: the generators, and behind them those that need a free move before them.
+    /// The moves, by whose order solutions are ordered: the generators, and behind them those that need a
+    /// free move before them.
     pub fn moves(&self) -> &[Move] {
         &self.moves
     }
@@ -144,7 +147,8 @@ impl SolveModel {
         may
     }
 
-    /// How many ways there are to undo a move: from the word of a state they lead to words of all states from which a move leads to it.
+    /// How many ways there are to undo a move: from the word of a state they lead to words of all states from
+    /// which a move leads to it.
     pub fn ways_back(&self) -> usize {
         self.ways_back.len()
     }
@@ -195,8 +199,8 @@ impl SolveModel {
         moves.iter().fold(identity, |product, &mv| product.then(&self.moves[mv].action))
     }
 
-    /// Makes moves in the state to which an element leads, by the elements themselves: this shares nothing with a search but what guards
-    /// ask for. `None` if one of them cannot be made.
+    /// Makes moves in the state to which an element leads, by the elements themselves: this shares nothing
+    /// with a search but what guards ask for. `None` if one of them cannot be made.
     pub fn carry_out(&self, element: &OrientedPermutation, moves: &[usize]) -> Option<OrientedPermutation> {
         moves.iter().try_fold(element.clone(), |state, &mv| {
             let Move { step, action, .. } = &self.moves[mv];
@@ -204,7 +208,8 @@ impl SolveModel {
         })
     }
 
-    /// Whether moves solve the state to which an element leads, up to free moves, when they are [carried out](SolveModel::carry_out).
+    /// Whether moves solve the state to which an element leads, up to free moves, when they are [carried
+    /// out](SolveModel::carry_out).
     pub fn solves(&self, element: &OrientedPermutation, moves: &[usize]) -> bool {
         let labels = &self.alphabet.labels;
         let is_solved = |end: &OrientedPermutation| {
@@ -215,8 +220,9 @@ impl SolveModel {
         end.is_some_and(|end| self.free.elements().iter().any(|free| is_solved(&end.then(free))))
     }
 
-    /// Moves as people write them, each with the free moves that are needed before it; none at all as `()`. Where free moves are ever
-    /// needed, those of number `behind` follow at the end; elsewhere they are but another look at the same, and are not written.
+    /// Moves as people write them, each with the free moves that are needed before it; none at all as `()`.
+    /// Where free moves are ever needed, those of number `behind` follow at the end; elsewhere they are
+    /// but another look at the same, and are not written.
     pub fn written(&self, moves: &[usize], behind: usize) -> String {
         let behind = if self.moves.iter().any(|mv| mv.before != 0) { behind } else { 0 };
         if let Some(square1) = self.square1.as_ref().filter(|_| !self.definition.free().is_empty()) {

@@ -1,9 +1,9 @@
 //! The moves of a state where some are free: each move behind each free move, once.
 //!
-//! States that differ by free moves are one. Let a state be g, m a move and f free: then g f m is a neighbour of the state, and
-//! so is each g f m f', which is the same neighbour. So there is one move for each class of products f m that free moves behind them make
-//! equal. On a cube in the hand every f m is m' f' with another face's turn m', and no free move need ever be made; the
-//! layers of Square-1 must be turned between twists.
+//! States that differ by free moves are one. Let a state be g, m a move and f free: then g f m is a neighbour
+//! of the state, and so is each g f m f', which is the same neighbour. So there is one move for each class of
+//! products f m that free moves behind them make equal. On a cube in the hand every f m is m' f' with another
+//! face's turn m', and no free move need ever be made; the layers of Square-1 must be turned between twists.
 
 use super::alphabet::{Alphabet, WordMap};
 use fathom_algebra::OrientedPermutation;
@@ -22,8 +22,8 @@ pub struct Move {
     pub action: OrientedPermutation,
     /// What both do to words.
     pub(super) step: WordMap,
-    /// Earlier moves that free moves behind make equal to this one, but whose guards ask for something else. Where one of them can be made,
-    /// this one is not.
+    /// Earlier moves that free moves behind make equal to this one, but whose guards ask for something else.
+    /// Where one of them can be made, this one is not.
     instead: Vec<usize>,
 }
 
@@ -34,8 +34,9 @@ impl Move {
     }
 }
 
-/// All moves: first the generators, in their order, then those behind each free move. Of those that differ by what cannot be seen, or by
-/// free moves behind them, the first is there. `limits` tells what an action asks for besides the guard of its generator.
+/// All moves: first the generators, in their order, then those behind each free move. Of those that differ by
+/// what cannot be seen, or by free moves behind them, the first is there. `limits` tells what an action asks
+/// for besides the guard of its generator.
 ///
 /// # Errors
 /// [`DefinitionError::TooManyMoves`].
@@ -47,7 +48,8 @@ pub fn distinct(
 ) -> Result<Vec<Move>, DefinitionError> {
     let carried = |action: &OrientedPermutation| alphabet.step(&action.as_points(), []).from;
     let mut moves: Vec<Move> = Vec::new();
-    // Classes by what any of their products with free moves behind does. Class 0 is that of the free moves themselves, which are no moves.
+    // Classes by what any of their products with free moves behind does. Class 0 is that of the free moves
+    // themselves, which are no moves.
     let mut class_of: HashMap<Box<[(u8, u16)]>, usize> =
         free.elements().iter().map(|free| (carried(free), 0)).collect();
     let mut classes: Vec<Vec<usize>> = vec![Vec::new()];

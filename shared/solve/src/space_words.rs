@@ -4,7 +4,8 @@ use super::model::SolveModel;
 use fathom_space::Space;
 use rustc_hash::FxHashMap;
 
-/// For each cell of the puzzle what the letters of the model say: the label of a piece and its orientation, as the space counts it.
+/// For each cell of the puzzle what the letters of the model say: the label of a piece and its orientation,
+/// as the space counts it.
 #[derive(Clone, Debug)]
 pub struct SpaceWords<'s> {
     space: &'s Space,

@@ -12,7 +12,8 @@ pub struct SquareOne {
 }
 
 impl SquareOne {
-    /// If the moves and free moves of a puzzle are turns of layers and twists of Square-1, by their names and by what they do.
+    /// If the moves and free moves of a puzzle are turns of layers and twists of Square-1, by their names and
+    /// by what they do.
     pub fn of(definition: &Definition) -> Option<Self> {
         let twist = Turn::Twist.action();
         if definition.orders() != twist.orders() {
@@ -41,7 +42,8 @@ impl SquareOne {
         turn.map(|turn| turn.action())
     }
 
-    /// Turns of layers and twists, one after the other; none at all as `()`. Those of the layers come in no more than pairs.
+    /// Turns of layers and twists, one after the other; none at all as `()`. Those of the layers come in no
+    /// more than pairs.
     ///
     /// # Panics
     /// If an action is another one.

@@ -58,8 +58,9 @@ pub enum StateError {
 }
 
 impl SolveModel {
-    /// Reads a state: as tiles row by row, as cycles of cells, or, if it is a scramble, as moves that lead to it from the solved state.
-    /// The element that is returned carries the piece of each cell to where it stands.
+    /// Reads a state: as tiles row by row, as cycles of cells, or, if it is a scramble, as moves that lead to
+    /// it from the solved state. The element that is returned carries the piece of each cell to where it
+    /// stands.
     ///
     /// # Errors
     /// [`StateError`] with the place and the reason.
@@ -83,8 +84,9 @@ impl SolveModel {
         }
     }
 
-    /// Reads moves: those of a board as `V1 H2^-1`, with powers of anything; those of Square-1 as `(1,0)/(3,-3)/`, or by their names;
-    /// those of other puzzles as `R U2 F'`, with any of its named permutations.
+    /// Reads moves: those of a board as `V1 H2^-1`, with powers of anything; those of Square-1 as
+    /// `(1,0)/(3,-3)/`, or by their names; those of other puzzles as `R U2 F'`, with any of its named
+    /// permutations.
     fn read_moves(&self, text: &str) -> Result<OrientedPermutation, StateError> {
         let definition = &self.definition;
         if let PuzzleSpec::Board(board) = self.source {
@@ -122,7 +124,8 @@ impl SolveModel {
         self.one_by_one(self.written_out(text)?)
     }
 
-    /// The moves that a sequence is short for, one after the other. A power that is no move is made by its single turns.
+    /// The moves that a sequence is short for, one after the other. A power that is no move is made by its
+    /// single turns.
     fn written_out(&self, text: &str) -> Result<Vec<(String, OrientedPermutation)>, StateError> {
         let definition = &self.definition;
         let free = definition.free_generators().unwrap_or_default();
@@ -186,11 +189,12 @@ impl SolveModel {
         tiles.iter().map(u16::to_string).collect::<Vec<_>>().join(" ")
     }
 
-    /// Why moves do not lead to a state; `None` if nothing is found that speaks against it. Where all pieces are told apart they lead to it
-    /// then.
+    /// Why moves do not lead to a state; `None` if nothing is found that speaks against it. Where all pieces
+    /// are told apart they lead to it then.
     ///
-    /// Looked at are the cells alone, then the sum of the turns of each orbit, then cells and turns together. Pieces that look alike
-    /// may be exchanged at will: so a group is asked that has these exchanges besides the moves.
+    /// Looked at are the cells alone, then the sum of the turns of each orbit, then cells and turns together.
+    /// Pieces that look alike may be exchanged at will: so a group is asked that has these exchanges
+    /// besides the moves.
     pub fn why_not(&self, element: &OrientedPermutation) -> Option<String> {
         if let Some(cell) = self.missing(element) {
             return Some(format!("a piece like that of cell {} must always stand on that cell", cell + 1));
@@ -229,7 +233,8 @@ impl SolveModel {
         self.generators.iter().chain(self.definition.free()).map(|generator| &generator.action)
     }
 
-    /// The first orbit, all of whose turns are seen, whose turns add up to something else than those of any move do.
+    /// The first orbit, all of whose turns are seen, whose turns add up to something else than those of any
+    /// move do.
     fn turned_in_sum(&self, element: &OrientedPermutation) -> Option<String> {
         let all_seen = |&orbit: &usize| {
             let cells = self.definition.cells_of(orbit);
@@ -254,8 +259,8 @@ impl SolveModel {
         })
     }
 
-    /// Permutations of points that generate all those which change nothing that can be seen of the solved puzzle: exchanges of
-    /// pieces that look alike, and turns of pieces that look the same after.
+    /// Permutations of points that generate all those which change nothing that can be seen of the solved
+    /// puzzle: exchanges of pieces that look alike, and turns of pieces that look the same after.
     fn exchanges(&self) -> Vec<Permutation> {
         let orders = self.definition.orders();
         let Alphabet { labels, first, .. } = &self.alphabet;

@@ -1,4 +1,5 @@
-//! Solutions against a plain search over elements of the group, which shares nothing with the searches but the definition of the puzzle.
+//! Solutions against a plain search over elements of the group, which shares nothing with the searches but
+//! the definition of the puzzle.
 
 mod free;
 
@@ -74,7 +75,8 @@ fn seen(model: &SolveModel, free: &[OrientedPermutation], element: &OrientedPerm
     free.iter().map(look).min().unwrap()
 }
 
-/// All states from which moves lead to the solved one, by what can be seen of them: found backwards from there, by products of elements.
+/// All states from which moves lead to the solved one, by what can be seen of them: found backwards from
+/// there, by products of elements.
 fn plain(model: &SolveModel) -> BTreeMap<Vec<u16>, Known> {
     let free = free_moves(model);
     let seen = |element: &OrientedPermutation| seen(model, &free, element);
@@ -197,7 +199,8 @@ fn run(question: SpaceSpec, path: &std::path::Path, max_depth: Option<u32>) -> R
     run
 }
 
-/// The same element where the orientations of pieces count from those that they have when solved, as words of a space do.
+/// The same element where the orientations of pieces count from those that they have when solved, as words of
+/// a space do.
 fn from_solved(model: &SolveModel, element: &OrientedPermutation) -> OrientedPermutation {
     let solved = model.definition.solved();
     let turn = |(piece, &turn): (usize, &u16)| {

@@ -1,9 +1,9 @@
 //! Axes that hold only the words that can be: what an axis tells of pieces, and its words as numbers.
 //!
-//! An axis has one or several *components*, each a colour with a [`View`]. Its word for a state consists of one symbol for each cell of each
-//! component, in the order of the components and of the cells. A word is packed into a number such that numbers are in the
-//! order of words that are compared by all their pieces first and by all their orientations next: the words with equal
-//! pieces then follow each other.
+//! An axis has one or several *components*, each a colour with a [`View`]. Its word for a state consists of
+//! one symbol for each cell of each component, in the order of the components and of the cells. A word is
+//! packed into a number such that numbers are in the order of words that are compared by all their pieces
+//! first and by all their orientations next: the words with equal pieces then follow each other.
 
 use std::fmt;
 use std::str::FromStr;
@@ -42,8 +42,8 @@ pub struct Component {
     pub view: View,
 }
 
-/// The components of an axis. In text each is the number of a colour and a letter: `1p 2o` has the pieces of colour 1 and the orientations
-/// of colour 2, and `b` stands for both.
+/// The components of an axis. In text each is the number of a colour and a letter: `1p 2o` has the pieces of
+/// colour 1 and the orientations of colour 2, and `b` stands for both.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AxisView(pub Vec<Component>);
 
@@ -100,7 +100,8 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// How many symbols there are: the symbol of a local label in an orientation is `label * turns + orientation`.
+    /// How many symbols there are: the symbol of a local label in an orientation is `label * turns +
+    /// orientation`.
     pub(crate) fn symbols(&self) -> usize {
         usize::from(self.labels) * usize::from(self.turns)
     }
@@ -116,8 +117,8 @@ struct Place {
 }
 
 impl Form {
-    /// The form of an axis whose components have so many places, labels and orientations each; `None` if its words need more than
-    /// 128 bits.
+    /// The form of an axis whose components have so many places, labels and orientations each; `None` if its
+    /// words need more than 128 bits.
     pub(crate) fn new(components: &[(Component, usize, u8, u8)]) -> Option<Self> {
         let bits = |symbols: u8| u32::from(symbols).next_power_of_two().trailing_zeros();
         let width = components.iter().map(|&(_, places, labels, turns)| {
@@ -196,8 +197,8 @@ pub(crate) struct Carry {
 }
 
 impl Carry {
-    /// The action from words of one form to words of another under which each symbol of place j of the source becomes the symbol
-    /// `image(j, symbol)`, with its place in the target.
+    /// The action from words of one form to words of another under which each symbol of place j of the source
+    /// becomes the symbol `image(j, symbol)`, with its place in the target.
     pub(crate) fn new(from: &Form, to: &Form, mut image: impl FnMut(usize, u8) -> (usize, u8)) -> Self {
         let (mut images, mut starts) = (Vec::new(), Vec::new());
         for part in from.parts() {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 /// A partition of the labels, and with them of the pieces, into colours.
 ///
-/// Either colour c is axis c of every coset's tensor, with all arrangements of its pieces, or the axes are given, with the
-/// words that moves reach.
+/// Either colour c is axis c of every coset's tensor, with all arrangements of its pieces, or the axes are
+/// given, with the words that moves reach.
 #[derive(Clone, Debug)]
 pub struct Colouring {
     of_piece: Box<[u8]>,
@@ -110,7 +110,8 @@ pub enum ColouringError {
 impl Colouring {
     /// A colour with more than one arrangement has at most this many pieces.
     pub const LARGEST_COLOUR: usize = 16;
-    /// The largest number of patterns that are counted on the way to axes of what is reached: those of one colour at a time.
+    /// The largest number of patterns that are counted on the way to axes of what is reached: those of one
+    /// colour at a time.
     pub(crate) const MOST_PATTERNS: usize = 1 << 18;
     /// The largest number of arrangements of one colour, the length of an axis.
     pub const LONGEST_AXIS: u64 = 1 << 14;
@@ -139,8 +140,8 @@ impl Colouring {
         Ok(colouring)
     }
 
-    /// The same with these axes, each of which holds the words that moves reach without changing the pattern. Orientations that an axis tells are not
-    /// part of the pattern.
+    /// The same with these axes, each of which holds the words that moves reach without changing the pattern.
+    /// Orientations that an axis tells are not part of the pattern.
     ///
     /// # Errors
     /// [`ColouringError`] with the reason.
@@ -179,7 +180,8 @@ impl Colouring {
         Ok(self)
     }
 
-    /// Whether the axes tell each piece of a colour of several labels, and each orientation that is not part of the pattern, once.
+    /// Whether the axes tell each piece of a colour of several labels, and each orientation that is not part
+    /// of the pattern, once.
     fn tells_all(
         &self,
         contents: &[Vec<u8>],
@@ -224,8 +226,8 @@ impl Colouring {
         Form::new(&view.0.iter().map(component).collect::<Vec<_>>())
     }
 
-    /// The partition without axes, and for each colour the sizes of its labels. The orientations of the colours `turned` are not part of
-    /// patterns.
+    /// The partition without axes, and for each colour the sizes of its labels. The orientations of the
+    /// colours `turned` are not part of patterns.
     pub(crate) fn partition(
         of_piece: &[u8],
         space: &Space,
@@ -334,8 +336,8 @@ impl Colouring {
             .expect("the colour has such a label")
     }
 
-    /// The arrangements of each colour: words of local labels. Axis c of a coset's tensor has as many entries. Empty where
-    /// the axes hold [only what is reached](Colouring::views).
+    /// The arrangements of each colour: words of local labels. Axis c of a coset's tensor has as many
+    /// entries. Empty where the axes hold [only what is reached](Colouring::views).
     pub fn axes(&self) -> &[Words] {
         &self.axes
     }
@@ -345,7 +347,8 @@ impl Colouring {
         self.reached.as_deref()
     }
 
-    /// What the axes tell, where they hold only what is reached; empty where each colour is an axis of all its arrangements.
+    /// What the axes tell, where they hold only what is reached; empty where each colour is an axis of all
+    /// its arrangements.
     pub fn views(&self) -> Vec<AxisView> {
         self.reached().unwrap_or_default().iter().map(|axis| axis.view.clone()).collect()
     }
@@ -358,8 +361,8 @@ impl Colouring {
         }
     }
 
-    /// How many entries of the last axis, where it holds only what is reached, make a block that all maps carry to blocks: the words
-    /// that have the same pieces, if a row holds them.
+    /// How many entries of the last axis, where it holds only what is reached, make a block that all maps
+    /// carry to blocks: the words that have the same pieces, if a row holds them.
     pub(crate) fn block(&self) -> u32 {
         const LONGEST_ROW: usize = 64;
         let Some(axis) = self.reached().and_then(<[Reached]>::last) else {
@@ -411,8 +414,8 @@ impl Colouring {
         step.guard().iter().all(is_there)
     }
 
-    /// The action of a symmetry on colours; `None` if it does not map colours to colours, or turns pieces of one colour
-    /// differently.
+    /// The action of a symmetry on colours; `None` if it does not map colours to colours, or turns pieces of
+    /// one colour differently.
     pub fn action(&self, symmetry: &Symmetry) -> Option<ColourAction> {
         self.action_with(&self.views(), symmetry)
     }
@@ -461,7 +464,8 @@ impl Colouring {
             ..*component
         };
         let axis = |AxisView(components): &AxisView| {
-            // An axis that tells orientations without pieces needs them to change alike, whatever piece it is.
+            // An axis that tells orientations without pieces needs them to change alike, whatever piece it
+            // is.
             let is_alike = |part: &&Component| {
                 part.view != View::Orientations || self.renamed_orientations(symmetry, part.colour).is_some()
             };
@@ -478,7 +482,8 @@ impl Colouring {
         views.iter().map(axis).collect()
     }
 
-    /// What a symmetry makes of the orientations of a colour, before what is on a cell is turned; `None` if that depends on the piece.
+    /// What a symmetry makes of the orientations of a colour, before what is on a cell is turned; `None` if
+    /// that depends on the piece.
     fn renamed_orientations(&self, symmetry: &Symmetry, colour: u8) -> Option<Vec<u8>> {
         let mut renamed: Option<Vec<u8>> = None;
         for label in (0..self.of_label.len() as u8).filter(|&label| self.of_label(label) == colour) {

@@ -1,5 +1,5 @@
-//! Representative cosets, and what leads from any pattern to its representative: a [`table`] of all patterns where that is
-//! not too large, a [search through the symmetries](canonical) otherwise.
+//! Representative cosets, and what leads from any pattern to its representative: a [`table`] of all patterns
+//! where that is not too large, a [search through the symmetries](canonical) otherwise.
 
 mod canonical;
 mod table;
@@ -40,8 +40,8 @@ pub struct CosetGraph {
     /// The patterns of the representatives, one after the other.
     patterns: Box<[u8]>,
     orbit_sizes: Box<[u32]>,
-    /// By representative and move: the table entry of the pattern from which the move leads to the representative, or
-    /// [`UNREACHED`] if there is none.
+    /// By representative and move: the table entry of the pattern from which the move leads to the
+    /// representative, or [`UNREACHED`] if there is none.
     sources: Box<[u32]>,
     reachable_patterns: u64,
     states_per_coset: u64,
@@ -54,7 +54,8 @@ pub struct CosetGraph {
 /// What leads from a pattern to its representative.
 #[derive(Debug)]
 enum Index {
-    /// By pattern rank: `representative * symmetries + s`, where symmetry s maps the pattern to the representative's.
+    /// By pattern rank: `representative * symmetries + s`, where symmetry s maps the pattern to the
+    /// representative's.
     Table(Box<[u32]>),
     /// A search through the symmetries.
     Canonical(Canonical),
@@ -72,8 +73,8 @@ struct Found {
 /// The part of a graph that takes long to find, and that can be kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CosetTables {
-    /// By pattern rank: `representative * symmetries + s`, where symmetry s maps the pattern to the representative's;
-    /// `u32::MAX` for patterns that moves do not reach.
+    /// By pattern rank: `representative * symmetries + s`, where symmetry s maps the pattern to the
+    /// representative's; `u32::MAX` for patterns that moves do not reach.
     pub table: Box<[u32]>,
     /// The ranks of the representatives' patterns, in increasing order.
     pub representatives: Box<[u64]>,
@@ -114,8 +115,8 @@ impl CosetGraph {
         Self::build_with_frames(space, colouring, Frames::MOST_WORDS)
     }
 
-    /// The same, where the words of axes are listed coset by coset only up to so many in all. If there are more, and no symmetries are in
-    /// use, they are carried over from the home coset.
+    /// The same, where the words of axes are listed coset by coset only up to so many in all. If there are
+    /// more, and no symmetries are in use, they are carried over from the home coset.
     ///
     /// # Errors
     /// As for [`CosetGraph::build`].
@@ -221,8 +222,8 @@ impl CosetGraph {
         Found { patterns, orbit_sizes, sources }: Found,
     ) -> Self {
         let cells = space.cells();
-        // The state whose indices are all zero has the pieces of each colour in their order, and its parity is that of the
-        // number of its inversions. A state that is reached is even.
+        // The state whose indices are all zero has the pieces of each colour in their order, and its parity
+        // is that of the number of its inversions. A state that is reached is even.
         let is_odd = |pattern: &[u8]| {
             let mut next = vec![0_u8; colouring.axes().len()];
             let word = pattern.iter().map(|&colour| {
@@ -264,8 +265,8 @@ impl CosetGraph {
         4 * patterns + a_coset * representatives
     }
 
-    /// What [`CosetGraph::build`] takes long to find, where there is a table: the pattern table, the ranks of the representatives' patterns, and
-    /// the sizes of their orbits.
+    /// What [`CosetGraph::build`] takes long to find, where there is a table: the pattern table, the ranks of
+    /// the representatives' patterns, and the sizes of their orbits.
     pub fn tables(&self) -> (&[u32], impl ExactSizeIterator<Item = u64>, &[u32]) {
         let patterns = self.patterns.chunks_exact(self.space.cells());
         let ranks = patterns.map(|pattern| self.colouring.patterns().rank(pattern));
@@ -311,14 +312,14 @@ impl CosetGraph {
         self.reachable_patterns
     }
 
-    /// How many states of a coset moves reach: the same for all cosets, because the reachable states of each are a
-    /// coset of one subgroup.
+    /// How many states of a coset moves reach: the same for all cosets, because the reachable states of each
+    /// are a coset of one subgroup.
     pub fn states_per_coset(&self) -> u64 {
         self.states_per_coset
     }
 
-    /// Whether the indices of the states of a representative coset have an odd sum of parities; false unless the last axis
-    /// is halved.
+    /// Whether the indices of the states of a representative coset have an odd sum of parities; false unless
+    /// the last axis is halved.
     pub fn is_odd(&self, coset: CosetId) -> bool {
         self.odd.get(coset.0 as usize).is_some_and(|&odd| odd)
     }
@@ -340,8 +341,9 @@ impl CosetGraph {
         &self.patterns[coset.0 as usize * cells..][..cells]
     }
 
-    /// The coset from which a move leads into `coset`: as representative `R`, with the number of the symmetry that
-    /// maps R's pattern to the pattern that the [arrival](Space::incoming_moves) `mv` starts from. `None` if the move cannot be made there.
+    /// The coset from which a move leads into `coset`: as representative `R`, with the number of the symmetry
+    /// that maps R's pattern to the pattern that the [arrival](Space::incoming_moves) `mv` starts from.
+    /// `None` if the move cannot be made there.
     #[inline]
     pub fn source(&self, coset: CosetId, mv: usize) -> Option<(CosetId, usize)> {
         let entry = self.sources[coset.0 as usize * self.space.incoming_moves().len() + mv];
@@ -373,8 +375,9 @@ impl CosetGraph {
         })
     }
 
-    /// The address of a state that is given as a word of labels: the representative of its coset, and the position
-    /// there of its image under the symmetry that leads to the representative. `None` if the state is known not to be reachable.
+    /// The address of a state that is given as a word of labels: the representative of its coset, and the
+    /// position there of its image under the symmetry that leads to the representative. `None` if the
+    /// state is known not to be reachable.
     pub fn locate(&self, word: &[u8]) -> Option<(CosetId, u32)> {
         let pattern: Vec<u8> = word.iter().map(|&letter| self.colouring.of_letter(letter)).collect();
         if !self.colouring.patterns().has(&pattern) {
@@ -385,7 +388,8 @@ impl CosetGraph {
         self.position(coset, &image).map(|position| (coset, position))
     }
 
-    /// The representative of a pattern, and the symmetry that leads there. `None` if it is known not to be reachable.
+    /// The representative of a pattern, and the symmetry that leads there. `None` if it is known not to be
+    /// reachable.
     fn find(&self, pattern: &[u8]) -> Option<(CosetId, usize)> {
         match &self.index {
             Index::Table(table) => {
@@ -417,8 +421,8 @@ impl CosetGraph {
         &self.frames
     }
 
-    /// The position, in the coset of its pattern, of a state that is given as a word of labels. The pattern is that of the
-    /// representative. `None` if the state is known not to be reachable.
+    /// The position, in the coset of its pattern, of a state that is given as a word of labels. The pattern
+    /// is that of the representative. `None` if the state is known not to be reachable.
     pub fn position(&self, coset: CosetId, word: &[u8]) -> Option<u32> {
         if let Some(axes) = self.colouring.reached() {
             let number = |(axis, reached): (usize, &Reached)| {
@@ -462,7 +466,8 @@ impl CosetGraph {
     fn word_of(&self, axes: &[Reached], coset: CosetId, indices: &[u32]) -> Vec<u8> {
         let letters = self.colouring.letters();
         let pattern = self.pattern(coset);
-        // The first label of each colour, in the orientation that the pattern tells; and then what the axes tell.
+        // The first label of each colour, in the orientation that the pattern tells; and then what the axes
+        // tell.
         let told = pattern.iter().map(|&letter| (0, letters.orientation(letter)));
         let mut told: Vec<(u8, u8)> = told.collect();
         for (number, (axis, &index)) in axes.iter().zip(indices).enumerate() {
@@ -546,8 +551,8 @@ fn symmetries_in_use(space: &Space, colouring: &Colouring) -> Box<[CosetSymmetry
     respecting.iter().map(in_use).collect()
 }
 
-/// Whether every pattern has an entry in a table: not where there are too many, nor where so many symmetries are in use that it
-/// takes less to try them all than to fill the table.
+/// Whether every pattern has an entry in a table: not where there are too many, nor where so many symmetries
+/// are in use that it takes less to try them all than to fill the table.
 fn has_table(colouring: &Colouring, symmetries: usize) -> bool {
     const MOST_PATTERNS: u64 = 1 << 31;
     const MOST_SYMMETRIES: usize = 2048;

@@ -1,15 +1,16 @@
 //! Classes: states up to symmetry, by Burnside's lemma.
 //!
-//! The number of classes of a layer is the number of pairs (symmetry, state of the layer that it fixes), divided by
-//! the number of symmetries. Those pairs add up coset by coset, so every shard can count its own:
+//! The number of classes of a layer is the number of pairs (symmetry, state of the layer that it fixes),
+//! divided by the number of symmetries. Those pairs add up coset by coset, so every shard can count its own:
 //!
-//! - symmetries that respect the colouring: those of a representative's stabiliser fix states inside its coset, which
-//!   are found from the axes alone ([`Fixed::inside`]), and stand for as many pairs as the orbit has patterns;
-//! - the others (where the planner chose a colouring that fewer symmetries respect) fix few states, which are listed
-//!   once, with their addresses ([`Listed`]).
+//! - symmetries that respect the colouring: those of a representative's stabiliser fix states inside its
+//!   coset, which are found from the axes alone ([`Fixed::inside`]), and stand for as many pairs as the orbit
+//!   has patterns;
+//! - the others (where the planner chose a colouring that fewer symmetries respect) fix few states, which are
+//!   listed once, with their addresses ([`Listed`]).
 //!
-//! Up to inversion, the group that acts has inversions followed by symmetries as well. What these fix, states that a symmetry maps to their
-//! inverses, is few too, and is listed in the same way.
+//! Up to inversion, the group that acts has inversions followed by symmetries as well. What these fix, states
+//! that a symmetry maps to their inverses, is few too, and is listed in the same way.
 
 mod inverted;
 mod listed;
@@ -41,9 +42,9 @@ impl Pairs {
         (self.fixed.is_some().then_some(0), self.inverted.is_some().then_some(0))
     }
 
-    /// Of a coset's whole orbit: the pairs of a symmetry and a state that it fixes, and those of a symmetry and a state that it maps to
-    /// its inverse; `None` if they are not counted. `states` is the number of the coset's states in the layer, `contains(position)` tells
-    /// whether one is.
+    /// Of a coset's whole orbit: the pairs of a symmetry and a state that it fixes, and those of a symmetry
+    /// and a state that it maps to its inverse; `None` if they are not counted. `states` is the number of
+    /// the coset's states in the layer, `contains(position)` tells whether one is.
     pub fn of(
         &self,
         transforms: &mut Transforms<'_>,
@@ -79,8 +80,8 @@ impl Fixed {
     /// The most words that are looked at for crossing states.
     const MOST_CROSSING: usize = 1 << 23;
 
-    /// Lists the states that symmetries outside those in use fix. `None` if they are too many: then classes are not
-    /// counted.
+    /// Lists the states that symmetries outside those in use fix. `None` if they are too many: then classes
+    /// are not counted.
     pub fn new(graph: &CosetGraph) -> Option<Self> {
         let space = graph.space();
         let used: HashSet<&Symmetry> = graph.symmetries().iter().map(|s| &s.symmetry).collect();
@@ -100,8 +101,8 @@ impl Fixed {
         Some(Self { crossing: Listed::of(graph, &placements, &classes, &all, Self::MOST_CROSSING)? })
     }
 
-    /// The pairs (symmetry, state) of a coset's whole orbit. `states` is the number of the coset's states in the
-    /// layer, `contains(position)` tells whether one is.
+    /// The pairs (symmetry, state) of a coset's whole orbit. `states` is the number of the coset's states in
+    /// the layer, `contains(position)` tells whether one is.
     pub fn pairs(
         &self,
         transforms: &mut Transforms<'_>,
@@ -122,8 +123,9 @@ impl Fixed {
 
     /// Calls `found` with the position of every state that a transform of a coset to itself fixes.
     ///
-    /// A tuple of indices is fixed if along each axis c the map leads from index c to the index of the axis that c
-    /// becomes. So along a cycle of axes one index determines the others, and it must come back to itself.
+    /// A tuple of indices is fixed if along each axis c the map leads from index c to the index of the axis
+    /// that c becomes. So along a cycle of axes one index determines the others, and it must come back to
+    /// itself.
     pub fn inside(transforms: &Transforms<'_>, transform: &Transform, found: &mut impl FnMut(u32)) {
         let shape = transforms.graph().shape();
         let axes = shape.lengths().len();

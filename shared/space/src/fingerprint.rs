@@ -2,8 +2,8 @@
 
 use crate::{Colouring, Shape, Space};
 
-/// A BLAKE3 hash of everything that the numbering of states depends on: cells, moves, labels, symmetries, colouring, axes that are given,
-/// and the number of shards into which the cosets are cut.
+/// A BLAKE3 hash of everything that the numbering of states depends on: cells, moves, labels, symmetries,
+/// colouring, axes that are given, and the number of shards into which the cosets are cut.
 pub fn fingerprint(space: &Space, colouring: &Colouring, shards: u32) -> [u8; 32] {
     let mut hash = blake3::Hasher::new_derive_key("fathom 2026 run fingerprint, version 1");
     let mut field = |name: &str, bytes: &[u8]| {

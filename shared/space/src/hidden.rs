@@ -1,8 +1,9 @@
 //! What a pattern leaves open: the group H of all that moves can do without changing the solved pattern.
 //!
-//! The states of a pattern are what H makes of one of them, so the words of an axis are an orbit of H. A pattern is a list of sets, of the cells
-//! of each colour with the orientations there, so H is found as the stabiliser of one set after the other. That takes as many steps
-//! as there are patterns of one colour at a time, a small number, where listing all patterns would take their product.
+//! The states of a pattern are what H makes of one of them, so the words of an axis are an orbit of H. A
+//! pattern is a list of sets, of the cells of each colour with the orientations there, so H is found as the
+//! stabiliser of one set after the other. That takes as many steps as there are patterns of one colour at a
+//! time, a small number, where listing all patterns would take their product.
 
 use crate::axis::{Carry, Form};
 use crate::{Colouring, ColouringError, Space};
@@ -48,8 +49,8 @@ impl Hidden {
             .ok_or(ColouringError::TooLarge)
     }
 
-    /// The points that say where a colour is in the solved pattern: the cells of the colour, each with the orientations that look as in the
-    /// solved state.
+    /// The points that say where a colour is in the solved pattern: the cells of the colour, each with the
+    /// orientations that look as in the solved state.
     fn points(space: &Space, colouring: &Colouring, colour: u8) -> Vec<usize> {
         let seen = u16::from(colouring.letters().seen(colour));
         Self::points_of(space, seen, |cell| colouring.of_pieces()[cell] == colour)
@@ -166,7 +167,8 @@ mod tests {
         Space::new(puzzle, source.metric(), Labels::from_values(source.solved())).unwrap()
     }
 
-    /// By hand: a skewb whose corner is held has 6 centres, which are permuted evenly, 4 corners that are permuted evenly, and 3 that only turn.
+    /// By hand: a skewb whose corner is held has 6 centres, which are permuted evenly, 4 corners that are
+    /// permuted evenly, and 3 that only turn.
     #[test]
     fn axes_have_what_the_group_reaches() {
         let space = space("skewb");

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// One label a piece. Labels are numbered from 0 in order of first appearance, so that two lists that say the same
-/// are equal.
+/// One label a piece. Labels are numbered from 0 in order of first appearance, so that two lists that say the
+/// same are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Labels {
     of_piece: Box<[u8]>,

@@ -1,7 +1,8 @@
 //! Letters: what stands on a cell, as one byte: a label or a colour, and an orientation.
 
-/// The letters of words of one kind of mark, of labels or of colours. The letter of mark k in orientation o is `k width + o`, the width
-/// being the largest number of orientations that a mark shows: 1 where pieces do not turn, so that letters are marks.
+/// The letters of words of one kind of mark, of labels or of colours. The letter of mark k in orientation o
+/// is `k width + o`, the width being the largest number of orientations that a mark shows: 1 where pieces do
+/// not turn, so that letters are marks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Letters {
     width: u8,
@@ -13,8 +14,8 @@ pub struct Letters {
 }
 
 impl Letters {
-    /// The letters of marks that show so many orientations each, and that may be turned by less than `turns`. `None` if they are
-    /// more than 255, or turns are, or if a mark shows none.
+    /// The letters of marks that show so many orientations each, and that may be turned by less than `turns`.
+    /// `None` if they are more than 255, or turns are, or if a mark shows none.
     pub fn new(seen: &[u16], turns: u16) -> Option<Self> {
         let width = seen.iter().copied().max().unwrap_or(1);
         let letters = usize::from(width) * seen.len();
@@ -78,7 +79,8 @@ impl Letters {
         self.turned[usize::from(by)][usize::from(letter)]
     }
 
-    /// What stands on cell c goes to `cells[c]`, renamed by `renamed` and then turned by `turns[c]` (by nothing if that is empty).
+    /// What stands on cell c goes to `cells[c]`, renamed by `renamed` and then turned by `turns[c]` (by
+    /// nothing if that is empty).
     #[inline]
     pub(crate) fn carry(&self, cells: &[u8], turns: &[u8], renamed: &[u8], word: &[u8], image: &mut [u8]) {
         if turns.is_empty() {

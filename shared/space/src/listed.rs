@@ -1,13 +1,16 @@
 //! Transforms of axes that hold only what is reached.
 //!
-//! In each coset the words of an axis are a list of their own, its *frame* there. A transform carries the words of one frame to those of another: it moves
-//! places, and turns and renames what stands on them. Frames are numbered as they are found, from coset to coset along the moves; but a word's index
-//! is its number in the frame of its coset in the order of words, so that addresses do not depend on how frames were found.
+//! In each coset the words of an axis are a list of their own, its *frame* there. A transform carries the
+//! words of one frame to those of another: it moves places, and turns and renames what stands on them. Frames
+//! are numbered as they are found, from coset to coset along the moves; but a word's index is its number in
+//! the frame of its coset in the order of words, so that addresses do not depend on how frames were found.
 //!
-//! Some groups have nearly as many frames as cosets: M24 with four points told by the pattern has 255,024 cosets, each with 960 words of its own.
-//! There each coset has an element of the group that carries the words of the home coset, one of which is the solved one, to its own; the index of a word is
-//! the number of the word from which it was carried. Frames are *carried* then. The maps are those of the few elements that keep the home coset's pattern. That is
-//! done where no symmetries are in use, which would rename what is carried.
+//! Some groups have nearly as many frames as cosets: M24 with four points told by the pattern has 255,024
+//! cosets, each with 960 words of its own. There each coset has an element of the group that carries the
+//! words of the home coset, one of which is the solved one, to its own; the index of a word is the number of
+//! the word from which it was carried. Frames are *carried* then. The maps are those of the few elements that
+//! keep the home coset's pattern. That is done where no symmetries are in use, which would rename what is
+//! carried.
 
 use crate::axis::{Carry, Form, List, View};
 use crate::colouring::Reached;
@@ -22,7 +25,8 @@ pub(crate) struct Frames {
     lists: Box<[Vec<List>]>,
     /// By coset and axis; empty where frames are carried.
     of: Box<[u16]>,
-    /// Where frames are carried: by coset, colour and place in the home coset, where that goes and how far it is turned.
+    /// Where frames are carried: by coset, colour and place in the home coset, where that goes and how far
+    /// it is turned.
     carriers: Box<[(u8, u8)]>,
     /// How many of those a coset has.
     cells: usize,
@@ -121,7 +125,8 @@ impl Frames {
         self.carried(graph, coset, axis, word, true)
     }
 
-    /// A word of the home coset carried to another one, or from there. The same word where frames are not carried.
+    /// A word of the home coset carried to another one, or from there. The same word where frames are not
+    /// carried.
     fn carried(&self, graph: &CosetGraph, coset: CosetId, axis: usize, word: u128, to: bool) -> u128 {
         let Some(carrier) = self.carrier(coset) else {
             return word;
@@ -303,7 +308,8 @@ pub(crate) struct Actions<'g> {
     /// For each cell of the target its number among the cells of its colour.
     places: Vec<u8>,
     prepared: Option<CosetId>,
-    /// By colour: where each of its cells goes, as the number among the cells of its colour, and how far it is turned.
+    /// By colour: where each of its cells goes, as the number among the cells of its colour, and how far it
+    /// is turned.
     moved: Vec<Vec<(u8, u8)>>,
     counts: Vec<u8>,
     key: Vec<u8>,
@@ -365,7 +371,8 @@ impl<'g> Actions<'g> {
         }
     }
 
-    /// Reads a transform of a source pattern of which it is known for each cell where what stands there goes, and by how much it is turned.
+    /// Reads a transform of a source pattern of which it is known for each cell where what stands there goes,
+    /// and by how much it is turned.
     fn read(&mut self, pattern: &[u8], goes_to: impl Fn(usize) -> (u8, u16)) {
         self.moved.iter_mut().for_each(Vec::clear);
         for (cell, &letter) in pattern.iter().enumerate() {
@@ -382,8 +389,8 @@ impl<'g> Actions<'g> {
         self.space.order(cell.expect("every colour has a cell")).max(1)
     }
 
-    /// Makes of the transform that was read what it does to indices where frames are carried: from the home coset to the source, through the
-    /// transform, and back from the target.
+    /// Makes of the transform that was read what it does to indices where frames are carried: from the home
+    /// coset to the source, through the transform, and back from the target.
     pub(crate) fn between_carried(&mut self, frames: &Frames, source: CosetId, target: CosetId) {
         let (Some(from), Some(to)) = (frames.carrier(source), frames.carrier(target)) else {
             return;
@@ -406,7 +413,8 @@ impl<'g> Actions<'g> {
         }
     }
 
-    /// Reads the transform from the source of an arrival into a coset. Returns the number of the symmetry that comes first.
+    /// Reads the transform from the source of an arrival into a coset. Returns the number of the symmetry
+    /// that comes first.
     pub(crate) fn read_move(&mut self, graph: &CosetGraph, coset: CosetId, mv: usize) -> usize {
         let (source, symmetry) = graph.source(coset, mv).expect("the move can be made");
         self.prepare_coset(graph, coset);

@@ -1,4 +1,5 @@
-//! Words as sets of placements: a placement is a letter on a cell. Symmetries, and the inversion of states, permute placements.
+//! Words as sets of placements: a placement is a letter on a cell. Symmetries, and the inversion of states,
+//! permute placements.
 
 use crate::hidden::Hidden;
 use crate::{Space, Symmetry};
@@ -22,11 +23,13 @@ pub(crate) struct Placements {
 
 /// Tells of the beginnings of words whether moves reach a word that begins so.
 ///
-/// A word of pieces that all differ is an element of the group, and what stands on a cell is what its inverse makes of a point of that cell. A
-/// chain of stabilisers along these points tells which images are possible for each when those before are given.
+/// A word of pieces that all differ is an element of the group, and what stands on a cell is what its inverse
+/// makes of a point of that cell. A chain of stabilisers along these points tells which images are possible
+/// for each when those before are given.
 #[derive(Debug)]
 struct Prefixes {
-    /// By level and point: what brings the point back to the base point, without moving those before; `None` if the point is out of reach.
+    /// By level and point: what brings the point back to the base point, without moving those before; `None`
+    /// if the point is out of reach.
     back: Vec<Vec<Option<Permutation>>>,
     /// By level: the cell, and the number of cells of its ring, or 1.
     cells: Vec<(usize, usize)>,
@@ -127,7 +130,8 @@ pub enum NoInverses {
     /// The inverse of a state may be at another distance.
     #[error("the inverse of a move may be no move")]
     OneWay,
-    /// The words of a state have inverses in different states, or symmetries that were not found would be needed to map them to each other.
+    /// The words of a state have inverses in different states, or symmetries that were not found would be
+    /// needed to map them to each other.
     #[error("its free moves are not all known as symmetries")]
     FreeMoves,
 }
@@ -173,8 +177,8 @@ impl Placements {
         self.of.iter().map(image).collect()
     }
 
-    /// What inverting a state does: a piece on a cell, turned, becomes the cell's own piece on the piece's own cell, turned back; the
-    /// mark of a ring goes round it the other way.
+    /// What inverting a state does: a piece on a cell, turned, becomes the cell's own piece on the piece's
+    /// own cell, turned back; the mark of a ring goes round it the other way.
     ///
     /// # Errors
     /// [`NoInverses`] if that makes no states, or states at other distances.
@@ -206,12 +210,13 @@ impl Placements {
         Ok(self.of.iter().map(inverse).collect())
     }
 
-    /// Calls `found` with words that an action maps to itself, until that returns false. Moves need not reach them all, though most that
-    /// they do not reach are passed over where all pieces differ. Of words that
-    /// `symmetries`, a group, make of each other and that the action fixes the smallest is told, with their number.
+    /// Calls `found` with words that an action maps to itself, until that returns false. Moves need not reach
+    /// them all, though most that they do not reach are passed over where all pieces differ. Of words
+    /// that `symmetries`, a group, make of each other and that the action fixes the smallest is told,
+    /// with their number.
     ///
-    /// Such a word is a union of cycles of the action: of those that have each cell once at most, and each label as often as there are
-    /// pieces.
+    /// Such a word is a union of cycles of the action: of those that have each cell once at most, and each
+    /// label as often as there are pieces.
     pub(crate) fn fixed_words(
         &self,
         space: &Space,
@@ -274,7 +279,8 @@ impl Renaming {
         Self { letters, sources, becomes }
     }
 
-    /// How the image of a word compares to the word. In a word current, cells that are open make all that follows equal.
+    /// How the image of a word compares to the word. In a word current, cells that are open make all that
+    /// follows equal.
     fn compare(&self, word: &[Option<u8>]) -> Ordering {
         let pairs = self.sources.iter().zip(word).enumerate().map_while(|(cell, (&from, letter))| {
             let from = word[usize::from(from)]?;
@@ -303,8 +309,8 @@ struct FixedWords<'a, F> {
 }
 
 impl<F: FnMut(&[u8], u32) -> bool> FixedWords<'_, F> {
-    /// Fills the cells from `cell` on in all ways, but those of which one of the symmetries makes smaller words. All others make larger
-    /// ones. Returns whether it should go on.
+    /// Fills the cells from `cell` on in all ways, but those of which one of the symmetries makes smaller
+    /// words. All others make larger ones. Returns whether it should go on.
     fn place(&mut self, cell: usize, symmetries: &[&Renaming]) -> bool {
         if self.prefixes.is_some_and(|prefixes| !prefixes.allow(self.space, &self.word)) {
             return true;
@@ -363,8 +369,9 @@ fn inverse(action: &Action) -> Action {
     inverse.into()
 }
 
-/// One of each class of `actions` that `by` conjugate to each other, with the number of its members: they fix equally many words of
-/// every layer. `None` if a conjugate is not among `actions`, unless it may be in `others`.
+/// One of each class of `actions` that `by` conjugate to each other, with the number of its members: they fix
+/// equally many words of every layer. `None` if a conjugate is not among `actions`, unless it may be in
+/// `others`.
 pub(crate) fn conjugacy_classes(
     actions: &[Action],
     by: &[Action],

@@ -1,10 +1,11 @@
 //! The choice of the colouring.
 //!
-//! Candidates: the orbits of every subgroup that two symmetries generate (block systems of the symmetry group are
-//! among them), and what comes of cutting their classes into chunks or joining neighbouring ones. Each is judged
-//! by a [model](CostModel) of the time that a search takes with it; the cheapest whose tables are not too large is taken. Where its axes have
-//! arrangements that no move brings about, [axes of what moves reach](reached) are candidates, too. The choice
-//! depends on the space alone, never on the machine, so that the same space has the same digest everywhere.
+//! Candidates: the orbits of every subgroup that two symmetries generate (block systems of the symmetry group
+//! are among them), and what comes of cutting their classes into chunks or joining neighbouring ones. Each is
+//! judged by a [model](CostModel) of the time that a search takes with it; the cheapest whose tables are not
+//! too large is taken. Where its axes have arrangements that no move brings about, [axes of what moves
+//! reach](reached) are candidates, too. The choice depends on the space alone, never on the machine, so that
+//! the same space has the same digest everywhere.
 
 mod cost;
 mod partitions;
@@ -31,7 +32,8 @@ pub struct Plan {
     pub symmetries_used: usize,
     /// Patterns that have an entry in a table, reachable or not; none where cosets are found without one.
     pub patterns: u64,
-    /// Representative cosets: their number, or of an [outline](Plan::outline) that took too long to count them, patterns / symmetries.
+    /// Representative cosets: their number, or of an [outline](Plan::outline) that took too long to count
+    /// them, patterns / symmetries.
     pub representative_cosets: u64,
     /// Whether that number is exact.
     pub is_exact: bool,
@@ -88,7 +90,8 @@ impl Plan {
         Choices::of(space).next(space).ok_or_else(|| Self::too_large(space))
     }
 
-    /// The same with the cosets counted. If the axes that were chosen turn out not to serve, the next best are chosen.
+    /// The same with the cosets counted. If the axes that were chosen turn out not to serve, the next best
+    /// are chosen.
     ///
     /// # Errors
     /// [`PlanError`] if none serves.
@@ -170,9 +173,9 @@ impl Plan {
         Some(plan)
     }
 
-    /// The share of the stored bits that are states of different orbits under the symmetries of the space: states / (symmetries x stored bits).
-    /// It is near 1 where nothing is stored that cannot be, and all symmetries are used. States that symmetries fix make it a
-    /// little smaller.
+    /// The share of the stored bits that are states of different orbits under the symmetries of the space:
+    /// states / (symmetries x stored bits). It is near 1 where nothing is stored that cannot be, and all
+    /// symmetries are used. States that symmetries fix make it a little smaller.
     pub fn fill(&self, space: &Space) -> f64 {
         let words =
             u128::try_from(space.states() * space.free_order()).map_or(f64::INFINITY, |words| words as f64);
@@ -233,9 +236,9 @@ impl Choices {
         Self { reached: reached::Search::run(space, &actions, model, limit), best }
     }
 
-    /// The next choice: of axes of what moves reach the first, in order of their costs, that stores few bits that are no states, or the
-    /// one that stores the fewest. How many that are is known when the cosets are listed: small spaces have many patterns that
-    /// symmetries fix.
+    /// The next choice: of axes of what moves reach the first, in order of their costs, that stores few bits
+    /// that are no states, or the one that stores the fewest. How many that are is known when the cosets
+    /// are listed: small spaces have many patterns that symmetries fix.
     fn next(&mut self, space: &Space) -> Option<Plan> {
         const MOST_TRIED: usize = 6;
         const FULL: f64 = 0.5;
@@ -262,7 +265,8 @@ impl Choices {
     }
 }
 
-/// Whether the largest cosets that there can be would be too many, or states are too many to be counted in 64 bits.
+/// Whether the largest cosets that there can be would be too many, or states are too many to be counted in 64
+/// bits.
 fn is_beyond_tables(space: &Space) -> bool {
     let words = space.states() * space.free_order();
     let least = words / Shape::LARGEST_PACKED_BITS / space.symmetries().len();
@@ -274,14 +278,15 @@ fn is_beyond_tables(space: &Space) -> bool {
             > Plan::MOST_TABLE_BYTES.into()
 }
 
-/// Whether moves reach all words, or the half that is even. Where they do, every colouring serves, and the best of them is kept.
+/// Whether moves reach all words, or the half that is even. Where they do, every colouring serves, and the
+/// best of them is kept.
 fn moves_bring_about_all(space: &Space) -> bool {
     let words = space.states() * space.free_order();
     space.is_guarded() || space.ranks().is_some_and(|ranks| words * 2_u32 >= ranks.total().into())
 }
 
-/// The symmetric group reaches every pattern, and so does the alternating one when two pieces share a colour. Of
-/// other groups nothing is assumed.
+/// The symmetric group reaches every pattern, and so does the alternating one when two pieces share a colour.
+/// Of other groups nothing is assumed.
 fn reaches_all_patterns(space: &Space, sizes: &[u8]) -> bool {
     let factorial: BigUint = (1..=space.cells()).map(BigUint::from).product();
     if space.letters().width() > 1 || space.free_order() > 1 || space.is_guarded() {
@@ -394,7 +399,8 @@ impl Candidate {
     }
 }
 
-/// One of those symmetries that do the same to letters, and how many they are. Different ones do so where there are free moves.
+/// One of those symmetries that do the same to letters, and how many they are. Different ones do so where
+/// there are free moves.
 fn actions_on_letters(space: &Space) -> Vec<(&Symmetry, usize)> {
     let mut numbers = HashMap::new();
     let mut actions: Vec<(&Symmetry, usize)> = Vec::new();
@@ -408,9 +414,9 @@ fn actions_on_letters(space: &Space) -> Vec<(&Symmetry, usize)> {
     actions
 }
 
-/// How many patterns with these colour sizes a symmetry fixes. The colour on the first cell of a cycle of cells
-/// determines the others; it must come back to itself, so its cycle of colours has a length k that divides the
-/// length l of the cycle of cells, and each colour of that cycle is used l / k times.
+/// How many patterns with these colour sizes a symmetry fixes. The colour on the first cell of a cycle of
+/// cells determines the others; it must come back to itself, so its cycle of colours has a length k that
+/// divides the length l of the cycle of cells, and each colour of that cycle is used l / k times.
 fn fixed_patterns(cells: &[u8], colours: &[u8], sizes: &[u8]) -> u128 {
     let colour_cycles = cycle_lengths_by_start(colours);
     let left: Vec<u8> = colour_cycles.iter().map(|&(start, _)| sizes[start]).collect();
@@ -477,8 +483,8 @@ mod tests {
 
     #[test]
     fn the_designs_choices_for_large_boards() {
-        // 4x4: four sublattices, 63,063,000 patterns, 499,961 representative cosets under all 128 symmetries, and
-        // 3x4: rows, 826 cosets; 2x6: columns mod 3, 1,556 cosets (the design's prototype).
+        // 4x4: four sublattices, 63,063,000 patterns, 499,961 representative cosets under all 128 symmetries,
+        // and 3x4: rows, 826 cosets; 2x6: columns mod 3, 1,556 cosets (the design's prototype).
         let sizes = |word| {
             let space = space(word, None);
             let plan = Plan::new(&space).unwrap();
@@ -489,8 +495,8 @@ mod tests {
         assert_eq!(sizes("2x6"), (34_650, 1_556, 24, 1_728));
     }
 
-    /// Nothing is stored that cannot be, or that a symmetry makes of something else; and where moves bring about everything,
-    /// colours are axes as ever.
+    /// Nothing is stored that cannot be, or that a symmetry makes of something else; and where moves bring
+    /// about everything, colours are axes as ever.
     #[test]
     fn puzzles_whose_moves_reach_few_words_are_stored_densely() {
         for (word, is_reached) in
@@ -521,8 +527,8 @@ mod tests {
         Space::new(definition.puzzle(Metric::Multi).unwrap(), Metric::Multi, labels).unwrap()
     }
 
-    /// M24 has 244,823,040 elements, and is transitive on each 4 points: 24 x 23 x 22 x 21 patterns, each of 960 states. (Conway and Sloane,
-    /// *Sphere Packings, Lattices and Groups*, chapter 11.)
+    /// M24 has 244,823,040 elements, and is transitive on each 4 points: 24 x 23 x 22 x 21 patterns, each of
+    /// 960 states. (Conway and Sloane, *Sphere Packings, Lattices and Groups*, chapter 11.)
     #[test]
     fn a_group_without_sets_is_cut_by_points_of_a_base() {
         let generators = [
@@ -538,7 +544,8 @@ mod tests {
         assert!(!plan.is_exact);
     }
 
-    /// 10 corners of two kinds and 11 edges of two kinds that are permuted in all ways: C(10, 4) x C(11, 5) states.
+    /// 10 corners of two kinds and 11 edges of two kinds that are permuted in all ways: C(10, 4) x C(11, 5)
+    /// states.
     #[test]
     fn where_pieces_look_alike_whole_sets_are_axes() {
         let turns = ["(1,2,3,4,5,6)(11,12,13,14,15,16)", "(5,6,7,8,9,10)(16,17,18,19,20,21)"];
@@ -552,7 +559,8 @@ mod tests {
         assert_eq!((plan.representative_cosets, plan.shape.bits()), (1, 210 * 462));
     }
 
-    /// An outline chooses what an exact plan does, and says fewer cosets than there are where it does not list them.
+    /// An outline chooses what an exact plan does, and says fewer cosets than there are where it does not
+    /// list them.
     #[test]
     fn outlines_choose_what_exact_plans_do() {
         for word in ["3x4", "2x2x2", "skewb", "pyraminx", "pancake:9"] {

@@ -3,9 +3,10 @@
 use crate::space::CellOrbit;
 use crate::{Letters, Words};
 
-/// All words of letters in which every orbit of cells has the marks that it has in the solved word, each in any orientation. The rank
-/// is a number in mixed radix: for each orbit the [rank](Words) of its marks, then the orientation on each of its cells, but for the last
-/// cell of an orbit whose orientations always have the same sum.
+/// All words of letters in which every orbit of cells has the marks that it has in the solved word, each in
+/// any orientation. The rank is a number in mixed radix: for each orbit the [rank](Words) of its marks, then
+/// the orientation on each of its cells, but for the last cell of an orbit whose orientations always have the
+/// same sum.
 #[derive(Clone, Debug)]
 pub struct Ranks {
     parts: Box<[Part]>,
@@ -89,8 +90,8 @@ impl Ranks {
         })
     }
 
-    /// Whether a word with the right marks is one of those that are ranked: whether its orientations have the sum that never
-    /// changes.
+    /// Whether a word with the right marks is one of those that are ranked: whether its orientations have the
+    /// sum that never changes.
     pub fn has(&self, word: &[u8]) -> bool {
         let orientation = |cell: &u8| u64::from(self.orientations[usize::from(word[usize::from(*cell)])]);
         let implied = |part: &&Part| part.radix > 1 && part.digits < part.cells.len();
@@ -100,7 +101,8 @@ impl Ranks {
             .all(|part| part.cells.iter().map(orientation).sum::<u64>().is_multiple_of(part.radix))
     }
 
-    /// Writes the word of this rank: the inverse of [`Ranks::rank`] on words whose orientations have, in orbits where that never changes, the sum 0.
+    /// Writes the word of this rank: the inverse of [`Ranks::rank`] on words whose orientations have, in
+    /// orbits where that never changes, the sum 0.
     ///
     /// # Panics
     /// If `rank` is not below [`Ranks::total`], or the letters are not those of the ranks.

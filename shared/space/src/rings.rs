@@ -1,6 +1,6 @@
-//! Pieces that turn and never leave their cell, such as the tips of a pyramid: in words such a cell is a ring of cells, round which a
-//! mark goes. How far a piece is turned is then the place of a mark, an arrangement like that of pieces which colourings make axes
-//! of, and not a letter, of which they make patterns.
+//! Pieces that turn and never leave their cell, such as the tips of a pyramid: in words such a cell is a ring
+//! of cells, round which a mark goes. How far a piece is turned is then the place of a mark, an arrangement
+//! like that of pieces which colourings make axes of, and not a letter, of which they make patterns.
 
 use fathom_algebra::permutation::gcd;
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
@@ -19,7 +19,8 @@ impl Rings {
     /// Words have no more cells for rings.
     const MOST_CELLS: usize = 128;
 
-    /// Of the pieces of a puzzle that stay and come to all their orientations; none if words would become too long.
+    /// Of the pieces of a puzzle that stay and come to all their orientations; none if words would become too
+    /// long.
     pub(crate) fn of(puzzle: &Puzzle) -> Self {
         let turns = |cell: usize| puzzle.moves.iter().map(move |m| u64::from(m.action.turns()[cell]));
         let mut sizes = vec![1; puzzle.cells];
@@ -119,15 +120,16 @@ impl Rings {
         .expect("cells of rings have no turns")
     }
 
-    /// Whether a relabelling maps rings to rings of one size. The moves alone do not tell rings from cells whose pieces hide their
-    /// orientations, but states do: a relabelling that exchanges the two is no symmetry of the states.
+    /// Whether a relabelling maps rings to rings of one size. The moves alone do not tell rings from cells
+    /// whose pieces hide their orientations, but states do: a relabelling that exchanges the two is no
+    /// symmetry of the states.
     fn are_kept_by(&self, relabelling: &Relabelling) -> bool {
         let size = |cell: usize| self.spread[cell].1;
         (0..self.spread.len()).all(|cell| size(cell) == size(relabelling.cells().apply(cell)))
     }
 
-    /// What a relabelling calls the cells of words. A turn of the piece of a ring is multiplied by a factor; that something is added
-    /// to where the turn counts from on both sides changes nothing.
+    /// What a relabelling calls the cells of words. A turn of the piece of a ring is multiplied by a factor;
+    /// that something is added to where the turn counts from on both sides changes nothing.
     fn relabelling(&self, relabelling: &Relabelling) -> Relabelling {
         let images = self.origins().map(|(cell, at)| {
             let (first, size) = self.spread[relabelling.cells().apply(cell)];

@@ -2,18 +2,20 @@
 
 use crate::{Colouring, Space};
 
-/// The axes of a tensor and how its bits are packed. All cosets of a space have the same shape, because a symmetry
-/// maps a colour only to a colour of the same content.
+/// The axes of a tensor and how its bits are packed. All cosets of a space have the same shape, because a
+/// symmetry maps a colour only to a colour of the same content.
 ///
-/// Axis c has one entry for each arrangement of colour c. The last axis lies inside a row; rows are numbered in
-/// row-major order of the other axes. Packed, a row takes `row_bytes` bytes: bit i of the row is bit `i % 8` of its
-/// byte `i / 8`, and the bits behind the last are zero. A long last axis may be cut into *blocks* that all maps carry to blocks: each is
-/// then a row, and rows are in row-major order of the other axes and of the blocks. The *position* of a state is its bit offset in that packing,
-/// `(row * row_bytes + i / 8) * 8 + i % 8`.
+/// Axis c has one entry for each arrangement of colour c. The last axis lies inside a row; rows are numbered
+/// in row-major order of the other axes. Packed, a row takes `row_bytes` bytes: bit i of the row is bit `i %
+/// 8` of its byte `i / 8`, and the bits behind the last are zero. A long last axis may be cut into *blocks*
+/// that all maps carry to blocks: each is then a row, and rows are in row-major order of the other axes and
+/// of the blocks. The *position* of a state is its bit offset in that packing, `(row * row_bytes + i / 8) * 8
+/// + i % 8`.
 ///
-/// Where all moves are even and all pieces differ, half of the arrangements cannot be reached: the sum of the parities of
-/// the indices is the same for all states of a coset. Then the last axis is *halved*, so that no unreachable bit is stored:
-/// the arrangements of rank 2h and 2h + 1, which differ by an exchange of the last two pieces, share bit h of their row.
+/// Where all moves are even and all pieces differ, half of the arrangements cannot be reached: the sum of the
+/// parities of the indices is the same for all states of a coset. Then the last axis is *halved*, so that no
+/// unreachable bit is stored: the arrangements of rank 2h and 2h + 1, which differ by an exchange of the last
+/// two pieces, share bit h of their row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     lengths: Box<[u32]>,
@@ -22,7 +24,8 @@ pub struct Shape {
     rows: u32,
     /// Of a shape whose last axis is halved: whether the permutation of each lexicographic rank is odd.
     odd: Option<Box<[bool]>>,
-    /// How many rows the last axis takes: its entries are cut into blocks of equal length, and each is a row.
+    /// How many rows the last axis takes: its entries are cut into blocks of equal length, and each is a
+    /// row.
     blocks: u32,
 }
 
@@ -42,7 +45,8 @@ impl Shape {
         }
     }
 
-    /// The shape with these axes of arrangements of pieces of a space; `None` if positions would exceed 32 bits.
+    /// The shape with these axes of arrangements of pieces of a space; `None` if positions would exceed 32
+    /// bits.
     pub(crate) fn in_space(space: &Space, lengths: &[u32]) -> Option<Self> {
         let last = *lengths.last()?;
         let halved = space.has_only_even_states() && last.is_multiple_of(2) && last <= Self::LONGEST_HALVED;
@@ -76,8 +80,9 @@ impl Shape {
         Self::blocked(lengths, *lengths.last()?)
     }
 
-    /// A shape with these axes, at least one, the last of which is cut into blocks of `row` entries; `None` if positions would exceed
-    /// 32 bits. Maps of the last axis must carry blocks to blocks, and no other axis may become the last.
+    /// A shape with these axes, at least one, the last of which is cut into blocks of `row` entries; `None`
+    /// if positions would exceed 32 bits. Maps of the last axis must carry blocks to blocks, and no other
+    /// axis may become the last.
     ///
     /// # Panics
     /// If the last axis cannot be cut like that.
@@ -180,8 +185,8 @@ impl Shape {
         row * self.row_bytes() * 8 + if self.odd.is_some() { last / 2 } else { last }
     }
 
-    /// The indices of the state at a position: the inverse of [`Shape::position`]. `odd` is the parity of the sum of the
-    /// indices of the coset's states; it matters if the last axis is halved.
+    /// The indices of the state at a position: the inverse of [`Shape::position`]. `odd` is the parity of the
+    /// sum of the indices of the coset's states; it matters if the last axis is halved.
     pub fn indices(&self, position: u32, odd: bool, indices: &mut [u32]) {
         let (mut row, bit) = (position / (self.row_bytes() * 8), position % (self.row_bytes() * 8));
         let last = self.lengths.len() - 1;

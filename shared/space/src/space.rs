@@ -11,7 +11,8 @@ use std::collections::HashSet;
 /// The letters of labels that a short name has at most.
 const MOST_LETTERS: usize = 24;
 
-/// A puzzle under a metric, with labels: a Cayley graph when all labels differ, a Schreier coset graph otherwise.
+/// A puzzle under a metric, with labels: a Cayley graph when all labels differ, a Schreier coset graph
+/// otherwise.
 #[derive(Clone, Debug)]
 pub struct Space {
     /// On the cells of words.
@@ -28,7 +29,8 @@ pub struct Space {
     orders: Box<[u16]>,
     orbits: Box<[CellOrbit]>,
     moves: Vec<WordMove>,
-    /// The moves with free moves behind them: through them a state is reached from all others that lead to it.
+    /// The moves with free moves behind them: through them a state is reached from all others that lead to
+    /// it.
     incoming_moves: Vec<WordMove>,
     /// What the free moves do to words, the identity first.
     free: Vec<Symmetry>,
@@ -75,7 +77,8 @@ pub(crate) struct CellOrbit {
 /// Why a puzzle and labels make no space that Fathom can enumerate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpaceError {
-    /// A guarded move without its inverse among the moves: then the states that moves reach are not those from which they lead back.
+    /// A guarded move without its inverse among the moves: then the states that moves reach are not those
+    /// from which they lead back.
     #[error(
         "{0} has moves that can be made only in some states, and they are not closed under inverses: add the inverses with --metric single"
     )]
@@ -93,7 +96,8 @@ pub enum SpaceError {
     /// Free moves that change nothing in some states make fewer states of them than in others.
     #[error("{0} has free moves that may change nothing that can be seen: tell more of its pieces apart")]
     NotFree(String),
-    /// The elements that cannot be seen are not counted in reasonable time, or states are listed and are too many.
+    /// The elements that cannot be seen are not counted in reasonable time, or states are listed and are too
+    /// many.
     #[error(
         "the labelled states of {name} cannot be counted: its group has order {order}, and what cannot be seen of it, or where its moves are blocked, is too much to go through: tell more pieces apart, or leave some out with --omit"
     )]
@@ -187,8 +191,8 @@ impl Space {
         Ok(space)
     }
 
-    /// The puzzle, on the cells of words: where a piece turns on a cell that it never leaves, these are as many as it has orientations, one
-    /// of them marked.
+    /// The puzzle, on the cells of words: where a piece turns on a cell that it never leaves, these are as
+    /// many as it has orientations, one of them marked.
     pub fn puzzle(&self) -> &Puzzle {
         &self.puzzle
     }
@@ -258,8 +262,8 @@ impl Space {
         &self.moves
     }
 
-    /// Whether the inverse of every move is a move, so that the depths of neighbours differ by at most one. Distances are along
-    /// moves, from the solved state, in any case.
+    /// Whether the inverse of every move is a move, so that the depths of neighbours differ by at most one.
+    /// Distances are along moves, from the solved state, in any case.
     pub fn is_closed_under_inverses(&self) -> bool {
         self.puzzle.is_closed_under_inverses()
     }
@@ -281,7 +285,8 @@ impl Space {
         word
     }
 
-    /// What stands on each cell of the puzzle: the [label of the piece](Space::piece_labels), and its orientation.
+    /// What stands on each cell of the puzzle: the [label of the piece](Space::piece_labels), and its
+    /// orientation.
     pub fn pieces(&self, word: &[u8]) -> Vec<(u8, u8)> {
         let on = |(cell, &(first, size)): (usize, &(usize, u16))| match size {
             1 => {
@@ -298,7 +303,8 @@ impl Space {
         self.rings.spread().iter().enumerate().map(on).collect()
     }
 
-    /// The word of the state in which this stands on the cells of the puzzle: the inverse of [`Space::pieces`].
+    /// The word of the state in which this stands on the cells of the puzzle: the inverse of
+    /// [`Space::pieces`].
     pub fn word_of_pieces(&self, pieces: &[(u8, u8)]) -> Vec<u8> {
         let labels = self.piece_labels.of_pieces();
         let mut word = self.solved.to_vec();
@@ -332,8 +338,8 @@ impl Space {
         self.labels.of_pieces()[self.rings.spread()[piece].0]
     }
 
-    /// Writes to `image` the state to which a move leads from the state `word`. Returns false, and may leave anything in `image`, if
-    /// the move cannot be made there.
+    /// Writes to `image` the state to which a move leads from the state `word`. Returns false, and may leave
+    /// anything in `image`, if the move cannot be made there.
     #[inline]
     pub fn apply(&self, mv: usize, word: &[u8], image: &mut [u8]) -> bool {
         self.step(mv, &self.letters, word, image);
@@ -375,8 +381,8 @@ impl Space {
         }
     }
 
-    /// The moves with free moves behind them, no two of which differ by a free move before: they lead to a word of a state from some word of
-    /// each state before it. Without free moves, the moves.
+    /// The moves with free moves behind them, no two of which differ by a free move before: they lead to a
+    /// word of a state from some word of each state before it. Without free moves, the moves.
     pub fn incoming_moves(&self) -> &[WordMove] {
         &self.incoming_moves
     }
@@ -394,7 +400,8 @@ impl Space {
         }
     }
 
-    /// The symmetries of the puzzle that map labels to labels, the identity first. Classes are counted up to these.
+    /// The symmetries of the puzzle that map labels to labels, the identity first. Classes are counted up to
+    /// these.
     pub fn symmetries(&self) -> &[Symmetry] {
         &self.symmetries
     }
@@ -409,8 +416,8 @@ impl Space {
         &self.group_order
     }
 
-    /// The number of states: the order of the group over the order of the subgroup that exchanges only pieces with
-    /// equal labels.
+    /// The number of states: the order of the group over the order of the subgroup that exchanges only pieces
+    /// with equal labels.
     pub fn states(&self) -> &BigUint {
         &self.states
     }
@@ -421,8 +428,8 @@ impl Space {
         self.letters.width() == 1 && self.labels.are_distinct() && &self.group_order * 2_u32 == factorial
     }
 
-    /// Tells of a word with each label as often as it should be whether moves lead from the solved state to it; `None`
-    /// unless all pieces are told apart and do not turn.
+    /// Tells of a word with each label as often as it should be whether moves lead from the solved state to
+    /// it; `None` unless all pieces are told apart and do not turn.
     pub fn membership(&self) -> Option<impl Fn(&[u8]) -> bool> {
         let chain = group(&self.puzzle);
         let is_member = move |word: &[u8]| {
@@ -432,8 +439,8 @@ impl Space {
         (self.letters.width() == 1 && self.labels.are_distinct()).then_some(is_member)
     }
 
-    /// Whether every free move but the identity changes every state: whether it moves, or turns, the cells on which some piece
-    /// with a label of its own could stay.
+    /// Whether every free move but the identity changes every state: whether it moves, or turns, the cells on
+    /// which some piece with a label of its own could stay.
     fn free_moves_are_free(&self) -> bool {
         let keeps = |free: &OrientedPermutation, cell: usize| {
             free.cells().apply(cell) == cell && free.turns()[cell] == 0
@@ -447,14 +454,14 @@ impl Space {
         self.puzzle.free[1..].iter().all(changes_all)
     }
 
-    /// One word that tells this space from any other, fit for a file name: `3x4-multi`, or with labels as letters
-    /// `2x2-multi-aabb`.
+    /// One word that tells this space from any other, fit for a file name: `3x4-multi`, or with labels as
+    /// letters `2x2-multi-aabb`.
     pub fn slug(&self) -> String {
         self.slug_with(self.letters_of_labels())
     }
 
-    /// A name that is short enough for a directory: letters are left out where the labels are the puzzle's own, and are a number where they
-    /// are many.
+    /// A name that is short enough for a directory: letters are left out where the labels are the puzzle's
+    /// own, and are a number where they are many.
     pub fn short_slug(&self, labels_are_its_own: bool) -> String {
         let letters = self.letters_of_labels().filter(|_| !labels_are_its_own);
         self.slug_with(letters.map(|letters| match letters.len() {
@@ -516,10 +523,10 @@ fn bytes(permutation: &Permutation) -> Box<[u8]> {
     permutation.images().iter().map(|&i| u8::try_from(i).expect("spaces have at most 255 cells")).collect()
 }
 
-/// The orbit length of the solved word. Where all pieces are told apart it is the order of the group. For the symmetric group it
-/// is a multinomial; so it is for the alternating group unless all labels differ, because exchanging two equal pieces makes
-/// any permutation even. In other groups the elements that cannot be seen are counted; where moves have guards, there is no group, and
-/// states are listed.
+/// The orbit length of the solved word. Where all pieces are told apart it is the order of the group. For the
+/// symmetric group it is a multinomial; so it is for the alternating group unless all labels differ, because
+/// exchanging two equal pieces makes any permutation even. In other groups the elements that cannot be seen
+/// are counted; where moves have guards, there is no group, and states are listed.
 fn count_states(space: &Space) -> Option<BigUint> {
     let Space { labels, piece_labels, letters, group_order, .. } = space;
     let in_words = BigUint::from(space.free_order());

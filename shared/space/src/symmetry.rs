@@ -6,10 +6,10 @@ use std::collections::HashSet;
 
 /// A relabelling of cells, pieces and with them labels that maps moves to moves: d(a g a⁻¹) = d(g).
 ///
-/// If `a` calls (c, i) henceforth (a(c), f i + t(c)), then a g a⁻¹ has on cell a(c) what g has on c: the letter (l, o) as
-/// (a(l), f o - t(l) + t(c)), t(l) being that of the cell to which pieces of that label belong. All letters of an orbit can be
-/// turned forth and cells back without a difference; so the turn of each orbit's first cell is 0, and different symmetries do
-/// different things.
+/// If `a` calls (c, i) henceforth (a(c), f i + t(c)), then a g a⁻¹ has on cell a(c) what g has on c: the
+/// letter (l, o) as (a(l), f o - t(l) + t(c)), t(l) being that of the cell to which pieces of that label
+/// belong. All letters of an orbit can be turned forth and cells back without a difference; so the turn of
+/// each orbit's first cell is 0, and different symmetries do different things.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Symmetry {
     /// Where each cell, and the piece that belongs there, goes.
@@ -91,8 +91,9 @@ impl Symmetry {
         self.turns.get(cell).copied().unwrap_or(0)
     }
 
-    /// The image of a word: what stands on cell c goes to `cells[c]`, renamed by `renamed` and turned. With `renamed` the
-    /// action on letters of labels this is the image of a state, with the action on those of colours that of a pattern.
+    /// The image of a word: what stands on cell c goes to `cells[c]`, renamed by `renamed` and turned. With
+    /// `renamed` the action on letters of labels this is the image of a state, with the action on those
+    /// of colours that of a pattern.
     #[inline]
     pub fn carry(&self, letters: &Letters, renamed: &[u8], word: &[u8], image: &mut [u8]) {
         letters.carry(&self.cells, &self.turns, renamed, word, image);
@@ -100,7 +101,8 @@ impl Symmetry {
 }
 
 impl Space {
-    /// All symmetries: those of the puzzle that map labels to labels, each followed by each free move. The identity is the first.
+    /// All symmetries: those of the puzzle that map labels to labels, each followed by each free move. The
+    /// identity is the first.
     pub(crate) fn all_symmetries(&self) -> Vec<Symmetry> {
         let (of_pieces, letters) = (self.labels().of_pieces(), self.letters());
         let mut known = HashSet::new();
@@ -205,8 +207,8 @@ impl Space {
     }
 }
 
-/// The map of classes that a map of pieces induces: `class[p]` goes to `class[pieces[p]]`, if that is well defined
-/// and one to one.
+/// The map of classes that a map of pieces induces: `class[p]` goes to `class[pieces[p]]`, if that is well
+/// defined and one to one.
 pub(crate) fn induced(class: &[u8], pieces: &[u8], classes: usize) -> Option<Box<[u8]>> {
     const UNSET: u8 = u8::MAX;
     let mut images = vec![UNSET; classes];

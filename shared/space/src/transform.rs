@@ -1,11 +1,13 @@
-//! What a move does to a whole coset at once: a permutation of the axes, and one fixed permutation along each.
+//! What a move does to a whole coset at once: a permutation of the axes, and one fixed permutation along
+//! each.
 //!
-//! Let R be a representative coset, a⁻¹ the symmetry that carries R to the pattern from which move x leads into
-//! coset C. A state of R, as a word, has the label on cell q carried to cell m(q) = x(a⁻¹(q)) and renamed by a⁻¹.
-//! Cells of colour c of R become cells of colour a⁻¹(c) of C; the j-th of them becomes the π(j)-th, where π depends
-//! on R, C, m and c but not on the state; and its local label l becomes ρ(l), where ρ depends on a⁻¹ and c alone.
-//! So index i along axis c goes to the index, along axis a⁻¹(c), of the word of i with places moved by π and
-//! letters renamed by ρ. With s different pieces of a colour there are at most s! x s! such maps, each made once.
+//! Let R be a representative coset, a⁻¹ the symmetry that carries R to the pattern from which move x leads
+//! into coset C. A state of R, as a word, has the label on cell q carried to cell m(q) = x(a⁻¹(q)) and
+//! renamed by a⁻¹. Cells of colour c of R become cells of colour a⁻¹(c) of C; the j-th of them becomes the
+//! π(j)-th, where π depends on R, C, m and c but not on the state; and its local label l becomes ρ(l), where
+//! ρ depends on a⁻¹ and c alone. So index i along axis c goes to the index, along axis a⁻¹(c), of the word of
+//! i with places moved by π and letters renamed by ρ. With s different pieces of a colour there are at most
+//! s! x s! such maps, each made once.
 
 #[cfg(doc)]
 use crate::Shape;
@@ -44,8 +46,8 @@ pub struct Transform {
     pub target: Vec<u8>,
     /// For each axis of the source the number of its [`AxisMap`] in the table that made the transform.
     pub maps: Vec<u32>,
-    /// Whether the indices of the source's states have an odd sum of parities: see [`Shape`]. False where that says
-    /// nothing.
+    /// Whether the indices of the source's states have an odd sum of parities: see [`Shape`]. False where
+    /// that says nothing.
     pub odd: bool,
 }
 
@@ -53,7 +55,8 @@ pub struct Transform {
 #[derive(Debug)]
 pub struct Transforms<'g> {
     graph: &'g CosetGraph,
-    /// By symmetry and colour: the number of the renaming that the symmetry does to the colour's local labels.
+    /// By symmetry and colour: the number of the renaming that the symmetry does to the colour's local
+    /// labels.
     renamings: Vec<Vec<u16>>,
     numbers: FxHashMap<(u16, u64), u32>,
     maps: Vec<AxisMap>,
@@ -124,7 +127,8 @@ impl<'g> Transforms<'g> {
         &self.maps
     }
 
-    /// The transform from the coset [`CosetGraph::source`] of this [arrival](crate::Space::incoming_moves) into `coset`.
+    /// The transform from the coset [`CosetGraph::source`] of this [arrival](crate::Space::incoming_moves)
+    /// into `coset`.
     ///
     /// # Panics
     /// If there is none.
@@ -241,7 +245,8 @@ fn renaming(graph: &CosetGraph, labels: &[u8], colour: usize) -> Vec<u8> {
         .collect()
 }
 
-/// The map of the words of `from` to those of `to` that moves place j to place `code >> 4j & 15` and renames letters.
+/// The map of the words of `from` to those of `to` that moves place j to place `code >> 4j & 15` and renames
+/// letters.
 fn axis_map(from: &Words, to: &Words, code: u64, renaming: &[u8]) -> AxisMap {
     if from.total() == 1 {
         return AxisMap::new(vec![0]);

@@ -1,8 +1,8 @@
 //! All words with a fixed content, and their lexicographic ranks.
 //!
 //! Patterns, arrangements and whole states are words: letter `l` occurs `counts[l]` times. The rank is a walk
-//! through the vectors of letters that are left: at each position one table entry says how many words with what is
-//! left begin with a smaller letter. Cost: two dependent loads a position, no division.
+//! through the vectors of letters that are left: at each position one table entry says how many words with
+//! what is left begin with a smaller letter. Cost: two dependent loads a position, no division.
 
 use std::sync::OnceLock;
 
@@ -47,8 +47,9 @@ impl Words {
         })
     }
 
-    /// `smaller[left * letters + l]`: words with content `left` that begin with a letter smaller than `l`. Made when a word is ranked for the
-    /// first time: the planner asks for the numbers of words of many contents whose words are never ranked.
+    /// `smaller[left * letters + l]`: words with content `left` that begin with a letter smaller than `l`.
+    /// Made when a word is ranked for the first time: the planner asks for the numbers of words of many
+    /// contents whose words are never ranked.
     #[inline]
     fn smaller(&self) -> &[u64] {
         self.smaller.get_or_init(|| self.table())
@@ -57,8 +58,8 @@ impl Words {
     #[cold]
     fn table(&self) -> Box<[u64]> {
         let (letters, vectors) = (self.counts.len(), self.full as usize + 1);
-        // Words with what is left: the sum over the first letter. Vectors are numbered so that all with one letter
-        // fewer come before.
+        // Words with what is left: the sum over the first letter. Vectors are numbered so that all with one
+        // letter fewer come before.
         let mut words = vec![0_u64; vectors];
         let mut smaller = vec![0_u64; vectors * letters];
         words[0] = 1;
@@ -114,8 +115,9 @@ impl Words {
         let mut left = self.full;
         for place in &mut word[..self.length] {
             let row = &smaller[left as usize * letters..][..letters];
-            // The last letter whose words begin at or before this rank. One of which none are left is never it: the
-            // next letter's words begin at the same rank, and behind the last letter they begin after all others.
+            // The last letter whose words begin at or before this rank. One of which none are left is never
+            // it: the next letter's words begin at the same rank, and behind the last letter they
+            // begin after all others.
             let letter = row.iter().rposition(|&begun| begun <= rank).expect("row[0] is 0");
             rank -= row[letter];
             left -= self.strides[letter];

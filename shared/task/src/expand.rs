@@ -10,10 +10,12 @@ use fathom_space::{CosetId, Transform, Transforms};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How many cosets before its turn what a coset is made from is read from disk: a disk's latency is that of a few cosets.
+/// How many cosets before its turn what a coset is made from is read from disk: a disk's latency is that of a
+/// few cosets.
 const FETCH_AHEAD: u32 = 16;
 
-/// A coset is nearly full if at most one in this many of its states is left. Then a few pulls may bring all that is left.
+/// A coset is nearly full if at most one in this many of its states is left. Then a few pulls may bring all
+/// that is left.
 pub const NEARLY_FULL: u32 = 8;
 
 /// Numbers of pulls after which a nearly full coset is checked for completion.
@@ -49,8 +51,9 @@ impl<'j> Expander<'j> {
         }
     }
 
-    /// Does a task and writes its file, unless an interrupted run left it there finished. `before` are the layers
-    /// [below](fathom_run::Lookback::below) the one to make, the newest first. A task whose `stop` is set ends at the next coset.
+    /// Does a task and writes its file, unless an interrupted run left it there finished. `before` are the
+    /// layers [below](fathom_run::Lookback::below) the one to make, the newest first. A task whose `stop`
+    /// is set ends at the next coset.
     ///
     /// # Errors
     /// [`TaskError`]; then there is no new file.
@@ -115,7 +118,8 @@ impl<'j> Expander<'j> {
             }
             counters.cosets.fetch_add(1, Ordering::Relaxed);
         }
-        // The new layer will be about as large as the newest. If both do not fit, it would leave memory before it is read.
+        // The new layer will be about as large as the newest. If both do not fit, it would leave memory
+        // before it is read.
         if before.first().is_some_and(|newest| newest.bytes() > job.cache_bytes / 2) {
             writer.uncache();
         }
@@ -143,8 +147,8 @@ impl<'j> Expander<'j> {
         Ok(())
     }
 
-    /// Finds the states of a coset at the task's depth: leaves them in `packed`, and returns their number. With none,
-    /// `packed` may hold anything. `left` states of the coset were not visited before.
+    /// Finds the states of a coset at the task's depth: leaves them in `packed`, and returns their number.
+    /// With none, `packed` may hold anything. `left` states of the coset were not visited before.
     fn find(&mut self, task: Task, coset: CosetId, before: &[&Layer], left: u64) -> Result<u32, TaskError> {
         if let Method::Reference(_) = self.job.method {
             return Ok(self.look_up(task, coset));

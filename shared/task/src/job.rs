@@ -85,7 +85,8 @@ impl Kernel {
     /// The engine for cosets of a shape; the reference engine needs none.
     ///
     /// # Errors
-    /// [`fathom_command::exit::BadInput`] if the engine that was asked for does not do this shape on this processor.
+    /// [`fathom_command::exit::BadInput`] if the engine that was asked for does not do this shape on this
+    /// processor.
     pub fn engine(self, shape: &Shape) -> Result<Engine> {
         match self {
             Self::Reference => Ok(Engine::Portable),
@@ -103,8 +104,8 @@ impl Kernel {
 }
 
 impl Job {
-    /// Makes a run's tables, or reads them from the directory `tables` if they are kept there. What speaks against it is found before
-    /// anything is written.
+    /// Makes a run's tables, or reads them from the directory `tables` if they are kept there. What speaks
+    /// against it is found before anything is written.
     ///
     /// # Errors
     /// If the manifest contradicts itself, the engine does not suit it, or memory does not suffice.
@@ -118,8 +119,8 @@ impl Job {
         Self::of(manifest, (&space, &colouring), None, tables, resources, disk)
     }
 
-    /// The same where the space and the colouring are known already, and perhaps the cosets. They must be those of the
-    /// [manifest](RunManifest::check_cut).
+    /// The same where the space and the colouring are known already, and perhaps the cosets. They must be
+    /// those of the [manifest](RunManifest::check_cut).
     ///
     /// # Errors
     /// As for [`Job::load`].
@@ -160,8 +161,8 @@ impl Job {
         Ok(Self { graph, pairs, geometry, lookback, method, cache_bytes, watched: Watched::default() })
     }
 
-    /// A layer that is to be read; `newest` if it is the one that tasks pull from. A large one stays in memory only as far as the
-    /// cache reaches.
+    /// A layer that is to be read; `newest` if it is the one that tasks pull from. A large one stays in
+    /// memory only as far as the cache reaches.
     pub fn windowed(&self, layer: Layer, newest: bool) -> Layer {
         // A small newest layer is still in memory.
         if !newest || layer.bytes() <= self.cache_bytes / 4 {
@@ -177,7 +178,8 @@ impl Job {
         Totals { stored: 0, states: 0, pairs, inverse_pairs }
     }
 
-    /// What a coset adds up to that has `stored` states in a layer, of which `contains` tells by their positions.
+    /// What a coset adds up to that has `stored` states in a layer, of which `contains` tells by their
+    /// positions.
     pub fn count(
         &self,
         transforms: &mut Transforms<'_>,

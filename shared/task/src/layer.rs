@@ -29,7 +29,8 @@ impl Layer {
         Self { cut, files, imports: None, window: None }
     }
 
-    /// A layer of which no file is here yet. Without imports, only cosets of shards that are added can be read.
+    /// A layer of which no file is here yet. Without imports, only cosets of shards that are added can be
+    /// read.
     pub fn partial(cut: ShardCut, imports: Option<Imports>) -> Self {
         Self { cut, files: cut.ids().map(|_| OnceLock::new()).collect(), imports, window: None }
     }
@@ -37,7 +38,8 @@ impl Layer {
     /// Checks that the files that are here hold what was committed, of which these are the digests, by shard.
     ///
     /// # Errors
-    /// [`LayerError::Replaced`] for the first that holds something else, and another [`LayerError`] if a directory is damaged.
+    /// [`LayerError::Replaced`] for the first that holds something else, and another [`LayerError`] if a
+    /// directory is damaged.
     ///
     /// # Panics
     /// If there are fewer digests than shards.

@@ -1,11 +1,12 @@
 //! Tasks: making one shard of a layer from the layers before it, from files to files.
 //!
-//! Reading order: [`resources`] (what may be taken of this machine), [`job`] (what a worker must know of a run), [`store`]
-//! (where layer files lie), [`layer`] (a whole layer, open for reading), [`window`] (which part of it is in memory),
-//! [`expand`] (one task), [`pool`] (threads that do tasks), [`watched`] (states whose depths are noted), [`error`].
+//! Reading order: [`resources`] (what may be taken of this machine), [`job`] (what a worker must know of a
+//! run), [`store`] (where layer files lie), [`layer`] (a whole layer, open for reading), [`window`] (which
+//! part of it is in memory), [`expand`] (one task), [`pool`] (threads that do tasks), [`watched`] (states
+//! whose depths are noted), [`error`].
 //!
-//! Invariants: a task is a function of the layers that it reads; doing it twice gives the same file; a task that ends
-//! early leaves nothing under a final name.
+//! Invariants: a task is a function of the layers that it reads; doing it twice gives the same file; a task
+//! that ends early leaves nothing under a final name.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

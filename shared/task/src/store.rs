@@ -48,8 +48,8 @@ impl<'d> Store<'d> {
         self.layer_directory(depth).join(format!("s{:05}.layer", shard.0))
     }
 
-    /// Removes what interrupted tasks left unfinished in the directory of a layer. Not for a directory in which other processes
-    /// may be at work.
+    /// Removes what interrupted tasks left unfinished in the directory of a layer. Not for a directory in
+    /// which other processes may be at work.
     ///
     /// # Errors
     /// [`LayerError::Io`] if the disk refuses.
@@ -89,8 +89,8 @@ impl<'d> Store<'d> {
         )
     }
 
-    /// The report of a task whose file is there already, whole; `None` if it is not. A damaged file is removed: nothing
-    /// was built on it yet.
+    /// The report of a task whose file is there already, whole; `None` if it is not. A damaged file is
+    /// removed: nothing was built on it yet.
     ///
     /// # Errors
     /// [`LayerError`] if there is a file that belongs elsewhere, or the disk refuses.
@@ -124,7 +124,8 @@ impl<'d> Store<'d> {
         report(task, &file)
     }
 
-    /// Opens a shard of a layer. Whether it holds what was committed is for the caller to [check](LayerFile::check_digest).
+    /// Opens a shard of a layer. Whether it holds what was committed is for the caller to
+    /// [check](LayerFile::check_digest).
     ///
     /// # Errors
     /// [`LayerError`] if its file is missing, damaged or not the right one.
@@ -173,7 +174,8 @@ impl<'d> Store<'d> {
         Ok(self.shards(depth)?.len() as u64)
     }
 
-    /// Opens a whole layer. Whether it holds what was committed is for the caller to [check](Layer::check_digests).
+    /// Opens a whole layer. Whether it holds what was committed is for the caller to
+    /// [check](Layer::check_digests).
     ///
     /// # Errors
     /// [`LayerError`] if one of its files is missing, damaged or not the right one.
@@ -186,8 +188,8 @@ impl<'d> Store<'d> {
         Ok(Layer::new(geometry.cut, files))
     }
 
-    /// Deletes a layer; files that are gone already are no error, and files that are not Fathom's stay: among them those behind
-    /// a symbolic link.
+    /// Deletes a layer; files that are gone already are no error, and files that are not Fathom's stay: among
+    /// them those behind a symbolic link.
     ///
     /// # Errors
     /// [`LayerError::Io`] if the disk refuses.
@@ -230,7 +232,8 @@ impl<'d> Store<'d> {
         }
     }
 
-    /// What interruptions have left behind: layers that are not `kept`, and unfinished files of layers that are.
+    /// What interruptions have left behind: layers that are not `kept`, and unfinished files of layers that
+    /// are.
     ///
     /// # Errors
     /// [`LayerError::Io`] if it cannot be listed.
@@ -247,8 +250,8 @@ impl<'d> Store<'d> {
         Ok(found)
     }
 
-    /// The files in the directory of a layer that may be deleted: none if the directory is a symbolic link, for what lies
-    /// behind it may be somebody else's.
+    /// The files in the directory of a layer that may be deleted: none if the directory is a symbolic link,
+    /// for what lies behind it may be somebody else's.
     fn own_files(&self, depth: Depth) -> Result<Vec<PathBuf>, LayerError> {
         let directory = self.layer_directory(depth);
         match is_link(&directory) {

@@ -1,9 +1,10 @@
-//! Which cosets of a large layer are in memory: those that tasks will read soon are fetched ahead of them, and no more stay
-//! than the memory budget allows.
+//! Which cosets of a large layer are in memory: those that tasks will read soon are fetched ahead of them,
+//! and no more stay than the memory budget allows.
 //!
-//! A coset is a source of about as many cosets as there are moves, some of them close by. Those that were read again since
-//! they came under review last get a second chance before they must leave (the clock algorithm). The operating system is
-//! only advised: what it evicts on its own is read again when it is needed.
+//! A coset is a source of about as many cosets as there are moves, some of them close by. Those that were
+//! read again since they came under review last get a second chance before they must leave (the clock
+//! algorithm). The operating system is only advised: what it evicts on its own is read again when it is
+//! needed.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -36,8 +37,8 @@ impl Window {
         Self { most_bytes, state, queue: Mutex::default() }
     }
 
-    /// Notes that a coset is about to be read. If it is not in the window, `fetch` is called, which tells the bytes that it takes, and
-    /// `release` for each coset that must leave.
+    /// Notes that a coset is about to be read. If it is not in the window, `fetch` is called, which tells the
+    /// bytes that it takes, and `release` for each coset that must leave.
     ///
     /// # Errors
     /// Those of `fetch`.

@@ -1,8 +1,9 @@
-//! Carries out what the [session](super::session) decides: calls the coordinator, and has tasks and copies done.
+//! Carries out what the [session](super::session) decides: calls the coordinator, and has tasks and copies
+//! done.
 //!
-//! One loop hands what has happened to the session, one after the other, and never waits for a call or the disk: each call
-//! is a task of its own, and its answer comes back as an [`Input`]. Beside the loop tasks are [prepared](super::prepare)
-//! for the kernel threads, so that what they read is here before they begin.
+//! One loop hands what has happened to the session, one after the other, and never waits for a call or the
+//! disk: each call is a task of its own, and its answer comes back as an [`Input`]. Beside the loop tasks are
+//! [prepared](super::prepare) for the kernel threads, so that what they read is here before they begin.
 
 use crate::cluster::Meter;
 use crate::cluster::caller::Caller;
@@ -284,7 +285,8 @@ impl Shared {
         })
     }
 
-    /// The whole files in the store. Before the first session unfinished ones are removed; later some may be under way.
+    /// The whole files in the store. Before the first session unfinished ones are removed; later some may be
+    /// under way.
     fn inventory(&self) -> Result<Vec<StoredFile>> {
         let Worker { store, job, files, .. } = &self.worker;
         let tasks = match self.has_registered.load(Ordering::Relaxed) {

@@ -1,11 +1,13 @@
 //! What peers get: cosets of layers, and whole files.
 //!
-//! An answer is a stream of pieces. A piece is made by a blocking thread in a turn, of which there are [`AT_ONCE`]; the
-//! turn ends before the piece is sent. So a reader that takes nothing costs the memory of a few pieces and no turn, and
-//! after [`UNREAD`] its answer ends. Each connection has at most [`ANSWERS_OF_ONE`] answers under way, and all
-//! connections together have at most [`ANSWERS`]; further requests wait.
+//! An answer is a stream of pieces. A piece is made by a blocking thread in a turn, of which there are
+//! [`AT_ONCE`]; the turn ends before the piece is sent. So a reader that takes nothing costs the memory of a
+//! few pieces and no turn, and after [`UNREAD`] its answer ends. Each connection has at most
+//! [`ANSWERS_OF_ONE`] answers under way, and all connections together have at most [`ANSWERS`]; further
+//! requests wait.
 //!
-//! The memory of all answers is at most `ANSWERS` times `AHEAD + 2` pieces, beside what HTTP/2 buffers for each stream.
+//! The memory of all answers is at most `ANSWERS` times `AHEAD + 2` pieces, beside what HTTP/2 buffers for
+//! each stream.
 
 use crate::cluster::Meter;
 use crate::cluster::files::OpenFiles;

@@ -1,7 +1,7 @@
 //! What peers have: cosets that tasks read, and copies of files.
 //!
-//! A holder that fails is followed by the next; when all have failed they are tried again a few times, and then the failure is
-//! reported by its kind.
+//! A holder that fails is followed by the next; when all have failed they are tried again a few times, and
+//! then the failure is reported by its kind.
 
 use crate::cluster::Meter;
 use crate::cluster::holders::Holders;
@@ -33,7 +33,8 @@ const CONNECT: Duration = Duration::from_secs(5);
 const SILENCE: Duration = Duration::from_secs(20);
 /// A peer has answered by then, if only to say that it begins: it may have many others to answer first.
 const TURN: Duration = Duration::from_secs(120);
-/// Requests that a peer has to answer at once. The peer allows [more](super::exchange::ANSWERS_OF_ONE) on a connection.
+/// Requests that a peer has to answer at once. The peer allows [more](super::exchange::ANSWERS_OF_ONE) on a
+/// connection.
 const REQUESTS_AT_ONCE: usize = 6;
 /// One request names no more cosets, lest it be too large a message.
 const COSETS_AT_ONCE: usize = 1 << 16;
@@ -278,8 +279,8 @@ impl Fetcher {
         })
     }
 
-    /// Takes a copy of a file into the store, and returns its bytes. If a copy of the file is under way already, the call
-    /// waits for that one, and takes another copy only if that one fails.
+    /// Takes a copy of a file into the store, and returns its bytes. If a copy of the file is under way
+    /// already, the call waits for that one, and takes another copy only if that one fails.
     ///
     /// # Errors
     /// [`Failure`] if the file cannot be had or kept.
@@ -314,7 +315,8 @@ impl Fetcher {
         addresses: &[String],
     ) -> Result<u64, Failure> {
         let task = stored.task;
-        // A damaged or other file that is here already is no copy: it would be reported as one, and discarded again.
+        // A damaged or other file that is here already is no copy: it would be reported as one, and discarded
+        // again.
         let here = || {
             let file = store.open_shard(&self.geometry, task.depth, task.shard)?;
             whole(&file, stored.digest)

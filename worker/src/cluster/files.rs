@@ -1,4 +1,5 @@
-//! The files of the store that are open: one map for tasks and peers alike, so that each coset is checked once.
+//! The files of the store that are open: one map for tasks and peers alike, so that each coset is checked
+//! once.
 
 use fathom_layer::map::Stamp;
 use fathom_layer::{LayerError, LayerFile};
@@ -24,8 +25,8 @@ impl OpenFiles {
         Self { store, geometry, open: Arc::default() }
     }
 
-    /// Opens a file, unless it is open. One that was changed or replaced since is opened again, so that its cosets are
-    /// checked again.
+    /// Opens a file, unless it is open. One that was changed or replaced since is opened again, so that its
+    /// cosets are checked again.
     ///
     /// # Errors
     /// [`LayerError`] if it is missing, damaged or not the right one.

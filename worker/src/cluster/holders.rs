@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 /// Who holds the layers that are read: by depth and shard, the addresses of the holders.
 #[derive(Clone, Debug, Default)]
 pub struct Holders {
-    /// The coordinator's number of this map. Numbers grow with each change and with each life of the coordinator.
+    /// The coordinator's number of this map. Numbers grow with each change and with each life of the
+    /// coordinator.
     pub version: u64,
     addresses: Vec<String>,
     layers: BTreeMap<Depth, Vec<Held>>,

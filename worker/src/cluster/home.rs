@@ -1,5 +1,5 @@
-//! A worker's own directory: `worker-id`, `lock`, `log.jsonl`, and for each run a directory named by its fingerprint, with `run.toml`, `layers/`
-//! and for large runs `cosets.bin`.
+//! A worker's own directory: `worker-id`, `lock`, `log.jsonl`, and for each run a directory named by its
+//! fingerprint, with `run.toml`, `layers/` and for large runs `cosets.bin`.
 
 use anyhow::{Context, Result, anyhow};
 use fathom_layer::{Digest, Disk};
@@ -103,8 +103,8 @@ fn parse(text: &str) -> Option<WorkerId> {
     uuid::Uuid::try_parse(text.trim()).ok().map(|id| WorkerId(id.into_bytes()))
 }
 
-/// What a process that was killed has left in a store: unfinished files are removed, and of the whole ones it is told which there are.
-/// One that cannot be opened is removed too: it was damaged since.
+/// What a process that was killed has left in a store: unfinished files are removed, and of the whole ones it
+/// is told which there are. One that cannot be opened is removed too: it was damaged since.
 ///
 /// # Errors
 /// If the store cannot be read, or the disk refuses.

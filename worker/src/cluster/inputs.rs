@@ -38,7 +38,8 @@ impl Inputs {
         Ok(())
     }
 
-    /// Adds to `needed` the cosets that a task reads and that are not here. The files of its own shard must be.
+    /// Adds to `needed` the cosets that a task reads and that are not here. The files of its own shard must
+    /// be.
     ///
     /// # Errors
     /// [`LayerError`] if a directory is damaged.
@@ -78,7 +79,8 @@ impl AllInputs {
         Self { job, store, files, imports, of_depth: Mutex::default() }
     }
 
-    /// What tasks of a depth read. Files that are in the store are opened, and must be those that were reported.
+    /// What tasks of a depth read. Files that are in the store are opened, and must be those that were
+    /// reported.
     ///
     /// # Errors
     /// [`LayerError`] if one of them is damaged, or another file.

@@ -37,8 +37,8 @@ pub(super) fn order(kind: v1::order::Kind, geometry: &Geometry) -> Result<Order>
 }
 
 impl Shared {
-    /// Deletes a file that is said to be damaged, if it is: what a peer says may be the fault of its own memory, and this may be
-    /// the last copy. One that is whole is told of.
+    /// Deletes a file that is said to be damaged, if it is: what a peer says may be the fault of its own
+    /// memory, and this may be the last copy. One that is whole is told of.
     pub(super) fn discard(&self, stored: StoredFile) {
         let task = stored.task;
         let Worker { store, job, .. } = &self.worker;

@@ -16,7 +16,8 @@ use tokio::task::block_in_place;
 
 /// How often it is looked, while peers are waited for, whether the worker should stop.
 const HALT_CHECK: Duration = Duration::from_millis(50);
-/// Tasks that make so many bytes of cosets are prepared together: for small ones a request each would take longer than they do.
+/// Tasks that make so many bytes of cosets are prepared together: for small ones a request each would take
+/// longer than they do.
 const TOGETHER_BYTES: u64 = 4 << 20;
 
 impl Shared {
@@ -45,7 +46,8 @@ impl Shared {
                     false => other = Some(task),
                 }
             }
-            // The same layers from here to the kernel threads: others that are opened later have nothing of what is fetched now.
+            // The same layers from here to the kernel threads: others that are opened later have nothing of
+            // what is fetched now.
             let inputs = block_in_place(|| self.inputs.of(first.depth, &self.holders()))
                 .map_err(|error| self.failure(&error));
             let prepared = tokio::select! {
@@ -60,7 +62,8 @@ impl Shared {
                     }
                 }
             });
-            // While tasks are done there is time for the next layer's directory. Not in a store that others use too.
+            // While tasks are done there is time for the next layer's directory. Not in a store that others
+            // use too.
             let next = first.depth.next();
             if self.worker.imports.is_some() && prepared.is_ok() && ahead.replace(next) != Some(next) {
                 let this = Arc::clone(&self);
@@ -100,8 +103,8 @@ impl Shared {
         }
     }
 
-    /// Gives a task to the kernel threads. One whose preparation has failed goes on only if it lacks nothing: others were prepared
-    /// with it.
+    /// Gives a task to the kernel threads. One whose preparation has failed goes on only if it lacks nothing:
+    /// others were prepared with it.
     fn begin(
         &self,
         task: Task,
@@ -130,7 +133,8 @@ impl Shared {
         Ok(!needed.is_empty())
     }
 
-    /// Makes the directory of a layer, once: its name must be durable, and that takes the disk longer than a small task.
+    /// Makes the directory of a layer, once: its name must be durable, and that takes the disk longer than a
+    /// small task.
     fn prepare_directory(&self, depth: Depth) -> Result<(), LayerError> {
         if !self.prepared().contains(&depth) {
             self.worker.store.prepare(depth)?;

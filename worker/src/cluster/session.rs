@@ -1,9 +1,9 @@
 //! A worker's side of the session with its coordinator, as a pure state machine.
 //!
-//! [`Session::step`] takes what has happened and the time, changes nothing but the session, and returns what is to be
-//! done. The [driver](super::driver) carries the actions out and hands their results back in; a simulation does the
-//! same without a network. Nothing that is lost on the way matters: orders that did not arrive are given again, and files
-//! whose reports did not arrive are found again when the worker registers.
+//! [`Session::step`] takes what has happened and the time, changes nothing but the session, and returns what
+//! is to be done. The [driver](super::driver) carries the actions out and hands their results back in; a
+//! simulation does the same without a network. Nothing that is lost on the way matters: orders that did not
+//! arrive are given again, and files whose reports did not arrive are found again when the worker registers.
 
 use crate::cluster::holders::Holders;
 use fathom_proto::v1::LeaveReason;
@@ -46,7 +46,8 @@ pub enum Order {
     Leave(LeaveReason),
 }
 
-/// What has happened. Answers carry the session of their request, for they may come when the session has ended.
+/// What has happened. Answers carry the session of their request, for they may come when the session has
+/// ended.
 #[derive(Clone, Debug)]
 pub enum Input {
     /// Time has passed.
@@ -205,20 +206,22 @@ pub struct Session {
     threads: usize,
     /// The number that the coordinator gave it; 0 before the first one.
     session: u64,
-    /// Whether a registration is on its way, or waits for files to be discarded: they are not to be in the inventory.
+    /// Whether a registration is on its way, or waits for files to be discarded: they are not to be in the
+    /// inventory.
     is_registering: bool,
     heartbeat: Duration,
     /// Whether a heartbeat is on its way.
     is_beating: bool,
     beat_due: Duration,
-    /// The holder map of this session; empty and of version 0 when a session begins. A map of an earlier life of the
-    /// coordinator would name peers that hold nothing.
+    /// The holder map of this session; empty and of version 0 when a session begins. A map of an earlier
+    /// life of the coordinator would name peers that hold nothing.
     holders: Arc<Holders>,
     /// Tasks that were ordered and have not ended, with the attempt that was ordered last.
     tasks: BTreeMap<Task, Attempt>,
     /// Copies that were ordered and have not ended.
     copies: BTreeSet<Task>,
-    /// Files that are being looked at, to be deleted if they are damaged, with what was ordered for them since.
+    /// Files that are being looked at, to be deleted if they are damaged, with what was ordered for them
+    /// since.
     discarding: BTreeMap<Task, Vec<Action>>,
     pace: Pace,
     asked: Option<Asked>,
@@ -262,8 +265,8 @@ impl Session {
         (session, vec![Action::Register])
     }
 
-    /// Takes what has happened, and returns what is to be done, in order. Times are since the process began. After
-    /// [`Action::Finish`] nothing is to be done any more.
+    /// Takes what has happened, and returns what is to be done, in order. Times are since the process began.
+    /// After [`Action::Finish`] nothing is to be done any more.
     pub fn step(&mut self, now: Duration, input: Input) -> Vec<Action> {
         let mut actions = Vec::new();
         match input {
@@ -356,7 +359,8 @@ impl Session {
         self.tasks.keys().chain(&self.copies).copied().collect()
     }
 
-    /// Whether an answer is of the present session, and the session lasts. Registers again if the session has ended.
+    /// Whether an answer is of the present session, and the session lasts. Registers again if the session has
+    /// ended.
     fn lasts(&mut self, session: u64, known: bool, actions: &mut Vec<Action>) -> bool {
         if session != self.session || self.is_registering {
             return false;
@@ -369,8 +373,8 @@ impl Session {
         known
     }
 
-    /// Registers, when no file is being discarded. The inventory tells of what has ended so far: a report of it in the
-    /// new session would speak of files as they were in the old one.
+    /// Registers, when no file is being discarded. The inventory tells of what has ended so far: a report of
+    /// it in the new session would speak of files as they were in the old one.
     fn register(&mut self, actions: &mut Vec<Action>) {
         if self.discarding.is_empty() {
             self.outcomes.clear();
@@ -470,9 +474,10 @@ impl Session {
             self.is_beating = true;
             actions.push(Action::Beat { session, underway: self.underway() });
         }
-        // There is a request with the coordinator most of the time, for there are orders that are no tasks. A request for
-        // no tasks is followed by one for tasks when there is room for half of what may be here; the coordinator then
-        // answers the older one with nothing. Where there will be room soon, the session waits for it.
+        // There is a request with the coordinator most of the time, for there are orders that are no tasks. A
+        // request for no tasks is followed by one for tasks when there is room for half of what may
+        // be here; the coordinator then answers the older one with nothing. Where there will be room
+        // soon, the session waits for it.
         let most = self.pace.most(self.threads);
         let free = if 2 * busy <= most { (most - busy) as u32 } else { 0 };
         let is_enough = match self.asked {
@@ -486,7 +491,8 @@ impl Session {
             debug!(free, "asking for orders");
             actions.push(Action::Ask { number, session, tasks: free, holders_version: self.holders.version });
         }
-        // What ends while a report is on its way waits for the next one, and for a moment if there is more to come.
+        // What ends while a report is on its way waits for the next one, and for a moment if there is more to
+        // come.
         if !self.outcomes.is_empty() && !self.is_reporting && (busy == 0 || now >= self.report_due) {
             self.is_reporting = true;
             self.reports += 1;

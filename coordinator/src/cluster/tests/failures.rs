@@ -29,7 +29,8 @@ fn fail_until_spared(t: &mut Table, worker: &str, failure: &dyn Fn() -> Failure)
     panic!("{worker} gets tasks for ever");
 }
 
-/// `--advertise 127.0.0.1:1`: its heart beats, and nobody reaches it. Who needs its files makes nothing; it makes all.
+/// `--advertise 127.0.0.1:1`: its heart beats, and nobody reaches it. Who needs its files makes nothing; it
+/// makes all.
 #[test]
 fn tasks_go_to_the_holder_of_what_others_cannot_reach() {
     let mut t = two();

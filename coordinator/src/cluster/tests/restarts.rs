@@ -112,7 +112,8 @@ fn the_end_waits_for_those_who_were_there() {
     assert_eq!(ends(false), ["end MaxDepth"]);
 }
 
-/// A worker that kept the number of a map from an earlier life is told the holders anew, whatever that number was.
+/// A worker that kept the number of a map from an earlier life is told the holders anew, whatever that number
+/// was.
 #[test]
 fn map_numbers_of_another_life_stand_for_nothing() {
     // Numbers of the first life, and those that version 0.1.0 gave in every life.

@@ -85,7 +85,8 @@ impl Large {
     }
 }
 
-/// Layers of 16,384 shards with 1,024 workers: an event takes about 6 us, 12 us with two replicas. The bound is loose, so that it holds on a busy machine, and below what a look at all shards takes.
+/// Layers of 16,384 shards with 1,024 workers: an event takes about 6 us, 12 us with two replicas. The bound
+/// is loose, so that it holds on a busy machine, and below what a look at all shards takes.
 #[test]
 fn an_event_of_a_large_run_is_cheap() {
     const WORKERS: usize = 1024;

@@ -1,10 +1,11 @@
-//! A simulator of whole runs: the coordinator's decisions and the workers' sessions, as they are, on a simulated network and
-//! simulated disks, driven by a seeded scheduler.
+//! A simulator of whole runs: the coordinator's decisions and the workers' sessions, as they are, on a
+//! simulated network and simulated disks, driven by a seeded scheduler.
 //!
-//! Messages are lost, doubled, late and so out of order; processes die, sleep, and come back in another epoch; disks fill,
-//! lose or damage files; networks are cut in one direction; clocks jump. After every event the invariants of the state
-//! hold, and each commit is compared with the truth. After the faults the run must end, complete and right, within a
-//! bounded simulated time: a run that goes round in circles fails the test.
+//! Messages are lost, doubled, late and so out of order; processes die, sleep, and come back in another
+//! epoch; disks fill, lose or damage files; networks are cut in one direction; clocks jump. After every event
+//! the invariants of the state hold, and each commit is compared with the truth. After the faults the run
+//! must end, complete and right, within a bounded simulated time: a run that goes round in circles fails the
+//! test.
 //!
 //! `FATHOM_SEEDS=100000 cargo test --release -p fathom-coordinator simulator` tries so many seeds, and
 //! `FATHOM_SEED=17 cargo test ... simulator -- --nocapture` tells what happens in one.
@@ -26,8 +27,8 @@ const SEEDS_OF_FAULT: u64 = 1000;
 /// Faults that stood in Fathom once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Planted {
-    /// The numbers of holder maps begin at 1 in every life of the coordinator, and a worker keeps its map when its session
-    /// ends: it may be told nothing, and ask peers that hold nothing.
+    /// The numbers of holder maps begin at 1 in every life of the coordinator, and a worker keeps its map
+    /// when its session ends: it may be told nothing, and ask peers that hold nothing.
     StaleHolders,
 }
 

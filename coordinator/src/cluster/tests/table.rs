@@ -1,8 +1,8 @@
 //! A coordinator's state with somebody at its table who hands events in and reads out what is sent.
 //!
-//! Workers are named by one letter. Effects become lines, such as `a <- make 1/0 #1.1, holders 0: a|b` (the worker's request
-//! is answered: it makes shard 0 of depth 1 in attempt 1 of epoch 1, and shards 0 and 1 of depth 0 are with a and b). Tests
-//! compare all lines. Notes for the log are left out, unless `notes` is set.
+//! Workers are named by one letter. Effects become lines, such as `a <- make 1/0 #1.1, holders 0: a|b` (the
+//! worker's request is answered: it makes shard 0 of depth 1 in attempt 1 of epoch 1, and shards 0 and 1 of
+//! depth 0 are with a and b). Tests compare all lines. Notes for the log are left out, unless `notes` is set.
 
 use crate::cluster::bounds::Bounds;
 use crate::cluster::event::{

@@ -7,7 +7,8 @@ use fathom_engine::directory::RunDirectory;
 use fathom_report::Report;
 use fathom_solve::{Bidirectional, SolveModel, SpaceWords};
 
-/// In larger spaces a search from both ends would take minutes. Layers that were kept are not read: their tables would be written into the run.
+/// In larger spaces a search from both ends would take minutes. Layers that were kept are not read: their
+/// tables would be written into the run.
 const QUICKLY_SOLVED: u64 = 10_000_000;
 
 /// Adds a solution to each state of the last layer, where that is quick.

@@ -32,7 +32,8 @@ impl Kept {
     /// Opens the layers of a run.
     ///
     /// # Errors
-    /// If there are none to read, they are not those that were committed, or tables do not fit `memory_bytes`.
+    /// If there are none to read, they are not those that were committed, or tables do not fit
+    /// `memory_bytes`.
     pub(super) fn open(run: &RunDirectory, memory_bytes: u64, disk: &dyn Disk) -> Result<Self> {
         let path = run.path.display();
         let Some(store) = run.store_path()? else {
@@ -112,8 +113,8 @@ impl Kept {
         u64::from(self.graph.len()) * u64::from(self.graph.shape().packed_bytes()) * 8
     }
 
-    /// Reads all layers into a table, if that fits into so many bytes, so that a state takes one look. Returns the first states that two
-    /// layers have, with the depth of the second.
+    /// Reads all layers into a table, if that fits into so many bytes, so that a state takes one look.
+    /// Returns the first states that two layers have, with the depth of the second.
     ///
     /// # Errors
     /// If a file is damaged.

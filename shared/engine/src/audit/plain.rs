@@ -1,6 +1,7 @@
 //! States as plain words of pieces and orientations, and moves that are made on them one by one.
 //!
-//! This shares with the search the puzzle's own moves and nothing else: no cosets, no numbering, no transforms, no kernels.
+//! This shares with the search the puzzle's own moves and nothing else: no cosets, no numbering, no
+//! transforms, no kernels.
 
 use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
 use fathom_puzzle::{Guard, Puzzle};
@@ -92,7 +93,8 @@ impl Plain {
         Some(&self.group).filter(|_| self.is_faithful)
     }
 
-    /// The group of moves and free moves, which makes all states of the solved one; `None` where moves are guarded.
+    /// The group of moves and free moves, which makes all states of the solved one; `None` where moves are
+    /// guarded.
     pub(super) fn group(&self) -> Option<&StabiliserChain> {
         Some(&self.group).filter(|_| !self.is_guarded())
     }

@@ -1,9 +1,10 @@
 //! What must be true of a state, by the depths of its neighbours.
 //!
-//! A function f from all states to depths is the distance from the solved states if f is 0 on these alone, every other state has a
-//! predecessor whose f is one less, and none whose f is less than that. (By induction: the second gives d <= f. If d < f for a state,
-//! take one of least d = k; a predecessor of it has d = k - 1, and f = d there, so f = k - 1 < f - 1 at a predecessor.) The proof does
-//! not care how f was found. So with all layers kept and all states looked at, nothing but these statements is relied on.
+//! A function f from all states to depths is the distance from the solved states if f is 0 on these alone,
+//! every other state has a predecessor whose f is one less, and none whose f is less than that. (By
+//! induction: the second gives d <= f. If d < f for a state, take one of least d = k; a predecessor of it has
+//! d = k - 1, and f = d there, so f = k - 1 < f - 1 at a predecessor.) The proof does not care how f was
+//! found. So with all layers kept and all states looked at, nothing but these statements is relied on.
 
 use super::kept::Kept;
 use super::plain::{Plain, State};
@@ -27,7 +28,8 @@ enum Neighbour {
     Successor,
 }
 
-/// Looks at one state, which should be at `depth` if that is told. Returns the depth of the layer that has it, and what does not hold.
+/// Looks at one state, which should be at `depth` if that is told. Returns the depth of the layer that has
+/// it, and what does not hold.
 ///
 /// # Errors
 /// If a file is damaged.

@@ -1,4 +1,5 @@
-//! What the journal knows of a run on many hosts: where its layers lie, who the workers are, and how far the current layer is.
+//! What the journal knows of a run on many hosts: where its layers lie, who the workers are, and how far the
+//! current layer is.
 
 use super::{Journal, totals};
 use anyhow::{Context, Result};

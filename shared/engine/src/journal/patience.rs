@@ -1,9 +1,9 @@
 //! Waiting while the journal cannot be written.
 //!
-//! A run that is served must not end because somebody looks into run.db with a tool that locks it, or because the disk is
-//! full for a while. Such a state is a pause: the log says so, the same call is made again and again, and the run goes on
-//! when the call succeeds. All other failures, and a database that cannot be opened for [`MOST_OPENING`] pauses, are
-//! errors.
+//! A run that is served must not end because somebody looks into run.db with a tool that locks it, or because
+//! the disk is full for a while. Such a state is a pause: the log says so, the same call is made again and
+//! again, and the run goes on when the call succeeds. All other failures, and a database that cannot be
+//! opened for [`MOST_OPENING`] pauses, are errors.
 
 use super::Journal;
 use anyhow::Result;

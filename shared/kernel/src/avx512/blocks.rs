@@ -1,7 +1,8 @@
-//! The steps of a pull on byte planes, with AVX-512, VBMI and GFNI instructions. The layout is explained one level up.
+//! The steps of a pull on byte planes, with AVX-512, VBMI and GFNI instructions. The layout is explained one
+//! level up.
 //!
-//! All functions are safe to call: they check their ranges once, and that the processor has the instructions is checked
-//! by [`is_supported`], without which no kernel is made.
+//! All functions are safe to call: they check their ranges once, and that the processor has the instructions
+//! is checked by [`is_supported`], without which no kernel is made.
 
 use super::{MOST_PLANES, SLOT};
 use std::arch::x86_64::*;
@@ -46,8 +47,9 @@ impl RowMap {
     }
 }
 
-/// A permutation of the bits of rows: for each plane of the target and each of the source a matrix of 8 x 8 bits, in the
-/// form that `vgf2p8affineqb` takes: bit i of the product's byte is the parity of byte 7 - i of the matrix and the byte.
+/// A permutation of the bits of rows: for each plane of the target and each of the source a matrix of 8 x 8
+/// bits, in the form that `vgf2p8affineqb` takes: bit i of the product's byte is the parity of byte 7 - i of
+/// the matrix and the byte.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BitMap([[u64; MOST_PLANES]; MOST_PLANES]);
 
@@ -63,8 +65,8 @@ impl BitMap {
     }
 }
 
-/// Bytes that will be read soon, brought into the processor's cache bit by bit. That they are somewhere else is all that
-/// can go wrong: they are addresses, and never read.
+/// Bytes that will be read soon, brought into the processor's cache bit by bit. That they are somewhere else
+/// is all that can go wrong: they are addresses, and never read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ahead {
     next: usize,
@@ -97,8 +99,8 @@ impl Ahead {
     }
 }
 
-/// What blocks are read and written by a pull: for each base (offset in the source, offset in the target) and each pair
-/// of steps two blocks of the source, and a pair of adjacent blocks of the target.
+/// What blocks are read and written by a pull: for each base (offset in the source, offset in the target) and
+/// each pair of steps two blocks of the source, and a pair of adjacent blocks of the target.
 #[derive(Debug)]
 pub(crate) struct Pairs<'a> {
     pub(crate) source: &'a [u8],
@@ -136,8 +138,8 @@ pub(crate) fn keep(pairs: Pairs<'_>, planes: u32, rows: &RowMap, bits: &BitMap) 
     }
 }
 
-/// Adds the blocks with bytes permuted by `gather`, which is a reversed map, their squares of bits transposed, and the
-/// bytes of that permuted by `scatter`.
+/// Adds the blocks with bytes permuted by `gather`, which is a reversed map, their squares of bits
+/// transposed, and the bytes of that permuted by `scatter`.
 pub(crate) fn trade(pairs: Pairs<'_>, planes: u32, gather: &RowMap, scatter: &RowMap) {
     // SAFETY: as in `keep`.
     unsafe {
@@ -203,7 +205,8 @@ fn trade_planes<const PLANES: usize>(pairs: Pairs<'_>, gather: &RowMap, scatter:
                     unsafe { load_two(pairs.source, at + steps[0] as usize, at + steps[1] as usize) };
                 *source = _mm512_maskz_permutexvar_epi8(gather.valid, gather_index, blocks);
             }
-            // Eight rows of plane j at place k change places with eight rows of plane k at place j, in both blocks.
+            // Eight rows of plane j at place k change places with eight rows of plane k at place j, in both
+            // blocks.
             let low = |a, b| _mm512_unpacklo_epi64(a, b);
             let high = |a, b| _mm512_unpackhi_epi64(a, b);
             let [a, b, c, d] = source;
@@ -264,7 +267,8 @@ fn split_rows(packed: &[u8], planes: &mut [u8], stride: usize, rows: usize, row_
     }
 }
 
-/// Joins byte planes to a packed tensor: the blocks at `starts` in order, of `length` rows of `row_bytes` bytes.
+/// Joins byte planes to a packed tensor: the blocks at `starts` in order, of `length` rows of `row_bytes`
+/// bytes.
 pub(crate) fn join(
     planes: &[u8],
     stride: usize,
@@ -325,9 +329,9 @@ pub(crate) type Strided<'a> = (&'a [u8], usize, &'a [u32]);
 /// The same to be written.
 pub(crate) type StridedMut<'a> = (&'a mut [u8], usize, &'a [u32]);
 
-/// Copies (or adds, where `ADD` is set) byte planes in which axis `from` is the inner one to byte planes in which axis
-/// `to` is. `lengths` are those of all axes. Of each block of the target all [`SLOT`] bytes are written, with zeros
-/// behind the end.
+/// Copies (or adds, where `ADD` is set) byte planes in which axis `from` is the inner one to byte planes in
+/// which axis `to` is. `lengths` are those of all axes. Of each block of the target all [`SLOT`] bytes are
+/// written, with zeros behind the end.
 pub(crate) fn turn<const ADD: bool>(
     source: Strided<'_>,
     target: StridedMut<'_>,
@@ -339,8 +343,9 @@ pub(crate) fn turn<const ADD: bool>(
     unsafe { turn_squares::<ADD>(source, target, lengths, (from, to), row_bytes as usize) }
 }
 
-/// One square of bytes for each index of the other axes and each plane: up to 32 rows of up to 32 bytes. Eight rows make
-/// four registers of eight columns, by two rounds of shuffles; four such sets make the columns, by two more.
+/// One square of bytes for each index of the other axes and each plane: up to 32 rows of up to 32 bytes.
+/// Eight rows make four registers of eight columns, by two rounds of shuffles; four such sets make the
+/// columns, by two more.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 fn turn_squares<const ADD: bool>(
     (source, source_stride, read_strides): Strided<'_>,

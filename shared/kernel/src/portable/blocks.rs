@@ -1,11 +1,14 @@
-//! Dense pulls where the last axis is cut into blocks ([`fathom_space::Shape`]) and a row is a block of one word.
+//! Dense pulls where the last axis is cut into blocks ([`fathom_space::Shape`]) and a row is a block of one
+//! word.
 //!
-//! A map along the last axis carries each block to a block, and the entries of different blocks differently: for each block of the target it
-//! says which block comes there, and which permutation its bits take. There are few such permutations, because a block holds the
-//! orientations of pieces that stand alike: they are kept as tables, by four bits at a time, of where those bits go.
+//! A map along the last axis carries each block to a block, and the entries of different blocks differently:
+//! for each block of the target it says which block comes there, and which permutation its bits take. There
+//! are few such permutations, because a block holds the orientations of pieces that stand alike: they are
+//! kept as tables, by four bits at a time, of where those bits go.
 //!
-//! Cost a row of 32 bits: one load, eight look-ups in a table of 512 bytes, and nine ORs; for up to 64 bits twice as many. Every
-//! state of the source is carried by exactly the maps of the transform, because the tables are made from them entry by entry.
+//! Cost a row of 32 bits: one load, eight look-ups in a table of 512 bytes, and nine ORs; for up to 64 bits
+//! twice as many. Every state of the source is carried by exactly the maps of the transform, because the
+//! tables are made from them entry by entry.
 
 use super::Portable;
 use crate::word::Word;
@@ -20,7 +23,8 @@ type Rows = Box<[(u32, u32)]>;
 pub(super) struct Blocks<W> {
     /// By number of the axis map.
     maps: Vec<Option<Rows>>,
-    /// For each permutation and each four bits of a row, the images of the sixteen values that they may have.
+    /// For each permutation and each four bits of a row, the images of the sixteen values that they may
+    /// have.
     tables: Vec<W>,
     /// By permutation: where its table starts.
     starts: HashMap<Box<[u8]>, u32>,

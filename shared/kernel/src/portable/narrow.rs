@@ -1,8 +1,8 @@
 //! Dense pulls where a row is one word, of an axis that is not halved.
 //!
-//! Cost a row of 24 bits in a u32: the last axis kept, one load and one OR and at most nine stages of six operations;
-//! traded, one load and one OR and five passes of six operations on pairs of rows. Both run over whole blocks of rows
-//! without a branch.
+//! Cost a row of 24 bits in a u32: the last axis kept, one load and one OR and at most nine stages of six
+//! operations; traded, one load and one OR and five passes of six operations on pairs of rows. Both run over
+//! whole blocks of rows without a branch.
 
 use super::{Meeting, Portable, Scratch};
 use crate::transpose::transpose;

@@ -1,11 +1,12 @@
 //! Dense pulls where a row takes several words.
 //!
-//! A long row's bits are not permuted by a network but by turning 64 rows at a time on their side: after 64 x 64
-//! transpositions the index along the last axis is the index of a word, so the permutation moves words, and a second
-//! round of transpositions turns them back. Cost a word: two transpositions' share, 2 x 6 passes of five operations.
+//! A long row's bits are not permuted by a network but by turning 64 rows at a time on their side: after 64 x
+//! 64 transpositions the index along the last axis is the index of a word, so the permutation moves words,
+//! and a second round of transpositions turns them back. Cost a word: two transpositions' share, 2 x 6 passes
+//! of five operations.
 //!
-//! Where rows are few, most of what is turned would be empty. Then bits are fetched one by one, about a nanosecond each: a row of 2,880
-//! bits takes 3 us instead of 55.
+//! Where rows are few, most of what is turned would be empty. Then bits are fetched one by one, about a
+//! nanosecond each: a row of 2,880 bits takes 3 us instead of 55.
 
 use super::{Meeting, Portable, Scratch};
 use crate::transpose::transpose;

@@ -1,4 +1,5 @@
-//! Definitions made of others: with pieces told apart that look alike, without some orbits, and without some orientations.
+//! Definitions made of others: with pieces told apart that look alike, without some orbits, and without some
+//! orientations.
 
 use super::{Definition, DefinitionError, Generator, Piece};
 use fathom_algebra::{OrientedPermutation, Permutation};
@@ -18,10 +19,12 @@ impl Definition {
         Ok(apart)
     }
 
-    /// The same puzzle without the pieces of some orbits, and with orientations of others that are not looked at. Its name tells both.
+    /// The same puzzle without the pieces of some orbits, and with orientations of others that are not looked
+    /// at. Its name tells both.
     ///
     /// # Errors
-    /// [`DefinitionError`] if there is no such orbit, a guard or a limit asks for pieces that would be gone, or nothing is left.
+    /// [`DefinitionError`] if there is no such orbit, a guard or a limit asks for pieces that would be gone,
+    /// or nothing is left.
     pub fn reduced(&self, omitted: &[String], unturned: &[String]) -> Result<Self, DefinitionError> {
         let orbit = |name: &String| {
             let found = self.orbits().iter().position(|orbit| orbit.name == *name);

@@ -1,5 +1,5 @@
-//! A definition as the engine takes it: with nothing in it that cannot be seen, with free moves worked into the others, and with
-//! its symmetries.
+//! A definition as the engine takes it: with nothing in it that cannot be seen, with free moves worked into
+//! the others, and with its symmetries.
 
 use super::{Definition, DefinitionError};
 use crate::puzzle::Counted;
@@ -17,8 +17,8 @@ impl Definition {
     /// The largest order of a group of free moves.
     pub const MOST_FREE: usize = 1024;
 
-    /// The puzzle under a metric. Orientations that no piece of an orbit shows are gone; those that are left count from that
-    /// of the solved piece. Symmetries are found, in up to tenths of a second.
+    /// The puzzle under a metric. Orientations that no piece of an orbit shows are gone; those that are left
+    /// count from that of the solved piece. Symmetries are found, in up to tenths of a second.
     ///
     /// # Errors
     /// [`DefinitionError`] if the metric makes too many moves, or the free moves make a large group.
@@ -56,8 +56,9 @@ impl Definition {
         guard.into_iter().collect()
     }
 
-    /// What must stand where, that an action may lead to a state that is [meant](Definition::set_always). That the state before is one is
-    /// asked for as well, though it is one always: so a move asks for what its inverse has led to, and they are seen to be inverses.
+    /// What must stand where, that an action may lead to a state that is [meant](Definition::set_always).
+    /// That the state before is one is asked for as well, though it is one always: so a move asks for
+    /// what its inverse has led to, and they are seen to be inverses.
     pub fn limits(&self, action: &OrientedPermutation) -> impl Iterator<Item = Guard> {
         let back = action.cells().inverse();
         self.always.iter().flat_map(move |&piece| {
@@ -126,7 +127,8 @@ impl FreeGroup {
         self.known.contains(action)
     }
 
-    /// For each element a shortest word in what generates it, each name followed by a space: empty for the identity.
+    /// For each element a shortest word in what generates it, each name followed by a space: empty for the
+    /// identity.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -152,7 +154,8 @@ impl FreeGroup {
         Ok(group)
     }
 
-    /// Every free move before every move, but of those that only a free move behind makes different the first.
+    /// Every free move before every move, but of those that only a free move behind makes different the
+    /// first.
     fn before(&self, moves: &[Generator]) -> Result<Vec<PuzzleMove>, DefinitionError> {
         let differ_behind = |x: &OrientedPermutation, y: &OrientedPermutation| x.inverse().then(y);
         self.distinct(moves, differ_behind, |before, m, name| {
@@ -163,7 +166,8 @@ impl FreeGroup {
         })
     }
 
-    /// Every free move behind every move, but of those that only a free move before makes different the first.
+    /// Every free move behind every move, but of those that only a free move before makes different the
+    /// first.
     fn behind(&self, moves: &[Generator]) -> Result<Vec<PuzzleMove>, DefinitionError> {
         let differ_before = |x: &OrientedPermutation, y: &OrientedPermutation| y.then(&x.inverse());
         self.distinct(moves, differ_before, |behind, m, name| {
@@ -173,7 +177,8 @@ impl FreeGroup {
         })
     }
 
-    /// All combinations of moves and free moves that free moves do not make equal, on the side where none was combined.
+    /// All combinations of moves and free moves that free moves do not make equal, on the side where none was
+    /// combined.
     fn distinct(
         &self,
         moves: &[Generator],
@@ -200,8 +205,9 @@ impl FreeGroup {
     }
 }
 
-/// The relabellings that map the moves onto themselves, with their guards, and the free moves onto themselves, and the cells by which
-/// states are limited; and their products with free moves. Of those that differ by a turn of all pieces of an orbit alike, which changes no move, one is found.
+/// The relabellings that map the moves onto themselves, with their guards, and the free moves onto
+/// themselves, and the cells by which states are limited; and their products with free moves. Of those that
+/// differ by a turn of all pieces of an orbit alike, which changes no move, one is found.
 fn symmetries(puzzle: &Puzzle, generators: &[Generator], always: &[u16], orders: &[u16]) -> Vec<Relabelling> {
     let points: Vec<(usize, u16)> =
         orders.iter().enumerate().flat_map(|(cell, &order)| (0..order).map(move |k| (cell, k))).collect();

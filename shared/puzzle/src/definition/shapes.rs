@@ -1,6 +1,6 @@
-//! What guards see of a state. A *shape* tells where the pieces stand that share their label with others, and those with a label that a
-//! guard asks for; of the places of all other pieces it tells nothing. Whether a move can be made is told by the shape, and
-//! so is the shape that it leads to.
+//! What guards see of a state. A *shape* tells where the pieces stand that share their label with others, and
+//! those with a label that a guard asks for; of the places of all other pieces it tells nothing. Whether a
+//! move can be made is told by the shape, and so is the shape that it leads to.
 
 use super::{Definition, Generator, Piece};
 use fathom_algebra::OrientedPermutation;
@@ -23,8 +23,9 @@ pub struct Shapes {
 }
 
 impl Definition {
-    /// The moves, and the free moves behind them: forwards alone, for a move that can be made can be repeated until it is undone. Where
-    /// states are limited it may not be; there the listed moves are all, and closed under inverses if the puzzle is searched.
+    /// The moves, and the free moves behind them: forwards alone, for a move that can be made can be repeated
+    /// until it is undone. Where states are limited it may not be; there the listed moves are all, and
+    /// closed under inverses if the puzzle is searched.
     pub(super) fn steps(&self) -> impl Iterator<Item = &Generator> {
         self.moves.iter().chain(&self.free)
     }
@@ -88,13 +89,15 @@ impl Shapes {
         self.shapes.len()
     }
 
-    /// Where a shape leads, by the moves and the free moves behind them; `None` for a move that cannot be made.
+    /// Where a shape leads, by the moves and the free moves behind them; `None` for a move that cannot be
+    /// made.
     pub fn next(&self, shape: usize) -> impl Iterator<Item = Option<usize>> {
         let row = &self.next[shape * self.generators..][..self.generators];
         row.iter().map(|next| next.map(|next| next as usize))
     }
 
-    /// Whether each of these cells holds a piece with the label that belongs there when solved, as a guard asks.
+    /// Whether each of these cells holds a piece with the label that belongs there when solved, as a guard
+    /// asks.
     ///
     /// # Panics
     /// If shapes do not tell of one of these labels.

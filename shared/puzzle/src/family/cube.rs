@@ -1,5 +1,5 @@
-//! Puzzles of the shape of a cube. Places are named by the faces that meet there, in clockwise order from the facelet
-//! that orientation is measured by: `URF` is the corner between top, right and front.
+//! Puzzles of the shape of a cube. Places are named by the faces that meet there, in clockwise order from the
+//! facelet that orientation is measured by: `URF` is the corner between top, right and front.
 
 use super::geometry::{Cell, Cells, Vector, dot, puzzle, sum, turn};
 use crate::definition::Definition;
@@ -50,8 +50,8 @@ pub fn rubik() -> Definition {
     with_faces("3x3x3", &[("corners", cells(&CORNERS, 3)), ("edges", cells(&EDGES, 2))], &FACES)
 }
 
-/// The skewb: a turn about a corner takes half of the cube along. Four corners that share no edge stay where they are
-/// and hold it; turns about the other four are turns of the opposite half.
+/// The skewb: a turn about a corner takes half of the cube along. Four corners that share no edge stay where
+/// they are and hold it; turns about the other four are turns of the opposite half.
 pub fn skewb() -> Definition {
     let orbits = skewb_orbits();
     let mut skewb = puzzle("skewb", &orbits);
@@ -71,7 +71,8 @@ fn skewb_orbits() -> [Cells; 3] {
     ]
 }
 
-/// The dino cube: a turn about any of the eight corners takes the three edges there along, which only fit one way.
+/// The dino cube: a turn about any of the eight corners takes the three edges there along, which only fit one
+/// way.
 pub fn dino() -> Definition {
     with_corners("dino", &[("edges", cells(&EDGES, 1))])
 }
@@ -82,7 +83,8 @@ pub fn dino_in_hand() -> Definition {
     in_hand(with_corners("dino-free", &orbits), &orbits)
 }
 
-/// The orbits of the puzzles whose pieces have all their facelets. `2x2x2` has seven corners, or in the hand eight.
+/// The orbits of the puzzles whose pieces have all their facelets. `2x2x2` has seven corners, or in the hand
+/// eight.
 pub(super) fn orbits(word: &str, number: usize) -> Vec<Cells> {
     match word {
         "2x2x2" => vec![("corners", cells(&CORNERS[..number.min(8)], 3))],

@@ -8,11 +8,13 @@ use super::{cube, tetrahedron};
 pub struct Facelets {
     /// Where the cell is.
     pub place: Vector,
-    /// The directions of the faces on which its facelets lie. A piece with orientation k has its first facelet at place k of them.
+    /// The directions of the faces on which its facelets lie. A piece with orientation k has its first
+    /// facelet at place k of them.
     pub directions: Vec<Vector>,
 }
 
-/// The cells of the puzzle that a word names, in their order, if it has so many and each of their facelets is known.
+/// The cells of the puzzle that a word names, in their order, if it has so many and each of their facelets is
+/// known.
 pub fn facelets(word: &str, cells: usize) -> Option<Vec<Facelets>> {
     let orbits: Vec<Cells> = match word {
         "2x2x2" | "3x3x3-corners" | "3x3x3-edges" | "3x3x3" | "skewb" => cube::orbits(word, cells),

@@ -1,4 +1,5 @@
-//! Boards whose tiles are labelled on both sides, and which are turned over as a whole (Richard Harris, the Rubeish Square).
+//! Boards whose tiles are labelled on both sides, and which are turned over as a whole (Richard Harris, the
+//! Rubeish Square).
 
 use crate::definition::Definition;
 use crate::{Board, Metric};

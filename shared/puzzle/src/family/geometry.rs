@@ -1,6 +1,7 @@
-//! Turns in space. A cell is a place with the facelets of the piece that belongs there, in clockwise order seen from
-//! outside; a turn carries some cells onto others, and its effect on orientation is where the first facelet of each
-//! arrives. All coordinates are whole: the rotations used map the cube with corners (±1, ±1, ±1) onto itself.
+//! Turns in space. A cell is a place with the facelets of the piece that belongs there, in clockwise order
+//! seen from outside; a turn carries some cells onto others, and its effect on orientation is where the first
+//! facelet of each arrives. All coordinates are whole: the rotations used map the cube with corners (±1, ±1,
+//! ±1) onto itself.
 
 use crate::definition::{Definition, Orbit};
 use fathom_algebra::{OrientedPermutation, Permutation};
@@ -8,8 +9,8 @@ use fathom_algebra::{OrientedPermutation, Permutation};
 /// A vector in space: x to the right, y upwards, z to the front.
 pub type Vector = [i32; 3];
 
-/// A place and the directions of its facelets. A piece with n facelets has n orientations; orientation k means that
-/// the piece's first facelet is at place k.
+/// A place and the directions of its facelets. A piece with n facelets has n orientations; orientation k
+/// means that the piece's first facelet is at place k.
 #[derive(Clone, Debug)]
 pub struct Cell {
     /// Where it is. Cells of one orbit have different places.
@@ -40,9 +41,9 @@ fn cross(a: Vector, b: Vector) -> Vector {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// `v` after a clockwise turn about `axis`, seen from outside: by a quarter about an axis of length 1 such as (0, 1, 0),
-/// by a third about one of length √3 such as (1, 1, 1). (Rodrigues' formula: v cos t - (n x v) sin t + n (n v) (1 -
-/// cos t), with cos 90° = 0, cos 120° = -1/2 and sin 120° = √3/2.)
+/// `v` after a clockwise turn about `axis`, seen from outside: by a quarter about an axis of length 1 such as
+/// (0, 1, 0), by a third about one of length √3 such as (1, 1, 1). (Rodrigues' formula: v cos t - (n x v) sin
+/// t + n (n v) (1 - cos t), with cos 90° = 0, cos 120° = -1/2 and sin 120° = √3/2.)
 pub fn clockwise(axis: Vector, v: Vector) -> Vector {
     let across = cross(axis, v);
     let along = axis.map(|x| x * dot(axis, v));

@@ -1,14 +1,16 @@
-//! Square-1: two layers of corners that are twice as wide as edges, and a cut through both, along which the right half of the puzzle
-//! turns over while no corner lies across it.
+//! Square-1: two layers of corners that are twice as wide as edges, and a cut through both, along which the
+//! right half of the puzzle turns over while no corner lies across it.
 //!
-//! A layer is a circle of 12 units of 30 degrees. They count clockwise as one looks at the layer from outside, from where the cut
-//! ends: units 0 to 5 are the right half, from back to front in the top layer, from front to back in the bottom layer. So the twist
-//! exchanges unit k of one layer and unit k of the other. Each layer has an edge cell k, which is unit k, and a corner cell k, which is units k and
-//! k + 1: corners on the corner cells 5 and 11 lie across the cut. On 32 of the 48 cells nothing stands: there are 16 pieces `no
-//! corner` and 16 pieces `no edge`, which are alike. The middle layer is one piece that the twist turns over.
+//! A layer is a circle of 12 units of 30 degrees. They count clockwise as one looks at the layer from
+//! outside, from where the cut ends: units 0 to 5 are the right half, from back to front in the top layer,
+//! from front to back in the bottom layer. So the twist exchanges unit k of one layer and unit k of the
+//! other. Each layer has an edge cell k, which is unit k, and a corner cell k, which is units k and
+//! k + 1: corners on the corner cells 5 and 11 lie across the cut. On 32 of the 48 cells nothing stands:
+//! there are 16 pieces `no corner` and 16 pieces `no edge`, which are alike. The middle layer is one piece
+//! that the twist turns over.
 //!
-//! When the puzzle is solved, the cut is left of the middle of the front, as people hold it who write down moves: (1,0) and (0,-1) can be
-//! followed by a twist, (-1,0) and (0,1) cannot.
+//! When the puzzle is solved, the cut is left of the middle of the front, as people hold it who write down
+//! moves: (1,0) and (0,-1) can be followed by a twist, (-1,0) and (0,1) cannot.
 
 pub mod notation;
 pub mod shapes;
@@ -37,9 +39,10 @@ pub enum Layer {
     Bottom,
 }
 
-/// All turns of one layer, and the twist, are the moves; states are those that can be twisted. Between two twists each layer need be
-/// turned only once, and whether a twist can be made depends on each layer by itself: so the state after the first of these turns can be
-/// twisted as well, and no way between such states is shorter through others.
+/// All turns of one layer, and the twist, are the moves; states are those that can be twisted. Between two
+/// twists each layer need be turned only once, and whether a twist can be made depends on each layer by
+/// itself: so the state after the first of these turns can be twisted as well, and no way between such states
+/// is shorter through others.
 pub fn square1() -> Definition {
     let mut puzzle = in_all_shapes();
     puzzle.set_always(&CUT).expect("the cut goes through these cells");

@@ -1,5 +1,5 @@
-//! The pyraminx. Its four vertices are every other corner of a cube, so that the midpoints of its six edges are (up to
-//! a factor) the six faces of that cube.
+//! The pyraminx. Its four vertices are every other corner of a cube, so that the midpoints of its six edges
+//! are (up to a factor) the six faces of that cube.
 
 use super::geometry::{Cell, Cells, Vector, clockwise, dot, opposite, puzzle, sum, turn};
 use crate::definition::Definition;
@@ -8,8 +8,8 @@ use crate::definition::Definition;
 const VERTICES: [(&str, Vector); 4] =
     [("U", [1, 1, 1]), ("L", [-1, -1, 1]), ("R", [1, -1, -1]), ("B", [-1, 1, -1])];
 
-/// Four axial pieces that turn where they are, and six edges. Each turn takes the axial piece and the three edges at
-/// its vertex along.
+/// Four axial pieces that turn where they are, and six edges. Each turn takes the axial piece and the three
+/// edges at its vertex along.
 pub fn pyraminx() -> Definition {
     with_turns("pyraminx", &[axial_pieces(), edges()])
 }
@@ -35,8 +35,8 @@ pub(super) fn orbits(word: &str) -> Vec<Cells> {
     orbits
 }
 
-/// A turn takes everything with a product of 2 or more with its axis: its axial piece (3), the three edges there (2) and
-/// its tip (9). Other axial pieces have -1, other edges -2, other tips -3.
+/// A turn takes everything with a product of 2 or more with its axis: its axial piece (3), the three edges
+/// there (2) and its tip (9). Other axial pieces have -1, other edges -2, other tips -3.
 fn with_turns(name: &str, orbits: &[Cells]) -> Definition {
     let mut pyraminx = puzzle(name, orbits);
     for (name, axis) in VERTICES {
@@ -47,7 +47,8 @@ fn with_turns(name: &str, orbits: &[Cells]) -> Definition {
     pyraminx
 }
 
-/// One piece at each vertex, with facelets on the three faces that meet there. A face is opposite to a vertex.
+/// One piece at each vertex, with facelets on the three faces that meet there. A face is opposite to a
+/// vertex.
 fn axial_pieces() -> Cells {
     let cell = |(i, &(_, vertex)): (usize, &(&str, Vector))| {
         let first = opposite(VERTICES[(i + 1) % 4].1);

@@ -1,12 +1,13 @@
-//! Sequences of moves in files, as cubing.js and twsearch write them, read by the [one reader of sequences](fathom_algebra::expression).
+//! Sequences of moves in files, as cubing.js and twsearch write them, read by the [one reader of
+//! sequences](fathom_algebra::expression).
 
 use fathom_algebra::{ExpressionError, OrientedPermutation, expression};
 
 /// The largest number of bytes of all sequences of a file.
 pub const MAX_BYTES: usize = 1 << 20;
 
-/// The permutation that a sequence makes, read from left to right. `move_named` tells what a name does, or why it
-/// does nothing.
+/// The permutation that a sequence makes, read from left to right. `move_named` tells what a name does, or
+/// why it does nothing.
 ///
 /// # Errors
 /// The byte offset, and what is wrong there.

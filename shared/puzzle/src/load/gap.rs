@@ -1,10 +1,11 @@
 //! Permutations as [GAP](https://www.gap-system.org) reads them: `name := Group((1,2,3)(4,5), (1,2));`, a list
-//! `[ (1,2,3), (1,2) ]`, or permutations that are assigned to names first; products, powers and conjugates of permutations; and
-//! what PuzzleGeometry and CayleyPy write, `Gen := [...]` with `ip := [[1],[4,7],...]`, the points that look alike. `#` starts a
-//! comment. The puzzle has as many cells as its largest point; points in between that nothing moves are cells too.
+//! `[ (1,2,3), (1,2) ]`, or permutations that are assigned to names first; products, powers and conjugates of
+//! permutations; and what PuzzleGeometry and CayleyPy write, `Gen := [...]` with `ip := [[1],[4,7],...]`, the
+//! points that look alike. `#` starts a comment. The puzzle has as many cells as its largest point; points in
+//! between that nothing moves are cells too.
 //!
-//! What is no permutation is passed over as long as no move is made of it: numbers, texts, calls of functions such as
-//! `Size(Group(Gen))`. A move that would be made of one is refused.
+//! What is no permutation is passed over as long as no move is made of it: numbers, texts, calls of functions
+//! such as `Size(Group(Gen))`. A move that would be made of one is refused.
 
 use super::{Fault, Reason};
 use crate::definition::{Definition, DefinitionError, Piece};
@@ -17,12 +18,14 @@ const MAX_DEPTH: usize = 32;
 const MAX_VALUES: usize = 1 << 16;
 /// The largest number of points of all permutations together.
 const MAX_POINTS_IN_ALL: usize = 1 << 24;
-/// The largest exponent: the order of a permutation is more than enough, and greater ones may be reduced by it.
+/// The largest exponent: the order of a permutation is more than enough, and greater ones may be reduced by
+/// it.
 const MAX_EXPONENT: i64 = 1 << 40;
 /// The name that PuzzleGeometry gives to the list of what looks alike.
 const ALIKE: &str = "ip";
 
-/// A permutation of as many points as its largest one, where it stands in the text, and the name that it was assigned to.
+/// A permutation of as many points as its largest one, where it stands in the text, and the name that it was
+/// assigned to.
 #[derive(Clone, Debug)]
 struct Element {
     name: Option<String>,
@@ -68,7 +71,8 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
         (None, Some((name, values))) => (name, elements_of(values)?),
         (None, None) => (None, single),
     };
-    // The identity generates nothing. Where there is nothing else it is the one move of a puzzle that has one state.
+    // The identity generates nothing. Where there is nothing else it is the one move of a puzzle that has one
+    // state.
     if elements.iter().any(|element| !element.action.is_identity()) {
         elements.retain(|element| !element.action.is_identity());
     } else {
@@ -105,8 +109,8 @@ fn puzzle_name(name: Option<String>, stem: &str) -> String {
     name.filter(|name| name != "Gen").unwrap_or_else(|| stem.into())
 }
 
-/// The text with comments blanked, so that offsets stay what they are. Of a protocol of a session, in which lines begin with `gap>`, the
-/// answers are blanked too.
+/// The text with comments blanked, so that offsets stay what they are. Of a protocol of a session, in which
+/// lines begin with `gap>`, the answers are blanked too.
 fn without_comments(text: &str) -> String {
     let is_protocol = text.lines().any(|line| line.starts_with("gap>"));
     let mut bytes = text.as_bytes().to_vec();
@@ -260,8 +264,8 @@ fn extended(action: &Permutation, degree: usize) -> Permutation {
     Permutation::from_fn(degree, |point| if point < action.degree() { action.apply(point) } else { point })
 }
 
-/// What stands on the points: those of one list are alike, and those of no list too. The elements that change nothing then are those
-/// of the stabiliser of the tuple of sets, `Stabilizer(Group(Gen), ip, OnTuplesSets)`.
+/// What stands on the points: those of one list are alike, and those of no list too. The elements that change
+/// nothing then are those of the stabiliser of the tuple of sets, `Stabilizer(Group(Gen), ip, OnTuplesSets)`.
 fn pieces(puzzle: &Definition, at: usize, lists: &[Value]) -> Result<Vec<Piece>, Fault> {
     let cells = puzzle.cells();
     let mut label_of: Vec<Option<u16>> = vec![None; cells];
@@ -437,7 +441,8 @@ impl Reader<'_> {
                             self.count(values, points)?;
                             Ok(value)
                         }
-                        // The name of a function of GAP, such as OnTuplesSets; it is refused where a move would be made of it.
+                        // The name of a function of GAP, such as OnTuplesSets; it is refused where a move
+                        // would be made of it.
                         None if depth > 0 => {
                             Ok(Value::Other(start, format!("{word:?}, which is not defined,")))
                         }
@@ -567,7 +572,8 @@ impl Reader<'_> {
     }
 }
 
-/// The name of a move: PuzzleGeometry writes `M_` before its names, which GAP would take for numbers otherwise.
+/// The name of a move: PuzzleGeometry writes `M_` before its names, which GAP would take for numbers
+/// otherwise.
 fn puzzle_move_name(name: &str) -> String {
     name.strip_prefix("M_").filter(|rest| !rest.is_empty()).unwrap_or(name).into()
 }

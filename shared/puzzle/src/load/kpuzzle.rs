@@ -1,10 +1,11 @@
 //! Definitions of cubing.js (`KPuzzleDefinition`, <https://standards.cubing.net/draft/3/kpuzzle/>), also as they were
 //! written before 2023: orbits as an object, `startStateData`, `experimentalDerivedMoves`.
 //!
-//! Cells count from 0. A permutation says for each cell which cell its piece comes from, and the orientation added
-//! stands at the cell that the piece reaches. All entries of `moves` are generators, whole-puzzle rotations too: choose
-//! among them by name. Derived moves are worked out, and [spare](Definition::spare). cubing.js looks at the orbits of the definition
-//! alone: what a pattern or a transformation says of others is ignored there, and here.
+//! Cells count from 0. A permutation says for each cell which cell its piece comes from, and the orientation
+//! added stands at the cell that the piece reaches. All entries of `moves` are generators, whole-puzzle
+//! rotations too: choose among them by name. Derived moves are worked out, and [spare](Definition::spare).
+//! cubing.js looks at the orbits of the definition alone: what a pattern or a transformation says of others
+//! is ignored there, and here.
 
 use super::{Fault, LabelNumbers, Reason, algorithm, below, images_of_sources, module};
 use crate::Metric;

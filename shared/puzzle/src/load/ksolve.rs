@@ -1,15 +1,15 @@
 //! Definitions of ksolve and of twsearch (`.def`, `.tws`).
 //!
-//! A row of a permutation says for each cell which cell its piece comes from. Under `Move` and `Solved` cells count
-//! from 1, under `MoveTransformation` and `StartState` from 0. The orientations of a `Move` stand at the cell that the
-//! piece leaves, those of a `MoveTransformation`, like those of a state, at the cell that it reaches (twsearch,
-//! `ksolveformat.txt` and `readksolve.cpp`; ksolve+, `readdef.h`).
+//! A row of a permutation says for each cell which cell its piece comes from. Under `Move` and `Solved` cells
+//! count from 1, under `MoveTransformation` and `StartState` from 0. The orientations of a `Move` stand at
+//! the cell that the piece leaves, those of a `MoveTransformation`, like those of a state, at the cell that
+//! it reaches (twsearch, `ksolveformat.txt` and `readksolve.cpp`; ksolve+, `readdef.h`).
 //!
-//! Both programs count every power of a move as one move: that is the metric `multi`. Moves that twsearch takes for
-//! rotations of the whole puzzle (`x`, `y`, `z`, and capitals followed by `v`) are no moves to it, and
-//! [spare](Definition::spare) here. A `MoveSequence` is a move to twsearch, which costs 1 like the others, and a `MoveAlias`
-//! is none (`addnewmove` in `readksolve.cpp`, `goodmove` in `filtermoves.cpp`). Both may use names that the file defines
-//! later.
+//! Both programs count every power of a move as one move: that is the metric `multi`. Moves that twsearch
+//! takes for rotations of the whole puzzle (`x`, `y`, `z`, and capitals followed by `v`) are no moves to it,
+//! and [spare](Definition::spare) here. A `MoveSequence` is a move to twsearch, which costs 1 like the
+//! others, and a `MoveAlias` is none (`addnewmove` in `readksolve.cpp`, `goodmove` in `filtermoves.cpp`).
+//! Both may use names that the file defines later.
 
 use super::{Fault, LabelNumbers, Reason, algorithm, below, images_of_sources};
 use crate::Metric;
@@ -23,7 +23,8 @@ const KEYWORDS: &str = "Name, Set, Solved, StartState, Move, MoveTransformation,
 /// How often sequences may wait for others that stand behind them.
 const MAX_DEPTH: usize = 32;
 
-/// The label of pieces that are written as `?`: no number of a file is as large, for twsearch reads numbers up to 255.
+/// The label of pieces that are written as `?`: no number of a file is as large, for twsearch reads numbers
+/// up to 255.
 const WILD: u64 = u64::MAX;
 
 /// A word and its byte offset.
@@ -87,8 +88,8 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     }
 }
 
-/// The same puzzle with its states limited. A move and its powers are listed one by one then: each of them is a move where it leads to a
-/// state that is meant, whatever lies between.
+/// The same puzzle with its states limited. A move and its powers are listed one by one then: each of them is
+/// a move where it leads to a state that is meant, whatever lies between.
 fn limited(whole: &Definition, always: &[u16]) -> Result<Definition, DefinitionError> {
     let mut limited = Definition::new(whole.name(), whole.orbits().to_vec())?;
     limited.set_solved(whole.solved())?;

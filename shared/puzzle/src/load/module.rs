@@ -1,7 +1,9 @@
-//! The object that a JavaScript or TypeScript module exports, as JSON: cubing.js keeps its definitions in such modules.
+//! The object that a JavaScript or TypeScript module exports, as JSON: cubing.js keeps its definitions in
+//! such modules.
 //!
-//! Read are constants and one exported value, made of objects, lists, numbers, texts, names of constants before, and
-//! `new Array(N).fill(VALUE)`. Imports, comments and types are passed over. Nothing is run: whatever else a module does is refused.
+//! Read are constants and one exported value, made of objects, lists, numbers, texts, names of constants
+//! before, and `new Array(N).fill(VALUE)`. Imports, comments and types are passed over. Nothing is run:
+//! whatever else a module does is refused.
 
 use super::{Fault, MAX_BYTES};
 use std::collections::HashMap;
@@ -175,7 +177,8 @@ impl<'a> Reader<'a> {
         Ok(is_exported.then_some(value))
     }
 
-    /// Passes over a statement that says nothing of values, up to the semicolon outside of braces, or to the end of its line.
+    /// Passes over a statement that says nothing of values, up to the semicolon outside of braces, or to the
+    /// end of its line.
     fn skip_statement(&mut self) {
         let mut depth = 0_u32;
         for (offset, c) in self.rest().char_indices() {

@@ -310,7 +310,8 @@ fn ksolve_pieces_may_be_wild() {
     assert_eq!(solved, [(0, 0, 3), (1, 0, 1), (1, 0, 1), (2, 1, 3)]);
 }
 
-/// One piece alone may stand on cell 1, so its states are limited to those; the powers of R are moves of their own then.
+/// One piece alone may stand on cell 1, so its states are limited to those; the powers of R are moves of
+/// their own then.
 #[test]
 fn what_is_illegal_is_a_limit_or_refused() {
     let with = |lines: &str| {

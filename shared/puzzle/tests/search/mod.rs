@@ -63,7 +63,8 @@ pub(crate) fn growth(puzzle: &Definition, metric: Metric, deepest: usize) -> Vec
         counts.push(layer.len());
         let mut next_layer = Vec::new();
         for state in layer {
-            // Free moves may be made before each move: the moves are tried from each of the states that are one.
+            // Free moves may be made before each move: the moves are tried from each of the states that are
+            // one.
             for turned in equals(state) {
                 for generator in moves.iter().filter(|generator| holds(&generator.guard, turned)) {
                     let next = least(moved(turned, &generator.action, seen));

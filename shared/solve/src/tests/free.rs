@@ -35,7 +35,8 @@ fn puzzle(
 /// Six pieces in a ring that is turned in the hand.
 const RING: (&str, &str) = ("r", "(1,2,3,4,5,6)");
 
-/// Puzzles that are small enough for a plain search, with their numbers of states where these are told by an order of a group.
+/// Puzzles that are small enough for a plain search, with their numbers of states where these are told by an
+/// order of a group.
 fn small() -> [(SpaceSpec, Option<usize>); 6] {
     let distinct: Vec<u16> = (0..6).collect();
     [
@@ -66,7 +67,8 @@ fn small() -> [(SpaceSpec, Option<usize>); 6] {
         (puzzle(&[1; 6], &[("U", "(1,2,3)", &[])], &[RING], &[0, 0, 1, 1, 1, 2], Metric::Multi), None),
         // A bolt that pieces 5 and 6 alone let go.
         (puzzle(&[1; 6], &[("U", "(1,2,3)", &[4])], &[RING], &[0, 1, 2, 3, 4, 4], Metric::Single), None),
-        // Either of two pieces that look alike lets go, and free moves exchange these: a move behind them is the same again.
+        // Either of two pieces that look alike lets go, and free moves exchange these: a move behind them is
+        // the same again.
         (
             puzzle(
                 &[1; 7],

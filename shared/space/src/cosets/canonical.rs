@@ -1,4 +1,5 @@
-//! Representatives without a table: of the images of a pattern under all symmetries the smallest, letter by letter.
+//! Representatives without a table: of the images of a pattern under all symmetries the smallest, letter by
+//! letter.
 
 use super::{CosetSymmetry, Found, UNREACHED};
 use crate::{Colouring, Letters, Space};
@@ -7,8 +8,8 @@ use rustc_hash::FxHashMap;
 
 /// Finds the smallest image of any pattern.
 ///
-/// Symmetries are sorted by what they do to the cells of the image, from the first on. Those that do the same up to a cell stand together, and
-/// where one of them makes a larger letter the others need not be tried.
+/// Symmetries are sorted by what they do to the cells of the image, from the first on. Those that do the same
+/// up to a cell stand together, and where one of them makes a larger letter the others need not be tried.
 #[derive(Debug)]
 pub(super) struct Canonical {
     letters: Letters,
@@ -100,8 +101,9 @@ impl Canonical {
         Form { pattern: best, symmetry, fixing }
     }
 
-    /// Follows the moves backwards from orbit to orbit. That leads to all orbits to which they lead forwards: moves without guards
-    /// generate a finite group, and guarded ones are closed under inverses. `None` if there are too many.
+    /// Follows the moves backwards from orbit to orbit. That leads to all orbits to which they lead forwards:
+    /// moves without guards generate a finite group, and guarded ones are closed under inverses. `None`
+    /// if there are too many.
     pub(super) fn close(&self, space: &Space, colouring: &Colouring) -> Option<Found> {
         /// Representatives whose sources are looked for at once.
         const PIECE: usize = 4096;

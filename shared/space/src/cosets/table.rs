@@ -17,9 +17,9 @@ struct PatternOrbit {
     number: u32,
 }
 
-/// Follows the moves from orbit to orbit, all orbits of a generation at once. The representative of an orbit is its
-/// pattern of smallest rank. It is enough to follow the moves from the representatives, because symmetries map moves to
-/// moves.
+/// Follows the moves from orbit to orbit, all orbits of a generation at once. The representative of an orbit
+/// is its pattern of smallest rank. It is enough to follow the moves from the representatives, because
+/// symmetries map moves to moves.
 pub(super) fn close(
     space: &Space,
     colouring: &Colouring,
@@ -122,7 +122,8 @@ impl OrbitFinder<'_> {
             self.too_many.store(true, Ordering::Relaxed);
             return None;
         };
-        // Where a pattern is fixed by symmetries, several lead from it to the representative, and any will do.
+        // Where a pattern is fixed by symmetries, several lead from it to the representative, and any will
+        // do.
         claim.store(base, Ordering::Relaxed);
         if images[0] != representative {
             ranks.unrank(representative, self.colouring.letters(), smallest);

@@ -34,7 +34,8 @@ impl Inverted {
     const FEW: usize = 1 << 18;
     /// To look at a word takes so many times as long as to ask a state, about.
     const LOOK: u64 = 8;
-    /// However many states there are, so many entries of a list are more than memory should be taken for: up to 3 GB.
+    /// However many states there are, so many entries of a list are more than memory should be taken for: up
+    /// to 3 GB.
     const MOST: usize = 1 << 28;
 
     /// Of a space that has inverses.

@@ -18,8 +18,9 @@ struct Crossing {
 
 /// Fixed states in order of their addresses; 12 bytes each.
 ///
-/// Of states that symmetries make of each other one may be here for all. Which one it is decides what the pairs of a shard are, though not
-/// what those of a layer are: files of an unfinished layer must come from one way to choose it.
+/// Of states that symmetries make of each other one may be here for all. Which one it is decides what the
+/// pairs of a shard are, though not what those of a layer are: files of an unfinished layer must come from
+/// one way to choose it.
 #[derive(Debug, Default)]
 pub struct Listed {
     crossing: Vec<Crossing>,
@@ -29,8 +30,8 @@ impl Listed {
     /// So many new entries are sorted in at a time.
     const BATCH: usize = 1 << 22;
 
-    /// The words that actions fix; each action stands for as many as are written behind it, conjugates by `symmetries`. `None` if more than
-    /// `most` are to be looked at.
+    /// The words that actions fix; each action stands for as many as are written behind it, conjugates by
+    /// `symmetries`. `None` if more than `most` are to be looked at.
     pub(crate) fn of(
         graph: &CosetGraph,
         placements: &Placements,

@@ -2,8 +2,9 @@
 
 use crate::Space;
 
-/// The model of a search's time: nanoseconds of one thread, rates rounded from `fathom bench` on a 2024 server core. It need only
-/// rank colourings. The choice is part of what defines a run, so a change of the numbers is a new version.
+/// The model of a search's time: nanoseconds of one thread, rates rounded from `fathom bench` on a 2024
+/// server core. It need only rank colourings. The choice is part of what defines a run, so a change of the
+/// numbers is a new version.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CostModel {
     /// What `run.toml` calls the model.
@@ -34,7 +35,8 @@ pub(super) struct CostModel {
     pub(super) fastest_bit: f64,
     /// A byte of a map, as it is made.
     pub(super) map_byte: f64,
-    /// An entry of a map along an axis of what is reached, as it is made, and how many such maps an axis has.
+    /// An entry of a map along an axis of what is reached, as it is made, and how many such maps an axis
+    /// has.
     pub(super) map_entry: f64,
     pub(super) maps: f64,
     /// What does not matter.
@@ -75,12 +77,14 @@ impl CostModel {
         nanoseconds * 1.25 + self.negligible
     }
 
-    /// A search that finds representatives by trying symmetries, where a pull takes `pull` and a coset has so many bytes.
+    /// A search that finds representatives by trying symmetries, where a pull takes `pull` and a coset has so
+    /// many bytes.
     pub(super) fn search(&self, pulls: f64, cosets: f64, symmetries: f64, pull: f64, bytes: f64) -> f64 {
         pulls * symmetries * self.find_by_symmetry + self.layers(pulls, cosets, pull, bytes)
     }
 
-    /// Listing so many cosets: by a table with so many entries, or, with none, by trying symmetries for each move.
+    /// Listing so many cosets: by a table with so many entries, or, with none, by trying symmetries for each
+    /// move.
     pub(super) fn listing(&self, space: &Space, entries: u64, cosets: u64, symmetries: usize) -> f64 {
         let pulls = cosets as f64 * space.moves().len() as f64;
         match entries {

@@ -1,8 +1,10 @@
 //! Choices of axes that hold only what moves reach.
 //!
-//! The sets of pieces that moves carry among themselves are taken one kind after the other, those that symmetries exchange alike. Of each set either every piece is told
-//! apart by the pattern, or none is and the set is an axis (or, of a single set, some are: base points of a group such as M24); and its orientations are told by the pattern, by an axis of their
-//! own, or by the axis of the pieces. What the pattern leaves open is known at each step, so branches whose cosets are too small, and choices that cost more
+//! The sets of pieces that moves carry among themselves are taken one kind after the other, those that
+//! symmetries exchange alike. Of each set either every piece is told apart by the pattern, or none is and the
+//! set is an axis (or, of a single set, some are: base points of a group such as M24); and its orientations
+//! are told by the pattern, by an axis of their own, or by the axis of the pieces. What the pattern leaves
+//! open is known at each step, so branches whose cosets are too small, and choices that cost more
 //! than the best so far however their axes turn out, end there.
 
 use super::cost::CostModel;
@@ -83,7 +85,8 @@ pub(super) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// Choices that cost less than `limit` and not [much more](CostModel::near) than the cheapest, which comes first.
+    /// Choices that cost less than `limit` and not [much more](CostModel::near) than the cheapest, which
+    /// comes first.
     pub(super) fn run(
         space: &'a Space,
         actions: &'a [(&'a Symmetry, usize)],
@@ -136,7 +139,8 @@ impl<'a> Search<'a> {
             true => &[Turning::InPattern, Turning::Joint, Turning::Apart],
             false => &[Turning::InPattern],
         };
-        // Where there is but one set, and few or no symmetries, which would be lost, points of a base are told.
+        // Where there is but one set, and few or no symmetries, which would be lost, points of a base are
+        // told.
         let base = match &self.classes[..] {
             [class] if class.len() == 1 && self.actions.len() <= FEW_SYMMETRIES => {
                 class[0].cells.len().min(LONGEST_BASE)
@@ -309,7 +313,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The sets of pieces, those together that symmetries exchange; `None` if a set has pieces that show different numbers of orientations.
+/// The sets of pieces, those together that symmetries exchange; `None` if a set has pieces that show
+/// different numbers of orientations.
 fn classes(space: &Space, actions: &[(&Symmetry, usize)]) -> Option<Vec<Vec<Set>>> {
     let orbits = space.orbits();
     let set_of = |cell: u8| orbits.iter().position(|orbit| orbit.cells.contains(&cell));
@@ -336,8 +341,8 @@ fn classes(space: &Space, actions: &[(&Symmetry, usize)]) -> Option<Vec<Vec<Set>
     Some(classes)
 }
 
-/// Joins axes that depend on each other, with all images under symmetries, until a word along each is a state; and short axes, so that
-/// rows are as long as words.
+/// Joins axes that depend on each other, with all images under symmetries, until a word along each is a
+/// state; and short axes, so that rows are as long as words.
 fn join(
     axes: &mut Vec<(AxisView, usize)>,
     states: f64,
@@ -422,8 +427,8 @@ fn joined(
     views
 }
 
-/// Brings the axis to the end that is to lie inside rows: the longest that fits into a word, unless it is short; then the longest one whose
-/// words have pieces and orientations, for that can be cut into blocks.
+/// Brings the axis to the end that is to lie inside rows: the longest that fits into a word, unless it is
+/// short; then the longest one whose words have pieces and orientations, for that can be cut into blocks.
 fn order(axes: &mut [(AxisView, usize)]) {
     const SHORT: usize = 12;
     let rank = |(view, length): &(AxisView, usize)| {

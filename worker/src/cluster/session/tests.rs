@@ -181,7 +181,8 @@ fn outcomes_are_reported_together() {
     );
 }
 
-/// The inventory tells of files. A report of the session that has ended would speak of what was, and may be discarded since.
+/// The inventory tells of files. A report of the session that has ended would speak of what was, and may be
+/// discarded since.
 #[test]
 fn what_ended_before_a_registration_is_not_reported_after_it() {
     let mut session = begun();

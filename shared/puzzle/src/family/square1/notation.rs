@@ -1,5 +1,6 @@
-//! The notation in which people write moves of Square-1: `(x,y)` turns the top layer by x and the bottom layer by y times 30 degrees, each
-//! clockwise as one looks at it from outside, and `/` is the twist. Here a turn of one layer is a move, so `(3,-1)` is two: `T3 B-1`.
+//! The notation in which people write moves of Square-1: `(x,y)` turns the top layer by x and the bottom
+//! layer by y times 30 degrees, each clockwise as one looks at it from outside, and `/` is the twist. Here a
+//! turn of one layer is a move, so `(3,-1)` is two: `T3 B-1`.
 
 use super::{Layer, UNITS};
 use std::fmt;

@@ -1,5 +1,5 @@
-//! The shapes of Square-1, found by turning and twisting: where corners and edges are, colours and middle layer not looked at.
-//! B. Sambale, *Square-1* (2021), section 4.
+//! The shapes of Square-1, found by turning and twisting: where corners and edges are, colours and middle
+//! layer not looked at. B. Sambale, *Square-1* (2021), section 4.
 
 use super::{CUT, FRONT, in_all_shapes};
 use crate::definition::Shapes;
@@ -50,7 +50,8 @@ impl SquareOneShapes {
         self.shapes.next(shape).nth(self.twist).flatten()
     }
 
-    /// The shapes that a layer can be turned into, 0 being the top layer: 11 of them, some of which may be the shape itself.
+    /// The shapes that a layer can be turned into, 0 being the top layer: 11 of them, some of which may be
+    /// the shape itself.
     pub fn turned(&self, shape: usize, layer: usize) -> impl Iterator<Item = usize> {
         let Range { start, end } = self.turns[layer].clone();
         self.shapes.next(shape).skip(start).take(end - start).map(|next| next.expect("turns have no guards"))
@@ -65,8 +66,9 @@ impl SquareOneShapes {
         class
     }
 
-    /// The article's search: a pass turns all shapes that the last one has come to, and twists what it has turned them into wherever
-    /// that can be done. Told are the aligned shapes that each pass meets first; the pass before all others has the solved one.
+    /// The article's search: a pass turns all shapes that the last one has come to, and twists what it has
+    /// turned them into wherever that can be done. Told are the aligned shapes that each pass meets
+    /// first; the pass before all others has the solved one.
     pub fn passes(&self) -> Vec<Vec<usize>> {
         let mut known = vec![false; self.count()];
         let mut first_met = |shape: usize| !std::mem::replace(&mut known[shape], true);

@@ -30,7 +30,8 @@ impl Simulation {
         self.soon(Happening::Arrives(sender, epoch, request));
     }
 
-    /// The process of a sender, if it still lives, is awake, and waits for this very attempt. One that sleeps gets it later.
+    /// The process of a sender, if it still lives, is awake, and waits for this very attempt. One that sleeps
+    /// gets it later.
     pub(super) fn expects(&mut self, sender: Sender, again: impl FnOnce() -> Happening) -> bool {
         let worker = &self.workers[sender.worker];
         let call = worker.process.as_ref().and_then(|process| process.calls.get(&sender.call));

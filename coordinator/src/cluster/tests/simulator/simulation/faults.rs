@@ -51,8 +51,8 @@ impl Simulation {
         self.apply(event(request));
     }
 
-    /// A disk loses a file, or changes it, if the run can get over that: all layers are kept, or somebody else is
-    /// known to have the file.
+    /// A disk loses a file, or changes it, if the run can get over that: all layers are kept, or somebody
+    /// else is known to have the file.
     pub(super) fn spoil(&mut self, worker: usize, spoiled: Option<DiskFile>) {
         let Some(state) = &self.coordinator.state else { return };
         let is_whole =

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Tries every puzzle file below some directories with `fathom`, and writes a page that says what became of each.
+
+    records/compatibility.py target/release/fathom CHECKOUT... > docs/compatibility.md
+
+CHECKOUT is a directory, best one that git knows, so that the page can name its commit. Each file is planned, and searched if it
+has at most --states states. A file's own metric and labels are taken. With --peer PROGRAM, a program that takes a .tws file and
+prints lines of depth and count, such as twsearch, its table is compared with ours where both are complete.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ENDINGS = (".tws", ".def", ".ksolve", ".gap", ".kpuzzle.json", ".kpuzzle.json.ts")
+PLAN_SECONDS = 60
+SEARCH_SECONDS = 300
+
+
+def run(arguments, seconds, cwd):
+    """The result of a command and its processor seconds; None if it took too long."""
+    before = time.perf_counter()
+    try:
+        result = subprocess.run(arguments, capture_output=True, text=True, timeout=seconds, cwd=cwd)
+    except subprocess.TimeoutExpired:
+        return None, seconds
+    return result, time.perf_counter() - before
+
+
+def reason(result):
+    """Why a command refused, in one line of a table."""
+    lines = [line for line in result.stderr.splitlines() if line and not line.startswith("note:")]
+    text = lines[0] if lines else f"exit code {result.returncode}"
+    text = re.sub(r"^error: ", "", text)
+    text = re.sub(r"^\S*/", "", text)
+    return text.replace("|", "\\|")
+
+
+def peer_counts(program, file):
+    """The complete table that another program prints, if it ends in time."""
+    result, _ = run([program, "-g", str(file)], SEARCH_SECONDS, None)
+    if result is None or result.returncode != 0:
+        return None
+    return [int(count) for count in re.findall(r"^D\s+\d+\s+this\s+(\d+)", result.stdout, re.M)] or None
+
+
+def row(options, checkout, file, scratch):
+    """What became of a file: name, what it is, states, fill, seconds to plan, seconds to search, the end."""
+    name = str(file.relative_to(checkout))
+    planned, plan_seconds = run([options.fathom, "plan", "--json", str(file)], PLAN_SECONDS, scratch)
+    if planned is None:
+        return [name, f"not planned in {PLAN_SECONDS} s", "", "", "", "", ""]
+    if planned.returncode != 0:
+        text = reason(planned)
+        states = re.search(r"has ([\d,]+) states", text)
+        kind = "too large" if states else "refused"
+        return [name, f"{kind}: {text}", states.group(1) if states else "", "", f"{plan_seconds:.1f}", "", ""]
+    plan = json.loads(planned.stdout)
+    states = int(plan["states"])
+    cells = [name, "loads", f"{states:,}", f"{plan['fill']:.2f}", f"{plan_seconds:.1f}", "", ""]
+    if states > options.states:
+        return cells
+    command = [options.fathom, "run", "-q", "--json", "--dir", "run", str(file)]
+    with tempfile.TemporaryDirectory(dir=scratch) as directory:
+        searched, seconds = run(command, SEARCH_SECONDS, directory)
+    if searched is None or searched.returncode != 0:
+        cells[6] = "not ended in time" if searched is None else reason(searched)
+        return cells
+    found = json.loads(searched.stdout)
+    cells[5] = f"{seconds:.2f}"
+    cells[6] = f"God's number {found['god_number']}" if found["complete"] else "not complete"
+    if options.peer and file.name.endswith(".tws"):
+        counts = peer_counts(options.peer, file)
+        if counts and sum(counts) == states:
+            cells[6] += ", as the peer" if counts == found["counts"] else ", **other than the peer**"
+    return cells
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("fathom", type=Path)
+    parser.add_argument("checkouts", nargs="+", type=Path)
+    parser.add_argument("--states", type=int, default=3_000_000, help="search spaces of at most so many states")
+    parser.add_argument("--peer", help="another program to compare tables with")
+    options = parser.parse_args()
+    options.fathom = options.fathom.resolve()
+    version = subprocess.run([options.fathom, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    print("# Compatibility\n")
+    print("Puzzle files that others have published, and what Fathom makes of each. Made by `records/compatibility.py` on")
+    print(f"{time.strftime('%Y-%m-%d')} with {version}. Seconds are those of the clock, of the whole process.")
+    with tempfile.TemporaryDirectory() as scratch:
+        for checkout in options.checkouts:
+            checkout = checkout.resolve()
+            commit = subprocess.run(["git", "-C", checkout, "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip()
+            files = sorted(path for path in checkout.rglob("*") if path.name.endswith(ENDINGS) and path.is_file())
+            rows = [row(options, checkout, file, scratch) for file in files]
+            loads = sum(cells[1] == "loads" for cells in rows)
+            large = sum(cells[1].startswith("too large") for cells in rows)
+            print(f"\n## {checkout.name.replace('+', '/')}\n")
+            print(f"{f'Commit {commit}: ' if commit else ''}{len(rows)} files, of which {loads} are planned, {large} are too large to search, and {len(rows) - loads - large} are refused.\n")
+            print("| file | | states | fill | plan (s) | search (s) | |")
+            print("|---|---|---:|---:|---:|---:|---|")
+            for cells in rows:
+                print("| " + " | ".join(cells) + " |")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
