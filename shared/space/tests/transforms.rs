@@ -149,8 +149,8 @@ fn stabilisers_fix_exactly_the_positions_that_counting_lists() {
 }
 
 proptest! {
-    /// A state and its images under symmetries have one address or addresses of one orbit; moves keep the number of
-    /// states a coset.
+    /// A state and its images under symmetries have one address or addresses of one orbit; moves keep the
+    /// number of states a coset.
     #[test]
     fn addresses_do_not_depend_on_which_symmetric_copy_is_asked_for(
         which in 0..SPACES.len(), coset: u32, random: u64, symmetry: usize,
