@@ -344,7 +344,7 @@ fn damaged_run_files() {
     half.change("run.toml", |b| {
         *b = String::from_utf8(b.clone()).unwrap().replace("format = 3", "format = 7").into_bytes()
     });
-    half.refuses(&["status", "run"], 1, "it has format 7, and this version of Fathom reads up to 2");
+    half.refuses(&["status", "run"], 1, "it has format 7, and this version of Fathom reads up to 3");
 }
 
 /// A change to `run.db` by another program.

@@ -9,13 +9,13 @@ use std::fmt::Write;
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Run", &["run", "resume", "merge", "status", "top", "logs", "plan", "remove"]),
     ("Cluster", &["serve", "workers", "drain", "stop", "keys"]),
-    ("Results", &["report", "verify", "audit", "compare"]),
+    ("Results", &["report", "page", "verify", "audit", "compare"]),
     ("Mathematics", &["puzzles", "solve", "antipodes", "group", "bound", "convert"]),
     ("This program", &["bench", "completions", "man", "help"]),
 ];
 
 /// What people type, by command. `tests/tests/help.rs` parses each line.
-const EXAMPLES: [(&str, &[&str]); 26] = [
+const EXAMPLES: [(&str, &[&str]); 27] = [
     (
         "run",
         &[
@@ -56,6 +56,7 @@ const EXAMPLES: [(&str, &[&str]); 26] = [
             "fathom report runs/3x4-multi --format oeis",
         ],
     ),
+    ("page", &["fathom page runs/3x4-multi", "fathom page runs/3x4-multi --http 127.0.0.1:8080"]),
     ("verify", &["fathom verify runs/3x4-multi", "fathom verify 5x5.json"]),
     ("audit", &["fathom audit runs/3x4-multi --samples 10000"]),
     ("plan", &["fathom plan 4x4", "fathom plan 4x4 --workers 64 --network 25G --threads 32"]),

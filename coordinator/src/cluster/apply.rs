@@ -6,7 +6,8 @@
 //! get their orders.
 
 use crate::cluster::event::{
-    Effect, Ending, Event, LeaveReason, Millis, Note, Order, Progress, Registration, Reply, RequestId,
+    Effect, Ending, Event, LeaveReason, Millis, Note, NoteKind, Order, Progress, Registration, Reply,
+    RequestId,
 };
 use crate::cluster::failures::PAUSE;
 use crate::cluster::state::{
@@ -44,7 +45,7 @@ impl State {
                 let reply = match self.touch_session(now, session) {
                     None => {
                         for outcome in &outcomes {
-                            effects.push(note("late report ignored", None, outcome, None));
+                            effects.push(note(NoteKind::LateReport, None, outcome, None));
                         }
                         Reply::Unknown
                     }
@@ -61,7 +62,7 @@ impl State {
             }
             Event::Leave(request, session) => {
                 if let Some(worker) = self.touch_session(now, session) {
-                    self.remove_worker(worker, Presence::Left, "worker left", &mut effects);
+                    self.remove_worker(worker, Presence::Left, NoteKind::Left, &mut effects);
                 }
                 effects.push(Effect::Reply(request, Reply::Known));
             }
@@ -103,7 +104,7 @@ impl State {
         let known = self.workers.get(&id);
         if known.is_some_and(|worker| matches!(worker.presence, Presence::Alive(_))) {
             // Its process has died and begun again before it was missed.
-            self.remove_worker(id, Presence::Lost, "worker begins again", effects);
+            self.remove_worker(id, Presence::Lost, NoteKind::BeginsAgain, effects);
         }
         let known = self.workers.get(&id);
         if known.is_none_or(|worker| (&worker.name, &worker.address) != (&name, &address)) {
@@ -142,7 +143,7 @@ impl State {
         self.unsettled.owners = true;
         self.unsettled.targets = true;
         effects.push(Effect::Note(Note {
-            what: "worker registered",
+            kind: NoteKind::Registered,
             worker: Some(id),
             task: None,
             attempt: None,
@@ -151,7 +152,7 @@ impl State {
         effects.push(Effect::Reply(request, Reply::Registered { session, needed: self.needed() }));
         for task in other {
             self.order(id, Order::Discard(self.stored(task)));
-            effects.push(note_of("file is not the one that was reported", Some(id), task, None));
+            effects.push(note_of(NoteKind::OtherFile, Some(id), task, None));
         }
     }
 
@@ -217,11 +218,11 @@ impl State {
         }
         for task in lost {
             self.set_waiting(task, now);
-            effects.push(note_of("order was lost", Some(id), task, None));
+            effects.push(note_of(NoteKind::OrderLost, Some(id), task, None));
         }
         for task in lost_copies {
             self.forget_copy(task, id);
-            effects.push(note_of("order was lost", Some(id), task, None));
+            effects.push(note_of(NoteKind::OrderLost, Some(id), task, None));
         }
         let worker = self.worker(id);
         worker.rate.note(now, &progress);
@@ -264,19 +265,19 @@ impl State {
             _ => None,
         });
         if outcome.attempt != expected {
-            effects.push(note("late report ignored", Some(id), &outcome, None));
+            effects.push(note(NoteKind::LateReport, Some(id), &outcome, None));
             return;
         }
         match outcome.result {
             Ok(Done::Made(report)) => {
                 if let Err(reason) = self.check_report(&report) {
                     let detail = Some(reason.to_string());
-                    effects.push(note_of("implausible report", Some(id), task, detail));
+                    effects.push(note_of(NoteKind::Implausible, Some(id), task, detail));
                     return self.refused(now, id, task, &reason.to_string(), effects);
                 }
                 self.worker(id).strikes = 0;
                 effects.push(Effect::Note(Note {
-                    what: "task done",
+                    kind: NoteKind::TaskDone,
                     worker: Some(id),
                     task: Some(task),
                     attempt: outcome.attempt,
@@ -286,10 +287,10 @@ impl State {
             }
             Ok(Done::Copied(_)) => {
                 self.set_waiting(task, now);
-                effects.push(note("a copy is no answer to a task", Some(id), &outcome, None));
+                effects.push(note(NoteKind::NoAnswer, Some(id), &outcome, None));
             }
             Err(ref failure) => {
-                effects.push(note("task failed", Some(id), &outcome, Some(failure.to_string())));
+                effects.push(note(NoteKind::TaskFailed, Some(id), &outcome, Some(failure.to_string())));
                 self.failed(now, id, task, failure, effects);
             }
         }
@@ -336,16 +337,16 @@ impl State {
                 if self.files.contains_key(&task) {
                     self.add_holder(task, id);
                     self.unsettled.moved |= self.missing.contains(&task);
-                    effects.push(note("copy done", Some(id), &outcome, None));
+                    effects.push(note(NoteKind::CopyDone, Some(id), &outcome, None));
                 } else if task.depth < self.depth {
                     self.order(id, Order::Retire(task.depth));
                 }
             }
             Ok(Done::Made(_)) => {
-                effects.push(note("late report ignored", Some(id), &outcome, None));
+                effects.push(note(NoteKind::LateReport, Some(id), &outcome, None));
             }
             Err(failure) if ordered.is_some() => {
-                effects.push(note("copy failed", Some(id), &outcome, Some(failure.to_string())));
+                effects.push(note(NoteKind::CopyFailed, Some(id), &outcome, Some(failure.to_string())));
                 self.set_copy(task, id, CopyState::Failed(now.after(PAUSE)));
                 match failure {
                     Failure::Damaged { file, address, .. } => {
@@ -393,7 +394,7 @@ impl State {
         &mut self,
         id: WorkerId,
         presence: Presence,
-        what: &'static str,
+        kind: NoteKind,
         effects: &mut Vec<Effect>,
     ) {
         self.forget_peer(id);
@@ -420,7 +421,7 @@ impl State {
             effects.push(Effect::Reply(poll.request, reply));
         }
         effects.push(Effect::Note(Note {
-            what,
+            kind,
             worker: Some(id),
             task: None,
             attempt: None,
@@ -456,7 +457,7 @@ impl State {
         self.unsettled.files.extend(self.workers[&id].holds.clone());
         self.unsettled.owners = true;
         effects.push(Effect::Note(Note {
-            what: "worker is drained",
+            kind: NoteKind::Drained,
             worker: Some(id),
             task: None,
             attempt: None,
@@ -496,7 +497,7 @@ impl State {
         let lost: Vec<WorkerId> =
             self.workers.iter().filter(|(_, worker)| is_over(worker)).map(|(id, _)| *id).collect();
         for id in lost {
-            self.remove_worker(id, Presence::Lost, "worker lost", effects);
+            self.remove_worker(id, Presence::Lost, NoteKind::Lost, effects);
         }
         let waited = |worker: &Worker| worker.poll.is_some_and(|poll| now.since(poll.since) > LONGEST_WAIT);
         for worker in self.workers.values_mut().filter(|worker| waited(worker)) {
@@ -545,15 +546,15 @@ impl State {
     }
 }
 
-fn note(what: &'static str, worker: Option<WorkerId>, outcome: &Outcome, detail: Option<String>) -> Effect {
-    Effect::Note(Note { what, worker, task: Some(outcome.task), attempt: outcome.attempt, detail })
+fn note(kind: NoteKind, worker: Option<WorkerId>, outcome: &Outcome, detail: Option<String>) -> Effect {
+    Effect::Note(Note { kind, worker, task: Some(outcome.task), attempt: outcome.attempt, detail })
 }
 
 pub(super) fn note_of(
-    what: &'static str,
+    kind: NoteKind,
     worker: Option<WorkerId>,
     task: Task,
     detail: Option<String>,
 ) -> Effect {
-    Effect::Note(Note { what, worker, task: Some(task), attempt: None, detail })
+    Effect::Note(Note { kind, worker, task: Some(task), attempt: None, detail })
 }

@@ -195,11 +195,118 @@ pub enum Ending {
     Failed(String),
 }
 
+/// What a note is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NoteKind {
+    /// A worker has joined.
+    Registered,
+    /// The process of a worker has died and begun again before it was missed.
+    BeginsAgain,
+    /// A worker has left.
+    Left,
+    /// A worker was silent for longer than its lease.
+    Lost,
+    /// A worker leaves when others hold what it holds.
+    Drained,
+    /// A worker has failed several times in a row, and gets nothing for a while.
+    Rests,
+    /// A worker makes a shard.
+    TaskGiven,
+    /// A shard was made.
+    TaskDone,
+    /// A shard was not made.
+    TaskFailed,
+    /// A worker knows nothing of an order.
+    OrderLost,
+    /// A report is of an attempt that has been given up.
+    LateReport,
+    /// A worker says that it has copied what it was to make.
+    NoAnswer,
+    /// A report cannot be true.
+    Implausible,
+    /// A worker takes a copy.
+    CopyOrdered,
+    /// A copy was taken.
+    CopyDone,
+    /// A copy was not taken.
+    CopyFailed,
+    /// A worker cannot reach a peer.
+    Unreachable,
+    /// A damaged file is deleted.
+    Discarded,
+    /// A worker has another file than the one that was reported.
+    OtherFile,
+    /// A file that was lost is made again.
+    MadeAgain,
+}
+
+/// How much a note matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoteLevel {
+    /// Happens to every task.
+    Detail,
+    /// Worth a line.
+    Info,
+    /// Something is wrong, and the run gets over it.
+    Warning,
+}
+
+impl NoteKind {
+    /// The message in the log.
+    pub fn message(self) -> &'static str {
+        match self {
+            Self::Registered => "worker registered",
+            Self::BeginsAgain => "worker begins again",
+            Self::Left => "worker left",
+            Self::Lost => "worker lost",
+            Self::Drained => "worker is drained",
+            Self::Rests => "worker rests",
+            Self::TaskGiven => "task given",
+            Self::TaskDone => "task done",
+            Self::TaskFailed => "task failed",
+            Self::OrderLost => "order was lost",
+            Self::LateReport => "late report ignored",
+            Self::NoAnswer => "a copy is no answer to a task",
+            Self::Implausible => "implausible report",
+            Self::CopyOrdered => "copy ordered",
+            Self::CopyDone => "copy done",
+            Self::CopyFailed => "copy failed",
+            Self::Unreachable => "peer cannot be reached",
+            Self::Discarded => "damaged file discarded",
+            Self::OtherFile => "file is not the one that was reported",
+            Self::MadeAgain => "file is made again",
+        }
+    }
+
+    /// How much it matters.
+    pub fn level(self) -> NoteLevel {
+        match self {
+            Self::TaskGiven | Self::TaskDone | Self::CopyOrdered | Self::CopyDone => NoteLevel::Detail,
+            Self::Lost
+            | Self::Rests
+            | Self::TaskFailed
+            | Self::LateReport
+            | Self::Implausible
+            | Self::CopyFailed
+            | Self::Unreachable
+            | Self::Discarded
+            | Self::OtherFile => NoteLevel::Warning,
+            Self::Registered
+            | Self::BeginsAgain
+            | Self::Left
+            | Self::Drained
+            | Self::OrderLost
+            | Self::NoAnswer
+            | Self::MadeAgain => NoteLevel::Info,
+        }
+    }
+}
+
 /// Something worth a line in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// What has happened.
-    pub what: &'static str,
+    pub kind: NoteKind,
     /// To which worker.
     pub worker: Option<WorkerId>,
     /// To which file.

@@ -15,7 +15,7 @@
 //! A success of a worker ends its row of failures.
 
 use crate::cluster::apply::note_of;
-use crate::cluster::event::{Effect, Ending, Millis, Note, Order};
+use crate::cluster::event::{Effect, Ending, Millis, Note, NoteKind, Order};
 use crate::cluster::state::{State, Unreached, Worker};
 use fathom_proto::Failure;
 use fathom_run::{Task, WorkerId};
@@ -139,7 +139,7 @@ impl State {
         let detail = format!("{} failures in a row, rests for {} s", worker.strikes, rest.as_secs());
         self.unsettled.owners = true;
         effects.push(Effect::Note(Note {
-            what: "worker rests",
+            kind: NoteKind::Rests,
             worker: Some(id),
             task: None,
             attempt: None,
@@ -170,7 +170,7 @@ impl State {
             if is_new {
                 let (from, to) = (&self.workers[&id], &self.workers[&peer]);
                 let detail = format!("{} cannot reach {} at {}: {message}", from.name, to.name, to.address);
-                effects.push(note_of("peer cannot be reached", Some(id), file, Some(detail)));
+                effects.push(note_of(NoteKind::Unreachable, Some(id), file, Some(detail)));
             }
             self.unsettled.owners = true;
         }
@@ -247,7 +247,7 @@ impl State {
             }
             _ => return true,
         }
-        effects.push(note_of("damaged file discarded", Some(holder), file, None));
+        effects.push(note_of(NoteKind::Discarded, Some(holder), file, None));
         true
     }
 }

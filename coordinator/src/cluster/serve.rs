@@ -4,7 +4,7 @@
 //! services through a channel, and each waits for its reply.
 
 use crate::cluster::bounds::Bounds;
-use crate::cluster::event::{Effect, Ending, Event, Held, Millis, Note, Reply, RequestId};
+use crate::cluster::event::{Effect, Ending, Event, Held, Millis, Note, NoteLevel, Reply, RequestId};
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
 use crate::cluster::status;
 use crate::cluster::view::{Latencies, News, ShardStory, View};
@@ -467,29 +467,21 @@ impl<'d> Coordinator<'d> {
     }
 
     fn note(&mut self, note: &Note) {
-        let Note { what, worker, task, attempt, detail } = note;
+        let Note { kind, worker, task, attempt, detail } = note;
         let (depth, shard) = (task.map(|task| task.depth.0), task.map(|task| task.shard.0));
         let worker = worker.map(|worker| worker.to_string());
         let attempt = attempt.map(|attempt| attempt.to_string());
-        let run = self.name();
-        match *what {
-            "task given" | "task done" | "copy ordered" | "copy done" => {
+        let (run, what) = (self.name(), kind.message());
+        match kind.level() {
+            NoteLevel::Detail => {
                 self.news.count(what);
                 debug!(run, depth, shard, attempt, worker, detail, "{what}");
             }
-            "worker lost"
-            | "task failed"
-            | "copy failed"
-            | "damaged file discarded"
-            | "file is not the one that was reported"
-            | "implausible report"
-            | "peer cannot be reached"
-            | "worker rests"
-            | "late report ignored" => {
+            NoteLevel::Warning => {
                 self.news.note("warn", note);
                 warn!(run, depth, shard, attempt, worker, detail, "{what}");
             }
-            _ => {
+            NoteLevel::Info => {
                 self.news.note("info", note);
                 info!(run, depth, shard, attempt, worker, detail, "{what}");
             }

@@ -2,7 +2,7 @@
 
 use crate::cluster::apply::note_of;
 use crate::cluster::bounds::counted;
-use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, Note, Order, Reply};
+use crate::cluster::event::{Effect, Ending, LeaveReason, Millis, Note, NoteKind, Order, Reply};
 use crate::cluster::state::{CopyState, Presence, State, TaskProgress, TaskState, Worker};
 use fathom_proto::Attempt;
 use fathom_run::WorkerId;
@@ -125,7 +125,7 @@ impl State {
             if !self.tasks.contains_key(&task) && !self.is_awaited(task) {
                 self.tasks.insert(task, TaskState::new());
                 self.anyone.insert(task);
-                effects.push(note_of("file is made again", None, task, None));
+                effects.push(note_of(NoteKind::MadeAgain, None, task, None));
             }
         }
         let is_wanted = |(task, state): &(&Task, &TaskState)| {
@@ -189,7 +189,7 @@ impl State {
                 targets.insert((underway + 1, id));
                 self.set_copy(task, id, CopyState::Ordered(now));
                 self.order(id, Order::Copy(self.stored(task), from.clone()));
-                effects.push(note_of("copy ordered", Some(id), task, None));
+                effects.push(note_of(NoteKind::CopyOrdered, Some(id), task, None));
             }
         }
     }
@@ -264,7 +264,7 @@ impl State {
                     let attempt = Attempt { epoch: self.epoch, number: state.attempts };
                     orders.push(Order::Make(task, attempt));
                     effects.push(Effect::Note(Note {
-                        what: "task given",
+                        kind: NoteKind::TaskGiven,
                         worker: Some(id),
                         task: Some(task),
                         attempt: Some(attempt),

@@ -213,12 +213,12 @@ impl News {
     }
 
     pub(super) fn note(&mut self, severity: &'static str, note: &Note) {
-        self.count(note.what);
+        self.count(note.kind.message());
         let (depth, shard) = (note.task.map(|task| task.depth), note.task.map(|task| task.shard));
         self.push(Piece {
             time: now(),
             severity,
-            what: note.what,
+            what: note.kind.message(),
             depth,
             shard,
             worker: note.worker,

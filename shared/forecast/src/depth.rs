@@ -96,8 +96,8 @@ impl Simulation<'_> {
     }
 
     /// Bytes of layers that a task reads from disk, because they have left memory. `all` is what the worker's
-    /// tasks have in sum. If only a share f of what is read at random fits, a coset comes in again for (1
-    /// - f)^2 of the shards that read it: with 5 GiB, depth 11 of 4x4 reads 207 GB of its sources, where
+    /// tasks have in sum. If only a share f of what is read at random fits, a coset comes in again for
+    /// (1 - f)^2 of the shards that read it: with 5 GiB, depth 11 of 4x4 reads 207 GB of its sources, where
     /// f is 0.23 and the shards read 366 GB (`docs/performance.md`, *Little memory*).
     fn read_bytes(&self, load: &ShardLoad, all: &ShardLoad) -> f64 {
         let at_random = all.own_bytes + all.spilled_bytes;

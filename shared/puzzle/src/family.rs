@@ -445,10 +445,13 @@ mod tests {
     #[test]
     fn words_that_name_no_puzzle_are_refused_with_what_there_is() {
         let message = |word: &str| puzzle(word).unwrap_err().to_string();
-        assert!(message("pancakes").starts_with(
-            "\"pancakes\" names no puzzle: there are MxN+flip, MxN+flips, MxM+transpose, pancake:N, burnt-pancake:N, "
+        assert!(message("pancakes").starts_with("\"pancakes\" names no puzzle, but perhaps \"pancake"));
+        assert!(message("nonsense").starts_with(
+            "\"nonsense\" names no puzzle: there are MxN+flip, MxN+flips, MxM+transpose, pancake:N, burnt-pancake:N, "
         ));
-        assert!(message("").ends_with("pyraminx+tips, square1, boards such as 3x4, and files"));
+        assert!(message("").ends_with(
+            "pyraminx+tips, square1, boards such as 3x4, and files; 'fathom puzzles' tells of each"
+        ));
         let pancake = "is not of the form pancake:N with 2 <= N <= 64: for example pancake:8";
         for word in
             ["pancake", "pancake:", "pancake:1", "pancake:65", "pancake:+5", "pancake:5,2", "pancake:x"]

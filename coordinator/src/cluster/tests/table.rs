@@ -295,7 +295,7 @@ impl Table {
             Effect::Note(note) => {
                 let worker = note.worker.map(|id| format!(" {}", name(id))).unwrap_or_default();
                 let task = note.task.map(|task| format!(" {}", file(task))).unwrap_or_default();
-                format!("note {}{worker}{task}", note.what)
+                format!("note {}{worker}{task}", note.kind.message())
             }
             Effect::End(ending) => format!("end {ending:?}"),
         }

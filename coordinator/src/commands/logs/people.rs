@@ -3,6 +3,7 @@
 use super::{Names, short};
 use indicatif::{HumanBytes, HumanCount};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use time::OffsetDateTime;
 
 /// Fields that the beginning of a line has, or that say what is known.
@@ -23,7 +24,9 @@ pub(crate) fn line(fields: &Value, names: &Names) -> String {
     parts.push(text("message").to_owned());
     let rest = fields.as_object().into_iter().flatten();
     let rest = rest.filter(|(name, value)| !ELSEWHERE.contains(&name.as_str()) && !value.is_null());
-    parts.extend(rest.map(|(name, value)| format!("{name} {}", shown(name, value))));
+    // The order of a JSON object's fields depends on how the reader was built.
+    let rest: BTreeMap<&String, &Value> = rest.collect();
+    parts.extend(rest.into_iter().map(|(name, value)| format!("{name} {}", shown(name, value))));
     parts.join("  ")
 }
 

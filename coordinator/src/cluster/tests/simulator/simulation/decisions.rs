@@ -113,7 +113,11 @@ impl Simulation {
                     if self.is_told {
                         eprintln!(
                             "{:>8}   {} {:?} {:?} {:?}",
-                            self.now, note.what, note.worker, note.task, note.detail
+                            self.now,
+                            note.kind.message(),
+                            note.worker,
+                            note.task,
+                            note.detail
                         );
                     }
                 }
