@@ -40,14 +40,7 @@ async fn a_run_is_seen_from_beginning_to_end() {
     // If the page were loaded again, this would be lost.
     browser.value("window.same = 'page'").await;
 
-    cluster.join(&["first"]);
-    browser.until("document.getElementById('workers').innerText.includes('first')").await;
-    browser.until("document.getElementById('growth-table').tBodies[0].rows.length > 3").await;
-    assert!(
-        browser.value("document.querySelectorAll('#growth .mark').length").await.parse::<u32>().unwrap() > 3
-    );
     let lists = "document.getElementById('events').innerText";
-    browser.until(&format!("{lists}.includes('layer done')")).await;
     cluster.join_until("second", "reporting:2:stop");
     browser.until("document.getElementById('workers').innerText.includes('second')").await;
     cluster.until_stopped("second");
@@ -55,9 +48,19 @@ async fn a_run_is_seen_from_beginning_to_end() {
     browser.until("[...document.querySelectorAll('#workers td.lost')].length === 1").await;
     browser.until(&format!("{lists}.includes('worker lost')")).await;
     browser.until("document.querySelector('#events li.warn') !== null").await;
+    // The run does not end while this one is stopped.
+    cluster.join_until("first", "computing:30:stop");
+    browser.until("document.getElementById('workers').innerText.includes('first')").await;
+    cluster.until_stopped("first");
     // With its store it is the same worker.
     cluster.join(&["second"]);
+    cluster.signal("first", libc::SIGCONT);
     browser.until("[...document.querySelectorAll('#workers td.lost')].length === 0").await;
+    browser.until("document.getElementById('growth-table').tBodies[0].rows.length > 3").await;
+    browser.until(&format!("{lists}.includes('layer done')")).await;
+    assert!(
+        browser.value("document.querySelectorAll('#growth .mark').length").await.parse::<u32>().unwrap() > 3
+    );
 
     browser.until("document.getElementById('state').innerText === 'complete'").await;
     let found = undisturbed(&SPACE);
