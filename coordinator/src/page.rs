@@ -23,7 +23,7 @@ mod title;
 mod told;
 
 pub use local::Local;
-pub use server::StatusMaker;
+pub use server::{ReportMaker, StatusMaker};
 pub use snapshot::RunState;
 
 use crate::cluster::serve::CoordinatorHandle;
@@ -53,6 +53,7 @@ pub struct Listening {
     listener: TcpListener,
     address: SocketAddr,
     tls: Option<PageTls>,
+    report: ReportMaker,
 }
 
 impl Listening {
@@ -61,7 +62,7 @@ impl Listening {
     /// # Errors
     /// Bad input: an address that is not this machine's, is taken or is not allowed, or files that are not
     /// what they should be.
-    pub fn at(address: SocketAddr, tls: Option<PageTls>) -> Result<Self> {
+    pub fn at(address: SocketAddr, tls: Option<PageTls>, report: ReportMaker) -> Result<Self> {
         if tls.is_none() && !address.ip().to_canonical().is_loopback() {
             return Err(bad_input!(
                 "--http {address} would show the page to other machines in plain text: give --http-tls-cert and --http-tls-key, or listen on 127.0.0.1 and let an ssh tunnel lead there"
@@ -75,7 +76,7 @@ impl Listening {
         })?;
         listener.set_nonblocking(true).context("cannot listen without blocking")?;
         let address = listener.local_addr().context("cannot tell the address of --http")?;
-        Ok(Self { listener, address, tls })
+        Ok(Self { listener, address, tls, report })
     }
 
     /// Where the page is, with the token.
@@ -132,6 +133,7 @@ impl Listening {
             hub: Arc::clone(&hub),
             shards,
             status,
+            report: self.report,
             run: run.path.clone(),
             reporting: Mutex::new(()),
         };

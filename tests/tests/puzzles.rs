@@ -293,7 +293,7 @@ fn what_cannot_be_searched_is_refused() {
     for (arguments, says) in [
         (&["run", "pancake:1"][..], "is not of the form pancake:N with 2 <= N <= 64"),
         (&["run", "pancake:30"], "pancake:30 given has 265,252,859,812,191,058,636,308,480,000,000 states"),
-        (&["run", "pancakes"], "names no puzzle: there are MxN+flip"),
+        (&["run", "pancakes"], "names no puzzle, but perhaps \"pancake\" is meant: there are MxN+flip"),
         (&["run", "no/such.gap"], "no/such.gap: cannot be read"),
         (&["plan", "3x4", "--moves", "V1,V9"], "there is no move \"V9\""),
         (&["plan", "3x4", "--moves", "V1,V1"], "is chosen twice"),

@@ -7,10 +7,10 @@
 
 use crate::cluster::event::Millis;
 use crate::cluster::state::{HeldFile, State, TaskProgress, Worker};
-use fathom_run::Task;
 use fathom_run::WorkerId;
+use fathom_run::{Depth, Task};
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 /// A layer that takes less is not worth moving shards for.
@@ -130,7 +130,17 @@ impl State {
         // A layer without all of its shards can be made no further. What is missing may itself be made again.
         if !self.missing.is_empty() {
             let repairs = self.anyone.iter().take_while(|task| task.depth != self.depth);
-            return repairs.filter(open).take(most).copied().collect();
+            let mut whole: BTreeMap<Depth, bool> = BTreeMap::new();
+            // A repair whose own sources were lost since it was begun waits for their repair.
+            let mut has_sources = |task: &&Task| {
+                let mut below = self.rules.lookback.below(task.depth);
+                let newest = below.next();
+                let mut older = below.map(|depth| Task { depth, shard: task.shard });
+                newest.is_none_or(|newest| {
+                    *whole.entry(newest).or_insert_with(|| self.unheld(newest).is_empty())
+                }) && older.all(|file| self.is_held(file))
+            };
+            return repairs.filter(open).filter(|task| has_sources(task)).take(most).copied().collect();
         }
         let queue = self.workers.get(&worker).into_iter().flat_map(|worker| &worker.queue);
         let mut chosen: Vec<Task> =

@@ -1,8 +1,9 @@
 //! `--http`, and `fathom page`.
 
 use crate::arguments::{HttpArguments, PageArguments};
-use crate::commands::status;
+use crate::commands::{report, status};
 use anyhow::{Context, Result};
+use fathom_command::interrupt::{Interrupts, interrupts};
 use fathom_command::output;
 use fathom_coordinator::cluster::event::Ending;
 use fathom_coordinator::cluster::serve::CoordinatorHandle;
@@ -11,7 +12,6 @@ use fathom_engine::directory::RunDirectory;
 use fathom_engine::observer::{Observer, Silent};
 use fathom_engine::search::End;
 use fathom_proto::access::PageTls;
-use signal_hook::consts::{SIGINT, SIGTERM};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(crate) fn listen(args: &HttpArguments) -> Result<Option<Listening>> {
         (Some(certificate), Some(key)) => Some(PageTls::load(certificate, key)?),
         _ => None,
     };
-    Listening::at(address, tls).map(Some)
+    Listening::at(address, tls, report::text_of).map(Some)
 }
 
 /// A run that is shown, if `--http` asks for that.
@@ -103,7 +103,7 @@ impl Shown {
         let has_broken_off = matches!(state, RunState::Stopped | RunState::Failed);
         let linger = if has_broken_off { Duration::ZERO } else { self.linger };
         let until = Instant::now() + linger;
-        let stopped = stopped()?;
+        let stopped = stopped();
         while Instant::now() < until && !stopped.load(Ordering::Relaxed) {
             std::thread::sleep(LOOK);
         }
@@ -142,13 +142,11 @@ fn of_directory(path: &Path) -> StatusMaker {
     })
 }
 
-/// Set by the first signal that asks this process to end.
-fn stopped() -> Result<Arc<AtomicBool>> {
-    let stopped = Arc::new(AtomicBool::new(false));
-    for number in [SIGINT, SIGTERM] {
-        signal_hook::flag::register(number, Arc::clone(&stopped))?;
-    }
-    Ok(stopped)
+/// Set by the first signal that asks this process to end; a second one ends the process.
+fn stopped() -> Arc<AtomicBool> {
+    let Interrupts { at_once, requested, .. } = interrupts().clone();
+    at_once.store(false, Ordering::Relaxed);
+    requested
 }
 
 /// `fathom page`: shows a directory until a signal comes.
@@ -157,7 +155,7 @@ pub(crate) fn page(args: &PageArguments) -> Result<()> {
     let http = HttpArguments { http: Some(args.http.http.unwrap_or(any_port)), ..args.http.clone() };
     let listening = listen(&http)?;
     let run = RunDirectory::open_for_reading(&args.dir)?;
-    let stopped = stopped()?;
+    let stopped = stopped();
     let Some(listening) = listening else { return Ok(()) };
     let page = listening.show_directory(&run, of_directory(&run.path))?;
     output::line(page.address())?;

@@ -17,16 +17,21 @@ pub(crate) fn report(args: &ReportArguments) -> Result<()> {
     if let Some(file) = args.output.as_deref().filter(|file| file.is_symlink() || file.exists()) {
         return Err(taken(file));
     }
-    let run = RunDirectory::open_for_reading(&args.dir)?;
-    let mut report = Report::of(&run)?;
-    if matches!(args.format, Format::Html | Format::Markdown | Format::Json) {
-        solutions::add(&mut report, &run)?;
-    }
-    let text = report.to_text(args.format)?;
+    let text = text_of(&args.dir, args.format)?;
     match &args.output {
         None => output::line(text.trim_end()),
         Some(file) => write(file, text.trim_end()),
     }
+}
+
+/// The report of a run, with solutions where that is quick.
+pub(crate) fn text_of(path: &Path, format: Format) -> Result<String> {
+    let run = RunDirectory::open_for_reading(path)?;
+    let mut report = Report::of(&run)?;
+    if matches!(format, Format::Html | Format::Markdown | Format::Json) {
+        solutions::add(&mut report, &run)?;
+    }
+    report.to_text(format)
 }
 
 /// Writes a file that is there as a whole or not at all.

@@ -11,8 +11,7 @@ use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::routing::get;
-use fathom_engine::directory::RunDirectory;
-use fathom_report::{Format, Report};
+use fathom_report::Format;
 use futures::stream::{self, Stream};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -61,11 +60,15 @@ const FILES: [(&str, &str, &str); 8] = [
 /// Makes what `fathom status --json` prints.
 pub type StatusMaker = Arc<dyn Fn() -> futures::future::BoxFuture<'static, Result<String>> + Send + Sync>;
 
+/// Makes what `fathom report` writes of a directory.
+pub type ReportMaker = fn(&std::path::Path, Format) -> Result<String>;
+
 /// What requests are answered with.
 pub(super) struct Answers {
     pub(super) hub: Arc<Hub>,
     pub(super) shards: Shards,
     pub(super) status: StatusMaker,
+    pub(super) report: ReportMaker,
     pub(super) run: PathBuf,
     /// Reports read layers: one at a time.
     pub(super) reporting: Mutex<()>,
@@ -202,10 +205,8 @@ async fn report(State(answers): Shared, Path(word): Path<String>) -> Response<Bo
         return text(StatusCode::CONFLICT, "The run is not complete.\n");
     }
     let _alone = answers.reporting.lock().await;
-    let run = answers.run.clone();
-    let made = tokio::task::spawn_blocking(move || {
-        Report::of(&RunDirectory::open_for_reading(&run)?)?.to_text(format)
-    });
+    let (run, report) = (answers.run.clone(), answers.report);
+    let made = tokio::task::spawn_blocking(move || report(&run, format));
     let Ok(Ok(report)) = made.await else {
         return text(
             StatusCode::INTERNAL_SERVER_ERROR,

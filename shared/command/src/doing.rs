@@ -7,8 +7,10 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// What takes less time is not spoken of.
+/// What takes less time is not spoken of on a terminal.
 const SOON: Duration = Duration::from_secs(1);
+/// Nor elsewhere: a log is not watched.
+const LATER: Duration = Duration::from_secs(10);
 
 /// Whether a line stands on the terminal that has to be taken away.
 static SHOWN: AtomicBool = AtomicBool::new(false);
@@ -20,7 +22,7 @@ pub struct Doing {
     teller: Option<JoinHandle<()>>,
 }
 
-/// Begins to do something, such as `planning 4x4`. After a second a line says so on standard error; on a
+/// Begins to do something, such as `planning 4x4`. After a second on a terminal, and ten elsewhere, a line says so on standard error; on a
 /// terminal the line goes away at the end.
 pub fn doing(what: &str) -> Doing {
     let none = Doing { over: None, teller: None };
@@ -30,7 +32,8 @@ pub fn doing(what: &str) -> Doing {
     let text = format!("{what} …");
     let (over, is_over) = channel::<()>();
     let teller = std::thread::Builder::new().name("doing".into()).spawn(move || {
-        if is_over.recv_timeout(SOON) == Err(RecvTimeoutError::Timeout) {
+        let soon = if std::io::stderr().is_terminal() { SOON } else { LATER };
+        if is_over.recv_timeout(soon) == Err(RecvTimeoutError::Timeout) {
             show(&text);
         }
     });

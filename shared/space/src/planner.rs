@@ -155,8 +155,13 @@ impl Plan {
             plan.representative_cosets = u64::try_from(fixed / actions.len() as u128).ok()?;
             return Some(plan);
         }
-        // Symmetries fix few of many patterns.
+        // Symmetries fix few of many patterns. Guards keep most patterns out of reach, and the states in reach
+        // fill the cosets of the others.
         let reached = match Hidden::of(space, &plan.colouring, Colouring::MOST_PATTERNS) {
+            _ if space.is_guarded() => {
+                let words = space.states() * space.free_order();
+                u64::try_from(words / plan.shape.bits()).ok()?.max(1)
+            }
             Ok(hidden) => u64::try_from(hidden.patterns()).ok()?,
             Err(_) => plan.colouring.patterns().total(),
         };
