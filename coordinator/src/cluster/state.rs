@@ -302,7 +302,8 @@ impl State {
             done: 0,
             missing: BTreeSet::new(),
             bridged: BTreeSet::new(),
-            unsettled: Unsettled { moved: true, owners: true, ..Unsettled::default() },
+            // A file may have been lost while the last life was ending.
+            unsettled: Unsettled { moved: true, unheld: true, owners: true, ..Unsettled::default() },
             told: None,
             version: epoch << 32 | 1,
             unsaved: Vec::new(),

@@ -34,6 +34,17 @@ fn those_who_were_there_are_waited_for() {
     assert_eq!(t.made("b", 1, 1, 1), ["b <- known", committed, begun]);
 }
 
+/// Its holder came back without it while the last life was ending, when nothing was made again any more.
+#[test]
+fn a_report_without_a_holder_is_made_again() {
+    let files = vec![held(0, 0, "a"), held(0, 1, "b"), held(1, 0, "")];
+    let mut t = Table::after(rules(2), 2, Past { files, ..past() });
+    t.join_with("a", 1, &[(0, 0)]);
+    t.join_with("b", 1, &[(0, 1)]);
+    let lines = [t.take("a", 1), t.take("b", 1)].concat();
+    assert!(lines.iter().any(|line| line.contains("make 1/0")), "{lines:?}");
+}
+
 #[test]
 fn those_who_do_not_come_back_are_lost_after_a_lease() {
     let mut t = Table::after(rules(2), 2, past());
