@@ -54,6 +54,7 @@ async fn a_run_is_seen_from_beginning_to_end() {
     cluster.until_stopped("first");
     // With its store it is the same worker.
     cluster.join(&["second"]);
+    cluster.until_worker_is("second", "alive");
     cluster.signal("first", libc::SIGCONT);
     browser.until("[...document.querySelectorAll('#workers td.lost')].length === 0").await;
     browser.until("document.getElementById('growth-table').tBodies[0].rows.length > 3").await;

@@ -155,8 +155,8 @@ impl Plan {
             plan.representative_cosets = u64::try_from(fixed / actions.len() as u128).ok()?;
             return Some(plan);
         }
-        // Symmetries fix few of many patterns. Guards keep most patterns out of reach, and the states in reach
-        // fill the cosets of the others.
+        // Symmetries fix few of many patterns. Guards keep most patterns out of reach, and the states in
+        // reach fill the cosets of the others.
         let reached = match Hidden::of(space, &plan.colouring, Colouring::MOST_PATTERNS) {
             _ if space.is_guarded() => {
                 let words = space.states() * space.free_order();
