@@ -196,10 +196,11 @@ fn newest(cluster: &Cluster, name: &str) -> Vec<(u32, u32, PathBuf)> {
     newest
 }
 
-/// The files that the coordinator had discarded.
+/// The files that the coordinator had discarded, or w1 when it looked what it has.
 fn discarded(cluster: &Cluster) -> BTreeSet<(u32, u32)> {
     let number = |field: &Value| u32::try_from(field.as_u64().unwrap()).unwrap();
-    let lines = cluster.logged("damaged file discarded");
+    let mut lines = cluster.logged("damaged file discarded");
+    lines.extend(cluster.logged_by("w1", "damaged file discarded"));
     lines.iter().map(|line| (number(&line["depth"]), number(&line["shard"]))).collect()
 }
 

@@ -33,6 +33,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinSet, block_in_place};
 use tokio::time::{Instant, sleep_until};
+use tracing::warn;
 
 type Client = CoordinatorClient<Connection>;
 
@@ -300,10 +301,21 @@ impl Shared {
                     .collect()
             }
         };
-        // A file whose directory cannot be read is not told of, and made or copied again.
-        let digest = |task| files.open(task).and_then(|file| file.digest()).ok();
-        let stored = |task| digest(task).map(|digest| StoredFile { task, digest: Some(digest) });
-        Ok(tasks.into_iter().filter_map(stored).collect())
+        let mut inventory = Vec::new();
+        for task in tasks {
+            match files.open(task).and_then(|file| file.digest()) {
+                Ok(digest) => inventory.push(StoredFile { task, digest: Some(digest) }),
+                Err(error) if error.is_damage() => {
+                    warn!(%error, depth = task.depth.0, shard = task.shard.0, "damaged file discarded");
+                    self.inputs.forget(task.depth);
+                    store.discard(task)?;
+                }
+                // A file that is being retired.
+                Err(error) if error.is_missing() => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(inventory)
     }
 
     async fn beat(self: Arc<Self>, session: u64, underway: Vec<Task>) -> Result<Input> {
