@@ -22,8 +22,8 @@ pub struct Doing {
     teller: Option<JoinHandle<()>>,
 }
 
-/// Begins to do something, such as `planning 4x4`. After a second on a terminal, and ten elsewhere, a line says
-/// so on standard error; on a terminal the line goes away at the end.
+/// Begins to do something, such as `planning 4x4`. After a second on a terminal, and ten elsewhere, a line
+/// says so on standard error; on a terminal the line goes away at the end.
 pub fn doing(what: &str) -> Doing {
     let none = Doing { over: None, teller: None };
     if output::is_quiet() {
