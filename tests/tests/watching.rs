@@ -121,7 +121,7 @@ fn status_tells_who_is_at_work() {
 #[test]
 fn what_takes_long_is_told_and_can_be_stopped() {
     let mut child = fathom()
-        .args(["bound", "5x5", "--upper"])
+        .args(["bound", "4x4", "--upper", "--chain", "0-3;0-7;0-15"])
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
