@@ -74,6 +74,8 @@ async fn a_run_is_seen_from_beginning_to_end() {
     assert_eq!(browser.value("document.querySelectorAll('#downloads a').length").await, "7");
     let depths = found["counts"].as_array().unwrap().len().to_string();
     assert_eq!(browser.value("document.getElementById('growth-table').tBodies[0].rows.length").await, depths);
+    // Both are seen to leave, however soon the run ended after that.
+    assert_eq!(browser.value("document.querySelectorAll('#workers td.lost').length").await, "0");
     assert_eq!(browser.value("window.same").await, "page");
     assert_eq!(browser.console().await, [""; 0]);
     cluster.signal_coordinator(libc::SIGINT);

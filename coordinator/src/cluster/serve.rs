@@ -23,7 +23,7 @@ use indicatif::HumanCount;
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::{broadcast, oneshot};
 use tracing::{debug, info, warn};
@@ -55,6 +55,7 @@ enum Message {
 pub struct CoordinatorHandle {
     messages: Sender<Message>,
     events: broadcast::Sender<String>,
+    last_view: Arc<Mutex<Option<View>>>,
 }
 
 /// The loop has ended, and with it the run.
@@ -94,6 +95,12 @@ impl CoordinatorHandle {
         let (sender, receiver) = oneshot::channel();
         self.messages.send(Message::View(known_layers, sender)).map_err(|_| Closed)?;
         receiver.await.map_err(|_| Closed)
+    }
+
+    /// The view when the loop ended, with the news since the last view; `None` if there was no page, or the view was
+    /// taken.
+    pub fn take_last_view(&self) -> Option<View> {
+        self.last_view.lock().expect("the lock is never poisoned: no code panics while holding it").take()
     }
 
     /// What is known of a shard of the present layer.
@@ -143,6 +150,8 @@ pub struct Coordinator<'d> {
     journal: Latencies,
     /// What has happened, for a page.
     news: News,
+    /// For a page that looks when this loop has ended.
+    last_view: Arc<Mutex<Option<View>>>,
 }
 
 /// What the journal knows.
@@ -247,7 +256,9 @@ impl<'d> Coordinator<'d> {
         getrandom::fill(&mut state.session_key).context("no random bytes for the numbers of sessions")?;
         let (sender, messages) = unbounded();
         let (events, _) = broadcast::channel(EVENTS);
-        let handle = CoordinatorHandle { messages: sender, events: events.clone() };
+        let last_view: Arc<Mutex<Option<View>>> = Arc::default();
+        let handle =
+            CoordinatorHandle { messages: sender, events: events.clone(), last_view: Arc::clone(&last_view) };
         let coordinator = Self {
             run,
             disk,
@@ -263,6 +274,7 @@ impl<'d> Coordinator<'d> {
             begun: Instant::now(),
             journal: Latencies::default(),
             news: News::default(),
+            last_view,
         };
         coordinator.sweep(&layers)?;
         Ok((coordinator, handle))
@@ -320,9 +332,7 @@ impl<'d> Coordinator<'d> {
                     continue;
                 }
                 Ok(Message::View(known_layers, sender)) => {
-                    let told = (&self.journal, self.news.take());
-                    let view = View::of(&self.run, &self.state, self.now(), known_layers, told)?;
-                    let _ = sender.send(view);
+                    let _ = sender.send(self.view(known_layers)?);
                     continue;
                 }
                 Ok(Message::Story(shard, sender)) => {
@@ -339,7 +349,7 @@ impl<'d> Coordinator<'d> {
             let now = self.now();
             let effects = self.state.apply(now, event);
             if let Some(ending) = self.carry_out_all(effects)? {
-                return Ok((ending, self.run));
+                return self.ended(ending);
             }
             // Requests alone must not keep time from passing.
             if ticked.elapsed() >= TICK {
@@ -347,10 +357,26 @@ impl<'d> Coordinator<'d> {
                 let now = self.now();
                 let effects = self.state.apply(now, Event::Tick);
                 if let Some(ending) = self.carry_out_all(effects)? {
-                    return Ok((ending, self.run));
+                    return self.ended(ending);
                 }
             }
         }
+    }
+
+    /// What a page shows that knows so many layers.
+    fn view(&mut self, known_layers: usize) -> Result<View> {
+        let told = (&self.journal, self.news.take());
+        View::of(&self.run, &self.state, self.now(), known_layers, told)
+    }
+
+    /// Leaves the last view to a page, if there is one.
+    fn ended(mut self, ending: Ending) -> Result<(Ending, RunDirectory)> {
+        if self.news.pieces.is_some() {
+            let view = self.view(0)?;
+            *self.last_view.lock().expect("the lock is never poisoned: no code panics while holding it") =
+                Some(view);
+        }
+        Ok((ending, self.run))
     }
 
     /// In a store that all share the coordinator sees what workers report: a report that is not what the file

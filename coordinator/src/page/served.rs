@@ -5,7 +5,7 @@ use super::rate::Rate;
 use super::snapshot::{EventFacts, RunState, Snapshot, Tallies, WorkerFacts};
 use crate::cluster::serve::CoordinatorHandle;
 use crate::cluster::status::{ClusterStatus, WorkerStatus};
-use crate::cluster::view::{Latencies, Piece, ShardState, View};
+use crate::cluster::view::{Latencies, News, Piece, ShardState, View};
 use anyhow::Result;
 use fathom_engine::directory::RunDirectory;
 use fathom_run::WorkerId;
@@ -17,6 +17,7 @@ const SILENT_AFTER: u32 = 3;
 /// Rates that are kept of each worker, and the time between two.
 const HISTORY: usize = 40;
 const BETWEEN: Duration = Duration::from_secs(3);
+
 /// What is kept from one look to the next.
 #[derive(Debug)]
 pub(super) struct Served {
@@ -90,7 +91,7 @@ impl Served {
         run.sent = Some(status.sent_bytes);
         run.threads =
             Some(status.workers.iter().filter(|worker| is_there(worker)).map(|w| u64::from(w.threads)).sum());
-        self.counts = news.counts.into_iter().map(|(what, times)| (what.to_owned(), times)).collect();
+        self.counts = counts(&news);
         let events = self.events(news.pieces.unwrap_or_default());
         Some(self.snapshot(run, shards, events, journal))
     }
@@ -212,9 +213,22 @@ impl Served {
     pub(super) fn ended(&mut self, run: &RunDirectory, over: RunState) -> Result<Snapshot> {
         self.outline.set_layers(run.visited()?.layers);
         let mut facts = self.outline.facts(over, None);
+        let (mut events, mut journal) = (Vec::new(), Latencies::default());
+        if let Some(last) = self.handle.take_last_view() {
+            for worker in &last.status.workers {
+                self.note(worker, None, Instant::now(), last.heartbeat, false);
+            }
+            self.counts = counts(&last.news);
+            events = self.events(last.news.pieces.unwrap_or_default());
+            journal = last.journal;
+        }
         facts.sent = Some(self.workers.iter().map(|worker| worker.sent).sum());
-        Ok(self.snapshot(facts, Vec::new(), Vec::new(), Latencies::default()))
+        Ok(self.snapshot(facts, Vec::new(), events, journal))
     }
+}
+
+fn counts(news: &News) -> BTreeMap<String, u64> {
+    news.counts.iter().map(|(&what, &times)| (what.to_owned(), times)).collect()
 }
 
 fn is_there(worker: &WorkerStatus) -> bool {
