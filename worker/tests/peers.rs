@@ -230,9 +230,9 @@ async fn unread_answers_hold_up_nobody() {
     let (fetcher, addresses) = (to.fetcher(), [address]);
     let copied =
         in_time("somebody else gets the file", fetcher.copy(to.store, &LocalDisk, from.stored(), &addresses));
-    let bytes = copied.await.unwrap();
+    let copied = copied.await.unwrap();
     // None of them was lost by that.
-    assert_eq!(in_time("it is read at last", read(unread.swap_remove(0))).await.unwrap(), bytes);
+    assert_eq!(in_time("it is read at last", read(unread.swap_remove(0))).await.unwrap(), copied.bytes);
 }
 
 /// Those that are not read end, so that others of the same connection have their turn.

@@ -97,8 +97,8 @@ impl CoordinatorHandle {
         receiver.await.map_err(|_| Closed)
     }
 
-    /// The view when the loop ended, with the news since the last view; `None` if there was no page, or the view was
-    /// taken.
+    /// The view when the loop ended, with the news since the last view; `None` if there was no page, or the
+    /// view was taken.
     pub fn take_last_view(&self) -> Option<View> {
         self.last_view.lock().expect("the lock is never poisoned: no code panics while holding it").take()
     }
@@ -180,6 +180,7 @@ fn past(journal: &Journal, layers: &[LayerRow], shared_store: bool) -> Result<Pa
     Ok(Past {
         counts: layers.iter().map(|layer| layer.states).collect(),
         workers: journal.workers()?,
+        set_aside: journal.workers_set_aside()?,
         files: files.into_iter().collect(),
         reports,
     })
@@ -254,6 +255,7 @@ impl<'d> Coordinator<'d> {
         let addresses = past.workers.iter().map(|(id, _, address)| (*id, address.clone())).collect();
         let mut state = State::new(rules, epoch, past);
         getrandom::fill(&mut state.session_key).context("no random bytes for the numbers of sessions")?;
+        state.draw_again();
         let (sender, messages) = unbounded();
         let (events, _) = broadcast::channel(EVENTS);
         let last_view: Arc<Mutex<Option<View>>> = Arc::default();
@@ -447,6 +449,10 @@ impl<'d> Coordinator<'d> {
                 self.run.journal.save_reports(&reports, &held).context(failed)?;
                 self.journal.note(begun.elapsed());
             }
+            Effect::ForgetReports(tasks) => {
+                self.run.journal.forget_reports(&tasks).context(failed)?;
+            }
+            Effect::SetAside(id) => self.run.journal.set_aside(id).context(failed)?,
             Effect::SaveWorker(id, name, address) => {
                 let begun = Instant::now();
                 self.run.journal.save_worker(id, &name, &address).context(failed)?;

@@ -282,7 +282,12 @@ fn message(order: Order, addresses: &BTreeMap<WorkerId, String>) -> v1::Order {
     use v1::order::Kind;
     let kind = match order {
         Order::Make(task, attempt) => {
-            Kind::MakeShard(v1::MakeShard { file: Some(task.into()), attempt: Some(attempt.into()) })
+            let (file, attempt) = (Some(task.into()), Some(attempt.into()));
+            Kind::MakeShard(v1::MakeShard { file, attempt, ..Default::default() })
+        }
+        Order::Audit(task, attempt, other_than_kernel) => {
+            let (file, attempt) = (Some(task.into()), Some(attempt.into()));
+            Kind::MakeShard(v1::MakeShard { file, attempt, audit: true, other_than_kernel })
         }
         Order::Copy(file, from) => Kind::TakeCopy(v1::TakeCopy {
             file: Some(file.into()),

@@ -163,12 +163,18 @@ pub mod order {
     }
 }
 /// Make a shard of a layer from the layers before it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct MakeShard {
     #[prost(message, optional, tag = "1")]
     pub file: ::core::option::Option<File>,
     #[prost(message, optional, tag = "2")]
     pub attempt: ::core::option::Option<Attempt>,
+    /// Only report what the shard comes to, as an audit of the worker that made it: its file is neither written nor looked at.
+    #[prost(bool, tag = "3")]
+    pub audit: bool,
+    /// An engine that an audit should not use, if the processor has another one; empty if any will do.
+    #[prost(string, tag = "4")]
+    pub other_than_kernel: ::prost::alloc::string::String,
 }
 /// Take a copy of a file from one of those that hold it.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -276,10 +282,13 @@ pub struct ShardReport {
     #[prost(uint64, optional, tag = "7")]
     pub inverse_pairs: ::core::option::Option<u64>,
 }
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Copied {
     #[prost(uint64, tag = "1")]
     pub file_bytes: u64,
+    /// The digest of the checksums of its cosets, 32 bytes.
+    #[prost(bytes = "bytes", tag = "2")]
+    pub digest: ::prost::bytes::Bytes,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Failure {
