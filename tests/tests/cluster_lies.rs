@@ -167,17 +167,27 @@ fn another_file_in_a_store_is_made_again() {
     assert!(lines.iter().any(|line| line["depth"] == depth && line["shard"] == shard), "{lines:?}");
 }
 
-/// One of three workers has bad memory: it loses a state of each coset. Audits find that, the third worker says
-/// who is wrong, and what was made wrong is made again.
+/// Its twelve shards are all audited, and nothing is committed before so many workers are there.
+fn audited(workers: &str) -> Cluster {
+    Cluster::new(&TWELVE, &["--audit", "100%", "--replicas", workers])
+}
+
+const TWELVE: [&str; 3] = ["3x3", "--shards", "12"];
+/// A worker that loses a state of each coset, after the first depths.
+const BAD_MEMORY: &str = "found:40:flip";
+
+/// One of three workers has bad memory. Audits find that, the third worker says who is wrong, and what was made
+/// wrong is made again.
 #[test]
 fn a_worker_with_bad_memory_is_set_aside() {
-    const SPACE: [&str; 3] = ["3x3", "--shards", "12"];
-    let mut cluster = Cluster::new(&SPACE, &["--audit", "100%"]);
-    cluster.serve_up_to(4);
-    cluster.join_until("bad", "found:40:flip");
+    let mut cluster = audited("3");
+    cluster.serve();
+    cluster.join_until("bad", BAD_MEMORY);
     cluster.join(&["good", "better"]);
     cluster.until_logged("worker is set aside");
-    assert_same(&cluster.finishes(), &undisturbed(&SPACE));
+    // With the replicas that were asked for the run could not go on without the worker that is set aside.
+    cluster.join(&["another"]);
+    assert_same(&cluster.finishes(), &undisturbed(&TWELVE));
     let aside = cluster.logged("worker is set aside");
     assert_eq!(aside.iter().map(|line| &line["detail"]).collect::<Vec<_>>(), ["bad"]);
     let differs = &cluster.logged("audit differs")[0]["detail"];
@@ -187,12 +197,10 @@ fn a_worker_with_bad_memory_is_set_aside() {
 /// With two workers nobody can tell which one is wrong.
 #[test]
 fn two_workers_that_disagree_end_the_run() {
-    const SPACE: [&str; 3] = ["3x3", "--shards", "12"];
-    let mut cluster = Cluster::new(&SPACE, &["--audit", "100%"]);
-    cluster.serve_up_to(4);
-    cluster.join_until("bad", "found:40:flip");
+    let mut cluster = audited("2");
+    cluster.serve();
+    cluster.join_until("bad", BAD_MEMORY);
     cluster.join(&["good"]);
-    cluster.signal_coordinator(libc::SIGCONT);
     assert_eq!(cluster.coordinator_ends().code(), Some(1));
     let said = cluster.said();
     assert!(said.contains("was made twice with different states"), "{said}");

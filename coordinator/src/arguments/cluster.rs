@@ -26,8 +26,8 @@ pub(crate) struct ClusterArguments {
     /// Stop when this depth is made
     #[arg(long, value_name = "D")]
     pub(crate) max_depth: Option<u32>,
-    /// Have shards made again by other workers, in at most this share of the run's time; at least one of each
-    /// depth where that fits; 0 for none
+    /// Have shards made again by other workers, in at most this share of the run's time; at least one of
+    /// each depth where that fits; 0 for none
     #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = share)]
     pub(crate) audit: u32,
 }

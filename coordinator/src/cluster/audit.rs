@@ -2,10 +2,10 @@
 //!
 //! At least one shard of each depth, chosen at random when its report comes, is found once more by another
 //! worker, and by the same one if there is no other; with another engine where there is one and time for it.
-//! The depth is committed when both agree: a shard that is wrong is made again before anything is built on it.
-//! Where they differ a third worker decides. Who is wrong is set aside: it makes nothing any more, its shards
-//! of the current layer are made again, and it leaves when others hold what it holds. Without a third worker
-//! the run ends with a message.
+//! The depth is committed when both agree: a shard that is wrong is made again before anything is built on
+//! it. Where they differ a third worker decides. Who is wrong is set aside: it makes nothing any more, its
+//! shards of the current layer are made again, and it leaves when others hold what it holds. Without a third
+//! worker the run ends with a message.
 //!
 //! Audits take at most the [share](crate::cluster::state::Rules::audit) of the time that all shards take,
 //! beside [`FREE`]; where single shards take long this limit goes before the one shard of each depth.
@@ -123,7 +123,8 @@ impl Audits {
         }
     }
 
-    /// Ends the work of a worker at its audits; of those that it was not heard of, if `heard` says when it was.
+    /// Ends the work of a worker at its audits; of those that it was not heard of, if `heard` says when it
+    /// was.
     fn give_up(&mut self, worker: WorkerId, is_lost: impl Fn(Task, Running) -> bool) -> Vec<Task> {
         let mut lost = Vec::new();
         for (&task, audit) in &mut self.open {
@@ -155,8 +156,8 @@ impl State {
         u64::from_le_bytes(*digest.0.first_chunk().expect("a digest has 32 bytes"))
     }
 
-    /// Whether the report of a shard of the current layer is to be audited. One shard of each depth is, and of
-    /// the others as many as the share says.
+    /// Whether the report of a shard of the current layer is to be audited. One shard of each depth is, and
+    /// of the others as many as the share says.
     fn is_drawn(&self, task: Task) -> bool {
         let share = u64::from(self.rules.audit);
         let depth = Task { depth: task.depth, shard: ShardId(0) };
@@ -184,8 +185,8 @@ impl State {
         self.unsettled.all_awake = true;
     }
 
-    /// Has shards audited that were made in an earlier life of the coordinator, of the same depth: audits that
-    /// were open then were lost.
+    /// Has shards audited that were made in an earlier life of the coordinator, of the same depth: audits
+    /// that were open then were lost.
     pub fn draw_again(&mut self) {
         let made = self.tasks.iter().filter_map(|(&task, state)| match &state.making {
             TaskProgress::Made(report) if self.is_drawn(task) => Some(Arc::clone(report)),
@@ -232,6 +233,14 @@ impl State {
         !has_found(id) || (audit.other.is_none() && !self.workers.iter().any(is_other))
     }
 
+    /// Whether an outcome is that of an audit.
+    pub fn is_audit(&self, outcome: &Outcome) -> bool {
+        let running = self.audits.open.get(&outcome.task).and_then(|audit| audit.running);
+        running.is_some_and(|running| {
+            outcome.attempt == Some(Attempt { epoch: self.epoch, number: running.attempt })
+        })
+    }
+
     /// Handles what a worker says of an audit. Returns whether it was one.
     pub(super) fn audited(
         &mut self,
@@ -240,14 +249,14 @@ impl State {
         outcome: &Outcome,
         effects: &mut Vec<Effect>,
     ) -> bool {
-        let (task, epoch) = (outcome.task, self.epoch);
-        let is_this = |running: &Running| {
-            running.worker == id && outcome.attempt == Some(Attempt { epoch, number: running.attempt })
-        };
+        let task = outcome.task;
+        if !self.is_audit(outcome) {
+            return false;
+        }
         let Some(audit) = self.audits.open.get_mut(&task) else {
             return false;
         };
-        let Some(running) = audit.running.take_if(|running| is_this(running)) else {
+        let Some(running) = audit.running.take_if(|running| running.worker == id) else {
             return false;
         };
         let took = now.since(running.given);
@@ -391,6 +400,10 @@ impl State {
     fn set_aside(&mut self, now: Millis, id: WorkerId, task: Task, effects: &mut Vec<Effect>) {
         self.forget_made_by(&BTreeSet::from([id]), effects);
         let worker = self.worker(id);
+        if worker.is_set_aside {
+            // Audits that it made before that differ from others too.
+            return;
+        }
         worker.draining = true;
         worker.is_set_aside = true;
         let (running, holds, name) = (worker.running.clone(), worker.holds.clone(), worker.name.clone());

@@ -458,8 +458,8 @@ impl State {
         made && self.holders_alive(task).count() >= self.rules.replicas
     }
 
-    /// Whether all shards of the current layer are done, and audited as far as they are to be. Looks at each shard once, until somebody loses a
-    /// file.
+    /// Whether all shards of the current layer are done, and audited as far as they are to be. Looks at each
+    /// shard once, until somebody loses a file.
     pub fn is_layer_done(&mut self) -> bool {
         let depth = self.depth;
         while self.done < self.rules.shards && self.is_done(Task { depth, shard: ShardId(self.done) }) {
