@@ -176,8 +176,8 @@ const TWELVE: [&str; 3] = ["3x3", "--shards", "12"];
 /// A worker that loses a state of each coset, after the first depths.
 const BAD_MEMORY: &str = "found:40:flip";
 
-/// One of three workers has bad memory. Audits find that, the third worker says who is wrong, and what was made
-/// wrong is made again.
+/// One of three workers has bad memory. Audits find that, the third worker says who is wrong, and what was
+/// made wrong is made again.
 #[test]
 fn a_worker_with_bad_memory_is_set_aside() {
     let mut cluster = audited("3");

@@ -4,7 +4,9 @@
 //! services through a channel, and each waits for its reply.
 
 use crate::cluster::bounds::Bounds;
-use crate::cluster::event::{Effect, Ending, Event, Held, Millis, Note, NoteLevel, Reply, RequestId};
+use crate::cluster::event::{
+    Effect, Ending, Event, Held, Holders, Millis, Note, NoteLevel, Reply, RequestId,
+};
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
 use crate::cluster::status;
 use crate::cluster::view::{Latencies, News, ShardStory, View};
@@ -46,6 +48,7 @@ enum Message {
     Ask(Box<dyn FnOnce(RequestId) -> Event + Send>, oneshot::Sender<Answer>),
     Status(oneshot::Sender<String>),
     View(usize, oneshot::Sender<View>),
+    Files(oneshot::Sender<KeptFiles>),
     Story(ShardId, oneshot::Sender<ShardStory>),
     Terminate,
 }
@@ -56,6 +59,17 @@ pub struct CoordinatorHandle {
     messages: Sender<Message>,
     events: broadcast::Sender<String>,
     last_view: Arc<Mutex<Option<View>>>,
+}
+
+/// The finished layers that are kept.
+#[derive(Clone, Debug)]
+pub struct KeptFiles {
+    /// Who holds what.
+    pub holders: Holders,
+    /// Where workers are.
+    pub addresses: Arc<BTreeMap<WorkerId, String>>,
+    /// The states of each finished layer.
+    pub states: Vec<u64>,
 }
 
 /// The loop has ended, and with it the run.
@@ -101,6 +115,16 @@ impl CoordinatorHandle {
     /// view was taken.
     pub fn take_last_view(&self) -> Option<View> {
         self.last_view.lock().expect("the lock is never poisoned: no code panics while holding it").take()
+    }
+
+    /// The files of the finished layers that are kept, and who holds them.
+    ///
+    /// # Errors
+    /// [`Closed`] if the loop has ended.
+    pub async fn files(&self) -> Result<KeptFiles, Closed> {
+        let (sender, receiver) = oneshot::channel();
+        self.messages.send(Message::Files(sender)).map_err(|_| Closed)?;
+        receiver.await.map_err(|_| Closed)
     }
 
     /// What is known of a shard of the present layer.
@@ -335,6 +359,12 @@ impl<'d> Coordinator<'d> {
                 }
                 Ok(Message::View(known_layers, sender)) => {
                     let _ = sender.send(self.view(known_layers)?);
+                    continue;
+                }
+                Ok(Message::Files(sender)) => {
+                    let states = self.run.visited()?.layers.iter().map(|layer| layer.states).collect();
+                    let (holders, addresses) = (self.state.kept(), Arc::clone(&self.addresses));
+                    let _ = sender.send(KeptFiles { holders, addresses, states });
                     continue;
                 }
                 Ok(Message::Story(shard, sender)) => {

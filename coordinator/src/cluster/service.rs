@@ -1,7 +1,7 @@
 //! gRPC around the decisions: messages become events, replies become messages.
 
 use crate::cluster::event::{Event, Holders, Holding, LeaveReason, Order, Progress, Registration, Reply};
-use crate::cluster::serve::{Answer, Closed, CoordinatorHandle};
+use crate::cluster::serve::{Answer, Closed, CoordinatorHandle, KeptFiles};
 use fathom_proto::v1::{self, coordinator_server};
 use fathom_proto::{Session, convert};
 use fathom_run::WorkerId;
@@ -250,6 +250,18 @@ impl coordinator_server::Coordinator for Service {
         _: Request<v1::GetStatusRequest>,
     ) -> Result<Response<v1::GetStatusResponse>, Status> {
         Ok(Response::new(v1::GetStatusResponse { json: self.handle.status().await? }))
+    }
+
+    async fn list_files(
+        &self,
+        _: Request<v1::ListFilesRequest>,
+    ) -> Result<Response<v1::ListFilesResponse>, Status> {
+        let KeptFiles { holders, addresses, states } = self.handle.files().await?;
+        Ok(Response::new(v1::ListFilesResponse {
+            fingerprint: self.geometry.fingerprint.to_vec().into(),
+            holders: Some(message_of_holders(&holders, &addresses)),
+            states,
+        }))
     }
 
     async fn watch_events(

@@ -497,16 +497,25 @@ impl State {
         for (repaired, _) in self.repairs() {
             depths.extend(self.rules.lookback.below(repaired.depth));
         }
+        let holders = Arc::new(self.holders_of(depths));
+        self.told = Some(Arc::clone(&holders));
+        holders
+    }
+
+    /// Where the finished layers lie that are kept.
+    pub fn kept(&self) -> Holders {
+        let depths: BTreeSet<Depth> = self.files.keys().map(|task| task.depth).collect();
+        self.holders_of(depths.into_iter().filter(|depth| *depth < self.depth))
+    }
+
+    fn holders_of(&self, depths: impl IntoIterator<Item = Depth>) -> Holders {
         let of_shard = |file: Option<&HeldFile>| {
             let holders = file.into_iter().flat_map(|file| &file.holders);
             let holders = holders.copied().filter(|&holder| self.is_alive(holder)).collect();
             Holding { digest: file.map(|file| file.digest), holders }
         };
         let of_layer = |depth| (depth, self.layer(depth).into_iter().map(of_shard).collect());
-        let layers = depths.into_iter().map(of_layer).collect();
-        let holders = Arc::new(Holders { version: self.version, layers });
-        self.told = Some(Arc::clone(&holders));
-        holders
+        Holders { version: self.version, layers: depths.into_iter().map(of_layer).collect() }
     }
 
     /// The worker of an id that was named before.
