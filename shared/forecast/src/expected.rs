@@ -114,24 +114,8 @@ pub fn time_after_present(
 mod tests {
     use super::*;
 
-    /// 4x4 in the metric multi, from `records/4x4-multi.json`.
-    const BOARD: [u64; 15] = [
-        1,
-        24,
-        396,
-        6264,
-        97_558,
-        1_486_728,
-        22_201_916,
-        324_714_424,
-        4_612_908_913,
-        62_546_431_704,
-        761_114_737_756,
-        6_477_461_009_768,
-        13_117_496_920_628,
-        499_209_363_040,
-        8_880,
-    ];
+    use crate::growth::BOARD;
+
     const STATES: u64 = 20_922_789_888_000;
 
     #[test]
