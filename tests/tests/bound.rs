@@ -56,9 +56,17 @@ fn a_range_is_a_table() {
     assert!(text.contains(first), "{text}");
     let told = bound(&["2..8"]);
     let boards = told.as_array().unwrap();
-    assert_eq!(boards.len(), 28);
-    assert_eq!(boards[27]["space"], "8x8");
-    assert_eq!(boards[27]["arrangements"], 48);
+    // All that the table has, in its order.
+    assert_eq!(boards.len(), 49);
+    assert_eq!((&boards[48]["space"], &boards[48]["arrangements"]), (&"8x8".into(), &48.into()));
+    assert_eq!(
+        [&boards[1], &boards[7]].map(|board| (&board["space"], board["lengths"][1]["by_last_line"].clone())),
+        // A line of L cells has L - 1 rotations; columns come first.
+        [
+            (&"2x3".into(), Value::from(vec!["1", "1", "1", "2", "2"])),
+            (&"3x2".into(), Value::from(vec!["2", "2", "1", "1", "1"]))
+        ]
+    );
     let small = texts(&fathom().args(["bound", "2..3", "--refine", "8"]).output().unwrap()).0;
     assert!(
         small.contains("first of their states\n\n        2    3\n   2    4    7\n   3    7    8\n"),

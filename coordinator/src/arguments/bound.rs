@@ -10,6 +10,9 @@ use std::str::FromStr;
 /// No board whose ball could be listed is deeper.
 const MOST_LETTERS: i64 = 100;
 
+/// A search of two weeks.
+const MOST_SECONDS: u64 = 1_209_600;
+
 /// What can be bounded.
 #[derive(Clone, Debug)]
 pub(crate) enum Bounded {
@@ -49,6 +52,9 @@ pub(crate) struct BoundArguments {
     /// The board, as ROWSxCOLUMNS, or all boards with sides from MIN to MAX, for example 2..8, or square1
     #[arg(value_name = "SPACE|MIN..MAX")]
     pub(crate) bounded: Bounded,
+    /// Print the paper's columns v_k as well: the arrangements that end with each line, columns first
+    #[arg(long, conflicts_with = "upper", help_heading = OUTPUT)]
+    pub(crate) by_last_line: bool,
     /// Which rotations of a board cost one move: multi (any rotation of a line) or single (a shift by one
     /// cell) [default: multi]
     #[arg(long)]
@@ -57,12 +63,16 @@ pub(crate) struct BoundArguments {
     /// that length are the first of their state
     #[arg(long, value_name = "DEPTH", value_parser = value_parser!(u32).range(1..=MOST_LETTERS))]
     pub(crate) refine: Option<u32>,
-    /// Bound from above: solve every state by the stages of --chain, each in as few moves as its words allow
-    #[arg(long, requires = "chain", conflicts_with = "refine")]
+    /// Bound from above: solve every state in stages, each in as few moves as its words allow; without --chain
+    /// good stages are searched for
+    #[arg(long, conflicts_with = "refine")]
     pub(crate) upper: bool,
     /// Stages as lists of the tiles that are solved after them, for example "0-3;0-7;0-15"
     #[arg(long, value_name = "LIST;LIST;...", requires = "upper")]
     pub(crate) chain: Option<String>,
+    /// Seconds to search for stages
+    #[arg(long, value_name = "SECONDS", requires = "upper", conflicts_with = "chain", default_value_t = 60, value_parser = value_parser!(u64).range(1..=MOST_SECONDS))]
+    pub(crate) time: u64,
     /// Make words of stages from two words of up to so many moves, or fewer if memory ends
     #[arg(long, value_name = "MOVES", requires = "upper", default_value_t = 4, value_parser = value_parser!(u32).range(1..=MOST_LETTERS))]
     pub(crate) radius: u32,

@@ -1,12 +1,14 @@
 //! `fathom group`.
 
+mod square1;
+
 use crate::arguments::GroupArguments;
 use anyhow::{Result, ensure};
 use fathom_algebra::{Factoriser, Group, GroupOrbit, Kind, Permutation};
 use fathom_command::exit::No;
 use fathom_command::{bad_input, output};
 use fathom_engine::membership::why_not;
-use fathom_puzzle::{Generator, Line, Metric, Move, PuzzleSpec};
+use fathom_puzzle::{Board, BoardError, Generator, Line, Metric, Move, PuzzleSpec};
 use fathom_report::text::{grouped, many};
 use fathom_solve::elements;
 use serde_json::{Value, json};
@@ -30,7 +32,24 @@ struct Generators {
 /// stand on a cell.
 fn generators(args: &GroupArguments) -> Result<Generators> {
     let word = &args.puzzle;
-    let whole = PuzzleSpec::of_word(word).map_err(|error| bad_input!("{error}"))?;
+    let whole = match Board::for_its_group(word) {
+        Ok(board) => PuzzleSpec::Board(board),
+        Err(BoardError::TooLarge { word, .. }) => {
+            let most = Board::LARGEST_SIDE;
+            return Err(bad_input!(
+                "the board {word:?} is too large: groups of boards to {most}x{most} are told"
+            ));
+        }
+        Err(_) => PuzzleSpec::of_word(word).map_err(|error| bad_input!("{error}"))?,
+    };
+    if let (PuzzleSpec::Board(board), true) = (&whole, args.moves.is_some())
+        && board.cells() > Board::MAX_CELLS
+    {
+        return Err(bad_input!(
+            "--moves: of boards with more than {} cells all lines rotate",
+            Board::MAX_CELLS
+        ));
+    }
     let source = match &args.moves {
         None => whole.clone(),
         // Powers are chosen too.
@@ -54,7 +73,8 @@ fn generators(args: &GroupArguments) -> Result<Generators> {
         }
         PuzzleSpec::Defined(definition) if definition.is_guarded() => {
             return Err(bad_input!(
-                "{word} has moves that can be made only in some states: they generate no group"
+                "{word} has moves that can be made only in some states: they generate no group{}",
+                if word == "square1" { "; --element tells what a sequence does to the pieces" } else { "" }
             ));
         }
         PuzzleSpec::Defined(definition) => {
@@ -87,8 +107,11 @@ impl Generators {
 }
 
 pub(crate) fn group(args: &GroupArguments) -> Result<()> {
-    let puzzle = generators(args)?;
     let question = &args.question;
+    if let (Some(text), "square1") = (&question.element, args.puzzle.as_str()) {
+        return square1::element(text, args);
+    }
+    let puzzle = generators(args)?;
     let print = |text: String, json: Value| output::line(&if args.json { json.to_string() } else { text });
     if let Some(text) = &question.element {
         let (text, json) = element(&puzzle, &puzzle.element("--element", text)?);

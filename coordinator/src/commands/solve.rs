@@ -56,7 +56,7 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
                 SearchError::Unreachable { .. } => bad_input!("{}: {error}", model.name()),
                 SearchError::Memory { .. } => anyhow::Error::new(error).context(format!(
                     "{} is too far from solved: give more with --memory, or name the directory of a run with --keep all",
-                    model.written_state(&state)
+                    args.state.trim()
                 )),
             })?;
             (found, "bidirectional")

@@ -23,6 +23,9 @@ pub struct GroupOrbit {
     pub blocks: Option<Vec<Vec<usize>>>,
 }
 
+/// On more points the symmetric and the alternating group are looked for first.
+const LARGE: usize = 64;
+
 /// A group by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -46,6 +49,18 @@ pub enum WhyNot {
         /// Its image.
         to: usize,
     },
+    /// A block of points is turned among itself; but for that, the element is in the group.
+    Turned {
+        /// Its points.
+        block: Vec<usize>,
+        /// Whether the element itself turns them, and not only something else that turning them makes good.
+        alone: bool,
+    },
+    /// It permutes the blocks of these orbits, taken together, oddly, all generators evenly.
+    BlockParity {
+        /// Indices of [`Group::orbits`].
+        orbits: Vec<usize>,
+    },
     /// It permutes the points of these orbits oddly, all generators evenly.
     Parity {
         /// Indices of [`Group::orbits`].
@@ -66,7 +81,8 @@ impl Group {
     /// If a generator is of another degree.
     pub fn new(degree: usize, generators: Vec<Permutation>) -> Self {
         assert!(generators.iter().all(|g| g.degree() == degree), "generators are of one degree");
-        let chain = StabiliserChain::new(degree, &generators);
+        let giant = (degree > LARGE).then(|| StabiliserChain::of_giant(degree, &generators)).flatten();
+        let chain = giant.unwrap_or_else(|| StabiliserChain::new(degree, &generators));
         let orbits = orbits(degree, &generators).into_iter().map(|points| {
             let blocks = smallest_blocks(&points, &generators);
             GroupOrbit { points, blocks }
@@ -143,9 +159,54 @@ impl Group {
         if let Some(from) = self.leaves_orbit(element) {
             return Some(WhyNot::Orbit { from, to: element.apply(from) });
         }
-        Some(match self.odd_orbits(element) {
-            Some(orbits) => WhyNot::Parity { orbits },
-            None => WhyNot::Images { points },
+        let blocks = |number: &usize| self.orbits[*number].blocks.is_some();
+        Some(match (self.turned_block(element), self.odd_orbits(element)) {
+            (Some((block, alone)), _) => WhyNot::Turned { block, alone },
+            (None, Some(orbits)) => match orbits.iter().all(|&at| at < self.orbits.len()) {
+                true => WhyNot::Parity { orbits },
+                false => {
+                    let mut orbits: Vec<usize> =
+                        orbits.into_iter().map(|at| at % self.orbits.len()).collect();
+                    orbits.retain(blocks);
+                    orbits.dedup();
+                    WhyNot::BlockParity { orbits }
+                }
+            },
+            (None, None) => WhyNot::Images { points },
+        })
+    }
+
+    /// A block that must be turned within itself, as the group can turn it, to make an element of the group
+    /// of this one; and whether the element turns that block itself. Blocks that it turns come first.
+    fn turned_block(&self, element: &Permutation) -> Option<(Vec<usize>, bool)> {
+        let of_orbits = self.orbits.iter().filter_map(|orbit| orbit.blocks.as_ref());
+        let turns_itself = |block: &&Vec<usize>| {
+            let stays = |&point: &usize| block.contains(&element.apply(point));
+            block.iter().all(stays) && block.iter().any(|&point| element.apply(point) != point)
+        };
+        let (own, others): (Vec<_>, Vec<_>) = of_orbits
+            .filter(|blocks| blocks[0].len() <= MOST_TURNED)
+            .flat_map(|blocks| {
+                let own: Vec<&Vec<usize>> = blocks.iter().filter(turns_itself).collect();
+                let first = own.is_empty().then(|| &blocks[0]);
+                own.into_iter().map(|block| (block, true)).chain(first.map(|block| (block, false)))
+            })
+            .partition(|(_, alone)| *alone);
+        own.into_iter().chain(others).find_map(|(block, alone)| {
+            // By each turn that is a cycle of all its points.
+            let mut rest: Vec<usize> = block[1..].to_vec();
+            let mut found = false;
+            each_order(&mut rest, 0, &mut |rest| {
+                let mut images: Vec<u16> = (0..self.degree).map(|point| point as u16).collect();
+                let cycle: Vec<usize> = std::iter::once(block[0]).chain(rest.iter().copied()).collect();
+                cycle
+                    .iter()
+                    .zip(cycle.iter().cycle().skip(1))
+                    .for_each(|(&from, &to)| images[from] = to as u16);
+                let turn = Permutation::from_images(images).expect("a cycle permutes the points");
+                found |= self.chain.contains(&element.then(&turn));
+            });
+            found.then(|| (block.clone(), alone))
         })
     }
 
@@ -162,10 +223,14 @@ impl Group {
     }
 
     /// Orbits whose points `element` permutes oddly and all generators evenly, by linear algebra over two
-    /// elements: a permutation gives one coordinate an orbit, and products add.
+    /// elements: a permutation gives one coordinate an orbit, and products add. If it keeps blocks together,
+    /// there is one more coordinate an orbit, for its blocks, with a number by so much larger.
     fn odd_orbits(&self, element: &Permutation) -> Option<Vec<usize>> {
+        let by_blocks = self.orbits.iter().all(|orbit| blocks_parity(element, orbit).is_some());
         let coordinates = |p: &Permutation| -> Vec<bool> {
-            self.orbits.iter().map(|orbit| is_odd_on(p, &orbit.points)).collect()
+            let points = self.orbits.iter().map(|orbit| is_odd_on(p, &orbit.points));
+            let blocks = self.orbits.iter().filter(|_| by_blocks);
+            points.chain(blocks.map(|orbit| blocks_parity(p, orbit).unwrap_or(false))).collect()
         };
         let mut rows: Vec<(usize, Vec<bool>)> = Vec::new();
         for generator in &self.generators {
@@ -187,6 +252,34 @@ impl Group {
         orbits.sort_unstable();
         Some(orbits)
     }
+}
+
+/// Blocks of more points are not turned in all ways.
+const MOST_TURNED: usize = 4;
+
+/// All orders of the things from a place on.
+fn each_order(things: &mut [usize], from: usize, found: &mut impl FnMut(&[usize])) {
+    if from >= things.len() {
+        return found(things);
+    }
+    for at in from..things.len() {
+        things.swap(from, at);
+        each_order(things, from + 1, found);
+        things.swap(from, at);
+    }
+}
+
+/// Whether a permutation permutes the blocks of an orbit oddly; `None` if it tears one apart. An orbit without
+/// blocks is permuted evenly.
+fn blocks_parity(permutation: &Permutation, orbit: &GroupOrbit) -> Option<bool> {
+    let Some(blocks) = &orbit.blocks else { return Some(false) };
+    let block_of = |point: usize| blocks.iter().position(|block| block.contains(&point));
+    let image = |block: &Vec<usize>| {
+        let to = block_of(permutation.apply(block[0]))?;
+        block.iter().all(|&point| blocks[to].contains(&permutation.apply(point))).then_some(to as u16)
+    };
+    let images: Vec<u16> = blocks.iter().map(image).collect::<Option<_>>()?;
+    Some(!Permutation::from_images(images).ok()?.is_even())
 }
 
 /// Clears the pivot columns of a row.

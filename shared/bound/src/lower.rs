@@ -64,6 +64,13 @@ impl LowerBounds {
         Self { states, arrangements, parity, refined, rows }
     }
 
+    /// The same of the board with rows and columns exchanged, which is `board`: all counts are those of this
+    /// one, and only which lines are columns differs.
+    pub fn turned(&self, board: Board, metric: Metric) -> Self {
+        let rows = Arrangements::new(board, metric).take(self.rows.len()).collect();
+        Self { rows, ..self.clone() }
+    }
+
     /// The best of them.
     pub fn best(&self) -> u32 {
         self.refined.as_ref().map_or(self.parity, |refined| refined.bound)
