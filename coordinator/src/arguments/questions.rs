@@ -29,6 +29,9 @@ pub(crate) struct GroupArguments {
     pub(crate) moves: Option<String>,
     #[command(flatten)]
     pub(crate) question: GroupQuestion,
+    /// Tiles are counted from 1, where they are read and where they are printed
+    #[arg(long)]
+    pub(crate) from_one: bool,
     /// Print one JSON object instead of text
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
@@ -100,6 +103,9 @@ pub(crate) struct SolveArguments {
     /// The state is written as moves, such as "V1 H2^-1" or "R U2 F'"
     #[arg(long)]
     pub(crate) scramble: bool,
+    /// Tiles are counted from 1, where they are read and where they are printed
+    #[arg(long)]
+    pub(crate) from_one: bool,
     /// Find all shortest solutions, up to --limit
     #[arg(long)]
     pub(crate) all: bool,

@@ -8,7 +8,7 @@ use fathom_algebra::{Factoriser, Group, GroupOrbit, Kind, Permutation};
 use fathom_command::exit::No;
 use fathom_command::{bad_input, output};
 use fathom_engine::membership::why_not;
-use fathom_puzzle::{Board, BoardError, Generator, Line, Metric, Move, PuzzleSpec};
+use fathom_puzzle::{Board, BoardError, Generator, Line, Metric, Move, PuzzleSpec, tiles};
 use fathom_report::text::{grouped, many};
 use fathom_solve::elements;
 use serde_json::{Value, json};
@@ -20,12 +20,16 @@ const MOST_POINTS: usize = 512;
 struct Generators {
     /// Its word.
     name: String,
+    /// What it is.
+    source: PuzzleSpec,
     /// How many points are permuted.
     points: usize,
     /// The generators: of a move and its powers, one.
     moves: Vec<Move>,
     /// Further names that elements may be written with.
     spare: Vec<Move>,
+    /// Whether tiles are counted from 1.
+    from_one: bool,
 }
 
 /// The generators of the puzzle that a word names. Where pieces have orientations, points are the ways to
@@ -88,7 +92,7 @@ fn generators(args: &GroupArguments) -> Result<Generators> {
             (points, all.map(on_points).collect())
         }
     };
-    Ok(Generators { name: source.name(), points, moves, spare })
+    Ok(Generators { name: source.name(), source, points, moves, spare, from_one: args.from_one })
 }
 
 impl Generators {
@@ -101,6 +105,10 @@ impl Generators {
     }
 
     fn element(&self, option: &str, text: &str) -> Result<Permutation> {
+        let text = match self.from_one {
+            true => &tiles::counted_from_one(text).map_err(|error| bad_input!("{option}: {error}"))?,
+            false => text,
+        };
         let all: Vec<Move> = self.moves.iter().chain(&self.spare).cloned().collect();
         elements::read(text, self.points, &all).map_err(|error| bad_input!("{option}: {error}"))
     }
@@ -118,6 +126,14 @@ pub(crate) fn group(args: &GroupArguments) -> Result<()> {
         return print(text, json);
     }
     if let Some(text) = &question.factor {
+        if let PuzzleSpec::Board(board) = &puzzle.source
+            && board.cells() > Board::MAX_CELLS
+        {
+            return Err(bad_input!(
+                "--factor: words are found on boards of up to {} cells",
+                Board::MAX_CELLS
+            ));
+        }
         let (text, json) = factor(&puzzle, &puzzle.element("--factor", text)?)?;
         return print(text, json);
     }
@@ -223,7 +239,8 @@ fn told_json(puzzle: &Generators, group: &Group) -> Value {
 
 /// Cycles, order, parity and state of an element.
 fn element(puzzle: &Generators, element: &Permutation) -> (String, Value) {
-    let tiles = elements::tiles_of(element);
+    let mut tiles = elements::tiles_of(element);
+    tiles.iter_mut().for_each(|tile| *tile += u16::from(puzzle.from_one));
     let parity = if element.is_even() { "even" } else { "odd" };
     let order = element.order();
     let order_text = order.map_or("more than 64 bits".into(), |order| order.to_string());

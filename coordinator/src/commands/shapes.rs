@@ -95,7 +95,9 @@ pub(crate) fn shapes(args: &ShapesArguments) -> Result<()> {
         None | Some(Metric::Twist) => Least::Twists,
         Some(Metric::Face) => Least::Moves,
         Some(other) => {
-            return Err(bad_input!("--metric {other}: a way between shapes is shortest by 'twist' or 'face'"));
+            return Err(bad_input!(
+                "--metric {other}: a way between shapes is shortest by 'twist' or 'face'"
+            ));
         }
     };
     args.output.as_deref().map_or(Ok(()), report::refuse_taken)?;

@@ -6,6 +6,7 @@ use fathom_algebra::OrientedPermutation;
 use fathom_command::{bad_input, output};
 use fathom_engine::directory::RunDirectory;
 use fathom_layer::LocalDisk;
+use fathom_puzzle::tiles;
 use fathom_solve::{Bidirectional, KeptLayers, SearchError, Solutions, SolveModel, SpaceWords, descend};
 use serde_json::json;
 
@@ -16,7 +17,11 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
         None => args.space.spec()?,
     };
     let model = SolveModel::new(&spec).map_err(|error| bad_input!("{error}"))?;
-    let state = model.read(&args.state, args.scramble).map_err(|error| bad_input!("STATE: {error}"))?;
+    let text = match args.from_one && !args.scramble {
+        true => tiles::counted_from_one(&args.state).map_err(|error| bad_input!("STATE: {error}"))?,
+        false => args.state.clone(),
+    };
+    let state = model.read(&text, args.scramble).map_err(|error| bad_input!("STATE: {error}"))?;
     let unreachable = |why: &str| bad_input!("no moves of {} lead to this state: {why}", model.name());
     if let Some(why) = model.why_not(&state) {
         return Err(unreachable(&why));

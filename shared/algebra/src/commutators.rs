@@ -1,7 +1,7 @@
 //! Words of the form C X Y X' Y' C', of which many short words for elements that move few points are.
 
 use crate::{Ball, Permutation, Word};
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 
 /// So many elements, the nearest ones, are tried as X and as Y.
 const SHORT: usize = 4_000;
@@ -10,7 +10,9 @@ const AROUND: usize = 300;
 /// Elements that move a larger part of the points are hardly ever such a word.
 const MOVED: usize = 4;
 /// What may cancel between the parts of a word.
-const SLACK: usize = 2;
+const SLACK: usize = 3;
+/// On more points little is found.
+const MOST_POINTS: usize = 256;
 
 /// The shortest word of this form for an element with fewer than `below` turns, if there is one.
 ///
@@ -18,7 +20,7 @@ const SLACK: usize = 2;
 /// the same lengths, which few X do.
 pub(crate) fn commutator(ball: &Ball, element: &Permutation, below: usize) -> Option<Word> {
     let moved = (0..element.degree()).filter(|&point| element.apply(point) != point).count();
-    if moved * MOVED > element.degree() {
+    if moved * MOVED > element.degree() || element.degree() > MOST_POINTS {
         return None;
     }
     let within = |most: usize| {
@@ -29,15 +31,14 @@ pub(crate) fn commutator(ball: &Ball, element: &Permutation, below: usize) -> Op
     };
     let (around, short) = (within(AROUND), within(SHORT));
     let kinds: Vec<u64> = short.iter().map(kind).collect();
-    // The places of the elements that carry a point to another.
     let degree = element.degree();
     let mut best: Option<Word> = None;
-    let mut tried: FxHashMap<Permutation, usize> = FxHashMap::default();
+    let mut tried: FxHashSet<Permutation> = FxHashSet::default();
     for (c, by) in around.iter().enumerate() {
         let inside = by.inverse().then(element).then(by);
         let cost = 2 * ball.distance(c);
         // Another C, no longer, has made the same of the element.
-        if tried.insert(inside.clone(), cost).is_some() {
+        if !tried.insert(inside.clone()) {
             continue;
         }
         for (x, first) in short.iter().enumerate().skip(1) {
@@ -51,14 +52,16 @@ pub(crate) fn commutator(ball: &Ball, element: &Permutation, below: usize) -> Op
             if kind(&target) != kinds[x] {
                 continue;
             }
+            // Where Y carries the points that the one moves as it should, there is no room for others.
+            let moved: Vec<usize> = (0..degree).filter(|&point| target.apply(point) != point).collect();
             for (y, second) in short.iter().enumerate().skip(1) {
                 if 2 * ball.distance(y) > room {
                     break;
                 }
                 // Y X' = (X' C' g C) Y.
                 let is_it =
-                    |point: usize| back.apply(second.apply(point)) == second.apply(target.apply(point));
-                if (0..degree).all(is_it) {
+                    |&point: &usize| back.apply(second.apply(point)) == second.apply(target.apply(point));
+                if moved.iter().all(is_it) {
                     let word = written(ball, c, x, y);
                     if word.len() < best.as_ref().map_or(below, Word::len) {
                         best = Some(word);
@@ -79,19 +82,23 @@ fn written(ball: &Ball, c: usize, x: usize, y: usize) -> Word {
 
 /// A number that permutations with cycles of the same lengths share, and others hardly ever.
 fn kind(permutation: &Permutation) -> u64 {
-    let mut seen = vec![false; permutation.degree()];
+    let mut seen = [0_u64; MOST_POINTS / 64];
+    let images = permutation.images();
     let mut sum = 0_u64;
-    for start in 0..permutation.degree() {
-        let mut length = 0_u64;
+    for start in 0..images.len() {
+        let mut length = 0_u32;
         let mut at = start;
-        while !std::mem::replace(&mut seen[at], true) {
+        while seen[at / 64] >> (at % 64) & 1 == 0 {
+            seen[at / 64] |= 1 << (at % 64);
             length += 1;
-            at = permutation.apply(at);
+            at = usize::from(images[at]);
         }
         // A cycle counts by itself, whatever its place.
-        sum = sum.wrapping_add(
-            length.wrapping_mul(length).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(length as u32),
-        );
+        if length > 1 {
+            sum = sum.wrapping_add(
+                u64::from(length * length).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(length),
+            );
+        }
     }
     sum
 }

@@ -53,7 +53,8 @@ impl<'a> Factoriser<'a> {
         let found = self.by_transversals(element)?;
         let halves = self.of_two_halves(element);
         let found = halves.filter(|word| word.len() <= found.len()).unwrap_or(found);
-        Some(commutator(&self.ball, element, found.len()).unwrap_or(found))
+        let Some(shorter) = commutator(&self.ball, element, found.len()) else { return Some(found) };
+        Some(Shortener::new(&self.ball, self.group.generators()).shorten(shorter))
     }
 
     /// A shortest word of the element as a product of two elements of the ball, if it is one.

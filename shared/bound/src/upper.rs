@@ -141,6 +141,8 @@ pub(crate) fn certified(
     let (words, exact) = match before {
         // With nothing to leave every move is a word.
         [] => ((1..=puzzle.moves.len()).map(|node| (node, 0)).collect(), true),
+        // Where the tiles left can stand in one way alone, nothing is to be done.
+        _ if stage.states() == 1 => (Vec::new(), true),
         _ => ball.words(stage, before),
     };
     let left = stage.states().saturating_sub(1 + words.len() as u64);
