@@ -114,6 +114,21 @@ pub(crate) fn replayed(
     Ok(written)
 }
 
+/// A state as people write it, tiles counted as they are asked to be.
+fn written_state(args: &SolveArguments, model: &SolveModel, state: &OrientedPermutation) -> String {
+    let written = model.written_state(state);
+    let more = |tile: &str| tile.parse().map(|tile: u16| (tile + 1).to_string());
+    match args.from_one {
+        // Cycles are none of numbers alone.
+        true => written
+            .split(' ')
+            .map(more)
+            .collect::<Result<Vec<_>, _>>()
+            .map_or(written, |tiles| tiles.join(" ")),
+        false => written,
+    }
+}
+
 fn print(
     args: &SolveArguments,
     model: &SolveModel,
@@ -128,7 +143,7 @@ fn print(
         let json = json!({
             "puzzle": model.name(),
             "metric": model.metric().to_string(),
-            "state": model.written_state(state),
+            "state": written_state(args, model, state),
             "distance": distance,
             "solutions": solutions,
             "more": more,

@@ -56,10 +56,13 @@ pub enum WhyNot {
         /// Whether the element itself turns them, and not only something else that turning them makes good.
         alone: bool,
     },
-    /// It permutes the blocks of these orbits, taken together, oddly, all generators evenly.
+    /// It permutes the points of some orbits and the blocks of others, all taken together, oddly, all
+    /// generators evenly.
     BlockParity {
-        /// Indices of [`Group::orbits`].
-        orbits: Vec<usize>,
+        /// Indices of [`Group::orbits`] whose points count.
+        points: Vec<usize>,
+        /// Those whose blocks count.
+        blocks: Vec<usize>,
     },
     /// It permutes the points of these orbits oddly, all generators evenly.
     Parity {
@@ -159,19 +162,11 @@ impl Group {
         if let Some(from) = self.leaves_orbit(element) {
             return Some(WhyNot::Orbit { from, to: element.apply(from) });
         }
-        let blocks = |number: &usize| self.orbits[*number].blocks.is_some();
-        Some(match (self.turned_block(element), self.odd_orbits(element)) {
+        let odd = self.odd_orbits(element);
+        Some(match (self.turned_block(element), odd) {
             (Some((block, alone)), _) => WhyNot::Turned { block, alone },
-            (None, Some(orbits)) => match orbits.iter().all(|&at| at < self.orbits.len()) {
-                true => WhyNot::Parity { orbits },
-                false => {
-                    let mut orbits: Vec<usize> =
-                        orbits.into_iter().map(|at| at % self.orbits.len()).collect();
-                    orbits.retain(blocks);
-                    orbits.dedup();
-                    WhyNot::BlockParity { orbits }
-                }
-            },
+            (None, Some((orbits, blocks))) if blocks.is_empty() => WhyNot::Parity { orbits },
+            (None, Some((points, blocks))) => WhyNot::BlockParity { points, blocks },
             (None, None) => WhyNot::Images { points },
         })
     }
@@ -224,8 +219,9 @@ impl Group {
 
     /// Orbits whose points `element` permutes oddly and all generators evenly, by linear algebra over two
     /// elements: a permutation gives one coordinate an orbit, and products add. If it keeps blocks together,
-    /// there is one more coordinate an orbit, for its blocks, with a number by so much larger.
-    fn odd_orbits(&self, element: &Permutation) -> Option<Vec<usize>> {
+    /// there is one more coordinate an orbit, for its blocks. Told are the orbits whose points count, and those
+    /// whose blocks do.
+    fn odd_orbits(&self, element: &Permutation) -> Option<(Vec<usize>, Vec<usize>)> {
         let by_blocks = self.orbits.iter().all(|orbit| blocks_parity(element, orbit).is_some());
         let coordinates = |p: &Permutation| -> Vec<bool> {
             let points = self.orbits.iter().map(|orbit| is_odd_on(p, &orbit.points));
@@ -250,7 +246,8 @@ impl Group {
             rows.iter().filter(|(_, row)| row[column]).map(|(pivot, _)| *pivot).collect();
         orbits.push(column);
         orbits.sort_unstable();
-        Some(orbits)
+        let blocks = orbits.split_off(orbits.partition_point(|&at| at < self.orbits.len()));
+        Some((orbits, blocks.into_iter().map(|at| at - self.orbits.len()).collect()))
     }
 }
 

@@ -159,6 +159,28 @@ proptest! {
                 prop_assert!(odd_on(&element, &orbits));
                 prop_assert!(elements.iter().all(|g| !odd_on(g, &orbits)));
             }
+            Some(WhyNot::Turned { block, alone }) => {
+                prop_assert!(!elements.contains(&element));
+                let stays = |&point: &usize| block.contains(&element.apply(point));
+                prop_assert!(!alone || block.iter().all(stays));
+                // Some element of the group differs on the points that come to the block alone.
+                let differs = |g: &Permutation, p: usize| g.apply(p) != element.apply(p);
+                let all_but = |g: &&Permutation| (0..6).all(|p| !differs(g, p) || block.contains(&element.apply(p)));
+                prop_assert!(elements.iter().any(|g| all_but(&g)));
+            }
+            Some(WhyNot::BlockParity { points, blocks }) => {
+                let blocks_odd = |p: &Permutation, orbit: usize| {
+                    let blocks = group.orbits()[orbit].blocks.as_ref().unwrap();
+                    let to = |block: &Vec<usize>| blocks.iter().position(|b| b.contains(&p.apply(block[0])));
+                    let images: Vec<u16> = blocks.iter().map(|block| to(block).unwrap() as u16).collect();
+                    !Permutation::from_images(images).unwrap().is_even()
+                };
+                let odd = |p: &Permutation| {
+                    blocks.iter().filter(|&&orbit| blocks_odd(p, orbit)).count() % 2 == usize::from(!odd_on(p, &points))
+                };
+                prop_assert!(odd(&element));
+                prop_assert!(!elements.iter().any(odd));
+            }
             Some(WhyNot::Images { points }) => {
                 let agrees =
                     |g: &Permutation, points: &[usize]| points.iter().all(|&p| g.apply(p) == element.apply(p));

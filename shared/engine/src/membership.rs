@@ -26,14 +26,14 @@ pub fn why_not(group: &Group, element: &Permutation) -> Option<(&'static str, St
             };
             ("turned", why)
         }
-        WhyNot::BlockParity { orbits } => {
-            let orbits = numbers(orbits.into_iter());
-            (
-                "parity",
-                format!(
-                    "it permutes the pieces of orbit {orbits} oddly, taken together, all generators evenly"
-                ),
-            )
+        WhyNot::BlockParity { points, blocks } => {
+            let points = match points.is_empty() {
+                true => String::new(),
+                false => format!("the points of orbit {} and ", numbers(points.into_iter())),
+            };
+            let blocks = numbers(blocks.into_iter());
+            let what = format!("{points}the pieces of orbit {blocks}");
+            ("parity", format!("it permutes {what} oddly, taken together, and all generators do so evenly"))
         }
         WhyNot::Images { points } => {
             let images = numbers(points.iter().map(|&point| element.apply(point)));
