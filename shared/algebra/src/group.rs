@@ -162,8 +162,7 @@ impl Group {
         if let Some(from) = self.leaves_orbit(element) {
             return Some(WhyNot::Orbit { from, to: element.apply(from) });
         }
-        let odd = self.odd_orbits(element);
-        Some(match (self.turned_block(element), odd) {
+        Some(match (self.turned_block(element), self.odd_orbits(element)) {
             (Some((block, alone)), _) => WhyNot::Turned { block, alone },
             (None, Some((orbits, blocks))) if blocks.is_empty() => WhyNot::Parity { orbits },
             (None, Some((points, blocks))) => WhyNot::BlockParity { points, blocks },
@@ -217,17 +216,32 @@ impl Group {
         })
     }
 
-    /// Orbits whose points `element` permutes oddly and all generators evenly, by linear algebra over two
-    /// elements: a permutation gives one coordinate an orbit, and products add. If it keeps blocks together,
-    /// there is one more coordinate an orbit, for its blocks. Told are the orbits whose points count, and those
-    /// whose blocks do.
+    /// Orbits whose points, or whose blocks, `element` permutes oddly, all taken together, and all generators
+    /// evenly: points alone if they tell it, blocks alone, or both.
     fn odd_orbits(&self, element: &Permutation) -> Option<(Vec<usize>, Vec<usize>)> {
-        let by_blocks = self.orbits.iter().all(|orbit| blocks_parity(element, orbit).is_some());
-        let coordinates = |p: &Permutation| -> Vec<bool> {
-            let points = self.orbits.iter().map(|orbit| is_odd_on(p, &orbit.points));
-            let blocks = self.orbits.iter().filter(|_| by_blocks);
-            points.chain(blocks.map(|orbit| blocks_parity(p, orbit).unwrap_or(false))).collect()
+        let orbits = || 0..self.orbits.len();
+        let keeps_blocks = self.orbits.iter().all(|orbit| blocks_parity(element, orbit).is_some());
+        let has_blocks = |orbit: &usize| keeps_blocks && self.orbits[*orbit].blocks.is_some();
+        let points: Vec<(usize, bool)> = orbits().map(|orbit| (orbit, false)).collect();
+        let either: Vec<(usize, bool)> = orbits().map(|orbit| (orbit, has_blocks(&orbit))).collect();
+        let both =
+            points.iter().copied().chain(orbits().filter(has_blocks).map(|orbit| (orbit, true))).collect();
+        let odd = [points, either, both].into_iter().find_map(|of| self.odd_together(element, &of))?;
+        let (blocks, points): (Vec<_>, Vec<_>) = odd.into_iter().partition(|(_, of_blocks)| *of_blocks);
+        let numbers = |of: Vec<(usize, bool)>| of.into_iter().map(|(orbit, _)| orbit).collect();
+        Some((numbers(points), numbers(blocks)))
+    }
+
+    /// Which of the parities, each of the points or of the blocks of an orbit, make an odd one of `element` and
+    /// an even one of all generators, by linear algebra over two elements: a permutation gives one coordinate a
+    /// parity, and products add.
+    fn odd_together(&self, element: &Permutation, parities: &[(usize, bool)]) -> Option<Vec<(usize, bool)>> {
+        let parity = |p: &Permutation, (orbit, of_blocks): (usize, bool)| match of_blocks {
+            true => blocks_parity(p, &self.orbits[orbit]).unwrap_or(false),
+            false => is_odd_on(p, &self.orbits[orbit].points),
         };
+        let coordinates =
+            |p: &Permutation| -> Vec<bool> { parities.iter().map(|&of| parity(p, of)).collect() };
         let mut rows: Vec<(usize, Vec<bool>)> = Vec::new();
         for generator in &self.generators {
             let mut row = coordinates(generator);
@@ -242,12 +256,11 @@ impl Group {
         reduce(&mut rest, &rows);
         let column = rest.iter().position(|&odd| odd)?;
         // Each row is odd on an even number of these, because a pivot is odd in its own row alone.
-        let mut orbits: Vec<usize> =
+        let mut odd: Vec<usize> =
             rows.iter().filter(|(_, row)| row[column]).map(|(pivot, _)| *pivot).collect();
-        orbits.push(column);
-        orbits.sort_unstable();
-        let blocks = orbits.split_off(orbits.partition_point(|&at| at < self.orbits.len()));
-        Some((orbits, blocks.into_iter().map(|at| at - self.orbits.len()).collect()))
+        odd.push(column);
+        odd.sort_unstable();
+        Some(odd.into_iter().map(|at| parities[at]).collect())
     }
 }
 

@@ -90,9 +90,10 @@ fn rubiks_cube() {
     // corners trade places alone.
     let why_not = |cycles| cube.why_not(&Permutation::parse(cycles, 48).unwrap());
     assert_eq!(why_not("(1,2)"), Some(WhyNot::Orbit { from: 0, to: 1 }));
-    assert_eq!(why_not("(2,34)"), Some(WhyNot::Parity { orbits: vec![1] }));
-    assert!(matches!(why_not("(1,9,35)"), Some(WhyNot::Images { .. })));
-    assert!(matches!(why_not("(1,3)(9,33)(35,27)"), Some(WhyNot::Images { .. })));
+    assert_eq!(why_not("(2,34)"), Some(WhyNot::Turned { block: vec![1, 33], alone: true }));
+    assert_eq!(why_not("(1,9,35)"), Some(WhyNot::Turned { block: vec![0, 8, 34], alone: true }));
+    let exchanged = WhyNot::BlockParity { points: vec![], blocks: vec![0, 1] };
+    assert_eq!(why_not("(1,3)(9,33)(35,27)"), Some(exchanged));
     assert_eq!(why_not("(1,3,8,6)(2,5,7,4)(9,33,25,17)(10,34,26,18)(11,35,27,19)"), None);
 }
 

@@ -48,9 +48,9 @@ fn what_is_wrong_with_a_cube_is_told_by_its_pieces() {
     assert_eq!(why_not("(2,18)"), Some(flipped));
     // Two corners exchanged, or two edges.
     let exchanged = Some(WhyNot::BlockParity { points: vec![], blocks: vec![0, 1] });
-    assert_eq!(why_not("(1,3)(17,19)(23,41)"), exchanged);
+    assert_eq!(why_not("(1,19)(3,17)(23,41)"), exchanged);
     assert_eq!(why_not("(2,4)(18,26)"), exchanged);
-    for possible in ["[[27,59,37],[39,49,57]]", "[[38,58],[46,54]]", "(1,3)(17,19)(23,41)(2,4)(18,26)"] {
+    for possible in ["[[27,59,37],[39,49,57]]", "[[38,58],[46,54]]"] {
         assert_eq!(why_not(possible), None, "{possible}");
     }
 }
