@@ -47,8 +47,8 @@ fn each_shape_is_listed_once() {
     }
 }
 
-/// A layer as the pieces that follow each other clockwise from the cut in front: what a turn and a twist do to
-/// two of these, told by strings alone.
+/// A layer as the pieces that follow each other clockwise from the cut in front: what a turn and a twist do
+/// to two of these, told by strings alone.
 fn walked(from: &str, sequence: &str) -> String {
     // Units: `2` begins a corner, `.` ends it, `1` is an edge.
     let units = |layer: &str| layer.replace('2', "2.");

@@ -63,8 +63,8 @@ pub(crate) struct BoundArguments {
     /// that length are the first of their state
     #[arg(long, value_name = "DEPTH", value_parser = value_parser!(u32).range(1..=MOST_LETTERS))]
     pub(crate) refine: Option<u32>,
-    /// Bound from above: solve every state in stages, each in as few moves as its words allow; without --chain
-    /// good stages are searched for
+    /// Bound from above: solve every state in stages, each in as few moves as its words allow; without
+    /// --chain good stages are searched for
     #[arg(long, conflicts_with = "refine")]
     pub(crate) upper: bool,
     /// Stages as lists of the tiles that are solved after them, for example "0-3;0-7;0-15"

@@ -55,9 +55,9 @@ pub(crate) struct GroupQuestion {
     pub(crate) contains: Option<String>,
 }
 
-/// A shape is written as its number in --list, or as the pieces of its top and bottom layer, 2 for a corner and
-/// 1 for an edge, clockwise as one looks at the layer from outside, from the cut in front: 21212121/12121212 is
-/// the solved one.
+/// A shape is written as its number in --list, or as the pieces of its top and bottom layer, 2 for a corner
+/// and 1 for an edge, clockwise as one looks at the layer from outside, from the cut in front:
+/// 21212121/12121212 is the solved one.
 #[derive(Debug, Args)]
 pub(crate) struct ShapesArguments {
     /// The puzzle: square1
@@ -67,7 +67,8 @@ pub(crate) struct ShapesArguments {
     /// Where the way begins [default: the solved shape]
     #[arg(long, value_name = "SHAPE", requires = "shape")]
     pub(crate) from: Option<String>,
-    /// What is least on the way: twist (twists) or face (twists and turns of layers together) [default: twist]
+    /// What is least on the way: twist (twists) or face (twists and turns of layers together) [default:
+    /// twist]
     #[arg(long, requires = "shape")]
     pub(crate) metric: Option<Metric>,
     /// List the shapes up to turns

@@ -16,8 +16,8 @@ const MOST_POINTS: usize = 256;
 
 /// The shortest word of this form for an element with fewer than `below` turns, if there is one.
 ///
-/// C X Y X' Y' C' is the element g where Y carries X' to X' C' g C, by conjugation: so these two have cycles of
-/// the same lengths, which few X do.
+/// C X Y X' Y' C' is the element g where Y carries X' to X' C' g C, by conjugation: so these two have cycles
+/// of the same lengths, which few X do.
 pub(crate) fn commutator(ball: &Ball, element: &Permutation, below: usize) -> Option<Word> {
     let moved = (0..element.degree()).filter(|&point| element.apply(point) != point).count();
     if moved * MOVED > element.degree() || element.degree() > MOST_POINTS {

@@ -232,9 +232,9 @@ impl Group {
         Some((numbers(points), numbers(blocks)))
     }
 
-    /// Which of the parities, each of the points or of the blocks of an orbit, make an odd one of `element` and
-    /// an even one of all generators, by linear algebra over two elements: a permutation gives one coordinate a
-    /// parity, and products add.
+    /// Which of the parities, each of the points or of the blocks of an orbit, make an odd one of `element`
+    /// and an even one of all generators, by linear algebra over two elements: a permutation gives one
+    /// coordinate a parity, and products add.
     fn odd_together(&self, element: &Permutation, parities: &[(usize, bool)]) -> Option<Vec<(usize, bool)>> {
         let parity = |p: &Permutation, (orbit, of_blocks): (usize, bool)| match of_blocks {
             true => blocks_parity(p, &self.orbits[orbit]).unwrap_or(false),
@@ -279,8 +279,8 @@ fn each_order(things: &mut [usize], from: usize, found: &mut impl FnMut(&[usize]
     }
 }
 
-/// Whether a permutation permutes the blocks of an orbit oddly; `None` if it tears one apart. An orbit without
-/// blocks is permuted evenly.
+/// Whether a permutation permutes the blocks of an orbit oddly; `None` if it tears one apart. An orbit
+/// without blocks is permuted evenly.
 fn blocks_parity(permutation: &Permutation, orbit: &GroupOrbit) -> Option<bool> {
     let Some(blocks) = &orbit.blocks else { return Some(false) };
     let block_of = |point: usize| blocks.iter().position(|block| block.contains(&point));

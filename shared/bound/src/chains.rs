@@ -1,9 +1,9 @@
 //! A search for a good chain: which tiles are solved after which, so that few moves are enough in all.
 //!
-//! Tiles are solved in some order. For one order, what a stage takes depends only on how many tiles are solved
-//! before it and after it; so once the stages between all such numbers are known, the best chain is a shortest
-//! path. Stages with small tables are looked at first, for all orders, then larger ones: there is soon some
-//! chain, and a better one as long as there is time.
+//! Tiles are solved in some order. For one order, what a stage takes depends only on how many tiles are
+//! solved before it and after it; so once the stages between all such numbers are known, the best chain is a
+//! shortest path. Stages with small tables are looked at first, for all orders, then larger ones: there is
+//! soon some chain, and a better one as long as there is time.
 
 use crate::chain::Chain;
 use crate::upper::{Ball, UpperError, certified, only_even};
@@ -56,8 +56,8 @@ fn orders(board: Board) -> Vec<(&'static str, Vec<usize>)> {
     orders
 }
 
-/// Looks for a chain while `goes_on` says so, and tells what was tried. At least the smallest tables are looked
-/// at until some chain is found.
+/// Looks for a chain while `goes_on` says so, and tells what was tried. At least the smallest tables are
+/// looked at until some chain is found.
 ///
 /// # Errors
 /// [`UpperError`] if the board's group is not one for chains, or no chain was found.

@@ -5,7 +5,8 @@
 //! [`normal`] (one word for each state of a ball), [`automaton`] (the words that have no forbidden part,
 //! counted at any length), [`lower`] (from counts to bounds), [`boards`] (which boards are asked for),
 //! [`square1`] (Square-1, shape by shape); [`chain`] (stages), [`stage`] (the states of one), [`upper`]
-//! (words that solve them all, and certificates), [`chains`] (a search for a good chain). The proofs are in `docs/bounds.md`.
+//! (words that solve them all, and certificates), [`chains`] (a search for a good chain). The proofs are in
+//! `docs/bounds.md`.
 //!
 //! Invariants: what is counted at length k is never less than the number of states at distance k, even and
 //! odd permutations each; counts are integers of any size, never rounded.

@@ -128,8 +128,8 @@ pub(crate) fn by_chain(
     Ok(Certificate { space: board.to_string(), metric, upper_bound, stages: all })
 }
 
-/// What a stage takes by the words of a ball; `None` if they do not solve all of its states, or if words would
-/// have to be tried more than `most_trials` times.
+/// What a stage takes by the words of a ball; `None` if they do not solve all of its states, or if words
+/// would have to be tried more than `most_trials` times.
 pub(crate) fn certified(
     ball: &Ball,
     puzzle: &Puzzle,

@@ -68,8 +68,8 @@ struct SequenceTurn<'h, 't> {
 }
 
 impl Definition {
-    /// The turn z of the whole, as F turns, of a puzzle whose free moves are x and y, as R and U turn: x brings
-    /// F to the place of U.
+    /// The turn z of the whole, as F turns, of a puzzle whose free moves are x and y, as R and U turn: x
+    /// brings F to the place of U.
     pub fn third_rotation(&self) -> Option<Generator> {
         let free = |name: &str| self.free().iter().find(|generator| generator.name == name);
         let mut named = self.moves().iter().chain(self.free()).chain(self.spare());

@@ -63,8 +63,8 @@ pub fn classes(kept: &mut KeptLayers<'_>, depth: u32, memory_bytes: u64) -> Resu
 /// that map it to its inverse.
 ///
 /// # Errors
-/// [`fathom_command::exit::BadInput`] if the states of the space have no inverses; and if the number of classes
-/// is not the one that the search has counted, or a class has no inverse.
+/// [`fathom_command::exit::BadInput`] if the states of the space have no inverses; and if the number of
+/// classes is not the one that the search has counted, or a class has no inverse.
 pub fn up_to_inversion(space: &Space, classes: Vec<Class>, counted: Option<u64>) -> Result<Vec<Class>> {
     let inverses = Inverses::of(space)
         .map_err(|why| bad_input!("the states of {} are not inverted: {why}", space.slug()))?;

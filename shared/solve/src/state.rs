@@ -85,8 +85,8 @@ impl SolveModel {
     }
 
     /// Reads moves: those of a board as `V1 H2^-1`, with powers of anything; those of Square-1 as
-    /// `(1,0)/(3,-3)/`, by their names, or in the letters of the article; those of other puzzles as `R U2 F'`, with any of its named
-    /// permutations.
+    /// `(1,0)/(3,-3)/`, by their names, or in the letters of the article; those of other puzzles as
+    /// `R U2 F'`, with any of its named permutations.
     fn read_moves(&self, text: &str) -> Result<OrientedPermutation, StateError> {
         let definition = &self.definition;
         if let PuzzleSpec::Board(board) = self.source {

@@ -55,8 +55,9 @@ impl Outline {
         Self { corners: [of(0), of(1)] }
     }
 
-    /// The pieces of a layer, clockwise as one looks at the layer from outside: the unit on which each begins,
-    /// and whether it is a corner. The first is the one that begins at the cut in front or next behind it.
+    /// The pieces of a layer, clockwise as one looks at the layer from outside: the unit on which each
+    /// begins, and whether it is a corner. The first is the one that begins at the cut in front or next
+    /// behind it.
     pub fn pieces(self, layer: Layer) -> Vec<(usize, bool)> {
         let corners = self.corners[layer as usize];
         let is_corner = |unit: usize| corners >> (unit % UNITS) & 1 == 1;
