@@ -115,6 +115,31 @@ fn bounds_hold_for_all_that_is_enumerated() {
 }
 
 #[test]
+fn other_puzzles_are_bounded_too() {
+    // Rubik's cube: 18 by counting, as everybody finds who counts; God's number is 20 (cube20.org).
+    let told = bound(&["3x3x3"]);
+    assert_eq!((&told["bound"], &told["states"]), (&18.into(), &"43252003274489856000".into()));
+    let (_, err) = texts(&fathom().args(["bound", "2x2x2", "--upper"]).output().unwrap());
+    assert!(err.contains("--upper and --by-last-line are for boards"), "{err}");
+    let output = fathom().args(["bound", "lx:6"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(texts(&output).1.contains("not closed under inverses"), "{:?}", texts(&output));
+}
+
+#[test]
+fn an_upper_bound_needs_no_chain() {
+    let directory = tempfile::tempdir().unwrap();
+    let certificate = bound(&["2x3", "--upper", "--time", "600"]);
+    // Table 4 of the paper: with all tiles in one stage nothing is lost.
+    assert_eq!(certificate["upper_bound"], 7);
+    let path = directory.path().join("2x3.json");
+    fs::write(&path, certificate.to_string()).unwrap();
+    assert!(fathom().arg("verify").arg(&path).output().unwrap().status.success());
+    let told = texts(&fathom().args(["bound", "2x3", "--upper", "--time", "600"]).output().unwrap()).1;
+    assert!(told.contains("note: 2x3, column by column, stages of up to 256 states, "), "{told}");
+}
+
+#[test]
 fn little_memory_is_told_by_the_depth() {
     let found = bound(&["4x4", "--refine", "6", "--memory", "1MiB"]);
     let depth = found["depth"].as_u64().unwrap();

@@ -1,5 +1,6 @@
 //! `fathom bound`.
 
+mod puzzle;
 mod square1;
 
 use crate::arguments::{BoundArguments, Bounded};
@@ -19,6 +20,7 @@ use std::time::Instant;
 pub(crate) fn bound(args: &BoundArguments) -> Result<()> {
     let boards = match &args.bounded {
         Bounded::SquareOne => return square1::bound(args),
+        Bounded::Puzzle(source) => return puzzle::bound(source, args),
         Bounded::Boards(boards) => boards,
     };
     let metric = args.metric.unwrap_or_default();

@@ -29,7 +29,7 @@ pub use arrangements::Arrangements;
 pub use automaton::Automaton;
 pub use boards::{Boards, BoardsError};
 pub use chain::{Chain, ChainError};
-pub use lower::{LowerBounds, Refined};
+pub use lower::{LowerBounds, NotBounded, Refined, by_words};
 pub use normal::NormalForms;
 pub use square1::SquareOneBounds;
 pub use tally::Tally;
