@@ -137,7 +137,8 @@ fn parities(puzzle: &Puzzle, states: &BigUint) -> Tally {
 }
 
 impl Refined {
-    /// Of a puzzle with so many even and odd states, where some words at most lead to states at each distance.
+    /// Of a puzzle with so many even and odd states, where no more words than the others lead to each
+    /// distance.
     fn of(
         puzzle: &Puzzle,
         states: &Tally,
@@ -240,7 +241,7 @@ mod tests {
         let (states, cube) = bound("3x3x3", Metric::Multi, 2).unwrap();
         assert_eq!(states.to_string(), "43252003274489856000");
         assert_eq!(cube.bound, 18);
-        // S. Gray's and J. Scherphuis's counts of the 2x2x2: 1, 9, 54, 321, 1847, 9992 states; God's number 11.
+        // J. Scherphuis, Puzzle Pages: states of the 2x2x2 by half and quarter turns; God's number 11.
         let (states, pocket) = bound("2x2x2", Metric::Multi, 5).unwrap();
         assert_eq!(states.to_string(), "3674160");
         let counts: Vec<BigUint> = pocket.counts[..6].iter().map(Tally::total).collect();
