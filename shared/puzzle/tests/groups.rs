@@ -78,13 +78,10 @@ fn groups_of_boards_are_those_of_the_paper() {
     }
 }
 
-/// Jia, Zhang and Xiang, theorem 5.2.3, on boards that are not searched as well.
+/// Jia, Zhang and Xiang, theorem 5.2.3, on boards with more columns, which are not all searched.
 #[test]
 fn boards_of_up_to_sixteen_rows_and_columns_are_those_of_the_paper() {
-    for (rows, columns) in (2..=16).flat_map(|rows| (rows..=16).map(move |columns| (rows, columns))) {
-        if rows * columns <= Board::MAX_CELLS {
-            continue;
-        }
+    for (rows, columns) in (2..=16).flat_map(|rows| (rows.max(9)..=16).map(move |columns| (rows, columns))) {
         let word = format!("{rows}x{columns}");
         let board = Board::for_its_group(&word).unwrap();
         let group = Group::new(board.cells(), board.lines().map(|line| board.rotation(line, 1)).collect());
