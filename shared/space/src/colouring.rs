@@ -157,23 +157,24 @@ impl Colouring {
             .collect();
         let (colouring, contents) = Self::partition(of_piece, space, &turned)?;
         let hidden = Hidden::of(space, &colouring, Self::MOST_PATTERNS)?;
-        colouring.with_hidden(&contents, views, space, &hidden)
+        let bare = colouring.clone();
+        colouring.with_words(&contents, views, space, |_, form| {
+            hidden.words(&bare, form, space, Self::LONGEST_AXIS as usize)
+        })
     }
 
-    /// The same, where what the pattern leaves open is known.
-    pub(crate) fn with_hidden(
+    /// The same, where the words of axes are known; they are `None` if they are too many.
+    pub(crate) fn with_words(
         mut self,
         contents: &[Vec<u8>],
         views: &[AxisView],
         space: &Space,
-        hidden: &Hidden,
+        words: impl Fn(&AxisView, &Form) -> Option<Vec<u128>>,
     ) -> Result<Self, ColouringError> {
         self.tells_all(contents, views, space)?;
         let reached = views.iter().map(|view| {
             let form = self.form(view, space).ok_or(ColouringError::TooLarge)?;
-            let list = hidden
-                .words(&self, &form, space, Self::LONGEST_AXIS as usize)
-                .ok_or(ColouringError::TooLarge)?;
+            let list = words(view, &form).ok_or(ColouringError::TooLarge)?;
             Ok(Reached { view: view.clone(), form, list: List::new(list) })
         });
         self.reached = Some(reached.collect::<Result<_, _>>()?);

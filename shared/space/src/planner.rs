@@ -11,9 +11,10 @@ mod cost;
 mod partitions;
 mod reached;
 
-use crate::axis::AxisView;
 use crate::hidden::Hidden;
 use crate::words::multinomial;
+pub use fathom_puzzle::grouped;
+
 use crate::{Colouring, CosetGraph, Refusal, Shape, Space, Symmetry};
 use cost::CostModel;
 use num_bigint::BigUint;
@@ -57,17 +58,11 @@ pub enum PlanError {
     },
 }
 
-/// A number of any size with a comma between each three digits.
-pub fn grouped(number: &BigUint) -> String {
-    let digits = number.to_string();
-    let from_the_end = digits.bytes().rev().collect::<Vec<_>>();
-    let groups: Vec<&[u8]> = from_the_end.chunks(3).collect();
-    groups.join(&b',').iter().rev().map(|&byte| char::from(byte)).collect()
-}
-
 impl Plan {
     /// The most that the tables of a search may take, in bytes.
     pub const MOST_TABLE_BYTES: u64 = 8 << 30;
+    /// The most that a coset may take, in bytes. A kernel keeps some ten tensors in memory for each thread.
+    pub const MOST_COSET_BYTES: u32 = 1 << 24;
     /// The name of the model by which a colouring is chosen. Another model has another name.
     pub const COST_MODEL: &str = CostModel::V2.name;
 
@@ -130,7 +125,10 @@ impl Plan {
     }
 
     fn with(space: &Space, candidate: &Candidate) -> Option<Self> {
-        let colouring = Colouring::with_axes(&candidate.of_piece, &candidate.views, space).ok()?;
+        let (colouring, known_patterns) = match &candidate.made {
+            Some((colouring, patterns)) => (colouring.clone(), Some(patterns)),
+            None => (Colouring::new(&candidate.of_piece, space).ok()?, None),
+        };
         let shape = Shape::of(space, &colouring)?;
         let actions: Vec<_> = space
             .symmetries()
@@ -157,13 +155,15 @@ impl Plan {
         }
         // Symmetries fix few of many patterns. Guards keep most patterns out of reach, and the states in
         // reach fill the cosets of the others.
-        let reached = match Hidden::of(space, &plan.colouring, Colouring::MOST_PATTERNS) {
+        let counted =
+            || Some(Hidden::of(space, &plan.colouring, Colouring::MOST_PATTERNS).ok()?.patterns().clone());
+        let reached = match known_patterns.cloned().or_else(counted) {
             _ if space.is_guarded() => {
                 let words = space.states() * space.free_order();
                 u64::try_from(words / plan.shape.bits()).ok()?.max(1)
             }
-            Ok(hidden) => u64::try_from(hidden.patterns()).ok()?,
-            Err(_) => plan.colouring.patterns().total(),
+            Some(patterns) => u64::try_from(patterns).ok()?,
+            None => plan.colouring.patterns().total(),
         };
         plan.representative_cosets = reached.div_ceil(symmetries_used as u64);
         if CostModel::V2.listing(space, patterns, plan.representative_cosets, symmetries_used)
@@ -274,7 +274,7 @@ impl Choices {
 /// bits.
 fn is_beyond_tables(space: &Space) -> bool {
     let words = space.states() * space.free_order();
-    let least = words / Shape::LARGEST_PACKED_BITS / space.symmetries().len();
+    let least = words / (8 * Plan::MOST_COSET_BYTES) / space.symmetries().len();
     let Ok(cosets) = u64::try_from(least) else {
         return true;
     };
@@ -303,8 +303,9 @@ fn reaches_all_patterns(space: &Space, sizes: &[u8]) -> bool {
 
 struct Candidate {
     of_piece: Vec<u8>,
-    /// Empty if each colour is an axis of all its arrangements.
-    views: Vec<AxisView>,
+    /// The colouring with axes of what moves reach, and how many patterns it has; `None` if each colour is an
+    /// axis of all its arrangements.
+    made: Option<(Colouring, BigUint)>,
     nanoseconds: f64,
     /// Whether that is from a number of patterns that there are.
     is_counted: bool,
@@ -357,7 +358,8 @@ impl Candidate {
         // The last axis lies inside a word: the longest that fits. Colours with one arrangement come first.
         lengths.sort_unstable_by_key(|&(colour, length, _)| (length > 1, length <= 64, length, colour));
         let axes: Vec<u32> = lengths.iter().map(|&(_, length, _)| length as u32).collect();
-        let shape = Shape::in_space(space, &axes)?;
+        let shape =
+            Shape::in_space(space, &axes).filter(|shape| shape.packed_bytes() <= Plan::MOST_COSET_BYTES)?;
         let order: HashMap<u8, u8> =
             lengths.iter().zip(0..).map(|(&(colour, _, _), axis)| (colour, axis)).collect();
         let of_piece: Vec<u8> = of_piece.iter().map(|colour| order[colour]).collect();
@@ -400,7 +402,7 @@ impl Candidate {
         let bitwise = if shape.row_bits() > 64 { f64::from(shape.row_bits()) } else { 0.0 };
         let pull = model.pull + bitwise + f64::from(shape.rows()) * row;
         let nanoseconds = start + model.layers(pulls, cosets, pull, f64::from(shape.packed_bytes()));
-        Some(Self { of_piece, views: Vec::new(), nanoseconds, is_counted: entries > 0 })
+        Some(Self { of_piece, made: None, nanoseconds, is_counted: entries > 0 })
     }
 }
 

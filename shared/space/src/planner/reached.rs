@@ -95,10 +95,10 @@ impl<'a> Search<'a> {
     ) -> Vec<Candidate> {
         let words =
             u128::try_from(space.states() * space.free_order()).map_or(f64::INFINITY, |words| words as f64);
-        let Some(classes) = classes(space, actions).filter(|_| !space.is_guarded() && words.is_finite())
-        else {
+        if space.is_guarded() || !words.is_finite() {
             return Vec::new();
-        };
+        }
+        let classes = classes(space, actions);
         let mut search = Self {
             space,
             actions,
@@ -247,7 +247,7 @@ impl<'a> Search<'a> {
             .filter(|component| component.view.has_orientations())
             .map(|component| component.colour)
             .collect();
-        let (colouring, _) = Colouring::partition(&of_piece, space, &turned).ok()?;
+        let (colouring, contents) = Colouring::partition(&of_piece, space, &turned).ok()?;
         let actions: Vec<(Vec<u8>, usize)> = self
             .actions
             .iter()
@@ -273,17 +273,18 @@ impl<'a> Search<'a> {
         {
             return None;
         }
-        let measured: RefCell<HashMap<AxisView, Option<usize>>> = RefCell::default();
+        let measured: RefCell<HashMap<AxisView, Option<Vec<u128>>>> = RefCell::default();
         let length = |view: &AxisView| -> Option<usize> {
             let longest = (Colouring::LONGEST_AXIS as usize).min(self.words_left.get());
-            let known = measured.borrow().get(view).copied();
+            let known = measured.borrow().get(view).map(|words| words.as_ref().map(Vec::len));
             let words = match known {
                 Some(words) => words,
                 None => {
                     let form = colouring.form(view, space)?;
-                    let words = hidden.words(&colouring, &form, space, longest).map(|words| words.len());
+                    let words = hidden.words(&colouring, &form, space, longest);
+                    let length = words.as_ref().map(Vec::len);
                     measured.borrow_mut().insert(view.clone(), words);
-                    words
+                    length
                 }
             };
             self.words_left.set(self.words_left.get().saturating_sub(words.unwrap_or(longest)));
@@ -294,9 +295,10 @@ impl<'a> Search<'a> {
         join(&mut axes, states, &actions, length);
         order(&mut axes);
         let views: Vec<AxisView> = axes.into_iter().map(|(view, _)| view).collect();
-        let (colouring, contents) = Colouring::partition(&of_piece, space, &turned).ok()?;
-        let colouring = colouring.with_hidden(&contents, &views, space, hidden).ok()?;
-        let shape = Shape::of(space, &colouring)?;
+        let known = |view: &AxisView, _: &_| measured.borrow_mut().remove(view).flatten();
+        let colouring = colouring.with_words(&contents, &views, space, known).ok()?;
+        let shape =
+            Shape::of(space, &colouring).filter(|shape| shape.packed_bytes() <= Plan::MOST_COSET_BYTES)?;
         let entries: f64 = shape.lengths().iter().map(|&length| f64::from(length)).sum();
         let row = match (shape.row_bits(), shape.blocks()) {
             (0..=32, 1) => self.model.row_32,
@@ -309,36 +311,42 @@ impl<'a> Search<'a> {
         let start = self.model.maps * entries * self.model.map_entry;
         let nanoseconds =
             start + self.model.search(pulls, cosets, symmetries, pull, f64::from(shape.packed_bytes()));
-        (nanoseconds < self.limit).then_some(Candidate { of_piece, views, nanoseconds, is_counted: true })
+        let made = Some((colouring, hidden.patterns().clone()));
+        (nanoseconds < self.limit).then_some(Candidate { of_piece, made, nanoseconds, is_counted: true })
     }
 }
 
-/// The sets of pieces, those together that symmetries exchange; `None` if a set has pieces that show
-/// different numbers of orientations.
-fn classes(space: &Space, actions: &[(&Symmetry, usize)]) -> Option<Vec<Vec<Set>>> {
-    let orbits = space.orbits();
-    let set_of = |cell: u8| orbits.iter().position(|orbit| orbit.cells.contains(&cell));
-    let mut class_of: Vec<Option<usize>> = vec![None; orbits.len()];
+/// The sets of pieces, those together that symmetries exchange. Pieces that moves carry among themselves are
+/// one set, or several if they show different numbers of orientations.
+fn classes(space: &Space, actions: &[(&Symmetry, usize)]) -> Vec<Vec<Set>> {
+    let seen = |cell: u8| space.letters().seen(space.labels().of_pieces()[usize::from(cell)]);
+    let mut sets: Vec<(u8, Vec<u8>)> = Vec::new();
+    for orbit in space.orbits() {
+        let first = sets.len();
+        for &cell in &orbit.cells {
+            match sets[first..].iter_mut().find(|(shown, _)| *shown == seen(cell)) {
+                Some((_, cells)) => cells.push(cell),
+                None => sets.push((seen(cell), vec![cell])),
+            }
+        }
+    }
+    let set_of = |cell: u8| sets.iter().position(|(_, cells)| cells.contains(&cell));
+    let mut class_of: Vec<Option<usize>> = vec![None; sets.len()];
     let mut classes: Vec<Vec<Set>> = Vec::new();
-    for (number, orbit) in orbits.iter().enumerate() {
+    for (number, (shown, cells)) in sets.iter().enumerate() {
         let class = class_of[number].unwrap_or_else(|| {
             for (symmetry, _) in actions {
-                if let Some(image) = set_of(symmetry.cells[usize::from(orbit.cells[0])]) {
+                if let Some(image) = set_of(symmetry.cells[usize::from(cells[0])]) {
                     class_of[image].get_or_insert(classes.len());
                 }
             }
             classes.push(Vec::new());
             classes.len() - 1
         });
-        let mut seen = orbit.labels.iter().map(|&label| space.letters().seen(label));
-        let first = seen.next().unwrap_or(1);
-        if seen.any(|other| other != first) {
-            return None;
-        }
         classes[class]
-            .push(Set { cells: orbit.cells.iter().map(|&cell| cell.into()).collect(), turns: first > 1 });
+            .push(Set { cells: cells.iter().map(|&cell| cell.into()).collect(), turns: *shown > 1 });
     }
-    Some(classes)
+    classes
 }
 
 /// Joins axes that depend on each other, with all images under symmetries, until a word along each is a
