@@ -113,6 +113,8 @@ impl Colouring {
     /// The largest number of patterns that are counted on the way to axes of what is reached: those of one
     /// colour at a time.
     pub(crate) const MOST_PATTERNS: usize = 1 << 18;
+    /// The same where the axes are given.
+    const MOST_PATTERNS_OF_AXES: usize = 1 << 20;
     /// The largest number of arrangements of one colour, the length of an axis.
     pub const LONGEST_AXIS: u64 = 1 << 14;
 
@@ -156,7 +158,7 @@ impl Colouring {
             .map(|component| component.colour)
             .collect();
         let (colouring, contents) = Self::partition(of_piece, space, &turned)?;
-        let hidden = Hidden::of(space, &colouring, Self::MOST_PATTERNS)?;
+        let hidden = Hidden::of(space, &colouring, Self::MOST_PATTERNS_OF_AXES)?;
         let bare = colouring.clone();
         colouring.with_words(&contents, views, space, |_, form| {
             hidden.words(&bare, form, space, Self::LONGEST_AXIS as usize)

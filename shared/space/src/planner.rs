@@ -8,6 +8,7 @@
 //! the same space has the same digest everywhere.
 
 mod cost;
+mod fixed;
 mod partitions;
 mod reached;
 
@@ -17,6 +18,7 @@ pub use fathom_puzzle::grouped;
 
 use crate::{Colouring, CosetGraph, Refusal, Shape, Space, Symmetry};
 use cost::CostModel;
+use fixed::fixed_patterns;
 use num_bigint::BigUint;
 use partitions::candidates;
 use std::collections::{BTreeMap, HashMap};
@@ -221,6 +223,9 @@ struct Choices {
 }
 
 impl Choices {
+    /// A fill that is not far from 1.
+    const FULL: f64 = 0.5;
+
     fn of(space: &Space) -> Self {
         let none = Self { reached: Vec::new(), best: None };
         if is_beyond_tables(space) {
@@ -238,7 +243,12 @@ impl Choices {
         // Without a table the number of patterns is a guess, by far too small for some groups.
         let known = best.as_ref().filter(|best| best.is_counted || moves_bring_about_all(space));
         let limit = known.map_or(f64::INFINITY, |best| best.nanoseconds);
-        Self { reached: reached::Search::run(space, &actions, model, limit), best }
+        let search = |cuts| reached::Search::run(space, &actions, model, limit, cuts);
+        let mut reached = search(false);
+        if reached.is_empty() && !best.as_ref().is_some_and(|best| best.share(space) >= Self::FULL) {
+            reached = search(true);
+        }
+        Self { reached, best }
     }
 
     /// The next choice: of axes of what moves reach the first, in order of their costs, that stores few bits
@@ -246,7 +256,6 @@ impl Choices {
     /// are listed: small spaces have many patterns that symmetries fix.
     fn next(&mut self, space: &Space) -> Option<Plan> {
         const MOST_TRIED: usize = 6;
-        const FULL: f64 = 0.5;
         let mut chosen: Option<(Plan, f64, usize)> = None;
         for (number, candidate) in self.reached.iter().enumerate().take(MOST_TRIED) {
             // What fails to be listed has axes whose words differ too much from coset to coset.
@@ -257,7 +266,7 @@ impl Choices {
             if chosen.as_ref().is_none_or(|&(_, best, _)| fill > best) {
                 chosen = Some((plan, fill, number));
             }
-            if fill >= FULL {
+            if fill >= Self::FULL {
                 break;
             }
         }
@@ -314,20 +323,32 @@ struct Candidate {
 impl Candidate {
     /// Whether moves bring about all that its axes have. What is not known for certain counts as no.
     fn is_full(&self, space: &Space) -> bool {
+        self.share(space) >= 1.0
+    }
+
+    /// The share of what its axes have that moves bring about, 0 if it is not known.
+    fn share(&self, space: &Space) -> f64 {
         let Ok(colouring) = Colouring::new(&self.of_piece, space) else {
-            return false;
+            return 0.0;
         };
         let Some(shape) = Shape::of(space, &colouring) else {
-            return false;
+            return 0.0;
         };
         let sizes: Vec<u8> = colouring.axes().iter().map(|axis| axis.length() as u8).collect();
         if reaches_all_patterns(space, &sizes) || space.is_guarded() {
-            return true;
+            return 1.0;
         }
         // Without guards the cosets are as large as each other.
         let words = space.states() * space.free_order();
-        Hidden::of(space, &colouring, Colouring::MOST_PATTERNS)
-            .is_ok_and(|hidden| hidden.patterns() * shape.bits() == words)
+        let Ok(hidden) = Hidden::of(space, &colouring, Colouring::MOST_PATTERNS) else {
+            return 0.0;
+        };
+        let bits = hidden.patterns() * shape.bits();
+        if bits == words {
+            return 1.0;
+        }
+        let percents = u64::try_from(words * 100_u32 / bits).map_or(0.0, |percents| percents as f64);
+        percents.min(99.0) / 100.0
     }
 
     fn judge(
@@ -419,46 +440,6 @@ fn actions_on_letters(space: &Space) -> Vec<(&Symmetry, usize)> {
         }
     }
     actions
-}
-
-/// How many patterns with these colour sizes a symmetry fixes. The colour on the first cell of a cycle of
-/// cells determines the others; it must come back to itself, so its cycle of colours has a length k that
-/// divides the length l of the cycle of cells, and each colour of that cycle is used l / k times.
-fn fixed_patterns(cells: &[u8], colours: &[u8], sizes: &[u8]) -> u128 {
-    let colour_cycles = cycle_lengths_by_start(colours);
-    let left: Vec<u8> = colour_cycles.iter().map(|&(start, _)| sizes[start]).collect();
-    let mut ways: HashMap<Vec<u8>, u128> = HashMap::from([(left, 1)]);
-    for (_, length) in cycle_lengths_by_start(cells) {
-        let mut next: HashMap<Vec<u8>, u128> = HashMap::new();
-        for (left, count) in &ways {
-            for (i, &(_, period)) in colour_cycles.iter().enumerate() {
-                let used = length / period;
-                if length % period == 0 && usize::from(left[i]) >= used {
-                    let mut left = left.clone();
-                    left[i] -= used as u8;
-                    *next.entry(left).or_default() += count * period as u128;
-                }
-            }
-        }
-        ways = next;
-    }
-    ways.values().sum()
-}
-
-fn cycle_lengths_by_start(map: &[u8]) -> Vec<(usize, usize)> {
-    let mut seen = vec![false; map.len()];
-    let mut cycles = Vec::new();
-    for start in 0..map.len() {
-        let (mut at, mut length) = (start, 0);
-        while !std::mem::replace(&mut seen[at], true) {
-            at = usize::from(map[at]);
-            length += 1;
-        }
-        if length > 0 {
-            cycles.push((start, length));
-        }
-    }
-    cycles
 }
 
 #[cfg(test)]

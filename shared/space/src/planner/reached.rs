@@ -30,6 +30,12 @@ const MOST_SETS_IN_ALL: f64 = 2e6;
 /// So many words of axes are listed in all before the search ends.
 const MOST_WORDS: usize = 3_000_000;
 
+/// Where sets are cut, which is tried when nothing else serves: so many places of a part, places in all, and
+/// parts.
+const MOST_SETS_OF_PARTS: usize = 1 << 20;
+const MOST_SETS_OF_PARTS_IN_ALL: f64 = 4e6;
+const MOST_PARTS: usize = 4;
+
 /// A base has at most so many points.
 const LONGEST_BASE: usize = 7;
 
@@ -51,6 +57,8 @@ enum Split {
     Nothing,
     /// The first ones: base points of a group that has no sets to be told apart.
     First(usize),
+    /// None, but the labels are cut into so many parts, each of which is a colour.
+    Parts(usize),
 }
 
 /// What becomes of a set.
@@ -76,6 +84,8 @@ pub(super) struct Search<'a> {
     /// Words of all states.
     words: f64,
     leaves: usize,
+    /// Whether sets may be cut into parts.
+    cuts: bool,
     /// How many places of sets may still be looked at.
     sets: f64,
     /// How many words of axes may still be listed.
@@ -86,12 +96,13 @@ pub(super) struct Search<'a> {
 
 impl<'a> Search<'a> {
     /// Choices that cost less than `limit` and not [much more](CostModel::near) than the cheapest, which
-    /// comes first.
+    /// comes first. With `cuts` sets may be cut into parts, which symmetries need not keep.
     pub(super) fn run(
         space: &'a Space,
         actions: &'a [(&'a Symmetry, usize)],
         model: &'a CostModel,
         limit: f64,
+        cuts: bool,
     ) -> Vec<Candidate> {
         let words =
             u128::try_from(space.states() * space.free_order()).map_or(f64::INFINITY, |words| words as f64);
@@ -106,7 +117,8 @@ impl<'a> Search<'a> {
             classes,
             words,
             leaves: 0,
-            sets: MOST_SETS_IN_ALL,
+            cuts,
+            sets: if cuts { MOST_SETS_OF_PARTS_IN_ALL } else { MOST_SETS_IN_ALL },
             words_left: Cell::new(MOST_WORDS),
             found: Vec::new(),
             limit,
@@ -147,7 +159,9 @@ impl<'a> Search<'a> {
             }
             _ => 0,
         };
-        for split in [Split::All, Split::Nothing].into_iter().chain((1..base).map(Split::First)) {
+        let parts = (2..=if self.cuts { MOST_PARTS } else { 0 }).map(Split::Parts);
+        let splits = [Split::All, Split::Nothing].into_iter().chain((1..base).map(Split::First)).chain(parts);
+        for split in splits {
             for &turning in turnings {
                 if split == Split::All && turning == Turning::Joint {
                     continue;
@@ -175,8 +189,9 @@ impl<'a> Search<'a> {
                 let seen = if choice.turning == Turning::InPattern { seen.into() } else { 1 };
                 let points = Hidden::points_of(self.space, seen, |cell| cells.contains(&cell));
                 let before = self.states_per_coset(&hidden);
-                let Some(next) = hidden.keeping(&points, MOST_SETS) else {
-                    self.sets -= MOST_SETS as f64;
+                let most = if self.cuts { MOST_SETS_OF_PARTS } else { MOST_SETS };
+                let Some(next) = hidden.keeping(&points, most) else {
+                    self.sets -= most as f64;
                     return None;
                 };
                 hidden = next;
@@ -199,6 +214,12 @@ impl<'a> Search<'a> {
             Split::All => labels.len(),
             Split::Nothing => 0,
             Split::First(number) => number,
+            Split::Parts(parts) => {
+                let part = |labels: &[u8]| {
+                    set.cells.iter().copied().filter(|&cell| labels.contains(&label(cell))).collect()
+                };
+                return labels.chunks(labels.len().div_ceil(parts)).map(part).collect();
+            }
         };
         let (alone, together) = labels.split_at(alone.min(labels.len()));
         let rest: Vec<usize> =
