@@ -19,8 +19,8 @@ use std::hash::Hash;
 /// in order of their images, so the identity first: a group. Points that no element moves stay where they
 /// are.
 ///
-/// If there are more than `most`, those of them that fix some points, as few as it takes: a subgroup. Points
-/// of short orbits are fixed first: what moves alone has symmetries of its own, and little depends on it.
+/// If there are more than `most`, those of them that fix some points, as few as it takes: a subgroup. Orbits
+/// that are moved with few other points are fixed first: what moves alone has symmetries of its own.
 ///
 /// # Panics
 /// If `set` holds the same permutation twice, or permutations that are not of this degree.
@@ -29,8 +29,8 @@ pub fn relabellings(degree: usize, set: &[Permutation], most: usize) -> Vec<Perm
 }
 
 /// Those [`relabellings`] that carry no point to one to which it `may` not go, and no element of the set to
-/// one that is not `alike`, by numbers in the set. If there are too many, those of them that fix points of
-/// short orbits.
+/// one that is not `alike`, by numbers in the set. If there are too many, those of them that fix points that
+/// are moved with few others.
 ///
 /// # Panics
 /// As [`relabellings`], and if a point may not stay where it is, or an element is not like itself.
@@ -49,7 +49,11 @@ pub fn relabellings_among(
     assert!(set.iter().all(|x| x.degree() == degree), "all permutations are of one degree");
     let cycles: Vec<Vec<u16>> = set.iter().map(cycle_lengths).collect();
     let mut orbits = orbits(degree, set);
-    orbits.sort_by_key(Vec::len);
+    let moved: Vec<usize> = set.iter().map(|x| (0..degree).filter(|&i| x.apply(i) != i).count()).collect();
+    orbits.sort_by_cached_key(|orbit| {
+        let moves = |x: &Permutation| orbit.iter().any(|&point| x.apply(point) != point);
+        set.iter().zip(&moved).filter(|(x, _)| moves(x)).map(|(_, &moved)| moved).max()
+    });
     let order: Vec<usize> = orbits.into_iter().flatten().collect();
     let fixing = |fixed: usize| {
         let told = Told { cycles: &cycles, of_points: &of_points, of_elements: &of_elements };

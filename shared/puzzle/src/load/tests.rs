@@ -516,7 +516,7 @@ fn modules_are_read_as_what_they_export() {
     assert!(refused(&format!("export const a = {}", "[".repeat(99))).contains("nested more than 32 deep"));
     // Places are those of the module.
     let fault = module.replace("numPieces: 3", "numPieces: 2");
-    assert!(refused(&fault).starts_with("x.js:9:22: the orbit A has 2 pieces"), "{}", refused(&fault));
+    assert!(refused(&fault).starts_with("x.js:10:22: the orbit A has 2 pieces"), "{}", refused(&fault));
     // Names of names: what is doubled is counted before memory is taken.
     let doubled: String = (0..40).map(|i| format!("const a{} = [a{i}, a{i}];", i + 1)).collect();
     assert!(refused(&format!("const a0 = [1];{doubled}")).contains("is larger than 16777216 bytes"));

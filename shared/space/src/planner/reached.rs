@@ -159,7 +159,11 @@ impl<'a> Search<'a> {
             }
             _ => 0,
         };
-        let parts = (2..=if self.cuts { MOST_PARTS } else { 0 }).map(Split::Parts);
+        // More parts than one, fewer than labels, and none twice.
+        let labels = class.iter().map(|set| self.labels(set).len()).max().unwrap_or(0);
+        let is_other = |&parts: &usize| parts < labels && labels.div_ceil(labels.div_ceil(parts)) == parts;
+        let most_parts = if self.cuts { MOST_PARTS } else { 0 };
+        let parts = (2..=most_parts).filter(is_other).map(Split::Parts);
         let splits = [Split::All, Split::Nothing].into_iter().chain((1..base).map(Split::First)).chain(parts);
         for split in splits {
             for &turning in turnings {
@@ -189,7 +193,8 @@ impl<'a> Search<'a> {
                 let seen = if choice.turning == Turning::InPattern { seen.into() } else { 1 };
                 let points = Hidden::points_of(self.space, seen, |cell| cells.contains(&cell));
                 let before = self.states_per_coset(&hidden);
-                let most = if self.cuts { MOST_SETS_OF_PARTS } else { MOST_SETS };
+                let is_cut = matches!(choice.split, Split::Parts(_));
+                let most = if is_cut { MOST_SETS_OF_PARTS } else { MOST_SETS };
                 let Some(next) = hidden.keeping(&points, most) else {
                     self.sets -= most as f64;
                     return None;
@@ -204,12 +209,19 @@ impl<'a> Search<'a> {
         Some(hidden)
     }
 
+    /// The labels of a set.
+    fn labels(&self, set: &Set) -> Vec<u8> {
+        let mut labels: Vec<u8> =
+            set.cells.iter().map(|&cell| self.space.labels().of_pieces()[cell]).collect();
+        labels.sort_unstable();
+        labels.dedup();
+        labels
+    }
+
     /// The cells of each colour of a set.
     fn colours(&self, set: &Set, choice: Choice) -> Vec<Vec<usize>> {
         let label = |cell: usize| self.space.labels().of_pieces()[cell];
-        let mut labels: Vec<u8> = set.cells.iter().map(|&cell| label(cell)).collect();
-        labels.sort_unstable();
-        labels.dedup();
+        let labels = self.labels(set);
         let alone = match choice.split {
             Split::All => labels.len(),
             Split::Nothing => 0,
