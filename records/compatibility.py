@@ -20,7 +20,13 @@ from pathlib import Path
 
 ENDINGS = (".tws", ".def", ".ksolve", ".gap", ".kpuzzle.json", ".kpuzzle.json.ts")
 PLAN_SECONDS = 60
-SEARCH_SECONDS = 300
+SEARCH_SECONDS = 120
+
+
+def rounded(states):
+    """A number of states, as a power of ten where a table has no room for it."""
+    digits = states.replace(",", "")
+    return states if len(digits) <= 24 else f"{digits[0]}.{digits[1:3]} x 10^{len(digits) - 1}"
 
 
 def run(arguments, seconds, cwd):
@@ -35,7 +41,7 @@ def run(arguments, seconds, cwd):
 
 def reason(result):
     """Why a command refused, in one line of a table."""
-    lines = [line for line in result.stderr.splitlines() if line and not line.startswith("note:")]
+    lines = [line for line in result.stderr.splitlines() if line.startswith("error:")]
     text = lines[0] if lines else f"exit code {result.returncode}"
     text = re.sub(r"^error: ", "", text)
     text = re.sub(r"^\S*/", "", text)
@@ -45,7 +51,9 @@ def reason(result):
 def table(text):
     """The states at each depth in the output of twsearch -g: those of all symmetric states, where it counts up to symmetry."""
     lines = re.findall(r"^Dist \d+ (?:cnt )?(\d+) (?:tot )?\d+(?: scnt (\d+))?", text, re.M)
-    return [int(states or classes) for classes, states in lines]
+    counts = [int(states or classes) for classes, states in lines]
+    # The last line may be the depth at which nothing was found.
+    return counts[:-1] if counts and counts[-1] == 0 else counts
 
 
 def peer_counts(program, file):
@@ -76,8 +84,8 @@ def row(options, checkout, file, scratch):
     if planned.returncode != 0:
         text = reason(planned)
         states = re.search(r"has ([\d,]+) states", text)
-        kind = "too large" if states else "refused"
-        return [name, f"{kind}: {text}", states.group(1) if states else "", "", f"{plan_seconds:.1f}", "", "", ""]
+        kind = "too large" if states else f"refused: {text}"
+        return [name, kind, rounded(states.group(1)) if states else "", "", f"{plan_seconds:.1f}", "", "", ""]
     plan = json.loads(planned.stdout)
     states = int(plan["states"])
     cells = [name, "loads", f"{states:,}", f"{plan['fill']:.2f}", f"{plan_seconds:.1f}", "", "", ""]
