@@ -30,7 +30,7 @@ def rounded(states):
 
 
 def run(arguments, seconds, cwd):
-    """The result of a command and its processor seconds; None if it took too long."""
+    """The result of a command and its seconds by the clock; None if it took too long."""
     before = time.perf_counter()
     try:
         result = subprocess.run(arguments, capture_output=True, text=True, timeout=seconds, cwd=cwd)
