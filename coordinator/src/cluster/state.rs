@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod check;
 
+use crate::cluster::audit::Audits;
 use crate::cluster::bounds::{Bounds, Implausible};
 use crate::cluster::event::{Ending, Holders, Holding, LeaveReason, Millis, Order, Progress, RequestId};
 use crate::cluster::rate::RecentRate;
@@ -37,6 +38,8 @@ pub struct Rules {
     pub heartbeat: Duration,
     /// What reports can say.
     pub bounds: Bounds,
+    /// How much of the time of all shards audits may take, in millionths; 0 for none.
+    pub audit: u32,
 }
 
 /// Whether a worker is there.
@@ -73,6 +76,8 @@ pub struct Worker {
     pub rate: RecentRate,
     /// Whether it shall leave when others hold all that it holds.
     pub draining: bool,
+    /// Whether an audit has shown that it makes wrong files.
+    pub is_set_aside: bool,
     /// Until when it gets nothing to make or to keep.
     pub rests_until: Millis,
     /// Its failures since its last success.
@@ -145,6 +150,10 @@ pub struct TaskState {
     pub contradicted_by: Option<WorkerId>,
     /// It is not given out before.
     pub not_before: Millis,
+    /// When it was given out last.
+    pub given: Millis,
+    /// Who has made it, if that was in this life of the coordinator.
+    pub maker: Option<WorkerId>,
     /// How far it is.
     pub making: TaskProgress,
 }
@@ -153,7 +162,15 @@ impl TaskState {
     /// One that nobody has begun.
     pub fn new() -> Self {
         let making = TaskProgress::Waiting;
-        Self { attempts: 0, failures: 0, contradicted_by: None, not_before: Millis(0), making }
+        Self {
+            attempts: 0,
+            failures: 0,
+            contradicted_by: None,
+            not_before: Millis(0),
+            given: Millis(0),
+            maker: None,
+            making,
+        }
     }
 }
 
@@ -207,6 +224,8 @@ pub struct State {
     pub tasks: BTreeMap<Task, TaskState>,
     /// The files of the layers that are still read, and of the one current.
     pub files: BTreeMap<Task, HeldFile>,
+    /// Shards of the current layer that are audited.
+    pub audits: Audits,
     /// Copies that are under way.
     pub copies: BTreeMap<(Task, WorkerId), CopyState>,
     /// All workers that were ever there.
@@ -273,6 +292,8 @@ pub struct Past {
     pub counts: Vec<u64>,
     /// Workers: name and address.
     pub workers: Vec<(WorkerId, String, String)>,
+    /// Those that were set aside.
+    pub set_aside: BTreeSet<WorkerId>,
     /// The files of the newest layers: bytes, digests, holders.
     pub files: Vec<(Task, HeldFile)>,
     /// Reports of the current layer.
@@ -294,6 +315,7 @@ impl State {
             newest: past.counts.last().copied(),
             tasks: BTreeMap::new(),
             files: past.files.into_iter().collect(),
+            audits: Audits::default(),
             copies: BTreeMap::new(),
             workers: BTreeMap::new(),
             owners: vec![None; rules.shards as usize],
@@ -313,7 +335,9 @@ impl State {
             ended: false,
         };
         for (id, name, address) in past.workers {
-            state.workers.insert(id, Worker::known(name, address));
+            let is_set_aside = past.set_aside.contains(&id);
+            let worker = Worker::known(name, address);
+            state.workers.insert(id, Worker { draining: is_set_aside, is_set_aside, ..worker });
         }
         for (task, file) in &state.files {
             for holder in &file.holders {
@@ -434,14 +458,14 @@ impl State {
         made && self.holders_alive(task).count() >= self.rules.replicas
     }
 
-    /// Whether all shards of the current layer are done. Looks at each shard once, until somebody loses a
-    /// file.
+    /// Whether all shards of the current layer are done, and audited as far as they are to be. Looks at each
+    /// shard once, until somebody loses a file.
     pub fn is_layer_done(&mut self) -> bool {
         let depth = self.depth;
         while self.done < self.rules.shards && self.is_done(Task { depth, shard: ShardId(self.done) }) {
             self.done += 1;
         }
-        self.done == self.rules.shards
+        self.done == self.rules.shards && self.audits.is_empty()
     }
 
     /// The files of a layer, by shard.
@@ -473,16 +497,25 @@ impl State {
         for (repaired, _) in self.repairs() {
             depths.extend(self.rules.lookback.below(repaired.depth));
         }
+        let holders = Arc::new(self.holders_of(depths));
+        self.told = Some(Arc::clone(&holders));
+        holders
+    }
+
+    /// Where the finished layers lie that are kept.
+    pub fn kept(&self) -> Holders {
+        let depths: BTreeSet<Depth> = self.files.keys().map(|task| task.depth).collect();
+        self.holders_of(depths.into_iter().filter(|depth| *depth < self.depth))
+    }
+
+    fn holders_of(&self, depths: impl IntoIterator<Item = Depth>) -> Holders {
         let of_shard = |file: Option<&HeldFile>| {
             let holders = file.into_iter().flat_map(|file| &file.holders);
             let holders = holders.copied().filter(|&holder| self.is_alive(holder)).collect();
             Holding { digest: file.map(|file| file.digest), holders }
         };
         let of_layer = |depth| (depth, self.layer(depth).into_iter().map(of_shard).collect());
-        let layers = depths.into_iter().map(of_layer).collect();
-        let holders = Arc::new(Holders { version: self.version, layers });
-        self.told = Some(Arc::clone(&holders));
-        holders
+        Holders { version: self.version, layers: depths.into_iter().map(of_layer).collect() }
     }
 
     /// The worker of an id that was named before.
@@ -509,7 +542,7 @@ impl State {
             TaskProgress::Running(worker, _) => {
                 self.worker(worker).running.remove(&task);
             }
-            TaskProgress::Made(_) => {}
+            TaskProgress::Made(_) => self.audits.forget(task),
         }
         match making {
             TaskProgress::Waiting => {
@@ -620,6 +653,7 @@ impl Worker {
             progress: Progress::default(),
             rate: RecentRate::default(),
             draining: false,
+            is_set_aside: false,
             rests_until: Millis(0),
             strikes: 0,
             unreached: BTreeMap::new(),

@@ -167,6 +167,11 @@ impl<'d> LayerWriter<'d> {
         Ok((std::mem::take(&mut self.checksums), header.file_bytes))
     }
 
+    /// Returns the checksums of the cosets in order, and leaves no file.
+    pub fn abandon(mut self) -> Vec<Digest> {
+        std::mem::take(&mut self.checksums)
+    }
+
     fn flush(&mut self) -> Result<(), LayerError> {
         self.file
             .write_at(&self.buffer, self.buffer_offset)

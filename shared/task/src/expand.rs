@@ -4,7 +4,7 @@ use crate::layer::bits;
 use crate::{Counters, Job, Layer, Method, Store, TaskError};
 use fathom_command::failpoint;
 use fathom_kernel::{Engine, Kernel};
-use fathom_layer::{LayerError, Stored};
+use fathom_layer::{LayerError, LayerWriter, Stored, Totals};
 use fathom_run::{ShardReport, Task};
 use fathom_space::{CosetId, Transform, Transforms};
 use std::collections::BTreeSet;
@@ -73,6 +73,30 @@ impl<'j> Expander<'j> {
         Ok(report)
     }
 
+    /// Finds once more what a task comes to, with another engine if one is named that does these cosets. Its
+    /// file is neither looked at nor written.
+    ///
+    /// # Errors
+    /// [`TaskError`], as for [`Expander::run`].
+    pub fn audit(
+        &mut self,
+        store: &Store<'_>,
+        task: Task,
+        engine: Option<Engine>,
+        before: &[&Layer],
+        stop: &AtomicBool,
+    ) -> Result<ShardReport, TaskError> {
+        let other = engine.and_then(|engine| engine.kernel(self.job.graph.shape()));
+        let usual = other.map(|other| std::mem::replace(&mut self.kernel, other));
+        let writer = store.writer(&self.job.geometry, task)?;
+        let pushed = self.push_all(writer, task, before, &Counters::default(), stop);
+        if let Some(usual) = usual {
+            self.kernel = usual;
+        }
+        let (writer, totals) = pushed?;
+        Ok(ShardReport { task, totals, bytes: 0, checksums: writer.abandon(), watched: Vec::new() })
+    }
+
     fn compute_shard(
         &mut self,
         store: &Store<'_>,
@@ -88,7 +112,33 @@ impl<'j> Expander<'j> {
             counters.states.fetch_add(report.totals.states, Ordering::Relaxed);
             return Ok(report);
         }
-        let mut writer = store.writer(&job.geometry, task)?;
+        let writer = store.writer(&job.geometry, task)?;
+        let (mut writer, totals) = self.push_all(writer, task, before, counters, stop)?;
+        // The new layer will be about as large as the newest. If both do not fit, it would leave memory
+        // before it is read.
+        if before.first().is_some_and(|newest| newest.bytes() > job.cache_bytes / 2) {
+            writer.uncache();
+        }
+        failpoint::point("writing");
+        let (checksums, bytes) = writer.finish(totals)?;
+        if let [newest, older @ ..] = before
+            && newest.is_windowed()
+        {
+            older.iter().for_each(|layer| layer.release(task.shard));
+        }
+        Ok(ShardReport { task, totals, bytes, checksums, watched: Vec::new() })
+    }
+
+    /// Pushes the cosets of a task. Returns the writer, and what they add up to.
+    fn push_all<'d>(
+        &mut self,
+        mut writer: LayerWriter<'d>,
+        task: Task,
+        before: &[&Layer],
+        counters: &Counters,
+        stop: &AtomicBool,
+    ) -> Result<(LayerWriter<'d>, Totals), TaskError> {
+        let job = self.job;
         let mut totals = job.nothing();
         let cosets = job.geometry.cut.range(task.shard);
         for coset in cosets.clone().take(FETCH_AHEAD as usize) {
@@ -104,7 +154,11 @@ impl<'j> Expander<'j> {
             let visited =
                 before.first().map_or(Ok(0), |layer| layer.states(coset).map(|(_, visited)| visited))?;
             let left = job.graph.states_per_coset().saturating_sub(u64::from(visited));
-            let found = if left == 0 { 0 } else { self.find(task, coset, before, left)? };
+            let mut found = if left == 0 { 0 } else { self.find(task, coset, before, left)? };
+            if found > 0 && failpoint::flips("found") {
+                self.lose_first();
+                found -= 1;
+            }
             if u64::from(found) > left {
                 return Err(TaskError::TooManyStates { task, coset: coset.0, found, left });
             }
@@ -118,19 +172,7 @@ impl<'j> Expander<'j> {
             }
             counters.cosets.fetch_add(1, Ordering::Relaxed);
         }
-        // The new layer will be about as large as the newest. If both do not fit, it would leave memory
-        // before it is read.
-        if before.first().is_some_and(|newest| newest.bytes() > job.cache_bytes / 2) {
-            writer.uncache();
-        }
-        failpoint::point("writing");
-        let (checksums, bytes) = writer.finish(totals)?;
-        if let [newest, older @ ..] = before
-            && newest.is_windowed()
-        {
-            older.iter().for_each(|layer| layer.release(task.shard));
-        }
-        Ok(ShardReport { task, totals, bytes, checksums, watched: Vec::new() })
+        Ok((writer, totals))
     }
 
     /// Has what a coset is made from read ahead.
@@ -191,6 +233,13 @@ impl<'j> Expander<'j> {
             self.kernel.pull(bits(stored), &self.transform, self.transforms.maps());
         }
         if pulled == 0 { Ok(0) } else { self.without(coset, before) }
+    }
+
+    /// Takes the first state out of `packed`, as a fault of the memory would.
+    fn lose_first(&mut self) {
+        if let Some(byte) = self.packed.iter_mut().find(|byte| **byte != 0) {
+            *byte &= *byte - 1;
+        }
     }
 
     /// Leaves in `packed` what the kernel has collected and `before` has not.

@@ -5,6 +5,8 @@ use fathom_layer::{Digest, Totals};
 use fathom_proto::v1;
 use fathom_run::{ShardId, ShardReport};
 
+const COPIED: Copied = Copied { bytes: 1, digest: None };
+
 fn task(shard: u32) -> Task {
     Task { depth: Depth(1), shard: ShardId(shard) }
 }
@@ -115,8 +117,10 @@ fn a_task_goes_on_for_the_newest_attempt() {
     let Some(&Action::Ask { number, .. }) = actions.last() else { panic!("{actions:?}") };
     let again = session.step(millis(4), answered(number, 2, vec![Order::Make(task(0), attempt(2))], None));
     assert!(!again.iter().any(|action| matches!(action, Action::Make(_))), "{again:?}");
-    let actions =
-        session.step(millis(5), Input::TaskEnded { task: task(0), result: made(0), took: Some(millis(3)) });
+    let actions = session.step(
+        millis(5),
+        Input::TaskEnded { task: task(0), audit: false, result: made(0), took: Some(millis(3)) },
+    );
     let report = actions.iter().find_map(|action| match action {
         Action::Report { session: 2, outcomes, .. } => Some(outcomes.clone()),
         _ => None,
@@ -149,7 +153,12 @@ fn a_worker_leaves_when_its_tasks_have_ended() {
     session.step(millis(1), answered(1, 1, vec![Order::Make(task(0), attempt(1))], None));
     let actions = session.step(millis(2), Input::Stop);
     assert!(matches!(actions[..], [Action::Halt]), "{actions:?}");
-    let ended = Input::TaskEnded { task: task(0), result: Err(Failure::Stopped), took: Some(millis(1)) };
+    let ended = Input::TaskEnded {
+        task: task(0),
+        audit: false,
+        result: Err(Failure::Stopped),
+        took: Some(millis(1)),
+    };
     let actions = session.step(millis(3), ended);
     let [Action::Finish { end: End::Told, session: 1, outcomes, .. }] = &actions[..] else {
         panic!("{actions:?}")
@@ -171,7 +180,7 @@ fn outcomes_are_reported_together() {
     let mut session = begun();
     let orders = (0..2).map(|shard| Order::Make(task(shard), attempt(1))).collect();
     session.step(millis(1), answered(1, 1, orders, None));
-    let first = Input::TaskEnded { task: task(0), result: made(0), took: Some(millis(1)) };
+    let first = Input::TaskEnded { task: task(0), audit: false, result: made(0), took: Some(millis(1)) };
     let actions = session.step(millis(2), first);
     assert!(!actions.iter().any(|action| matches!(action, Action::Report { .. })), "{actions:?}");
     assert_eq!(session.wake(), Some(millis(2) + TOGETHER));
@@ -188,10 +197,10 @@ fn what_ended_before_a_registration_is_not_reported_after_it() {
     let mut session = begun();
     let copy = |shard| Order::Copy(StoredFile { task: task(shard), digest: None }, Vec::new());
     session.step(millis(1), answered(1, 1, vec![copy(0), copy(1), Order::Make(task(2), attempt(1))], None));
-    session.step(millis(2), Input::CopyEnded { task: task(0), result: Ok(Done::Copied(1)) });
+    session.step(millis(2), Input::CopyEnded { task: task(0), result: Ok(Done::Copied(COPIED)) });
     session.step(millis(3), Input::HeartbeatAnswered { session: 1, known: false });
     // The inventory may have been taken before.
-    session.step(millis(4), Input::CopyEnded { task: task(1), result: Ok(Done::Copied(1)) });
+    session.step(millis(4), Input::CopyEnded { task: task(1), result: Ok(Done::Copied(COPIED)) });
     session.step(millis(5), registered(2));
     let actions = session.step(millis(5) + TOGETHER, Input::Time);
     let reported = actions.iter().find_map(|action| match action {
