@@ -135,10 +135,11 @@ def main():
             large = sum(cells[1].startswith("too large") for cells in rows)
             print(f"\n## {checkout.name.replace('+', '/')}\n")
             print(f"{f'Commit {commit}: ' if commit else ''}{len(rows)} files, of which {loads} are planned, {large} are too large to search, and {len(rows) - loads - large} are refused.\n")
-            print("| file | | states | fill | plan (s) | search (s) | peer (s) | |")
-            print("|---|---|---:|---:|---:|---:|---:|---|")
-            for cells in rows:
-                print("| " + " | ".join(cells) + " |")
+            head = ["file", "", "states", "fill", "plan (s)", "search (s)", "peer (s)", ""]
+            rules = ["---", "---", "---:", "---:", "---:", "---:", "---:", "---"]
+            for cells in [head, rules, *rows]:
+                # Without a peer it has no column.
+                print("| " + " | ".join(cells[:6] + cells[6 if options.peer else 7:]) + " |")
             sys.stdout.flush()
 
 

@@ -1,19 +1,21 @@
 //! States of groups on many cells, counted without a chain of stabilisers.
 //!
-//! Let an orbit have n >= 8 cells whose pieces turn modulo m. All that can be done to it is the wreath product
-//! W = C_m wr S_n, whose commutator subgroup D has the even permutations with twists of sum 0: D is perfect,
-//! and each of its proper normal subgroups consists of twists. So much has to be known of the group G:
+//! Let an orbit have n >= 8 cells whose pieces turn modulo m. All that can be done to it is the wreath
+//! product W = C_m wr S_n, whose commutator subgroup D has the even permutations with twists of sum 0: D is
+//! perfect, and each of its proper normal subgroups consists of twists. So much has to be known of the group
+//! G:
 //!
-//! - On each large orbit it contains D. It does if some element has a cycle of a prime length p with n/2 < p <
-//!   n - 2 (a power of it is that cycle alone, so by C. Jordan all even permutations of places are there), and
-//!   if the powers that move no place turn pieces by amounts whose differences generate all turns.
+//! - On each large orbit it contains D. It does if some element has a cycle of a prime length p with
+//!   n/2 < p < n - 2 (a power of it is that cycle alone, so by C. Jordan all even permutations of places are
+//!   there), and if the powers that move no place turn pieces by amounts whose differences generate all
+//!   turns.
 //! - No two large orbits do the same: some element has different cycles on them. An automorphism of the even
 //!   permutations of n points is a renaming of the points if n > 6, so it keeps lengths of cycles.
 //!
-//! Then G contains the product of these D (Goursat's lemma, and that pairs suffice for perfect groups). Nothing
-//! of it appears in the action on the other cells, whose simple factors are smaller. What is left is G modulo
-//! that product, a small group: the action on the other cells, the parity on each large orbit, and the sum of
-//! its twists. Its states are counted as ever; each stands for as many states as D makes of one.
+//! Then G contains the product of these D (Goursat's lemma, and that pairs suffice for perfect groups).
+//! Nothing of it appears in the action on the other cells, whose simple factors are smaller. What is left is
+//! G modulo that product, a small group: the action on the other cells, the parity on each large orbit, and
+//! the sum of its twists. Its states are counted as ever; each stands for as many states as D makes of one.
 //!
 //! Where stickers are cells, those of a piece are a block and become one cell; of orbits that are carried
 //! alike, as the two stickers of a wing of a large cube, one is kept.
@@ -225,8 +227,8 @@ fn cycles(action: &OrientedPermutation, orbit: &[usize]) -> Vec<(usize, u64)> {
     cycles
 }
 
-/// Random elements, by product replacement. (F. Celler et al., *Generating random elements of a finite group*,
-/// 1995.) `None` if there are no actions.
+/// Random elements, by product replacement. (F. Celler et al., *Generating random elements of a finite
+/// group*, 1995.) `None` if there are no actions.
 fn samples(actions: &[OrientedPermutation]) -> Option<Vec<OrientedPermutation>> {
     const FEWEST: usize = 12;
     let mut random = fastrand::Rng::with_seed(0);

@@ -87,9 +87,9 @@ impl Prefixes {
         Some(Self { back: (0..cells.len()).map(back).collect(), cells, points, home })
     }
 
-    /// Whether moves reach a word that has these letters on the cells before the first open one. `allowed` has
-    /// what is known of the first of these cells, by level: the point to which the base point is carried when
-    /// the levels before are divided out. What follows from more cells is added.
+    /// Whether moves reach a word that has these letters on the cells before the first open one. `allowed`
+    /// has what is known of the first of these cells, by level: the point to which the base point is carried
+    /// when the levels before are divided out. What follows from more cells is added.
     fn allow(&self, space: &Space, word: &[Option<u8>], allowed: &mut Vec<u16>) -> bool {
         for level in allowed.len()..self.cells.len() {
             let Some(image) = self.image(space, word, level) else {

@@ -547,6 +547,21 @@ mod tests {
         assert_eq!((plan.representative_cosets, plan.shape.bits()), (1, 210 * 462));
     }
 
+    /// 20 cells that are permuted in all ways, with 7, 7, 3 and 3 pieces alike: neither one label nor two make
+    /// few enough patterns and words, but two labels beside the two others do: C(20, 6) x C(14, 7) x C(6, 3).
+    #[test]
+    fn sets_are_cut_into_parts_where_nothing_else_serves() {
+        let labels = [7, 7, 3, 3].iter().zip(0..).flat_map(|(&n, label)| vec![label; n]);
+        let cycle = format!("({})", (1..=20).map(|i| i.to_string()).collect::<Vec<_>>().join(","));
+        let space =
+            group_space("alike", 20, &["(1,2)", &cycle], Labels::from_values(labels.collect::<Vec<_>>()));
+        assert_eq!(space.states().to_string(), (38_760_u64 * 3_432 * 20).to_string());
+        let plan = Plan::outline(&space).unwrap();
+        let mut lengths = plan.shape.lengths().to_vec();
+        lengths.sort_unstable();
+        assert_eq!(lengths, [20, 3_432]);
+    }
+
     /// An outline chooses what an exact plan does, and says fewer cosets than there are where it does not
     /// list them.
     #[test]
