@@ -124,7 +124,7 @@ def main():
     version = subprocess.run([options.fathom, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
     print("# Compatibility\n")
     print("Puzzle files that others have published, and what Fathom makes of each. Made by `records/compatibility.py` on")
-    print(f"{time.strftime('%Y-%m-%d')} with {version}. Seconds are those of the clock, of the whole process.")
+    print(f"{time.strftime('%Y-%m-%d')} with {version}. Seconds are those of the clock, of the whole process, on a machine that had other work, too.")
     with tempfile.TemporaryDirectory() as scratch:
         for checkout in options.checkouts:
             checkout = checkout.resolve()

@@ -64,21 +64,17 @@ fn both_ways_count_alike() {
             let shown = all_shown(&actions[0]);
             let states = states_by_orbits(&actions, &shown);
             assert_eq!(states, Some(by_chain(&actions, &shown)), "{orbits:?} {keeps_sums} {is_tied}");
-            // Some look alike, and some hide orientations.
-            let alike = |shown: &Shown| Shown {
-                label: shown.label / 3 * 3,
-                seen: if shown.label % 2 == 0 { shown.seen } else { 1 },
-            };
-            let mut alike: Vec<Shown> = shown.iter().map(alike).collect();
-            // What looks alike shows alike, and is in one orbit.
-            let mut first = 0;
-            for &(n, order) in orbits {
-                for cell in first..first + n {
-                    alike[cell].label = alike[cell].label.max(first as u32);
-                    alike[cell].seen = if alike[cell].label % 2 == 0 { order } else { 1 };
-                }
-                first += n;
-            }
+            // Every three of an orbit look alike, and every other three hide their orientations.
+            let alike: Vec<Shown> = orbits
+                .iter()
+                .enumerate()
+                .flat_map(|(orbit, &(n, order))| {
+                    (0..n as u32).map(move |cell| Shown {
+                        label: 100 * orbit as u32 + cell / 3,
+                        seen: if (cell / 3).is_multiple_of(2) { order } else { 1 },
+                    })
+                })
+                .collect();
             let states = states_by_orbits(&actions, &alike);
             assert_eq!(states, Some(by_chain(&actions, &alike)), "{orbits:?} {keeps_sums} {is_tied}, alike");
         }
