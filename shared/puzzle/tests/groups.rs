@@ -150,6 +150,5 @@ fn states_follow_from_what_is_done_to_each_orbit() {
     assert_eq!(fathom_puzzle::family::puzzle("3x3x3").unwrap().states_by_orbits(), order);
     let stickers = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/rubik.gap");
     let stickers = fathom_puzzle::load::load(&stickers).unwrap();
-    assert_eq!(stickers.cells(), 48);
     assert_eq!(stickers.states_by_orbits(), order);
 }
