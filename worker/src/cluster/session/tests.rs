@@ -224,3 +224,40 @@ fn the_inventory_waits_for_files_to_be_discarded() {
     let actions = session.step(millis(3), Input::Discarded { task: task(0), whole: None });
     assert!(matches!(actions[..], [Action::Register]), "{actions:?}");
 }
+
+/// A file that is to be deleted while a copy of it is on its way is deleted when it has come, and nobody is
+/// told that it is there.
+#[test]
+fn a_file_that_is_being_copied_is_discarded_afterwards() {
+    let mut session = begun();
+    let file = StoredFile { task: task(0), digest: None };
+    let orders = vec![Order::Copy(file, Vec::new()), Order::Discard(file), Order::Make(task(0), attempt(1))];
+    let actions = session.step(millis(1), answered(1, 1, orders, None));
+    assert!(matches!(actions[..], [Action::Copy(..), Action::Ask { .. }]), "{actions:?}");
+    let actions =
+        session.step(millis(2), Input::CopyEnded { task: task(0), result: Ok(Done::Copied(COPIED)) });
+    assert!(matches!(actions[..], [Action::Discard(_)]), "{actions:?}");
+    let actions = session.step(millis(3), Input::Discarded { task: task(0), whole: None });
+    assert!(matches!(actions[..], [Action::Make(_)]), "{actions:?}");
+}
+
+/// An audit is reported like a task, beside a task of the same shard.
+#[test]
+fn an_audit_is_reported_by_its_own_attempt() {
+    let mut session = begun();
+    let orders = vec![Order::Make(task(0), attempt(1)), Order::Audit(task(0), attempt(2), "avx2".into())];
+    let actions = session.step(millis(1), answered(1, 1, orders, None));
+    assert!(
+        matches!(&actions[..2], [Action::Make(_), Action::Audit(_, engine)] if engine == "avx2"),
+        "{actions:?}"
+    );
+    assert_eq!(session.underway(), [task(0), task(0)]);
+    let ended = |audit| Input::TaskEnded { task: task(0), audit, result: made(0), took: Some(millis(1)) };
+    session.step(millis(2), ended(true));
+    let actions = session.step(millis(3), ended(false));
+    let reported = actions.iter().find_map(|action| match action {
+        Action::Report { outcomes, .. } => Some(outcomes.iter().map(|o| o.attempt).collect::<Vec<_>>()),
+        _ => None,
+    });
+    assert_eq!(reported.unwrap(), [Some(attempt(2)), Some(attempt(1))]);
+}
