@@ -5,7 +5,8 @@
 
 CHECKOUT is a directory, best one that git knows, so that the page can name its commit. Each file is planned, and searched if it
 has at most --states states. A file's own metric and labels are taken. With --peer PROGRAM, a program that takes a .tws file and
-prints lines of depth and count, such as twsearch, its table is compared with ours where both are complete.
+prints lines of depth and count, such as twsearch, its table is compared with ours where both are complete. With --published
+DIRECTORY, where logs of such runs lie, those of the same file are compared in the same way.
 """
 
 import argparse
@@ -19,11 +20,17 @@ from pathlib import Path
 
 ENDINGS = (".tws", ".def", ".ksolve", ".gap", ".kpuzzle.json", ".kpuzzle.json.ts")
 PLAN_SECONDS = 60
-SEARCH_SECONDS = 300
+SEARCH_SECONDS = 120
+
+
+def rounded(states):
+    """A number of states, as a power of ten where a table has no room for it."""
+    digits = states.replace(",", "")
+    return states if len(digits) <= 24 else f"{digits[0]}.{digits[1:3]} x 10^{len(digits) - 1}"
 
 
 def run(arguments, seconds, cwd):
-    """The result of a command and its processor seconds; None if it took too long."""
+    """The result of a command and its seconds by the clock; None if it took too long."""
     before = time.perf_counter()
     try:
         result = subprocess.run(arguments, capture_output=True, text=True, timeout=seconds, cwd=cwd)
@@ -34,50 +41,73 @@ def run(arguments, seconds, cwd):
 
 def reason(result):
     """Why a command refused, in one line of a table."""
-    lines = [line for line in result.stderr.splitlines() if line and not line.startswith("note:")]
+    lines = [line for line in result.stderr.splitlines() if line.startswith("error:")]
     text = lines[0] if lines else f"exit code {result.returncode}"
     text = re.sub(r"^error: ", "", text)
     text = re.sub(r"^\S*/", "", text)
     return text.replace("|", "\\|")
 
 
+def table(text):
+    """The states at each depth in the output of twsearch -g: those of all symmetric states, where it counts up to symmetry."""
+    lines = re.findall(r"^Dist \d+ (?:cnt )?(\d+) (?:tot )?\d+(?: scnt (\d+))?", text, re.M)
+    counts = [int(states or classes) for classes, states in lines]
+    # The last line may be the depth at which nothing was found.
+    return counts[:-1] if counts and counts[-1] == 0 else counts
+
+
 def peer_counts(program, file):
-    """The complete table that another program prints, if it ends in time."""
-    result, _ = run([program, "-g", str(file)], SEARCH_SECONDS, None)
-    if result is None or result.returncode != 0:
-        return None
-    return [int(count) for count in re.findall(r"^D\s+\d+\s+this\s+(\d+)", result.stdout, re.M)] or None
+    """The complete table that another program prints, if it ends in time, and how long that took."""
+    result, seconds = run([program, "-g", str(file)], SEARCH_SECONDS, None)
+    if result is None:
+        return None, f"> {SEARCH_SECONDS}"
+    return (table(result.stdout), f"{seconds:.2f}") if result.returncode == 0 else (None, "")
+
+
+def published_tables(directory):
+    """By the name of a .tws file, without its ending, the tables of logs that say that they are of it. Quarter turns are another metric."""
+    tables = {}
+    for log in sorted(directory.rglob("*.log")):
+        text = log.read_text(errors="replace")
+        command = re.search(r"^# (\S*twsearch .*?(\S+)\.tws)$", text, re.M)
+        if command and " -q" not in command[1]:
+            tables.setdefault(Path(command[2]).name, []).append(table(text))
+    return tables
 
 
 def row(options, checkout, file, scratch):
-    """What became of a file: name, what it is, states, fill, seconds to plan, seconds to search, the end."""
+    """What became of a file: name, what it is, states, fill, seconds to plan, seconds to search, those of the peer, the end."""
     name = str(file.relative_to(checkout))
     planned, plan_seconds = run([options.fathom, "plan", "--json", str(file)], PLAN_SECONDS, scratch)
     if planned is None:
-        return [name, f"not planned in {PLAN_SECONDS} s", "", "", "", "", ""]
+        return [name, f"not planned in {PLAN_SECONDS} s", "", "", "", "", "", ""]
     if planned.returncode != 0:
         text = reason(planned)
         states = re.search(r"has ([\d,]+) states", text)
-        kind = "too large" if states else "refused"
-        return [name, f"{kind}: {text}", states.group(1) if states else "", "", f"{plan_seconds:.1f}", "", ""]
+        kind = "too large" if states else f"refused: {text}"
+        return [name, kind, rounded(states.group(1)) if states else "", "", f"{plan_seconds:.1f}", "", "", ""]
     plan = json.loads(planned.stdout)
     states = int(plan["states"])
-    cells = [name, "loads", f"{states:,}", f"{plan['fill']:.2f}", f"{plan_seconds:.1f}", "", ""]
+    cells = [name, "loads", f"{states:,}", f"{plan['fill']:.2f}", f"{plan_seconds:.1f}", "", "", ""]
     if states > options.states:
         return cells
     command = [options.fathom, "run", "-q", "--json", "--dir", "run", str(file)]
     with tempfile.TemporaryDirectory(dir=scratch) as directory:
         searched, seconds = run(command, SEARCH_SECONDS, directory)
     if searched is None or searched.returncode != 0:
-        cells[6] = "not ended in time" if searched is None else reason(searched)
+        cells[7] = f"not ended in {SEARCH_SECONDS} s" if searched is None else reason(searched)
         return cells
     found = json.loads(searched.stdout)
     cells[5] = f"{seconds:.2f}"
-    cells[6] = f"God's number {found['god_number']}" if found["complete"] else "not complete"
-    if options.peer and file.name.endswith(".tws"):
-        counts = peer_counts(options.peer, file)
+    cells[7] = f"God's number {found['god_number']}" if found["complete"] else "not complete"
+    published = [counts for counts in options.tables.get(file.stem, []) if sum(counts) == states]
+    if published and file.suffix == ".tws":
+        same = found["counts"] in published
+        cells[7] += ", as published" if same else ", **other than published**"
+    if options.peer and file.suffix == ".tws":
+        counts, cells[6] = peer_counts(options.peer, file)
         if counts and sum(counts) == states:
-            cells[6] += ", as the peer" if counts == found["counts"] else ", **other than the peer**"
+            cells[7] += ", as the peer" if counts == found["counts"] else ", **other than the peer**"
     return cells
 
 
@@ -87,12 +117,14 @@ def main():
     parser.add_argument("checkouts", nargs="+", type=Path)
     parser.add_argument("--states", type=int, default=3_000_000, help="search spaces of at most so many states")
     parser.add_argument("--peer", help="another program to compare tables with")
+    parser.add_argument("--published", type=Path, help="a directory with logs of such a program")
     options = parser.parse_args()
+    options.tables = published_tables(options.published) if options.published else {}
     options.fathom = options.fathom.resolve()
     version = subprocess.run([options.fathom, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
     print("# Compatibility\n")
     print("Puzzle files that others have published, and what Fathom makes of each. Made by `records/compatibility.py` on")
-    print(f"{time.strftime('%Y-%m-%d')} with {version}. Seconds are those of the clock, of the whole process.")
+    print(f"{time.strftime('%Y-%m-%d')} with {version}. Seconds are those of the clock, of the whole process, on a machine that had other work, too.")
     with tempfile.TemporaryDirectory() as scratch:
         for checkout in options.checkouts:
             checkout = checkout.resolve()
@@ -103,10 +135,11 @@ def main():
             large = sum(cells[1].startswith("too large") for cells in rows)
             print(f"\n## {checkout.name.replace('+', '/')}\n")
             print(f"{f'Commit {commit}: ' if commit else ''}{len(rows)} files, of which {loads} are planned, {large} are too large to search, and {len(rows) - loads - large} are refused.\n")
-            print("| file | | states | fill | plan (s) | search (s) | |")
-            print("|---|---|---:|---:|---:|---:|---|")
-            for cells in rows:
-                print("| " + " | ".join(cells) + " |")
+            head = ["file", "", "states", "fill", "plan (s)", "search (s)", "peer (s)", ""]
+            rules = ["---", "---", "---:", "---:", "---:", "---:", "---:", "---"]
+            for cells in [head, rules, *rows]:
+                # Without a peer it has no column.
+                print("| " + " | ".join(cells[:6] + cells[6 if options.peer else 7:]) + " |")
             sys.stdout.flush()
 
 

@@ -4,7 +4,8 @@
 //! the way), [`cycles`] (cycle notation, both ways), [`rank`] (lexicographic rank), [`relabellings`] (the
 //! symmetries of a set of permutations), [`relabelling`] (one of them, where pieces turn), [`chain`]
 //! (order of a generated group by Schreier-Sims), [`setwise`] (stabilisers of sets), [`orbits`] (and blocks
-//! inside them), [`alike`] (elements that cannot be seen where pieces look alike), [`group`] (what can be
+//! inside them), [`alike`] (elements that cannot be seen where pieces look alike), [`large`] (states where
+//! cells are many), [`group`] (what can be
 //! told of a group), [`word`] (words in generators), [`expression`] (elements written in generators),
 //! [`ball`] (shortest words, of elements that have short ones), `transversal` (words along a chain),
 //! `shorten`, `commutators`, [`factor`] (a word for any element).
@@ -25,6 +26,7 @@ pub mod cycles;
 pub mod expression;
 pub mod factor;
 pub mod group;
+pub mod large;
 pub mod orbits;
 pub mod oriented;
 pub mod permutation;
@@ -43,6 +45,7 @@ pub use cycles::CycleError;
 pub use expression::{Element, ExpressionError, Named, Turns};
 pub use factor::Factoriser;
 pub use group::{Group, GroupOrbit, Kind, WhyNot};
+pub use large::states_by_orbits;
 pub use oriented::{NotOriented, OrientedPermutation};
 pub use permutation::{NotAPermutation, Permutation};
 pub use relabelling::Relabelling;

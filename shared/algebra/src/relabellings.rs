@@ -10,6 +10,7 @@
 //! nothing of each other.
 
 use crate::Permutation;
+use crate::orbits::orbits;
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -18,7 +19,8 @@ use std::hash::Hash;
 /// in order of their images, so the identity first: a group. Points that no element moves stay where they
 /// are.
 ///
-/// If there are more than `most`, those of them that fix the first points, as few as it takes: a subgroup.
+/// If there are more than `most`, those of them that fix some points, as few as it takes: a subgroup. Orbits
+/// that are moved with few other points are fixed first: what moves alone has symmetries of its own.
 ///
 /// # Panics
 /// If `set` holds the same permutation twice, or permutations that are not of this degree.
@@ -27,8 +29,8 @@ pub fn relabellings(degree: usize, set: &[Permutation], most: usize) -> Vec<Perm
 }
 
 /// Those [`relabellings`] that carry no point to one to which it `may` not go, and no element of the set to
-/// one that is not `alike`, by numbers in the set. If there are too many, those of them that fix the first
-/// points.
+/// one that is not `alike`, by numbers in the set. If there are too many, those of them that fix points that
+/// are moved with few others.
 ///
 /// # Panics
 /// As [`relabellings`], and if a point may not stay where it is, or an element is not like itself.
@@ -46,16 +48,24 @@ pub fn relabellings_among(
     assert_eq!(numbers.len(), set.len(), "a set has each element once");
     assert!(set.iter().all(|x| x.degree() == degree), "all permutations are of one degree");
     let cycles: Vec<Vec<u16>> = set.iter().map(cycle_lengths).collect();
+    let mut orbits = orbits(degree, set);
+    let moved: Vec<usize> = set.iter().map(|x| (0..degree).filter(|&i| x.apply(i) != i).count()).collect();
+    orbits.sort_by_cached_key(|orbit| {
+        let moves = |x: &Permutation| orbit.iter().any(|&point| x.apply(point) != point);
+        set.iter().zip(&moved).filter(|(x, _)| moves(x)).map(|(_, &moved)| moved).max()
+    });
+    let order: Vec<usize> = orbits.into_iter().flatten().collect();
     let fixing = |fixed: usize| {
         let told = Told { cycles: &cycles, of_points: &of_points, of_elements: &of_elements };
-        Search { degree, set, told, numbers: &numbers, most, may, alike, found: Vec::new() }.all(fixed)
+        Search { degree, set, told, numbers: &numbers, most, may, alike, found: Vec::new() }
+            .all(&order[..fixed])
     };
     if let Some(all) = fixing(0) {
         return all;
     }
     // Those that fix more points are fewer, so the least number of points is found by halving.
-    let (mut too_few, mut enough) = (0, degree);
-    let mut found = fixing(degree).expect("the identity alone fixes all points");
+    let (mut too_few, mut enough) = (0, order.len());
+    let mut found = fixing(order.len()).expect("the identity alone fixes all points");
     while too_few + 1 < enough {
         let middle = usize::midpoint(too_few, enough);
         match fixing(middle) {
@@ -184,8 +194,8 @@ struct Partial {
 }
 
 impl Search<'_> {
-    /// All that fix the first points; `None` if they are too many.
-    fn all(mut self, fixed: usize) -> Option<Vec<Permutation>> {
+    /// All that fix some points; `None` if they are too many.
+    fn all(mut self, fixed: &[usize]) -> Option<Vec<Permutation>> {
         let partial = Partial {
             points: vec![None; self.degree],
             preimages: vec![None; self.degree],
@@ -195,7 +205,7 @@ impl Search<'_> {
             image_marks: self.told.of_points.iter().map(|&colour| colour as u64).collect(),
         };
         let is_moved = |point: usize| self.set.iter().any(|x| x.apply(point) != point);
-        let stay = (0..self.degree).filter(|&point| point < fixed || !is_moved(point));
+        let stay = (0..self.degree).filter(|point| fixed.contains(point) || !is_moved(*point));
         let stay: Vec<(usize, usize)> = stay.map(|point| (point, point)).collect();
         let begun = self.with(partial, stay, None).expect("the identity is always among them");
         self.extend(begun).then(|| {

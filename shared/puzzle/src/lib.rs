@@ -36,4 +36,4 @@ pub use load::{Format, LoadError};
 pub use metric::{Metric, UnknownMetric};
 pub use notation::NotationError;
 pub use puzzle::{Counted, Guard, Move, Puzzle, PuzzleMove};
-pub use source::{PuzzleSpec, SourceError};
+pub use source::{PuzzleSpec, SourceError, grouped, states_and};

@@ -4,6 +4,7 @@ use crate::definition::{Definition, DefinitionError};
 use crate::family::{self, FamilyError};
 use crate::load::{self, LoadError};
 use crate::{Board, BoardError, Generator, Metric, Puzzle, PuzzleMove, SelectionError};
+use num_bigint::BigUint;
 use std::path::Path;
 
 /// Where a puzzle's moves come from.
@@ -42,12 +43,14 @@ pub enum SourceError {
         metric: Metric,
     },
     /// More cells than the search has numbers for.
-    #[error("{puzzle} has {cells} cells, and puzzles of at most {limit} can be searched: leave some out with --omit", limit = PuzzleSpec::MOST_CELLS)]
+    #[error("{puzzle} has {}{cells} cells, and puzzles of at most {limit} can be searched: leave some out with --omit", states_and(states.as_ref()), limit = PuzzleSpec::MOST_CELLS)]
     TooManyCells {
         /// The puzzle.
         puzzle: String,
         /// Its cells.
         cells: usize,
+        /// Its states, if they are known.
+        states: Option<BigUint>,
     },
 }
 
@@ -283,7 +286,7 @@ impl PuzzleSpec {
         let puzzle = definition.name().to_owned();
         let cells = definition.cells();
         if cells > Self::MOST_CELLS {
-            return Err(SourceError::TooManyCells { puzzle, cells });
+            return Err(SourceError::TooManyCells { puzzle, cells, states: definition.states_by_orbits() });
         }
         Ok(())
     }
@@ -301,6 +304,19 @@ impl PuzzleSpec {
         };
         Ok(definition.puzzle(metric)?)
     }
+}
+
+/// The beginning of what a puzzle has, if its states are known: `120 states and `.
+pub fn states_and(states: Option<&BigUint>) -> String {
+    states.map(|states| format!("{} states and ", grouped(states))).unwrap_or_default()
+}
+
+/// A number of any size with a comma between each three digits.
+pub fn grouped(number: &BigUint) -> String {
+    let digits = number.to_string();
+    let from_the_end = digits.bytes().rev().collect::<Vec<_>>();
+    let groups: Vec<&[u8]> = from_the_end.chunks(3).collect();
+    groups.join(&b',').iter().rev().map(|&byte| char::from(byte)).collect()
 }
 
 /// A board whose listed generators are the moves of a metric.

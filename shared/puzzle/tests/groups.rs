@@ -201,3 +201,14 @@ fn groups_without_moves_and_without_generators() {
         assert_eq!(factoriser.factor(&Permutation::parse("(1,2)", 3).unwrap()), None);
     }
 }
+
+/// 43,252,003,274,489,856,000 is the order of the group of Rubik's cube (D. Singmaster, *Notes on Rubik's Magic
+/// Cube*, 1981), whether its pieces or its stickers are moved.
+#[test]
+fn states_follow_from_what_is_done_to_each_orbit() {
+    let order = Some("43252003274489856000".parse().unwrap());
+    assert_eq!(fathom_puzzle::family::puzzle("3x3x3").unwrap().states_by_orbits(), order);
+    let stickers = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/rubik.gap");
+    let stickers = fathom_puzzle::load::load(&stickers).unwrap();
+    assert_eq!(stickers.states_by_orbits(), order);
+}

@@ -113,6 +113,8 @@ impl Colouring {
     /// The largest number of patterns that are counted on the way to axes of what is reached: those of one
     /// colour at a time.
     pub(crate) const MOST_PATTERNS: usize = 1 << 18;
+    /// The same where the axes are given.
+    const MOST_PATTERNS_OF_AXES: usize = 1 << 20;
     /// The largest number of arrangements of one colour, the length of an axis.
     pub const LONGEST_AXIS: u64 = 1 << 14;
 
@@ -156,24 +158,25 @@ impl Colouring {
             .map(|component| component.colour)
             .collect();
         let (colouring, contents) = Self::partition(of_piece, space, &turned)?;
-        let hidden = Hidden::of(space, &colouring, Self::MOST_PATTERNS)?;
-        colouring.with_hidden(&contents, views, space, &hidden)
+        let hidden = Hidden::of(space, &colouring, Self::MOST_PATTERNS_OF_AXES)?;
+        let bare = colouring.clone();
+        colouring.with_words(&contents, views, space, |_, form| {
+            hidden.words(&bare, form, space, Self::LONGEST_AXIS as usize)
+        })
     }
 
-    /// The same, where what the pattern leaves open is known.
-    pub(crate) fn with_hidden(
+    /// The same, where the words of axes are known; they are `None` if they are too many.
+    pub(crate) fn with_words(
         mut self,
         contents: &[Vec<u8>],
         views: &[AxisView],
         space: &Space,
-        hidden: &Hidden,
+        words: impl Fn(&AxisView, &Form) -> Option<Vec<u128>>,
     ) -> Result<Self, ColouringError> {
         self.tells_all(contents, views, space)?;
         let reached = views.iter().map(|view| {
             let form = self.form(view, space).ok_or(ColouringError::TooLarge)?;
-            let list = hidden
-                .words(&self, &form, space, Self::LONGEST_AXIS as usize)
-                .ok_or(ColouringError::TooLarge)?;
+            let list = words(view, &form).ok_or(ColouringError::TooLarge)?;
             Ok(Reached { view: view.clone(), form, list: List::new(list) })
         });
         self.reached = Some(reached.collect::<Result<_, _>>()?);

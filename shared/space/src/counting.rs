@@ -117,9 +117,21 @@ impl Fixed {
         let mut transform = Transform::default();
         for symmetry in graph.stabiliser(coset) {
             transforms.of_symmetry(coset, symmetry, &mut transform);
+            if Self::changes_nothing(transforms, &transform) {
+                inside += u64::from(states);
+                continue;
+            }
             Self::inside(transforms, &transform, &mut |position| inside += u64::from(contains(position)));
         }
         inside * u64::from(graph.orbit_size(coset)) + self.crossing.pairs(coset, contains)
+    }
+
+    /// Whether a transform of a coset to itself fixes all states, as symmetries do that move only what the
+    /// pattern tells.
+    fn changes_nothing(transforms: &Transforms<'_>, transform: &Transform) -> bool {
+        let keeps = |(axis, &to): (usize, &u8)| axis == usize::from(to);
+        let is_identity = |&map: &u32| transforms.map(map).to.iter().zip(0..).all(|(&to, index)| to == index);
+        transform.target.iter().enumerate().all(keeps) && transform.maps.iter().all(is_identity)
     }
 
     /// Calls `found` with the position of every state that a transform of a coset to itself fixes.

@@ -87,32 +87,38 @@ impl Prefixes {
         Some(Self { back: (0..cells.len()).map(back).collect(), cells, points, home })
     }
 
-    /// Whether moves reach a word that has these letters on the cells before the first open one.
-    fn allow(&self, space: &Space, word: &[Option<u8>]) -> bool {
-        let mut images: Vec<usize> = Vec::with_capacity(self.cells.len());
-        for &(cell, size) in &self.cells {
-            let image = if size == 1 {
-                let Some(letter) = word[cell] else {
-                    break;
-                };
-                let (first, orders) = self.points[self.home[usize::from(space.letters().mark(letter))]];
-                first + (orders - usize::from(space.letters().orientation(letter))) % orders
-            } else {
-                // The mark went round the ring, and the inverse brings it back.
-                let Some(at) = (0..size).find(|at| word[cell + at] == Some(space.solved()[cell])) else {
-                    break;
-                };
-                self.points[cell + (size - at) % size].0
+    /// Whether moves reach a word that has these letters on the cells before the first open one. `allowed`
+    /// has what is known of the first of these cells, by level: the point to which the base point is carried
+    /// when the levels before are divided out. What follows from more cells is added.
+    fn allow(&self, space: &Space, word: &[Option<u8>], allowed: &mut Vec<u16>) -> bool {
+        for level in allowed.len()..self.cells.len() {
+            let Some(image) = self.image(space, word, level) else {
+                break;
             };
-            images.push(image);
-        }
-        for level in 0..images.len() {
-            let Some(back) = &self.back[level][images[level]] else {
+            let back = |image: usize, (level, &point): (usize, &u16)| {
+                let back = self.back[level][usize::from(point)].as_ref();
+                back.expect("points that are out of reach are not allowed").apply(image)
+            };
+            let image = allowed.iter().enumerate().fold(image, back);
+            if self.back[level][image].is_none() {
                 return false;
-            };
-            images[level + 1..].iter_mut().for_each(|image| *image = back.apply(*image));
+            }
+            allowed.push(image as u16);
         }
         true
+    }
+
+    /// The point to which the inverse of a word carries the base point of a level; `None` if it is open.
+    fn image(&self, space: &Space, word: &[Option<u8>], level: usize) -> Option<usize> {
+        let (cell, size) = self.cells[level];
+        if size == 1 {
+            let letter = word[cell]?;
+            let (first, orders) = self.points[self.home[usize::from(space.letters().mark(letter))]];
+            return Some(first + (orders - usize::from(space.letters().orientation(letter))) % orders);
+        }
+        // The mark went round the ring, and the inverse brings it back.
+        let at = (0..size).find(|at| word[cell + at] == Some(space.solved()[cell]))?;
+        Some(self.points[cell + (size - at) % size].0)
     }
 }
 
@@ -250,6 +256,7 @@ impl Placements {
             cycles,
             left: space.labels().sizes().to_vec(),
             word: vec![None; space.cells()],
+            allowed: Vec::new(),
             whole: Vec::new(),
             found,
         }
@@ -303,7 +310,9 @@ struct FixedWords<'a, F> {
     /// By label: pieces that have no place yet.
     left: Vec<u8>,
     word: Vec<Option<u8>>,
-    /// The same, when it is made.
+    /// What [`Prefixes::allow`] knows of it.
+    allowed: Vec<u16>,
+    /// The word, when it is made.
     whole: Vec<u8>,
     found: &'a mut F,
 }
@@ -312,7 +321,8 @@ impl<F: FnMut(&[u8], u32) -> bool> FixedWords<'_, F> {
     /// Fills the cells from `cell` on in all ways, but those of which one of the symmetries makes smaller
     /// words. All others make larger ones. Returns whether it should go on.
     fn place(&mut self, cell: usize, symmetries: &[&Renaming]) -> bool {
-        if self.prefixes.is_some_and(|prefixes| !prefixes.allow(self.space, &self.word)) {
+        let is_allowed = |prefixes: &Prefixes| prefixes.allow(self.space, &self.word, &mut self.allowed);
+        if !self.prefixes.is_none_or(is_allowed) {
             return true;
         }
         let mut equal = Vec::with_capacity(symmetries.len());
@@ -330,6 +340,7 @@ impl<F: FnMut(&[u8], u32) -> bool> FixedWords<'_, F> {
         };
         // What cannot be taken back while they are gone through is taken out.
         let cycles = std::mem::take(&mut self.cycles[cell]);
+        let allowed = self.allowed.len();
         let mut goes_on = true;
         for cycle in &cycles {
             let mut placed = 0;
@@ -343,6 +354,7 @@ impl<F: FnMut(&[u8], u32) -> bool> FixedWords<'_, F> {
                 placed += 1;
             }
             goes_on = placed < cycle.len() || self.place(cell + 1, &equal);
+            self.allowed.truncate(allowed);
             for &(cell, letter) in &cycle[..placed] {
                 self.left[usize::from(self.space.letters().mark(letter))] += 1;
                 self.word[usize::from(cell)] = None;

@@ -8,14 +8,17 @@
 //! the same space has the same digest everywhere.
 
 mod cost;
+mod fixed;
 mod partitions;
 mod reached;
 
-use crate::axis::AxisView;
 use crate::hidden::Hidden;
 use crate::words::multinomial;
+pub use fathom_puzzle::grouped;
+
 use crate::{Colouring, CosetGraph, Refusal, Shape, Space, Symmetry};
 use cost::CostModel;
+use fixed::fixed_patterns;
 use num_bigint::BigUint;
 use partitions::candidates;
 use std::collections::{BTreeMap, HashMap};
@@ -57,17 +60,11 @@ pub enum PlanError {
     },
 }
 
-/// A number of any size with a comma between each three digits.
-pub fn grouped(number: &BigUint) -> String {
-    let digits = number.to_string();
-    let from_the_end = digits.bytes().rev().collect::<Vec<_>>();
-    let groups: Vec<&[u8]> = from_the_end.chunks(3).collect();
-    groups.join(&b',').iter().rev().map(|&byte| char::from(byte)).collect()
-}
-
 impl Plan {
     /// The most that the tables of a search may take, in bytes.
     pub const MOST_TABLE_BYTES: u64 = 8 << 30;
+    /// The most that a coset may take, in bytes. A kernel keeps some ten tensors in memory for each thread.
+    pub const MOST_COSET_BYTES: u32 = 1 << 24;
     /// The name of the model by which a colouring is chosen. Another model has another name.
     pub const COST_MODEL: &str = CostModel::V2.name;
 
@@ -130,7 +127,10 @@ impl Plan {
     }
 
     fn with(space: &Space, candidate: &Candidate) -> Option<Self> {
-        let colouring = Colouring::with_axes(&candidate.of_piece, &candidate.views, space).ok()?;
+        let (colouring, known_patterns) = match &candidate.made {
+            Some((colouring, patterns)) => (colouring.clone(), Some(patterns)),
+            None => (Colouring::new(&candidate.of_piece, space).ok()?, None),
+        };
         let shape = Shape::of(space, &colouring)?;
         let actions: Vec<_> = space
             .symmetries()
@@ -157,13 +157,15 @@ impl Plan {
         }
         // Symmetries fix few of many patterns. Guards keep most patterns out of reach, and the states in
         // reach fill the cosets of the others.
-        let reached = match Hidden::of(space, &plan.colouring, Colouring::MOST_PATTERNS) {
+        let counted =
+            || Some(Hidden::of(space, &plan.colouring, Colouring::MOST_PATTERNS).ok()?.patterns().clone());
+        let reached = match known_patterns.cloned().or_else(counted) {
             _ if space.is_guarded() => {
                 let words = space.states() * space.free_order();
                 u64::try_from(words / plan.shape.bits()).ok()?.max(1)
             }
-            Ok(hidden) => u64::try_from(hidden.patterns()).ok()?,
-            Err(_) => plan.colouring.patterns().total(),
+            Some(patterns) => u64::try_from(patterns).ok()?,
+            None => plan.colouring.patterns().total(),
         };
         plan.representative_cosets = reached.div_ceil(symmetries_used as u64);
         if CostModel::V2.listing(space, patterns, plan.representative_cosets, symmetries_used)
@@ -221,6 +223,9 @@ struct Choices {
 }
 
 impl Choices {
+    /// A fill that is not far from 1.
+    const FULL: f64 = 0.5;
+
     fn of(space: &Space) -> Self {
         let none = Self { reached: Vec::new(), best: None };
         if is_beyond_tables(space) {
@@ -238,7 +243,12 @@ impl Choices {
         // Without a table the number of patterns is a guess, by far too small for some groups.
         let known = best.as_ref().filter(|best| best.is_counted || moves_bring_about_all(space));
         let limit = known.map_or(f64::INFINITY, |best| best.nanoseconds);
-        Self { reached: reached::Search::run(space, &actions, model, limit), best }
+        let search = |cuts| reached::Search::run(space, &actions, model, limit, cuts);
+        let mut reached = search(false);
+        if reached.is_empty() && !best.as_ref().is_some_and(|best| best.share(space) >= Self::FULL) {
+            reached = search(true);
+        }
+        Self { reached, best }
     }
 
     /// The next choice: of axes of what moves reach the first, in order of their costs, that stores few bits
@@ -246,7 +256,6 @@ impl Choices {
     /// are listed: small spaces have many patterns that symmetries fix.
     fn next(&mut self, space: &Space) -> Option<Plan> {
         const MOST_TRIED: usize = 6;
-        const FULL: f64 = 0.5;
         let mut chosen: Option<(Plan, f64, usize)> = None;
         for (number, candidate) in self.reached.iter().enumerate().take(MOST_TRIED) {
             // What fails to be listed has axes whose words differ too much from coset to coset.
@@ -257,7 +266,7 @@ impl Choices {
             if chosen.as_ref().is_none_or(|&(_, best, _)| fill > best) {
                 chosen = Some((plan, fill, number));
             }
-            if fill >= FULL {
+            if fill >= Self::FULL {
                 break;
             }
         }
@@ -274,7 +283,7 @@ impl Choices {
 /// bits.
 fn is_beyond_tables(space: &Space) -> bool {
     let words = space.states() * space.free_order();
-    let least = words / Shape::LARGEST_PACKED_BITS / space.symmetries().len();
+    let least = words / (8 * Plan::MOST_COSET_BYTES) / space.symmetries().len();
     let Ok(cosets) = u64::try_from(least) else {
         return true;
     };
@@ -303,8 +312,9 @@ fn reaches_all_patterns(space: &Space, sizes: &[u8]) -> bool {
 
 struct Candidate {
     of_piece: Vec<u8>,
-    /// Empty if each colour is an axis of all its arrangements.
-    views: Vec<AxisView>,
+    /// The colouring with axes of what moves reach, and how many patterns it has; `None` if each colour is an
+    /// axis of all its arrangements.
+    made: Option<(Colouring, BigUint)>,
     nanoseconds: f64,
     /// Whether that is from a number of patterns that there are.
     is_counted: bool,
@@ -313,20 +323,32 @@ struct Candidate {
 impl Candidate {
     /// Whether moves bring about all that its axes have. What is not known for certain counts as no.
     fn is_full(&self, space: &Space) -> bool {
+        self.share(space) >= 1.0
+    }
+
+    /// The share of what its axes have that moves bring about, 0 if it is not known.
+    fn share(&self, space: &Space) -> f64 {
         let Ok(colouring) = Colouring::new(&self.of_piece, space) else {
-            return false;
+            return 0.0;
         };
         let Some(shape) = Shape::of(space, &colouring) else {
-            return false;
+            return 0.0;
         };
         let sizes: Vec<u8> = colouring.axes().iter().map(|axis| axis.length() as u8).collect();
         if reaches_all_patterns(space, &sizes) || space.is_guarded() {
-            return true;
+            return 1.0;
         }
         // Without guards the cosets are as large as each other.
         let words = space.states() * space.free_order();
-        Hidden::of(space, &colouring, Colouring::MOST_PATTERNS)
-            .is_ok_and(|hidden| hidden.patterns() * shape.bits() == words)
+        let Ok(hidden) = Hidden::of(space, &colouring, Colouring::MOST_PATTERNS) else {
+            return 0.0;
+        };
+        let bits = hidden.patterns() * shape.bits();
+        if bits == words {
+            return 1.0;
+        }
+        let percents = u64::try_from(words * 100_u32 / bits).map_or(0.0, |percents| percents as f64);
+        percents.min(99.0) / 100.0
     }
 
     fn judge(
@@ -357,7 +379,8 @@ impl Candidate {
         // The last axis lies inside a word: the longest that fits. Colours with one arrangement come first.
         lengths.sort_unstable_by_key(|&(colour, length, _)| (length > 1, length <= 64, length, colour));
         let axes: Vec<u32> = lengths.iter().map(|&(_, length, _)| length as u32).collect();
-        let shape = Shape::in_space(space, &axes)?;
+        let shape =
+            Shape::in_space(space, &axes).filter(|shape| shape.packed_bytes() <= Plan::MOST_COSET_BYTES)?;
         let order: HashMap<u8, u8> =
             lengths.iter().zip(0..).map(|(&(colour, _, _), axis)| (colour, axis)).collect();
         let of_piece: Vec<u8> = of_piece.iter().map(|colour| order[colour]).collect();
@@ -400,7 +423,7 @@ impl Candidate {
         let bitwise = if shape.row_bits() > 64 { f64::from(shape.row_bits()) } else { 0.0 };
         let pull = model.pull + bitwise + f64::from(shape.rows()) * row;
         let nanoseconds = start + model.layers(pulls, cosets, pull, f64::from(shape.packed_bytes()));
-        Some(Self { of_piece, views: Vec::new(), nanoseconds, is_counted: entries > 0 })
+        Some(Self { of_piece, made: None, nanoseconds, is_counted: entries > 0 })
     }
 }
 
@@ -417,46 +440,6 @@ fn actions_on_letters(space: &Space) -> Vec<(&Symmetry, usize)> {
         }
     }
     actions
-}
-
-/// How many patterns with these colour sizes a symmetry fixes. The colour on the first cell of a cycle of
-/// cells determines the others; it must come back to itself, so its cycle of colours has a length k that
-/// divides the length l of the cycle of cells, and each colour of that cycle is used l / k times.
-fn fixed_patterns(cells: &[u8], colours: &[u8], sizes: &[u8]) -> u128 {
-    let colour_cycles = cycle_lengths_by_start(colours);
-    let left: Vec<u8> = colour_cycles.iter().map(|&(start, _)| sizes[start]).collect();
-    let mut ways: HashMap<Vec<u8>, u128> = HashMap::from([(left, 1)]);
-    for (_, length) in cycle_lengths_by_start(cells) {
-        let mut next: HashMap<Vec<u8>, u128> = HashMap::new();
-        for (left, count) in &ways {
-            for (i, &(_, period)) in colour_cycles.iter().enumerate() {
-                let used = length / period;
-                if length % period == 0 && usize::from(left[i]) >= used {
-                    let mut left = left.clone();
-                    left[i] -= used as u8;
-                    *next.entry(left).or_default() += count * period as u128;
-                }
-            }
-        }
-        ways = next;
-    }
-    ways.values().sum()
-}
-
-fn cycle_lengths_by_start(map: &[u8]) -> Vec<(usize, usize)> {
-    let mut seen = vec![false; map.len()];
-    let mut cycles = Vec::new();
-    for start in 0..map.len() {
-        let (mut at, mut length) = (start, 0);
-        while !std::mem::replace(&mut seen[at], true) {
-            at = usize::from(map[at]);
-            length += 1;
-        }
-        if length > 0 {
-            cycles.push((start, length));
-        }
-    }
-    cycles
 }
 
 #[cfg(test)]
@@ -562,6 +545,21 @@ mod tests {
         assert_eq!(space.states().to_string(), (210 * 462).to_string());
         let plan = Plan::new(&space).unwrap();
         assert_eq!((plan.representative_cosets, plan.shape.bits()), (1, 210 * 462));
+    }
+
+    /// 20 cells that are permuted in all ways, with 7, 7, 3 and 3 pieces alike: neither one label nor two make
+    /// few enough patterns and words, but two labels beside the two others do: C(20, 6) x C(14, 7) x C(6, 3).
+    #[test]
+    fn sets_are_cut_into_parts_where_nothing_else_serves() {
+        let labels = [7, 7, 3, 3].iter().zip(0..).flat_map(|(&n, label)| vec![label; n]);
+        let cycle = format!("({})", (1..=20).map(|i| i.to_string()).collect::<Vec<_>>().join(","));
+        let space =
+            group_space("alike", 20, &["(1,2)", &cycle], Labels::from_values(labels.collect::<Vec<_>>()));
+        assert_eq!(space.states().to_string(), (38_760_u64 * 3_432 * 20).to_string());
+        let plan = Plan::outline(&space).unwrap();
+        let mut lengths = plan.shape.lengths().to_vec();
+        lengths.sort_unstable();
+        assert_eq!(lengths, [20, 3_432]);
     }
 
     /// An outline chooses what an exact plan does, and says fewer cosets than there are where it does not

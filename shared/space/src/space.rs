@@ -3,8 +3,10 @@
 use crate::rings::Rings;
 use crate::words::multinomial;
 use crate::{Labels, Letters, Ranks, Symmetry};
-use fathom_algebra::{OrientedPermutation, Permutation, Shown, StabiliserChain, unseen_elements};
-use fathom_puzzle::{Metric, Puzzle, PuzzleMove};
+use fathom_algebra::{
+    OrientedPermutation, Permutation, Shown, StabiliserChain, states_by_orbits, unseen_elements,
+};
+use fathom_puzzle::{Metric, Puzzle, PuzzleMove, states_and};
 use num_bigint::BigUint;
 use std::collections::HashSet;
 
@@ -85,11 +87,14 @@ pub enum SpaceError {
     GuardedOneWay(String),
     /// Letters are bytes.
     #[error(
-        "{name} has more pieces and orientations than words have letters for: {letters}, of at most 255: tell fewer apart with --track, --labels or --ignore-orientation, or leave some out with --omit"
+        "{name} has {}more pieces and orientations than words have letters for: {letters}, of at most 255: tell fewer apart with --track, --labels or --ignore-orientation, or leave some out with --omit",
+        states_and(states.as_ref())
     )]
     TooManyLetters {
         /// The puzzle.
         name: String,
+        /// Its states, if they are known.
+        states: Option<BigUint>,
         /// Labels times orientations.
         letters: usize,
     },
@@ -147,6 +152,7 @@ impl Space {
         let turns = orders.iter().copied().max().unwrap_or(1);
         let letters = Letters::new(&seen, turns).ok_or_else(|| SpaceError::TooManyLetters {
             name: puzzle.name.clone(),
+            states: states_by_orbits_of(&puzzle, &labels),
             letters: seen.len() * usize::from(seen.iter().copied().max().unwrap_or(1)),
         })?;
         let solved = of_pieces.iter().map(|&label| letters.letter(label, 0)).collect();
@@ -495,6 +501,21 @@ impl Space {
     }
 }
 
+/// The number of states, where that follows from what is done to each orbit.
+fn states_by_orbits_of(puzzle: &Puzzle, labels: &Labels) -> Option<BigUint> {
+    if puzzle.free.len() > 1 || puzzle.moves.iter().any(|m| !m.guard.is_empty()) {
+        return None;
+    }
+    let actions: Vec<OrientedPermutation> = puzzle.moves.iter().map(|m| m.action.clone()).collect();
+    states_by_orbits(&actions, &shown(puzzle, labels))
+}
+
+/// What can be seen of each piece.
+fn shown(puzzle: &Puzzle, labels: &Labels) -> Vec<Shown> {
+    let pieces = labels.of_pieces().iter().zip(&puzzle.seen);
+    pieces.map(|(&label, &seen)| Shown { label: label.into(), seen }).collect()
+}
+
 /// The group that the moves generate, on points.
 fn group(puzzle: &Puzzle) -> StabiliserChain {
     let moves = puzzle.moves.iter().map(|m| &m.action);
@@ -551,8 +572,7 @@ fn count_states(space: &Space) -> Option<BigUint> {
         return Some(words / in_words);
     }
     if !space.is_guarded() {
-        let shown = labels.of_pieces().iter().zip(&space.puzzle.seen);
-        let shown: Vec<Shown> = shown.map(|(&label, &seen)| Shown { label: label.into(), seen }).collect();
+        let shown = shown(&space.puzzle, labels);
         let actions = space.puzzle.moves.iter().map(|m| &m.action).chain(&space.puzzle.free);
         let actions: Vec<OrientedPermutation> = actions.cloned().collect();
         return Some(group_order / unseen_elements(&actions, group_order, &shown)? / in_words);

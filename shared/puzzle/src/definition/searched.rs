@@ -4,7 +4,8 @@
 use super::{Definition, DefinitionError};
 use crate::puzzle::Counted;
 use crate::{Generator, Guard, Metric, Puzzle, PuzzleMove};
-use fathom_algebra::{OrientedPermutation, Relabelling, relabellings_among};
+use fathom_algebra::{OrientedPermutation, Relabelling, Shown, relabellings_among, states_by_orbits};
+use num_bigint::BigUint;
 use std::collections::{BTreeSet, HashSet};
 
 impl Definition {
@@ -64,6 +65,19 @@ impl Definition {
         self.always.iter().flat_map(move |&piece| {
             [piece, back.apply(piece.into()) as u16].map(|cell| Guard { cell, piece })
         })
+    }
+
+    /// The number of states of a puzzle that may be too large to be searched; `None` if it does not follow from
+    /// what is done to each orbit, or where there are free moves, guards or limits.
+    pub fn states_by_orbits(&self) -> Option<BigUint> {
+        if self.is_guarded() || !self.free.is_empty() {
+            return None;
+        }
+        let orders = self.seen_orders();
+        let actions: Vec<OrientedPermutation> =
+            self.moves.iter().map(|g| self.seen_action(&g.action, &orders)).collect();
+        let shown = self.solved.iter().map(|piece| Shown { label: piece.label.into(), seen: piece.seen });
+        states_by_orbits(&actions, &shown.collect::<Vec<_>>())
     }
 
     fn counted(&self) -> Option<Counted> {

@@ -2,8 +2,8 @@
 //! such modules.
 //!
 //! Read are constants and one exported value, made of objects, lists, numbers, texts, names of constants
-//! before, and `new Array(N).fill(VALUE)`. Imports, comments and types are passed over. Nothing is run:
-//! whatever else a module does is refused.
+//! before, `new Array(N).fill(VALUE)`, and `LIST.map((_, i) => i)`. Imports, comments and types are passed
+//! over. Nothing is run: whatever else a module does is refused.
 
 use super::{Fault, MAX_BYTES};
 use std::collections::HashMap;
@@ -330,6 +330,10 @@ impl<'a> Reader<'a> {
                 json.text.push(']');
             }
             _ => match self.constants.get(word) {
+                Some(constant) if self.rest().trim_start().starts_with(".map(") => {
+                    let length = serde_json::from_str::<Vec<serde_json::Value>>(&constant.text);
+                    self.numbers(json, length.map_or(0, |list| list.len()))?;
+                }
                 Some(constant) => json.append(constant, start)?,
                 None => {
                     let reason = format!(
@@ -345,6 +349,25 @@ impl<'a> Reader<'a> {
             Some('.' | '(' | '[' | '+' | '-' | '*' | '?') => Err(self.unexpected("the end of a value")),
             _ => Ok(()),
         }
+    }
+
+    /// `.map((_, i) => i)` behind a list of some length: the numbers of its entries.
+    fn numbers(&mut self, json: &mut Json, length: usize) -> Result<(), Fault> {
+        self.expect(".map(")?;
+        self.expect("(")?;
+        self.word().ok_or_else(|| self.unexpected("a name"))?;
+        self.expect(",")?;
+        let number = self.word().ok_or_else(|| self.unexpected("a name"))?;
+        self.expect(")")?;
+        self.expect("=>")?;
+        self.skip_blanks();
+        if !self.accept_word(number) {
+            return Err(self.unexpected(&format!("{number:?}, the number of an entry")));
+        }
+        self.expect(")")?;
+        let numbers: Vec<String> = (0..length).map(|number| number.to_string()).collect();
+        json.text.push_str(&format!("[{}]", numbers.join(",")));
+        Ok(())
     }
 
     fn string(&mut self) -> Result<String, Fault> {

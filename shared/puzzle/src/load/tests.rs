@@ -488,17 +488,21 @@ fn modules_are_read_as_what_they_export() {
                 \"defaultPattern\": {\"A\": {\"pieces\": [0, 1, 2], \"orientation\": [0, 0, 0]}},\
                 \"moves\": {\"R\": {\"A\": {\"permutation\": [1, 0, 2], \"orientationDelta\": [1, -1, 0]}}},\
                 \"derivedMoves\": {\"Q\": \"[R2: R]\", \"nothing\": \".\"}}";
-    let module = "// A comment.\nimport type { T } from \"../t\";\n\nconst none = new Array(3).fill(0);\nconst turns = [1, -1, 0];\n\
+    let module = "// A comment.\nimport type { T } from \"../t\";\n\nconst none = new Array(3).fill(0);\nconst turns = [1, -1, 0];\nconst range = none.map((_, i) => i);\n\
                   export const x: T = {\n  name: 'x', /* another */\n  orbits: [{ orbitName: \"A\", numPieces: 3, numOrientations: 4 }],\n\
-                  defaultPattern: { A: { pieces: [0, 1, 2], orientation: none } },\n  moves: {\n    R: { A: { permutation: [1, 0, 2], orientationDelta: turns, }, },\n  },\n\
+                  defaultPattern: { A: { pieces: range, orientation: none } },\n  moves: {\n    R: { A: { permutation: [1, 0, 2], orientationDelta: turns, }, },\n  },\n\
                   derivedMoves: { Q: `[R2: R]`, \"nothing\": \".\" },\n} as const;\n";
     let read = |text: &str, file: &str| parse(text, Format::of(file, text), file);
     assert_eq!(read(module, "x.ts").unwrap(), read(json, "x.json").unwrap());
     assert_eq!(read(module, "x.txt").unwrap().metric(), Metric::Multi);
     let refused = |text: &str| read(text, "x.js").unwrap_err().to_string();
     assert_eq!(
-        refused("const a = [1];\nconst b = a.map((_, i) => i);"),
+        refused("const a = [1];\nconst b = a.slice(1);"),
         "x.js:2:12: expected the end of a value, found '.': of a module only objects, lists, numbers, texts and constants are read, and nothing is run"
+    );
+    assert!(
+        refused("const a = [1];\nconst b = a.map((_, i) => 2 * i);")
+            .starts_with("x.js:2:27: expected \"i\", the number of an entry, found '2'")
     );
     assert!(
         refused("export const a = { b: c };").starts_with("x.js:1:23: \"c\" is no constant of this module")
@@ -512,7 +516,7 @@ fn modules_are_read_as_what_they_export() {
     assert!(refused(&format!("export const a = {}", "[".repeat(99))).contains("nested more than 32 deep"));
     // Places are those of the module.
     let fault = module.replace("numPieces: 3", "numPieces: 2");
-    assert!(refused(&fault).starts_with("x.js:9:22: the orbit A has 2 pieces"), "{}", refused(&fault));
+    assert!(refused(&fault).starts_with("x.js:10:22: the orbit A has 2 pieces"), "{}", refused(&fault));
     // Names of names: what is doubled is counted before memory is taken.
     let doubled: String = (0..40).map(|i| format!("const a{} = [a{i}, a{i}];", i + 1)).collect();
     assert!(refused(&format!("const a0 = [1];{doubled}")).contains("is larger than 16777216 bytes"));

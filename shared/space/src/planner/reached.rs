@@ -30,6 +30,12 @@ const MOST_SETS_IN_ALL: f64 = 2e6;
 /// So many words of axes are listed in all before the search ends.
 const MOST_WORDS: usize = 3_000_000;
 
+/// Where sets are cut, which is tried when nothing else serves: so many places of a part, places in all, and
+/// parts.
+const MOST_SETS_OF_PARTS: usize = 1 << 20;
+const MOST_SETS_OF_PARTS_IN_ALL: f64 = 4e6;
+const MOST_PARTS: usize = 4;
+
 /// A base has at most so many points.
 const LONGEST_BASE: usize = 7;
 
@@ -51,6 +57,8 @@ enum Split {
     Nothing,
     /// The first ones: base points of a group that has no sets to be told apart.
     First(usize),
+    /// None, but the labels are cut into so many parts, each of which is a colour.
+    Parts(usize),
 }
 
 /// What becomes of a set.
@@ -76,6 +84,8 @@ pub(super) struct Search<'a> {
     /// Words of all states.
     words: f64,
     leaves: usize,
+    /// Whether sets may be cut into parts.
+    cuts: bool,
     /// How many places of sets may still be looked at.
     sets: f64,
     /// How many words of axes may still be listed.
@@ -86,19 +96,20 @@ pub(super) struct Search<'a> {
 
 impl<'a> Search<'a> {
     /// Choices that cost less than `limit` and not [much more](CostModel::near) than the cheapest, which
-    /// comes first.
+    /// comes first. With `cuts` sets may be cut into parts, which symmetries need not keep.
     pub(super) fn run(
         space: &'a Space,
         actions: &'a [(&'a Symmetry, usize)],
         model: &'a CostModel,
         limit: f64,
+        cuts: bool,
     ) -> Vec<Candidate> {
         let words =
             u128::try_from(space.states() * space.free_order()).map_or(f64::INFINITY, |words| words as f64);
-        let Some(classes) = classes(space, actions).filter(|_| !space.is_guarded() && words.is_finite())
-        else {
+        if space.is_guarded() || !words.is_finite() {
             return Vec::new();
-        };
+        }
+        let classes = classes(space, actions);
         let mut search = Self {
             space,
             actions,
@@ -106,7 +117,8 @@ impl<'a> Search<'a> {
             classes,
             words,
             leaves: 0,
-            sets: MOST_SETS_IN_ALL,
+            cuts,
+            sets: if cuts { MOST_SETS_OF_PARTS_IN_ALL } else { MOST_SETS_IN_ALL },
             words_left: Cell::new(MOST_WORDS),
             found: Vec::new(),
             limit,
@@ -147,7 +159,13 @@ impl<'a> Search<'a> {
             }
             _ => 0,
         };
-        for split in [Split::All, Split::Nothing].into_iter().chain((1..base).map(Split::First)) {
+        // More parts than one, fewer than labels, and none twice.
+        let labels = class.iter().map(|set| self.labels(set).len()).max().unwrap_or(0);
+        let is_other = |&parts: &usize| parts < labels && labels.div_ceil(labels.div_ceil(parts)) == parts;
+        let most_parts = if self.cuts { MOST_PARTS } else { 0 };
+        let parts = (2..=most_parts).filter(is_other).map(Split::Parts);
+        let splits = [Split::All, Split::Nothing].into_iter().chain((1..base).map(Split::First)).chain(parts);
+        for split in splits {
             for &turning in turnings {
                 if split == Split::All && turning == Turning::Joint {
                     continue;
@@ -175,8 +193,10 @@ impl<'a> Search<'a> {
                 let seen = if choice.turning == Turning::InPattern { seen.into() } else { 1 };
                 let points = Hidden::points_of(self.space, seen, |cell| cells.contains(&cell));
                 let before = self.states_per_coset(&hidden);
-                let Some(next) = hidden.keeping(&points, MOST_SETS) else {
-                    self.sets -= MOST_SETS as f64;
+                let is_cut = matches!(choice.split, Split::Parts(_));
+                let most = if is_cut { MOST_SETS_OF_PARTS } else { MOST_SETS };
+                let Some(next) = hidden.keeping(&points, most) else {
+                    self.sets -= most as f64;
                     return None;
                 };
                 hidden = next;
@@ -189,16 +209,29 @@ impl<'a> Search<'a> {
         Some(hidden)
     }
 
+    /// The labels of a set.
+    fn labels(&self, set: &Set) -> Vec<u8> {
+        let mut labels: Vec<u8> =
+            set.cells.iter().map(|&cell| self.space.labels().of_pieces()[cell]).collect();
+        labels.sort_unstable();
+        labels.dedup();
+        labels
+    }
+
     /// The cells of each colour of a set.
     fn colours(&self, set: &Set, choice: Choice) -> Vec<Vec<usize>> {
         let label = |cell: usize| self.space.labels().of_pieces()[cell];
-        let mut labels: Vec<u8> = set.cells.iter().map(|&cell| label(cell)).collect();
-        labels.sort_unstable();
-        labels.dedup();
+        let labels = self.labels(set);
         let alone = match choice.split {
             Split::All => labels.len(),
             Split::Nothing => 0,
             Split::First(number) => number,
+            Split::Parts(parts) => {
+                let part = |labels: &[u8]| {
+                    set.cells.iter().copied().filter(|&cell| labels.contains(&label(cell))).collect()
+                };
+                return labels.chunks(labels.len().div_ceil(parts)).map(part).collect();
+            }
         };
         let (alone, together) = labels.split_at(alone.min(labels.len()));
         let rest: Vec<usize> =
@@ -247,7 +280,7 @@ impl<'a> Search<'a> {
             .filter(|component| component.view.has_orientations())
             .map(|component| component.colour)
             .collect();
-        let (colouring, _) = Colouring::partition(&of_piece, space, &turned).ok()?;
+        let (colouring, contents) = Colouring::partition(&of_piece, space, &turned).ok()?;
         let actions: Vec<(Vec<u8>, usize)> = self
             .actions
             .iter()
@@ -273,17 +306,18 @@ impl<'a> Search<'a> {
         {
             return None;
         }
-        let measured: RefCell<HashMap<AxisView, Option<usize>>> = RefCell::default();
+        let measured: RefCell<HashMap<AxisView, Option<Vec<u128>>>> = RefCell::default();
         let length = |view: &AxisView| -> Option<usize> {
             let longest = (Colouring::LONGEST_AXIS as usize).min(self.words_left.get());
-            let known = measured.borrow().get(view).copied();
+            let known = measured.borrow().get(view).map(|words| words.as_ref().map(Vec::len));
             let words = match known {
                 Some(words) => words,
                 None => {
                     let form = colouring.form(view, space)?;
-                    let words = hidden.words(&colouring, &form, space, longest).map(|words| words.len());
+                    let words = hidden.words(&colouring, &form, space, longest);
+                    let length = words.as_ref().map(Vec::len);
                     measured.borrow_mut().insert(view.clone(), words);
-                    words
+                    length
                 }
             };
             self.words_left.set(self.words_left.get().saturating_sub(words.unwrap_or(longest)));
@@ -294,9 +328,10 @@ impl<'a> Search<'a> {
         join(&mut axes, states, &actions, length);
         order(&mut axes);
         let views: Vec<AxisView> = axes.into_iter().map(|(view, _)| view).collect();
-        let (colouring, contents) = Colouring::partition(&of_piece, space, &turned).ok()?;
-        let colouring = colouring.with_hidden(&contents, &views, space, hidden).ok()?;
-        let shape = Shape::of(space, &colouring)?;
+        let known = |view: &AxisView, _: &_| measured.borrow_mut().remove(view).flatten();
+        let colouring = colouring.with_words(&contents, &views, space, known).ok()?;
+        let shape =
+            Shape::of(space, &colouring).filter(|shape| shape.packed_bytes() <= Plan::MOST_COSET_BYTES)?;
         let entries: f64 = shape.lengths().iter().map(|&length| f64::from(length)).sum();
         let row = match (shape.row_bits(), shape.blocks()) {
             (0..=32, 1) => self.model.row_32,
@@ -309,36 +344,42 @@ impl<'a> Search<'a> {
         let start = self.model.maps * entries * self.model.map_entry;
         let nanoseconds =
             start + self.model.search(pulls, cosets, symmetries, pull, f64::from(shape.packed_bytes()));
-        (nanoseconds < self.limit).then_some(Candidate { of_piece, views, nanoseconds, is_counted: true })
+        let made = Some((colouring, hidden.patterns().clone()));
+        (nanoseconds < self.limit).then_some(Candidate { of_piece, made, nanoseconds, is_counted: true })
     }
 }
 
-/// The sets of pieces, those together that symmetries exchange; `None` if a set has pieces that show
-/// different numbers of orientations.
-fn classes(space: &Space, actions: &[(&Symmetry, usize)]) -> Option<Vec<Vec<Set>>> {
-    let orbits = space.orbits();
-    let set_of = |cell: u8| orbits.iter().position(|orbit| orbit.cells.contains(&cell));
-    let mut class_of: Vec<Option<usize>> = vec![None; orbits.len()];
+/// The sets of pieces, those together that symmetries exchange. Pieces that moves carry among themselves are
+/// one set, or several if they show different numbers of orientations.
+fn classes(space: &Space, actions: &[(&Symmetry, usize)]) -> Vec<Vec<Set>> {
+    let seen = |cell: u8| space.letters().seen(space.labels().of_pieces()[usize::from(cell)]);
+    let mut sets: Vec<(u8, Vec<u8>)> = Vec::new();
+    for orbit in space.orbits() {
+        let first = sets.len();
+        for &cell in &orbit.cells {
+            match sets[first..].iter_mut().find(|(shown, _)| *shown == seen(cell)) {
+                Some((_, cells)) => cells.push(cell),
+                None => sets.push((seen(cell), vec![cell])),
+            }
+        }
+    }
+    let set_of = |cell: u8| sets.iter().position(|(_, cells)| cells.contains(&cell));
+    let mut class_of: Vec<Option<usize>> = vec![None; sets.len()];
     let mut classes: Vec<Vec<Set>> = Vec::new();
-    for (number, orbit) in orbits.iter().enumerate() {
+    for (number, (shown, cells)) in sets.iter().enumerate() {
         let class = class_of[number].unwrap_or_else(|| {
             for (symmetry, _) in actions {
-                if let Some(image) = set_of(symmetry.cells[usize::from(orbit.cells[0])]) {
+                if let Some(image) = set_of(symmetry.cells[usize::from(cells[0])]) {
                     class_of[image].get_or_insert(classes.len());
                 }
             }
             classes.push(Vec::new());
             classes.len() - 1
         });
-        let mut seen = orbit.labels.iter().map(|&label| space.letters().seen(label));
-        let first = seen.next().unwrap_or(1);
-        if seen.any(|other| other != first) {
-            return None;
-        }
         classes[class]
-            .push(Set { cells: orbit.cells.iter().map(|&cell| cell.into()).collect(), turns: first > 1 });
+            .push(Set { cells: cells.iter().map(|&cell| cell.into()).collect(), turns: *shown > 1 });
     }
-    Some(classes)
+    classes
 }
 
 /// Joins axes that depend on each other, with all images under symmetries, until a word along each is a

@@ -1,0 +1,377 @@
+//! States of groups on many cells, counted without a chain of stabilisers.
+//!
+//! Let an orbit have n >= 8 cells whose pieces turn modulo m. All that can be done to it is the wreath
+//! product W = C_m wr S_n, whose commutator subgroup D has the even permutations with twists of sum 0: D is
+//! perfect, and each of its proper normal subgroups consists of twists. So much has to be known of the group
+//! G:
+//!
+//! - On each large orbit it contains D. It does if some element has a cycle of a prime length p with
+//!   n/2 < p < n - 2 (a power of it is that cycle alone, so by C. Jordan all even permutations of places are
+//!   there), and if the powers that move no place turn pieces by amounts whose differences generate all
+//!   turns.
+//! - No two large orbits do the same: some element has different cycles on them. An automorphism of the even
+//!   permutations of n points is a renaming of the points if n > 6, so it keeps lengths of cycles.
+//!
+//! Then G contains the product of these D (Goursat's lemma, and that pairs suffice for perfect groups).
+//! Nothing of it appears in the action on the other cells, whose simple factors are smaller. What is left is
+//! G modulo that product, a small group: the action on the other cells, the parity on each large orbit, and
+//! the sum of its twists. Its states are counted as ever; each stands for as many states as D makes of one.
+//!
+//! Where stickers are cells, those of a piece are a block and become one cell; of orbits that are carried
+//! alike, as the two stickers of a wing of a large cube, one is kept.
+
+use crate::orbits::{orbits, smallest_blocks};
+use crate::permutation::gcd;
+use crate::{OrientedPermutation, Permutation, Shown, StabiliserChain, numbered, unseen_elements};
+use num_bigint::BigUint;
+use std::collections::HashMap;
+
+/// Orbits of fewer cells are left to a chain.
+const FEWEST_CELLS: usize = 8;
+/// Those that are left have at most so many points.
+const MOST_POINTS_LEFT: usize = 512;
+/// So many random elements are looked at, at most.
+const MOST_SAMPLES: usize = 400;
+/// Pieces have at most so many stickers.
+const MOST_STICKERS: usize = 5;
+
+/// The number of states that a group makes of the one in which each piece is at home, where pieces with one
+/// label look alike and show some of their orientations. `None` if the group is not of the kind that is
+/// counted here.
+///
+/// # Panics
+/// If there is not one [`Shown`] for each cell, or actions are of different cells.
+pub fn states_by_orbits(actions: &[OrientedPermutation], shown: &[Shown]) -> Option<BigUint> {
+    let mut puzzle = Cells { actions: actions.to_vec(), shown: shown.to_vec() };
+    puzzle = puzzle.with_pieces()?;
+    let samples = samples(&puzzle.actions)?;
+    let mut large = puzzle.orbits();
+    large.retain(|orbit| orbit.len() >= FEWEST_CELLS);
+    let large = puzzle.without_copies(large, &samples)?;
+    if !large.iter().all(|orbit| puzzle.has_all(orbit, &samples)) {
+        return None;
+    }
+    let mut states = BigUint::from(1_u32);
+    let mut rest = Rest::default();
+    let in_orbit = |cell: &usize| large.iter().any(|orbit| orbit.contains(cell));
+    let gone = puzzle.gone(&large);
+    rest.keep(
+        &puzzle,
+        &(0..puzzle.shown.len()).filter(|c| !in_orbit(c) && !gone.contains(c)).collect::<Vec<_>>(),
+    );
+    for orbit in &large {
+        let seen = orbit.iter().fold(0, |all, &cell| gcd(all, puzzle.shown[cell].seen.into()));
+        let mut alike: HashMap<u32, u32> = HashMap::new();
+        orbit.iter().for_each(|&cell| *alike.entry(puzzle.shown[cell].label).or_default() += 1);
+        let factorial = |n: u32| -> BigUint { (1..=n).map(BigUint::from).product() };
+        let mut words = factorial(orbit.len() as u32);
+        words /= alike.values().map(|&number| factorial(number)).product::<BigUint>();
+        words *= orbit.iter().map(|&cell| BigUint::from(puzzle.shown[cell].seen)).product::<BigUint>();
+        let all_differ = alike.len() == orbit.len();
+        states *= words / (if all_differ { 2 * seen } else { seen });
+        rest.add_quotient(&puzzle, orbit, all_differ, seen as u16);
+    }
+    Some(states * rest.states()?)
+}
+
+/// Actions on cells, and what stands there.
+struct Cells {
+    actions: Vec<OrientedPermutation>,
+    shown: Vec<Shown>,
+}
+
+impl Cells {
+    fn orbits(&self) -> Vec<Vec<usize>> {
+        let places: Vec<Permutation> = self.actions.iter().map(|action| action.cells().clone()).collect();
+        orbits(self.shown.len(), &places)
+    }
+
+    /// The same where stickers that stay together are one cell.
+    fn with_pieces(self) -> Option<Self> {
+        let turns = self.actions.iter().any(|action| action.orders().iter().any(|&order| order > 1));
+        if turns {
+            return Some(self);
+        }
+        let places: Vec<Permutation> = self.actions.iter().map(|action| action.cells().clone()).collect();
+        let mut pieces: Vec<Vec<usize>> = Vec::new();
+        let mut is_in_piece = vec![false; self.shown.len()];
+        for orbit in self.orbits().iter().filter(|orbit| orbit.len() >= FEWEST_CELLS) {
+            let found = smallest_blocks(orbit, &places).and_then(|blocks| in_order(&blocks, &places));
+            for piece in found.into_iter().flatten() {
+                piece.iter().for_each(|&cell| is_in_piece[cell] = true);
+                pieces.push(piece);
+            }
+        }
+        pieces.extend((0..self.shown.len()).filter(|&cell| !is_in_piece[cell]).map(|cell| vec![cell]));
+        let mut at = vec![(0, 0); self.shown.len()];
+        for (number, piece) in pieces.iter().enumerate() {
+            piece.iter().enumerate().for_each(|(turn, &cell)| at[cell] = (number, turn));
+        }
+        let orders: Vec<u16> = pieces.iter().map(|piece| piece.len() as u16).collect();
+        let action = |places: &Permutation| {
+            let to = |number: usize| at[places.apply(pieces[number][0])];
+            let cells = Permutation::from_fn(pieces.len(), |number| to(number).0);
+            let turns: Vec<u16> = (0..pieces.len()).map(|number| to(number).1 as u16).collect();
+            OrientedPermutation::new(cells, turns, &*orders).ok()
+        };
+        let actions = places.iter().map(action).collect::<Option<_>>()?;
+        // Of a piece all that is seen are the labels of its stickers, in turn.
+        let looks = pieces.iter().map(|piece| {
+            let labels: Vec<u32> = piece.iter().map(|&cell| self.shown[cell].label).collect();
+            let turned = |by: usize| [&labels[by..], &labels[..by]].concat();
+            let seen = (1..=labels.len()).find(|&by| turned(by % labels.len()) == labels);
+            let least = (0..labels.len()).map(turned).min().expect("a piece has a sticker");
+            (least, seen.expect("a full turn changes nothing") as u16)
+        });
+        let (least, seen): (Vec<Vec<u32>>, Vec<u16>) = looks.unzip();
+        let labels: Vec<u32> = numbered(least.into_iter());
+        let shown = labels.into_iter().zip(seen).map(|(label, seen)| Shown { label, seen }).collect();
+        Some(Self { actions, shown })
+    }
+
+    /// The large orbits but those that are carried as another is. What stands there becomes part of the label
+    /// of that. `None` if orbits may be linked otherwise.
+    fn without_copies(
+        &mut self,
+        large: Vec<Vec<usize>>,
+        samples: &[OrientedPermutation],
+    ) -> Option<Vec<Vec<usize>>> {
+        let mut kept: Vec<(Vec<Vec<usize>>, Vec<usize>)> = Vec::new();
+        for orbit in large {
+            let cycles: Vec<Vec<usize>> = samples
+                .iter()
+                .map(|sample| cycles(sample, &orbit).into_iter().map(|(length, _)| length).collect())
+                .collect();
+            match kept.iter().find(|(known, other)| other.len() == orbit.len() && *known == cycles) {
+                None => kept.push((cycles, orbit)),
+                Some((_, other)) => {
+                    let turn = |cells: &[usize]| self.actions[0].orders()[cells[0]] > 1;
+                    if turn(other) || turn(&orbit) {
+                        return None;
+                    }
+                    let copy = self.copy(other, &orbit)?;
+                    let pairs =
+                        other.iter().zip(&copy).map(|(&a, &b)| (self.shown[a].label, self.shown[b].label));
+                    let labels: Vec<u32> = numbered(pairs);
+                    other.iter().zip(labels).for_each(|(&cell, label)| self.shown[cell].label = label);
+                }
+            }
+        }
+        Some(kept.into_iter().map(|(_, orbit)| orbit).collect())
+    }
+
+    /// For each cell of an orbit the one of another that goes where it goes; `None` if there are none.
+    fn copy(&self, orbit: &[usize], other: &[usize]) -> Option<Vec<usize>> {
+        other.iter().find_map(|&first| {
+            let mut images: HashMap<usize, usize> = HashMap::from([(orbit[0], first)]);
+            let mut open = vec![orbit[0]];
+            while let Some(cell) = open.pop() {
+                for action in &self.actions {
+                    let (to, image) = (action.cells().apply(cell), action.cells().apply(images[&cell]));
+                    match images.insert(to, image) {
+                        None => open.push(to),
+                        Some(before) if before != image => return None,
+                        Some(_) => {}
+                    }
+                }
+            }
+            orbit.iter().map(|cell| images.get(cell).copied()).collect()
+        })
+    }
+
+    /// The cells of large orbits that were found to be copies.
+    fn gone(&self, kept: &[Vec<usize>]) -> Vec<usize> {
+        let mut orbits = self.orbits();
+        orbits.retain(|orbit| orbit.len() >= FEWEST_CELLS && !kept.contains(orbit));
+        orbits.concat()
+    }
+
+    /// Whether samples show that the group has on an orbit all even permutations with twists of sum 0.
+    fn has_all(&self, orbit: &[usize], samples: &[OrientedPermutation]) -> bool {
+        let is_prime = |p: usize| (2..p).take_while(|d| d * d <= p).all(|d| !p.is_multiple_of(d));
+        let order = u64::from(self.actions[0].orders()[orbit[0]]);
+        let mut is_alternating = false;
+        let mut differences = order;
+        for sample in samples {
+            let cycles = cycles(sample, orbit);
+            let n = orbit.len();
+            is_alternating |= cycles.iter().any(|&(p, _)| 2 * p > n && p < n - 2 && is_prime(p));
+            // The least power that moves no place turns a piece by the twist of its cycle, so many times.
+            let power =
+                cycles.iter().fold(1, |all: u64, &(length, _)| all / gcd(all, length as u64) * length as u64);
+            let by = |&(length, twist): &(usize, u64)| power / length as u64 % order * twist % order;
+            let first = by(&cycles[0]);
+            differences =
+                cycles.iter().fold(differences, |all, cycle| gcd(all, (by(cycle) + order - first) % order));
+        }
+        is_alternating && differences == 1
+    }
+}
+
+/// Of each cycle that an action has on an orbit its length and the sum of its turns, in increasing order.
+fn cycles(action: &OrientedPermutation, orbit: &[usize]) -> Vec<(usize, u64)> {
+    let mut seen: Vec<bool> = vec![false; action.degree()];
+    let mut cycles = Vec::new();
+    for &start in orbit {
+        let (mut cell, mut length, mut twist) = (start, 0, 0);
+        while !std::mem::replace(&mut seen[cell], true) {
+            twist += u64::from(action.turns()[cell]);
+            length += 1;
+            cell = action.cells().apply(cell);
+        }
+        if length > 0 {
+            cycles.push((length, twist));
+        }
+    }
+    cycles.sort_unstable();
+    cycles
+}
+
+/// Random elements, by product replacement. (F. Celler et al., *Generating random elements of a finite
+/// group*, 1995.) `None` if there are no actions.
+fn samples(actions: &[OrientedPermutation]) -> Option<Vec<OrientedPermutation>> {
+    const FEWEST: usize = 12;
+    let mut random = fastrand::Rng::with_seed(0);
+    let mut elements: Vec<OrientedPermutation> =
+        actions.iter().cycle().take(actions.len().max(FEWEST)).cloned().collect();
+    if actions.is_empty() {
+        return None;
+    }
+    let points: usize = actions[0].degree();
+    let wanted = (2_000_000 / points.max(1)).clamp(40, MOST_SAMPLES);
+    let mut samples = Vec::new();
+    let mut product = elements[0].clone();
+    for step in 0..wanted + 4 * elements.len() {
+        let (i, j) = (random.usize(..elements.len()), random.usize(..elements.len()));
+        if i != j {
+            elements[i] = elements[i].then(&elements[j]);
+        }
+        product = product.then(&elements[i]);
+        if step >= 4 * elements.len() {
+            samples.push(product.clone());
+        }
+    }
+    Some(samples)
+}
+
+/// The stickers of each block in an order that all actions keep up to a rotation.
+fn in_order(blocks: &[Vec<usize>], actions: &[Permutation]) -> Option<Vec<Vec<usize>>> {
+    let size = blocks[0].len();
+    if size > MOST_STICKERS {
+        return None;
+    }
+    let block_of: HashMap<usize, usize> = blocks
+        .iter()
+        .enumerate()
+        .flat_map(|(number, block)| block.iter().map(move |&cell| (cell, number)))
+        .collect();
+    orders_of(&blocks[0][1..]).into_iter().find_map(|others| {
+        let mut ordered: Vec<Option<Vec<usize>>> = vec![None; blocks.len()];
+        ordered[0] = Some([&blocks[0][..1], &others].concat());
+        let mut open = vec![0];
+        while let Some(number) = open.pop() {
+            for action in actions {
+                let from = ordered[number].as_ref().expect("blocks are ordered before they are looked at");
+                let image: Vec<usize> = from.iter().map(|&cell| action.apply(cell)).collect();
+                let to = block_of[&image[0]];
+                match &ordered[to] {
+                    None => {
+                        ordered[to] = Some(image);
+                        open.push(to);
+                    }
+                    Some(known) => {
+                        let by = known.iter().position(|&cell| cell == image[0])?;
+                        if (0..size).any(|at| known[(at + by) % size] != image[at]) {
+                            return None;
+                        }
+                    }
+                }
+            }
+        }
+        ordered.into_iter().collect()
+    })
+}
+
+/// All orders of a few things.
+fn orders_of(things: &[usize]) -> Vec<Vec<usize>> {
+    if things.is_empty() {
+        return vec![Vec::new()];
+    }
+    let first = |at: usize| {
+        let rest = [&things[..at], &things[at + 1..]].concat();
+        orders_of(&rest).into_iter().map(move |rest| [&things[at..=at], &rest].concat())
+    };
+    (0..things.len()).flat_map(first).collect()
+}
+
+/// The group modulo what large orbits have.
+#[derive(Default)]
+struct Rest {
+    orders: Vec<u16>,
+    shown: Vec<Shown>,
+    /// By action: where cells go, and how they are turned.
+    images: Vec<Vec<(usize, u16)>>,
+}
+
+impl Rest {
+    /// Cells that are kept as they are.
+    fn keep(&mut self, puzzle: &Cells, cells: &[usize]) {
+        let numbers: HashMap<usize, usize> = cells.iter().copied().zip(0..).collect();
+        self.orders = cells.iter().map(|&cell| puzzle.actions[0].orders()[cell]).collect();
+        self.shown = cells.iter().map(|&cell| puzzle.shown[cell]).collect();
+        let image = |action: &OrientedPermutation| {
+            cells.iter().map(|&cell| (numbers[&action.cells().apply(cell)], action.turns()[cell])).collect()
+        };
+        self.images = puzzle.actions.iter().map(image).collect();
+    }
+
+    /// What is left of a large orbit: its parity, if no pieces are alike, and the sum of its twists modulo
+    /// `seen`.
+    fn add_quotient(&mut self, puzzle: &Cells, orbit: &[usize], has_parity: bool, seen: u16) {
+        let mut next = self.shown.iter().map(|shown| shown.label + 1).max().unwrap_or(0);
+        let mut add = |shown: &mut Vec<Shown>, orders: &mut Vec<u16>, seen: u16| {
+            shown.push(Shown { label: next, seen });
+            orders.push(seen);
+            next += 1;
+        };
+        let first = self.orders.len();
+        if has_parity {
+            add(&mut self.shown, &mut self.orders, 1);
+            add(&mut self.shown, &mut self.orders, 1);
+        }
+        if seen > 1 {
+            add(&mut self.shown, &mut self.orders, seen);
+        }
+        for (action, images) in puzzle.actions.iter().zip(&mut self.images) {
+            let cycles = cycles(action, orbit);
+            if has_parity {
+                let is_odd = cycles.iter().map(|(length, _)| length - 1).sum::<usize>() % 2;
+                images.extend([(first + is_odd, 0), (first + 1 - is_odd, 0)]);
+            }
+            if seen > 1 {
+                let twist = cycles.iter().map(|(_, twist)| twist).sum::<u64>() % u64::from(seen);
+                images.push((self.orders.len() - 1, twist as u16));
+            }
+        }
+    }
+
+    /// How many states it has; `None` if it is too large.
+    fn states(&self) -> Option<BigUint> {
+        let points: usize = self.orders.iter().map(|&order| usize::from(order)).sum();
+        if self.orders.is_empty() {
+            return Some(BigUint::from(1_u32));
+        }
+        if points > MOST_POINTS_LEFT {
+            return None;
+        }
+        let action = |images: &Vec<(usize, u16)>| {
+            let cells = Permutation::from_fn(images.len(), |cell| images[cell].0);
+            let turns: Vec<u16> = images.iter().map(|&(_, turn)| turn).collect();
+            OrientedPermutation::new(cells, turns, &*self.orders).ok()
+        };
+        let actions: Vec<OrientedPermutation> = self.images.iter().map(action).collect::<Option<_>>()?;
+        let on_points: Vec<Permutation> = actions.iter().map(OrientedPermutation::as_points).collect();
+        let order = StabiliserChain::new(points, &on_points).big_order();
+        Some(&order / unseen_elements(&actions, &order, &self.shown)?)
+    }
+}

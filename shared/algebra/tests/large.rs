@@ -1,0 +1,138 @@
+//! States counted by what is done to each orbit, compared with those that a chain of stabilisers counts.
+
+use fathom_algebra::{
+    OrientedPermutation, Permutation, Shown, StabiliserChain, states_by_orbits, unseen_elements,
+};
+use num_bigint::BigUint;
+
+fn shuffled(random: &mut fastrand::Rng, n: usize) -> Vec<usize> {
+    let mut images: Vec<usize> = (0..n).collect();
+    random.shuffle(&mut images);
+    images
+}
+
+/// Actions on orbits of so many cells and orientations: all that have twists of sum 0, or any twists, and on
+/// all orbits the same parity, or any.
+fn actions(
+    random: &mut fastrand::Rng,
+    orbits: &[(usize, u16)],
+    keeps_sums: bool,
+    is_tied: bool,
+) -> Vec<OrientedPermutation> {
+    let one = |random: &mut fastrand::Rng| {
+        let (mut images, mut turns, mut orders) = (Vec::new(), Vec::new(), Vec::new());
+        let mut parity = None;
+        for &(n, order) in orbits {
+            let first = images.len();
+            let mut of_orbit = shuffled(random, n);
+            let is_even = |images: &[usize]| Permutation::from_fn(n, |i| images[i]).is_even();
+            if is_tied && n > 1 && *parity.get_or_insert(is_even(&of_orbit)) != is_even(&of_orbit) {
+                of_orbit.swap(0, 1);
+            }
+            images.extend(of_orbit.iter().map(|&to| first + to));
+            let mut twists: Vec<u16> = (0..n).map(|_| random.u16(..order)).collect();
+            if keeps_sums {
+                let rest: u16 = twists[1..].iter().sum();
+                twists[0] = (order - rest % order) % order;
+            }
+            turns.extend(twists);
+            orders.extend(vec![order; n]);
+        }
+        OrientedPermutation::new(Permutation::from_fn(images.len(), |i| images[i]), turns, orders).unwrap()
+    };
+    (0..4).map(|_| one(random)).collect()
+}
+
+fn by_chain(actions: &[OrientedPermutation], shown: &[Shown]) -> BigUint {
+    let points: Vec<Permutation> = actions.iter().map(OrientedPermutation::as_points).collect();
+    let order = StabiliserChain::new(points[0].degree(), &points).big_order();
+    &order / unseen_elements(actions, &order, shown).unwrap()
+}
+
+fn all_shown(action: &OrientedPermutation) -> Vec<Shown> {
+    action.orders().iter().zip(0..).map(|(&seen, label)| Shown { label, seen }).collect()
+}
+
+#[test]
+fn both_ways_count_alike() {
+    let mut random = fastrand::Rng::with_seed(13);
+    for orbits in
+        [&[(8, 3), (12, 2)][..], &[(9, 1), (8, 1), (4, 3)], &[(8, 4), (1, 4), (8, 1)], &[(10, 6), (5, 1)]]
+    {
+        for (keeps_sums, is_tied) in [(true, true), (true, false), (false, true), (false, false)] {
+            let actions = actions(&mut random, orbits, keeps_sums, is_tied);
+            let shown = all_shown(&actions[0]);
+            let states = states_by_orbits(&actions, &shown);
+            assert_eq!(states, Some(by_chain(&actions, &shown)), "{orbits:?} {keeps_sums} {is_tied}");
+            // Every three of an orbit look alike, and every other three hide their orientations.
+            let alike: Vec<Shown> = orbits
+                .iter()
+                .enumerate()
+                .flat_map(|(orbit, &(n, order))| {
+                    (0..n as u32).map(move |cell| Shown {
+                        label: 100 * orbit as u32 + cell / 3,
+                        seen: if (cell / 3).is_multiple_of(2) { order } else { 1 },
+                    })
+                })
+                .collect();
+            let states = states_by_orbits(&actions, &alike);
+            assert_eq!(states, Some(by_chain(&actions, &alike)), "{orbits:?} {keeps_sums} {is_tied}, alike");
+        }
+    }
+}
+
+/// Corners of three stickers and edges of two, and wings whose two stickers are in different orbits.
+#[test]
+fn stickers_of_a_piece_count_once() {
+    let mut random = fastrand::Rng::with_seed(7);
+    let pieces = actions(&mut random, &[(8, 3), (12, 2), (9, 1)], true, true);
+    let states = by_chain(&pieces, &all_shown(&pieces[0]));
+    let stickers = pieces.iter().map(|action| {
+        let points = action.as_points();
+        let wings = points.degree() - 9;
+        let image = |i: usize| {
+            if i < points.degree() { points.apply(i) } else { points.apply(wings + i - points.degree()) + 9 }
+        };
+        OrientedPermutation::from_cells(Permutation::from_fn(points.degree() + 9, image))
+    });
+    let stickers: Vec<OrientedPermutation> = stickers.collect();
+    assert_eq!(states_by_orbits(&stickers, &all_shown(&stickers[0])), Some(states));
+}
+
+/// The order of the group of Rubik's cube is 43,252,003,274,489,856,000. (D. Singmaster, *Notes on Rubik's
+/// Magic Cube*, 1981.) Twists of sum 0 and equal parities say no more of it.
+#[test]
+fn rubiks_cube() {
+    let mut random = fastrand::Rng::with_seed(3);
+    let mut cube = actions(&mut random, &[(8, 3), (12, 2)], true, true);
+    // One of them is odd on corners and edges.
+    let swap = |i| {
+        [1, 0].get(i).copied().unwrap_or(if i == 8 {
+            9
+        } else if i == 9 {
+            8
+        } else {
+            i
+        })
+    };
+    let swap = Permutation::from_fn(20, swap);
+    cube.push(OrientedPermutation::new(swap, vec![0; 20], cube[0].orders()).unwrap());
+    let states = states_by_orbits(&cube, &all_shown(&cube[0])).unwrap();
+    assert_eq!(states.to_string(), "43252003274489856000");
+}
+
+/// M11 has no cycle of length 7, and what moves two sets alike, turning one, is not told apart.
+#[test]
+fn other_groups_are_not_counted() {
+    let parse = |cycles: &str| OrientedPermutation::from_cells(Permutation::parse(cycles, 11).unwrap());
+    let m11 = ["(1,2,3,4,5,6,7,8,9,10,11)", "(3,7,11,8)(4,10,5,6)"].map(parse);
+    assert_eq!(states_by_orbits(&m11, &all_shown(&m11[0])), None);
+    let mut random = fastrand::Rng::with_seed(5);
+    let twins = actions(&mut random, &[(8, 3)], false, false).into_iter().map(|action| {
+        let cells = Permutation::from_fn(16, |i| action.cells().apply(i % 8) + i / 8 * 8);
+        let turns: Vec<u16> = action.turns().iter().copied().chain([0; 8]).collect();
+        OrientedPermutation::new(cells, turns, [vec![3; 8], vec![3; 8]].concat()).unwrap()
+    });
+    let twins: Vec<OrientedPermutation> = twins.collect();
+    assert_eq!(states_by_orbits(&twins, &all_shown(&twins[0])), None);
+}
