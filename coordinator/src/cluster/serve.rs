@@ -457,7 +457,7 @@ impl<'d> Coordinator<'d> {
             Effect::RetireShared(depth) => {
                 if let Some(store) = self.store() {
                     match self.run.manifest.keep {
-                        Keep::Last => store.remove(depth)?,
+                        Keep::Last | Keep::Two => store.remove(depth)?,
                         Keep::All => {
                             store.archive(&self.geometry, depth)?;
                             self.run.journal.set_files(depth, Files::Archived).context(failed)?;

@@ -25,7 +25,10 @@ pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
     })?;
     let lookback = Lookback::of(&space);
     let keep = lookback.keep(args.keep)?;
-    let estimate = Estimate::of(&space, &plan, args.threads(), keep);
+    let mut estimate = Estimate::of(&space, &plan, args.threads(), keep);
+    if args.keep.is_some() {
+        estimate.disk_peak_bytes_of_two = None;
+    }
     let forecast = match args.cluster()? {
         Some(_) if lookback == Lookback::All => {
             return Err(bad_input!(
@@ -113,9 +116,15 @@ layer: {} when dense",
 
 /// A search by one process.
 fn one_text(estimate: &Estimate) -> String {
+    let two = match estimate.disk_peak_bytes_of_two {
+        Some(two) if two < estimate.disk_peak_bytes => {
+            format!("; {} with --keep two, as a run does by itself where there is no more", HumanBytes(two))
+        }
+        _ => String::new(),
+    };
     format!(
         "memory: {}, besides the page cache
-disk at the peak: {}
+disk at the peak: {}{two}
 time: about {} with {} (a dense pull takes {:.1} us here; the growth is guessed)",
         HumanBytes(estimate.memory_bytes),
         HumanBytes(estimate.disk_peak_bytes),

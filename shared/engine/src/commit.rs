@@ -58,7 +58,7 @@ pub fn commit_layer<R: Borrow<ShardReport>>(
     check_growth(&layer, &layers, &run.space)?;
     let shards: Vec<ShardRow> = reports.iter().map(|report| ShardRow::of(report.borrow())).collect();
     let retired = match run.manifest.keep {
-        Keep::Last => depth.previous().and_then(Depth::previous),
+        Keep::Last | Keep::Two => depth.previous().and_then(Depth::previous),
         Keep::All => None,
     };
     let found: Vec<u32> = reports.iter().flat_map(|report| report.borrow().watched.iter().copied()).collect();

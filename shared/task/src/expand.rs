@@ -82,7 +82,16 @@ impl<'j> Expander<'j> {
         stop: &AtomicBool,
     ) -> Result<ShardReport, TaskError> {
         let job = self.job;
-        if let Some(report) = store.finished(&job.geometry, task)? {
+        let finished = match before.iter().any(|layer| layer.lacks(task.shard)) {
+            true => match store.read_back(&job.geometry, task) {
+                Err(source) if source.is_damage() || source.is_missing() => {
+                    return Err(TaskError::GivenBack { task, source });
+                }
+                report => Some(report?),
+            },
+            false => store.finished(&job.geometry, task)?,
+        };
+        if let Some(report) = finished {
             let cosets = job.geometry.cut.range(task.shard);
             counters.cosets.fetch_add((cosets.end - cosets.start).into(), Ordering::Relaxed);
             counters.states.fetch_add(report.totals.states, Ordering::Relaxed);

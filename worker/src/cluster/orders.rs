@@ -86,7 +86,7 @@ impl Shared {
         self.prepared().remove(&depth);
         let Worker { store, job, keep, .. } = &self.worker;
         match keep {
-            Keep::Last => {
+            Keep::Last | Keep::Two => {
                 self.inputs.forget(depth);
                 store.remove(depth)?;
             }
