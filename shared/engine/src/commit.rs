@@ -8,6 +8,7 @@ use fathom_layer::{Disk, LayerDigest, Totals};
 use fathom_run::WorkerId;
 use fathom_run::{Depth, Keep, ShardReport, Task};
 use fathom_space::Space;
+use fathom_task::Waits;
 use std::borrow::Borrow;
 use tracing::{info, warn};
 
@@ -20,6 +21,8 @@ pub struct Commit<'a> {
     pub seconds: f64,
     /// This process, if it made the layer.
     pub process: Option<&'a ProcessRow>,
+    /// What the threads of this process spent their time on, if it made the layer.
+    pub waits: Option<&'a Waits>,
     /// Who holds the files of the newest layers, if workers do.
     pub holders: &'a [(Task, WorkerId)],
 }
@@ -68,6 +71,7 @@ pub fn commit_layer<R: Borrow<ShardReport>>(
         retired,
         found: &found,
         process: commit.process,
+        waits: commit.waits,
         holders: commit.holders,
     };
     run.journal.commit(&entry).context("cannot write run.db")?;

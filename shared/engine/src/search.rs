@@ -240,7 +240,9 @@ impl Search<'_> {
         self.process.peak_anonymous_bytes = self.process.peak_anonymous_bytes.max(machine::anonymous_bytes());
         let symmetries = self.job.graph.space().symmetries().len() as u64;
         let seconds = begun.elapsed().as_secs_f64();
-        let commit = Commit { symmetries, seconds, process: Some(&self.process), holders: &[] };
+        let waits = self.counters.spent.waits(self.options.threads, begun.elapsed());
+        let process = Some(&self.process);
+        let commit = Commit { symmetries, seconds, process, waits: Some(&waits), holders: &[] };
         failpoint::point("committing");
         let Committed { layer, retired } = commit_layer(self.run, self.disk, &reports, commit)?;
         failpoint::point("committed");

@@ -1,6 +1,7 @@
 //! One task: a shard of a layer from the layers before it.
 
 use crate::layer::bits;
+use crate::waits::{Cause, Stopwatch};
 use crate::{Counters, Job, Layer, Method, Store, TaskError};
 use fathom_command::failpoint;
 use fathom_kernel::{Engine, Kernel};
@@ -66,7 +67,10 @@ impl<'j> Expander<'j> {
         stop: &AtomicBool,
     ) -> Result<ShardReport, TaskError> {
         let job = self.job;
-        let mut report = self.compute_shard(store, task, before, counters, stop)?;
+        let mut watch = Stopwatch::start();
+        let computed = self.compute_shard(store, task, before, counters, stop, &mut watch);
+        watch.add_to(&counters.spent);
+        let mut report = computed?;
         report.watched = job.watched.found(job.geometry.cut.range(task.shard), || {
             store.open_shard(&job.geometry, task.depth, task.shard)
         })?;
@@ -80,6 +84,7 @@ impl<'j> Expander<'j> {
         before: &[&Layer],
         counters: &Counters,
         stop: &AtomicBool,
+        watch: &mut Stopwatch,
     ) -> Result<ShardReport, TaskError> {
         let job = self.job;
         let finished = match before.iter().any(|layer| layer.lacks(task.shard)) {
@@ -91,6 +96,7 @@ impl<'j> Expander<'j> {
             },
             false => store.finished(&job.geometry, task)?,
         };
+        watch.lap(Cause::Sources);
         if let Some(report) = finished {
             let cosets = job.geometry.cut.range(task.shard);
             counters.cosets.fetch_add((cosets.end - cosets.start).into(), Ordering::Relaxed);
@@ -113,11 +119,14 @@ impl<'j> Expander<'j> {
             let visited =
                 before.first().map_or(Ok(0), |layer| layer.states(coset).map(|(_, visited)| visited))?;
             let left = job.graph.states_per_coset().saturating_sub(u64::from(visited));
-            let found = if left == 0 { 0 } else { self.find(task, coset, before, left)? };
+            watch.lap(Cause::Sources);
+            let found = if left == 0 { 0 } else { self.find(task, coset, before, left, watch)? };
+            watch.lap(Cause::Kernel);
             if u64::from(found) > left {
                 return Err(TaskError::TooManyStates { task, coset: coset.0, found, left });
             }
             writer.push(&self.packed, found, visited + found)?;
+            watch.lap(Cause::Write);
             if found > 0 {
                 let packed = &self.packed;
                 let contains = |position: u32| packed[position as usize / 8] >> (position % 8) & 1 == 1;
@@ -126,6 +135,7 @@ impl<'j> Expander<'j> {
                 counters.states.fetch_add(here.states, Ordering::Relaxed);
             }
             counters.cosets.fetch_add(1, Ordering::Relaxed);
+            watch.lap(Cause::Kernel);
         }
         // The new layer will be about as large as the newest. If both do not fit, it would leave memory
         // before it is read.
@@ -134,6 +144,7 @@ impl<'j> Expander<'j> {
         }
         failpoint::point("writing");
         let (checksums, bytes) = writer.finish(totals)?;
+        watch.lap(Cause::Sync);
         if let [newest, older @ ..] = before
             && newest.is_windowed()
         {
@@ -158,13 +169,20 @@ impl<'j> Expander<'j> {
 
     /// Finds the states of a coset at the task's depth: leaves them in `packed`, and returns their number.
     /// With none, `packed` may hold anything. `left` states of the coset were not visited before.
-    fn find(&mut self, task: Task, coset: CosetId, before: &[&Layer], left: u64) -> Result<u32, TaskError> {
+    fn find(
+        &mut self,
+        task: Task,
+        coset: CosetId,
+        before: &[&Layer],
+        left: u64,
+        watch: &mut Stopwatch,
+    ) -> Result<u32, TaskError> {
         if let Method::Reference(_) = self.job.method {
             return Ok(self.look_up(task, coset));
         }
         match before.split_first() {
             None => Ok(self.solved(coset)),
-            Some((newest, _)) => self.pull(coset, newest, before, left),
+            Some((newest, _)) => self.pull(coset, newest, before, left, watch),
         }
     }
 
@@ -175,19 +193,23 @@ impl<'j> Expander<'j> {
         newest: &Layer,
         before: &[&Layer],
         left: u64,
+        watch: &mut Stopwatch,
     ) -> Result<u32, TaskError> {
         let nearly_full = left.saturating_mul(NEARLY_FULL.into()) <= self.job.graph.states_per_coset();
         let sources = self.job.graph.sources(coset);
         let sources = sources.map(|(mv, source)| Ok((mv, newest.coset(source)?)));
         let mut sources: Vec<(usize, Stored<'_>)> = sources.collect::<Result<_, LayerError>>()?;
         sources.retain(|(_, stored)| !matches!(stored, Stored::Empty));
+        watch.lap(Cause::Sources);
         let mut pulled = 0;
         for (number, (mv, stored)) in sources.iter().enumerate() {
             if pulled == 0 {
                 self.kernel.clear();
             }
             if nearly_full && COMPLETION_CHECKS.contains(&pulled) {
+                watch.lap(Cause::Kernel);
                 let found = self.without(coset, before)?;
+                watch.lap(Cause::Subtract);
                 if u64::from(found) == left {
                     return Ok(found);
                 }
@@ -199,7 +221,13 @@ impl<'j> Expander<'j> {
             self.transforms.of_move(coset, *mv, &mut self.transform);
             self.kernel.pull(bits(stored), &self.transform, self.transforms.maps());
         }
-        if pulled == 0 { Ok(0) } else { self.without(coset, before) }
+        if pulled == 0 {
+            return Ok(0);
+        }
+        watch.lap(Cause::Kernel);
+        let found = self.without(coset, before);
+        watch.lap(Cause::Subtract);
+        found
     }
 
     /// Leaves in `packed` what the kernel has collected and `before` has not.
