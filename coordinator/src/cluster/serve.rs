@@ -421,7 +421,8 @@ impl<'d> Coordinator<'d> {
     fn commit(&mut self, reports: &[Arc<ShardReport>], took: Duration, held: &Held) -> Result<()> {
         failpoint::point("committing");
         let seconds = took.as_secs_f64();
-        let commit = Commit { symmetries: self.symmetries, seconds, process: None, waits: None, holders: held };
+        let commit =
+            Commit { symmetries: self.symmetries, seconds, process: None, waits: None, holders: held };
         let begun = Instant::now();
         let Committed { layer, .. } = commit_layer(&mut self.run, self.disk, reports, commit)?;
         self.journal.note(begun.elapsed());

@@ -50,7 +50,13 @@ impl Older {
                 (Err(error), _) => return Err(error.into()),
             };
             if let Some(&digest) = made.get(&shard) {
-                check_made(store, geometry, Task { depth: depth.next().next(), shard }, digest, file.is_some())?;
+                check_made(
+                    store,
+                    geometry,
+                    Task { depth: depth.next().next(), shard },
+                    digest,
+                    file.is_some(),
+                )?;
             }
             Ok(Arc::new(Layer::of_shard(geometry.cut, shard, file)))
         };

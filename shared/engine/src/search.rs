@@ -264,7 +264,8 @@ impl Search<'_> {
         let Need { bytes, certain } = Need::after(&layers, left, cosets, self.job.graph.shape());
         let shards = u64::from(self.job.geometry.cut.shards());
         let missing = shards - self.store.finished_files(depth)?.min(shards);
-        let share = |bytes: u64, part: u64| (u128::from(bytes) * u128::from(part) / u128::from(shards)) as u64;
+        let share =
+            |bytes: u64, part: u64| (u128::from(bytes) * u128::from(part) / u128::from(shards)) as u64;
         let needed = match (self.run.manifest.keep, &layers[..]) {
             // What is given back makes room, except for the shards that are being made.
             (Keep::Two, [.., older, _]) => {

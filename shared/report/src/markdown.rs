@@ -2,8 +2,8 @@
 
 use super::facts::{self, Fact};
 use super::html::branching;
-use super::waited::Waited;
 use super::numbers::percent;
+use super::waited::Waited;
 use super::{Report, deepest};
 use anyhow::Result;
 use askama::Template;

@@ -29,7 +29,8 @@ impl Waited {
     pub fn cells(&self) -> [String; 8] {
         let seconds = self.waits.seconds();
         let all: f64 = seconds.iter().sum();
-        let share = |seconds: f64| if all > 0.0 { format!("{:.0} %", 100.0 * seconds / all) } else { "–".into() };
+        let share =
+            |seconds: f64| if all > 0.0 { format!("{:.0} %", 100.0 * seconds / all) } else { "–".into() };
         let [kernel, sources, subtract, write, sync, barrier] = seconds.map(share);
         [self.depth.to_string(), format!("{all:.3}"), kernel, sources, subtract, write, sync, barrier]
     }

@@ -104,6 +104,11 @@ impl<'j> Expander<'j> {
             return Ok(report);
         }
         let mut writer = store.writer(&job.geometry, task)?;
+        // The new layer will be about as large as the newest. If both do not fit, it would leave memory
+        // before it is read.
+        if before.first().is_some_and(|newest| newest.bytes() > job.cache_bytes / 2) {
+            writer.uncache();
+        }
         let mut totals = job.nothing();
         let cosets = job.geometry.cut.range(task.shard);
         for coset in cosets.clone().take(FETCH_AHEAD as usize) {
@@ -136,11 +141,6 @@ impl<'j> Expander<'j> {
             }
             counters.cosets.fetch_add(1, Ordering::Relaxed);
             watch.lap(Cause::Kernel);
-        }
-        // The new layer will be about as large as the newest. If both do not fit, it would leave memory
-        // before it is read.
-        if before.first().is_some_and(|newest| newest.bytes() > job.cache_bytes / 2) {
-            writer.uncache();
         }
         failpoint::point("writing");
         let (checksums, bytes) = writer.finish(totals)?;

@@ -384,7 +384,9 @@ impl Shared {
             Err(TaskError::Layer(error)) => Err(self.failure(&error)),
             Err(TaskError::Stopped) => Err(Failure::Stopped),
             Err(error @ TaskError::TooManyStates { .. }) => Err(Failure::Contradiction(error.to_string())),
-            Err(error @ (TaskError::Panicked { .. } | TaskError::GivenBack { .. })) => Err(Failure::Other(error.to_string())),
+            Err(error @ (TaskError::Panicked { .. } | TaskError::GivenBack { .. })) => {
+                Err(Failure::Other(error.to_string()))
+            }
         };
         Input::TaskEnded { task, result, took: Some(took) }
     }

@@ -204,7 +204,8 @@ fn keep<const WORDS: usize, P: Fn(u32) -> bool>(
             for (to, word) in row.iter_mut().enumerate() {
                 for part in 0..WORDS {
                     let bits = _mm512_set1_epi64(source.word(at, part) as i64);
-                    *word |= _mm512_mask_bitshuffle_epi64_mask(valid[parity][to][part], bits, from[parity][to]);
+                    *word |=
+                        _mm512_mask_bitshuffle_epi64_mask(valid[parity][to][part], bits, from[parity][to]);
                 }
             }
         }
@@ -260,9 +261,10 @@ fn trade_halved<P: Fn(u32) -> bool>(
     let scattered: Vec<(u32, u32)> = (0..scatter.to.len()).map(scattered).collect();
     // By place of each pair: whether its two rows, but for the line's own parity, have an odd last index.
     let mask = |which: usize| {
-        pairs.iter().enumerate().fold(0_u64, |mask, (number, pair)| {
-            mask | u64::from(is_odd[pair[which] as usize]) << number
-        })
+        pairs
+            .iter()
+            .enumerate()
+            .fold(0_u64, |mask, (number, pair)| mask | u64::from(is_odd[pair[which] as usize]) << number)
     };
     let masks = [mask(0), mask(1)];
     let mut both = [Square::default(), Square::default()];
