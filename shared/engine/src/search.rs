@@ -381,7 +381,8 @@ impl Search<'_> {
             if failure.is_none() {
                 self.release_when_grown()?;
                 if let Some(older) = &mut older {
-                    older.give_back(&mut self.run.journal, self.store)?;
+                    let given = older.give_back(&mut self.run.journal, self.store);
+                    given.inspect_err(|_| self.halt.store(true, Ordering::Relaxed))?;
                 }
             }
             if has_ended

@@ -12,7 +12,9 @@
 //!   rows are joined to halved columns as in `portable::halved`, eight words at a time.
 //!
 //! Both carry every state by exactly the maps of the transform, as the portable paths do, and only add states.
-//! Sparse sources, subtraction and packing are those of the portable kernel.
+//! Sparse sources are those of the portable kernel.
+//!
+//! Measured: `docs/performance.md`.
 
 use super::transpose::{Square, place, transpose};
 use crate::kernel::{Bits, Kernel};
@@ -89,7 +91,7 @@ struct Rows {
     /// By number of the axis map.
     picks: Vec<Option<Box<Picks>>>,
     walk: Walk,
-    /// Along the innermost axis: the offset of a row in the source, and whether its index is odd.
+    /// Along the innermost axis: where a row lies in the source, and whether its index is odd.
     steps: Vec<(u32, bool)>,
 }
 
@@ -109,6 +111,7 @@ impl Rows {
             Meeting::Kept => {
                 let picks = picks_of(picks, turned, &maps[turned as usize], shape.odd());
                 walk.lines(shape, transform, maps, steps);
+                steps.iter_mut().for_each(|(row, _)| *row = source.at(*row) as u32);
                 let (odd_rows, odd) = (&portable.odd_rows[..], transform.odd);
                 let parity = |row: u32| odd_rows.get(row as usize).is_some_and(|&is_odd| is_odd ^ odd);
                 let lines = Lines { walk, steps, parity };
@@ -168,18 +171,38 @@ impl<'a> Source<'a> {
         Self { bytes, row_bytes: shape.row_bytes() as usize }
     }
 
-    /// A word of a row, with bits of the next row behind the end of this one.
-    #[inline(always)]
-    fn word(&self, row: u32, word: usize) -> u64 {
-        let at = row as usize * self.row_bytes + 8 * word;
-        let bytes = &self.bytes[at..at + 8];
-        u64::from_le_bytes(bytes.try_into().expect("the slice is as long as the word"))
+    /// Where a row begins.
+    fn at(&self, row: u32) -> usize {
+        row as usize * self.row_bytes
     }
+
+    /// Checks that rows of so many words lie inside the tensor that begin at one of `bases` and one of the
+    /// `steps` behind it.
+    fn check(&self, bases: &[u32], steps: impl Iterator<Item = u32>, words: usize) {
+        let last = self.at(largest(bases.iter().copied())) + largest(steps) as usize;
+        assert!(last + 8 * words <= self.bytes.len(), "the rows lie inside the tensor");
+    }
+
+    /// The word at an offset, with bits of the next row behind the end of a row.
+    ///
+    /// # Safety
+    /// Eight bytes from the offset on must lie inside the tensor.
+    #[inline(always)]
+    unsafe fn word(&self, at: usize) -> u64 {
+        // SAFETY: as the caller promises; the read asks for no alignment.
+        unsafe { self.bytes.as_ptr().add(at).cast::<u64>().read_unaligned() }
+    }
+}
+
+fn largest(numbers: impl Iterator<Item = u32>) -> u32 {
+    numbers.max().unwrap_or(0)
 }
 
 /// The rows of a pull whose last axis stays: lines of rows that are adjacent in the target.
 struct Lines<'a, P> {
     walk: &'a Walk,
+    /// For each row of a line, where it lies in the source, and whether its last index has another parity
+    /// than that of the first row.
     steps: &'a [(u32, bool)],
     /// Whether the states of the first row of a line have an odd last index.
     parity: P,
@@ -192,20 +215,23 @@ fn keep<const WORDS: usize, P: Fn(u32) -> bool>(
     lines: Lines<'_, P>,
     picks: &Picks,
 ) {
+    source.check(&lines.walk.source, lines.steps.iter().map(|step| step.0), WORDS);
     let from = [0, 1].map(|parity: usize| picks.0[parity].from.each_ref().map(load));
     let valid = [0, 1].map(|parity: usize| picks.0[parity].valid);
-    // The parity of a line is that of its first row in the target, but for the index of that row.
     for (&read, &write) in lines.walk.source.iter().zip(&lines.walk.target) {
         let line = (lines.parity)(read);
+        let read = source.at(read);
         let targets = &mut words[write as usize * WORDS..][..lines.steps.len() * WORDS];
-        for (row, &(step, is_odd)) in targets.chunks_exact_mut(WORDS).zip(lines.steps) {
+        for (row, &(step, is_odd)) in targets.as_chunks_mut::<WORDS>().0.iter_mut().zip(lines.steps) {
             let parity = usize::from(line ^ is_odd);
-            let at = read + step;
+            // SAFETY: `check` has compared the largest offsets with the length of the tensor.
+            let parts: [u64; WORDS] =
+                std::array::from_fn(|part| unsafe { source.word(read + step as usize + 8 * part) });
             for (to, word) in row.iter_mut().enumerate() {
-                for part in 0..WORDS {
-                    let bits = _mm512_set1_epi64(source.word(at, part) as i64);
-                    *word |=
-                        _mm512_mask_bitshuffle_epi64_mask(valid[parity][to][part], bits, from[parity][to]);
+                for (part, bits) in parts.into_iter().enumerate() {
+                    let bits = _mm512_set1_epi64(bits as i64);
+                    let picked = _mm512_bitshuffle_epi64_mask(bits, from[parity][to]);
+                    *word |= picked & valid[parity][to][part];
                 }
             }
         }
@@ -222,20 +248,55 @@ struct Trade<'a> {
     strides: (u32, u32),
 }
 
+impl Trade<'_> {
+    /// The offsets of rows along the axis of the source that becomes the last. There are always 64: the first
+    /// stands for those that are not there.
+    fn reads(&self, source: &Source<'_>, indices: impl Iterator<Item = u32>) -> [u32; SIZE] {
+        let mut reads = [0; SIZE];
+        for (read, index) in reads.iter_mut().zip(indices) {
+            *read = source.at(index * self.strides.0) as u32;
+        }
+        reads
+    }
+
+    /// Checks that the words lie in the target that begin at the rows of the walk and one of these offsets
+    /// behind them.
+    fn check(&self, words: &[u64], row_words: usize, offsets: impl Iterator<Item = u32>) {
+        let last = largest(self.walk.target.iter().copied()) as usize * row_words;
+        assert!(last + (largest(offsets) as usize) < words.len(), "the words lie inside the target");
+    }
+}
+
+/// The low bits of a word.
+fn low(bits: usize) -> u64 {
+    if bits < SIZE { (1 << bits) - 1 } else { u64::MAX }
+}
+
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn trade_whole<const WORDS: usize>(source: &Source<'_>, words: &mut [u64], trade: Trade<'_>) {
-    let Trade { walk, gather, scatter, strides: (from_stride, to_stride) } = trade;
     let mut square = Square::default();
-    for (&read, &write) in walk.source.iter().zip(&walk.target) {
-        for (target_word, from) in gather.from.chunks(SIZE).enumerate() {
-            for (source_word, to) in scatter.to.chunks(SIZE).enumerate() {
-                let columns = transpose(|row| {
-                    from.get(row).map_or(0, |&index| source.word(read + index * from_stride, source_word))
-                });
-                square.store(columns);
-                for (column, &index) in to.iter().enumerate() {
-                    let target = (write + index * to_stride) as usize * WORDS + target_word;
-                    words[target] |= square.0[place(column)];
+    for (target_word, from) in trade.gather.from.chunks(SIZE).enumerate() {
+        let reads = trade.reads(source, from.iter().copied());
+        let valid = _mm512_set1_epi64(low(from.len()) as i64);
+        for (source_word, to) in trade.scatter.to.chunks(SIZE).enumerate() {
+            let writes = to.iter().zip(0..).map(|(&index, column)| {
+                (index * trade.strides.1 * WORDS as u32 + target_word as u32, place(column) as u32)
+            });
+            let writes: Vec<(u32, u32)> = writes.collect();
+            source.check(&trade.walk.source, reads.iter().map(|read| read + 8 * source_word as u32), 1);
+            trade.check(words, WORDS, writes.iter().map(|write| write.0));
+            for (&read, &write) in trade.walk.source.iter().zip(&trade.walk.target) {
+                let read = source.at(read) + 8 * source_word;
+                // SAFETY: `check` has compared the largest offsets with the length of the tensor.
+                let columns = transpose(|row| unsafe { source.word(read + reads[row] as usize) });
+                square.store(columns.map(|words| _mm512_and_si512(words, valid)));
+                for &(offset, place) in &writes {
+                    // SAFETY: `check` has compared the largest offsets with the length of the target, and
+                    // places are below 64.
+                    unsafe {
+                        *words.get_unchecked_mut(write as usize * WORDS + offset as usize) |=
+                            *square.0.get_unchecked(place as usize);
+                    }
                 }
             }
         }
@@ -250,47 +311,43 @@ fn trade_halved<P: Fn(u32) -> bool>(
     is_odd: &[bool],
     parity: P,
 ) {
-    let Trade { walk, gather, scatter, strides: (from_stride, to_stride) } = trade;
-    let pairs: &[[u32; 2]] = gather.from.as_chunks().0;
-    // Of each index along the last axis of the source: where its row of the target lies, and where the words
-    // of its parity do.
-    let scattered = |index: usize| {
-        let parity = if is_odd[index] { SIZE } else { 0 };
-        (scatter.to[index] * to_stride, (parity + place(index / 2)) as u32)
+    // Of each pair of neighbours along what becomes the last axis, the first ones and the second ones.
+    let pairs: &[[u32; 2]] = trade.gather.from.as_chunks().0;
+    let reads = [0, 1].map(|which: usize| trade.reads(source, pairs.iter().map(|pair| pair[which])));
+    // The masks of the rows of which the last index is odd, if it is even where all other indices are 0.
+    let odd = [0, 1].map(|which: usize| {
+        let bits = pairs.iter().zip(0..).map(|(pair, bit)| u64::from(is_odd[pair[which] as usize]) << bit);
+        bits.sum::<u64>()
+    });
+    let valid = low(pairs.len());
+    // Of each index along the last axis of the source: where its row of the target lies, and its word among
+    // those for even and those for odd indices.
+    let write = |(index, &to): (usize, &u32)| {
+        let of_parity = if is_odd[index] { SIZE } else { 0 };
+        (to * trade.strides.1, (of_parity + place(index / 2)) as u32)
     };
-    let scattered: Vec<(u32, u32)> = (0..scatter.to.len()).map(scattered).collect();
-    // By place of each pair: whether its two rows, but for the line's own parity, have an odd last index.
-    let mask = |which: usize| {
-        pairs
-            .iter()
-            .enumerate()
-            .fold(0_u64, |mask, (number, pair)| mask | u64::from(is_odd[pair[which] as usize]) << number)
-    };
-    let masks = [mask(0), mask(1)];
+    let writes: Vec<(u32, u32)> = trade.scatter.to.iter().enumerate().map(write).collect();
+    source.check(&trade.walk.source, reads.iter().flatten().copied(), 1);
+    trade.check(words, 1, writes.iter().map(|write| write.0));
     let mut both = [Square::default(), Square::default()];
-    for (&read, &write) in walk.source.iter().zip(&walk.target) {
-        let half = |which: usize| {
-            move |row: usize| {
-                pairs.get(row).map_or(0, |pair| source.word(read + pair[which] * from_stride, 0))
-            }
-        };
-        let (first, second) = (transpose(half(0)), transpose(half(1)));
-        let flip = if parity(read) { u64::MAX } else { 0 };
-        // Index 0 along the axis that is gathered is even.
-        let odd = masks.map(|mask| _mm512_set1_epi64((mask ^ flip) as i64));
-        let mut even = first;
-        let mut uneven = first;
-        for group in 0..8 {
-            let (a, b) = (first[group], second[group]);
-            // (a and not odd[0]) or (b and not odd[1]).
-            even[group] = _mm512_or_si512(_mm512_andnot_si512(odd[0], a), _mm512_andnot_si512(odd[1], b));
-            uneven[group] = _mm512_or_si512(_mm512_and_si512(odd[0], a), _mm512_and_si512(odd[1], b));
+    for (&read, &write) in trade.walk.source.iter().zip(&trade.walk.target) {
+        let odd = if parity(read) { odd.map(|mask| mask ^ valid) } else { odd };
+        let at = source.at(read);
+        // SAFETY: `check` has compared the largest offsets with the length of the tensor.
+        let half = |which: usize| transpose(|row| unsafe { source.word(at + reads[which][row] as usize) });
+        let (first, second) = (half(0), half(1));
+        for (square, masks) in both.iter_mut().zip([odd.map(|mask| mask ^ valid), odd]) {
+            let [first_mask, second_mask] = masks.map(|mask| _mm512_set1_epi64(mask as i64));
+            square.store(std::array::from_fn(|group| {
+                let (a, b) = (first[group], second[group]);
+                _mm512_or_si512(_mm512_and_si512(a, first_mask), _mm512_and_si512(b, second_mask))
+            }));
         }
-        both[0].store(even);
-        both[1].store(uneven);
-        for &(offset, place) in &scattered {
-            let place = place as usize;
-            words[(write + offset) as usize] |= both[place / SIZE].0[place % SIZE];
+        let both = both.as_ptr().cast::<u64>();
+        for &(offset, place) in &writes {
+            // SAFETY: `check` has compared the largest offsets with the length of the target, and places are
+            // below 128, the words of two squares.
+            unsafe { *words.get_unchecked_mut((write + offset) as usize) |= *both.add(place as usize) };
         }
     }
 }
@@ -301,14 +358,35 @@ fn load(bytes: &[u8; SIZE]) -> __m512i {
     unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
 }
 
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,popcnt")]
-fn subtract(kernel: &mut Portable<u64>, known: Bits<'_>) {
-    kernel.subtract(known);
+/// Removes the states of a packed tensor.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2")]
+fn subtract<const WORDS: usize>(source: &Source<'_>, words: &mut [u64]) {
+    let rows = words.as_chunks_mut::<WORDS>().0;
+    source.check(&[rows.len() as u32 - 1], std::iter::empty(), WORDS);
+    for (row, number) in rows.iter_mut().zip(0..) {
+        for (part, word) in row.iter_mut().enumerate() {
+            // SAFETY: `check` has compared the end of the last row with the length of the tensor.
+            *word &= !unsafe { source.word(source.at(number) + 8 * part) };
+        }
+    }
 }
 
+/// Packs rows of so many bytes, and returns the number of states. Whole words are written, and what is too
+/// much of each is zero, and is written over by the next row.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,popcnt")]
-fn pack(kernel: &mut Portable<u64>, packed: &mut [u8]) -> u32 {
-    kernel.pack(packed)
+fn pack<const WORDS: usize>(words: &[u64], row_bytes: usize, packed: &mut [u8]) -> u32 {
+    let mut states = 0;
+    for (row, words) in words.as_chunks::<WORDS>().0.iter().enumerate() {
+        for (part, word) in words.iter().enumerate() {
+            states += word.count_ones();
+            let (bytes, behind) = (word.to_le_bytes(), &mut packed[row * row_bytes + 8 * part..]);
+            match behind.first_chunk_mut() {
+                Some(eight) => *eight = bytes,
+                None => behind.copy_from_slice(&bytes[..behind.len()]),
+            }
+        }
+    }
+    states
 }
 
 impl Kernel for Rows {
@@ -324,12 +402,25 @@ impl Kernel for Rows {
     }
 
     fn subtract(&mut self, known: Bits<'_>) {
-        // SAFETY: as in `pull_dense`.
-        unsafe { subtract(&mut self.portable, known) }
+        let Portable { shape, words, row_words, .. } = &mut self.portable;
+        match (known, *row_words) {
+            // SAFETY: as in `pull_dense`.
+            (Bits::Dense(packed), 1) => unsafe { subtract::<1>(&Source::new(packed, shape), words) },
+            // SAFETY: as in `pull_dense`.
+            (Bits::Dense(packed), _) => unsafe { subtract::<2>(&Source::new(packed, shape), words) },
+            _ => self.portable.subtract(known),
+        }
     }
 
     fn pack(&mut self, packed: &mut [u8]) -> u32 {
+        let Portable { shape, words, row_words, .. } = &self.portable;
+        let row_bytes = shape.row_bytes() as usize;
         // SAFETY: as in `pull_dense`.
-        unsafe { pack(&mut self.portable, packed) }
+        unsafe {
+            match row_words {
+                1 => pack::<1>(words, row_bytes, packed),
+                _ => pack::<2>(words, row_bytes, packed),
+            }
+        }
     }
 }

@@ -54,8 +54,9 @@ pub(super) fn transpose(row: impl Fn(usize) -> u64) -> [__m512i; 8] {
     let units = _mm512_set1_epi64(0x8040_2010_0804_0201_u64 as i64);
     // Byte c of register g: bit c of the rows 8 g to 8 g + 7.
     let bytes: [__m512i; 8] = from_fn(|group| {
-        let [a, b, c, d, e, f, g, h] = from_fn(|number| row(8 * group + number) as i64);
-        let rows = _mm512_setr_epi64(a, b, c, d, e, f, g, h);
+        let words: [u64; 8] = from_fn(|number| row(8 * group + number));
+        // SAFETY: eight words are as long as a register, and the load asks for no alignment.
+        let rows = unsafe { _mm512_loadu_si512(words.as_ptr().cast()) };
         _mm512_gf2p8affine_epi64_epi8::<0>(units, _mm512_permutexvar_epi8(tiles, rows))
     });
     // Of each pair of registers, the bytes of one column side by side.
