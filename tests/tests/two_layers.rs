@@ -207,7 +207,7 @@ fn a_disk_for_two_layers_is_enough() {
     let directory = tempfile::tempdir().unwrap();
     let begin = |name: &str, limit: u64, more: &[&str]| {
         let mut command = fathom();
-        command.args(["run", SPACE, "--json", "-q", "--threads", "1", "--disk-limit", &format!("{limit}B")]);
+        command.args(["run", SPACE, "--json", "--threads", "1", "--disk-limit", &format!("{limit}B")]);
         command.args(more).arg("--dir").arg(directory.path().join(name)).output().unwrap()
     };
     let found = begin("two", three - 1, &[]);

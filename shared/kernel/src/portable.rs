@@ -107,32 +107,34 @@ impl Walk {
         }
     }
 
-    /// The lines of a pull whose last axis stays: rows that are adjacent in the target. `steps` are the
-    /// offsets in the source of the rows of a line, and whether the parity of their last index is not that of
-    /// the line.
+    /// The lines of a pull whose last axis stays: rows that are adjacent in the target. `steps` are, by parity
+    /// of the index along the line in the source, the offsets in the source of the rows of a line and their
+    /// numbers in the line.
     pub(crate) fn lines(
         &mut self,
         shape: &Shape,
         transform: &Transform,
         maps: &[AxisMap],
-        steps: &mut Vec<(u32, bool)>,
+        steps: &mut [Vec<(u32, u32)>; 2],
     ) {
         let last = transform.target.len() - 1;
         let innermost = transform.target[..last].iter().position(|&axis| usize::from(axis) + 1 == last);
         self.restart();
-        steps.clear();
+        steps.iter_mut().for_each(Vec::clear);
         for source in (0..last).filter(|&source| Some(source) != innermost) {
             let target = usize::from(transform.target[source]);
             let map = &maps[transform.maps[source] as usize];
             self.along(map, shape.strides()[source], shape.strides()[target]);
         }
         let Some(innermost) = innermost else {
-            steps.push((0, false));
+            steps[0].push((0, 0));
             return;
         };
         let (map, stride) = (&maps[transform.maps[innermost] as usize], shape.strides()[innermost]);
-        let is_odd = |index: u32| shape.odd().is_some_and(|is_odd| is_odd[index as usize]);
-        steps.extend(map.from.iter().map(|&index| (index * stride, is_odd(index))));
+        for (&index, number) in map.from.iter().zip(0..) {
+            let is_odd = shape.odd().is_some_and(|is_odd| is_odd[index as usize]);
+            steps[usize::from(is_odd)].push((index * stride, number));
+        }
     }
 }
 

@@ -91,13 +91,14 @@ struct Rows {
     /// By number of the axis map.
     picks: Vec<Option<Box<Picks>>>,
     walk: Walk,
-    /// Along the innermost axis: where a row lies in the source, and whether its index is odd.
-    steps: Vec<(u32, bool)>,
+    /// Along the innermost axis, by parity of the index in the source: where a row lies in the source, and its
+    /// index in the target.
+    steps: [Vec<(u32, u32)>; 2],
 }
 
 impl Rows {
     fn new(shape: &Shape) -> Self {
-        let (picks, steps) = (Vec::new(), Vec::new());
+        let (picks, steps) = (Vec::new(), [Vec::new(), Vec::new()]);
         Self { portable: Portable::new(shape), picks, walk: Walk::default(), steps }
     }
 
@@ -111,7 +112,7 @@ impl Rows {
             Meeting::Kept => {
                 let picks = picks_of(picks, turned, &maps[turned as usize], shape.odd());
                 walk.lines(shape, transform, maps, steps);
-                steps.iter_mut().for_each(|(row, _)| *row = source.at(*row) as u32);
+                steps.iter_mut().flatten().for_each(|(row, _)| *row = source.at(*row) as u32);
                 let (odd_rows, odd) = (&portable.odd_rows[..], transform.odd);
                 let parity = |row: u32| odd_rows.get(row as usize).is_some_and(|&is_odd| is_odd ^ odd);
                 let lines = Lines { walk, steps, parity };
@@ -201,9 +202,9 @@ fn largest(numbers: impl Iterator<Item = u32>) -> u32 {
 /// The rows of a pull whose last axis stays: lines of rows that are adjacent in the target.
 struct Lines<'a, P> {
     walk: &'a Walk,
-    /// For each row of a line, where it lies in the source, and whether its last index has another parity
-    /// than that of the first row.
-    steps: &'a [(u32, bool)],
+    /// For each row of a line, where it lies in the source and its number in the line: first the rows whose
+    /// last index has the parity of that of the first row of the source, then the others.
+    steps: &'a [Vec<(u32, u32)>; 2],
     /// Whether the states of the first row of a line have an odd last index.
     parity: P,
 }
@@ -215,23 +216,32 @@ fn keep<const WORDS: usize, P: Fn(u32) -> bool>(
     lines: Lines<'_, P>,
     picks: &Picks,
 ) {
-    source.check(&lines.walk.source, lines.steps.iter().map(|step| step.0), WORDS);
+    source.check(&lines.walk.source, lines.steps.iter().flatten().map(|step| step.0), WORDS);
+    let length = lines.steps.iter().map(Vec::len).sum::<usize>();
+    assert!((largest(lines.steps.iter().flatten().map(|step| step.1)) as usize) < length);
     let from = [0, 1].map(|parity: usize| picks.0[parity].from.each_ref().map(load));
     let valid = [0, 1].map(|parity: usize| picks.0[parity].valid);
     for (&read, &write) in lines.walk.source.iter().zip(&lines.walk.target) {
         let line = (lines.parity)(read);
         let read = source.at(read);
-        let targets = &mut words[write as usize * WORDS..][..lines.steps.len() * WORDS];
-        for (row, &(step, is_odd)) in targets.as_chunks_mut::<WORDS>().0.iter_mut().zip(lines.steps) {
+        let targets = &mut words[write as usize * WORDS..][..length * WORDS];
+        let targets = targets.as_chunks_mut::<WORDS>().0;
+        for (steps, is_odd) in lines.steps.iter().zip([false, true]) {
             let parity = usize::from(line ^ is_odd);
-            // SAFETY: `check` has compared the largest offsets with the length of the tensor.
-            let parts: [u64; WORDS] =
-                std::array::from_fn(|part| unsafe { source.word(read + step as usize + 8 * part) });
-            for (to, word) in row.iter_mut().enumerate() {
-                for (part, bits) in parts.into_iter().enumerate() {
-                    let bits = _mm512_set1_epi64(bits as i64);
-                    let picked = _mm512_bitshuffle_epi64_mask(bits, from[parity][to]);
-                    *word |= picked & valid[parity][to][part];
+            let (from, valid) = (from[parity], valid[parity]);
+            for &(step, target) in steps {
+                // SAFETY: `check` has compared the largest offsets with the length of the tensor, and the
+                // targets are those of a line, which has `length` rows.
+                let (parts, row): ([u64; WORDS], _) = unsafe {
+                    let at = read + step as usize;
+                    let parts = std::array::from_fn(|part| source.word(at + 8 * part));
+                    (parts, targets.get_unchecked_mut(target as usize))
+                };
+                for (to, word) in row.iter_mut().enumerate() {
+                    for (part, bits) in parts.into_iter().enumerate() {
+                        let bits = _mm512_set1_epi64(bits as i64);
+                        *word |= _mm512_bitshuffle_epi64_mask(bits, from[to]) & valid[to][part];
+                    }
                 }
             }
         }
