@@ -59,9 +59,12 @@ mod tests {
     use super::*;
     use crate::{Disk, LocalDisk};
 
+    /// Bytes and their offset.
+    type Written = (Vec<u8>, u64);
+
     /// A writer that takes three bytes at a time, is interrupted once, and then says something.
-    fn told(takes: usize, then: Errno) -> (Vec<(Vec<u8>, u64)>, (usize, bool)) {
-        let mut written: Vec<(Vec<u8>, u64)> = Vec::new();
+    fn told(takes: usize, then: Errno) -> (Vec<Written>, (usize, bool)) {
+        let mut written: Vec<Written> = Vec::new();
         let mut interrupted = false;
         let result = write_with(b"0123456789", 100, |bytes, offset| {
             if written.len() == 1 && !std::mem::replace(&mut interrupted, true) {
