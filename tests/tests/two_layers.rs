@@ -1,5 +1,5 @@
-//! Runs that keep two layers at the peak: a shard is given back as soon as the only shard that is made from it
-//! is durable and in the journal.
+//! Runs that keep two layers at the peak: a shard is given back as soon as the only shard that is made from
+//! it is durable and in the journal.
 
 use fathom_layer::{Disk, DiskFile, LocalDisk, tree_bytes};
 use fathom_puzzle::{Board, Metric, PuzzleSpec};

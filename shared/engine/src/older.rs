@@ -1,9 +1,9 @@
 //! The older of the two layers that a layer is made from, in a run that keeps two.
 //!
-//! Only shard s of the new layer reads shard s of the older one. So that shard is given back as soon as what was
-//! made from it is durable and its report is in the journal, in this order: a crash between the two leaves a
-//! shard too many, never one too few. From its first shard on that is given back, the older layer counts as
-//! removed in the journal: nobody else looks for its files.
+//! Only shard s of the new layer reads shard s of the older one. So that shard is given back as soon as what
+//! was made from it is durable and its report is in the journal, in this order: a crash between the two
+//! leaves a shard too many, never one too few. From its first shard on that is given back, the older layer
+//! counts as removed in the journal: nobody else looks for its files.
 //!
 //! What was given back cannot be made again, for the layers before it are gone too. A new shard that is not
 //! what its report says is made again as long as the older one is there, and ends the run otherwise.

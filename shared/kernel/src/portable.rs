@@ -107,9 +107,9 @@ impl Walk {
         }
     }
 
-    /// The lines of a pull whose last axis stays: rows that are adjacent in the target. `steps` are, by parity
-    /// of the index along the line in the source, the offsets in the source of the rows of a line and their
-    /// numbers in the line.
+    /// The lines of a pull whose last axis stays: rows that are adjacent in the target. `steps` are, by
+    /// parity of the index along the line in the source, the offsets in the source of the rows of a line and
+    /// their numbers in the line.
     pub(crate) fn lines(
         &mut self,
         shape: &Shape,

@@ -1,10 +1,10 @@
 //! Writing past the page cache.
 //!
 //! What is written once and read no sooner than a layer later should not push out of memory what is read now.
-//! Linux from 6.14 on takes a flag with each write (`RWF_DONTCACHE`): the bytes go to the disk at once, and leave
-//! memory as soon as they are there. File systems that do not know the flag refuse it. That is tried once for
-//! each file system, and remembered; then pages leave when [advice](crate::DiskFile::uncache) is given at the
-//! end of a file.
+//! Linux from 6.14 on takes a flag with each write (`RWF_DONTCACHE`): the bytes go to the disk at once, and
+//! leave memory as soon as they are there. File systems that do not know the flag refuse it. That is tried
+//! once for each file system, and remembered; then pages leave when [advice](crate::DiskFile::uncache) is
+//! given at the end of a file.
 
 use rustix::io::{Errno, ReadWriteFlags, pwritev2};
 use std::fs::File;

@@ -1,10 +1,10 @@
 //! Reports: what a run has found and where that comes from, set out for others.
 //!
 //! Reading order: [`deepest`] (states of the last layer), [`provenance`] (where the numbers come from),
-//! [`waited`] (what threads spent their time on), [`facts`] (all that in words), [`people`] (puzzles in people's words), [`numbers`], and a module for each
-//! format: [`html`] with [`plot`] and `net` (states of cubes and the like), [`markdown`], [`latex`],
-//! [`table`] (CSV), [`object`] (JSON), [`oeis`], [`text`] (the growth table on a terminal, and tables in
-//! general). [`known`] has God's numbers that others found as well.
+//! [`waited`] (what threads spent their time on), [`facts`] (all that in words), [`people`] (puzzles in
+//! people's words), [`numbers`], and a module for each format: [`html`] with [`plot`] and `net` (states of
+//! cubes and the like), [`markdown`], [`latex`], [`table`] (CSV), [`object`] (JSON), [`oeis`], [`text`] (the
+//! growth table on a terminal, and tables in general). [`known`] has God's numbers that others found as well.
 //!
 //! Invariant: a report is made from a run's directory alone, and changes nothing there.
 

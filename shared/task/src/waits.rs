@@ -1,9 +1,9 @@
 //! What kernel threads spend their time on.
 //!
-//! A thread is always at one of six things, so that their seconds, summed over the threads, are the seconds of
-//! a depth times the threads. Sources are read through maps: what is read for the first time is checked, and
-//! counts as `sources`; a page that has left memory since comes back in the middle of a pull, and counts as
-//! `kernel`.
+//! A thread is always at one of six things, so that their seconds, summed over the threads, are the seconds
+//! of a depth times the threads. Sources are read through maps: what is read for the first time is checked,
+//! and counts as `sources`; a page that has left memory since comes back in the middle of a pull, and counts
+//! as `kernel`.
 
 use serde::Serialize;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,7 @@
 //! What the threads of a search spent their time on, depth by depth.
 //!
-//! The table is made when the first layer is committed of which that is known: journals of earlier versions have
-//! none, and earlier versions do not look for it.
+//! The table is made when the first layer is committed of which that is known: journals of earlier versions
+//! have none, and earlier versions do not look for it.
 
 use super::Journal;
 use anyhow::Result;

@@ -3,16 +3,16 @@
 //! Layout: that of [`crate::portable`], each row in one or two `u64`.
 //!
 //! - The last axis stays last: `vpshufbitqmb` picks any 64 bits of a word, in any order, so one instruction
-//!   permutes a word, and four permute a row of two words. Where the last axis is halved, a bit stands for one
-//!   of two neighbouring indices, and the parity of the row says for which: each map is two permutations of
-//!   the half rows, one for each parity.
+//!   permutes a word, and four permute a row of two words. Where the last axis is halved, a bit stands for
+//!   one of two neighbouring indices, and the parity of the row says for which: each map is two permutations
+//!   of the half rows, one for each parity.
 //! - The last axis trades places with another: squares of 64 x 64 bits are transposed in registers. A byte
 //!   shuffle of each eight rows makes tiles of 8 x 8 bits, a product with the unit vectors transposes the
 //!   tiles (`vgf2p8affineqb`), and three rounds of interleaving bring the bytes of a column together. Halved
 //!   rows are joined to halved columns as in `portable::halved`, eight words at a time.
 //!
-//! Both carry every state by exactly the maps of the transform, as the portable paths do, and only add states.
-//! Sparse sources are those of the portable kernel.
+//! Both carry every state by exactly the maps of the transform, as the portable paths do, and only add
+//! states. Sparse sources are those of the portable kernel.
 //!
 //! Measured: `docs/performance.md`.
 
@@ -91,8 +91,8 @@ struct Rows {
     /// By number of the axis map.
     picks: Vec<Option<Box<Picks>>>,
     walk: Walk,
-    /// Along the innermost axis, by parity of the index in the source: where a row lies in the source, and its
-    /// index in the target.
+    /// Along the innermost axis, by parity of the index in the source: where a row lies in the source, and
+    /// its index in the target.
     steps: [Vec<(u32, u32)>; 2],
 }
 

@@ -26,8 +26,8 @@ impl Square {
     }
 }
 
-/// Where the word of a column lies in a [`Square`]: three rounds of interleaving inside lanes of 16 bytes leave
-/// the columns 16 l + 2 r and 16 l + 2 r + 1 in lane l of register r.
+/// Where the word of a column lies in a [`Square`]: three rounds of interleaving inside lanes of 16 bytes
+/// leave the columns 16 l + 2 r and 16 l + 2 r + 1 in lane l of register r.
 #[inline(always)]
 pub(super) const fn place(column: usize) -> usize {
     (column / 2 % 8) * 8 + column / 16 * 2 + column % 2
