@@ -19,7 +19,7 @@ pub(crate) use cluster::{
 pub(crate) use page::{HttpArguments, PageArguments};
 pub(crate) use plan::PlanArguments;
 pub(crate) use questions::{
-    AntipodesArguments, ConvertArguments, GroupArguments, PuzzlesArguments, SolveArguments,
+    AntipodesArguments, ConvertArguments, GroupArguments, PuzzlesArguments, ShapesArguments, SolveArguments,
 };
 pub(crate) use search::{
     BeginArguments, CompareArguments, MergeArguments, OnDoneArguments, RemoveArguments, ReportArguments,
@@ -104,6 +104,8 @@ pub(crate) enum Command {
     Puzzles(PuzzlesArguments),
     /// Tell what group a puzzle's moves generate, and answer questions about its elements
     Group(GroupArguments),
+    /// Tell the shapes of Square-1, and shortest ways between them
+    Shapes(ShapesArguments),
     /// Rewrite a sequence for a puzzle that is held still
     Convert(ConvertArguments),
     /// Find shortest solutions of a state

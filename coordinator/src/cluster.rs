@@ -10,6 +10,7 @@
 //! is begun; a worker's word counts as long as its session lasts.
 
 pub mod apply;
+pub mod audit;
 pub mod bounds;
 pub mod event;
 mod failures;

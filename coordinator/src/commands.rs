@@ -27,6 +27,7 @@ pub(crate) mod result;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod served;
+pub(crate) mod shapes;
 pub(crate) mod shell;
 pub(crate) mod solve;
 pub(crate) mod status;

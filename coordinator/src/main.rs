@@ -50,6 +50,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => commands::bench::bench(&args),
         Command::Puzzles(args) => commands::puzzles::puzzles(&args),
         Command::Group(args) => commands::group::group(&args),
+        Command::Shapes(args) => commands::shapes::shapes(&args),
         Command::Convert(args) => commands::convert::convert(&args),
         Command::Solve(args) => commands::solve::solve(&args),
         Command::Antipodes(args) => commands::antipodes::antipodes(&args),

@@ -1,7 +1,7 @@
 //! Between the messages and what they mean. What comes over the wire may be anything: it is looked at here,
 //! once.
 
-use crate::outcome::{Done, Failure, Outcome, StoredFile};
+use crate::outcome::{Copied, Done, Failure, Outcome, StoredFile};
 use crate::{Attempt, v1};
 use fathom_layer::{Digest, Totals};
 use fathom_run::WorkerId;
@@ -163,7 +163,10 @@ impl From<Outcome> for v1::Outcome {
         use v1::outcome::Result as Wire;
         let result = match outcome.result {
             Ok(Done::Made(report)) => Wire::Made(report.into()),
-            Ok(Done::Copied(file_bytes)) => Wire::Copied(v1::Copied { file_bytes }),
+            Ok(Done::Copied(Copied { bytes, digest })) => Wire::Copied(v1::Copied {
+                file_bytes: bytes,
+                digest: digest.map(|digest| digest.0.to_vec()).unwrap_or_default().into(),
+            }),
             Err(failure) => Wire::Failure(failure.into()),
         };
         Self {
@@ -183,7 +186,9 @@ pub fn outcome(outcome: v1::Outcome, geometry: &Geometry) -> Result<Outcome, Mal
     let task = file(outcome.file.as_ref(), geometry)?;
     let result = match outcome.result.ok_or_else(|| malformed("result", "is missing"))? {
         Wire::Made(made) => Ok(Done::Made(report(task, made, geometry)?)),
-        Wire::Copied(copied) => Ok(Done::Copied(copied.file_bytes)),
+        Wire::Copied(v1::Copied { file_bytes, digest }) => {
+            Ok(Done::Copied(Copied { bytes: file_bytes, digest: optional_digest(&digest)? }))
+        }
         Wire::Failure(failure) => Err(self::failure(failure, geometry)?),
     };
     Ok(Outcome { task, attempt: outcome.attempt.map(Into::into), result })

@@ -16,4 +16,4 @@ pub mod v1;
 
 pub use convert::Malformed;
 pub use names::{Attempt, Session};
-pub use outcome::{Done, Failure, Outcome, StoredFile};
+pub use outcome::{Copied, Done, Failure, Outcome, StoredFile};

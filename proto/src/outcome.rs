@@ -30,8 +30,17 @@ pub struct StoredFile {
 pub enum Done {
     /// The shard was made.
     Made(ShardReport),
-    /// The file was copied; its bytes.
-    Copied(u64),
+    /// The file was copied.
+    Copied(Copied),
+}
+
+/// A file that was copied, or found there whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copied {
+    /// Its bytes.
+    pub bytes: u64,
+    /// The digest of its cosets' checksums, if the worker tells it.
+    pub digest: Option<Digest>,
 }
 
 /// Why an order was not done: the kind decides what happens next.

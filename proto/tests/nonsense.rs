@@ -6,7 +6,7 @@
 
 use fathom_layer::chunk;
 use fathom_layer::{Digest, Totals};
-use fathom_proto::{Attempt, Done, Failure, Outcome, convert, v1};
+use fathom_proto::{Attempt, Copied, Done, Failure, Outcome, convert, v1};
 use fathom_run::{Depth, Geometry, ShardCut, ShardId, ShardReport, Task};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -29,7 +29,8 @@ fn outcomes() -> Vec<Outcome> {
     let message = || String::from("why");
     let results = [
         Ok(Done::Made(report)),
-        Ok(Done::Copied(77)),
+        Ok(Done::Copied(Copied { bytes: 77, digest: Some(Digest([9; 32])) })),
+        Ok(Done::Copied(Copied { bytes: 77, digest: None })),
         Err(Failure::Stopped),
         Err(Failure::Unreachable { file: task, message: message() }),
         Err(Failure::Damaged { file: task, address: Some("node:7400".into()), message: message() }),

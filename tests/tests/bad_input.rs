@@ -66,7 +66,7 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
         (&["plan", "3x4", "--workers", "2", "--memory", "1MiB"], "of memory, and may take 1.00 MiB"),
         (&["plan", "3x3", "--workers", "2", "--shards", "1000"], "cannot be cut into 1000 shards"),
         (&["group", "3y4"], "\"3y4\" names no puzzle: there are MxN+flip"),
-        (&["group", "9x9"], "has 81 cells, more than 64"),
+        (&["group", "17x16"], "groups of boards to 16x16 are told"),
         (
             &["group", "3x3", "--element", ""],
             "--element: at offset 0: expected a generator or '(', found the end",
@@ -143,7 +143,12 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
         (&["bound", "8..2"], "\"8..2\" is no range of boards"),
         (&["bound", "3x4", "--metric", "double"], "there is no metric \"double\""),
         (&["bound", "3x4", "--refine", "0"], "0 is not in 1.."),
-        (&["bound", "3x4", "--upper"], "--chain <LIST;LIST;...>"),
+        (&["bound", "3x4", "--upper", "--time", "0"], "0 is not in"),
+        (&["bound", "1x4", "--upper"], "neither symmetric nor alternating"),
+        (&["bound", "3x4", "--time", "5"], "--upper"),
+        (&["shapes", "3x3"], "has no shapes to tell of"),
+        (&["shapes", "square1", "cube"], "is no shape"),
+        (&["antipodes", "lx:6", "--up-to-inversion"], "the inverse of a move may be no move"),
         (&["bound", "3x4", "--chain", "0-11"], "--upper"),
         (&["bound", "2..3", "--upper", "--chain", "0-3"], "a chain of stages is for one board"),
         (

@@ -56,9 +56,17 @@ fn a_range_is_a_table() {
     assert!(text.contains(first), "{text}");
     let told = bound(&["2..8"]);
     let boards = told.as_array().unwrap();
-    assert_eq!(boards.len(), 28);
-    assert_eq!(boards[27]["space"], "8x8");
-    assert_eq!(boards[27]["arrangements"], 48);
+    // All that the table has, in its order.
+    assert_eq!(boards.len(), 49);
+    assert_eq!((&boards[48]["space"], &boards[48]["arrangements"]), (&"8x8".into(), &48.into()));
+    assert_eq!(
+        [&boards[1], &boards[7]].map(|board| (&board["space"], board["lengths"][1]["by_last_line"].clone())),
+        // A line of L cells has L - 1 rotations; columns come first.
+        [
+            (&"2x3".into(), Value::from(vec!["1", "1", "1", "2", "2"])),
+            (&"3x2".into(), Value::from(vec!["2", "2", "1", "1", "1"]))
+        ]
+    );
     let small = texts(&fathom().args(["bound", "2..3", "--refine", "8"]).output().unwrap()).0;
     assert!(
         small.contains("first of their states\n\n        2    3\n   2    4    7\n   3    7    8\n"),
@@ -104,6 +112,31 @@ fn bounds_hold_for_all_that_is_enumerated() {
         }
     }
     assert!(seen > 0);
+}
+
+#[test]
+fn other_puzzles_are_bounded_too() {
+    // Rubik's cube: 18 by counting, as everybody finds who counts; God's number is 20 (cube20.org).
+    let told = bound(&["3x3x3"]);
+    assert_eq!((&told["bound"], &told["states"]), (&18.into(), &"43252003274489856000".into()));
+    let (_, err) = texts(&fathom().args(["bound", "2x2x2", "--upper"]).output().unwrap());
+    assert!(err.contains("--upper and --by-last-line are for boards"), "{err}");
+    let output = fathom().args(["bound", "lx:6"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(texts(&output).1.contains("not closed under inverses"), "{:?}", texts(&output));
+}
+
+#[test]
+fn an_upper_bound_needs_no_chain() {
+    let directory = tempfile::tempdir().unwrap();
+    let certificate = bound(&["2x3", "--upper", "--time", "600"]);
+    // Table 4 of the paper: with all tiles in one stage nothing is lost.
+    assert_eq!(certificate["upper_bound"], 7);
+    let path = directory.path().join("2x3.json");
+    fs::write(&path, certificate.to_string()).unwrap();
+    assert!(fathom().arg("verify").arg(&path).output().unwrap().status.success());
+    let told = texts(&fathom().args(["bound", "2x3", "--upper", "--time", "600"]).output().unwrap()).1;
+    assert!(told.contains("note: 2x3, column by column, stages of up to 256 states, "), "{told}");
 }
 
 #[test]

@@ -81,7 +81,9 @@ fn two_of_four_killed_at_once_and_one_comes_back() {
     cluster.in_the_middle(|cluster| cluster.kill(&["w1", "w2"]));
     cluster.join(&["w2"]);
     assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
-    assert_eq!(cluster.logged("worker lost").len(), 1);
+    // Whether w2 was missed before it was back is a matter of time.
+    let lost = cluster.logged("worker lost");
+    assert_eq!(lost.iter().filter(|line| line["detail"] == "w1").count(), 1, "{lost:?}");
 }
 
 #[test]

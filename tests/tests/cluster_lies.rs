@@ -166,3 +166,43 @@ fn another_file_in_a_store_is_made_again() {
     let lines = cluster.logged("file is not the one that was reported");
     assert!(lines.iter().any(|line| line["depth"] == depth && line["shard"] == shard), "{lines:?}");
 }
+
+/// Its twelve shards are all audited, and nothing is committed before so many workers are there.
+fn audited(workers: &str) -> Cluster {
+    Cluster::new(&TWELVE, &["--audit", "100%", "--replicas", workers])
+}
+
+const TWELVE: [&str; 3] = ["3x3", "--shards", "12"];
+/// A worker that loses a state of each coset, after the first depths.
+const BAD_MEMORY: &str = "found:40:flip";
+
+/// One of three workers has bad memory. Audits find that, the third worker says who is wrong, and what was
+/// made wrong is made again.
+#[test]
+fn a_worker_with_bad_memory_is_set_aside() {
+    let mut cluster = audited("3");
+    cluster.serve();
+    cluster.join_until("bad", BAD_MEMORY);
+    cluster.join(&["good", "better"]);
+    cluster.until_logged("worker is set aside");
+    // With the replicas that were asked for the run could not go on without the worker that is set aside.
+    cluster.join(&["another"]);
+    assert_same(&cluster.finishes(), &undisturbed(&TWELVE));
+    let aside = cluster.logged("worker is set aside");
+    assert_eq!(aside.iter().map(|line| &line["detail"]).collect::<Vec<_>>(), ["bad"]);
+    let differs = &cluster.logged("audit differs")[0]["detail"];
+    assert!(differs.as_str().unwrap().contains("bad has found"), "{differs}");
+}
+
+/// With two workers nobody can tell which one is wrong.
+#[test]
+fn two_workers_that_disagree_end_the_run() {
+    let mut cluster = audited("2");
+    cluster.serve();
+    cluster.join_until("bad", BAD_MEMORY);
+    cluster.join(&["good"]);
+    assert_eq!(cluster.coordinator_ends().code(), Some(1));
+    let said = cluster.said();
+    assert!(said.contains("was made twice with different states"), "{said}");
+    assert!(said.contains("a third worker would tell which"), "{said}");
+}

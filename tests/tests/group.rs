@@ -161,3 +161,47 @@ fn moves_are_chosen_and_sequences_are_read_as_people_write_them() {
     assert_eq!(told(&[&file, "--element", "RQL'"]), told(&[&file, "--element", "R L"]));
     assert!(told(&["3x3", "--factor", "(1,4,7)"]).starts_with("V1'\n1 move"));
 }
+
+/// The article of HaskellForMaths; theorem 5.2.3 of Jia, Zhang and Xiang on a board beyond all searches; and
+/// B. Sambale's manoeuvres.
+#[test]
+fn what_the_papers_ask_of_groups() {
+    let rubik = format!("{}/../docs/examples/rubik.gap", env!("CARGO_MANIFEST_DIR"));
+    let (code, out, _) = group(&[&rubik, "--contains", "(1,17,23)"]);
+    assert_eq!(
+        (code, out.as_str()),
+        (Some(1), "no: the piece of the points 1 17 23 is twisted, and no other with it\n")
+    );
+    let (_, out, _) = group(&[&rubik, "--contains", "(1,19)(3,17)(23,41)"]);
+    assert!(out.starts_with("no: it permutes the pieces of orbit 1 2 oddly, taken together"), "{out}");
+    assert_eq!(group_json(&["16x15"])["kind"], value!("symmetric"));
+    let (code, _, err) = group(&["17x16"]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("groups of boards to 16x16 are told"), "{err}");
+    let (code, _, err) = group(&["16x16", "--factor", "(1,2)"]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("boards of up to 64 cells"), "{err}");
+    for (letters, cycles) in [("A", "(3,7)(4,8)(10,12)(11,13)"), ("[B,C]", "(10,14,16)")] {
+        assert_eq!(group_json(&["square1", "--element", letters])["element"], value!(cycles));
+    }
+    for wrong in ["q", "f", "u^-1s"] {
+        assert_eq!(group(&["square1", "--element", wrong]).0, Some(2), "{wrong}");
+    }
+}
+
+#[test]
+fn tiles_are_counted_from_one_where_that_is_asked_for() {
+    // The first row to the left.
+    let told = group_json(&["3x3", "--element", "2 3 1 4 5 6 7 8 9", "--from-one"]);
+    assert_eq!(
+        (&told["element"], &told["tiles"]),
+        (&value!("(1,3,2)"), &value!([2, 3, 1, 4, 5, 6, 7, 8, 9]))
+    );
+    let (code, _, err) = group(&["3x3", "--element", "1 2 0 3 4 5 6 7 8", "--from-one"]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("--from-one counts tiles from 1"), "{err}");
+    let solved =
+        fathom().args(["solve", "3x3", "3 1 2 4 5 6 7 8 9", "--from-one", "--json"]).output().unwrap();
+    let solved = json(&solved);
+    assert_eq!((&solved["state"], &solved["distance"]), (&value!("3 1 2 4 5 6 7 8 9"), &value!(1)));
+}

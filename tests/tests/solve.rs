@@ -252,7 +252,7 @@ fn bad_questions_are_refused_with_one_message() {
         ),
         (&["solve", "2x2x2", "(1+1)"], "the turns of its corners add up to 1 modulo 3"),
         (&["solve", "2x2x2", "(1+1)", "--moves", "U,R,F"], "the turns of its corners add up to 1 modulo 3"),
-        (&["solve", "2x2x2", "x z", "--scramble"], "at offset 2: there is no move \"z\""),
+        (&["solve", "2x2x2", "x w", "--scramble"], "at offset 2: there is no move \"w\""),
         (
             &["solve", "square1", "(1,0)/(1,0)/", "--scramble", "--metric", "twist"],
             "STATE: move 4, /, cannot be made",

@@ -1,9 +1,9 @@
 //! `fathom verify` and `fathom-worker verify`: what they read, and that they do not say "verified" of what
 //! they have not read.
 
-use fathom_tests::cluster::layer_files;
-use fathom_tests::forge::{move_state, set_visited};
-use fathom_tests::{fathom, fathom_worker, json, texts};
+use fathom_tests::cluster::{Cluster, damage, layer_files, undisturbed};
+use fathom_tests::forge::{exchange_cosets, move_state, set_visited};
+use fathom_tests::{assert_same, fathom, fathom_worker, json, texts};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -139,4 +139,37 @@ fn a_replaced_file_of_a_run() {
     let run = half(directory.path());
     move_state(&run.join("layers/d005/s00000.layer"), 3);
     fails(&verify(&run, &[]), 1, "s00000.layer is not the file that was committed");
+}
+
+/// Workers look at what they hold when the coordinator's address is named: damage and other files are found
+/// where they lie.
+#[test]
+fn what_workers_hold_is_verified_while_the_run_is_served() {
+    const SPACE: [&str; 5] = ["2x6", "--metric", "single", "--shards", "16"];
+    let mut cluster = Cluster::new(&SPACE, &["--replicas", "2", "--audit", "0"]);
+    cluster.serve();
+    cluster.join_until("gone", "computing:70");
+    cluster.join(&["here"]);
+    cluster.dies("gone");
+    // Two workers must hold each file: the run stands still, and its files stay.
+    cluster.until_status("the run stands still", |status| {
+        status["obstacle"].as_str().is_some_and(|obstacle| obstacle.contains("2 workers must hold"))
+    });
+    let (out, err) = texts(&cluster.ask("verify", &[]));
+    assert!(out.starts_with("verified: 2 layers in 32 files ("), "{out}{err}");
+    assert!(out.contains("with 1 worker, ") && out.contains("all as the coordinator knows them"), "{out}");
+    let found = json(&cluster.ask("verify", &["--json"]));
+    assert_eq!((&found["verified"], &found["files"]), (&true.into(), &32.into()));
+
+    let depth = cluster.status().unwrap()["depth"].as_u64().unwrap() as u32 - 1;
+    let mut files = cluster.files("here").into_iter().filter(|(of, _, _)| *of == depth);
+    let (_, _, path) = files.next_back().expect("the newest layer is there");
+    let right = fs::read(&path).unwrap();
+    exchange_cosets(&path);
+    fails(&cluster.ask("verify", &[]), 1, "not what was reported: shard ");
+    fs::write(&path, &right).unwrap();
+    damage(&path);
+    fails(&cluster.ask("verify", &[]), 1, "not what was reported: shard ");
+    cluster.join(&["gone"]);
+    assert_same(&cluster.finishes(), &undisturbed(&SPACE));
 }

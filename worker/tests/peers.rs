@@ -144,6 +144,13 @@ impl exchange_server::Exchange for Gated {
         self.gate.acquire().await.expect("the gate is never closed").forget();
         self.exchange.copy_file(request).await
     }
+
+    async fn verify_file(
+        &self,
+        request: Request<v1::VerifyFileRequest>,
+    ) -> Result<Response<v1::VerifyFileResponse>, Status> {
+        self.exchange.verify_file(request).await
+    }
 }
 
 /// An order to take a copy and the preparation of a task may want the same file at the same time.
@@ -230,9 +237,9 @@ async fn unread_answers_hold_up_nobody() {
     let (fetcher, addresses) = (to.fetcher(), [address]);
     let copied =
         in_time("somebody else gets the file", fetcher.copy(to.store, &LocalDisk, from.stored(), &addresses));
-    let bytes = copied.await.unwrap();
+    let copied = copied.await.unwrap();
     // None of them was lost by that.
-    assert_eq!(in_time("it is read at last", read(unread.swap_remove(0))).await.unwrap(), bytes);
+    assert_eq!(in_time("it is read at last", read(unread.swap_remove(0))).await.unwrap(), copied.bytes);
 }
 
 /// Those that are not read end, so that others of the same connection have their turn.
@@ -246,8 +253,16 @@ async fn unread_answers_end_after_a_while() {
     for _ in 0..2 * ANSWERS_OF_ONE {
         unread.push(reader.copy_file(home.request()).await.unwrap());
     }
-    let last = reader.copy_file(home.request()).await.unwrap();
-    assert_eq!(in_time("the last has its turn", read(last)).await.unwrap(), bytes);
+    // On a busy machine this reader may be too slow, too; then it asks again.
+    let last = async {
+        loop {
+            match read(reader.copy_file(home.request()).await.unwrap()).await {
+                Err(status) if status.code() == Code::DeadlineExceeded => {}
+                other => return other,
+            }
+        }
+    };
+    assert_eq!(in_time("the last has its turn", last).await.unwrap(), bytes);
     // The first is not whole, and its reader can tell.
     let first = in_time("the first ends", read(unread.swap_remove(0))).await;
     assert_eq!(first.unwrap_err().code(), Code::DeadlineExceeded);

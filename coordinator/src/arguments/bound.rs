@@ -4,11 +4,15 @@ use super::OUTPUT;
 use clap::{Args, value_parser};
 use fathom_bound::{Boards, BoardsError};
 use fathom_command::machine::{self, size};
-use fathom_puzzle::{BoardError, Metric};
+use fathom_puzzle::{BoardError, Metric, PuzzleSpec, SourceError};
+use std::path::Path;
 use std::str::FromStr;
 
 /// No board whose ball could be listed is deeper.
 const MOST_LETTERS: i64 = 100;
+
+/// A search of two weeks.
+const MOST_SECONDS: u64 = 1_209_600;
 
 /// What can be bounded.
 #[derive(Clone, Debug)]
@@ -17,6 +21,8 @@ pub(crate) enum Bounded {
     Boards(Boards),
     /// Square-1, in the metric in which a turn of one layer is a move.
     SquareOne,
+    /// Any other puzzle whose moves generate a group.
+    Puzzle(Box<PuzzleSpec>),
 }
 
 /// A word that names nothing that can be bounded.
@@ -24,9 +30,12 @@ pub(crate) enum Bounded {
 pub(crate) enum BoundedError {
     /// No board, no range of boards, and no other word.
     #[error(
-        "{0:?} names no space that is bounded: there are boards as ROWSxCOLUMNS, for example 3x4, all boards with sides in a range, for example 2..8, and square1"
+        "{0:?} names no space that is bounded: there are boards as ROWSxCOLUMNS, for example 3x4, all boards with sides in a range, for example 2..8, square1, and other puzzles, by a word such as 3x3x3 or a file"
     )]
     Unknown(String),
+    /// A file that is no puzzle.
+    #[error(transparent)]
+    Puzzle(#[from] SourceError),
     /// Boards, but none that there are.
     #[error(transparent)]
     Boards(#[from] BoardsError),
@@ -38,7 +47,11 @@ impl FromStr for Bounded {
     fn from_str(word: &str) -> Result<Self, BoundedError> {
         match word.parse::<Boards>() {
             _ if word == "square1" => Ok(Self::SquareOne),
-            Err(BoardsError::Board(BoardError::NotABoard(_))) => Err(BoundedError::Unknown(word.into())),
+            Err(BoardsError::Board(BoardError::NotABoard(_))) => match PuzzleSpec::of_word(word) {
+                Ok(puzzle) => Ok(Self::Puzzle(Box::new(puzzle))),
+                Err(error) if Path::new(word).exists() => Err(error.into()),
+                Err(_) => Err(BoundedError::Unknown(word.into())),
+            },
             boards => Ok(Self::Boards(boards?)),
         }
     }
@@ -46,9 +59,13 @@ impl FromStr for Bounded {
 
 #[derive(Debug, Args)]
 pub(crate) struct BoundArguments {
-    /// The board, as ROWSxCOLUMNS, or all boards with sides from MIN to MAX, for example 2..8, or square1
+    /// The board, as ROWSxCOLUMNS, or all boards with sides from MIN to MAX, for example 2..8, or square1; or
+    /// another puzzle, by its word or its file, whose words without --refine are counted as with --refine 2
     #[arg(value_name = "SPACE|MIN..MAX")]
     pub(crate) bounded: Bounded,
+    /// Print the paper's columns v_k as well: the arrangements that end with each line, columns first
+    #[arg(long, conflicts_with = "upper", help_heading = OUTPUT)]
+    pub(crate) by_last_line: bool,
     /// Which rotations of a board cost one move: multi (any rotation of a line) or single (a shift by one
     /// cell) [default: multi]
     #[arg(long)]
@@ -57,12 +74,16 @@ pub(crate) struct BoundArguments {
     /// that length are the first of their state
     #[arg(long, value_name = "DEPTH", value_parser = value_parser!(u32).range(1..=MOST_LETTERS))]
     pub(crate) refine: Option<u32>,
-    /// Bound from above: solve every state by the stages of --chain, each in as few moves as its words allow
-    #[arg(long, requires = "chain", conflicts_with = "refine")]
+    /// Bound from above: solve every state in stages, each in as few moves as its words allow; without
+    /// --chain good stages are searched for
+    #[arg(long, conflicts_with = "refine")]
     pub(crate) upper: bool,
     /// Stages as lists of the tiles that are solved after them, for example "0-3;0-7;0-15"
     #[arg(long, value_name = "LIST;LIST;...", requires = "upper")]
     pub(crate) chain: Option<String>,
+    /// Seconds to search for stages
+    #[arg(long, value_name = "SECONDS", requires = "upper", conflicts_with = "chain", default_value_t = 60, value_parser = value_parser!(u64).range(1..=MOST_SECONDS))]
+    pub(crate) time: u64,
     /// Make words of stages from two words of up to so many moves, or fewer if memory ends
     #[arg(long, value_name = "MOVES", requires = "upper", default_value_t = 4, value_parser = value_parser!(u32).range(1..=MOST_LETTERS))]
     pub(crate) radius: u32,

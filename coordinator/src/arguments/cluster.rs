@@ -5,6 +5,7 @@ use super::page::HttpArguments;
 use super::search::{BeginArguments, OnDoneArguments};
 use super::space::SpaceArguments;
 use clap::{Args, value_parser};
+use fathom_coordinator::cluster::audit::PARTS;
 use fathom_proto::access::AccessArguments;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -25,6 +26,10 @@ pub(crate) struct ClusterArguments {
     /// Stop when this depth is made
     #[arg(long, value_name = "D")]
     pub(crate) max_depth: Option<u32>,
+    /// Have shards made again by other workers, in at most this share of the run's time; at least one of
+    /// each depth where that fits; 0 for none
+    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = share)]
+    pub(crate) audit: u32,
 }
 
 #[derive(Debug, Args)]
@@ -134,6 +139,17 @@ pub(crate) struct KeysArguments {
     /// How many days the certificates are valid
     #[arg(long, default_value_t = 365, value_parser = value_parser!(u32).range(1..=36_500))]
     pub(crate) days: u32,
+}
+
+/// Reads a share such as `2%` or `0.02`, in parts of [`PARTS`].
+fn share(text: &str) -> Result<u32, String> {
+    let (number, whole) = match text.strip_suffix('%') {
+        Some(number) => (number.trim_end(), 100.0),
+        None => (text, 1.0),
+    };
+    let share = number.parse::<f64>().ok().map(|number| number / whole).filter(|s| (0.0..=1.0).contains(s));
+    let share = share.ok_or_else(|| format!("{text:?} is no share: write 2% or 0.02, and at most 100%"))?;
+    Ok((share * f64::from(PARTS)).round() as u32)
 }
 
 /// Reads a time such as `30s`, no shorter than heartbeats can be told apart.

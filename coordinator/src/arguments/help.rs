@@ -10,12 +10,12 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Run", &["run", "resume", "merge", "status", "top", "logs", "plan", "remove"]),
     ("Cluster", &["serve", "workers", "drain", "stop", "keys"]),
     ("Results", &["report", "page", "verify", "audit", "compare"]),
-    ("Mathematics", &["puzzles", "solve", "antipodes", "group", "bound", "convert"]),
+    ("Mathematics", &["puzzles", "solve", "antipodes", "group", "shapes", "bound", "convert"]),
     ("This program", &["bench", "completions", "man", "help"]),
 ];
 
 /// What people type, by command. `tests/tests/help.rs` parses each line.
-const EXAMPLES: [(&str, &[&str]); 27] = [
+const EXAMPLES: [(&str, &[&str]); 28] = [
     (
         "run",
         &[
@@ -68,6 +68,10 @@ const EXAMPLES: [(&str, &[&str]); 27] = [
             "fathom group 3x3 --element 'V1*H1'",
             "fathom group 3x4 --contains '1 0 2 3 4 5 6 7 8 9 10 11'",
         ],
+    ),
+    (
+        "shapes",
+        &["fathom shapes square1", "fathom shapes square1 170", "fathom shapes square1 --output shapes.svg"],
     ),
     ("convert", &["fathom convert 2x2x2 \"B' R B D D\""]),
     (

@@ -37,10 +37,10 @@ pub(crate) struct PlanArguments {
     /// Bytes a second of each worker's disk, for example 2G
     #[arg(long, value_name = "RATE", requires = "workers", default_value = "1G", value_parser = rate)]
     disk: u64,
-    /// Memory that each worker may take, layers in the page cache among it, for example 64GiB [default: nine
-    /// tenths of what this machine has]
-    #[arg(long, value_name = "SIZE", requires = "workers", value_parser = size)]
-    memory: Option<u64>,
+    /// Memory that the search or each worker may take, layers in the page cache among it, for example 64GiB
+    /// [default: nine tenths of what this machine has]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<u64>,
     /// Workers that hold each file
     #[arg(long, value_name = "R", requires = "workers", default_value_t = 1, value_parser = value_parser!(u32).range(1..))]
     replicas: u32,

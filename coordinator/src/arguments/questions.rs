@@ -4,6 +4,8 @@ use super::OUTPUT;
 use super::space::SpaceArguments;
 use clap::{Args, value_parser};
 use fathom_command::machine::{self, size};
+use fathom_puzzle::Metric;
+use std::path::PathBuf;
 
 /// What may stand in the place of a space.
 const SPACE_OR_RUN: &str = "The puzzle, as for 'fathom run', or the directory of a run";
@@ -27,6 +29,9 @@ pub(crate) struct GroupArguments {
     pub(crate) moves: Option<String>,
     #[command(flatten)]
     pub(crate) question: GroupQuestion,
+    /// Tiles are counted from 1, where they are read and where they are printed
+    #[arg(long)]
+    pub(crate) from_one: bool,
     /// Print one JSON object instead of text
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
@@ -48,6 +53,33 @@ pub(crate) struct GroupQuestion {
     /// Tell whether moves lead to a state, and why not: exit code 0 if they do, 1 if not
     #[arg(long, value_name = "STATE")]
     pub(crate) contains: Option<String>,
+}
+
+/// A shape is written as its number in --list, or as the pieces of its top and bottom layer, 2 for a corner
+/// and 1 for an edge, clockwise as one looks at the layer from outside, from the cut in front:
+/// 21212121/12121212 is the solved one.
+#[derive(Debug, Args)]
+pub(crate) struct ShapesArguments {
+    /// The puzzle: square1
+    pub(crate) puzzle: String,
+    /// A shape to tell of, and the shortest way to it
+    pub(crate) shape: Option<String>,
+    /// Where the way begins [default: the solved shape]
+    #[arg(long, value_name = "SHAPE", requires = "shape")]
+    pub(crate) from: Option<String>,
+    /// What is least on the way: twist (twists) or face (twists and turns of layers together) [default:
+    /// twist]
+    #[arg(long, requires = "shape")]
+    pub(crate) metric: Option<Metric>,
+    /// List the shapes up to turns
+    #[arg(long, conflicts_with = "shape")]
+    pub(crate) list: bool,
+    /// Draw the shape and those on the way to it, or all shapes up to turns, into this SVG file
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub(crate) output: Option<PathBuf>,
+    /// Print one JSON object instead of text
+    #[arg(long, help_heading = OUTPUT)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -72,6 +104,9 @@ pub(crate) struct SolveArguments {
     /// The state is written as moves, such as "V1 H2^-1" or "R U2 F'"
     #[arg(long)]
     pub(crate) scramble: bool,
+    /// Tiles are counted from 1, where they are read and where they are printed
+    #[arg(long)]
+    pub(crate) from_one: bool,
     /// Find all shortest solutions, up to --limit
     #[arg(long)]
     pub(crate) all: bool,
@@ -105,6 +140,9 @@ pub(crate) struct AntipodesArguments {
     /// The depth to list [default: the last]
     #[arg(long, value_name = "D")]
     pub(crate) depth: Option<u32>,
+    /// Take a state and its inverse for one class
+    #[arg(long)]
+    pub(crate) up_to_inversion: bool,
     /// How many classes to print
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = value_parser!(u32).range(1..))]
     pub(crate) limit: u32,

@@ -6,6 +6,7 @@ use super::space::SpaceArguments;
 use clap::{Args, value_parser};
 use fathom_command::machine::size;
 use fathom_engine::search::Options;
+use fathom_proto::access::AccessArguments;
 use fathom_report::Format;
 use fathom_run::manifest::Keep;
 use fathom_task::Resources;
@@ -173,9 +174,13 @@ pub(crate) struct ReportArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArguments {
-    /// The run's directory, or the file of a certificate
+    /// The run's directory, the file of a certificate, or a coordinator as HOST:PORT whose workers check what
+    /// they hold
+    #[arg(value_name = "DIR|FILE|HOST:PORT")]
     pub(crate) dir: PathBuf,
     /// Print one JSON object instead of text
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) access: AccessArguments,
 }

@@ -111,7 +111,9 @@ impl State {
             effects.push(Effect::SaveWorker(id, name.clone(), address.clone()));
         }
         // One that was to leave, and has not said that it did, still is.
-        let draining = known.is_some_and(|worker| worker.draining && worker.presence != Presence::Left);
+        let is_set_aside = known.is_some_and(|worker| worker.is_set_aside);
+        let draining =
+            is_set_aside || known.is_some_and(|worker| worker.draining && worker.presence != Presence::Left);
         let held = known.map(|worker| worker.holds.clone()).unwrap_or_default();
         let session = self.new_session();
         let detail = format!(
@@ -119,7 +121,7 @@ impl State {
             inventory.len()
         );
         let worker = Worker::registered(name, address, threads, kernel, session, now);
-        self.workers.insert(id, Worker { draining, holds: held.clone(), ..worker });
+        self.workers.insert(id, Worker { draining, is_set_aside, holds: held.clone(), ..worker });
         self.by_session.insert(session, id);
         // What it has, as far as anybody needs it; and what it was thought to have and has not.
         let (mut right, mut other) = (BTreeSet::new(), Vec::new());
@@ -216,6 +218,9 @@ impl State {
         if !lost.is_empty() || !lost_copies.is_empty() {
             self.strike(now, id, effects);
         }
+        for task in self.audits_heard(now, id, &underway) {
+            effects.push(note_of(NoteKind::OrderLost, Some(id), task, None));
+        }
         for task in lost {
             self.set_waiting(task, now);
             effects.push(note_of(NoteKind::OrderLost, Some(id), task, None));
@@ -257,6 +262,9 @@ impl State {
         let task = outcome.task;
         if outcome.attempt.is_none() {
             return self.report_copy(now, id, outcome, effects);
+        }
+        if self.audited(now, id, &outcome, effects) {
+            return;
         }
         let expected = self.tasks.get(&task).and_then(|state| match state.making {
             TaskProgress::Running(worker, _) if worker == id => {
@@ -312,6 +320,10 @@ impl State {
         self.add_holder(task, holder);
         if task.depth == self.depth {
             self.unsaved.push(task.shard);
+            let state = self.tasks.get_mut(&task).expect("only tasks that are known are made");
+            state.maker = Some(id);
+            let took = now.since(state.given);
+            self.draw(Some(id), &report, took);
             self.set_progress(task, TaskProgress::Made(Arc::new(report)), now);
         } else {
             // A lost file is back.
@@ -331,10 +343,16 @@ impl State {
         let task = outcome.task;
         let ordered = self.forget_copy(task, id);
         match &outcome.result {
-            Ok(Done::Copied(_)) => {
+            Ok(Done::Copied(copied)) => {
                 // Also one that was not ordered is one, if the file is still of use.
                 self.worker(id).strikes = 0;
-                if self.files.contains_key(&task) {
+                let of_file = self.files.get(&task).map(|file| file.digest);
+                if of_file.is_some() && copied.digest.is_some() && of_file != copied.digest {
+                    // It was ordered of a file that was made anew since.
+                    self.remove_holder(task, id);
+                    self.order(id, Order::Discard(self.stored(task)));
+                    effects.push(note_of(NoteKind::OtherFile, Some(id), task, None));
+                } else if of_file.is_some() {
                     self.add_holder(task, id);
                     self.unsettled.moved |= self.missing.contains(&task);
                     effects.push(note(NoteKind::CopyDone, Some(id), &outcome, None));
@@ -398,6 +416,7 @@ impl State {
         effects: &mut Vec<Effect>,
     ) {
         self.forget_peer(id);
+        self.give_up_audits(id);
         for task in self.worker(id).running.clone() {
             self.set_waiting(task, Millis(0));
         }
@@ -469,6 +488,7 @@ impl State {
     /// The run ends, unless it is ending already. That it has failed is told in any case, and a coordinator
     /// that is told to end waits for nobody any more.
     pub(super) fn end(&mut self, now: Millis, ending: Ending, effects: &mut Vec<Effect>) {
+        self.audits.clear();
         let until = if ending == Ending::Terminated { now } else { now.after(GRACE) };
         match &mut self.ending {
             None => {

@@ -127,6 +127,8 @@ pub enum LeaveReason {
 pub enum Order {
     /// Make a shard.
     Make(Task, Attempt),
+    /// Find once more what a shard comes to, if possible with another engine than the one of this name.
+    Audit(Task, Attempt, String),
     /// Take a copy of a file from one of these workers.
     Copy(StoredFile, Vec<WorkerId>),
     /// Delete a file that is damaged, or not the one that was reported.
@@ -238,6 +240,18 @@ pub enum NoteKind {
     OtherFile,
     /// A file that was lost is made again.
     MadeAgain,
+    /// A worker finds once more what a shard comes to.
+    AuditGiven,
+    /// An audit has found what the maker of the shard has found.
+    Audited,
+    /// The maker of a shard has found the same again, because there is no other worker.
+    SelfCheck,
+    /// An audit has found something else.
+    AuditDiffers,
+    /// A shard is not audited, because audits of it have failed.
+    NotAudited,
+    /// A worker is wrong, and makes nothing any more.
+    SetAside,
 }
 
 /// How much a note matters.
@@ -275,13 +289,25 @@ impl NoteKind {
             Self::Discarded => "damaged file discarded",
             Self::OtherFile => "file is not the one that was reported",
             Self::MadeAgain => "file is made again",
+            Self::AuditGiven => "audit given",
+            Self::Audited => "audit agrees",
+            Self::SelfCheck => "self-check agrees",
+            Self::AuditDiffers => "audit differs",
+            Self::NotAudited => "shard is not audited",
+            Self::SetAside => "worker is set aside",
         }
     }
 
     /// How much it matters.
     pub fn level(self) -> NoteLevel {
         match self {
-            Self::TaskGiven | Self::TaskDone | Self::CopyOrdered | Self::CopyDone => NoteLevel::Detail,
+            Self::TaskGiven
+            | Self::TaskDone
+            | Self::CopyOrdered
+            | Self::CopyDone
+            | Self::AuditGiven
+            | Self::Audited
+            | Self::SelfCheck => NoteLevel::Detail,
             Self::Lost
             | Self::Rests
             | Self::TaskFailed
@@ -290,7 +316,10 @@ impl NoteKind {
             | Self::CopyFailed
             | Self::Unreachable
             | Self::Discarded
-            | Self::OtherFile => NoteLevel::Warning,
+            | Self::OtherFile
+            | Self::AuditDiffers
+            | Self::NotAudited
+            | Self::SetAside => NoteLevel::Warning,
             Self::Registered
             | Self::BeginsAgain
             | Self::Left
@@ -324,6 +353,10 @@ pub enum Effect {
     Reply(RequestId, Reply),
     /// Makes durable which shards of the current layer are done, and who holds them.
     SaveReports(Vec<Arc<ShardReport>>, Held),
+    /// Forgets reports of the current layer: the shards are made again.
+    ForgetReports(Vec<Task>),
+    /// Makes durable that a worker makes nothing any more.
+    SetAside(WorkerId),
     /// Makes durable who the workers are.
     SaveWorker(WorkerId, String, String),
     /// Commits the layer: the reports of all its shards, in order, how long it took, and who holds the newest

@@ -10,6 +10,7 @@
 //! | disk full | the worker rests for [`REST`] | the same; `status` says when all rest |
 //! | report implausible | the report is refused, the shard is made again elsewhere | as for other failures |
 //! | other | tried again after [`PAUSE`], by others if there are any | after [`MOST_FAILURES`] of one task the run ends with the message |
+//! | an audit fails | tried again after [`PAUSE`] | after five failures the shard is not audited, and the log says so |
 //! | contradiction | the worker rests, and another one makes the shard | if another one finds a contradiction too, or there is no other, the run ends with the message |
 //!
 //! A success of a worker ends its row of failures.

@@ -4,7 +4,9 @@
 //! services through a channel, and each waits for its reply.
 
 use crate::cluster::bounds::Bounds;
-use crate::cluster::event::{Effect, Ending, Event, Held, Millis, Note, NoteLevel, Reply, RequestId};
+use crate::cluster::event::{
+    Effect, Ending, Event, Held, Holders, Millis, Note, NoteLevel, Reply, RequestId,
+};
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
 use crate::cluster::status;
 use crate::cluster::view::{Latencies, News, ShardStory, View};
@@ -46,6 +48,7 @@ enum Message {
     Ask(Box<dyn FnOnce(RequestId) -> Event + Send>, oneshot::Sender<Answer>),
     Status(oneshot::Sender<String>),
     View(usize, oneshot::Sender<View>),
+    Files(oneshot::Sender<KeptFiles>),
     Story(ShardId, oneshot::Sender<ShardStory>),
     Terminate,
 }
@@ -56,6 +59,17 @@ pub struct CoordinatorHandle {
     messages: Sender<Message>,
     events: broadcast::Sender<String>,
     last_view: Arc<Mutex<Option<View>>>,
+}
+
+/// The finished layers that are kept.
+#[derive(Clone, Debug)]
+pub struct KeptFiles {
+    /// Who holds what.
+    pub holders: Holders,
+    /// Where workers are.
+    pub addresses: Arc<BTreeMap<WorkerId, String>>,
+    /// The states of each finished layer.
+    pub states: Vec<u64>,
 }
 
 /// The loop has ended, and with it the run.
@@ -97,10 +111,20 @@ impl CoordinatorHandle {
         receiver.await.map_err(|_| Closed)
     }
 
-    /// The view when the loop ended, with the news since the last view; `None` if there was no page, or the view was
-    /// taken.
+    /// The view when the loop ended, with the news since the last view; `None` if there was no page, or the
+    /// view was taken.
     pub fn take_last_view(&self) -> Option<View> {
         self.last_view.lock().expect("the lock is never poisoned: no code panics while holding it").take()
+    }
+
+    /// The files of the finished layers that are kept, and who holds them.
+    ///
+    /// # Errors
+    /// [`Closed`] if the loop has ended.
+    pub async fn files(&self) -> Result<KeptFiles, Closed> {
+        let (sender, receiver) = oneshot::channel();
+        self.messages.send(Message::Files(sender)).map_err(|_| Closed)?;
+        receiver.await.map_err(|_| Closed)
     }
 
     /// What is known of a shard of the present layer.
@@ -180,6 +204,7 @@ fn past(journal: &Journal, layers: &[LayerRow], shared_store: bool) -> Result<Pa
     Ok(Past {
         counts: layers.iter().map(|layer| layer.states).collect(),
         workers: journal.workers()?,
+        set_aside: journal.workers_set_aside()?,
         files: files.into_iter().collect(),
         reports,
     })
@@ -254,6 +279,7 @@ impl<'d> Coordinator<'d> {
         let addresses = past.workers.iter().map(|(id, _, address)| (*id, address.clone())).collect();
         let mut state = State::new(rules, epoch, past);
         getrandom::fill(&mut state.session_key).context("no random bytes for the numbers of sessions")?;
+        state.draw_again();
         let (sender, messages) = unbounded();
         let (events, _) = broadcast::channel(EVENTS);
         let last_view: Arc<Mutex<Option<View>>> = Arc::default();
@@ -335,6 +361,12 @@ impl<'d> Coordinator<'d> {
                     let _ = sender.send(self.view(known_layers)?);
                     continue;
                 }
+                Ok(Message::Files(sender)) => {
+                    let states = self.run.visited()?.layers.iter().map(|layer| layer.states).collect();
+                    let (holders, addresses) = (self.state.kept(), Arc::clone(&self.addresses));
+                    let _ = sender.send(KeptFiles { holders, addresses, states });
+                    continue;
+                }
                 Ok(Message::Story(shard, sender)) => {
                     let _ = sender.send(ShardStory::of(&self.state, shard, self.now()));
                     continue;
@@ -390,7 +422,9 @@ impl<'d> Coordinator<'d> {
             return event;
         };
         for outcome in outcomes {
+            // An audit is compared with the report of the maker, not with a file.
             if let Ok(Done::Made(report)) = &outcome.result
+                && !self.state.is_audit(outcome)
                 && let Err(reason) = compare(&store, &self.geometry, report)
             {
                 outcome.result =
@@ -448,6 +482,10 @@ impl<'d> Coordinator<'d> {
                 self.run.journal.save_reports(&reports, &held).context(failed)?;
                 self.journal.note(begun.elapsed());
             }
+            Effect::ForgetReports(tasks) => {
+                self.run.journal.forget_reports(&tasks).context(failed)?;
+            }
+            Effect::SetAside(id) => self.run.journal.set_aside(id).context(failed)?,
             Effect::SaveWorker(id, name, address) => {
                 let begun = Instant::now();
                 self.run.journal.save_worker(id, &name, &address).context(failed)?;

@@ -1,7 +1,7 @@
 //! gRPC around the decisions: messages become events, replies become messages.
 
 use crate::cluster::event::{Event, Holders, Holding, LeaveReason, Order, Progress, Registration, Reply};
-use crate::cluster::serve::{Answer, Closed, CoordinatorHandle};
+use crate::cluster::serve::{Answer, Closed, CoordinatorHandle, KeptFiles};
 use fathom_proto::v1::{self, coordinator_server};
 use fathom_proto::{Session, convert};
 use fathom_run::WorkerId;
@@ -252,6 +252,18 @@ impl coordinator_server::Coordinator for Service {
         Ok(Response::new(v1::GetStatusResponse { json: self.handle.status().await? }))
     }
 
+    async fn list_files(
+        &self,
+        _: Request<v1::ListFilesRequest>,
+    ) -> Result<Response<v1::ListFilesResponse>, Status> {
+        let KeptFiles { holders, addresses, states } = self.handle.files().await?;
+        Ok(Response::new(v1::ListFilesResponse {
+            fingerprint: self.geometry.fingerprint.to_vec().into(),
+            holders: Some(message_of_holders(&holders, &addresses)),
+            states,
+        }))
+    }
+
     async fn watch_events(
         &self,
         _: Request<v1::WatchEventsRequest>,
@@ -282,7 +294,12 @@ fn message(order: Order, addresses: &BTreeMap<WorkerId, String>) -> v1::Order {
     use v1::order::Kind;
     let kind = match order {
         Order::Make(task, attempt) => {
-            Kind::MakeShard(v1::MakeShard { file: Some(task.into()), attempt: Some(attempt.into()) })
+            let (file, attempt) = (Some(task.into()), Some(attempt.into()));
+            Kind::MakeShard(v1::MakeShard { file, attempt, ..Default::default() })
+        }
+        Order::Audit(task, attempt, other_than_kernel) => {
+            let (file, attempt) = (Some(task.into()), Some(attempt.into()));
+            Kind::MakeShard(v1::MakeShard { file, attempt, audit: true, other_than_kernel })
         }
         Order::Copy(file, from) => Kind::TakeCopy(v1::TakeCopy {
             file: Some(file.into()),

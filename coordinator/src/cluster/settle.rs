@@ -215,6 +215,7 @@ impl State {
             .alive()
             .filter(|(_, worker)| worker.draining && worker.leaving.is_none())
             .filter(|(_, worker)| worker.running.is_empty() && worker.holds.iter().all(is_safe))
+            .filter(|(id, _)| !self.audits.are_with(*id))
             .map(|(id, _)| id)
             .collect();
         for id in free {
@@ -257,10 +258,12 @@ impl State {
             };
             let mut orders = std::mem::take(&mut worker.orders);
             if worker.is_able(now) && self.ending.is_none() && poll.tasks > 0 {
+                orders.extend(self.give_audit(now, id, effects));
                 for task in self.tasks_for(id, poll.tasks as usize, now, &mut may_take_over) {
                     self.set_progress(task, TaskProgress::Running(id, now), now);
                     let state = self.tasks.get_mut(&task).expect("it was chosen from the tasks");
                     state.attempts += 1;
+                    state.given = now;
                     let attempt = Attempt { epoch: self.epoch, number: state.attempts };
                     orders.push(Order::Make(task, attempt));
                     effects.push(Effect::Note(Note {
@@ -276,7 +279,7 @@ impl State {
                 continue;
             }
             // Those who make nothing read nothing.
-            let reads = orders.iter().any(|order| matches!(order, Order::Make(..)));
+            let reads = orders.iter().any(|order| matches!(order, Order::Make(..) | Order::Audit(..)));
             let news = reads && !self.rules.shared_store && poll.version != self.version;
             let holders = news.then(|| self.holders());
             self.worker(id).poll = None;

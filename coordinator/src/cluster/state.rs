@@ -2,10 +2,15 @@
 
 #[cfg(test)]
 mod check;
+mod task;
+mod worker;
 
+pub use task::{CopyState, HeldFile, TaskProgress, TaskState};
+pub use worker::{PendingPoll, Presence, Unreached, Worker};
+
+use crate::cluster::audit::Audits;
 use crate::cluster::bounds::{Bounds, Implausible};
-use crate::cluster::event::{Ending, Holders, Holding, LeaveReason, Millis, Order, Progress, RequestId};
-use crate::cluster::rate::RecentRate;
+use crate::cluster::event::{Ending, Holders, Holding, Millis, Order};
 use fathom_layer::{Digest, LayerDigest};
 use fathom_proto::{Session, StoredFile};
 use fathom_run::WorkerId;
@@ -37,150 +42,8 @@ pub struct Rules {
     pub heartbeat: Duration,
     /// What reports can say.
     pub bounds: Bounds,
-}
-
-/// Whether a worker is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Presence {
-    /// Its session lasts.
-    Alive(Session),
-    /// It was there in an earlier life of the coordinator, and may come back at any moment.
-    Awaited,
-    /// It was silent for longer than its lease.
-    Lost,
-    /// It has left.
-    Left,
-}
-
-/// A worker.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Worker {
-    /// For people.
-    pub name: String,
-    /// Where its peers reach it.
-    pub address: String,
-    /// Kernel threads.
-    pub threads: u32,
-    /// What computes; empty for one that is known from before.
-    pub kernel: String,
-    /// Whether it is there.
-    pub presence: Presence,
-    /// When it was heard last.
-    pub heard: Millis,
-    /// How far it is.
-    pub progress: Progress,
-    /// How fast it is.
-    pub rate: RecentRate,
-    /// Whether it shall leave when others hold all that it holds.
-    pub draining: bool,
-    /// Until when it gets nothing to make or to keep.
-    pub rests_until: Millis,
-    /// Its failures since its last success.
-    pub strikes: u32,
-    /// Peers that it could not reach.
-    pub unreached: BTreeMap<WorkerId, Unreached>,
-    /// Whether tasks read files that no peer within its reach has.
-    pub is_cut_off: bool,
-    /// Orders that wait until it asks.
-    pub orders: Vec<Order>,
-    /// Its request that waits for orders.
-    pub poll: Option<PendingPoll>,
-    /// The number of its last report in this session.
-    pub reports: u64,
-    /// Why it was told to leave, if it was.
-    pub leaving: Option<LeaveReason>,
-    /// The tasks that it is at.
-    pub running: BTreeSet<Task>,
-    /// The tasks that it should make and that nobody has begun.
-    pub queue: BTreeSet<Task>,
-    /// The files that it has, whether it is there or not.
-    pub holds: BTreeSet<Task>,
-    /// The copies that were ordered from it, those that failed among them.
-    pub coming: BTreeSet<Task>,
-}
-
-/// A peer that a worker could not reach.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unreached {
-    /// How often.
-    pub failures: u32,
-    /// Until when the peer is not tried.
-    pub until: Millis,
-    /// What the worker said last.
-    pub message: String,
-}
-
-/// A worker's request that waits for orders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PendingPoll {
-    /// The request.
-    pub request: RequestId,
-    /// How many tasks it would take.
-    pub tasks: u32,
-    /// The version of the holders that it knows.
-    pub version: u64,
-    /// Since when it waits.
-    pub since: Millis,
-}
-
-/// How far a task is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TaskProgress {
-    /// Nobody is at it.
-    Waiting,
-    /// A worker is at it, and has last said so then, or was told to.
-    Running(WorkerId, Millis),
-    /// It was made.
-    Made(Arc<ShardReport>),
-}
-
-/// A task of the current layer, or one that makes a lost file again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TaskState {
-    /// How often it was given out in this life of the coordinator.
-    pub attempts: u32,
-    /// How often it failed in a way that another attempt may not mend.
-    pub failures: u32,
-    /// Who has found last that its inputs contradict each other.
-    pub contradicted_by: Option<WorkerId>,
-    /// It is not given out before.
-    pub not_before: Millis,
-    /// How far it is.
-    pub making: TaskProgress,
-}
-
-impl TaskState {
-    /// One that nobody has begun.
-    pub fn new() -> Self {
-        let making = TaskProgress::Waiting;
-        Self { attempts: 0, failures: 0, contradicted_by: None, not_before: Millis(0), making }
-    }
-}
-
-impl Default for TaskState {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-/// A layer file, wherever it lies.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeldFile {
-    /// Who has it, whether they are there or not.
-    pub holders: BTreeSet<WorkerId>,
-    /// Its bytes.
-    pub bytes: u64,
-    /// The digest of its cosets' checksums.
-    pub digest: Digest,
-}
-
-/// A copy that was ordered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CopyState {
-    /// The worker has last said so then, or was told to.
-    Ordered(Millis),
-    /// It failed, and is not ordered again before.
-    Failed(Millis),
+    /// How much of the time of all shards audits may take, in millionths; 0 for none.
+    pub audit: u32,
 }
 
 /// What is known.
@@ -207,6 +70,8 @@ pub struct State {
     pub tasks: BTreeMap<Task, TaskState>,
     /// The files of the layers that are still read, and of the one current.
     pub files: BTreeMap<Task, HeldFile>,
+    /// Shards of the current layer that are audited.
+    pub audits: Audits,
     /// Copies that are under way.
     pub copies: BTreeMap<(Task, WorkerId), CopyState>,
     /// All workers that were ever there.
@@ -273,6 +138,8 @@ pub struct Past {
     pub counts: Vec<u64>,
     /// Workers: name and address.
     pub workers: Vec<(WorkerId, String, String)>,
+    /// Those that were set aside.
+    pub set_aside: BTreeSet<WorkerId>,
     /// The files of the newest layers: bytes, digests, holders.
     pub files: Vec<(Task, HeldFile)>,
     /// Reports of the current layer.
@@ -294,6 +161,7 @@ impl State {
             newest: past.counts.last().copied(),
             tasks: BTreeMap::new(),
             files: past.files.into_iter().collect(),
+            audits: Audits::default(),
             copies: BTreeMap::new(),
             workers: BTreeMap::new(),
             owners: vec![None; rules.shards as usize],
@@ -313,7 +181,9 @@ impl State {
             ended: false,
         };
         for (id, name, address) in past.workers {
-            state.workers.insert(id, Worker::known(name, address));
+            let is_set_aside = past.set_aside.contains(&id);
+            let worker = Worker::known(name, address);
+            state.workers.insert(id, Worker { draining: is_set_aside, is_set_aside, ..worker });
         }
         for (task, file) in &state.files {
             for holder in &file.holders {
@@ -434,14 +304,14 @@ impl State {
         made && self.holders_alive(task).count() >= self.rules.replicas
     }
 
-    /// Whether all shards of the current layer are done. Looks at each shard once, until somebody loses a
-    /// file.
+    /// Whether all shards of the current layer are done, and audited as far as they are to be. Looks at each
+    /// shard once, until somebody loses a file.
     pub fn is_layer_done(&mut self) -> bool {
         let depth = self.depth;
         while self.done < self.rules.shards && self.is_done(Task { depth, shard: ShardId(self.done) }) {
             self.done += 1;
         }
-        self.done == self.rules.shards
+        self.done == self.rules.shards && self.audits.is_empty()
     }
 
     /// The files of a layer, by shard.
@@ -473,16 +343,25 @@ impl State {
         for (repaired, _) in self.repairs() {
             depths.extend(self.rules.lookback.below(repaired.depth));
         }
+        let holders = Arc::new(self.holders_of(depths));
+        self.told = Some(Arc::clone(&holders));
+        holders
+    }
+
+    /// Where the finished layers lie that are kept.
+    pub fn kept(&self) -> Holders {
+        let depths: BTreeSet<Depth> = self.files.keys().map(|task| task.depth).collect();
+        self.holders_of(depths.into_iter().filter(|depth| *depth < self.depth))
+    }
+
+    fn holders_of(&self, depths: impl IntoIterator<Item = Depth>) -> Holders {
         let of_shard = |file: Option<&HeldFile>| {
             let holders = file.into_iter().flat_map(|file| &file.holders);
             let holders = holders.copied().filter(|&holder| self.is_alive(holder)).collect();
             Holding { digest: file.map(|file| file.digest), holders }
         };
         let of_layer = |depth| (depth, self.layer(depth).into_iter().map(of_shard).collect());
-        let layers = depths.into_iter().map(of_layer).collect();
-        let holders = Arc::new(Holders { version: self.version, layers });
-        self.told = Some(Arc::clone(&holders));
-        holders
+        Holders { version: self.version, layers: depths.into_iter().map(of_layer).collect() }
     }
 
     /// The worker of an id that was named before.
@@ -509,7 +388,7 @@ impl State {
             TaskProgress::Running(worker, _) => {
                 self.worker(worker).running.remove(&task);
             }
-            TaskProgress::Made(_) => {}
+            TaskProgress::Made(_) => self.audits.forget(task),
         }
         match making {
             TaskProgress::Waiting => {
@@ -604,63 +483,6 @@ impl State {
     pub fn waiting_for(&self) -> BTreeSet<WorkerId> {
         let holders = self.missing.iter().filter_map(|task| self.files.get(task));
         holders.flat_map(|file| file.holders.iter().copied()).collect()
-    }
-}
-
-impl Worker {
-    /// One that is known from an earlier life of the coordinator.
-    fn known(name: String, address: String) -> Self {
-        Self {
-            name,
-            address,
-            threads: 1,
-            kernel: String::new(),
-            presence: Presence::Awaited,
-            heard: Millis(0),
-            progress: Progress::default(),
-            rate: RecentRate::default(),
-            draining: false,
-            rests_until: Millis(0),
-            strikes: 0,
-            unreached: BTreeMap::new(),
-            is_cut_off: false,
-            orders: Vec::new(),
-            poll: None,
-            reports: 0,
-            leaving: None,
-            running: BTreeSet::new(),
-            queue: BTreeSet::new(),
-            holds: BTreeSet::new(),
-            coming: BTreeSet::new(),
-        }
-    }
-
-    /// One that has just registered.
-    pub fn registered(
-        name: String,
-        address: String,
-        threads: u32,
-        kernel: String,
-        session: Session,
-        now: Millis,
-    ) -> Self {
-        let presence = Presence::Alive(session);
-        Self { threads, kernel, presence, heard: now, ..Self::known(name, address) }
-    }
-
-    /// Whether it is there and stays.
-    pub fn is_staying(&self) -> bool {
-        matches!(self.presence, Presence::Alive(_)) && !self.draining && self.leaving.is_none()
-    }
-
-    /// Whether it can make files: it is there, and reaches all that tasks read.
-    pub fn is_able(&self, now: Millis) -> bool {
-        self.is_willing(now) && !self.is_cut_off
-    }
-
-    /// Whether it can make and keep files.
-    pub fn is_willing(&self, now: Millis) -> bool {
-        self.is_staying() && self.rests_until <= now
     }
 }
 

@@ -45,6 +45,19 @@ pub struct ClusterStatus {
     pub waiting_for: Vec<String>,
     /// What keeps the run from going on, for people.
     pub obstacle: Option<String>,
+    /// Shards that were made twice.
+    pub audits: AuditStatus,
+}
+
+/// What audits have found in this life of the coordinator.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AuditStatus {
+    /// Audits that found what the maker of the shard had found.
+    pub agreed: u64,
+    /// Audits that found something else.
+    pub differed: u64,
+    /// The names of workers that were wrong, and make nothing any more; those of earlier lives among them.
+    pub set_aside: Vec<String>,
 }
 
 /// What is known of a worker.
@@ -114,6 +127,9 @@ impl ClusterStatus {
         let workers: Vec<WorkerStatus> =
             shown.map(|(id, worker)| WorkerStatus::of(*id, worker, state.rules.heartbeat, now)).collect();
         let name = |id: &WorkerId| state.workers.get(id).map_or_else(|| id.to_string(), |w| w.name.clone());
+        let (agreed, differed) = state.audits.results();
+        let set_aside = state.workers.values().filter(|worker| worker.is_set_aside);
+        let set_aside = set_aside.map(|worker| worker.name.clone()).collect();
         Self {
             depth: state.depth.0,
             shards_done: done,
@@ -125,6 +141,7 @@ impl ClusterStatus {
             workers,
             waiting_for: state.waiting_for().iter().map(name).collect(),
             obstacle: obstacle(state, now),
+            audits: AuditStatus { agreed, differed, set_aside },
         }
     }
 }
@@ -182,6 +199,12 @@ pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
     let alive = state.alive().count();
     if alive == 0 {
         return Some("no worker is there: start one with 'fathom-worker --join'".into());
+    }
+    if let Some((task, said)) = state.disputed() {
+        return Some(format!(
+            "shard {} of depth {} was made twice with different states: {said}; a third worker decides",
+            task.shard, task.depth
+        ));
     }
     if alive < state.rules.replicas {
         return Some(format!(

@@ -1,5 +1,6 @@
 //! Decisions, tested on events alone: no sockets, no clocks. Each test compares everything that was sent.
 
+mod audits;
 mod copies;
 mod damage;
 mod failures;

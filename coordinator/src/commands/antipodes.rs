@@ -13,7 +13,9 @@ use fathom_engine::search::{Options, Stop, search};
 use fathom_layer::LocalDisk;
 use fathom_report::text::{left, many};
 use fathom_run::manifest::{Keep, RunManifest, SpaceSpec};
-use fathom_solve::{Bidirectional, Class, KeptLayers, SolveModel, SpaceWords, classes, way_to};
+use fathom_solve::{
+    Bidirectional, Class, KeptLayers, SolveModel, SpaceWords, classes, up_to_inversion, way_to,
+};
 use fathom_space::Plan;
 use fathom_task::Kernel;
 use indicatif::HumanBytes;
@@ -119,6 +121,10 @@ fn tell(args: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
     }
     let layer = kept.layers()[depth as usize].clone();
     let found = classes(&mut kept, depth, args.memory_bytes())?;
+    let found = match args.up_to_inversion {
+        true => up_to_inversion(&run.space, found, layer.classes_with_inverse)?,
+        false => found,
+    };
     let number = found.len();
     let told = told(args, run, &model, &mut kept, depth, found)?;
     let (symmetries, way) = (run.space.symmetry_order() as u64, way(run));
@@ -133,6 +139,7 @@ fn tell(args: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
             "states": layer.states,
             "classes": number,
             "symmetries": symmetries,
+            "up_to_inversion": args.up_to_inversion,
             "representatives": told.iter().map(class).collect::<Vec<_>>(),
         });
         return output::line(&json.to_string());
@@ -147,11 +154,12 @@ fn tell(args: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
         rest => format!("\n{} not shown: print all with --limit {number}", many(rest as u64, "class")),
     };
     output::line(&format!(
-        "{}: {} at depth {depth}, in {} under {}\n\n{}{rest}",
+        "{}: {} at depth {depth}, in {} under {}{}\n\n{}{rest}",
         run.space.slug(),
         many(layer.states, "state"),
         many(number as u64, "class"),
         many(symmetries, "symmetry"),
+        if args.up_to_inversion { " and inversion" } else { "" },
         table.trim_end()
     ))
 }

@@ -1,22 +1,26 @@
 //! `fathom bound`.
 
+mod puzzle;
 mod square1;
 
 use crate::arguments::{BoundArguments, Bounded};
 use anyhow::Result;
-use fathom_bound::{Boards, Chain, LowerBounds, upper_bound};
+use fathom_bound::chains::{Tried, search};
+use fathom_bound::{Boards, Certificate, Chain, LowerBounds, UpperError, upper_bound};
 use fathom_command::bad_input;
 use fathom_command::output;
 use fathom_puzzle::{Board, Metric};
-use fathom_report::text::{grouped, many, plain};
+use fathom_report::text::{columns, grouped, many, plain};
 use num_bigint::BigUint;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+use std::time::Instant;
 
 pub(crate) fn bound(args: &BoundArguments) -> Result<()> {
     let boards = match &args.bounded {
         Bounded::SquareOne => return square1::bound(args),
+        Bounded::Puzzle(source) => return puzzle::bound(source, args),
         Bounded::Boards(boards) => boards,
     };
     let metric = args.metric.unwrap_or_default();
@@ -25,18 +29,23 @@ pub(crate) fn bound(args: &BoundArguments) -> Result<()> {
             "bounds of boards are in the metrics 'multi' and 'single', which boards are searched in"
         ));
     }
-    match &args.chain {
-        Some(chain) => from_above(args, boards, metric, chain),
-        None => from_below(args, boards, metric),
+    match args.upper {
+        true => from_above(args, boards, metric),
+        false => from_below(args, boards, metric),
     }
 }
 
-fn from_above(args: &BoundArguments, boards: &Boards, metric: Metric, chain: &str) -> Result<()> {
+fn from_above(args: &BoundArguments, boards: &Boards, metric: Metric) -> Result<()> {
     let Boards::One(board) = *boards else {
         return Err(bad_input!("a chain of stages is for one board: name it as ROWSxCOLUMNS"));
     };
-    let chain = Chain::parse(chain, board).map_err(|error| bad_input!("--chain: {error}"))?;
-    let found = upper_bound(board, metric, &chain, args.radius, args.memory_bytes());
+    let found = match &args.chain {
+        Some(chain) => {
+            let chain = Chain::parse(chain, board).map_err(|error| bad_input!("--chain: {error}"))?;
+            upper_bound(board, metric, &chain, args.radius, args.memory_bytes())
+        }
+        None => searched(args, board, metric),
+    };
     let certificate = found.map_err(|error| bad_input!("{error}"))?;
     if args.json {
         return output::line(&serde_json::to_string(&certificate)?);
@@ -50,6 +59,31 @@ fn from_above(args: &BoundArguments, boards: &Boards, metric: Metric, chain: &st
     output::line(&format!("{board} {metric}\n\n{table}\nGod's number is at most {}", certificate.upper_bound))
 }
 
+/// By a chain that is searched for, with remarks on what was tried.
+fn searched(args: &BoundArguments, board: Board, metric: Metric) -> Result<Certificate, UpperError> {
+    let begun = Instant::now();
+    let goes_on = || begun.elapsed().as_secs() < args.time;
+    let mut least = u32::MAX;
+    let mut tell = |tried: &Tried| {
+        let found = match &tried.best {
+            Some((chain, moves)) if *moves < least => {
+                least = *moves;
+                let sizes: Vec<String> = chain.stages.iter().map(|tiles| tiles.len().to_string()).collect();
+                format!("at most {moves} moves, with {} tiles solved", sizes.join(", "))
+            }
+            Some(_) => "nothing better".into(),
+            None => "no chain to the end".into(),
+        };
+        output::remark(&format!(
+            "{board}, {}, stages of up to {} states, {} stages tried: {found}",
+            tried.order,
+            grouped(&tried.table.into()),
+            tried.stages
+        ));
+    };
+    search(board, metric, args.radius, args.memory_bytes(), &goes_on, &mut tell)
+}
+
 fn from_below(args: &BoundArguments, boards: &Boards, metric: Metric) -> Result<()> {
     let of = |board| LowerBounds::of(board, metric, args.refine, args.memory_bytes());
     match boards {
@@ -57,23 +91,34 @@ fn from_below(args: &BoundArguments, boards: &Boards, metric: Metric) -> Result<
             let bounds = of(*board);
             output::line(&match args.json {
                 true => serde_json::to_string(&BoundReport::of(*board, metric, &bounds))?,
-                false => text(*board, metric, &bounds),
+                false => text(*board, metric, &bounds, args.by_last_line),
             })
         }
         Boards::Sides(sides) => {
             // An m x n board is an n x m board that was turned.
             let boards = Boards::all(sides).filter(|board| board.rows() <= board.columns());
             let bounds: BTreeMap<(usize, usize), (Board, LowerBounds)> =
-                boards.map(|board| ((board.rows(), board.columns()), (board, of(board)))).collect();
+                boards.map(|board| (sorted_sides(board), (board, of(board)))).collect();
             output::line(&match args.json {
                 true => {
-                    let told = bounds.values().map(|(board, bounds)| BoundReport::of(*board, metric, bounds));
+                    let told = Boards::all(sides).map(|board| {
+                        let (turned, bounds) = &bounds[&sorted_sides(board)];
+                        match board == *turned {
+                            true => BoundReport::of(board, metric, bounds),
+                            false => BoundReport::of(board, metric, &bounds.turned(board, metric)),
+                        }
+                    });
                     serde_json::to_string(&told.collect::<Vec<_>>())?
                 }
                 false => tables(sides, args, metric, &bounds),
             })
         }
     }
+}
+
+/// What an m x n board and an n x m board have in common.
+fn sorted_sides(board: Board) -> (usize, usize) {
+    (board.rows().min(board.columns()), board.rows().max(board.columns()))
 }
 
 /// What `bound --json` prints of a board. Counts that may exceed 64 bits are strings.
@@ -125,29 +170,32 @@ impl BoundReport {
     }
 }
 
-fn text(board: Board, metric: Metric, bounds: &LowerBounds) -> String {
+fn text(board: Board, metric: Metric, bounds: &LowerBounds, by_last_line: bool) -> String {
     let mut sums = [BigUint::ZERO, BigUint::ZERO];
     let rows = bounds.rows.iter().enumerate().map(|(length, row)| {
         let arrangements = row.total.total();
         sums[0] += &arrangements;
         let refined = bounds.refined.as_ref().map(|refined| refined.counts[length].total());
-        let mut cells = vec![length.to_string(), grouped(&arrangements), grouped(&sums[0])];
+        let mut cells = vec![length.to_string()];
+        if by_last_line {
+            cells.extend(row.by_last_line.iter().map(|tally| grouped(&tally.total())));
+        }
+        cells.extend([grouped(&arrangements), grouped(&sums[0])]);
         if let Some(refined) = refined {
             sums[1] += &refined;
             cells.extend([grouped(&refined), grouped(&sums[1])]);
         }
         cells
     });
-    let table = match bounds.refined {
-        Some(_) => plain(
-            ["length", "arrangements", "cumulative", "refined", "cumulative"],
-            rows.map(|cells| cells.try_into().expect("a row has five cells")),
-        ),
-        None => plain(
-            ["length", "arrangements", "cumulative"],
-            rows.map(|cells| cells.try_into().expect("a row has three cells")),
-        ),
-    };
+    let mut header = vec!["length".to_owned()];
+    if by_last_line {
+        header.extend(board.lines().map(|line| line.move_name(1)));
+    }
+    header.extend(["arrangements", "cumulative"].map(str::to_owned));
+    if bounds.refined.is_some() {
+        header.extend(["refined", "cumulative"].map(str::to_owned));
+    }
+    let table = columns(&header, rows);
     let mut text = format!(
         "{board} {metric}: {} states\n\n{table}\nGod's number is at least\n",
         grouped(&bounds.states)

@@ -14,6 +14,10 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tonic::{Code, Response, Status};
 
+/// The largest answer: the files of a run have up to a million lines.
+const MOST_ANSWER_BYTES: usize = 256 << 20;
+/// For a connection to a worker.
+pub(crate) const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// For an answer.
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -55,6 +59,12 @@ impl Coordinator {
             tell(&event.json)?;
         }
         Ok(())
+    }
+
+    /// Which files are kept, and who holds them.
+    pub(crate) fn files(&mut self) -> Result<v1::ListFilesResponse> {
+        let mut client = self.client.clone().max_decoding_message_size(MOST_ANSWER_BYTES);
+        self.answer(async move { client.list_files(v1::ListFilesRequest {}).await })
     }
 
     /// What `fathom status --json` prints.

@@ -1,12 +1,14 @@
 //! `fathom group`.
 
+mod square1;
+
 use crate::arguments::GroupArguments;
 use anyhow::{Result, ensure};
 use fathom_algebra::{Factoriser, Group, GroupOrbit, Kind, Permutation};
 use fathom_command::exit::No;
 use fathom_command::{bad_input, output};
 use fathom_engine::membership::why_not;
-use fathom_puzzle::{Generator, Line, Metric, Move, PuzzleSpec};
+use fathom_puzzle::{Board, BoardError, Generator, Line, Metric, Move, PuzzleSpec, tiles};
 use fathom_report::text::{grouped, many};
 use fathom_solve::elements;
 use serde_json::{Value, json};
@@ -18,19 +20,40 @@ const MOST_POINTS: usize = 512;
 struct Generators {
     /// Its word.
     name: String,
+    /// What it is.
+    source: PuzzleSpec,
     /// How many points are permuted.
     points: usize,
     /// The generators: of a move and its powers, one.
     moves: Vec<Move>,
     /// Further names that elements may be written with.
     spare: Vec<Move>,
+    /// Whether tiles are counted from 1.
+    from_one: bool,
 }
 
 /// The generators of the puzzle that a word names. Where pieces have orientations, points are the ways to
 /// stand on a cell.
 fn generators(args: &GroupArguments) -> Result<Generators> {
     let word = &args.puzzle;
-    let whole = PuzzleSpec::of_word(word).map_err(|error| bad_input!("{error}"))?;
+    let whole = match Board::for_its_group(word) {
+        Ok(board) => PuzzleSpec::Board(board),
+        Err(BoardError::TooLarge { word, .. }) => {
+            let most = Board::LARGEST_SIDE;
+            return Err(bad_input!(
+                "the board {word:?} is too large: groups of boards to {most}x{most} are told"
+            ));
+        }
+        Err(_) => PuzzleSpec::of_word(word).map_err(|error| bad_input!("{error}"))?,
+    };
+    if let (PuzzleSpec::Board(board), true) = (&whole, args.moves.is_some())
+        && board.cells() > Board::MAX_CELLS
+    {
+        return Err(bad_input!(
+            "--moves: of boards with more than {} cells all lines rotate",
+            Board::MAX_CELLS
+        ));
+    }
     let source = match &args.moves {
         None => whole.clone(),
         // Powers are chosen too.
@@ -54,7 +77,8 @@ fn generators(args: &GroupArguments) -> Result<Generators> {
         }
         PuzzleSpec::Defined(definition) if definition.is_guarded() => {
             return Err(bad_input!(
-                "{word} has moves that can be made only in some states: they generate no group"
+                "{word} has moves that can be made only in some states: they generate no group{}",
+                if word == "square1" { "; --element tells what a sequence does to the pieces" } else { "" }
             ));
         }
         PuzzleSpec::Defined(definition) => {
@@ -68,7 +92,7 @@ fn generators(args: &GroupArguments) -> Result<Generators> {
             (points, all.map(on_points).collect())
         }
     };
-    Ok(Generators { name: source.name(), points, moves, spare })
+    Ok(Generators { name: source.name(), source, points, moves, spare, from_one: args.from_one })
 }
 
 impl Generators {
@@ -81,20 +105,35 @@ impl Generators {
     }
 
     fn element(&self, option: &str, text: &str) -> Result<Permutation> {
+        let text = match self.from_one {
+            true => &tiles::counted_from_one(text).map_err(|error| bad_input!("{option}: {error}"))?,
+            false => text,
+        };
         let all: Vec<Move> = self.moves.iter().chain(&self.spare).cloned().collect();
         elements::read(text, self.points, &all).map_err(|error| bad_input!("{option}: {error}"))
     }
 }
 
 pub(crate) fn group(args: &GroupArguments) -> Result<()> {
-    let puzzle = generators(args)?;
     let question = &args.question;
+    if let (Some(text), "square1") = (&question.element, args.puzzle.as_str()) {
+        return square1::element(text, args);
+    }
+    let puzzle = generators(args)?;
     let print = |text: String, json: Value| output::line(&if args.json { json.to_string() } else { text });
     if let Some(text) = &question.element {
         let (text, json) = element(&puzzle, &puzzle.element("--element", text)?);
         return print(text, json);
     }
     if let Some(text) = &question.factor {
+        if let PuzzleSpec::Board(board) = &puzzle.source
+            && board.cells() > Board::MAX_CELLS
+        {
+            return Err(bad_input!(
+                "--factor: words are found on boards of up to {} cells",
+                Board::MAX_CELLS
+            ));
+        }
         let (text, json) = factor(&puzzle, &puzzle.element("--factor", text)?)?;
         return print(text, json);
     }
@@ -200,7 +239,8 @@ fn told_json(puzzle: &Generators, group: &Group) -> Value {
 
 /// Cycles, order, parity and state of an element.
 fn element(puzzle: &Generators, element: &Permutation) -> (String, Value) {
-    let tiles = elements::tiles_of(element);
+    let mut tiles = elements::tiles_of(element);
+    tiles.iter_mut().for_each(|tile| *tile += u16::from(puzzle.from_one));
     let parity = if element.is_even() { "even" } else { "odd" };
     let order = element.order();
     let order_text = order.map_or("more than 64 bits".into(), |order| order.to_string());

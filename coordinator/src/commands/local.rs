@@ -61,6 +61,8 @@ fn with_workers(
         replicas: 1,
         lease: Duration::from_secs(30),
         max_depth: args.search.max_depth,
+        // All workers are processes of one machine, with one memory.
+        audit: 0,
     };
     let access = Access::load(&AccessArguments::default())?;
     let stores = stores(&run.path, workers)?;

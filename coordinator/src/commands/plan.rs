@@ -48,7 +48,9 @@ pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
         (true, cluster) => {
             serde_json::to_string(&Planned { estimate: &estimate, cluster: cluster.as_ref() })?
         }
-        (false, None) => format!("{}\n{}", space_text(&estimate, &spec), one_text(&estimate)),
+        (false, None) => {
+            format!("{}\n{}", space_text(&estimate, &spec), one_text(&estimate, args.memory))
+        }
         (false, Some(forecast)) => {
             format!("{}\n{}", space_text(&estimate, &spec), cluster_text(forecast))
         }
@@ -114,8 +116,13 @@ layer: {} when dense",
     )
 }
 
-/// A search by one process.
-fn one_text(estimate: &Estimate) -> String {
+/// A search by one process, which may take some memory.
+fn one_text(estimate: &Estimate, memory: Option<u64>) -> String {
+    let cache = match memory.map(|memory| (memory, memory.checked_sub(estimate.memory_bytes))) {
+        None => String::new(),
+        Some((_, Some(left))) => format!(", to which {} are left for layers", HumanBytes(left)),
+        Some((memory, None)) => format!(", which is more than the {} of --memory", HumanBytes(memory)),
+    };
     let two = match estimate.disk_peak_bytes_of_two {
         Some(two) if two < estimate.disk_peak_bytes => {
             format!("; {} with --keep two, as a run does by itself where there is no more", HumanBytes(two))
@@ -123,7 +130,7 @@ fn one_text(estimate: &Estimate) -> String {
         _ => String::new(),
     };
     format!(
-        "memory: {}, besides the page cache
+        "memory: {}, besides the page cache{cache}
 disk at the peak: {}{two}
 time: about {} with {} (a dense pull takes {:.1} us here; the growth is guessed)",
         HumanBytes(estimate.memory_bytes),

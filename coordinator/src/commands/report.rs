@@ -14,9 +14,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 pub(crate) fn report(args: &ReportArguments) -> Result<()> {
-    if let Some(file) = args.output.as_deref().filter(|file| file.is_symlink() || file.exists()) {
-        return Err(taken(file));
-    }
+    args.output.as_deref().map_or(Ok(()), refuse_taken)?;
     let text = text_of(&args.dir, args.format)?;
     match &args.output {
         None => output::line(text.trim_end()),
@@ -34,8 +32,13 @@ pub(crate) fn text_of(path: &Path, format: Format) -> Result<String> {
     report.to_text(format)
 }
 
+/// An error if there is a file already that would be written.
+pub(crate) fn refuse_taken(file: &Path) -> Result<()> {
+    if file.is_symlink() || file.exists() { Err(taken(file)) } else { Ok(()) }
+}
+
 /// Writes a file that is there as a whole or not at all.
-fn write(file: &Path, text: &str) -> Result<()> {
+pub(crate) fn write(file: &Path, text: &str) -> Result<()> {
     let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // What the user's umask leaves of it.
     let permissions = Permissions::from_mode(0o666);

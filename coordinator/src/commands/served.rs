@@ -127,6 +127,7 @@ impl Served {
             replicas: args.replicas as usize,
             lease: args.lease,
             heartbeat: args.lease / 5,
+            audit: args.audit,
         };
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let listener = runtime.block_on(TcpListener::bind(args.listen));

@@ -6,6 +6,7 @@ use fathom_algebra::OrientedPermutation;
 use fathom_command::{bad_input, output};
 use fathom_engine::directory::RunDirectory;
 use fathom_layer::LocalDisk;
+use fathom_puzzle::tiles;
 use fathom_solve::{Bidirectional, KeptLayers, SearchError, Solutions, SolveModel, SpaceWords, descend};
 use serde_json::json;
 
@@ -16,7 +17,11 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
         None => args.space.spec()?,
     };
     let model = SolveModel::new(&spec).map_err(|error| bad_input!("{error}"))?;
-    let state = model.read(&args.state, args.scramble).map_err(|error| bad_input!("STATE: {error}"))?;
+    let text = match args.from_one && !args.scramble {
+        true => tiles::counted_from_one(&args.state).map_err(|error| bad_input!("STATE: {error}"))?,
+        false => args.state.clone(),
+    };
+    let state = model.read(&text, args.scramble).map_err(|error| bad_input!("STATE: {error}"))?;
     let unreachable = |why: &str| bad_input!("no moves of {} lead to this state: {why}", model.name());
     if let Some(why) = model.why_not(&state) {
         return Err(unreachable(&why));
@@ -56,7 +61,7 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
                 SearchError::Unreachable { .. } => bad_input!("{}: {error}", model.name()),
                 SearchError::Memory { .. } => anyhow::Error::new(error).context(format!(
                     "{} is too far from solved: give more with --memory, or name the directory of a run with --keep all",
-                    model.written_state(&state)
+                    args.state.trim()
                 )),
             })?;
             (found, "bidirectional")
@@ -109,6 +114,21 @@ pub(crate) fn replayed(
     Ok(written)
 }
 
+/// A state as people write it, tiles counted as they are asked to be.
+fn written_state(args: &SolveArguments, model: &SolveModel, state: &OrientedPermutation) -> String {
+    let written = model.written_state(state);
+    let more = |tile: &str| tile.parse().map(|tile: u16| (tile + 1).to_string());
+    match args.from_one {
+        // Cycles are none of numbers alone.
+        true => written
+            .split(' ')
+            .map(more)
+            .collect::<Result<Vec<_>, _>>()
+            .map_or(written, |tiles| tiles.join(" ")),
+        false => written,
+    }
+}
+
 fn print(
     args: &SolveArguments,
     model: &SolveModel,
@@ -123,7 +143,7 @@ fn print(
         let json = json!({
             "puzzle": model.name(),
             "metric": model.metric().to_string(),
-            "state": model.written_state(state),
+            "state": written_state(args, model, state),
             "distance": distance,
             "solutions": solutions,
             "more": more,

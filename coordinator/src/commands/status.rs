@@ -5,7 +5,7 @@ use crate::commands::at_work::{self, Note};
 use crate::commands::client::{Coordinator, table_of};
 use anyhow::{Context, Result};
 use fathom_command::output;
-use fathom_coordinator::cluster::status::ClusterStatus;
+use fathom_coordinator::cluster::status::{AuditStatus, ClusterStatus};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::{LayersAt, ProcessRow};
 use fathom_engine::summary::Summary;
@@ -93,6 +93,16 @@ fn of_coordinator(coordinator: &mut Coordinator, json: bool) -> Result<(Found, S
     lines.extend(
         cluster.depth_eta_seconds.map(|seconds| format!("this depth will be done in about {seconds:.0} s")),
     );
+    let AuditStatus { agreed, differed, set_aside } = &cluster.audits;
+    if agreed + differed > 0 {
+        lines.push(format!(
+            "{} made twice: {agreed} agree, {differed} differ",
+            many(agreed + differed, "shard")
+        ));
+    }
+    if !set_aside.is_empty() {
+        lines.push(format!("set aside, because audits found them wrong: {}", set_aside.join(", ")));
+    }
     lines.extend(cluster.obstacle.as_ref().map(|obstacle| format!("waiting: {obstacle}")));
     if !cluster.workers.is_empty() {
         lines.push(table_of(&cluster.workers));

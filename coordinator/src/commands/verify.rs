@@ -1,5 +1,7 @@
 //! `fathom verify`.
 
+mod held;
+
 use crate::arguments::VerifyArguments;
 use anyhow::{Context, Result, anyhow};
 use fathom_bound::Certificate;
@@ -14,6 +16,9 @@ use indicatif::{HumanBytes, HumanCount};
 use std::fs;
 
 pub(crate) fn verify(args: &VerifyArguments) -> Result<()> {
+    if let Some(address) = args.dir.to_str().filter(|text| text.contains(':') && !args.dir.exists()) {
+        return held::verify(args, address);
+    }
     if args.dir.is_file() {
         return verify_certificate(args);
     }
@@ -74,7 +79,7 @@ fn nothing(args: &VerifyArguments, run: &RunDirectory, summary: &Summary) -> Res
     Err(match (run.store_path()?, summary.counts.len()) {
         (_, 0) => anyhow!("nothing could be verified: the run in {path} has no finished layer yet"),
         (None, _) => anyhow!(
-            "nothing could be verified: the layers of the run in {path} lie with its workers; run 'fathom-worker verify --store DIR' where they are"
+            "nothing could be verified: the layers of the run in {path} lie with its workers; name its coordinator as HOST:PORT while it is served, or run 'fathom-worker verify --store DIR' where they are"
         ),
         (Some(_), _) => anyhow!("nothing could be verified: the run in {path} has no layer files left"),
     })

@@ -2,16 +2,17 @@
 
 use super::snapshot::{DepthFacts, Growth, RunFacts, RunState};
 use super::title::title;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use fathom_command::machine;
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::estimate::COSET_OVERHEAD_BYTES;
 use fathom_engine::journal::{Files, LayerRow};
 use fathom_engine::summary::Summary;
-use fathom_forecast::expected;
+use fathom_forecast::outlook::{Outlook, TimeLeft};
 use fathom_layer::{Digest, free_bytes, run_digest};
 use fathom_report::Format;
 use fathom_run::Geometry;
+use fathom_space::Shape;
 use std::path::PathBuf;
 
 /// A run, from its definition and its journal.
@@ -21,14 +22,12 @@ pub(super) struct Outline {
     title: String,
     name: String,
     pub(super) states: u64,
-    moves: usize,
+    outlook: Outlook,
     /// Bytes of a layer whose cosets are all dense.
     dense_bytes: u64,
     largest_distance_is: &'static str,
     check: String,
     pub(super) layers: Vec<LayerRow>,
-    counts: Vec<u64>,
-    seconds: Vec<f64>,
     expected: Vec<f64>,
 }
 
@@ -53,18 +52,17 @@ impl Outline {
         let (space, colouring) = run.manifest.check()?;
         let geometry = Geometry::of(&run.manifest, &space, &colouring)?;
         let of_coset = COSET_OVERHEAD_BYTES + u64::from(geometry.packed_bytes);
+        let shape = Shape::of(&space, &colouring).context("the cosets are too large")?;
         let mut outline = Self {
             path: run.path.clone(),
             title: title(&run.manifest.spec.source),
             name: format!("{} {}", summary.space, summary.metric),
             states: summary.states,
-            moves: space.moves().len(),
+            outlook: Outlook::new(&space, &shape, &[]),
             dense_bytes: run.manifest.representative_cosets * of_coset,
             largest_distance_is: summary.largest_distance_is(),
             check: summary.check_of_all(),
             layers: Vec::new(),
-            counts: Vec::new(),
-            seconds: Vec::new(),
             expected: Vec::new(),
         };
         outline.set_layers(run.visited()?.layers);
@@ -73,9 +71,9 @@ impl Outline {
 
     /// The finished depths are others now.
     pub(super) fn set_layers(&mut self, layers: Vec<LayerRow>) {
-        self.counts = layers.iter().map(|layer| layer.states).collect();
-        self.seconds = layers.iter().map(|layer| layer.seconds).collect();
-        self.expected = expected::growth(&self.counts, self.states, self.moves);
+        self.outlook.set_layers(&layers);
+        let states = self.outlook.states().unwrap_or_default();
+        self.expected = states.into_iter().skip(layers.len()).collect();
         self.layers = layers;
     }
 
@@ -91,7 +89,7 @@ impl Outline {
     }
 
     fn visited(&self) -> u64 {
-        self.counts.iter().sum()
+        self.layers.iter().map(|layer| layer.states).sum()
     }
 
     /// Whether every state is visited.
@@ -141,10 +139,9 @@ impl Outline {
 
     /// How long the run may still take, with the present depth.
     fn run_left(&self, present: Present) -> Option<[f64; 2]> {
-        let left = present.left?;
-        let all = left + present.seconds;
-        let after = expected::time_after_present(&self.counts, &self.seconds, all, self.states, self.moves)?;
-        Some([(left + after.least).floor(), (left + after.most).ceil()])
+        let TimeLeft { seconds, uncertainty } =
+            self.outlook.time_left(present.share, present.seconds, None)?;
+        Some([(seconds / uncertainty).floor(), (seconds * uncertainty).ceil()])
     }
 
     /// How the space grows.

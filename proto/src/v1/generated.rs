@@ -163,12 +163,18 @@ pub mod order {
     }
 }
 /// Make a shard of a layer from the layers before it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct MakeShard {
     #[prost(message, optional, tag = "1")]
     pub file: ::core::option::Option<File>,
     #[prost(message, optional, tag = "2")]
     pub attempt: ::core::option::Option<Attempt>,
+    /// Only report what the shard comes to, as an audit of the worker that made it: its file is neither written nor looked at.
+    #[prost(bool, tag = "3")]
+    pub audit: bool,
+    /// An engine that an audit should not use, if the processor has another one; empty if any will do.
+    #[prost(string, tag = "4")]
+    pub other_than_kernel: ::prost::alloc::string::String,
 }
 /// Take a copy of a file from one of those that hold it.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -276,10 +282,13 @@ pub struct ShardReport {
     #[prost(uint64, optional, tag = "7")]
     pub inverse_pairs: ::core::option::Option<u64>,
 }
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Copied {
     #[prost(uint64, tag = "1")]
     pub file_bytes: u64,
+    /// The digest of the checksums of its cosets, 32 bytes.
+    #[prost(bytes = "bytes", tag = "2")]
+    pub digest: ::prost::bytes::Bytes,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Failure {
@@ -377,6 +386,20 @@ pub struct GetStatusResponse {
     /// The fields of `fathom status --json`, as JSON.
     #[prost(string, tag = "1")]
     pub json: ::prost::alloc::string::String,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListFilesRequest {}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListFilesResponse {
+    /// Of the run, 32 bytes.
+    #[prost(bytes = "bytes", tag = "1")]
+    pub fingerprint: ::prost::bytes::Bytes,
+    /// The finished layers that are kept.
+    #[prost(message, optional, tag = "2")]
+    pub holders: ::core::option::Option<Holders>,
+    /// The states of each finished layer, from depth 0 on.
+    #[prost(uint64, repeated, tag = "3")]
+    pub states: ::prost::alloc::vec::Vec<u64>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct WatchEventsRequest {}
@@ -482,6 +505,38 @@ pub struct CopyFileRequest {
     pub fingerprint: ::prost::bytes::Bytes,
     #[prost(message, optional, tag = "2")]
     pub file: ::core::option::Option<File>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct VerifyFileRequest {
+    /// Of the run, 32 bytes.
+    #[prost(bytes = "bytes", tag = "1")]
+    pub fingerprint: ::prost::bytes::Bytes,
+    /// The file, with the digest that it should have.
+    #[prost(message, optional, tag = "2")]
+    pub file: ::core::option::Option<StoredFile>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct VerifyFileResponse {
+    #[prost(oneof = "verify_file_response::Result", tags = "1, 2")]
+    pub result: ::core::option::Option<verify_file_response::Result>,
+}
+/// Nested message and enum types in `VerifyFileResponse`.
+pub mod verify_file_response {
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Result {
+        #[prost(message, tag = "1")]
+        Verified(super::VerifiedFile),
+        #[prost(message, tag = "2")]
+        Failure(super::FetchFailure),
+    }
+}
+/// A file that is what was reported.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct VerifiedFile {
+    #[prost(uint64, tag = "1")]
+    pub file_bytes: u64,
+    #[prost(uint64, tag = "2")]
+    pub states: u64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CopyFileResponse {
@@ -856,6 +911,31 @@ pub mod coordinator_client {
                 .insert(GrpcMethod::new("fathom.v1.Coordinator", "GetStatus"));
             self.inner.unary(req, path, codec).await
         }
+        /// Which files of finished layers are kept, and who holds them.
+        pub async fn list_files(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListFilesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListFilesResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/fathom.v1.Coordinator/ListFiles",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("fathom.v1.Coordinator", "ListFiles"));
+            self.inner.unary(req, path, codec).await
+        }
         /// What happens from now on.
         pub async fn watch_events(
             &mut self,
@@ -954,6 +1034,14 @@ pub mod coordinator_server {
             request: tonic::Request<super::GetStatusRequest>,
         ) -> std::result::Result<
             tonic::Response<super::GetStatusResponse>,
+            tonic::Status,
+        >;
+        /// Which files of finished layers are kept, and who holds them.
+        async fn list_files(
+            &self,
+            request: tonic::Request<super::ListFilesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListFilesResponse>,
             tonic::Status,
         >;
         /// Server streaming response type for the WatchEvents method.
@@ -1446,6 +1534,51 @@ pub mod coordinator_server {
                     };
                     Box::pin(fut)
                 }
+                "/fathom.v1.Coordinator/ListFiles" => {
+                    #[allow(non_camel_case_types)]
+                    struct ListFilesSvc<T: Coordinator>(pub Arc<T>);
+                    impl<
+                        T: Coordinator,
+                    > tonic::server::UnaryService<super::ListFilesRequest>
+                    for ListFilesSvc<T> {
+                        type Response = super::ListFilesResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ListFilesRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Coordinator>::list_files(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ListFilesSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
                 "/fathom.v1.Coordinator/WatchEvents" => {
                     #[allow(non_camel_case_types)]
                     struct WatchEventsSvc<T: Coordinator>(pub Arc<T>);
@@ -1673,6 +1806,31 @@ pub mod exchange_client {
                 .insert(GrpcMethod::new("fathom.v1.Exchange", "CopyFile"));
             self.inner.server_streaming(req, path, codec).await
         }
+        /// Reads a layer file whole, checks all checksums and counts again.
+        pub async fn verify_file(
+            &mut self,
+            request: impl tonic::IntoRequest<super::VerifyFileRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::VerifyFileResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/fathom.v1.Exchange/VerifyFile",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("fathom.v1.Exchange", "VerifyFile"));
+            self.inner.unary(req, path, codec).await
+        }
     }
 }
 /// Generated server implementations.
@@ -1713,6 +1871,14 @@ pub mod exchange_server {
             &self,
             request: tonic::Request<super::CopyFileRequest>,
         ) -> std::result::Result<tonic::Response<Self::CopyFileStream>, tonic::Status>;
+        /// Reads a layer file whole, checks all checksums and counts again.
+        async fn verify_file(
+            &self,
+            request: tonic::Request<super::VerifyFileRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::VerifyFileResponse>,
+            tonic::Status,
+        >;
     }
     #[derive(Debug)]
     pub struct ExchangeServer<T> {
@@ -1878,6 +2044,51 @@ pub mod exchange_server {
                                 max_encoding_message_size,
                             );
                         let res = grpc.server_streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/fathom.v1.Exchange/VerifyFile" => {
+                    #[allow(non_camel_case_types)]
+                    struct VerifyFileSvc<T: Exchange>(pub Arc<T>);
+                    impl<
+                        T: Exchange,
+                    > tonic::server::UnaryService<super::VerifyFileRequest>
+                    for VerifyFileSvc<T> {
+                        type Response = super::VerifyFileResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::VerifyFileRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Exchange>::verify_file(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = VerifyFileSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
                         Ok(res)
                     };
                     Box::pin(fut)

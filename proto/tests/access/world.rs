@@ -260,6 +260,7 @@ macro_rules! nothing {
 
 nothing! {
     describe_run: DescribeRunRequest -> DescribeRunResponse;
+    list_files: ListFilesRequest -> ListFilesResponse;
     register: RegisterRequest -> RegisterResponse;
     heartbeat: HeartbeatRequest -> HeartbeatResponse;
     take_orders: TakeOrdersRequest -> TakeOrdersResponse;

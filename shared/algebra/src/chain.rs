@@ -32,6 +32,45 @@ impl StabiliserChain {
         chain
     }
 
+    /// The chain of the group that `generators` generate, if that is the symmetric or the alternating group
+    /// of all points: found by random elements, and proven by its order, than which none is larger where all
+    /// generators are even. `None` if the group is another one, or so many elements did not show it.
+    ///
+    /// Schreier generators of hundreds of points are too many to be looked at.
+    pub fn of_giant(degree: usize, generators: &[Permutation]) -> Option<Self> {
+        /// Elements in a row that bring nothing.
+        const PATIENCE: usize = 64;
+        let only_even = generators.iter().all(Permutation::is_even);
+        // The group of all even permutations fixes a last pair of points.
+        let levels = (2 + usize::from(only_even)..=degree).rev();
+        let is_whole = |chain: &Self| chain.orbit_lengths().eq(levels.clone());
+        let mut random = fastrand::Rng::with_seed(degree as u64);
+        // Product replacement: products of the generators, of which one is replaced again and again.
+        let mut products: Vec<Permutation> =
+            generators.iter().cycle().take(generators.len().max(10)).cloned().collect();
+        let mut chain = Self::trivial_along(degree, &(0..levels.clone().count()).collect::<Vec<_>>());
+        let (mut idle, mut warm) = (0, 10 * products.len());
+        while products.len() > 1 && idle < PATIENCE {
+            let (to, from) = (random.usize(..products.len()), random.usize(..products.len()));
+            if to == from {
+                continue;
+            }
+            products[to] = match random.bool() {
+                true => products[to].then(&products[from]),
+                false => products[from].inverse().then(&products[to]),
+            };
+            if warm > 0 {
+                warm -= 1;
+                continue;
+            }
+            idle = if chain.insert_element_of_known_group(&products[to]) { 0 } else { idle + 1 };
+            if is_whole(&chain) {
+                return Some(chain);
+            }
+        }
+        None
+    }
+
     /// The chain of the group of the identity alone, to which elements are added.
     pub(crate) fn trivial(degree: usize) -> Self {
         Self { degree, levels: Vec::new() }
@@ -90,8 +129,12 @@ impl StabiliserChain {
             self.levels.push(Level { base, generators: Vec::new(), orbit: vec![base], transversal });
         }
         // The residue fixes the base points before, so it belongs to the groups of all levels up to this one.
-        for level in &mut self.levels[..=depth] {
+        for (at, level) in self.levels[..=depth].iter_mut().enumerate() {
             level.generators.push(residue.clone());
+            // The base points before stay.
+            if level.orbit.len() + at == self.degree {
+                continue;
+            }
             let mut next = 0;
             while next < level.orbit.len() {
                 let from = level.orbit[next];

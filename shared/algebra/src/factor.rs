@@ -4,6 +4,7 @@
 //! words are words for it with a few turns more, because some of them have much shorter ones; and the best
 //! words are shortened part by part.
 
+use crate::commutators::commutator;
 use crate::shorten::Shortener;
 use crate::transversal::Transversals;
 use crate::{Ball, Group, Permutation, Word};
@@ -49,6 +50,26 @@ impl<'a> Factoriser<'a> {
         if let Some(at) = self.ball.find(element) {
             return Some(self.ball.word(at));
         }
+        let found = self.by_transversals(element)?;
+        let halves = self.of_two_halves(element);
+        let found = halves.filter(|word| word.len() <= found.len()).unwrap_or(found);
+        let Some(shorter) = commutator(&self.ball, element, found.len()) else { return Some(found) };
+        Some(Shortener::new(&self.ball, self.group.generators()).shorten(shorter))
+    }
+
+    /// A shortest word of the element as a product of two elements of the ball, if it is one.
+    fn of_two_halves(&self, element: &Permutation) -> Option<Word> {
+        let orders = self.ball.orders();
+        let second = |near: &Permutation| self.ball.find(&near.inverse().then(element));
+        let pairs = self.ball.elements().iter().enumerate();
+        let pairs = pairs.filter_map(|(first, near)| Some((first, second(near)?)));
+        let (first, second) =
+            pairs.min_by_key(|&(first, second)| self.ball.distance(first) + self.ball.distance(second))?;
+        Some(self.ball.word(first).then(&self.ball.word(second), orders))
+    }
+
+    /// A word along the transversals, shortened; `None` if the element is not in the group.
+    fn by_transversals(&self, element: &Permutation) -> Option<Word> {
         let sides = [element.clone(), element.inverse()];
         let divided = |side: usize, near: &Permutation| self.transversals.divide(&near.then(&sides[side]));
         // Turns of a word, which side it is a word for, and the neighbour's place in the ball.

@@ -7,7 +7,7 @@
 //! inside them), [`alike`] (elements that cannot be seen where pieces look alike), [`group`] (what can be
 //! told of a group), [`word`] (words in generators), [`expression`] (elements written in generators),
 //! [`ball`] (shortest words, of elements that have short ones), `transversal` (words along a chain),
-//! `shorten`, [`factor`] (a word for any element).
+//! `shorten`, `commutators`, [`factor`] (a word for any element).
 //!
 //! **How permutations compose** is said here and nowhere else. A permutation maps points to points. A product
 //! is read from left to right, as in the literature and in GAP: `a.then(&b)` applies `a` first and `b` next,
@@ -20,6 +20,7 @@
 pub mod alike;
 pub mod ball;
 pub mod chain;
+mod commutators;
 pub mod cycles;
 pub mod expression;
 pub mod factor;

@@ -90,9 +90,10 @@ fn rubiks_cube() {
     // corners trade places alone.
     let why_not = |cycles| cube.why_not(&Permutation::parse(cycles, 48).unwrap());
     assert_eq!(why_not("(1,2)"), Some(WhyNot::Orbit { from: 0, to: 1 }));
-    assert_eq!(why_not("(2,34)"), Some(WhyNot::Parity { orbits: vec![1] }));
-    assert!(matches!(why_not("(1,9,35)"), Some(WhyNot::Images { .. })));
-    assert!(matches!(why_not("(1,3)(9,33)(35,27)"), Some(WhyNot::Images { .. })));
+    assert_eq!(why_not("(2,34)"), Some(WhyNot::Turned { block: vec![1, 33], alone: true }));
+    assert_eq!(why_not("(1,9,35)"), Some(WhyNot::Turned { block: vec![0, 8, 34], alone: true }));
+    let exchanged = WhyNot::BlockParity { points: vec![], blocks: vec![0, 1] };
+    assert_eq!(why_not("(1,3)(9,33)(35,27)"), Some(exchanged));
     assert_eq!(why_not("(1,3,8,6)(2,5,7,4)(9,33,25,17)(10,34,26,18)(11,35,27,19)"), None);
 }
 
@@ -158,6 +159,28 @@ proptest! {
             Some(WhyNot::Parity { orbits }) => {
                 prop_assert!(odd_on(&element, &orbits));
                 prop_assert!(elements.iter().all(|g| !odd_on(g, &orbits)));
+            }
+            Some(WhyNot::Turned { block, alone }) => {
+                prop_assert!(!elements.contains(&element));
+                let stays = |&point: &usize| block.contains(&element.apply(point));
+                prop_assert!(!alone || block.iter().all(stays));
+                // Some element of the group differs on the points that come to the block alone.
+                let differs = |g: &Permutation, p: usize| g.apply(p) != element.apply(p);
+                let all_but = |g: &&Permutation| (0..6).all(|p| !differs(g, p) || block.contains(&element.apply(p)));
+                prop_assert!(elements.iter().any(|g| all_but(&g)));
+            }
+            Some(WhyNot::BlockParity { points, blocks }) => {
+                let blocks_odd = |p: &Permutation, orbit: usize| {
+                    let blocks = group.orbits()[orbit].blocks.as_ref().unwrap();
+                    let to = |block: &Vec<usize>| blocks.iter().position(|b| b.contains(&p.apply(block[0])));
+                    let images: Vec<u16> = blocks.iter().map(|block| to(block).unwrap() as u16).collect();
+                    !Permutation::from_images(images).unwrap().is_even()
+                };
+                let odd = |p: &Permutation| {
+                    blocks.iter().filter(|&&orbit| blocks_odd(p, orbit)).count() % 2 == usize::from(!odd_on(p, &points))
+                };
+                prop_assert!(odd(&element));
+                prop_assert!(!elements.iter().any(odd));
             }
             Some(WhyNot::Images { points }) => {
                 let agrees =

@@ -5,7 +5,8 @@
 //! [`normal`] (one word for each state of a ball), [`automaton`] (the words that have no forbidden part,
 //! counted at any length), [`lower`] (from counts to bounds), [`boards`] (which boards are asked for),
 //! [`square1`] (Square-1, shape by shape); [`chain`] (stages), [`stage`] (the states of one), [`upper`]
-//! (words that solve them all, and certificates). The proofs are in `docs/bounds.md`.
+//! (words that solve them all, and certificates), [`chains`] (a search for a good chain). The proofs are in
+//! `docs/bounds.md`.
 //!
 //! Invariants: what is counted at length k is never less than the number of states at distance k, even and
 //! odd permutations each; counts are integers of any size, never rounded.
@@ -16,6 +17,7 @@ pub mod arrangements;
 pub mod automaton;
 pub mod boards;
 pub mod chain;
+pub mod chains;
 pub mod lower;
 pub mod normal;
 pub mod square1;
@@ -27,7 +29,7 @@ pub use arrangements::Arrangements;
 pub use automaton::Automaton;
 pub use boards::{Boards, BoardsError};
 pub use chain::{Chain, ChainError};
-pub use lower::{LowerBounds, Refined};
+pub use lower::{LowerBounds, NotBounded, Refined, by_words};
 pub use normal::NormalForms;
 pub use square1::SquareOneBounds;
 pub use tally::Tally;

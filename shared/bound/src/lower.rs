@@ -4,8 +4,8 @@
 //! for the even states and the odd ones by themselves.
 
 use crate::{Arrangements, Automaton, NormalForms, Tally};
-use fathom_algebra::StabiliserChain;
-use fathom_puzzle::{Board, Metric};
+use fathom_algebra::{OrientedPermutation, StabiliserChain};
+use fathom_puzzle::{Board, Metric, Puzzle, PuzzleMove};
 use num_bigint::BigUint;
 
 /// Lower bounds of the God's number of a board, each at least as good as the one before.
@@ -43,30 +43,117 @@ impl LowerBounds {
         let puzzle = board.puzzle(metric);
         let chain = StabiliserChain::new(puzzle.cells, puzzle.moves.iter().map(|m| m.action.cells()));
         let states: BigUint = chain.orbit_lengths().map(BigUint::from).product();
-        // A group with an odd element has as many odd as even ones.
-        let odd = match puzzle.moves.iter().all(|m| m.action.cells().is_even()) {
-            true => BigUint::ZERO,
-            false => &states / 2_u32,
-        };
-        let by_parity = Tally { even: &states - &odd, odd };
+        let by_parity = parities(&puzzle, &states);
         let words = || Arrangements::new(board, metric).map(|row| row.total);
         let (parity, _) = covering(words(), |sum| sum.covers(&by_parity));
         let (arrangements, _) = covering(words(), |sum| sum.total() >= states);
-        let refined = refine.map(|depth| {
-            let forms = NormalForms::search(&puzzle, depth, memory_bytes);
-            let automaton = Automaton::new(&forms, &puzzle);
-            let counts = automaton.counts().zip(words()).map(|(count, other)| count.smaller(other));
-            let (bound, counts) = covering(counts, |sum| sum.covers(&by_parity));
-            Refined { depth: forms.depth() as u32, automaton: automaton.states(), bound, counts }
-        });
+        let refined =
+            refine.map(|depth| Refined::of(&puzzle, &by_parity, depth, memory_bytes, words().map(Some)));
         let largest = refined.as_ref().map_or(parity, |refined| refined.bound);
         let rows = Arrangements::new(board, metric).take(largest as usize + 1).collect();
         Self { states, arrangements, parity, refined, rows }
     }
 
+    /// The same of the board with rows and columns exchanged, which is `board`: all counts are those of this
+    /// one, and only which lines are columns differs.
+    pub fn turned(&self, board: Board, metric: Metric) -> Self {
+        let rows = Arrangements::new(board, metric).take(self.rows.len()).collect();
+        Self { rows, ..self.clone() }
+    }
+
     /// The best of them.
     pub fn best(&self) -> u32 {
         self.refined.as_ref().map_or(self.parity, |refined| refined.bound)
+    }
+}
+
+/// Why the states of a puzzle are not bounded by its words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotBounded {
+    /// A word does not lead to a state of its own.
+    #[error(
+        "{0} has {1}, so that its states are not the elements of its group: only those are counted against words"
+    )]
+    NoGroup(String, &'static str),
+    /// Words cannot be read backwards.
+    #[error("the moves of {0} are not closed under inverses: take --metric single or multi")]
+    OneWay(String),
+    /// States are kept by bytes.
+    #[error("{name} has {points} ways for pieces to stand, more than 255")]
+    TooLarge {
+        /// The puzzle.
+        name: String,
+        /// The points that moves permute.
+        points: usize,
+    },
+}
+
+/// The states of any puzzle whose pieces all differ, and what words without forbidden parts of up to `depth`
+/// letters give.
+///
+/// # Errors
+/// [`NotBounded`] with the reason why its words are not counted.
+pub fn by_words(puzzle: &Puzzle, depth: u32, memory_bytes: u64) -> Result<(BigUint, Refined), NotBounded> {
+    let no_group = |why| NotBounded::NoGroup(puzzle.name.clone(), why);
+    let orders = puzzle.free[0].orders();
+    match () {
+        () if puzzle.free.len() > 1 => return Err(no_group("free moves")),
+        () if puzzle.moves.iter().any(|m| !m.guard.is_empty()) => return Err(no_group("guarded moves")),
+        () if puzzle.seen.iter().zip(orders).any(|(seen, order)| seen != order) => {
+            return Err(no_group("pieces that hide how they are turned"));
+        }
+        () if puzzle.counted.is_some() => return Err(no_group("pieces that look alike")),
+        () => {}
+    }
+    if !puzzle.moves.iter().all(|m| puzzle.moves.iter().any(|other| other.action == m.action.inverse())) {
+        return Err(NotBounded::OneWay(puzzle.name.clone()));
+    }
+    // The points are the ways to stand on a cell.
+    let on_points = |m: &PuzzleMove| PuzzleMove {
+        action: OrientedPermutation::from_cells(m.action.as_points()),
+        ..m.clone()
+    };
+    let moves: Vec<PuzzleMove> = puzzle.moves.iter().map(on_points).collect();
+    let points = orders.iter().map(|&order| usize::from(order)).sum();
+    if points > usize::from(u8::MAX) {
+        return Err(NotBounded::TooLarge { name: puzzle.name.clone(), points });
+    }
+    let puzzle = Puzzle { cells: points, seen: vec![1; points], moves, ..puzzle.clone() };
+    let chain = StabiliserChain::new(points, puzzle.moves.iter().map(|m| m.action.cells()));
+    let states = chain.big_order();
+    Ok((
+        states.clone(),
+        Refined::of(&puzzle, &parities(&puzzle, &states), depth, memory_bytes, std::iter::repeat(None)),
+    ))
+}
+
+/// How many even and odd elements there are: a group with an odd one has as many odd as even ones.
+fn parities(puzzle: &Puzzle, states: &BigUint) -> Tally {
+    let odd = match puzzle.moves.iter().all(|m| m.action.cells().is_even()) {
+        true => BigUint::ZERO,
+        false => states / 2_u32,
+    };
+    Tally { even: states - &odd, odd }
+}
+
+impl Refined {
+    /// Of a puzzle with so many even and odd states, where no more words than the others lead to each
+    /// distance.
+    fn of(
+        puzzle: &Puzzle,
+        states: &Tally,
+        depth: u32,
+        memory_bytes: u64,
+        others: impl Iterator<Item = Option<Tally>>,
+    ) -> Self {
+        let forms = NormalForms::search(puzzle, depth, memory_bytes);
+        let automaton = Automaton::new(&forms, puzzle);
+        let counts = automaton.counts().zip(others).map(|(count, other)| match other {
+            Some(other) => count.smaller(other),
+            None => count,
+        });
+        let (bound, counts) = covering(counts, |sum| sum.covers(states));
+        Self { depth: forms.depth() as u32, automaton: automaton.states(), bound, counts }
     }
 }
 
@@ -87,6 +174,7 @@ fn covering(counts: impl Iterator<Item = Tally>, is_enough: impl Fn(&Tally) -> b
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fathom_puzzle::PuzzleSpec;
 
     fn board(rows: usize, columns: usize) -> Board {
         Board::new(rows, columns).unwrap()
@@ -141,6 +229,29 @@ mod tests {
             length += 1;
         }
         length
+    }
+
+    #[test]
+    fn puzzles_of_any_kind_are_bounded_by_their_words() {
+        let bound = |word: &str, metric, depth| {
+            let puzzle = PuzzleSpec::of_word(word).unwrap().puzzle(metric).unwrap();
+            by_words(&puzzle, depth, 1 << 30)
+        };
+        // Counted by hand since Singmaster's notes of 1981: no cube in fewer than 18 turns of faces.
+        let (states, cube) = bound("3x3x3", Metric::Multi, 2).unwrap();
+        assert_eq!(states.to_string(), "43252003274489856000");
+        assert_eq!(cube.bound, 18);
+        // J. Scherphuis, Puzzle Pages: states of the 2x2x2 by half and quarter turns; God's number 11.
+        let (states, pocket) = bound("2x2x2", Metric::Multi, 5).unwrap();
+        assert_eq!(states.to_string(), "3674160");
+        let counts: Vec<BigUint> = pocket.counts[..6].iter().map(Tally::total).collect();
+        assert_eq!(counts, [1_u32, 9, 54, 321, 1847, 9992].map(BigUint::from));
+        assert!((7..=11).contains(&pocket.bound), "{}", pocket.bound);
+        // A board in the other way.
+        let board = bounds(3, 3, Metric::Multi, Some(4)).refined.unwrap();
+        assert!(bound("3x3", Metric::Multi, 4).unwrap().1.bound <= board.bound);
+        assert!(matches!(bound("square1", Metric::Face, 2), Err(NotBounded::NoGroup(..))));
+        assert!(matches!(bound("lx:6", Metric::Given, 2), Err(NotBounded::OneWay(_))));
     }
 
     #[test]

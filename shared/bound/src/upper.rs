@@ -73,6 +73,14 @@ pub enum UpperError {
         /// The states of the stage.
         states: u64,
     },
+    /// A search that found nothing.
+    #[error(
+        "no chain was found whose stages are solved by words of up to {moves} moves: ask for more with --radius and --memory, or name a chain with --chain"
+    )]
+    NoChain {
+        /// The longest words.
+        moves: usize,
+    },
     /// A certificate that is wrong.
     #[error("the certificate is wrong: {0}")]
     Wrong(String),
@@ -92,33 +100,64 @@ pub fn upper_bound(
 ) -> Result<Certificate, UpperError> {
     let puzzle = board.puzzle(metric);
     let only_even = only_even(board, &puzzle)?;
+    by_chain(board, metric, chain, &Ball::new(&puzzle, radius, memory_bytes), &puzzle, only_even)
+}
+
+/// An upper bound by a chain, with the words of a ball.
+pub(crate) fn by_chain(
+    board: Board,
+    metric: Metric,
+    chain: &Chain,
+    ball: &Ball,
+    puzzle: &Puzzle,
+    only_even: bool,
+) -> Result<Certificate, UpperError> {
     let sets = stages(board, only_even, &chain.stages)?;
-    let ball = Ball::new(&puzzle, radius, memory_bytes);
-    let mut certified = Vec::new();
+    let mut all = Vec::new();
     let mut before: &[usize] = &[];
     for (at, (stage, after)) in sets.iter().zip(&chain.stages).enumerate() {
-        let (words, exact) = match before {
-            // With nothing to leave every move is a word.
-            [] => ((1..=puzzle.moves.len()).map(|node| (node, 0)).collect(), true),
-            _ => ball.words(stage, before),
-        };
-        let permutations: Vec<_> = words.iter().map(|&pair| ball.product(pair)).collect();
-        let moves = stage.largest(&permutations, None).ok_or(UpperError::NotReached {
+        let found = certified(ball, puzzle, stage, before, after, u64::MAX);
+        all.push(found.ok_or(UpperError::NotReached {
             stage: at + 1,
-            moves: 2 * ball.forms.depth(),
+            moves: 2 * ball.depth(),
             states: stage.states(),
-        })?;
-        certified.push(CertifiedStage {
-            solved: after.clone(),
-            states: stage.states(),
-            moves,
-            exact,
-            words: words.iter().map(|&pair| ball.text(&puzzle, pair)).collect(),
-        });
+        })?);
         before = after;
     }
-    let upper_bound = certified.iter().map(|stage| stage.moves).sum();
-    Ok(Certificate { space: board.to_string(), metric, upper_bound, stages: certified })
+    let upper_bound = all.iter().map(|stage| stage.moves).sum();
+    Ok(Certificate { space: board.to_string(), metric, upper_bound, stages: all })
+}
+
+/// What a stage takes by the words of a ball; `None` if they do not solve all of its states, or if words
+/// would have to be tried more than `most_trials` times.
+pub(crate) fn certified(
+    ball: &Ball,
+    puzzle: &Puzzle,
+    stage: &Stage,
+    before: &[usize],
+    after: &[usize],
+    most_trials: u64,
+) -> Option<CertifiedStage> {
+    let (words, exact) = match before {
+        // With nothing to leave every move is a word.
+        [] => ((1..=puzzle.moves.len()).map(|node| (node, 0)).collect(), true),
+        // Where the tiles left can stand in one way alone, nothing is to be done.
+        _ if stage.states() == 1 => (Vec::new(), true),
+        _ => ball.words(stage, before),
+    };
+    let left = stage.states().saturating_sub(1 + words.len() as u64);
+    if !exact && left.saturating_mul(words.len() as u64) > most_trials {
+        return None;
+    }
+    let permutations: Vec<_> = words.iter().map(|&pair| ball.product(pair)).collect();
+    let moves = stage.largest(&permutations, None)?;
+    Some(CertifiedStage {
+        solved: after.to_vec(),
+        states: stage.states(),
+        moves,
+        exact,
+        words: words.iter().map(|&pair| ball.text(puzzle, pair)).collect(),
+    })
 }
 
 impl Certificate {
@@ -189,7 +228,7 @@ impl Certificate {
     }
 }
 
-fn only_even(board: Board, puzzle: &Puzzle) -> Result<bool, UpperError> {
+pub(crate) fn only_even(board: Board, puzzle: &Puzzle) -> Result<bool, UpperError> {
     let chain = StabiliserChain::new(puzzle.cells, puzzle.moves.iter().map(|m| m.action.cells()));
     let order: BigUint = chain.orbit_lengths().map(BigUint::from).product();
     let factorial: BigUint = (1..=puzzle.cells).map(BigUint::from).product();
@@ -212,7 +251,7 @@ fn stages(board: Board, only_even: bool, chain: &[Vec<usize>]) -> Result<Vec<Sta
 }
 
 /// The states within some moves, as permutations of the cells.
-struct Ball {
+pub(crate) struct Ball {
     forms: NormalForms,
     cells: usize,
     /// For each node, where each cell goes.
@@ -223,7 +262,12 @@ struct Ball {
 type Pair = (usize, usize);
 
 impl Ball {
-    fn new(puzzle: &Puzzle, radius: u32, memory_bytes: u64) -> Self {
+    /// Its radius.
+    pub(crate) fn depth(&self) -> usize {
+        self.forms.depth()
+    }
+
+    pub(crate) fn new(puzzle: &Puzzle, radius: u32, memory_bytes: u64) -> Self {
         let forms = NormalForms::search(puzzle, radius, memory_bytes);
         let mut images: Vec<u8> = (0..puzzle.cells).map(|cell| cell as u8).collect();
         for length in 0..forms.depth() {

@@ -3,7 +3,8 @@
 //!
 //! `FATHOM_FAILPOINT=POINT:N` kills the process when it reaches `POINT` for the N-th time, as `kill -9`
 //! would. `FATHOM_FAILPOINT=POINT:N:stop` stops the process there, as `kill -STOP` would, until it gets
-//! SIGCONT. `FATHOM_DRILL` is an older name of the variable.
+//! SIGCONT. `FATHOM_FAILPOINT=POINT:N:flip` has the process err there from the N-th time on, as one with bad
+//! memory does. `FATHOM_DRILL` is an older name of the variable.
 
 use rustix::process::{Signal, getpid, kill_process};
 use std::sync::OnceLock;
@@ -17,7 +18,8 @@ const OLD_VARIABLE: &str = "FATHOM_DRILL";
 struct Failpoint {
     point: String,
     left: AtomicU64,
-    signal: Signal,
+    /// What the process does to itself; `None` if it errs.
+    signal: Option<Signal>,
 }
 
 impl Failpoint {
@@ -25,31 +27,44 @@ impl Failpoint {
         let mut parts = text.split(':');
         let (point, times, action) = (parts.next()?.to_owned(), parts.next()?, parts.next());
         let signal = match action {
-            None | Some("kill") => Signal::KILL,
-            Some("stop") => Signal::STOP,
+            None | Some("kill") => Some(Signal::KILL),
+            Some("stop") => Some(Signal::STOP),
+            Some("flip") => None,
             Some(_) => return None,
         };
         Some(Self { point, left: AtomicU64::new(times.parse().ok()?), signal })
     }
 }
 
-/// Marks a point of the work at which the environment may ask this process to kill or stop itself.
-#[expect(clippy::print_stderr, reason = "a process that dies here has no other way to say why")]
-pub fn point(name: &str) {
+fn failpoint() -> Option<&'static Failpoint> {
     static FAILPOINT: OnceLock<Option<Failpoint>> = OnceLock::new();
     let failpoint = FAILPOINT.get_or_init(|| {
         let text = std::env::var(VARIABLE).or_else(|_| std::env::var(OLD_VARIABLE)).ok()?;
         Failpoint::parse(&text)
     });
-    if let Some(failpoint) = failpoint.as_ref().filter(|failpoint| failpoint.point == name)
+    failpoint.as_ref()
+}
+
+/// Whether the environment asks this process to err at a point of its work.
+pub fn flips(name: &str) -> bool {
+    let errs = |failpoint: &&Failpoint| failpoint.point == name && failpoint.signal.is_none();
+    failpoint().filter(errs).is_some_and(|failpoint| {
+        // Down to 0, and no further: it errs from then on.
+        let less = |left: u64| left.checked_sub(1);
+        failpoint.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).unwrap_or(1) <= 1
+    })
+}
+
+/// Marks a point of the work at which the environment may ask this process to kill or stop itself.
+#[expect(clippy::print_stderr, reason = "a process that dies here has no other way to say why")]
+pub fn point(name: &str) {
+    if let Some(failpoint) = failpoint().filter(|failpoint| failpoint.point == name)
+        && let Some(signal) = failpoint.signal
         && failpoint.left.fetch_sub(1, Ordering::Relaxed) == 1
     {
-        eprintln!(
-            "failpoint: {} at {name}",
-            if failpoint.signal == Signal::STOP { "stopped" } else { "killed" }
-        );
+        eprintln!("failpoint: {} at {name}", if signal == Signal::STOP { "stopped" } else { "killed" });
         // The signal goes to this very process, which exists and may signal itself.
-        let _ = kill_process(getpid(), failpoint.signal);
+        let _ = kill_process(getpid(), signal);
     }
 }
 
@@ -60,9 +75,10 @@ mod tests {
     #[test]
     fn failpoints_are_parsed() {
         let parse = |text| Failpoint::parse(text).map(|f| (f.point, f.left.into_inner(), f.signal));
-        assert_eq!(parse("writing:60"), Some(("writing".into(), 60, Signal::KILL)));
-        assert_eq!(parse("writing:60:kill"), Some(("writing".into(), 60, Signal::KILL)));
-        assert_eq!(parse("replying:2:stop"), Some(("replying".into(), 2, Signal::STOP)));
+        assert_eq!(parse("writing:60"), Some(("writing".into(), 60, Some(Signal::KILL))));
+        assert_eq!(parse("writing:60:kill"), Some(("writing".into(), 60, Some(Signal::KILL))));
+        assert_eq!(parse("replying:2:stop"), Some(("replying".into(), 2, Some(Signal::STOP))));
+        assert_eq!(parse("found:7:flip"), Some(("found".into(), 7, None)));
         assert_eq!(parse("replying"), None);
         assert_eq!(parse("replying:x"), None);
         assert_eq!(parse("replying:1:explode"), None);

@@ -15,6 +15,26 @@ pub fn why_not(group: &Group, element: &Permutation) -> Option<(&'static str, St
             let orbits = numbers(orbits.into_iter());
             ("parity", format!("it is odd on the points of orbit {orbits}, where all generators are even"))
         }
+        WhyNot::Turned { block, alone } => {
+            let (turned, points) =
+                (if block.len() == 2 { "flipped" } else { "twisted" }, numbers(block.into_iter()));
+            let why = match alone {
+                true => format!("the piece of the points {points} is {turned}, and no other with it"),
+                false => {
+                    format!("a piece, such as that of the points {points}, is {turned}, and no other with it")
+                }
+            };
+            ("turned", why)
+        }
+        WhyNot::BlockParity { points, blocks } => {
+            let points = match points.is_empty() {
+                true => String::new(),
+                false => format!("the points of orbit {} and ", numbers(points.into_iter())),
+            };
+            let blocks = numbers(blocks.into_iter());
+            let what = format!("{points}the pieces of orbit {blocks}");
+            ("parity", format!("it permutes {what} oddly, taken together, and all generators do so evenly"))
+        }
         WhyNot::Images { points } => {
             let images = numbers(points.iter().map(|&point| element.apply(point)));
             let points = numbers(points.into_iter());

@@ -91,6 +91,15 @@ pub fn verify_store(manifest: &RunManifest, store: &Store<'_>) -> Result<Verifie
     Ok(verified)
 }
 
+/// Reads a layer file whole, checks every checksum and counts again. `store` is where the file of the same
+/// shard one depth before may lie.
+///
+/// # Errors
+/// The first thing that is not as it should be.
+pub fn verify_file(job: &Job, store: &Store<'_>, file: &LayerFile, depth: Depth) -> Result<ShardReport> {
+    Counter::new(job, Some(store)).count(file, depth)
+}
+
 /// What is needed for counting. Kept tables are not relied on.
 fn job(manifest: &RunManifest) -> Result<Job> {
     let (space, colouring) = manifest.check()?;

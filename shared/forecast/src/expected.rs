@@ -1,4 +1,5 @@
-//! What is still to come of a run that is at work: the depths that are left, and how long they may take.
+//! What is still to come of a run that is at work: the depths that are left. How long they may take is in
+//! [`outlook`](super::outlook).
 //!
 //! The growth follows the model of [`model`](super::model) for the space as if it were one coset: a state
 //! that is left is found at the next depth if one of the m moves into it comes from that depth, which has the
@@ -6,10 +7,6 @@
 //! have. Alpha, below one because moves commute and cancel, is known where counts are; beyond them it goes on
 //! to fall as it fell, until half of the states are visited. The graph of the cosets is not needed, so that
 //! an outlook takes microseconds, and the depths that are known correct it.
-//!
-//! The work of a depth is taken to be the states of the depth before it, as far as their cosets are sparse: a
-//! coset with more than one state in [`DENSE`] bits is pulled as a whole, and costs as much as one that is
-//! full.
 
 /// Depths of which the growth must be known before anything is expected.
 const LEAST_KNOWN: usize = 3;
@@ -17,12 +14,6 @@ const LEAST_KNOWN: usize = 3;
 const LEAST_ALPHA: f64 = 0.1;
 /// The most depths that are expected.
 const MOST_DEPTHS: usize = 400;
-/// A coset with a state in fewer bits is dense.
-const DENSE: f64 = 256.0;
-/// An outlook is never said to be surer than this factor.
-const SUREST: f64 = 1.25;
-/// Nor less sure than this one, beyond which the times say nothing.
-const LEAST_SURE: f64 = 10.0;
 
 /// How many states the next depths will have, beginning with the first that is not known; nothing while too
 /// little is known. `counts` are the states of the depths that are known, `states` those of the space,
@@ -73,65 +64,11 @@ pub fn growth(counts: &[u64], states: u64, moves: usize) -> Vec<f64> {
     expected
 }
 
-/// How long a run may still take, in seconds: no less than the first, no more than the second.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TimeLeft {
-    /// The least.
-    pub least: f64,
-    /// The most.
-    pub most: f64,
-}
-
-/// How long the depths after the present one will take. `counts` and `seconds` are of the depths that are
-/// known, `present` is the time that the present one is expected to take in all; `None` while too little is
-/// known.
-pub fn time_after_present(
-    counts: &[u64],
-    seconds: &[f64],
-    present: f64,
-    states: u64,
-    moves: usize,
-) -> Option<TimeLeft> {
-    let expected = growth(counts, states, moves);
-    let work = |newest: f64| newest.min(states as f64 / DENSE);
-    let known = *counts.last()? as f64;
-    let rate = present / work(known);
-    let (_, sources) = expected.split_last()?;
-    let likely: f64 = sources.iter().map(|&source| rate * work(source)).sum();
-    // What the same rule would have said of the present depth when the one before it was present.
-    let miss = match (counts, seconds) {
-        ([.., before, newest], [.., took]) if *took > 0.0 && present > 0.0 => {
-            let said = took / work(*before as f64) * work(*newest as f64);
-            (said / present).max(present / said)
-        }
-        _ => LEAST_SURE,
-    };
-    let sure = miss.clamp(SUREST, LEAST_SURE);
-    Some(TimeLeft { least: likely / sure, most: likely * sure })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::growth::BOARD;
 
-    /// 4x4 in the metric multi, from `records/4x4-multi.json`.
-    const BOARD: [u64; 15] = [
-        1,
-        24,
-        396,
-        6264,
-        97_558,
-        1_486_728,
-        22_201_916,
-        324_714_424,
-        4_612_908_913,
-        62_546_431_704,
-        761_114_737_756,
-        6_477_461_009_768,
-        13_117_496_920_628,
-        499_209_363_040,
-        8_880,
-    ];
     const STATES: u64 = 20_922_789_888_000;
 
     #[test]
@@ -158,13 +95,5 @@ mod tests {
     fn nothing_is_expected_of_what_is_complete_or_hardly_begun() {
         assert!(growth(&BOARD, STATES, 24).is_empty());
         assert!(growth(&BOARD[..2], STATES, 24).is_empty());
-        assert_eq!(time_after_present(&[], &[], 1.0, 100, 3), None);
-    }
-
-    #[test]
-    fn a_steady_rate_gives_times_that_hold_what_is_likely() {
-        let seconds: Vec<f64> = BOARD[..8].iter().map(|&count| count as f64 * 1e-8).collect();
-        let time = time_after_present(&BOARD[..8], &seconds, 46.0, STATES, 24).unwrap();
-        assert!(time.least > 46.0 && time.least < time.most, "{time:?}");
     }
 }

@@ -45,8 +45,13 @@ impl Outlook {
             moves: space.incoming_moves().len() as f64,
             coset_bits: shape.bits() as f64,
             known: known(space),
-            done: layers.iter().map(|layer| (layer.states as f64, layer.seconds)).collect(),
+            done: done(layers),
         }
+    }
+
+    /// The layers that are committed are others now.
+    pub fn set_layers(&mut self, layers: &[LayerRow]) {
+        self.done = done(layers);
     }
 
     /// Another depth is committed.
@@ -115,6 +120,10 @@ impl Outlook {
         };
         Some(TimeLeft { seconds: seconds / work * to_come, uncertainty })
     }
+}
+
+fn done(layers: &[LayerRow]) -> Vec<(f64, f64)> {
+    layers.iter().map(|layer| (layer.states as f64, layer.seconds)).collect()
 }
 
 #[cfg(test)]

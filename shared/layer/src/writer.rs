@@ -176,6 +176,11 @@ impl<'d> LayerWriter<'d> {
         Ok((std::mem::take(&mut self.checksums), header.file_bytes))
     }
 
+    /// Returns the checksums of the cosets in order, and leaves no file.
+    pub fn abandon(mut self) -> Vec<Digest> {
+        std::mem::take(&mut self.checksums)
+    }
+
     /// Writes so many bytes of the buffer.
     fn flush(&mut self, bytes: usize) -> Result<(), LayerError> {
         self.file

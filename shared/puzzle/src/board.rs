@@ -44,6 +44,8 @@ pub enum BoardError {
 impl Board {
     /// The largest number of cells of a board.
     pub const MAX_CELLS: usize = 64;
+    /// The largest number of rows or columns of a board whose group alone is asked for.
+    pub const LARGEST_SIDE: usize = 16;
 
     /// A board of `rows` x `columns` cells.
     ///
@@ -55,6 +57,21 @@ impl Board {
             0 => Err(BoardError::Empty(word())),
             cells if cells > Self::MAX_CELLS as u128 => Err(BoardError::TooLarge { word: word(), cells }),
             _ => Ok(Self { rows, columns }),
+        }
+    }
+
+    /// A board with sides of up to [`Board::LARGEST_SIDE`] cells, of which only the group is asked for.
+    ///
+    /// # Errors
+    /// [`BoardError`] if the word names none.
+    pub fn for_its_group(word: &str) -> Result<Self, BoardError> {
+        let (rows, columns) = sides(word)?;
+        let largest = Self::LARGEST_SIDE as u32;
+        match word.parse() {
+            Err(BoardError::TooLarge { .. }) if rows <= largest && columns <= largest => {
+                Ok(Self { rows: rows as usize, columns: columns as usize })
+            }
+            other => other,
         }
     }
 
@@ -200,16 +217,22 @@ impl FromStr for Board {
     type Err = BoardError;
 
     fn from_str(word: &str) -> Result<Self, BoardError> {
-        let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-        let (rows, columns) = word
-            .split_once(['x', 'X', '×'])
-            .filter(|(rows, columns)| digits(rows) && digits(columns))
-            .ok_or_else(|| BoardError::NotABoard(word.into()))?;
-        match (rows.parse::<u32>(), columns.parse::<u32>()) {
-            (Ok(rows), Ok(columns)) => Self::new(rows as usize, columns as usize),
-            // Digits that exceed 32 bits.
-            _ => Err(BoardError::TooLarge { word: word.into(), cells: u128::MAX }),
-        }
+        let (rows, columns) = sides(word)?;
+        Self::new(rows as usize, columns as usize)
+    }
+}
+
+/// Rows and columns as they are written.
+fn sides(word: &str) -> Result<(u32, u32), BoardError> {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let (rows, columns) = word
+        .split_once(['x', 'X', '×'])
+        .filter(|(rows, columns)| digits(rows) && digits(columns))
+        .ok_or_else(|| BoardError::NotABoard(word.into()))?;
+    match (rows.parse(), columns.parse()) {
+        (Ok(rows), Ok(columns)) => Ok((rows, columns)),
+        // Digits that exceed 32 bits.
+        _ => Err(BoardError::TooLarge { word: word.into(), cells: u128::MAX }),
     }
 }
 

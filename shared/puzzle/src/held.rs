@@ -17,6 +17,8 @@ pub struct Held<'d> {
     turns: FreeGroup,
     /// Of moves that differ by a power and a turn of the whole, the first that is listed.
     moves: Vec<&'d Generator>,
+    /// The turn of the whole that x and y make.
+    third: Option<Generator>,
 }
 
 /// Why a sequence is not converted.
@@ -56,13 +58,26 @@ pub enum HeldError {
 }
 
 /// One word of a sequence.
-struct SequenceTurn<'d, 't> {
+struct SequenceTurn<'h, 't> {
     word: Cow<'t, str>,
-    generator: &'d Generator,
+    generator: &'h Generator,
     is_free: bool,
     /// What stands behind the name.
     suffix: Cow<'t, str>,
     exponent: i64,
+}
+
+impl Definition {
+    /// The turn z of the whole, as F turns, of a puzzle whose free moves are x and y, as R and U turn: x
+    /// brings F to the place of U.
+    pub fn third_rotation(&self) -> Option<Generator> {
+        let free = |name: &str| self.free().iter().find(|generator| generator.name == name);
+        let mut named = self.moves().iter().chain(self.free()).chain(self.spare());
+        let (x, y) = (free("x")?, free("y")?);
+        let z = x.action.then(&y.action).then(&x.action.inverse());
+        let is_taken = named.any(|generator| generator.name == "z");
+        (!is_taken).then(|| Generator { name: "z".into(), action: z, guard: Box::default() })
+    }
 }
 
 impl<'d> Held<'d> {
@@ -76,7 +91,7 @@ impl<'d> Held<'d> {
         }
         let turns =
             whole.free_group().map_err(|_| HeldError::TooManyTurns { puzzle: whole.name().into() })?;
-        let mut held = Self { whole, turns, moves: Vec::new() };
+        let mut held = Self { whole, turns, moves: Vec::new(), third: whole.third_rotation() };
         for listed in whole.moves() {
             if held.split(&listed.action, 1).is_none() {
                 held.moves.push(listed);
@@ -155,7 +170,7 @@ impl<'d> Held<'d> {
 
     /// The steps of a sequence: its words, if each of them is a move; otherwise, of a sequence with brackets,
     /// or without blanks, the moves that it is short for.
-    fn steps<'t>(&self, sequence: &'t str) -> Vec<Result<SequenceTurn<'d, 't>, HeldError>> {
+    fn steps<'t>(&self, sequence: &'t str) -> Vec<Result<SequenceTurn<'_, 't>, HeldError>> {
         let words: Vec<_> = self.words(sequence).collect();
         match words.iter().any(Result::is_err).then(|| self.written_out(sequence)).flatten() {
             Some(steps) => steps.into_iter().map(Ok).collect(),
@@ -164,8 +179,8 @@ impl<'d> Held<'d> {
     }
 
     /// The moves that a sequence with brackets, or without blanks, is short for.
-    fn written_out<'t>(&self, sequence: &str) -> Option<Vec<SequenceTurn<'d, 't>>> {
-        let known: Vec<&'d Generator> = self.whole.moves().iter().chain(self.whole.free()).collect();
+    fn written_out<'t>(&self, sequence: &str) -> Option<Vec<SequenceTurn<'_, 't>>> {
+        let known: Vec<&Generator> = self.known().map(|(generator, _)| generator).collect();
         let mut named = |name: &str| {
             let found = known.iter().position(|generator| generator.name == name);
             Ok(found.map(|generator| Turns(vec![Turn { generator, exponent: 1 }])))
@@ -181,12 +196,20 @@ impl<'d> Held<'d> {
         Some(turns.0.into_iter().filter(|turn| turn.exponent != 0).map(step).collect())
     }
 
+    /// The moves and the turns of the whole, and whether they are such.
+    fn known(&self) -> impl Iterator<Item = (&Generator, bool)> {
+        let free = self.whole.free().iter().chain(&self.third);
+        self.whole.moves().iter().map(|g| (g, false)).chain(free.map(|g| (g, true)))
+    }
+
     /// The words of a sequence, with blanks between them: a name alone, or with a number, `'` or both behind
     /// it.
-    fn words<'t>(&self, sequence: &'t str) -> impl Iterator<Item = Result<SequenceTurn<'d, 't>, HeldError>> {
+    fn words<'h, 't>(
+        &'h self,
+        sequence: &'t str,
+    ) -> impl Iterator<Item = Result<SequenceTurn<'h, 't>, HeldError>> + use<'h, 't, 'd> {
         let whole = self.whole;
-        let known = whole.moves().iter().map(|g| (g, false)).chain(whole.free().iter().map(|g| (g, true)));
-        let known: Vec<(&'d Generator, bool)> = known.collect();
+        let known: Vec<(&'h Generator, bool)> = self.known().collect();
         sequence.split_whitespace().map(move |word| {
             let unprimed = word.strip_suffix('\'').unwrap_or(word);
             let sign = if unprimed == word { 1 } else { -1 };
@@ -246,6 +269,10 @@ mod tests {
         assert_eq!(converted("L2 D"), "R2 U");
         assert_eq!(converted("x y2 x'"), "");
         assert_eq!(converted("y R"), converted("B y"));
+        // z brings U to the right, where R turns it.
+        assert_eq!(converted("z R"), converted("U z"));
+        assert_eq!(converted("z F"), "F");
+        assert_eq!(converted("[R: z]2 y z'"), converted("R z R' R z R'"));
         assert_eq!(converted(""), "");
     }
 
@@ -262,10 +289,10 @@ mod tests {
         let cube = cube();
         let held = Held::new(&cube).unwrap();
         assert_eq!(held.moves().collect::<Vec<_>>(), ["U", "R", "F"]);
-        for word in ["X", "u", "2", "U-1", "z"] {
+        for word in ["X", "u", "2", "U-1", "Z"] {
             let error = held.convert(&format!("R {word} U")).unwrap_err().to_string();
             assert!(
-                error.starts_with(&format!("{word:?} is no move of 2x2x2: there are U R F D L B x y, ")),
+                error.starts_with(&format!("{word:?} is no move of 2x2x2: there are U R F D L B x y z, ")),
                 "{error}"
             );
         }
@@ -290,7 +317,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_sequence_is_like_what_it_becomes(
-            words in prop::collection::vec(("[URFDLBxy]", prop::sample::select(vec!["", "'", "2", "2'", "3", "4"])), 0..40),
+            words in prop::collection::vec(("[URFDLBxyz]", prop::sample::select(vec!["", "'", "2", "2'", "3", "4"])), 0..40),
         ) {
             let cube = cube();
             let held = Held::new(&cube).unwrap();
@@ -298,7 +325,7 @@ mod tests {
             let sequence = words.join(" ");
             let converted = held.convert(&sequence).unwrap();
             prop_assert!(held.are_alike(&sequence, &converted).unwrap(), "{sequence}: {converted}");
-            let moves = words.iter().filter(|word| !word.starts_with(['x', 'y'])).count();
+            let moves = words.iter().filter(|word| !word.starts_with(['x', 'y', 'z'])).count();
             prop_assert_eq!(converted.split_whitespace().count(), moves);
             prop_assert!(converted.split_whitespace().all(|word| word.starts_with(['U', 'R', 'F'])));
             let longer = format!("{converted} U");

@@ -31,3 +31,48 @@ pub fn check(tiles: &[usize], cells: usize) -> Result<(), String> {
     }
     Ok(())
 }
+
+/// The tiles of a state that were counted from 1, counted from 0. A text that is no tiles is left as it is.
+///
+/// # Errors
+/// If a tile is 0.
+pub fn counted_from_one(text: &str) -> Result<String, String> {
+    let is_tiles = text.trim_start().starts_with(|c: char| c.is_ascii_digit())
+        && text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace() || ",;".contains(c));
+    if !is_tiles {
+        return Ok(text.into());
+    }
+    let mut counted = String::new();
+    let mut number = String::new();
+    for c in text.chars().chain([' ']) {
+        if c.is_ascii_digit() {
+            number.push(c);
+            continue;
+        }
+        if !number.is_empty() {
+            // What does not fit is told by who reads tiles.
+            match number.parse::<u64>() {
+                Ok(0) => return Err("tile 0: --from-one counts tiles from 1".into()),
+                Ok(tile) => counted.push_str(&(tile - 1).to_string()),
+                Err(_) => counted.push_str(&number),
+            }
+            number.clear();
+        }
+        counted.push(c);
+    }
+    Ok(counted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_are_counted_from_one_or_from_none() {
+        assert_eq!(counted_from_one("3 1 2; 10,4").as_deref(), Ok("2 0 1; 9,3 "));
+        for other in ["(1,2,3)", "V1 H2'", "", "[[1,2]]"] {
+            assert_eq!(counted_from_one(other).as_deref(), Ok(other));
+        }
+        assert!(counted_from_one("0 1 2").unwrap_err().contains("tile 0"));
+    }
+}

@@ -1,6 +1,6 @@
 //! The groups of boards, and words for their elements and for those of Rubik's cube.
 
-use fathom_algebra::{Factoriser, Group, Kind, Permutation, Word};
+use fathom_algebra::{Factoriser, Group, Kind, Permutation, WhyNot, Word};
 use fathom_puzzle::Board;
 use num_bigint::BigUint;
 use proptest::prelude::*;
@@ -34,6 +34,27 @@ fn rubiks_cube_has_the_order_of_the_article() {
     assert_eq!(f.then(l).order(), Some(105));
 }
 
+/// The article of HaskellForMaths: what turns of faces do not do to Rubik's cube, and what they do.
+#[test]
+fn what_is_wrong_with_a_cube_is_told_by_its_pieces() {
+    let group = rubik();
+    let why_not = |cycles| group.why_not(&Permutation::parse(cycles, group.degree()).unwrap());
+    let turned =
+        |block: [usize; 3], alone| Some(WhyNot::Turned { block: block.map(|p| p - 1).to_vec(), alone });
+    for corner in ["(1,17,23)", "(1,23,17)"] {
+        assert_eq!(why_not(corner), turned([1, 17, 23], true), "{corner}");
+    }
+    let flipped = WhyNot::Turned { block: vec![1, 17], alone: true };
+    assert_eq!(why_not("(2,18)"), Some(flipped));
+    // Two corners exchanged, or two edges.
+    let exchanged = Some(WhyNot::BlockParity { points: vec![], blocks: vec![0, 1] });
+    assert_eq!(why_not("(1,19)(3,17)(23,41)"), exchanged);
+    assert_eq!(why_not("(2,4)(18,26)"), exchanged);
+    for possible in ["[[27,59,37],[39,49,57]]", "[[38,58],[46,54]]"] {
+        assert_eq!(why_not(possible), None, "{possible}");
+    }
+}
+
 #[test]
 fn groups_of_boards_are_those_of_the_paper() {
     // Jia, Zhang and Xiang, theorems 3.3 and 5.2.3: alternating when rows and columns are both odd, else
@@ -55,6 +76,25 @@ fn groups_of_boards_are_those_of_the_paper() {
         assert_eq!(group.odd_generators(), odd_lines, "{word}");
         assert_eq!(group.orbits()[0].blocks, None, "{word}");
     }
+}
+
+/// Jia, Zhang and Xiang, theorem 5.2.3, on boards with more columns, which are not all searched.
+#[test]
+fn boards_of_up_to_sixteen_rows_and_columns_are_those_of_the_paper() {
+    for (rows, columns) in (2..=16).flat_map(|rows| (rows.max(9)..=16).map(move |columns| (rows, columns))) {
+        let word = format!("{rows}x{columns}");
+        let board = Board::for_its_group(&word).unwrap();
+        let group = Group::new(board.cells(), board.lines().map(|line| board.rotation(line, 1)).collect());
+        let kind = match rows * columns % 2 {
+            1 => Kind::Alternating(board.cells()),
+            _ => Kind::Symmetric(board.cells()),
+        };
+        assert_eq!(group.kind(), kind, "{word}");
+        let factorial: BigUint = (1..=board.cells()).map(BigUint::from).product();
+        assert_eq!(group.order(), factorial / (1 + board.cells() % 2), "{word}");
+    }
+    assert!(Board::for_its_group("17x16").is_err());
+    assert!("9x9".parse::<Board>().is_err());
 }
 
 /// Groups whose elements are factored, each with a bound on the turns of words: what is found is about half
@@ -115,6 +155,26 @@ proptest! {
         let is_member = matches!(group.kind(), Kind::Symmetric(_));
         prop_assert_eq!(group.why_not(&outside).is_none(), is_member);
         prop_assert_eq!(FACTORISERS[place].factor(&outside).is_some(), is_member);
+    }
+}
+
+/// The last elements of the article's strong generating set: three-cycles of edges, and twists of corners.
+#[test]
+fn the_short_elements_of_the_article_have_short_words() {
+    let (cube, _) = GROUPS.last().unwrap();
+    let factoriser = FACTORISERS.last().unwrap();
+    for (element, most) in [
+        ("[[28,54,58],[34,46,38]]", 12),
+        ("[[36,38,54],[46,48,58]]", 12),
+        ("[[36,58,54],[38,46,48]]", 12),
+        ("[[13,43,51],[27,37,59]]", 12),
+        // Two corners beside each other.
+        ("[[27,59,37],[39,49,57]]", 14),
+    ] {
+        let element = Permutation::parse(element, cube.degree()).unwrap();
+        let word = factoriser.factor(&element).unwrap();
+        assert_eq!(word.product(cube.degree(), cube.generators()), element);
+        assert!(word.len() <= most, "{element}: {} turns", word.len());
     }
 }
 

@@ -4,7 +4,8 @@
 //! [`waited`] (what threads spent their time on), [`facts`] (all that in words), [`people`] (puzzles in
 //! people's words), [`numbers`], and a module for each format: [`html`] with [`plot`] and `net` (states of
 //! cubes and the like), [`markdown`], [`latex`], [`table`] (CSV), [`object`] (JSON), [`oeis`], [`text`] (the
-//! growth table on a terminal, and tables in general). [`known`] has God's numbers that others found as well.
+//! growth table on a terminal, and tables in general). [`known`] has God's numbers that others found as well,
+//! [`shapes`] draws those of Square-1.
 //!
 //! Invariant: a report is made from a run's directory alone, and changes nothing there.
 
@@ -23,6 +24,7 @@ pub mod oeis;
 pub mod people;
 pub mod plot;
 pub mod provenance;
+pub mod shapes;
 pub mod table;
 pub mod text;
 pub mod waited;

@@ -1,6 +1,6 @@
 //! Text for a terminal: the growth table, tables without rules, and numbers of things.
 
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Row, Table, presets};
 use fathom_engine::summary::Summary;
 pub use fathom_space::grouped;
 use indicatif::{HumanBytes, HumanCount};
@@ -79,6 +79,11 @@ pub fn plain<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [
     set(header, rows, CellAlignment::Right)
 }
 
+/// Sets rows of numbers below a header, however many columns there are.
+pub fn columns(header: &[String], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    lines(&made(header, rows, CellAlignment::Right))
+}
+
 /// Sets rows of words below a header, one line each.
 pub fn left<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
     set(header, rows, CellAlignment::Left)
@@ -106,9 +111,9 @@ fn set<const N: usize>(
     lines(&made(header, rows, alignment))
 }
 
-fn made<const N: usize>(
-    header: [&str; N],
-    rows: impl IntoIterator<Item = [String; N]>,
+fn made(
+    header: impl Into<Row>,
+    rows: impl IntoIterator<Item = impl Into<Row>>,
     alignment: CellAlignment,
 ) -> Table {
     let mut table = Table::new();

@@ -1,9 +1,9 @@
 //! The states of a layer up to the symmetries of the space.
 
 use super::layers::KeptLayers;
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use fathom_command::bad_input;
-use fathom_space::Space;
+use fathom_space::{Inverses, Space};
 use indicatif::{HumanBytes, HumanCount};
 use rustc_hash::FxHashMap;
 
@@ -56,6 +56,44 @@ pub fn classes(kept: &mut KeptLayers<'_>, depth: u32, memory_bytes: u64) -> Resu
         layer.states
     );
     Ok(classes)
+}
+
+/// The same classes up to inversion: a class and the class of the inverses of its states are one. Of these
+/// the state with the smallest word stands for both; `symmetry` counts the symmetries that fix it and those
+/// that map it to its inverse.
+///
+/// # Errors
+/// [`fathom_command::exit::BadInput`] if the states of the space have no inverses; and if the number of
+/// classes is not the one that the search has counted, or a class has no inverse.
+pub fn up_to_inversion(space: &Space, classes: Vec<Class>, counted: Option<u64>) -> Result<Vec<Class>> {
+    let inverses = Inverses::of(space)
+        .map_err(|why| bad_input!("the states of {} are not inverted: {why}", space.slug()))?;
+    let places: FxHashMap<&[u8], usize> =
+        classes.iter().map(|class| class.word.as_slice()).zip(0..).collect();
+    let mut found = Vec::new();
+    for (at, class) in classes.iter().enumerate() {
+        let (inverse, _) = smallest(space, &inverses.inverse(&class.word));
+        let Some(&other) = places.get(inverse.as_slice()) else {
+            bail!("the inverse of a state lies at another depth: this is a fault in fathom");
+        };
+        ensure!(
+            classes[other].size == class.size,
+            "a class and that of its inverses differ in size: this is a fault in fathom"
+        );
+        let Class { word, size, symmetry } = class.clone();
+        if other == at {
+            found.push(Class { word, size, symmetry: 2 * symmetry });
+        } else if at < other {
+            found.push(Class { word, size: 2 * size, symmetry });
+        }
+    }
+    found.sort_unstable_by(|a, b| (a.size, &a.word).cmp(&(b.size, &b.word)));
+    ensure!(
+        counted.is_none_or(|counted| counted == found.len() as u64),
+        "there are {} classes up to inversion, and run.db says {counted:?}: 'fathom verify' tells what is wrong",
+        found.len()
+    );
+    Ok(found)
 }
 
 /// The smallest image of a word under the symmetries, and how many of them fix it. These are as many as fix

@@ -28,7 +28,7 @@ pub mod square1;
 pub mod state;
 
 pub use bidirectional::{Bidirectional, SearchError};
-pub use classes::{Class, classes};
+pub use classes::{Class, classes, up_to_inversion};
 pub use descent::{Solutions, descend, way_to};
 pub use layers::KeptLayers;
 pub use model::{ModelError, SolveModel};

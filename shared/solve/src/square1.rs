@@ -36,12 +36,6 @@ impl SquareOne {
         generators.all(|generator| is_turn(&generator.name, &generator.action)).then_some(Self { turns })
     }
 
-    /// The turn of a name such as `T3`.
-    pub fn named(&self, name: &str) -> Option<OrientedPermutation> {
-        let turn = self.turns.values().flatten().find(|turn| turn.to_string() == name);
-        turn.map(|turn| turn.action())
-    }
-
     /// Turns of layers and twists, one after the other; none at all as `()`. Those of the layers come in no
     /// more than pairs.
     ///

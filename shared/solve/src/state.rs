@@ -6,7 +6,7 @@ use crate::elements;
 use fathom_algebra::expression::{self, Named};
 use fathom_algebra::{CycleError, ExpressionError, Group, OrientedPermutation, Permutation, Turn, Turns};
 use fathom_engine::membership::why_not;
-use fathom_puzzle::family::square1::{Sequence, SequenceError};
+use fathom_puzzle::family::square1::{LettersError, Sequence};
 use fathom_puzzle::load::algorithm;
 use fathom_puzzle::tiles;
 use fathom_puzzle::{Generator, Guard, PuzzleSpec};
@@ -38,7 +38,7 @@ pub enum StateError {
     Expression(ExpressionError),
     /// It should be moves of Square-1, and is not.
     #[error("{0}")]
-    SquareOne(SequenceError),
+    SquareOne(LettersError),
     /// A move that something is in the way of.
     #[error("move {number}, {name}, cannot be made where the moves before it have led")]
     Blocked {
@@ -85,8 +85,8 @@ impl SolveModel {
     }
 
     /// Reads moves: those of a board as `V1 H2^-1`, with powers of anything; those of Square-1 as
-    /// `(1,0)/(3,-3)/`, or by their names; those of other puzzles as `R U2 F'`, with any of its named
-    /// permutations.
+    /// `(1,0)/(3,-3)/`, by their names, or in the letters of the article; those of other puzzles as
+    /// `R U2 F'`, with any of its named permutations.
     fn read_moves(&self, text: &str) -> Result<OrientedPermutation, StateError> {
         let definition = &self.definition;
         if let PuzzleSpec::Board(board) = self.source {
@@ -96,30 +96,22 @@ impl SolveModel {
             let element = expression::parse(text, board.cells(), &named).map_err(StateError::Expression)?;
             return Ok(OrientedPermutation::from_cells(element));
         }
-        if self.square1.is_some() && !text.contains(['T', 'B']) {
-            let turns: Sequence = text.parse().map_err(StateError::SquareOne)?;
+        if self.square1.is_some() {
+            let turns = Sequence::read(text).map_err(StateError::SquareOne)?;
             return self.one_by_one(turns.0.iter().map(|turn| (turn.to_string(), turn.action())));
         }
-        let powers = definition.free_generators().unwrap_or_default();
+        let mut powers = definition.free_generators().unwrap_or_default();
+        powers.extend(definition.third_rotation());
         let mut move_named = |name: &str| {
             let mut all =
                 definition.moves().iter().chain(&self.generators).chain(&powers).chain(definition.spare());
-            let found = all.find(|generator| generator.name == name);
-            let turn = || self.square1.as_ref()?.named(name);
-            Ok(found.map(|generator| generator.action.clone()).or_else(turn))
+            Ok(all.find(|generator| generator.name == name).map(|generator| generator.action.clone()))
         };
         let identity = OrientedPermutation::identity(definition.orders());
-        let mut evaluate = |text: &str| {
-            let element = algorithm::evaluate(text, &identity, &mut move_named);
-            element.map_err(|(at, reason)| StateError::Moves { at, reason })
-        };
-        let element = evaluate(text)?;
+        let element = algorithm::evaluate(text, &identity, &mut move_named);
+        let element = element.map_err(|(at, reason)| StateError::Moves { at, reason })?;
         if !definition.is_guarded() {
             return Ok(element);
-        }
-        if self.square1.is_some() {
-            let moves = text.split_whitespace().map(|word| Ok((word.to_owned(), evaluate(word)?)));
-            return self.one_by_one(moves.collect::<Result<Vec<_>, _>>()?);
         }
         self.one_by_one(self.written_out(text)?)
     }
@@ -128,7 +120,8 @@ impl SolveModel {
     /// single turns.
     fn written_out(&self, text: &str) -> Result<Vec<(String, OrientedPermutation)>, StateError> {
         let definition = &self.definition;
-        let free = definition.free_generators().unwrap_or_default();
+        let mut free = definition.free_generators().unwrap_or_default();
+        free.extend(definition.third_rotation());
         let known = definition.moves().iter().chain(&self.generators).chain(&free).chain(definition.spare());
         let known: Vec<&Generator> = known.collect();
         let mut named = |name: &str| {

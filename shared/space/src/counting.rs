@@ -17,6 +17,7 @@ mod listed;
 
 use crate::placements::{Action, NoInverses, Placements, conjugacy_classes};
 use crate::{CosetGraph, CosetId, Space, Symmetry, Transform, Transforms};
+pub use inverted::Inverses;
 use inverted::{Inversions, Inverted};
 pub use listed::Listed;
 use std::collections::HashSet;

@@ -45,6 +45,7 @@ pub mod words;
 pub use axis::{AxisView, Component, View};
 pub use colouring::{Colouring, ColouringError, Refusal};
 pub use cosets::{CosetError, CosetGraph, CosetId, CosetTables};
+pub use counting::Inverses;
 pub use labels::{LabelError, Labels};
 pub use letters::Letters;
 pub use placements::NoInverses;

@@ -5,7 +5,7 @@ use crate::waits::{Cause, Stopwatch};
 use crate::{Counters, Job, Layer, Method, Store, TaskError};
 use fathom_command::failpoint;
 use fathom_kernel::{Engine, Kernel};
-use fathom_layer::{LayerError, Stored};
+use fathom_layer::{LayerError, LayerWriter, Stored, Totals};
 use fathom_run::{ShardReport, Task};
 use fathom_space::{CosetId, Transform, Transforms};
 use std::collections::BTreeSet;
@@ -77,6 +77,31 @@ impl<'j> Expander<'j> {
         Ok(report)
     }
 
+    /// Finds once more what a task comes to, with another engine if one is named that does these cosets. Its
+    /// file is neither looked at nor written.
+    ///
+    /// # Errors
+    /// [`TaskError`], as for [`Expander::run`].
+    pub fn audit(
+        &mut self,
+        store: &Store<'_>,
+        task: Task,
+        engine: Option<Engine>,
+        before: &[&Layer],
+        stop: &AtomicBool,
+    ) -> Result<ShardReport, TaskError> {
+        let other = engine.and_then(|engine| engine.kernel(self.job.graph.shape()));
+        let usual = other.map(|other| std::mem::replace(&mut self.kernel, other));
+        let writer = store.writer(&self.job.geometry, task)?;
+        let mut watch = Stopwatch::start();
+        let pushed = self.push_all(writer, task, before, &Counters::default(), stop, &mut watch);
+        if let Some(usual) = usual {
+            self.kernel = usual;
+        }
+        let (writer, totals) = pushed?;
+        Ok(ShardReport { task, totals, bytes: 0, checksums: writer.abandon(), watched: Vec::new() })
+    }
+
     fn compute_shard(
         &mut self,
         store: &Store<'_>,
@@ -109,6 +134,29 @@ impl<'j> Expander<'j> {
         if before.first().is_some_and(|newest| newest.bytes() > job.cache_bytes / 2) {
             writer.uncache();
         }
+        let (writer, totals) = self.push_all(writer, task, before, counters, stop, watch)?;
+        failpoint::point("writing");
+        let (checksums, bytes) = writer.finish(totals)?;
+        watch.lap(Cause::Sync);
+        if let [newest, older @ ..] = before
+            && newest.is_windowed()
+        {
+            older.iter().for_each(|layer| layer.release(task.shard));
+        }
+        Ok(ShardReport { task, totals, bytes, checksums, watched: Vec::new() })
+    }
+
+    /// Pushes the cosets of a task. Returns the writer, and what they add up to.
+    fn push_all<'d>(
+        &mut self,
+        mut writer: LayerWriter<'d>,
+        task: Task,
+        before: &[&Layer],
+        counters: &Counters,
+        stop: &AtomicBool,
+        watch: &mut Stopwatch,
+    ) -> Result<(LayerWriter<'d>, Totals), TaskError> {
+        let job = self.job;
         let mut totals = job.nothing();
         let cosets = job.geometry.cut.range(task.shard);
         for coset in cosets.clone().take(FETCH_AHEAD as usize) {
@@ -125,8 +173,12 @@ impl<'j> Expander<'j> {
                 before.first().map_or(Ok(0), |layer| layer.states(coset).map(|(_, visited)| visited))?;
             let left = job.graph.states_per_coset().saturating_sub(u64::from(visited));
             watch.lap(Cause::Sources);
-            let found = if left == 0 { 0 } else { self.find(task, coset, before, left, watch)? };
+            let mut found = if left == 0 { 0 } else { self.find(task, coset, before, left, watch)? };
             watch.lap(Cause::Kernel);
+            if found > 0 && failpoint::flips("found") {
+                self.lose_first();
+                found -= 1;
+            }
             if u64::from(found) > left {
                 return Err(TaskError::TooManyStates { task, coset: coset.0, found, left });
             }
@@ -142,15 +194,7 @@ impl<'j> Expander<'j> {
             counters.cosets.fetch_add(1, Ordering::Relaxed);
             watch.lap(Cause::Kernel);
         }
-        failpoint::point("writing");
-        let (checksums, bytes) = writer.finish(totals)?;
-        watch.lap(Cause::Sync);
-        if let [newest, older @ ..] = before
-            && newest.is_windowed()
-        {
-            older.iter().for_each(|layer| layer.release(task.shard));
-        }
-        Ok(ShardReport { task, totals, bytes, checksums, watched: Vec::new() })
+        Ok((writer, totals))
     }
 
     /// Has what a coset is made from read ahead.
@@ -228,6 +272,13 @@ impl<'j> Expander<'j> {
         let found = self.without(coset, before);
         watch.lap(Cause::Subtract);
         found
+    }
+
+    /// Takes the first state out of `packed`, as a fault of the memory would.
+    fn lose_first(&mut self) {
+        if let Some(byte) = self.packed.iter_mut().find(|byte| **byte != 0) {
+            *byte &= *byte - 1;
+        }
     }
 
     /// Leaves in `packed` what the kernel has collected and `before` has not.

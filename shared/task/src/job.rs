@@ -195,6 +195,15 @@ impl Job {
         Totals { stored: stored.into(), states, pairs, inverse_pairs }
     }
 
+    /// The fastest engine that does the cosets on this processor and is not the one of this word; `None` if
+    /// there is no other, or the usual one is another one.
+    pub fn engine_other_than(&self, word: &str) -> Option<Engine> {
+        let is_usual = self.kernel() == word;
+        let shape = self.graph.shape();
+        let does = |engine: &Engine| engine.word() != word && engine.kernel(shape).is_some();
+        Engine::ALL.into_iter().rfind(does).filter(|_| is_usual)
+    }
+
     /// The word for what computes.
     pub fn kernel(&self) -> &'static str {
         match self.method {

@@ -3,6 +3,7 @@
 use crate::waits::Spent;
 use crate::{Expander, Job, Layer, Store, TaskError};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
+use fathom_kernel::Engine;
 use fathom_run::{ShardReport, Task};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -30,11 +31,23 @@ impl Counters {
     }
 }
 
+/// What is done with a task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Purpose {
+    /// Its file is made.
+    #[default]
+    Make,
+    /// What it comes to is found once more, with this engine if one is named, and only reported.
+    Audit(Option<Engine>),
+}
+
 /// A task that ended, one way or the other.
 #[derive(Debug)]
 pub struct Ended {
     /// The task.
     pub task: Task,
+    /// What was done with it.
+    pub purpose: Purpose,
     /// Its report, or why there is none.
     pub result: Result<ShardReport, TaskError>,
     /// How long it took.
@@ -43,6 +56,7 @@ pub struct Ended {
 
 struct Order {
     task: Task,
+    purpose: Purpose,
     before: Vec<Arc<Layer>>,
 }
 
@@ -64,9 +78,9 @@ pub struct Orders(Sender<Order>);
 
 impl Orders {
     /// Gives a task to the threads. `before` as in [`Expander::run`].
-    pub fn submit(&self, task: Task, before: Vec<Arc<Layer>>) {
+    pub fn submit(&self, task: Task, purpose: Purpose, before: Vec<Arc<Layer>>) {
         // Without threads there is nobody to take it, and what ends says so.
-        let _ = self.0.send(Order { task, before });
+        let _ = self.0.send(Order { task, purpose, before });
     }
 }
 
@@ -90,14 +104,19 @@ impl Pool {
             let (inbox, outbox) = (inbox.clone(), outbox.clone());
             Builder::new().name(format!("kernel-{number}")).spawn_scoped(scope, move || {
                 let mut expander = Expander::new(job);
-                for Order { task, before } in inbox {
+                for Order { task, purpose, before } in inbox {
                     let start = Instant::now();
                     let before: Vec<&Layer> = before.iter().map(|layer| &**layer).collect();
                     // A panic must not leave the run waiting for a report. The expander is not used again.
-                    let run = AssertUnwindSafe(|| expander.run(store, task, &before, counters, stop));
+                    let run = AssertUnwindSafe(|| match purpose {
+                        Purpose::Make => expander.run(store, task, &before, counters, stop),
+                        Purpose::Audit(engine) => expander.audit(store, task, engine, &before, stop),
+                    });
                     let result = catch_unwind(run).unwrap_or(Err(TaskError::Panicked { task }));
                     let panicked = matches!(result, Err(TaskError::Panicked { .. }));
-                    if outbox.send(Ended { task, result, took: start.elapsed() }).is_err() || panicked {
+                    if outbox.send(Ended { task, purpose, result, took: start.elapsed() }).is_err()
+                        || panicked
+                    {
                         return;
                     }
                 }
@@ -106,9 +125,9 @@ impl Pool {
         Ok(Self { orders: Orders(orders), ended })
     }
 
-    /// Gives a task to the threads. `before` as in [`Expander::run`].
+    /// Has the threads make the file of a task. `before` as in [`Expander::run`].
     pub fn submit(&self, task: Task, before: Vec<Arc<Layer>>) {
-        self.orders.submit(task, before);
+        self.orders.submit(task, Purpose::Make, before);
     }
 
     /// Its two ends, for threads of their own. Of tasks that end is heard until all threads have ended.

@@ -13,6 +13,7 @@ use crate::cluster::holders::Holders;
 use crate::cluster::home::recover;
 use crate::cluster::inputs::AllInputs;
 use crate::cluster::orders::order;
+use crate::cluster::prepare::Work;
 use crate::cluster::session::{Action, End, Input, Session};
 use anyhow::Result;
 use fathom_command::failpoint;
@@ -23,7 +24,7 @@ use fathom_proto::v1;
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
 use fathom_proto::{Done, Failure, Outcome, StoredFile};
 use fathom_run::{Depth, Keep, Task, WorkerId};
-use fathom_task::pool::{Ended, NoThreads, Orders};
+use fathom_task::pool::{Ended, NoThreads, Orders, Purpose};
 use fathom_task::{Counters, Job, Store, TaskError};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -210,7 +211,7 @@ impl Shared {
     }
 
     /// Does what the session decided, or has it done.
-    fn carry_out(self: &Arc<Self>, action: Action, prepare: &mpsc::UnboundedSender<Task>, calls: &mut Calls) {
+    fn carry_out(self: &Arc<Self>, action: Action, prepare: &mpsc::UnboundedSender<Work>, calls: &mut Calls) {
         let this = Arc::clone(self);
         match action {
             Action::Register => drop(calls.others.spawn(this.answer(|this| this.register()))),
@@ -235,7 +236,11 @@ impl Shared {
                 if depth.replace(task.depth) != Some(task.depth) {
                     self.worker.counters.begin();
                 }
-                let _ = prepare.send(task);
+                let _ = prepare.send(Work { task, purpose: Purpose::Make });
+            }
+            Action::Audit(task, other_than) => {
+                let engine = self.worker.job.engine_other_than(&other_than);
+                let _ = prepare.send(Work { task, purpose: Purpose::Audit(engine) });
             }
             Action::Copy(file, addresses) => drop(tokio::spawn(this.copy(file, addresses))),
             Action::Discard(file) => drop(tokio::task::spawn_blocking(move || this.discard(file))),
@@ -378,7 +383,7 @@ impl Shared {
 
     /// What a kernel thread's task has come to.
     fn task_ended(&self, ended: Ended) -> Input {
-        let Ended { task, result, took } = ended;
+        let Ended { task, purpose, result, took } = ended;
         let result = match result {
             Ok(report) => Ok(Done::Made(report)),
             Err(TaskError::Layer(error)) => Err(self.failure(&error)),
@@ -388,7 +393,7 @@ impl Shared {
                 Err(Failure::Other(error.to_string()))
             }
         };
-        Input::TaskEnded { task, result, took: Some(took) }
+        Input::TaskEnded { task, audit: purpose != Purpose::Make, result, took: Some(took) }
     }
 
     /// What a failure of the disk means to the coordinator.

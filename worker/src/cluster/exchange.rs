@@ -12,11 +12,13 @@
 use crate::cluster::Meter;
 use crate::cluster::files::OpenFiles;
 use fathom_command::failpoint;
+use fathom_engine::verify::verify_file;
 use fathom_layer::chunk::{self, CHUNK_BYTES};
 use fathom_layer::{LayerError, LayerFile};
-use fathom_proto::convert;
 use fathom_proto::v1::{self, exchange_server};
+use fathom_proto::{StoredFile, convert};
 use fathom_run::{Depth, Geometry, ShardId, Task};
+use fathom_task::{Job, Store};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -50,6 +52,14 @@ pub struct Exchange {
     /// The answers of each connection. An entry lasts as long as a request of the connection does.
     of_peers: Arc<Mutex<Peers>>,
     unread: Duration,
+    /// What counts states again, for those who verify files.
+    counting: Option<Counting>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Counting {
+    job: &'static Job,
+    store: &'static Store<'static>,
 }
 
 type Peers = BTreeMap<Option<SocketAddr>, Weak<Semaphore>>;
@@ -75,7 +85,43 @@ impl Exchange {
             answers: Arc::new(Semaphore::new(ANSWERS)),
             of_peers: Arc::default(),
             unread: UNREAD,
+            counting: None,
         }
+    }
+
+    /// Serves those who verify files, too.
+    #[must_use]
+    pub fn with_counting(self, job: &'static Job, store: &'static Store<'static>) -> Self {
+        Self { counting: Some(Counting { job, store }), ..self }
+    }
+
+    /// Reads a file whole, checks it and counts again.
+    fn verify(&self, stored: StoredFile) -> Result<v1::VerifiedFile, v1::FetchFailure> {
+        use v1::fetch_failure::Kind;
+        let task = stored.task;
+        let other = |message: String| v1::FetchFailure { kind: Some(Kind::Other(v1::Other { message })) };
+        let Some(Counting { job, store }) = self.counting else {
+            return Err(other("this worker counts nothing".into()));
+        };
+        // Mapped anew: what was checked of an open file is not checked again.
+        let open = || {
+            let file = store.open_shard(&self.geometry, task.depth, task.shard)?;
+            stored.digest.map_or(Ok(()), |digest| file.check_digest(digest)).map(|()| file)
+        };
+        let file = open().map_err(|error| refusal(task, &error))?;
+        let report = verify_file(job, store, &file, task.depth).map_err(|error| {
+            match error.downcast_ref::<LayerError>() {
+                Some(error) => refusal(task, error),
+                None => v1::FetchFailure {
+                    kind: Some(Kind::Damaged(v1::Damaged {
+                        file: Some(task.into()),
+                        address: String::new(),
+                        message: format!("{error:#}"),
+                    })),
+                },
+            }
+        })?;
+        Ok(v1::VerifiedFile { file_bytes: report.bytes, states: report.totals.states })
     }
 
     /// Changes how long an answer may be unread.
@@ -332,6 +378,30 @@ impl exchange_server::Exchange for Exchange {
         let ranges = ranges.into_iter();
         let cosets = Cosets { depth: Depth(depth), ranges, left: 0..0, known, compressor: None };
         Ok(self.answer(peer, &fingerprint, cosets).await)
+    }
+
+    async fn verify_file(
+        &self,
+        request: Request<v1::VerifyFileRequest>,
+    ) -> Result<Response<v1::VerifyFileResponse>, Status> {
+        use v1::verify_file_response::Result as Answer;
+        let peer = request.remote_addr();
+        let v1::VerifyFileRequest { fingerprint, file } = request.into_inner();
+        let stored = convert::stored_file(file.as_ref(), &self.geometry)?;
+        let never_closed = "the semaphores are never closed";
+        let _of_peer = self.of_peer(peer).acquire_owned().await.expect(never_closed);
+        let turn = Arc::clone(&self.turns).acquire_owned().await.expect(never_closed);
+        let this = self.clone();
+        let verified = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            match this.other_run(&fingerprint) {
+                Some(failure) => Err(failure),
+                None => this.verify(stored),
+            }
+        });
+        let verified = verified.await.map_err(|_| Status::internal("the file could not be looked at"))?;
+        let result = Some(verified.map_or_else(Answer::Failure, Answer::Verified));
+        Ok(Response::new(v1::VerifyFileResponse { result }))
     }
 
     async fn copy_file(

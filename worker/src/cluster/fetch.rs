@@ -13,7 +13,7 @@ use fathom_layer::{Digest, Disk, Import, Imports, LayerDigest, LayerError, Layer
 use fathom_proto::access::{Access, Connection};
 use fathom_proto::v1::exchange_client::ExchangeClient;
 use fathom_proto::v1::{self, fetch_failure};
-use fathom_proto::{Failure, StoredFile, convert};
+use fathom_proto::{Copied, Failure, StoredFile, convert};
 use fathom_run::{Depth, Geometry, ShardId, Task};
 use fathom_space::CosetId;
 use fathom_task::error::chain;
@@ -290,7 +290,7 @@ impl Fetcher {
         disk: &'static dyn Disk,
         file: StoredFile,
         addresses: &[String],
-    ) -> Result<u64, Failure> {
+    ) -> Result<Copied, Failure> {
         let task = file.task;
         let turn = Arc::clone(self.copying().entry(task).or_default());
         let copied = {
@@ -313,7 +313,7 @@ impl Fetcher {
         disk: &'static dyn Disk,
         stored: StoredFile,
         addresses: &[String],
-    ) -> Result<u64, Failure> {
+    ) -> Result<Copied, Failure> {
         let task = stored.task;
         // A damaged or other file that is here already is no copy: it would be reported as one, and discarded
         // again.
@@ -321,8 +321,8 @@ impl Fetcher {
             let file = store.open_shard(&self.geometry, task.depth, task.shard)?;
             whole(&file, stored.digest)
         };
-        if let Ok(bytes) = block_in_place(here) {
-            return Ok(bytes);
+        if let Ok(copied) = block_in_place(here) {
+            return Ok(copied);
         }
         self.ask_all(
             task,
@@ -338,7 +338,7 @@ impl Fetcher {
         disk: &'static dyn Disk,
         stored: StoredFile,
         address: &str,
-    ) -> Result<u64, Denial> {
+    ) -> Result<Copied, Denial> {
         let task = stored.task;
         use v1::copy_file_response::Result as Sent;
         let request = v1::CopyFileRequest {
@@ -360,7 +360,7 @@ impl Fetcher {
             store.prepare(task.depth).map_err(Denial::Mine)?;
             disk.create(&incoming).map_err(io("create"))
         })?;
-        let received: Result<u64, Denial> = async {
+        let received: Result<(), Denial> = async {
             let mut offset = 0;
             while let Some(message) = next(&mut stream, address).await? {
                 match message.map_err(lost)?.result {
@@ -378,24 +378,24 @@ impl Fetcher {
                     None => return Err(Denial::Elsewhere(format!("{address} sent a message of no kind"))),
                 }
             }
-            Ok(offset)
+            Ok(())
         }
         .await;
         let identity = self.geometry.identity(task.depth, task.shard);
         block_in_place(|| {
-            let kept = received.and_then(|bytes| {
+            let kept = received.and_then(|()| {
                 failpoint::point("copying");
                 file.sync().map_err(io("sync"))?;
                 let checked =
                     LayerFile::open(&incoming, &identity).and_then(|file| whole(&file, stored.digest));
-                checked.map_err(|error| match error {
+                let copied = checked.map_err(|error| match error {
                     LayerError::Replaced { .. } => Denial::Damaged(task, error.to_string()),
                     _ => Denial::Elsewhere(format!("what {address} sent is not the file: {error}")),
                 })?;
                 disk.rename(&incoming, &path).map_err(io("rename"))?;
                 disk.sync_directory(&store.layer_directory(task.depth))
                     .map_err(io("sync the directory of"))?;
-                Ok(bytes)
+                Ok(copied)
             });
             if kept.is_err() {
                 let _ = disk.remove(&incoming);
@@ -485,14 +485,14 @@ pub fn said(status: &Status) -> String {
     }
 }
 
-/// Checks that a file is whole and the one that was reported. Returns its bytes.
+/// Checks that a file is whole and the one that was reported.
 ///
 /// # Errors
 /// [`LayerError`] if the file is not.
-pub(super) fn whole(file: &LayerFile, digest: Option<Digest>) -> Result<u64, LayerError> {
+pub(super) fn whole(file: &LayerFile, digest: Option<Digest>) -> Result<Copied, LayerError> {
     file.check_all()?;
     digest.map_or(Ok(()), |digest| file.check_digest(digest))?;
-    Ok(file.bytes())
+    Ok(Copied { bytes: file.bytes(), digest: Some(file.digest()?) })
 }
 
 /// The next message, if the peer is not silent for too long.

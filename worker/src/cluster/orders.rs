@@ -21,9 +21,13 @@ const COPIES_AT_ONCE: usize = 4;
 pub(super) fn order(kind: v1::order::Kind, geometry: &Geometry) -> Result<Order> {
     use v1::order::Kind;
     Ok(match kind {
-        Kind::MakeShard(v1::MakeShard { file, attempt }) => {
+        Kind::MakeShard(v1::MakeShard { file, attempt, audit, other_than_kernel }) => {
             let attempt = attempt.map_or(Attempt { epoch: 0, number: 0 }, Attempt::from);
-            Order::Make(convert::file(file.as_ref(), geometry)?, attempt)
+            let task = convert::file(file.as_ref(), geometry)?;
+            match audit {
+                true => Order::Audit(task, attempt, other_than_kernel),
+                false => Order::Make(task, attempt),
+            }
         }
         Kind::TakeCopy(v1::TakeCopy { file, addresses }) => {
             Order::Copy(convert::stored_file(file.as_ref(), geometry)?, addresses)
@@ -48,9 +52,9 @@ impl Shared {
             .open_shard(&job.geometry, task.depth, task.shard)
             .and_then(|file| whole(&file, stored.digest));
         let whole = match checked {
-            Ok(bytes) => {
+            Ok(copied) => {
                 warn!(depth, shard, "a file was said to be damaged, and is whole: it stays");
-                Some(bytes)
+                Some(copied)
             }
             Err(error) => {
                 warn!(depth, shard, %error, "damaged file discarded");

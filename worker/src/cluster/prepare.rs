@@ -7,6 +7,7 @@ use fathom_command::failpoint;
 use fathom_layer::LayerError;
 use fathom_proto::Failure;
 use fathom_run::{Depth, Task};
+use fathom_task::pool::Purpose;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -20,9 +21,16 @@ const HALT_CHECK: Duration = Duration::from_millis(50);
 /// longer than they do.
 const TOGETHER_BYTES: u64 = 4 << 20;
 
+/// What kernel threads get when all that it reads is here.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Work {
+    pub(super) task: Task,
+    pub(super) purpose: Purpose,
+}
+
 impl Shared {
     /// Prepares tasks in the order in which they come, and gives them to the kernel threads.
-    pub(super) async fn prepare_all(self: Arc<Self>, mut tasks: mpsc::UnboundedReceiver<Task>) {
+    pub(super) async fn prepare_all(self: Arc<Self>, mut tasks: mpsc::UnboundedReceiver<Work>) {
         let geometry = &self.worker.job.geometry;
         let a_task =
             u64::from(geometry.cut.cosets() / geometry.cut.shards()) * u64::from(geometry.packed_bytes);
@@ -31,7 +39,7 @@ impl Shared {
         let mut other = None;
         loop {
             let Some(first) = (match other.take() {
-                Some(task) => Some(task),
+                Some(work) => Some(work),
                 None => tasks.recv().await,
             }) else {
                 return;
@@ -39,16 +47,16 @@ impl Shared {
             let mut together = vec![first];
             while together.len() < most
                 && other.is_none()
-                && let Ok(task) = tasks.try_recv()
+                && let Ok(work) = tasks.try_recv()
             {
-                match task.depth == first.depth {
-                    true => together.push(task),
-                    false => other = Some(task),
+                match work.task.depth == first.task.depth {
+                    true => together.push(work),
+                    false => other = Some(work),
                 }
             }
             // The same layers from here to the kernel threads: others that are opened later have nothing of
             // what is fetched now.
-            let inputs = block_in_place(|| self.inputs.of(first.depth, &self.holders()))
+            let inputs = block_in_place(|| self.inputs.of(first.task.depth, &self.holders()))
                 .map_err(|error| self.failure(&error));
             let prepared = tokio::select! {
                 prepared = self.prepare(&inputs, &together) => prepared,
@@ -56,15 +64,17 @@ impl Shared {
                 () = self.halted() => Err(Failure::Stopped),
             };
             block_in_place(|| {
-                for task in together {
-                    if let Err(failure) = self.begin(task, &inputs, &prepared) {
-                        self.happened(Input::TaskEnded { task, result: Err(failure), took: None });
+                for work in together {
+                    if let Err(failure) = self.begin(work, &inputs, &prepared) {
+                        let Work { task, purpose } = work;
+                        let audit = purpose != Purpose::Make;
+                        self.happened(Input::TaskEnded { task, audit, result: Err(failure), took: None });
                     }
                 }
             });
             // While tasks are done there is time for the next layer's directory. Not in a store that others
             // use too.
-            let next = first.depth.next();
+            let next = first.task.depth.next();
             if self.worker.imports.is_some() && prepared.is_ok() && ahead.replace(next) != Some(next) {
                 let this = Arc::clone(&self);
                 tokio::task::spawn_blocking(move || this.prepare_directory(next));
@@ -79,7 +89,7 @@ impl Shared {
     }
 
     /// Has all here that some tasks of a depth read.
-    async fn prepare(&self, inputs: &Result<Inputs, Failure>, tasks: &[Task]) -> Result<(), Failure> {
+    async fn prepare(&self, inputs: &Result<Inputs, Failure>, work: &[Work]) -> Result<(), Failure> {
         let Worker { job, store, disk, imports, .. } = &self.worker;
         let failed = |error: LayerError| self.failure(&error);
         let inputs = inputs.as_ref().map_err(Failure::clone)?;
@@ -87,12 +97,12 @@ impl Shared {
             return Ok(());
         }
         let holders = self.holders();
-        for file in tasks.iter().flat_map(|task| inputs.lacking(task.shard)) {
+        for file in work.iter().flat_map(|work| inputs.lacking(work.task.shard)) {
             self.fetcher.copy(store, *disk, holders.stored(file), &holders.of(file)).await?;
             block_in_place(|| inputs.add(&self.worker.files, file)).map_err(failed)?;
         }
         let mut needed = BTreeSet::new();
-        block_in_place(|| tasks.iter().try_for_each(|task| inputs.need(job, task.shard, &mut needed)))
+        block_in_place(|| work.iter().try_for_each(|work| inputs.need(job, work.task.shard, &mut needed)))
             .map_err(failed)?;
         match (inputs.layers.first(), inputs.depths.first()) {
             (Some(newest), Some(&depth)) if !needed.is_empty() => {
@@ -107,7 +117,7 @@ impl Shared {
     /// others were prepared with it.
     fn begin(
         &self,
-        task: Task,
+        Work { task, purpose }: Work,
         inputs: &Result<Inputs, Failure>,
         prepared: &Result<(), Failure>,
     ) -> Result<(), Failure> {
@@ -119,7 +129,7 @@ impl Shared {
         }
         self.prepare_directory(task.depth).map_err(|error| self.failure(&error))?;
         failpoint::point("computing");
-        self.pool.submit(task, inputs.layers.clone());
+        self.pool.submit(task, purpose, inputs.layers.clone());
         Ok(())
     }
 

@@ -7,7 +7,7 @@
 
 use crate::cluster::holders::Holders;
 use fathom_proto::v1::LeaveReason;
-use fathom_proto::{Attempt, Done, Failure, Outcome, StoredFile};
+use fathom_proto::{Attempt, Copied, Done, Failure, Outcome, StoredFile};
 use fathom_run::{Depth, Task};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +36,8 @@ pub enum End {
 pub enum Order {
     /// Make a shard.
     Make(Task, Attempt),
+    /// Find once more what a shard comes to, if possible with another engine than the one of this name.
+    Audit(Task, Attempt, String),
     /// Take a copy of a file from one of the peers at these addresses.
     Copy(StoredFile, Vec<String>),
     /// Delete a file that is said to be damaged or another one, if the file is.
@@ -92,6 +94,8 @@ pub enum Input {
     TaskEnded {
         /// The shard.
         task: Task,
+        /// Whether it was an audit.
+        audit: bool,
         /// How it ended.
         result: Result<Done, Failure>,
         /// How long a kernel thread was at it; none if the task was not begun.
@@ -108,8 +112,8 @@ pub enum Input {
     Discarded {
         /// The file.
         task: Task,
-        /// The bytes of a file that is whole.
-        whole: Option<u64>,
+        /// The file, if it is whole.
+        whole: Option<Copied>,
     },
     /// This process was told to stop.
     Stop,
@@ -153,6 +157,9 @@ pub enum Action {
     KeepOnly(Vec<Depth>),
     /// Make a shard. Answered by [`Input::TaskEnded`].
     Make(Task),
+    /// Find once more what a shard comes to, if possible with another engine than the one of this name.
+    /// Answered by [`Input::TaskEnded`].
+    Audit(Task, String),
     /// Take a copy of a file. Answered by [`Input::CopyEnded`].
     Copy(StoredFile, Vec<String>),
     /// Delete a file, if it is damaged. Answered by [`Input::Discarded`].
@@ -218,8 +225,12 @@ pub struct Session {
     holders: Arc<Holders>,
     /// Tasks that were ordered and have not ended, with the attempt that was ordered last.
     tasks: BTreeMap<Task, Attempt>,
+    /// Audits, likewise.
+    audits: BTreeMap<Task, Attempt>,
     /// Copies that were ordered and have not ended.
     copies: BTreeSet<Task>,
+    /// Files that are to be looked at when the copies of them have ended that are under way.
+    discard_after_copy: BTreeMap<Task, StoredFile>,
     /// Files that are being looked at, to be deleted if they are damaged, with what was ordered for them
     /// since.
     discarding: BTreeMap<Task, Vec<Action>>,
@@ -249,7 +260,9 @@ impl Session {
             beat_due: Duration::ZERO,
             holders: Arc::default(),
             tasks: BTreeMap::new(),
+            audits: BTreeMap::new(),
             copies: BTreeSet::new(),
+            discard_after_copy: BTreeMap::new(),
             discarding: BTreeMap::new(),
             pace: Pace::default(),
             asked: None,
@@ -306,22 +319,27 @@ impl Session {
                 // If the session has ended, the inventory tells what the report told.
                 self.lasts(session, known, &mut actions);
             }
-            Input::TaskEnded { task, result, took } => {
-                if let Some(took) = took {
+            Input::TaskEnded { task, audit, result, took } => {
+                if let Some(took) = took.filter(|_| !audit) {
                     self.pace.note(took);
                 }
-                if let Some(attempt) = self.tasks.remove(&task) {
+                let ordered = if audit { &mut self.audits } else { &mut self.tasks };
+                if let Some(attempt) = ordered.remove(&task) {
                     self.ended(now, Outcome { task, attempt: Some(attempt), result }, took);
                 }
             }
             Input::CopyEnded { task, result } => {
-                if self.copies.remove(&task) {
-                    self.ended(now, Outcome { task, attempt: None, result }, None);
+                let was_ordered = self.copies.remove(&task);
+                match self.discard_after_copy.remove(&task) {
+                    // What was copied is about to be looked at, and perhaps deleted: nothing is said of it.
+                    Some(file) => actions.push(Action::Discard(file)),
+                    None if was_ordered => self.ended(now, Outcome { task, attempt: None, result }, None),
+                    None => {}
                 }
             }
             Input::Discarded { task, whole } => {
-                if let Some(bytes) = whole {
-                    self.ended(now, Outcome { task, attempt: None, result: Ok(Done::Copied(bytes)) }, None);
+                if let Some(copied) = whole {
+                    self.ended(now, Outcome { task, attempt: None, result: Ok(Done::Copied(copied)) }, None);
                 }
                 actions.extend(self.discarding.remove(&task).unwrap_or_default());
                 if self.is_registering {
@@ -356,7 +374,7 @@ impl Session {
 
     /// What was ordered and has not ended.
     pub fn underway(&self) -> Vec<Task> {
-        self.tasks.keys().chain(&self.copies).copied().collect()
+        self.tasks.keys().chain(self.audits.keys()).chain(&self.copies).copied().collect()
     }
 
     /// Whether an answer is of the present session, and the session lasts. Registers again if the session has
@@ -391,6 +409,12 @@ impl Session {
                     self.after_discard(task, Action::Make(task), actions);
                 }
             }
+            Order::Audit(task, attempt, other_than) => {
+                debug!(depth = task.depth.0, shard = task.shard.0, %attempt, "audit ordered");
+                if self.audits.insert(task, attempt).is_none() {
+                    actions.push(Action::Audit(task, other_than));
+                }
+            }
             Order::Copy(file, addresses) => {
                 let task = file.task;
                 if self.copies.insert(task) {
@@ -401,7 +425,10 @@ impl Session {
             Order::Discard(file) => {
                 if let Entry::Vacant(entry) = self.discarding.entry(file.task) {
                     entry.insert(Vec::new());
-                    actions.push(Action::Discard(file));
+                    match self.copies.contains(&file.task) {
+                        true => drop(self.discard_after_copy.insert(file.task, file)),
+                        false => actions.push(Action::Discard(file)),
+                    }
                 }
             }
             Order::Retire(depth) => actions.push(Action::Retire(depth)),
@@ -452,7 +479,7 @@ impl Session {
 
     /// What follows from what is known now: requests, reports, the end.
     fn follow(&mut self, now: Duration, actions: &mut Vec<Action>) {
-        let busy = self.tasks.len();
+        let busy = self.tasks.len() + self.audits.len();
         if self.is_finished {
             return;
         }

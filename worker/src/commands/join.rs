@@ -91,7 +91,7 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
     let halt: &'static AtomicBool = Box::leak(Box::default());
     let meter = Arc::new(Meter::default());
     let files = OpenFiles::new(store, job.geometry);
-    let exchange = Exchange::new(files.clone(), job.geometry, Arc::clone(&meter));
+    let exchange = Exchange::new(files.clone(), job.geometry, Arc::clone(&meter)).with_counting(job, store);
     let listener = runtime.block_on(TcpListener::bind(args.listen));
     let listener = listener.with_context(|| format!("cannot listen on {}", args.listen))?;
     let address = advertised(args, listener.local_addr()?.port());

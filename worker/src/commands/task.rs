@@ -57,7 +57,7 @@ pub(crate) fn task(args: &TaskArguments, verbosity: log::Verbosity) -> Result<()
         let mut running = tasks.len();
         let mut failure = Ok(());
         while running > 0 {
-            let Some(Ended { task, result, took }) = pool.next(TICK)? else {
+            let Some(Ended { task, result, took, .. }) = pool.next(TICK)? else {
                 continue;
             };
             running -= 1;

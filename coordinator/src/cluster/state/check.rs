@@ -1,7 +1,7 @@
 //! What must hold of a state between events. Tests call [`State::check`] after each.
 
 use crate::cluster::state::{Presence, State, TaskProgress};
-use fathom_run::WorkerId;
+use fathom_run::{Task, WorkerId};
 
 impl State {
     /// Panics if two tables contradict each other.
@@ -9,6 +9,10 @@ impl State {
         self.check_tasks();
         self.check_files();
         self.check_workers();
+        let is_made = |task: Task| {
+            self.tasks.get(&task).is_some_and(|state| matches!(state.making, TaskProgress::Made(_)))
+        };
+        self.audits.check(is_made, |worker| self.is_alive(worker));
     }
 
     fn check_tasks(&self) {

@@ -13,6 +13,7 @@ fn past() -> Past {
         workers: vec![worker("a"), worker("b")],
         files: vec![held(0, 0, "a"), held(0, 1, "b"), held(1, 0, "a")],
         reports: vec![report(1, 0)],
+        ..Past::default()
     }
 }
 

@@ -10,7 +10,7 @@ use crate::cluster::event::{
 };
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
 use fathom_layer::{Digest, Totals};
-use fathom_proto::{Attempt, Done, Failure, Outcome, Session, StoredFile};
+use fathom_proto::{Attempt, Copied, Done, Failure, Outcome, Session, StoredFile};
 use fathom_run::WorkerId;
 use fathom_run::{Depth, Keep, Lookback, ShardId, ShardReport, Task};
 use std::collections::BTreeMap;
@@ -29,6 +29,7 @@ pub(super) fn rules(shards: u32) -> Rules {
         lease: Duration::from_secs(10),
         heartbeat: Duration::from_secs(2),
         bounds: Bounds::none(),
+        audit: 0,
     }
 }
 
@@ -228,6 +229,14 @@ impl Table {
         self.outcome(worker, Outcome { task: task(depth, shard), attempt, result })
     }
 
+    /// Like [`Table::made`], of a worker that is wrong in its own way.
+    pub(super) fn made_wrong(&mut self, worker: &str, depth: u32, shard: u32, attempt: u32) -> Vec<String> {
+        let mut report = report(depth, shard);
+        report.checksums = vec![Digest::of(worker.as_bytes())];
+        let (attempt, result) = (self.attempt(attempt), Ok(Done::Made(report)));
+        self.outcome(worker, Outcome { task: task(depth, shard), attempt, result })
+    }
+
     pub(super) fn failed(
         &mut self,
         worker: &str,
@@ -241,7 +250,7 @@ impl Table {
     }
 
     pub(super) fn copied(&mut self, worker: &str, depth: u32, shard: u32) -> Vec<String> {
-        let result = Ok(Done::Copied(1000));
+        let result = Ok(Done::Copied(Copied { bytes: 1000, digest: stored(depth, shard).digest }));
         self.outcome(worker, Outcome { task: task(depth, shard), attempt: None, result })
     }
 
@@ -285,6 +294,8 @@ impl Table {
             Effect::SaveReports(reports, held) => {
                 format!("save {}, held {}", files(reports.iter().map(|r| r.task)), by(held))
             }
+            Effect::ForgetReports(tasks) => format!("forget {}", files(tasks.iter().copied())),
+            Effect::SetAside(id) => format!("set aside {}", name(*id)),
             Effect::SaveWorker(id, ..) => format!("save worker {}", name(*id)),
             Effect::Commit(reports, took, held) => {
                 let files = files(reports.iter().map(|r| r.task));
@@ -341,6 +352,10 @@ fn files(tasks: impl Iterator<Item = Task>) -> String {
 fn order(order: &Order) -> String {
     match order {
         Order::Make(task, attempt) => format!("make {} #{attempt}", file(*task)),
+        Order::Audit(task, attempt, other_than) => {
+            let other_than = if other_than.is_empty() { "" } else { &format!(" not {other_than}") };
+            format!("audit {} #{attempt}{other_than}", file(*task))
+        }
         Order::Copy(stored, from) => {
             format!("copy {} from {}", file(stored.task), from.iter().map(|&id| name(id)).collect::<String>())
         }

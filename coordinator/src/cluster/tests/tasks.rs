@@ -4,7 +4,7 @@ use super::table::{damaged, task, unreachable};
 use super::*;
 use crate::cluster::event::Event;
 use crate::cluster::state::TaskProgress;
-use fathom_proto::{Attempt, Done, Failure, Outcome};
+use fathom_proto::{Attempt, Copied, Done, Failure, Outcome};
 
 /// In which a has the one task of depth 0, and b joins when it is asked for.
 fn busy() -> Table {
@@ -215,7 +215,7 @@ fn two_reports_of_one_shard_must_agree() {
 #[test]
 fn a_copy_is_no_answer_to_a_task() {
     let mut t = busy();
-    let (attempt, result) = (t.attempt(1), Ok(Done::Copied(1)));
+    let (attempt, result) = (t.attempt(1), Ok(Done::Copied(Copied { bytes: 1, digest: None })));
     assert_eq!(t.outcome("a", Outcome { task: task(0, 0), attempt, result }), ["a <- known"]);
     assert!(is_waiting(&t, 0, 0));
     let result = Ok(Done::Made(table::report(0, 0)));

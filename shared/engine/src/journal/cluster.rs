@@ -8,6 +8,7 @@ use fathom_run::WorkerId;
 use fathom_run::{Depth, ShardId, ShardReport, Task};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::borrow::Borrow;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -88,6 +89,50 @@ impl Journal {
             let row = params![worker.0, name, address];
             journal.database.execute("INSERT OR REPLACE INTO worker VALUES (?1, ?2, ?3)", row)?;
             Ok(())
+        })
+    }
+
+    /// Notes that a worker makes nothing any more, because an audit has shown that it was wrong.
+    ///
+    /// # Errors
+    /// If SQLite refuses.
+    pub fn set_aside(&mut self, worker: WorkerId) -> Result<()> {
+        self.patiently(|journal| {
+            // Runs of earlier versions have no such table.
+            journal.database.execute("CREATE TABLE IF NOT EXISTS set_aside (worker BLOB PRIMARY KEY)", [])?;
+            journal.database.execute("INSERT OR IGNORE INTO set_aside VALUES (?1)", params![worker.0])?;
+            Ok(())
+        })
+    }
+
+    /// The workers that were set aside.
+    ///
+    /// # Errors
+    /// If SQLite refuses.
+    pub fn workers_set_aside(&self) -> Result<BTreeSet<WorkerId>> {
+        if !self.database.table_exists(None, "set_aside")? {
+            return Ok(BTreeSet::new());
+        }
+        let mut query = self.database.prepare("SELECT worker FROM set_aside")?;
+        let rows = query.query_map([], |row| Ok(WorkerId(row.get(0)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Forgets reports of the current layer, and who holds the files.
+    ///
+    /// # Errors
+    /// If SQLite refuses.
+    pub fn forget_reports(&mut self, tasks: &[Task]) -> Result<()> {
+        self.patiently(|journal| {
+            let transaction = journal.database.transaction()?;
+            for Task { depth, shard } in tasks {
+                for table in ["report", "holder"] {
+                    let row = params![depth.0, shard.0];
+                    transaction
+                        .execute(&format!("DELETE FROM {table} WHERE depth = ?1 AND shard = ?2"), row)?;
+                }
+            }
+            Ok(transaction.commit()?)
         })
     }
 

@@ -115,7 +115,7 @@ impl Shapes {
     }
 
     /// How the piece on a cell looks, if shapes tell of it.
-    pub(super) fn piece(&self, shape: usize, cell: usize) -> Option<Piece> {
+    pub(crate) fn piece(&self, shape: usize, cell: usize) -> Option<Piece> {
         self.looks.get(usize::from(self.shapes[shape][cell])).copied()
     }
 

@@ -12,11 +12,17 @@
 //! When the puzzle is solved, the cut is left of the middle of the front, as people hold it who write down
 //! moves: (1,0) and (0,-1) can be followed by a twist, (-1,0) and (0,1) cannot.
 
+pub mod letters;
 pub mod notation;
+pub mod outline;
+pub mod pieces;
 pub mod shapes;
 
+pub use letters::LettersError;
 pub use notation::{Sequence, SequenceError, Turn};
-pub use shapes::SquareOneShapes;
+pub use outline::{Outline, OutlineError};
+pub use pieces::{Carried, NotCarried};
+pub use shapes::{Least, SquareOneShapes};
 
 use crate::definition::{Definition, Orbit, Piece};
 use fathom_algebra::{OrientedPermutation, Permutation};

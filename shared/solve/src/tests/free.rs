@@ -285,6 +285,9 @@ fn a_bolted_move_is_refused() {
         let told = |text: &str| model.read(text, true).map(|_| ()).map_err(|error| error.to_string());
         assert_eq!(told("(1,0)/(3,-3)/"), Ok(()));
         assert_eq!(told("T1 / T3 B-3 /"), Ok(()));
+        // The article's A, after d.
+        assert_eq!(told("d [s,u^3]^2 s d^-1"), Ok(()));
+        assert_eq!(model.read("d A d^-1", true), model.read("(1,0)/(0,-3)/(0,3)/(0,-3)/(0,3)/(-1,0)", true));
         assert_eq!(
             told("(1,0)/(1,0)/").unwrap_err(),
             "move 4, /, cannot be made where the moves before it have led"
@@ -293,7 +296,9 @@ fn a_bolted_move_is_refused() {
             told("T1 / T1 /").unwrap_err(),
             "move 4, /, cannot be made where the moves before it have led"
         );
-        assert!(told("R U").unwrap_err().contains("expected '/' or '('"));
+        assert!(
+            told("R U").unwrap_err().contains("there is no move \"R\": moves of Square-1 are written (1,0)/")
+        );
         assert!(told("T1 / Q").unwrap_err().contains("there is no move \"Q\""), "{:?}", told("T1 / Q"));
     }
 }

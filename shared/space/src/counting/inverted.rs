@@ -78,6 +78,38 @@ impl Inversions {
     }
 }
 
+/// Inverts states of a space that has inverses.
+#[derive(Debug)]
+pub struct Inverses {
+    placements: Placements,
+    inversion: Action,
+}
+
+impl Inverses {
+    /// Of a space.
+    ///
+    /// # Errors
+    /// [`NoInverses`] with the reason why its states have none, or why symmetries do not map them to each
+    /// other.
+    pub fn of(space: &Space) -> Result<Self, NoInverses> {
+        space.has_inverses()?;
+        let placements = Placements::new(space);
+        Ok(Self { inversion: placements.inversion(space)?, placements })
+    }
+
+    /// A word of the inverse of a state, given by a word: where states have several words, symmetries map
+    /// the words of all these inverses to each other.
+    pub fn inverse(&self, word: &[u8]) -> Vec<u8> {
+        let mut inverse = vec![0; word.len()];
+        for (&letter, cell) in word.iter().zip(0..) {
+            let placement = self.inversion[usize::from(self.placements.number(cell, letter))];
+            let (cell, letter) = self.placements.at(placement);
+            inverse[usize::from(cell)] = letter;
+        }
+        inverse
+    }
+}
+
 impl Asked {
     /// How many of the actions map a word to itself.
     fn pairs(&self, word: &[u8]) -> u64 {

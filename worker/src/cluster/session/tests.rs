@@ -5,6 +5,8 @@ use fathom_layer::{Digest, Totals};
 use fathom_proto::v1;
 use fathom_run::{ShardId, ShardReport};
 
+const COPIED: Copied = Copied { bytes: 1, digest: None };
+
 fn task(shard: u32) -> Task {
     Task { depth: Depth(1), shard: ShardId(shard) }
 }
@@ -115,8 +117,10 @@ fn a_task_goes_on_for_the_newest_attempt() {
     let Some(&Action::Ask { number, .. }) = actions.last() else { panic!("{actions:?}") };
     let again = session.step(millis(4), answered(number, 2, vec![Order::Make(task(0), attempt(2))], None));
     assert!(!again.iter().any(|action| matches!(action, Action::Make(_))), "{again:?}");
-    let actions =
-        session.step(millis(5), Input::TaskEnded { task: task(0), result: made(0), took: Some(millis(3)) });
+    let actions = session.step(
+        millis(5),
+        Input::TaskEnded { task: task(0), audit: false, result: made(0), took: Some(millis(3)) },
+    );
     let report = actions.iter().find_map(|action| match action {
         Action::Report { session: 2, outcomes, .. } => Some(outcomes.clone()),
         _ => None,
@@ -149,7 +153,12 @@ fn a_worker_leaves_when_its_tasks_have_ended() {
     session.step(millis(1), answered(1, 1, vec![Order::Make(task(0), attempt(1))], None));
     let actions = session.step(millis(2), Input::Stop);
     assert!(matches!(actions[..], [Action::Halt]), "{actions:?}");
-    let ended = Input::TaskEnded { task: task(0), result: Err(Failure::Stopped), took: Some(millis(1)) };
+    let ended = Input::TaskEnded {
+        task: task(0),
+        audit: false,
+        result: Err(Failure::Stopped),
+        took: Some(millis(1)),
+    };
     let actions = session.step(millis(3), ended);
     let [Action::Finish { end: End::Told, session: 1, outcomes, .. }] = &actions[..] else {
         panic!("{actions:?}")
@@ -171,7 +180,7 @@ fn outcomes_are_reported_together() {
     let mut session = begun();
     let orders = (0..2).map(|shard| Order::Make(task(shard), attempt(1))).collect();
     session.step(millis(1), answered(1, 1, orders, None));
-    let first = Input::TaskEnded { task: task(0), result: made(0), took: Some(millis(1)) };
+    let first = Input::TaskEnded { task: task(0), audit: false, result: made(0), took: Some(millis(1)) };
     let actions = session.step(millis(2), first);
     assert!(!actions.iter().any(|action| matches!(action, Action::Report { .. })), "{actions:?}");
     assert_eq!(session.wake(), Some(millis(2) + TOGETHER));
@@ -188,10 +197,10 @@ fn what_ended_before_a_registration_is_not_reported_after_it() {
     let mut session = begun();
     let copy = |shard| Order::Copy(StoredFile { task: task(shard), digest: None }, Vec::new());
     session.step(millis(1), answered(1, 1, vec![copy(0), copy(1), Order::Make(task(2), attempt(1))], None));
-    session.step(millis(2), Input::CopyEnded { task: task(0), result: Ok(Done::Copied(1)) });
+    session.step(millis(2), Input::CopyEnded { task: task(0), result: Ok(Done::Copied(COPIED)) });
     session.step(millis(3), Input::HeartbeatAnswered { session: 1, known: false });
     // The inventory may have been taken before.
-    session.step(millis(4), Input::CopyEnded { task: task(1), result: Ok(Done::Copied(1)) });
+    session.step(millis(4), Input::CopyEnded { task: task(1), result: Ok(Done::Copied(COPIED)) });
     session.step(millis(5), registered(2));
     let actions = session.step(millis(5) + TOGETHER, Input::Time);
     let reported = actions.iter().find_map(|action| match action {
@@ -214,4 +223,41 @@ fn the_inventory_waits_for_files_to_be_discarded() {
     assert!(session.step(millis(2), ended).is_empty());
     let actions = session.step(millis(3), Input::Discarded { task: task(0), whole: None });
     assert!(matches!(actions[..], [Action::Register]), "{actions:?}");
+}
+
+/// A file that is to be deleted while a copy of it is on its way is deleted when it has come, and nobody is
+/// told that it is there.
+#[test]
+fn a_file_that_is_being_copied_is_discarded_afterwards() {
+    let mut session = begun();
+    let file = StoredFile { task: task(0), digest: None };
+    let orders = vec![Order::Copy(file, Vec::new()), Order::Discard(file), Order::Make(task(0), attempt(1))];
+    let actions = session.step(millis(1), answered(1, 1, orders, None));
+    assert!(matches!(actions[..], [Action::Copy(..), Action::Ask { .. }]), "{actions:?}");
+    let actions =
+        session.step(millis(2), Input::CopyEnded { task: task(0), result: Ok(Done::Copied(COPIED)) });
+    assert!(matches!(actions[..], [Action::Discard(_)]), "{actions:?}");
+    let actions = session.step(millis(3), Input::Discarded { task: task(0), whole: None });
+    assert!(matches!(actions[..], [Action::Make(_)]), "{actions:?}");
+}
+
+/// An audit is reported like a task, beside a task of the same shard.
+#[test]
+fn an_audit_is_reported_by_its_own_attempt() {
+    let mut session = begun();
+    let orders = vec![Order::Make(task(0), attempt(1)), Order::Audit(task(0), attempt(2), "avx2".into())];
+    let actions = session.step(millis(1), answered(1, 1, orders, None));
+    assert!(
+        matches!(&actions[..2], [Action::Make(_), Action::Audit(_, engine)] if engine == "avx2"),
+        "{actions:?}"
+    );
+    assert_eq!(session.underway(), [task(0), task(0)]);
+    let ended = |audit| Input::TaskEnded { task: task(0), audit, result: made(0), took: Some(millis(1)) };
+    session.step(millis(2), ended(true));
+    let actions = session.step(millis(3), ended(false));
+    let reported = actions.iter().find_map(|action| match action {
+        Action::Report { outcomes, .. } => Some(outcomes.iter().map(|o| o.attempt).collect::<Vec<_>>()),
+        _ => None,
+    });
+    assert_eq!(reported.unwrap(), [Some(attempt(2)), Some(attempt(1))]);
 }

@@ -78,15 +78,22 @@ pub(super) enum Answer {
     Left,
 }
 
+/// A task, and whether it is an audit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Work {
+    pub(super) task: Task,
+    pub(super) audit: bool,
+}
+
 /// What happens inside a worker's process.
 #[derive(Clone, Debug)]
 pub(super) enum Inside {
     /// The session wanted to be woken.
     Wake,
     /// What a task reads is there, or cannot be had.
-    Prepared(Task),
+    Prepared(Work),
     /// A kernel thread has ended with a task.
-    Computed(Task),
+    Computed(Work),
     /// A copy was transferred.
     Copied(StoredFile, Vec<String>),
     /// A file that was said to be damaged was looked at.

@@ -1,6 +1,6 @@
 //! The processes: the coordinator with its journal, and workers with their disks.
 
-use super::network::{Call, Request};
+use super::network::{Call, Request, Work};
 use crate::cluster::event::{Held, Millis};
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
 use crate::cluster::tests::table::{report, task};
@@ -16,6 +16,7 @@ use std::sync::Arc;
 pub(super) struct Journal {
     pub(super) counts: Vec<u64>,
     pub(super) workers: BTreeMap<WorkerId, (String, String)>,
+    pub(super) set_aside: BTreeSet<WorkerId>,
     holders: BTreeMap<Task, BTreeSet<WorkerId>>,
     reports: BTreeMap<Task, ShardReport>,
 }
@@ -35,6 +36,13 @@ impl Journal {
         self.reports.extend(reports.iter().map(|report| (report.task, (**report).clone())));
     }
 
+    pub(super) fn forget(&mut self, tasks: &[Task]) {
+        for task in tasks {
+            self.reports.remove(task);
+            self.holders.remove(task);
+        }
+    }
+
     pub(super) fn commit(&mut self, reports: &[Arc<ShardReport>], held: Held) {
         self.hold(held);
         self.counts.push(reports.iter().map(|report| report.totals.states).sum());
@@ -43,10 +51,10 @@ impl Journal {
 
     /// What the next life knows.
     fn past(&self, rules: &Rules) -> Past {
-        let Self { counts, workers, holders, reports } = self.clone();
+        let Self { counts, workers, set_aside, holders, reports } = self.clone();
         let file = |task: Task| {
             let holders = holders.get(&task).cloned().unwrap_or_default();
-            let digest = digest_of(&report(task.depth.0, task.shard.0));
+            let digest = digest_of(reports.get(&task).unwrap_or(&report(task.depth.0, task.shard.0)));
             (task, HeldFile { holders, bytes: 0, digest })
         };
         let depth = counts.len() as u32;
@@ -55,7 +63,7 @@ impl Journal {
             (first..depth).flat_map(|depth| (0..rules.shards).map(move |shard| task(depth, shard)));
         let files = committed.chain(reports.keys().copied()).map(file).collect();
         let workers = workers.into_iter().map(|(id, (name, address))| (id, name, address)).collect();
-        Past { counts, workers, files, reports: reports.into_values().collect() }
+        Past { counts, workers, set_aside, files, reports: reports.into_values().collect() }
     }
 }
 
@@ -82,7 +90,8 @@ impl Coordinator {
     pub(super) fn start(&mut self, now: u64) {
         self.epoch += 1;
         (self.began, self.jumped, self.asleep_until) = (now, 0, 0);
-        self.state = Some(State::new(self.rules, self.epoch, self.journal.past(&self.rules)));
+        let state = self.state.insert(State::new(self.rules, self.epoch, self.journal.past(&self.rules)));
+        state.draw_again();
     }
 
     /// What its clock shows.
@@ -98,6 +107,8 @@ pub(super) struct DiskFile {
     pub(super) is_damaged: bool,
     /// The disk has given back something else that is whole, such as the file of a test run.
     pub(super) is_other: bool,
+    /// It was made by a worker that lies, each time with other states; 0 if it is right.
+    pub(super) lie: u32,
 }
 
 impl DiskFile {
@@ -105,12 +116,19 @@ impl DiskFile {
         self == Self::default()
     }
 
+    /// What it comes to for whoever reads it.
+    pub(super) fn report(self, task: Task) -> ShardReport {
+        let right = report(task.depth.0, task.shard.0);
+        match (self.is_other, self.lie) {
+            (true, _) => ShardReport { checksums: vec![Digest::of(b"another file")], ..right },
+            (false, 0) => right,
+            (false, lie) => ShardReport { checksums: vec![Digest::of(&lie.to_le_bytes())], ..right },
+        }
+    }
+
     /// The digest of its checksums.
     pub(super) fn digest(self, task: Task) -> Digest {
-        match self.is_other {
-            true => Digest::of(b"another file"),
-            false => digest_of(&report(task.depth.0, task.shard.0)),
-        }
+        digest_of(&self.report(task))
     }
 }
 
@@ -126,6 +144,8 @@ pub(super) struct Worker {
     pub(super) full_until: u64,
     /// Kernel threads.
     pub(super) threads: usize,
+    /// Whether half of what it makes is wrong.
+    pub(super) lies: bool,
 }
 
 /// A worker's process.
@@ -141,7 +161,7 @@ pub(super) struct Process {
     pub(super) wake: Option<u64>,
     pub(super) is_halted: bool,
     /// Tasks that wait for a kernel thread.
-    pub(super) queue: VecDeque<Task>,
+    pub(super) queue: VecDeque<Work>,
     /// Kernel threads that are at work.
     pub(super) busy: usize,
     /// What it still says before it ends, one after the other; none if it stays.

@@ -1,8 +1,10 @@
 //! The shapes of Square-1, found by turning and twisting: where corners and edges are, colours and middle
 //! layer not looked at. B. Sambale, *Square-1* (2021), section 4.
 
-use super::{CUT, FRONT, in_all_shapes};
+use super::{CUT, FRONT, Layer, Outline, Turn, UNITS, in_all_shapes};
 use crate::definition::Shapes;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::ops::Range;
 
 /// More shapes than there are.
@@ -20,6 +22,15 @@ pub struct SquareOneShapes {
 
 /// Shapes that are one if layers are turned.
 pub type Class = Vec<usize>;
+
+/// What is least on a way from shape to shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Least {
+    /// Twists; and of the ways with as many of these, turns of layers.
+    Twists,
+    /// Twists and turns of layers together.
+    Moves,
+}
 
 impl SquareOneShapes {
     /// By a search from the solved shape.
@@ -55,6 +66,55 @@ impl SquareOneShapes {
     pub fn turned(&self, shape: usize, layer: usize) -> impl Iterator<Item = usize> {
         let Range { start, end } = self.turns[layer].clone();
         self.shapes.next(shape).skip(start).take(end - start).map(|next| next.expect("turns have no guards"))
+    }
+
+    /// Where corners and edges are.
+    pub fn outline(&self, shape: usize) -> Outline {
+        // Shapes tell of the cells on which nothing stands.
+        Outline::new(|cell| self.shapes.piece(shape, cell).is_none())
+    }
+
+    /// The moves that can be made, and the shapes that they lead to.
+    pub fn steps(&self, shape: usize) -> impl Iterator<Item = (Turn, usize)> {
+        let units = || (1..=UNITS as i64 / 2).chain(1 - UNITS as i64 / 2..=-1);
+        let of_layer = move |layer| units().filter_map(move |units| Turn::of_layer(layer, units));
+        let turns = of_layer(Layer::Top).chain(of_layer(Layer::Bottom)).chain([Turn::Twist]);
+        turns.zip(self.shapes.next(shape)).filter_map(|(turn, to)| Some((turn, to?)))
+    }
+
+    /// A way from one shape to another on which twists or moves are least: the first of these ways, if moves
+    /// come in the order of [`Self::steps`].
+    pub fn way(&self, from: usize, to: usize, least: Least) -> Vec<Turn> {
+        // From the end, so that from each shape on the way the first step that comes nearer is taken. A twist
+        // takes back a twist, and a turn a turn, so that distances are the same both ways.
+        let cost = |turn: Turn| match (turn, least) {
+            (Turn::Twist, Least::Twists) => self.count(),
+            _ => 1,
+        };
+        let mut costs = vec![usize::MAX; self.count()];
+        costs[to] = 0;
+        let mut open = BinaryHeap::from([Reverse((0, to))]);
+        while let Some(Reverse((so_far, shape))) = open.pop() {
+            if so_far > costs[shape] {
+                continue;
+            }
+            for (turn, next) in self.steps(shape) {
+                let whole = so_far + cost(turn);
+                if whole < costs[next] {
+                    costs[next] = whole;
+                    open.push(Reverse((whole, next)));
+                }
+            }
+        }
+        let mut way = Vec::new();
+        let mut at = from;
+        while at != to {
+            let nearer = self.steps(at).find(|&(turn, next)| costs[next] + cost(turn) == costs[at]);
+            let (turn, next) = nearer.expect("each shape is reached from each other");
+            way.push(turn);
+            at = next;
+        }
+        way
     }
 
     /// The shape, and all that it can be turned into, each once.

@@ -87,6 +87,11 @@ impl Simulation {
             match effect {
                 Effect::Reply(request, reply) => self.reply(request, reply),
                 Effect::SaveReports(reports, held) => self.coordinator.journal.save(&reports, held),
+                Effect::ForgetReports(tasks) => self.coordinator.journal.forget(&tasks),
+                Effect::SetAside(id) => {
+                    assert!(self.workers[usize::from(id.0[0]) - 1].lies, "{id} was right");
+                    self.coordinator.journal.set_aside.insert(id);
+                }
                 Effect::SaveWorker(id, name, address) => {
                     self.coordinator.journal.workers.insert(id, (name, address));
                 }
@@ -203,6 +208,7 @@ impl Simulation {
 fn order(order: Order) -> WorkerOrder {
     match order {
         Order::Make(task, attempt) => WorkerOrder::Make(task, attempt),
+        Order::Audit(task, attempt, kernel) => WorkerOrder::Audit(task, attempt, kernel),
         Order::Copy(file, from) => {
             WorkerOrder::Copy(file, from.iter().map(|id| address(usize::from(id.0[0]) - 1)).collect())
         }

@@ -82,7 +82,14 @@ impl Simulation {
                 Action::KeepOnly(needed) => {
                     of.store.retain(|task, _| keep == Keep::All || needed.contains(&task.depth));
                 }
-                Action::Make(task) => self.soon(Happening::Inside(worker, life, Inside::Prepared(task))),
+                Action::Make(task) => {
+                    let work = Work { task, audit: false };
+                    self.soon(Happening::Inside(worker, life, Inside::Prepared(work)));
+                }
+                Action::Audit(task, _) => {
+                    let work = Work { task, audit: true };
+                    self.soon(Happening::Inside(worker, life, Inside::Prepared(work)));
+                }
                 Action::Copy(file, from) => {
                     self.soon(Happening::Inside(worker, life, Inside::Copied(file, from)));
                 }
@@ -119,39 +126,41 @@ impl Simulation {
                 }
                 self.step(worker, Input::Time);
             }
-            Inside::Prepared(task) => match self.prepare(worker, task) {
+            Inside::Prepared(work @ Work { task, audit }) => match self.prepare(worker, task) {
                 Ok(()) => {
                     if let Some(process) = &mut self.workers[worker].process {
-                        process.queue.push_back(task);
+                        process.queue.push_back(work);
                     }
                     self.begin_tasks(worker);
                 }
                 Err(failure) => {
-                    self.step(worker, Input::TaskEnded { task, result: Err(failure), took: None });
+                    let result = Err(failure);
+                    self.step(worker, Input::TaskEnded { task, audit, result, took: None });
                 }
             },
-            Inside::Computed(task) => {
+            Inside::Computed(Work { task, audit }) => {
                 if let Some(process) = &mut self.workers[worker].process {
                     process.busy -= 1;
                 }
-                let result =
-                    self.write(worker, task).map(|()| Done::Made(report(task.depth.0, task.shard.0)));
-                self.step(worker, Input::TaskEnded { task, result, took });
+                let result = self.compute(worker, task, audit).map(|file| Done::Made(file.report(task)));
+                self.step(worker, Input::TaskEnded { task, audit, result, took });
                 self.begin_tasks(worker);
             }
-            Inside::Copied(StoredFile { task, .. }, from) => {
-                let result = self.copy(worker, task, &from).map(|()| Done::Copied(1000));
+            Inside::Copied(stored @ StoredFile { task, .. }, from) => {
+                let copied = |file: DiskFile| Copied { bytes: 1000, digest: Some(file.digest(task)) };
+                let result = self.copy(worker, stored, &from).map(|file| Done::Copied(copied(file)));
                 self.step(worker, Input::CopyEnded { task, result });
             }
             Inside::Discarded(StoredFile { task, digest }) => {
                 let store = &mut self.workers[worker].store;
                 let is_meant = |file: &DiskFile| digest.is_none_or(|digest| digest == file.digest(task));
-                let whole = store.get(&task).is_some_and(|file| !file.is_damaged && is_meant(file));
-                if !whole {
+                let whole = store.get(&task).copied().filter(|file| !file.is_damaged && is_meant(file));
+                if whole.is_none() {
                     store.remove(&task);
                     self.lost.remove(&(worker, task));
                 }
-                self.step(worker, Input::Discarded { task, whole: whole.then_some(1000) });
+                let whole = whole.map(|file| Copied { bytes: 1000, digest: Some(file.digest(task)) });
+                self.step(worker, Input::Discarded { task, whole });
             }
         }
     }
@@ -161,11 +170,27 @@ impl Simulation {
         let life = self.workers[worker].life;
         while let Some(process) = &mut self.workers[worker].process
             && process.busy < threads
-            && let Some(task) = process.queue.pop_front()
+            && let Some(work) = process.queue.pop_front()
         {
             process.busy += 1;
             let most = if self.rng.u8(..) < 16 { 5000 } else { 300 };
-            self.later(10, most, Happening::Inside(worker, life, Inside::Computed(task)));
+            self.later(10, most, Happening::Inside(worker, life, Inside::Computed(work)));
+        }
+    }
+
+    /// What a task comes to. An audit neither looks at the file nor writes it.
+    pub(super) fn compute(&mut self, worker: usize, task: Task, audit: bool) -> Result<DiskFile, Failure> {
+        let there = self.workers[worker].store.get(&task).copied();
+        let lies = self.workers[worker].lies && self.rng.bool();
+        let lie = if lies { self.rng.u32(1..) } else { 0 };
+        let file = match there.filter(|file| !audit && !file.is_damaged && !file.is_other) {
+            // It was found done.
+            Some(file) => file,
+            None => DiskFile { lie, ..DiskFile::default() },
+        };
+        match audit {
+            true => Ok(file),
+            false => self.write(worker, task, file).map(|()| file),
         }
     }
 
@@ -181,7 +206,7 @@ impl Simulation {
         for depth in newest.into_iter().chain(depths) {
             let own = Task { depth, shard: task.shard };
             if !self.workers[worker].store.contains_key(&own) {
-                self.copy(worker, own, &holders.of(own))?;
+                self.copy(worker, holders.stored(own), &holders.of(own))?;
             }
         }
         let shards = (0..self.coordinator.rules.shards).map(ShardId);
@@ -191,14 +216,22 @@ impl Simulation {
             match self.workers[worker].store.get(&file) {
                 Some(stored) if stored.is_right() => {}
                 Some(_) => return Err(damaged(file, None)),
-                None => self.fetch(worker, file, &holders.of(file))?,
+                None => drop(self.fetch(worker, holders.stored(file), &holders.of(file))?),
             }
         }
         Ok(())
     }
 
     /// Reads a file of a peer.
-    pub(super) fn fetch(&self, worker: usize, file: Task, addresses: &[String]) -> Result<(), Failure> {
+    pub(super) fn fetch(
+        &self,
+        worker: usize,
+        StoredFile { task: file, digest }: StoredFile,
+        addresses: &[String],
+    ) -> Result<DiskFile, Failure> {
+        let is_meant = |stored: &DiskFile| {
+            !stored.is_damaged && digest.is_none_or(|digest| digest == stored.digest(file))
+        };
         let mut failure = Failure::Unreachable { file, message: "nobody holds it".into() };
         for peer in (0..self.workers.len()).filter(|&peer| addresses.contains(&address(peer))) {
             let of = &self.workers[peer];
@@ -207,7 +240,7 @@ impl Simulation {
                 continue;
             }
             match of.store.get(&file) {
-                Some(stored) if stored.is_right() => return Ok(()),
+                Some(stored) if is_meant(stored) => return Ok(*stored),
                 Some(_) => failure = damaged(file, Some(address(peer))),
                 None => failure = damaged(file, Some(address(peer))),
             }
@@ -215,15 +248,23 @@ impl Simulation {
         Err(failure)
     }
 
-    pub(super) fn copy(&mut self, worker: usize, file: Task, from: &[String]) -> Result<(), Failure> {
-        if self.workers[worker].store.get(&file).is_some_and(|file| file.is_right()) {
-            return Ok(());
+    pub(super) fn copy(
+        &mut self,
+        worker: usize,
+        stored: StoredFile,
+        from: &[String],
+    ) -> Result<DiskFile, Failure> {
+        let StoredFile { task, digest } = stored;
+        let is_meant =
+            |file: &DiskFile| !file.is_damaged && digest.is_none_or(|digest| digest == file.digest(task));
+        if let Some(&file) = self.workers[worker].store.get(&task).filter(|file| is_meant(file)) {
+            return Ok(file);
         }
-        self.fetch(worker, file, from)?;
-        self.write(worker, file)
+        let file = self.fetch(worker, stored, from)?;
+        self.write(worker, task, file).map(|()| file)
     }
 
-    pub(super) fn write(&mut self, worker: usize, file: Task) -> Result<(), Failure> {
+    pub(super) fn write(&mut self, worker: usize, task: Task, file: DiskFile) -> Result<(), Failure> {
         let of = &mut self.workers[worker];
         if of.process.as_ref().is_none_or(|process| process.is_halted) {
             return Err(Failure::Stopped);
@@ -231,8 +272,8 @@ impl Simulation {
         if of.full_until > self.now {
             return Err(Failure::DiskFull("no room".into()));
         }
-        of.store.insert(file, DiskFile::default());
-        self.lost.remove(&(worker, file));
+        of.store.insert(task, file);
+        self.lost.remove(&(worker, task));
         Ok(())
     }
 }

@@ -1,0 +1,160 @@
+//! Shards are made twice, and who is wrong makes nothing any more.
+
+use super::*;
+use crate::cluster::audit::PARTS;
+use crate::cluster::failures::PAUSE;
+use fathom_proto::Failure;
+
+/// Every shard is audited.
+fn all_audited(shards: u32) -> Rules {
+    Rules { audit: 1000 * PARTS, ..rules(shards) }
+}
+
+/// What a worker is told that takes one order, without the holder map.
+fn takes(t: &mut Table, worker: &str) -> Vec<String> {
+    let lines = t.take(worker, 1).into_iter();
+    lines.map(|line| line.split(", holders").next().unwrap_or_default().to_owned()).collect()
+}
+
+/// Two shards: a has made the first one, b the second one, and each audits the other's.
+fn two_made(workers: &str) -> Table {
+    let mut t = Table::with(all_audited(2), workers);
+    assert_eq!(takes(&mut t, "a"), ["a <- make 0/0 #1.1"]);
+    assert_eq!(takes(&mut t, "b"), ["b <- make 0/1 #1.1"]);
+    t
+}
+
+#[test]
+fn a_layer_is_committed_when_others_have_found_the_same() {
+    let mut t = two_made("a b");
+    assert_eq!(t.made("a", 0, 0, 1), ["a <- known"]);
+    assert_eq!(t.made("b", 0, 1, 1), ["b <- known"]);
+    assert_eq!(takes(&mut t, "a"), ["a <- audit 0/1 #1.2 not portable"]);
+    assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #1.2 not portable"]);
+    assert_eq!(t.made("a", 0, 1, 2), ["a <- known"]);
+    let lines = t.made("b", 0, 0, 2);
+    assert!(lines[1].starts_with("commit 0/0 0/1 "), "{lines:?}");
+    assert_eq!(t.state.audits.results(), (2, 0));
+}
+
+#[test]
+fn a_third_worker_says_who_is_wrong() {
+    let mut t = two_made("a b c");
+    t.made_wrong("a", 0, 0, 1);
+    assert_eq!(t.take("b", 0), [""; 0]);
+    t.made("b", 0, 1, 1);
+    assert_eq!(takes(&mut t, "c"), ["c <- audit 0/0 #1.2 not portable"]);
+    assert_eq!(t.made("c", 0, 0, 2), ["c <- known"]);
+    assert_eq!(t.state.audits.results(), (0, 1));
+    let obstacle = crate::cluster::status::obstacle(&t.state, crate::cluster::event::Millis(0)).unwrap();
+    assert!(obstacle.contains("host-a has found 10 states"), "{obstacle}");
+    // The third one agrees with c: a makes nothing any more, and what it made is made again.
+    assert_eq!(takes(&mut t, "b"), ["b <- nothing", "b <- audit 0/0 #1.3"]);
+    let lines = t.made("b", 0, 0, 3);
+    assert!(lines.contains(&"forget 0/0".into()) && lines.contains(&"set aside a".into()), "{lines:?}");
+    assert_eq!(takes(&mut t, "a"), ["a <- discard 0/0"]);
+    let lines = [takes(&mut t, "b"), takes(&mut t, "c")].concat();
+    assert!(lines.iter().any(|line| line.ends_with("make 0/0 #1.4")), "{lines:?}");
+}
+
+#[test]
+fn without_a_third_worker_the_run_ends() {
+    let mut t = two_made("a b");
+    t.made("b", 0, 1, 1);
+    t.made_wrong("a", 0, 0, 1);
+    assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #1.2 not portable"]);
+    t.made("b", 0, 0, 2);
+    let failed = |t: &Table| match &t.state.ending {
+        Some((crate::cluster::event::Ending::Failed(message), _)) => message.clone(),
+        other => panic!("{other:?}"),
+    };
+    let message = failed(&t);
+    assert!(message.contains("host-a has found") && message.contains("a third worker"), "{message}");
+}
+
+#[test]
+fn one_worker_checks_itself() {
+    let mut t = Table::with(all_audited(1), "a");
+    assert_eq!(takes(&mut t, "a"), ["a <- make 0/0 #1.1"]);
+    t.made("a", 0, 0, 1);
+    assert_eq!(takes(&mut t, "a"), ["a <- audit 0/0 #1.2 not portable"]);
+    let lines = t.made("a", 0, 0, 2);
+    assert!(lines[1].starts_with("commit 0/0 "), "{lines:?}");
+}
+
+/// A worker that makes others by another way wrong is found by itself, too.
+#[test]
+fn one_worker_that_contradicts_itself_ends_the_run() {
+    let mut t = Table::with(all_audited(1), "a");
+    takes(&mut t, "a");
+    t.made_wrong("a", 0, 0, 1);
+    takes(&mut t, "a");
+    t.made("a", 0, 0, 2);
+    assert!(matches!(t.state.ending, Some((crate::cluster::event::Ending::Failed(_), _))));
+}
+
+/// An audit that fails again and again does not keep the run from going on.
+#[test]
+fn a_shard_that_cannot_be_audited_is_committed_all_the_same() {
+    let mut t = two_made("a b");
+    t.made("b", 0, 1, 1);
+    t.take("a", 0);
+    t.made("a", 0, 0, 1);
+    takes(&mut t, "a");
+    t.made("a", 0, 1, 2);
+    for attempt in 2..7 {
+        assert_eq!(takes(&mut t, "b"), [format!("b <- audit 0/0 #1.{attempt} not portable")]);
+        let lines = t.failed("b", 0, 0, attempt, Failure::Other("cannot".into()));
+        if attempt == 6 {
+            assert!(lines[1].starts_with("commit 0/0 0/1 "), "{lines:?}");
+        }
+        t.tick(PAUSE.as_millis() as u64);
+        t.beat("a", &[]);
+        t.beat("b", &[]);
+    }
+}
+
+/// An audit whose worker is lost is given to another one.
+#[test]
+fn an_audit_survives_its_worker() {
+    let mut t = two_made("a b c");
+    t.made("b", 0, 1, 1);
+    t.made("a", 0, 0, 1);
+    assert_eq!(takes(&mut t, "c"), ["c <- audit 0/0 #1.2 not portable"]);
+    t.leave("c");
+    assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #1.3 not portable"]);
+}
+
+/// Where shards take long, audits take no more than their share of the time.
+#[test]
+fn audits_take_their_share_of_the_time() {
+    const SHARDS: u32 = 400;
+    let mut t = Table::with(Rules { audit: PARTS / 50, ..rules(SHARDS) }, "a b");
+    let (mut makes, mut audits) = (0_u32, 0_u32);
+    for _ in 0..10 * SHARDS {
+        if t.state.depth.0 > 0 {
+            break;
+        }
+        for worker in ["a", "b"] {
+            let lines = t.take(worker, 1);
+            t.now += 5_000;
+            t.beat("a", &[]);
+            t.beat("b", &[]);
+            for line in lines.iter().filter_map(|line| line.strip_prefix(&format!("{worker} <- "))) {
+                for order in line.split(", ").filter(|order| order.contains('#')) {
+                    let words: Vec<&str> = order.split_whitespace().collect();
+                    let (shard, attempt) =
+                        (words[1].split_once('/').unwrap().1, words[2].split_once('.').unwrap().1);
+                    match words[0] {
+                        "make" => makes += 1,
+                        "audit" => audits += 1,
+                        _ => continue,
+                    }
+                    t.made(worker, 0, shard.parse().unwrap(), attempt.parse().unwrap());
+                }
+            }
+        }
+    }
+    assert_eq!(makes, SHARDS);
+    assert!((1..=SHARDS / 50 + 1).contains(&audits), "{audits} audits");
+}

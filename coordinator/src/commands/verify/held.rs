@@ -1,0 +1,210 @@
+//! `fathom verify HOST:PORT`: what the workers of a run hold, checked where it lies.
+
+use crate::arguments::VerifyArguments;
+use crate::commands::client::{CONNECT_LIMIT, Coordinator};
+use anyhow::{Result, anyhow};
+use fathom_command::output;
+use fathom_proto::access::{Access, Connection};
+use fathom_proto::v1;
+use fathom_proto::v1::exchange_client::ExchangeClient;
+use fathom_proto::v1::fetch_failure::Kind;
+use fathom_proto::v1::verify_file_response::Result as Answer;
+use fathom_report::text::many;
+use indicatif::{HumanBytes, HumanCount};
+use std::collections::BTreeMap;
+use tokio::runtime::Builder;
+use tokio::task::JoinSet;
+
+/// Requests of one worker at once: it looks at so many files side by side.
+const AT_ONCE: usize = 4;
+/// Faults that are told; of the others there is a number.
+const MOST_TOLD: usize = 10;
+
+/// A file that a worker should have.
+struct Held {
+    depth: u32,
+    shard: u32,
+    address: String,
+    digest: Vec<u8>,
+}
+
+/// What became of it.
+enum Checked {
+    Right(v1::VerifiedFile),
+    /// It was retired meanwhile.
+    Gone,
+    Wrong(String),
+    Unknown(String),
+}
+
+/// What all files come to.
+#[derive(Default)]
+struct Sum {
+    files: u64,
+    bytes: u64,
+    /// States of each shard, by depth and shard, as one holder has counted them.
+    states: BTreeMap<(u32, u32), u64>,
+    wrong: Vec<String>,
+    unknown: Vec<String>,
+}
+
+pub(super) fn verify(args: &VerifyArguments, address: &str) -> Result<()> {
+    let mut coordinator = Coordinator::call(address, &args.access)?;
+    let listed = coordinator.files()?;
+    let access = Access::load(&args.access)?.for_coordinator(address);
+    let v1::ListFilesResponse { fingerprint, holders, states } = listed;
+    let holders = holders.unwrap_or_default();
+    let mut sum = Sum::default();
+    let mut held: BTreeMap<String, Vec<Held>> = BTreeMap::new();
+    for layer in &holders.layers {
+        for (shard, of_shard) in (0..).zip(&layer.shards) {
+            if of_shard.holders.is_empty() {
+                sum.unknown
+                    .push(format!("shard {shard} of depth {} is with no worker that is there", layer.depth));
+            }
+            for address in of_shard.holders.iter().filter_map(|&n| holders.addresses.get(n as usize)) {
+                let (address, digest) = (address.clone(), of_shard.digest.to_vec());
+                let file = Held { depth: layer.depth, shard, address: address.clone(), digest };
+                held.entry(address).or_default().push(file);
+            }
+        }
+    }
+    let workers = held.len() as u64;
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let checked = runtime.block_on(ask_all(&access, &fingerprint, held));
+    for (file, checked) in checked {
+        let of = format!("shard {} of depth {} at {}", file.shard, file.depth, file.address);
+        match checked {
+            Checked::Right(v1::VerifiedFile { file_bytes, states }) => {
+                sum.files += 1;
+                sum.bytes += file_bytes;
+                sum.states.insert((file.depth, file.shard), states);
+            }
+            Checked::Gone => {}
+            Checked::Wrong(why) => sum.wrong.push(format!("{of}: {why}")),
+            Checked::Unknown(why) => sum.unknown.push(format!("{of}: {why}")),
+        }
+    }
+    let mut layers = 0;
+    for layer in &holders.layers {
+        let of_layer = sum.states.range((layer.depth, 0)..(layer.depth + 1, 0));
+        let (shards, counted) = of_layer.fold((0, 0), |(n, all), (_, states)| (n + 1, all + states));
+        let Some(&committed) = states.get(layer.depth as usize) else { continue };
+        if shards < layer.shards.len() {
+            continue;
+        }
+        layers += 1;
+        if counted != committed {
+            sum.wrong.push(format!(
+                "depth {}: the files have {counted} states, and the coordinator has committed {committed}",
+                layer.depth
+            ));
+        }
+    }
+    tell(args, &sum, layers, workers)
+}
+
+fn tell(args: &VerifyArguments, sum: &Sum, layers: u64, workers: u64) -> Result<()> {
+    let states: u64 = sum.states.values().sum();
+    let verified = sum.wrong.is_empty() && sum.unknown.is_empty() && sum.files > 0;
+    if args.json {
+        let json = serde_json::json!({
+            "verified": verified,
+            "layers": layers,
+            "files": sum.files,
+            "bytes": sum.bytes,
+            "states": states,
+            "workers": workers,
+            "wrong": sum.wrong,
+            "not_verified": sum.unknown,
+        });
+        output::line(&json.to_string())?;
+    }
+    let some = |faults: &[String]| {
+        let told: Vec<&str> = faults.iter().take(MOST_TOLD).map(String::as_str).collect();
+        let more = faults.len().saturating_sub(MOST_TOLD);
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        format!("{}{more}", told.join("; "))
+    };
+    if !sum.wrong.is_empty() {
+        return Err(anyhow!("not what was reported: {}", some(&sum.wrong)));
+    }
+    if !sum.unknown.is_empty() {
+        return Err(anyhow!("could not be verified: {}", some(&sum.unknown)));
+    }
+    if sum.files == 0 {
+        return Err(anyhow!("nothing could be verified: the run has no finished layer yet"));
+    }
+    if args.json {
+        return Ok(());
+    }
+    output::line(&format!(
+        "verified: {} in {} ({}) with {}, {} counted again, all as the coordinator knows them",
+        many(layers, "layer"),
+        many(sum.files, "file"),
+        HumanBytes(sum.bytes),
+        many(workers, "worker"),
+        HumanCount(states)
+    ))
+}
+
+/// Has the files looked at, each where it lies.
+async fn ask_all(
+    access: &Access,
+    fingerprint: &[u8],
+    held: BTreeMap<String, Vec<Held>>,
+) -> Vec<(Held, Checked)> {
+    let mut workers = JoinSet::new();
+    for (address, files) in held {
+        let (access, fingerprint) = (access.clone(), fingerprint.to_vec());
+        workers.spawn(async move {
+            let connection = access.connect(&address, CONNECT_LIMIT).await;
+            let client = match connection {
+                Ok(connection) => ExchangeClient::new(connection),
+                Err(error) => {
+                    let unknown = |file| (file, Checked::Unknown(error.to_string()));
+                    return files.into_iter().map(unknown).collect::<Vec<_>>();
+                }
+            };
+            let mut checked = Vec::new();
+            let mut files = files.into_iter();
+            let mut asked = JoinSet::new();
+            loop {
+                while asked.len() < AT_ONCE
+                    && let Some(file) = files.next()
+                {
+                    asked.spawn(ask(client.clone(), fingerprint.clone(), file));
+                }
+                match asked.join_next().await {
+                    Some(Ok(answer)) => checked.push(answer),
+                    Some(Err(_)) => {}
+                    None => return checked,
+                }
+            }
+        });
+    }
+    workers.join_all().await.into_iter().flatten().collect()
+}
+
+async fn ask(mut client: ExchangeClient<Connection>, fingerprint: Vec<u8>, held: Held) -> (Held, Checked) {
+    let file = v1::StoredFile {
+        file: Some(v1::File { depth: held.depth, shard: held.shard }),
+        digest: held.digest.clone().into(),
+    };
+    let request = v1::VerifyFileRequest { fingerprint: fingerprint.into(), file: Some(file) };
+    let checked = match client.verify_file(request).await {
+        Err(status) => Checked::Unknown(status.message().to_owned()),
+        Ok(answer) => match answer.into_inner().result {
+            Some(Answer::Verified(verified)) => Checked::Right(verified),
+            Some(Answer::Failure(v1::FetchFailure { kind })) => match kind {
+                Some(Kind::Missing(_)) => Checked::Gone,
+                Some(Kind::Damaged(damaged)) => Checked::Wrong(damaged.message),
+                Some(Kind::OtherRun(_)) => Checked::Unknown("the worker works on another run".into()),
+                Some(Kind::Other(other)) => Checked::Unknown(other.message),
+                None => Checked::Unknown("the answer says nothing".into()),
+            },
+            None => Checked::Unknown("the answer says nothing".into()),
+        },
+    };
+    (held, checked)
+}

@@ -1,0 +1,104 @@
+//! Words of the form C X Y X' Y' C', of which many short words for elements that move few points are.
+
+use crate::{Ball, Permutation, Word};
+use rustc_hash::FxHashSet;
+
+/// So many elements, the nearest ones, are tried as X and as Y.
+const SHORT: usize = 4_000;
+/// So many as C.
+const AROUND: usize = 300;
+/// Elements that move a larger part of the points are hardly ever such a word.
+const MOVED: usize = 4;
+/// What may cancel between the parts of a word.
+const SLACK: usize = 3;
+/// On more points little is found.
+const MOST_POINTS: usize = 256;
+
+/// The shortest word of this form for an element with fewer than `below` turns, if there is one.
+///
+/// C X Y X' Y' C' is the element g where Y carries X' to X' C' g C, by conjugation: so these two have cycles
+/// of the same lengths, which few X do.
+pub(crate) fn commutator(ball: &Ball, element: &Permutation, below: usize) -> Option<Word> {
+    let moved = (0..element.degree()).filter(|&point| element.apply(point) != point).count();
+    if moved * MOVED > element.degree() || element.degree() > MOST_POINTS {
+        return None;
+    }
+    let within = |most: usize| {
+        let radius = (0..=ball.complete_to().min(usize::from(u8::MAX)))
+            .take_while(|&radius| ball.within(radius).len() <= most)
+            .last();
+        ball.within(radius.unwrap_or(0))
+    };
+    let (around, short) = (within(AROUND), within(SHORT));
+    let kinds: Vec<u64> = short.iter().map(kind).collect();
+    let degree = element.degree();
+    let mut best: Option<Word> = None;
+    let mut tried: FxHashSet<Permutation> = FxHashSet::default();
+    for (c, by) in around.iter().enumerate() {
+        let inside = by.inverse().then(element).then(by);
+        let cost = 2 * ball.distance(c);
+        // Another C, no longer, has made the same of the element.
+        if !tried.insert(inside.clone()) {
+            continue;
+        }
+        for (x, first) in short.iter().enumerate().skip(1) {
+            let most = best.as_ref().map_or(below, Word::len);
+            let room = (most + SLACK).saturating_sub(cost + 2 * ball.distance(x));
+            if room < 2 {
+                break;
+            }
+            let back = first.inverse();
+            let target = back.then(&inside);
+            if kind(&target) != kinds[x] {
+                continue;
+            }
+            // Where Y carries the points that the one moves as it should, there is no room for others.
+            let moved: Vec<usize> = (0..degree).filter(|&point| target.apply(point) != point).collect();
+            for (y, second) in short.iter().enumerate().skip(1) {
+                if 2 * ball.distance(y) > room {
+                    break;
+                }
+                // Y X' = (X' C' g C) Y.
+                let is_it =
+                    |&point: &usize| back.apply(second.apply(point)) == second.apply(target.apply(point));
+                if moved.iter().all(is_it) {
+                    let word = written(ball, c, x, y);
+                    if word.len() < best.as_ref().map_or(below, Word::len) {
+                        best = Some(word);
+                    }
+                }
+            }
+        }
+    }
+    best
+}
+
+fn written(ball: &Ball, c: usize, x: usize, y: usize) -> Word {
+    let orders = ball.orders();
+    let [c, x, y] = [c, x, y].map(|at| ball.word(at));
+    let parts = [&x, &y, &x.inverse(orders), &y.inverse(orders), &c.inverse(orders)];
+    parts.into_iter().fold(c.clone(), |word, part| word.then(part, orders))
+}
+
+/// A number that permutations with cycles of the same lengths share, and others hardly ever.
+fn kind(permutation: &Permutation) -> u64 {
+    let mut seen = [0_u64; MOST_POINTS / 64];
+    let images = permutation.images();
+    let mut sum = 0_u64;
+    for start in 0..images.len() {
+        let mut length = 0_u32;
+        let mut at = start;
+        while seen[at / 64] >> (at % 64) & 1 == 0 {
+            seen[at / 64] |= 1 << (at % 64);
+            length += 1;
+            at = usize::from(images[at]);
+        }
+        // A cycle counts by itself, whatever its place.
+        if length > 1 {
+            sum = sum.wrapping_add(
+                u64::from(length * length).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(length),
+            );
+        }
+    }
+    sum
+}

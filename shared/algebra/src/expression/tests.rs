@@ -1,0 +1,176 @@
+//! Expressions are read as they are meant, and refused where they cannot be.
+
+use super::*;
+use crate::Word;
+use crate::word::{Turn, orders};
+use proptest::prelude::*;
+
+const DEGREE: usize = 6;
+
+fn generators() -> Vec<(&'static str, Permutation)> {
+    let read = |(name, cycles)| (name, Permutation::parse(cycles, DEGREE).unwrap());
+    // A name that is a power of another generator, and means something else than that power.
+    [("a", "(1,2)"), ("b", "(1,2,3,4,5,6)"), ("V1", "(2,4,6)"), ("V1^2", "(1,3,5)")].map(read).to_vec()
+}
+
+fn read(text: &str) -> Result<String, String> {
+    let generators = generators();
+    let named: Vec<Named> = generators.iter().map(|(name, action)| Named { name, action }).collect();
+    let element = parse(text, DEGREE, &named);
+    element.map(|element| element.to_string()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn the_product_of_the_article_has_order_105() {
+    // "How to count the number of positions of Rubik's cube", HaskellForMaths, 2009: f*l.
+    let cycles = [
+        ("f", "(1,3,9,7)(2,6,8,4)(17,41,33,29)(18,44,32,26)(19,47,31,23)"),
+        ("l", "(21,23,29,27)(22,26,28,24)(1,31,59,11)(4,34,56,14)(7,37,53,17)"),
+    ];
+    let [f, l] = cycles.map(|(name, cycles)| (name, Permutation::parse(cycles, 59).unwrap()));
+    let named = [Named { name: f.0, action: &f.1 }, Named { name: l.0, action: &l.1 }];
+    let product = parse("f*l", 59, &named).unwrap();
+    assert_eq!(
+        product.to_nested_lists(),
+        "[[1,3,9,37,53,17,41,33,27,21,23,19,47,59,11],[2,6,8,34,56,14,4],[7,31,29],[18,44,32,28,24,22,26]]"
+    );
+    assert_eq!(product.order(), Some(105));
+    assert!(parse("(f*l)^105", 59, &named).unwrap().is_identity());
+    assert_eq!(parse("l^-1 f'", 59, &named).unwrap(), product.inverse());
+}
+
+#[test]
+fn expressions_mean_what_they_say() {
+    for (one, other) in [
+        ("a*b", "a b"),
+        (" a  *  b ", "a b"),
+        ("a(b)", "a*b"),
+        ("(a)(b)", "a*b"),
+        ("(a b)^2", "a b a b"),
+        ("(a b)'", "b^-1 a"),
+        ("b^2^3", "b^6"),
+        ("b ^ -1", "b'"),
+        ("b''", "b"),
+        ("()", "b^0"),
+        ("a * () * b", "a b"),
+        ("((((a)))^3)", "a"),
+        ("b^9223372036854775807", "b"),
+        ("V1^3", "()"),
+        ("V1^2", "V1^2^4"),
+        ("V1^2^3", "()"),
+        ("(V1)^2", "V1^-1"),
+        ("[a, b]", "a b a' b'"),
+        ("[a: b]^2", "a b b a'"),
+        ("[[a,b]: (b a)2]'", "(a b a' b' b a b a b a b' a')'"),
+        ("a, b", "a b"),
+        ("ab", "a b"),
+        ("bab'ab2", "b a b^-1 a b^2"),
+        ("ab^2", "a b b"),
+        ("b2'", "b^-2"),
+        ("(b a)3", "b a b a b a"),
+        ("V_1^{-1}", "V1'"),
+        ("V_{1}", "V1"),
+        (". a .", "a"),
+    ] {
+        assert_eq!(read(one).unwrap(), read(other).unwrap(), "{one} = {other}");
+    }
+    assert_eq!(read("V1^2").unwrap(), "(1,3,5)");
+    assert_eq!(read("(V1)^2").unwrap(), "(2,6,4)");
+}
+
+#[test]
+fn errors_name_place_and_reason() {
+    for (text, says) in [
+        ("", "at offset 0: expected a generator or '(', found the end"),
+        ("  ", "at offset 2: expected a generator or '(', found the end"),
+        ("a*", "at offset 2: expected a generator or '(', found the end"),
+        ("a**b", "at offset 2: expected a generator or '(', found '*'"),
+        ("*a", "at offset 0: expected a generator or '(', found '*'"),
+        ("^2", "at offset 0: expected a generator or '(', found '^'"),
+        ("(a*)", "at offset 3: expected a generator or '(', found ')'"),
+        ("a)", "at offset 1: expected '*', '^', a generator, or the end, found ')'"),
+        ("b (a (b)", "at offset 2: this '(' is not closed"),
+        ("(", "at offset 1: expected a generator or '(', found the end"),
+        ("a^", "at offset 2: expected a number, found the end"),
+        ("a^-b", "at offset 3: expected a number, found 'b'"),
+        ("a^+1", "at offset 2: expected a number, found '+'"),
+        ("a^99999999999999999999", "at offset 2: the exponent 99999999999999999999 is too large"),
+        ("a*ac", "at offset 2: there is no generator \"ac\": they are a b V1 V1^2"),
+        ("[a b]", "at offset 4: expected ',' or ':', found ']'"),
+        ("[a, b", "at offset 0: this '[' is not closed"),
+        ("[a, b, a]", "at offset 5: expected '*', '^', a generator, or the end, found ','"),
+        ("a, , b", "at offset 3: expected a generator or '(', found ','"),
+        ("V12", "at offset 0: there is no generator \"V12\": they are a b V1 V1^2"),
+        ("a^{2", "at offset 4: expected '}', found the end"),
+        ("(a]", "at offset 2: expected '*', '^', a generator, or the end, found ']'"),
+        ("é", "at offset 0: there is no generator \"é\": they are a b V1 V1^2"),
+        ("V1^2x", "at offset 4: there is no generator \"x\": they are a b V1 V1^2"),
+        ("2", "at offset 0: there is no generator \"2\": they are a b V1 V1^2"),
+    ] {
+        assert_eq!(read(text).unwrap_err(), says, "{text:?}");
+    }
+}
+
+#[test]
+fn what_can_be_read_in_two_ways_is_refused() {
+    let moves = ["U", "R", "2U", "RU"].map(|name| (name, Permutation::parse("(1,2)", 2).unwrap()));
+    let named: Vec<Named> = moves.iter().map(|(name, action)| Named { name, action }).collect();
+    let read = |text| parse(text, 2, &named).map_err(|error| error.to_string());
+    assert_eq!(
+        read("R2U").unwrap_err(),
+        "at offset 0: \"R2U\" can be read in more than one way: put blanks between the moves"
+    );
+    // A name is a name, whatever else it might be made of.
+    assert!(read("RU").is_ok() && read("R 2U").is_ok());
+}
+
+#[test]
+fn turns_are_listed_as_they_are_made() {
+    let mut named = |name: &str| {
+        let place = ["a", "b"].iter().position(|known| *known == name);
+        Ok(place.map(|generator| Turns(vec![Turn { generator, exponent: 1 }])))
+    };
+    let mut read = |text| {
+        let turns = sequence(text, &Turns::default(), &mut named).map_err(|error| error.to_string())?;
+        let turns = turns.unwrap_or_default().0;
+        Ok::<_, String>(turns.iter().map(|turn| (turn.generator, turn.exponent)).collect::<Vec<_>>())
+    };
+    assert_eq!(read("[a, b2] a'").unwrap(), [(0, 1), (1, 2), (0, -1), (1, -2), (0, -1)]);
+    assert_eq!(read("(a b)^2").unwrap(), [(0, 1), (1, 1), (0, 1), (1, 1)]);
+    assert_eq!(read("").unwrap(), []);
+    assert!(read("(a b)^99999999").unwrap_err().contains("too large"));
+}
+
+#[test]
+fn nesting_is_as_deep_as_the_text_is_long() {
+    let text = format!("{}b{}", "(".repeat(100_000), ")".repeat(100_000));
+    assert_eq!(read(&text), read("b"));
+    assert_eq!(
+        read(&"(".repeat(100_000)).unwrap_err(),
+        "at offset 100000: expected a generator or '(', found the end"
+    );
+}
+
+proptest! {
+    #[test]
+    fn words_are_read_as_they_are_written(turns in proptest::collection::vec((0_usize..4, -6_i64..7), 0..12)) {
+        let (names, generators): (Vec<_>, Vec<_>) = generators().into_iter().unzip();
+        let orders = orders(&generators);
+        let mut word = Word::identity();
+        turns.into_iter().for_each(|(generator, exponent)| word.push(Turn { generator, exponent }, &orders));
+        prop_assert_eq!(read(&word.written(&names)).unwrap(), word.product(DEGREE, &generators).to_string());
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(text in ".*") {
+        let _ = read(&text);
+    }
+
+    #[test]
+    fn nearly_valid_texts_are_read_or_refused_with_a_place(text in "[abV12()*^' é,:_{}.\\[\\]-]{0,24}") {
+        if let Err(message) = read(&text) {
+            let at: usize = message["at offset ".len()..message.find(':').unwrap()].parse().unwrap();
+            prop_assert!(text.is_char_boundary(at), "{}", message);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! A search for a good chain: which tiles are solved after which, so that few moves are enough in all.
+//!
+//! Tiles are solved in some order. For one order, what a stage takes depends only on how many tiles are
+//! solved before it and after it; so once the stages between all such numbers are known, the best chain is a
+//! shortest path. Stages with small tables are looked at first, for all orders, then larger ones: there is
+//! soon some chain, and a better one as long as there is time.
+
+use crate::chain::Chain;
+use crate::upper::{Ball, UpperError, certified, only_even};
+use crate::{Certificate, stage::Stage};
+use fathom_puzzle::{Board, Metric};
+use rustc_hash::FxHashMap;
+
+/// Tables of stages that are looked at, one limit after the other.
+const TABLES: [usize; 5] = [1 << 8, 1 << 13, 1 << 17, 1 << 21, 1 << 25];
+
+/// Stages are left out where words would be tried so often.
+const MOST_TRIALS: u64 = 1 << 32;
+
+/// What was tried, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tried {
+    /// In which order tiles are solved.
+    pub order: &'static str,
+    /// The largest table of a stage.
+    pub table: usize,
+    /// How many stages were looked at.
+    pub stages: usize,
+    /// The best chain, and how many moves are enough by it; `None` if no chain leads to the end.
+    pub best: Option<(Chain, u32)>,
+}
+
+/// Ways in which tiles can be solved one after the other.
+fn orders(board: Board) -> Vec<(&'static str, Vec<usize>)> {
+    let (rows, columns) = (board.rows(), board.columns());
+    let by = |key: &dyn Fn(usize, usize) -> (usize, usize, usize)| {
+        let mut tiles: Vec<usize> = (0..board.cells()).collect();
+        tiles.sort_by_key(|&tile| {
+            let (row, column) = board.position(tile);
+            key(row, column)
+        });
+        tiles
+    };
+    let mut orders = vec![
+        ("row by row", by(&|row, column| (row, column, 0))),
+        (
+            "frames from a corner",
+            by(&|row, column| (row.min(column), usize::from(row > column), row + column)),
+        ),
+        ("squares of four", by(&|row, column| (row / 2, column / 2, row % 2 * columns + column % 2))),
+        ("squares that grow", by(&|row, column| (row.max(column), usize::from(column < row), row + column))),
+    ];
+    if rows != columns {
+        orders.push(("column by column", by(&|row, column| (column, row, 0))));
+    }
+    orders
+}
+
+/// Looks for a chain while `goes_on` says so, and tells what was tried. At least the smallest tables are
+/// looked at until some chain is found.
+///
+/// # Errors
+/// [`UpperError`] if the board's group is not one for chains, or no chain was found.
+pub fn search(
+    board: Board,
+    metric: Metric,
+    radius: u32,
+    memory_bytes: u64,
+    goes_on: &dyn Fn() -> bool,
+    tell: &mut dyn FnMut(&Tried),
+) -> Result<Certificate, UpperError> {
+    let puzzle = board.puzzle(metric);
+    let only_even = only_even(board, &puzzle)?;
+    let ball = Ball::new(&puzzle, radius, memory_bytes);
+    let orders = orders(board);
+    // For each order: by the numbers of tiles before and after a stage, its moves.
+    let mut known: Vec<FxHashMap<(usize, usize), Option<u32>>> = vec![FxHashMap::default(); orders.len()];
+    let mut best: Option<(Chain, u32)> = None;
+    'search: for table in TABLES {
+        for ((name, order), known) in orders.iter().zip(&mut known) {
+            let set = |tiles: usize| {
+                let mut set = order[..tiles].to_vec();
+                set.sort_unstable();
+                set
+            };
+            let pairs =
+                (0..board.cells()).flat_map(|from| (from + 1..=board.cells()).map(move |to| (from, to)));
+            // A stage that leaves one tile has solved it too.
+            let pairs = pairs.filter(|&(_, to)| to + 1 != board.cells());
+            for (from, to) in pairs {
+                let free = board.cells() - from;
+                let fits = u32::try_from(to - from).ok().and_then(|tiles| free.checked_pow(tiles));
+                if known.contains_key(&(from, to)) || fits.is_none_or(|size| size > table) {
+                    continue;
+                }
+                if !goes_on() && best.is_some() {
+                    break 'search;
+                }
+                let (before, after) = (set(from), set(to));
+                let stage = Stage::new(board.cells(), &before, &after, only_even);
+                let moves =
+                    stage.and_then(|stage| certified(&ball, &puzzle, &stage, &before, &after, MOST_TRIALS));
+                known.insert((from, to), moves.map(|stage| stage.moves));
+            }
+            let found = shortest(board.cells(), known)
+                .map(|(cuts, moves)| (Chain { stages: cuts.into_iter().map(&set).collect() }, moves));
+            tell(&Tried { order: name, table, stages: known.len(), best: found.clone() });
+            let better = |(_, moves): &(Chain, u32)| best.as_ref().is_none_or(|(_, least)| moves < least);
+            if let Some(found) = found.filter(better) {
+                best = Some(found);
+            }
+        }
+    }
+    let (chain, _) = best.ok_or(UpperError::NoChain { moves: 2 * ball.depth() })?;
+    crate::upper::by_chain(board, metric, &chain, &ball, &puzzle, only_even)
+}
+
+/// Up to how many tiles each stage solves, such that the moves of all are least.
+fn shortest(tiles: usize, stages: &FxHashMap<(usize, usize), Option<u32>>) -> Option<(Vec<usize>, u32)> {
+    let mut best: Vec<Option<(u32, usize)>> = vec![None; tiles + 1];
+    best[0] = Some((0, 0));
+    for to in 1..=tiles {
+        best[to] = (0..to)
+            .filter_map(|from| {
+                let moves = (*stages.get(&(from, to))?)?;
+                Some((best[from]?.0 + moves, from))
+            })
+            .min();
+    }
+    let moves = best[tiles]?.0;
+    let mut cuts = vec![tiles];
+    while let Some((_, from)) = best[*cuts.last().expect("the end is one")].filter(|&(_, from)| from > 0) {
+        cuts.push(from);
+    }
+    cuts.reverse();
+    Some((cuts, moves))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(word: &str, goes_on: bool) -> (Certificate, Vec<Tried>) {
+        let board: Board = word.parse().unwrap();
+        let mut tried = Vec::new();
+        let certificate =
+            search(board, Metric::Multi, 4, 1 << 30, &|| goes_on, &mut |told| tried.push(told.clone()))
+                .unwrap();
+        (certificate, tried)
+    }
+
+    #[test]
+    fn small_boards_come_to_gods_number() {
+        // Table 4 of the paper: with all tiles in one stage nothing is lost.
+        for (board, god_number) in [("2x2", 4), ("2x3", 7)] {
+            let (certificate, tried) = found(board, true);
+            assert_eq!((certificate.upper_bound, certificate.verify()), (god_number, Ok(())), "{board}");
+            let least = tried.iter().filter_map(|tried| Some(tried.best.as_ref()?.1)).min();
+            assert_eq!(least, Some(god_number));
+        }
+    }
+
+    #[test]
+    fn without_time_there_is_some_chain() {
+        let (certificate, tried) = found("3x3", false);
+        // Table 1: God's number is 8.
+        assert!((8..40).contains(&certificate.upper_bound), "{}", certificate.upper_bound);
+        assert_eq!(certificate.verify(), Ok(()));
+        assert!(!tried.is_empty());
+    }
+
+    #[test]
+    fn each_order_has_each_tile_once() {
+        for word in ["2x2", "3x4", "5x5"] {
+            let board: Board = word.parse().unwrap();
+            for (name, mut order) in orders(board) {
+                order.sort_unstable();
+                assert_eq!(order, (0..board.cells()).collect::<Vec<_>>(), "{word} {name}");
+            }
+        }
+    }
+}

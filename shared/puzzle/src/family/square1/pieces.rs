@@ -1,0 +1,171 @@
+//! What a sequence does to the sixteen pieces of Square-1, numbered as B. Sambale, *Square-1* (2021), numbers
+//! them: 1 to 8 in our bottom layer, 9 to 16 in our top layer, both counterclockwise as one looks at the
+//! article's top, corners odd, and edge 10 over corner 1 after the turn d, by which the article's cube keeps
+//! its shape.
+
+use super::{Layer, Sequence, Turn, UNITS, in_all_shapes};
+use fathom_algebra::{OrientedPermutation, Permutation};
+
+/// Pieces of either layer and kind.
+const PIECES: usize = 16;
+
+/// The cells of the pieces 1 to 16 after d.
+const NUMBERED: [usize; PIECES] = {
+    let (corner, edge, top, bottom) = (0, 2 * UNITS, 0, UNITS);
+    [
+        corner + bottom + 4,
+        edge + bottom + 3,
+        corner + bottom + 1,
+        edge + bottom,
+        corner + bottom + 10,
+        edge + bottom + 9,
+        corner + bottom + 7,
+        edge + bottom + 6,
+        corner + top + 10,
+        edge + top,
+        corner + top + 1,
+        edge + top + 3,
+        corner + top + 4,
+        edge + top + 6,
+        corner + top + 7,
+        edge + top + 9,
+    ]
+};
+
+/// The permutation that a sequence makes of the pieces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Carried {
+    /// Piece i goes to where piece j was: points are numbered from 0.
+    pub pieces: Permutation,
+    /// Whether the middle layer is turned over.
+    pub middle: bool,
+    /// Whether the sequence is made after d, as the article's manoeuvres are, and not from the solved state.
+    pub after_d: bool,
+}
+
+/// Why a sequence permutes no pieces.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotCarried {
+    /// Something is in the way, from the solved state and after d.
+    #[error(
+        "move {solved} cannot be made from the solved state, and move {after_d} cannot be made after d, which is (1,0): a corner lies across the cut"
+    )]
+    Blocked {
+        /// Which of the moves, from 1, when the sequence begins at the solved state.
+        solved: usize,
+        /// The same after d.
+        after_d: usize,
+    },
+    /// It ends in another shape.
+    #[error(
+        "the sequence leads to another shape than it begins in, so that pieces do not come to places of pieces: make it one that comes back, such as A, [s,u^3] or /(6,6)/"
+    )]
+    AnotherShape,
+}
+
+impl Sequence {
+    /// What the sequence does to the pieces: from the solved state, or, of which the article's letters ask,
+    /// `after_d`; and where that cannot be or leads to another shape, from the other of the two.
+    ///
+    /// # Errors
+    /// [`NotCarried`] if it can be made from neither, or leads to another shape from where it can.
+    pub fn carried(&self, after_d: bool) -> Result<Carried, NotCarried> {
+        let d = Turn::of_layer(Layer::Top, 1).expect("one is no whole turn");
+        let from = [self.made(&[]), self.made(&[d])];
+        // Places of pieces are told after d.
+        let conjugated = |action: &OrientedPermutation, after_d: bool| match after_d {
+            true => action.clone(),
+            false => d.inverse().action().then(action).then(&d.action()),
+        };
+        for after_d in [after_d, !after_d] {
+            let Ok(action) = &from[usize::from(after_d)] else { continue };
+            let action = conjugated(action, after_d);
+            let number = |cell| NUMBERED.iter().position(|&numbered| numbered == cell);
+            let images: Option<Vec<u16>> = NUMBERED
+                .iter()
+                .map(|&cell| number(action.cells().apply(cell)).map(|image| image as u16))
+                .collect();
+            if let Some(images) = images {
+                let pieces = Permutation::from_images(images).expect("no two pieces come to one place");
+                return Ok(Carried { pieces, middle: action.turns()[4 * UNITS] == 1, after_d });
+            }
+        }
+        match from {
+            [Err(solved), Err(after_d)] => Err(NotCarried::Blocked { solved, after_d }),
+            _ => Err(NotCarried::AnotherShape),
+        }
+    }
+
+    /// What it does to the cells after some turns; the number of the move, from 1, that cannot be made.
+    fn made(&self, first: &[Turn]) -> Result<OrientedPermutation, usize> {
+        let puzzle = in_all_shapes();
+        let guard = &puzzle.moves().last().expect("the twist is the last move").guard;
+        let identity = || OrientedPermutation::identity(puzzle.orders());
+        let mut state = first.iter().fold(identity(), |state, turn| state.then(&turn.action()));
+        let mut done = identity();
+        let label = |cell: usize| puzzle.solved()[cell].label;
+        for (number, turn) in (1..).zip(&self.0) {
+            let back = state.cells().inverse();
+            let is_free = |&cell: &u16| label(back.apply(cell.into())) == label(cell.into());
+            if *turn == Turn::Twist && !guard.iter().all(is_free) {
+                return Err(number);
+            }
+            let action = turn.action();
+            state = state.then(&action);
+            done = done.then(&action);
+        }
+        Ok(done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn carried(text: &str) -> Carried {
+        Sequence::read(text).unwrap().carried(true).unwrap()
+    }
+
+    /// Section 2 of the article.
+    #[test]
+    fn the_permutations_of_the_article() {
+        for (letters, cycles) in [
+            ("s", "(1,13)(2,12)(3,11)(4,10)"),
+            ("[s,u^3]", "(1,7,13,11,3)(2,8,12,10,4)"),
+            ("A", "(3,7)(4,8)(10,12)(11,13)"),
+            ("B", "(9,11,13)(10,12,16)"),
+            ("t", "(4,10)(8,14)"),
+            ("C", "(4,8)(10,14)"),
+            ("D", "(10,14,16)"),
+        ] {
+            let found = carried(letters);
+            assert_eq!((found.pieces.to_string().as_str(), found.after_d), (cycles, true), "{letters}");
+        }
+        // Turns lead from any shape; from the solved state they mean the same.
+        for (letters, cycles) in [("u^3", "(1,3,5,7)(2,4,6,8)"), ("d^3", "(9,11,13,15)(10,12,14,16)")] {
+            assert_eq!(carried(letters).pieces.to_string(), cycles, "{letters}");
+        }
+        // Written as usual, the same begins at the solved state, where other pieces lie beside the cut.
+        let usual: Sequence = Sequence::read("A").unwrap().to_string().parse().unwrap();
+        let from_solved = usual.carried(false).unwrap();
+        assert_eq!(
+            (from_solved.pieces.to_string().as_str(), from_solved.after_d),
+            ("(3,7)(4,8)(11,13)(12,14)", false)
+        );
+        // The same from the solved state, with the turn written before and taken back behind.
+        let from_solved = carried("dAd^-1");
+        assert_eq!((from_solved.pieces, from_solved.after_d), (carried("A").pieces, false));
+        let middle = carried("su^6su^6su^6");
+        assert!(middle.pieces.is_identity() && middle.middle);
+        // Step 5: f, a twist and f back make an odd permutation.
+        assert!(!carried("f s f^-1").pieces.is_even());
+    }
+
+    #[test]
+    fn sequences_that_do_not_come_back_are_refused() {
+        let refused = |text: &str| Sequence::read(text).unwrap().carried(false).unwrap_err();
+        // Step 5 goes on from the solved cube.
+        assert_eq!(refused("f"), NotCarried::AnotherShape);
+        assert_eq!(refused("u^-1sus"), NotCarried::Blocked { solved: 2, after_d: 2 });
+    }
+}
