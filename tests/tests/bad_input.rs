@@ -41,7 +41,7 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
             "kernels are 'fastest', 'avx512', 'avx2', 'portable' and 'reference', not",
         ),
         (&["run", "2x7", "--kernel", "avx512"], "the kernel 'avx512' does not do cosets of 5040 x 5040"),
-        (&["run", "3x3", "--keep", "some"], "layers to keep are 'last' or 'all'"),
+        (&["run", "3x3", "--keep", "some"], "layers to keep are 'last', 'two' or 'all'"),
         (
             &["run", "5x5"],
             "5x5 multi has 7,755,605,021,665,492,992,000,000 states, too many to search: one bit for each of them, up to",

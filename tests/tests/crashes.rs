@@ -238,14 +238,18 @@ const ALL: [&str; 7] =
 
 #[test]
 fn the_process_dies_at_any_change() {
-    let hit = fail_everywhere(&question(), Keep::Last, io::ErrorKind::Other, false);
-    assert!(ALL.iter().chain(&["write"]).all(|operation| hit.contains(operation)), "{hit:?}");
+    for keep in [Keep::Last, Keep::Two] {
+        let hit = fail_everywhere(&question(), keep, io::ErrorKind::Other, false);
+        assert!(ALL.iter().chain(&["write"]).all(|operation| hit.contains(operation)), "{hit:?}");
+    }
 }
 
 #[test]
 fn the_power_fails_at_any_change() {
-    let hit = fail_everywhere(&question(), Keep::Last, io::ErrorKind::Other, true);
-    assert!(ALL.iter().chain(&["write"]).all(|operation| hit.contains(operation)), "{hit:?}");
+    for keep in [Keep::Last, Keep::Two] {
+        let hit = fail_everywhere(&question(), keep, io::ErrorKind::Other, true);
+        assert!(ALL.iter().chain(&["write"]).all(|operation| hit.contains(operation)), "{hit:?}");
+    }
 }
 
 #[test]

@@ -18,8 +18,8 @@ const MOST_WORKERS: i64 = 4096;
 pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) space: SpaceArguments,
-    /// Which layers to plan to keep: last (the last two) or all (compressed) [default: last, or all where
-    /// all are read]
+    /// Which layers to plan to keep: last (the last two), two (also while one is made) or all (compressed)
+    /// [default: last, or all where all are read]
     #[arg(long)]
     pub(crate) keep: Option<Keep>,
     /// Kernel threads to plan for, of each worker if there are several [default: one for each processor]

@@ -73,8 +73,9 @@ pub(crate) struct BeginArguments {
     /// How many shards to cut the space into [default: by its size]
     #[arg(long, value_parser = value_parser!(u32).range(1..=MOST_SHARDS))]
     pub(crate) shards: Option<u32>,
-    /// Which layers to keep: last (the last two) or all (compressed) [default: last, or all where all are
-    /// read]
+    /// Which layers to keep: last (the last two; three while one is made), two (never more, but for the
+    /// shards that are being made) or all (compressed) [default: last, or two where the disk holds no more,
+    /// or all where all are read]
     #[arg(long)]
     pub(crate) keep: Option<Keep>,
     /// Count classes up to symmetry and inversion in large spaces too

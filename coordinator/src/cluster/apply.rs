@@ -162,7 +162,7 @@ impl State {
     fn needed(&self) -> Vec<Depth> {
         let first = match self.rules.keep {
             Keep::All => 0,
-            Keep::Last => self.depth.0.saturating_sub(2),
+            Keep::Last | Keep::Two => self.depth.0.saturating_sub(2),
         };
         (first..=self.depth.0).map(Depth).collect()
     }

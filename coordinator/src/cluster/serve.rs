@@ -455,7 +455,8 @@ impl<'d> Coordinator<'d> {
     fn commit(&mut self, reports: &[Arc<ShardReport>], took: Duration, held: &Held) -> Result<()> {
         failpoint::point("committing");
         let seconds = took.as_secs_f64();
-        let commit = Commit { symmetries: self.symmetries, seconds, process: None, holders: held };
+        let commit =
+            Commit { symmetries: self.symmetries, seconds, process: None, waits: None, holders: held };
         let begun = Instant::now();
         let Committed { layer, .. } = commit_layer(&mut self.run, self.disk, reports, commit)?;
         self.journal.note(begun.elapsed());
@@ -495,7 +496,7 @@ impl<'d> Coordinator<'d> {
             Effect::RetireShared(depth) => {
                 if let Some(store) = self.store() {
                     match self.run.manifest.keep {
-                        Keep::Last => store.remove(depth)?,
+                        Keep::Last | Keep::Two => store.remove(depth)?,
                         Keep::All => {
                             store.archive(&self.geometry, depth)?;
                             self.run.journal.set_files(depth, Files::Archived).context(failed)?;

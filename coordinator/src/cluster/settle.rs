@@ -66,7 +66,7 @@ impl State {
                     self.order(id, Order::Retire(retired));
                 }
             }
-            if self.rules.keep == Keep::Last {
+            if self.rules.keep != Keep::All {
                 self.forget_layers(retired);
             }
         }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use fathom_algebra::OrientedPermutation;
 use fathom_command::{bad_input, machine, output};
 use fathom_engine::directory::RunDirectory;
-use fathom_engine::estimate::disk_peak_bytes;
+use fathom_engine::estimate::Peak;
 use fathom_engine::observer::Silent;
 use fathom_engine::search::{Options, Stop, search};
 use fathom_layer::LocalDisk;
@@ -60,7 +60,7 @@ fn run(args: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
     model(&spec)?;
     let space = spec.space()?;
     let plan = planned(&spec, &space, || Plan::new(&space))?;
-    let needed = disk_peak_bytes(&space, &plan, Keep::All, args.depth);
+    let needed = Peak { keep: Keep::All, max_depth: args.depth, ..Peak::default() }.bytes(&space, &plan);
     if needed > MOST_BYTES {
         return Err(bad_input!(
             "{} takes up to {} of disk, and no more than {} are taken on the way: make a run with 'fathom run {} --keep all', and name its directory",

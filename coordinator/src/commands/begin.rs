@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use fathom_command::doing::doing;
 use fathom_command::{bad_input, output};
 use fathom_engine::directory::{Found, RunDirectory, look};
-use fathom_engine::estimate::disk_peak_bytes;
+use fathom_engine::estimate::Peak;
 use fathom_engine::search::Options;
 use fathom_engine::watch;
 use fathom_kernel::reference::Distances;
@@ -14,19 +14,20 @@ use fathom_layer::{LocalDisk, free_bytes, tree_bytes};
 use fathom_puzzle::Metric;
 use fathom_run::Lookback;
 use fathom_run::budget::cache_bytes;
-use fathom_run::manifest::{RunManifest, SpaceSpec};
+use fathom_run::manifest::{Keep, RunManifest, SpaceSpec};
 use fathom_space::{Labels, Plan, Space};
 use fathom_task::Kernel;
 use indicatif::{HumanBytes, HumanCount};
 use std::path::{Path, PathBuf};
 
 /// Opens the directory of a run, or makes it for so many workers, if that is known. Whatever speaks against a
-/// new one, `require` among it, is found before anything is written.
+/// new one, `require` among it, is found before anything is written; `require` also says which layers a new
+/// run keeps, as far as that was asked for or follows from the disk.
 pub(crate) fn open_or_begin(
     space: &SpaceArguments,
     args: &BeginArguments,
     workers: u32,
-    require: impl FnOnce(&Space, &Plan, &Path) -> Result<()>,
+    require: impl FnOnce(&Space, &Plan, &Path) -> Result<Option<Keep>>,
 ) -> Result<RunDirectory> {
     let reading = doing("reading the puzzle");
     let mut spec = space.spec()?;
@@ -64,14 +65,14 @@ pub(crate) fn open_or_begin(
         }
         Found::Nothing => {
             let outline = planned(&spec, &space, || Plan::outline(&space))?;
-            require(&space, &outline, &path)?;
+            let asked = require(&space, &outline, &path)?;
             let plan = planned(&spec, &space, || outline.exact(&space))?;
             let watched = match &args.watch_states {
                 Some(file) => watch::read(file, &space)?,
                 None => Vec::new(),
             };
             let lookback = Lookback::of(&space);
-            let keep = lookback.keep(args.keep)?;
+            let keep = lookback.keep(asked)?;
             let by_size = || RunManifest::shards_by_size(&plan, lookback, workers);
             let shards = args.shards.unwrap_or_else(by_size);
             let manifest = RunManifest::plan(spec, &space, &plan, Some(shards), keep, args.inverse_classes)?;
@@ -149,7 +150,7 @@ pub(crate) fn require_resources(
     space: &Space,
     plan: &Plan,
     path: &Path,
-) -> Result<()> {
+) -> Result<Option<Keep>> {
     options.kernel.engine(&plan.shape)?;
     if options.kernel == Kernel::Reference {
         Distances::ranks(space, options.memory_bytes).map_err(|error| bad_input!("{error}"))?;
@@ -159,23 +160,57 @@ pub(crate) fn require_resources(
     require_room(args, space, plan, path)
 }
 
-/// Whether the disk holds what a new run will write.
-pub(crate) fn require_room(args: &RunArguments, space: &Space, plan: &Plan, path: &Path) -> Result<()> {
-    let needed =
-        disk_peak_bytes(space, plan, Lookback::of(space).keep(args.begin.keep)?, args.search.max_depth);
+/// Which layers a new run keeps, so that the disk holds what it will write: those that were asked for; if
+/// none were, two where the disk does not hold three.
+pub(crate) fn require_room(
+    args: &RunArguments,
+    space: &Space,
+    plan: &Plan,
+    path: &Path,
+) -> Result<Option<Keep>> {
+    let asked = args.begin.keep;
+    let by_default = Lookback::of(space).keep(asked)?;
+    let peak = |keep| {
+        let threads = args.search.options().threads;
+        Peak { keep, max_depth: args.search.max_depth, threads, shards: args.begin.shards }.bytes(space, plan)
+    };
+    let needed = peak(by_default);
     let mut free = free_bytes(path)?;
     if let Some(limit) = args.search.disk_limit {
         free = free.min(limit.saturating_sub(tree_bytes(path)?));
     }
     if needed <= free {
-        return Ok(());
+        return Ok(asked);
     }
+    let may_keep_two = asked.is_none() && by_default == Keep::Last && args.workers.is_none();
+    if may_keep_two && peak(Keep::Two) <= free {
+        output::remark(&format!(
+            "three layers may take {}, and {} are free: the run keeps two, as with --keep two",
+            HumanBytes(needed),
+            HumanBytes(free)
+        ));
+        return Ok(Some(Keep::Two));
+    }
+    let two = match peak(Keep::Two) {
+        two if two < needed && may_keep_two => format!(" ({} with two layers)", HumanBytes(two)),
+        _ => String::new(),
+    };
     Err(bad_input!(
-        "{} needs up to {} of disk, and {} are free at {}, {} bytes too few: make room, name a directory on another disk with --dir, or ask for less with --track, --labels or --max-depth",
+        "{} needs up to {} of disk{two}, and {} are free at {}, {} bytes too few: make room, name a directory on another disk with --dir, or ask for less with --track, --labels or --max-depth",
         space.slug(),
         HumanBytes(needed),
         HumanBytes(free),
         path.display(),
         HumanCount(needed - free)
     ))
+}
+
+/// Refuses what workers do not do: a shard that one of them gives back may be what another one needs again.
+pub(crate) fn require_no_two(keep: Option<Keep>) -> Result<Option<Keep>> {
+    match keep {
+        Some(Keep::Two) => Err(bad_input!(
+            "--keep two is for a search by one process: workers keep the last two layers, and three while one is made; leave out --keep, or --workers"
+        )),
+        keep => Ok(keep),
+    }
 }

@@ -75,7 +75,7 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
         return Err(bad_input!("depth {depth} lacks {missed} of {shards} shards: {}", way_out(&missing)));
     }
     let symmetries = space.symmetries().len() as u64;
-    let commit = Commit { symmetries, seconds: seconds(&times), process: None, holders: &[] };
+    let commit = Commit { symmetries, seconds: seconds(&times), process: None, waits: None, holders: &[] };
     commit_layer(&mut run, &LocalDisk, &reports, commit)?;
     report(&run, args.json)
 }

@@ -25,7 +25,10 @@ pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
     })?;
     let lookback = Lookback::of(&space);
     let keep = lookback.keep(args.keep)?;
-    let estimate = Estimate::of(&space, &plan, args.threads(), keep);
+    let mut estimate = Estimate::of(&space, &plan, args.threads(), keep);
+    if args.keep.is_some() {
+        estimate.disk_peak_bytes_of_two = None;
+    }
     let forecast = match args.cluster()? {
         Some(_) if lookback == Lookback::All => {
             return Err(bad_input!(
@@ -120,9 +123,15 @@ fn one_text(estimate: &Estimate, memory: Option<u64>) -> String {
         Some((_, Some(left))) => format!(", to which {} are left for layers", HumanBytes(left)),
         Some((memory, None)) => format!(", which is more than the {} of --memory", HumanBytes(memory)),
     };
+    let two = match estimate.disk_peak_bytes_of_two {
+        Some(two) if two < estimate.disk_peak_bytes => {
+            format!("; {} with --keep two, as a run does by itself where there is no more", HumanBytes(two))
+        }
+        _ => String::new(),
+    };
     format!(
         "memory: {}, besides the page cache{cache}
-disk at the peak: {}
+disk at the peak: {}{two}
 time: about {} with {} (a dense pull takes {:.1} us here; the growth is guessed)",
         HumanBytes(estimate.memory_bytes),
         HumanBytes(estimate.disk_peak_bytes),

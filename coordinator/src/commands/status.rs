@@ -11,6 +11,7 @@ use fathom_engine::journal::{LayersAt, ProcessRow};
 use fathom_engine::summary::Summary;
 use fathom_report::text;
 use fathom_report::text::many;
+use fathom_report::waited::Waited;
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 use serde_json::Value;
@@ -24,6 +25,7 @@ struct Status<'a> {
     #[serde(flatten)]
     summary: &'a Summary,
     processes: &'a [ProcessRow],
+    waits: Vec<Waited>,
     at_work: Option<&'a Note>,
 }
 
@@ -120,7 +122,8 @@ fn of_directory(path: &Path, json: bool) -> Result<(Found, String)> {
     let note = at_work::of(path).filter(|_| !summary.complete);
     let found = if note.is_some() { Found::AtWork } else { Found::Still };
     if json {
-        let status = Status { summary: &summary, processes: &processes, at_work: note.as_ref() };
+        let waits = Waited::of(&run)?;
+        let status = Status { summary: &summary, processes: &processes, waits, at_work: note.as_ref() };
         return Ok((found, serde_json::to_string(&status)?));
     }
     let mut lines = vec![text::growth(&summary)];

@@ -8,6 +8,7 @@ use fathom_layer::{Disk, LayerDigest, Totals};
 use fathom_run::WorkerId;
 use fathom_run::{Depth, Keep, ShardReport, Task};
 use fathom_space::Space;
+use fathom_task::Waits;
 use std::borrow::Borrow;
 use tracing::{info, warn};
 
@@ -20,6 +21,8 @@ pub struct Commit<'a> {
     pub seconds: f64,
     /// This process, if it made the layer.
     pub process: Option<&'a ProcessRow>,
+    /// What the threads of this process spent their time on, if it made the layer.
+    pub waits: Option<&'a Waits>,
     /// Who holds the files of the newest layers, if workers do.
     pub holders: &'a [(Task, WorkerId)],
 }
@@ -58,7 +61,7 @@ pub fn commit_layer<R: Borrow<ShardReport>>(
     check_growth(&layer, &layers, &run.space)?;
     let shards: Vec<ShardRow> = reports.iter().map(|report| ShardRow::of(report.borrow())).collect();
     let retired = match run.manifest.keep {
-        Keep::Last => depth.previous().and_then(Depth::previous),
+        Keep::Last | Keep::Two => depth.previous().and_then(Depth::previous),
         Keep::All => None,
     };
     let found: Vec<u32> = reports.iter().flat_map(|report| report.borrow().watched.iter().copied()).collect();
@@ -68,6 +71,7 @@ pub fn commit_layer<R: Borrow<ShardReport>>(
         retired,
         found: &found,
         process: commit.process,
+        waits: commit.waits,
         holders: commit.holders,
     };
     run.journal.commit(&entry).context("cannot write run.db")?;

@@ -5,10 +5,10 @@ use crate::journal::LayerRow;
 use fathom_kernel::{Bits, Engine, SLACK_BYTES};
 use fathom_layer::encoding::SPARSE_BITS;
 use fathom_layer::format::{ALIGNMENT, ENTRY_BYTES};
-use fathom_run::Lookback;
 use fathom_run::budget::memory_bytes;
 use fathom_run::manifest::Keep;
 use fathom_run::tables::PATTERNS_WORTH_KEEPING;
+use fathom_run::{Lookback, RunManifest};
 use fathom_space::{AxisMap, Plan, Shape, Space, Transform};
 use serde::Serialize;
 use std::collections::HashSet;
@@ -71,6 +71,8 @@ pub struct Estimate {
     pub memory_bytes: u64,
     /// Bytes of disk at the peak.
     pub disk_peak_bytes: u64,
+    /// The same with two layers at the peak; `None` where more are needed or were asked for.
+    pub disk_peak_bytes_of_two: Option<u64>,
     /// Threads assumed.
     pub threads: usize,
     /// Microseconds to pull one dense coset through one move, measured on this machine.
@@ -82,6 +84,7 @@ pub struct Estimate {
 impl Estimate {
     /// Of a run with `threads` threads.
     pub fn of(space: &Space, plan: &Plan, threads: usize, keep: Keep) -> Self {
+        let peak = |keep| Peak { keep, threads, ..Peak::default() }.bytes(space, plan);
         let pull = dense_pull_time(&plan.shape, Engine::fastest(&plan.shape))
             .expect("the fastest engine does the shape");
         let pulls = plan.pulls_per_layer(space) as f64;
@@ -118,7 +121,8 @@ impl Estimate {
                 &plan.shape,
                 threads,
             ),
-            disk_peak_bytes: disk_peak_bytes(space, plan, keep, None),
+            disk_peak_bytes: peak(keep),
+            disk_peak_bytes_of_two: (keep == Keep::Last).then(|| peak(Keep::Two)),
             threads,
             pull_microseconds: pull.as_secs_f64() * 1e6,
             seconds: start + dense_layers(space) * dense_layer,
@@ -126,29 +130,54 @@ impl Estimate {
     }
 }
 
-/// Disk at the peak: the layer that is made and the two before it, all as if dense; with all layers kept,
-/// what the older ones compress to is taken as two dense layers more. Where layers are many, their
-/// directories are the most: with moves that are not closed under inverses they are taken to be 64 (`lx:10`
-/// has 59). `max_depth` bounds the number of states a layer can have.
-pub fn disk_peak_bytes(space: &Space, plan: &Plan, keep: Keep, max_depth: Option<u32>) -> u64 {
-    let entries = plan.representative_cosets * COSET_OVERHEAD_BYTES;
-    let dense = plan.layer_bytes();
-    let largest = match max_depth {
-        Some(depth) => most_states(space, depth)
-            .map(|states| states.div_ceil(plan.symmetries_used as u64 / u64::from(space.free_order())))
-            // Cosets that symmetries fix have their states several times.
-            .map(|states| states.saturating_mul(2))
-            .and_then(|stored| stored.checked_mul(MOST_BYTES_A_STATE))
-            .map_or(dense, |bytes| bytes.min(dense)),
-        None => dense,
-    };
-    let (layers, directories) = match (keep, Lookback::of(space)) {
-        (Keep::Last, _) => (3, 3),
-        (Keep::All, Lookback::Two) => (5, 5),
-        (Keep::All, Lookback::All) => (5, 64),
-    };
-    let kept = if plan.patterns < PATTERNS_WORTH_KEEPING { 0 } else { plan.table_bytes(space) };
-    RUN_OVERHEAD_BYTES + kept + layers * largest + directories * entries
+/// What the disk of a search at its peak depends on, beside the space.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Peak {
+    /// The layers that are kept.
+    pub keep: Keep,
+    /// The last depth, if it is given.
+    pub max_depth: Option<u32>,
+    /// Threads: each has a shard in the making.
+    pub threads: usize,
+    /// Shards, if not by size.
+    pub shards: Option<u32>,
+}
+
+impl Peak {
+    /// Disk at the peak: the layer that is made and the two before it, all as if dense. With two layers kept,
+    /// the new layer takes the room of the older one, but for the shards that are being made. With all
+    /// layers kept, what the older ones compress to is taken as two dense layers more. Where layers are
+    /// many, their directories are the most: with moves that are not closed under inverses they are taken to
+    /// be 64 (`lx:10` has 59). `max_depth` bounds the number of states a layer can have.
+    pub fn bytes(self, space: &Space, plan: &Plan) -> u64 {
+        let entries = plan.representative_cosets * COSET_OVERHEAD_BYTES;
+        let dense = plan.layer_bytes();
+        let lookback = Lookback::of(space);
+        let largest = match self.max_depth {
+            Some(depth) => most_states(space, depth)
+                .map(|states| states.div_ceil(plan.symmetries_used as u64 / u64::from(space.free_order())))
+                // Cosets that symmetries fix have their states several times.
+                .map(|states| states.saturating_mul(2))
+                .and_then(|stored| stored.checked_mul(MOST_BYTES_A_STATE))
+                .map_or(dense, |bytes| bytes.min(dense)),
+            None => dense,
+        };
+        let (layers, directories) = match (self.keep, lookback) {
+            (Keep::Two, _) => (2, 2),
+            (Keep::Last, _) => (3, 3),
+            (Keep::All, Lookback::Two) => (5, 5),
+            (Keep::All, Lookback::All) => (5, 64),
+        };
+        let in_the_making = match self.keep {
+            Keep::Two => {
+                let shards = u64::from(self.shards.unwrap_or(RunManifest::shards_by_size(plan, lookback, 1)));
+                (largest + entries).div_ceil(shards) * shards.min(self.threads as u64 + 1)
+            }
+            Keep::Last | Keep::All => 0,
+        };
+        let kept = if plan.patterns < PATTERNS_WORTH_KEEPING { 0 } else { plan.table_bytes(space) };
+        RUN_OVERHEAD_BYTES + kept + layers * largest + directories * entries + in_the_making
+    }
 }
 
 /// A bound of the number of states at a depth; `None` beyond 2^64.

@@ -9,6 +9,7 @@
 
 mod cluster;
 mod patience;
+mod waits;
 
 pub use cluster::LayersAt;
 
@@ -16,6 +17,7 @@ use anyhow::{Context, Result, anyhow};
 use fathom_layer::{Digest, LayerDigest, RunDigest, Totals};
 use fathom_run::WorkerId;
 use fathom_run::{Depth, ShardId, ShardReport, Task};
+use fathom_task::Waits;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
 use serde::Serialize;
@@ -135,6 +137,8 @@ pub struct Entry<'a> {
     pub found: &'a [u32],
     /// What is known of this process by now, if it made the layer.
     pub process: Option<&'a ProcessRow>,
+    /// What the threads of this process spent their time on, if it made the layer.
+    pub waits: Option<&'a Waits>,
     /// Who holds which files, if workers do.
     pub holders: &'a [(Task, WorkerId)],
 }
@@ -415,7 +419,7 @@ impl Journal {
 
     /// Writes a layer in one transaction. Returns the row of this process.
     fn write_layer(&mut self, entry: &Entry<'_>, run_digest: Digest) -> Result<Option<i64>> {
-        let Entry { layer, shards, retired, found, process, holders } = *entry;
+        let Entry { layer, shards, retired, found, process, waits, holders } = *entry;
         // Inside the transaction of commits that are held back, if they are.
         let transaction = self.database.savepoint()?;
         transaction.execute(
@@ -459,6 +463,9 @@ impl Journal {
             }
         }
         cluster::note_holders(&transaction, holders)?;
+        if let Some(waits) = waits {
+            waits::note(&transaction, layer.depth, waits)?;
+        }
         let row = match (process, self.process) {
             (Some(process), row) => Some(note_process(&transaction, process, row)?),
             (None, row) => row,

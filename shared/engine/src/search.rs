@@ -3,12 +3,13 @@
 use crate::commit::{Commit, Committed, commit_layer};
 use crate::directory::{RunDirectory, Visited};
 use crate::estimate::Need;
-use crate::journal::{Files, LayerRow, ProcessRow};
+use crate::journal::{Files, LayerRow, ProcessRow, ShardRow};
 use crate::observer::{Observer, Progress};
+use crate::older::Older;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::{bad_input, failpoint, machine};
 use fathom_layer::{Deferred, Disk, LayerError};
-use fathom_run::{Depth, ShardReport, Task};
+use fathom_run::{Depth, Keep, ShardReport, Task};
 use fathom_task::{Counters, Job, Kernel, Layer, Leftovers, Pool, Resources, Store, TaskError, Watched};
 use indicatif::{HumanBytes, HumanCount};
 use std::collections::BTreeMap;
@@ -119,8 +120,10 @@ pub fn search(
         seconds: begun.elapsed().as_secs_f64(),
         peak_anonymous_bytes: machine::anonymous_bytes(),
     };
-    // Where nothing is committed yet, there is nothing that a crash could damage.
-    let is_new = !options.sync_after.is_zero() && run.visited()?.layers.is_empty();
+    // Where nothing is committed yet, there is nothing that a crash could damage. But what is not durable
+    // makes no room, and a run that keeps two layers has none to spare.
+    let defers = !options.sync_after.is_zero() && run.manifest.keep != Keep::Two;
+    let is_new = defers && run.visited()?.layers.is_empty();
     let disk = Deferred::new(disk, is_new);
     let disk = &disk;
     if is_new {
@@ -237,7 +240,9 @@ impl Search<'_> {
         self.process.peak_anonymous_bytes = self.process.peak_anonymous_bytes.max(machine::anonymous_bytes());
         let symmetries = self.job.graph.space().symmetries().len() as u64;
         let seconds = begun.elapsed().as_secs_f64();
-        let commit = Commit { symmetries, seconds, process: Some(&self.process), holders: &[] };
+        let waits = self.counters.spent.waits(self.options.threads, begun.elapsed());
+        let process = Some(&self.process);
+        let commit = Commit { symmetries, seconds, process, waits: Some(&waits), holders: &[] };
         failpoint::point("committing");
         let Committed { layer, retired } = commit_layer(self.run, self.disk, &reports, commit)?;
         failpoint::point("committed");
@@ -259,7 +264,16 @@ impl Search<'_> {
         let Need { bytes, certain } = Need::after(&layers, left, cosets, self.job.graph.shape());
         let shards = u64::from(self.job.geometry.cut.shards());
         let missing = shards - self.store.finished_files(depth)?.min(shards);
-        let needed = (u128::from(bytes) * u128::from(missing) / u128::from(shards)) as u64;
+        let share =
+            |bytes: u64, part: u64| (u128::from(bytes) * u128::from(part) / u128::from(shards)) as u64;
+        let needed = match (self.run.manifest.keep, &layers[..]) {
+            // What is given back makes room, except for the shards that are being made.
+            (Keep::Two, [.., older, _]) => {
+                let at_once = missing.min(self.options.threads as u64 + 1);
+                share(bytes, missing).saturating_sub(share(older.bytes, missing)).max(share(bytes, at_once))
+            }
+            _ => share(bytes, missing),
+        };
         let free = self
             .disk
             .free_bytes(&self.run.path)
@@ -288,7 +302,9 @@ impl Search<'_> {
         self.store.remove_unfinished(depth)?;
         self.store.prepare(depth)?;
         let mut before = Vec::new();
-        for below in self.job.lookback.below(depth) {
+        let older = depth.previous().and_then(Depth::previous);
+        let older = older.filter(|_| self.run.manifest.keep == Keep::Two);
+        for below in self.job.lookback.below(depth).filter(|&below| Some(below) != older) {
             if let Some(layer) = self.archived.get(&below) {
                 before.push(Arc::clone(layer));
                 continue;
@@ -305,18 +321,29 @@ impl Search<'_> {
         }
         let cut = self.job.geometry.cut;
         let mut reports: Vec<Option<ShardReport>> = vec![None; cut.shards() as usize];
+        let (mut older, sources) = older.map(|older| self.open_older(depth, older)).transpose()?.unzip();
+        let mut sources = sources.into_iter().flatten();
+        let mut tasks = cut.ids().map(|shard| {
+            let before = before.iter().cloned().chain(sources.next()).collect();
+            (Task { depth, shard }, before)
+        });
         self.counters.begin();
-        for shard in cut.ids() {
-            self.pool.submit(Task { depth, shard }, before.clone());
+        // Threads must not be ahead of what is given back by more shards than there is room for.
+        let ahead = if older.is_some() { self.options.threads + 1 } else { cut.shards() as usize };
+        let mut running = 0;
+        for (task, before) in tasks.by_ref().take(ahead) {
+            self.pool.submit(task, before);
+            running += 1;
         }
-        let mut running = cut.shards();
         self.observer.layer_begins(depth, cut.cosets().into(), cut.shards());
         let mut failure: Option<TaskError> = None;
         while running > 0 {
             if self.stop.requested.load(Ordering::Relaxed) {
                 self.halt.store(true, Ordering::Relaxed);
             }
-            if let Some(ended) = self.pool.next(TICK)? {
+            let ended = self.pool.next(TICK)?;
+            let has_ended = ended.is_some();
+            if let Some(ended) = ended {
                 running -= 1;
                 let shard = ended.task.shard;
                 match ended.result {
@@ -331,6 +358,9 @@ impl Search<'_> {
                             "task done"
                         );
                         self.observer.shard_made(&report, ended.took);
+                        if let Some(older) = &mut older {
+                            older.made(&report);
+                        }
                         reports[shard.0 as usize] = Some(report);
                     }
                     Err(error) => {
@@ -350,20 +380,54 @@ impl Search<'_> {
             self.observer.progress(self.progress());
             if failure.is_none() {
                 self.release_when_grown()?;
+                if let Some(older) = &mut older {
+                    let given = older.give_back(&mut self.run.journal, self.store);
+                    given.inspect_err(|_| self.halt.store(true, Ordering::Relaxed))?;
+                }
+            }
+            if has_ended
+                && !self.halt.load(Ordering::Relaxed)
+                && let Some((task, before)) = tasks.next()
+            {
+                self.pool.submit(task, before);
+                running += 1;
             }
         }
         self.observer.layer_ends(self.progress());
         match failure {
-            Some(TaskError::Layer(error)) => Err(self.explain(depth, error)),
-            Some(error) => Err(error).with_context(|| format!("depth {depth} could not be made")),
+            Some(error) => Err(self.explain_task(depth, error)),
             // With no failure, tasks without report were stopped.
             None => Ok(reports.into_iter().collect()),
         }
     }
 
+    /// Opens the older layer of two, shard by shard, for the tasks of the layer at `depth`.
+    fn open_older(&self, depth: Depth, older: Depth) -> Result<(Older, Vec<Arc<Layer>>)> {
+        let reports = self.run.journal.reports().context("cannot read run.db")?;
+        let reports = reports.iter().filter(|report| report.task.depth == depth);
+        let made = reports.map(|report| (report.task.shard, ShardRow::of(report).digest)).collect();
+        let digests = self.run.digests(older)?;
+        Older::open(self.store, &self.job.geometry, older, &digests, &made)
+            .map_err(|error| self.explain_task(depth, error))
+    }
+
     fn progress(&self) -> Progress {
         let Counters { cosets, states, .. } = self.counters;
         Progress { cosets: cosets.load(Ordering::Relaxed), states: states.load(Ordering::Relaxed) }
+    }
+
+    /// What the failure of a task means, and what to do.
+    fn explain_task(&self, depth: Depth, error: TaskError) -> anyhow::Error {
+        match error {
+            TaskError::Layer(error) => self.explain(depth, error),
+            TaskError::GivenBack { .. } => {
+                let path = self.run.path.display();
+                anyhow::Error::new(error).context(format!(
+                    "depth {depth} could not be made, and the run keeps no layer from which it could be made again: put the file back from a copy, or remove {path} and begin again"
+                ))
+            }
+            error => anyhow::Error::new(error).context(format!("depth {depth} could not be made")),
+        }
     }
 
     /// What a failure of the disk means for the layer that was to be made, and what to do.
@@ -442,5 +506,7 @@ fn store_path(run: &RunDirectory) -> Result<PathBuf> {
 /// If the directory cannot be listed.
 pub fn leftovers(store: &Store<'_>, layers: &[LayerRow]) -> Result<Leftovers> {
     let removed = |depth: Depth| layers.get(depth.0 as usize).is_some_and(|l| l.files == Files::Removed);
-    Ok(store.leftovers(|depth| !removed(depth))?)
+    // What is left of the older of two layers is read for the layer that is made now.
+    let is_read = |depth: Depth| depth.0 as usize + 2 >= layers.len();
+    Ok(store.leftovers(|depth| is_read(depth) || !removed(depth))?)
 }

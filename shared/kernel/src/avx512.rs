@@ -1,5 +1,5 @@
 //! The coset kernel for processors with AVX-512 and GFNI, for tensors whose axes have at most 32 entries,
-//! the last one not halved.
+//! the last one not halved. `rows` has the other tensors whose rows have at most 128 bits.
 //!
 //! Layout: a tensor is split into *byte planes*. Plane b holds byte b of every row, so a row of 24 bits lies
 //! in three planes. Along one axis, the *inner* one, the bytes of a plane are adjacent: a *block* is the
@@ -26,6 +26,8 @@
 //! (`docs/performance.md`).
 
 mod blocks;
+mod rows;
+mod transpose;
 
 use crate::kernel::{Bits, Kernel, SLACK_BYTES};
 use blocks::{Ahead, BitMap, Pairs, RowMap, count, join, keep, remove, split, trade, turn};
@@ -46,7 +48,10 @@ pub fn avx512(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
         && shape.blocks() == 1
         && shape.lengths().len() > 1
         && shape.lengths().iter().all(|&length| length as usize <= SLOT);
-    (fits && blocks::is_supported()).then(|| Box::new(Avx512::new(shape)) as Box<dyn Kernel + Send>)
+    match fits && blocks::is_supported() {
+        true => Some(Box::new(Avx512::new(shape))),
+        false => rows::rows(shape),
+    }
 }
 
 /// Where the bytes of a plane lie when an axis is the inner one.

@@ -37,11 +37,11 @@ pub fn portable(shape: &Shape) -> Box<dyn Kernel + Send> {
 
 #[derive(Debug)]
 pub(crate) struct Portable<W> {
-    shape: Shape,
-    row_words: usize,
-    words: Vec<W>,
+    pub(crate) shape: Shape,
+    pub(crate) row_words: usize,
+    pub(crate) words: Vec<W>,
     /// Where the last axis is halved: which rows have an odd sum of parities of their indices.
-    odd_rows: Vec<bool>,
+    pub(crate) odd_rows: Vec<bool>,
     /// By number of the axis map.
     networks: Vec<Option<Network<W>>>,
     /// Of a last axis that is cut into blocks.
@@ -61,9 +61,9 @@ struct Scratch<W> {
 
 /// Where the blocks of a pull begin, as rows, in the source and in the target.
 #[derive(Debug, Default)]
-struct Walk {
-    source: Vec<u32>,
-    target: Vec<u32>,
+pub(crate) struct Walk {
+    pub(crate) source: Vec<u32>,
+    pub(crate) target: Vec<u32>,
     next: Vec<u32>,
 }
 
@@ -93,7 +93,7 @@ impl Walk {
 
     /// The blocks of a pull whose last axis stays, or meets another: one for each index of all other axes.
     #[inline(always)]
-    fn blocks(&mut self, shape: &Shape, transform: &Transform, maps: &[AxisMap]) {
+    pub(crate) fn blocks(&mut self, shape: &Shape, transform: &Transform, maps: &[AxisMap]) {
         let last = transform.target.len() - 1;
         let except = match Meeting::of(transform) {
             Meeting::Kept => last,
@@ -104,6 +104,36 @@ impl Walk {
             let target = usize::from(transform.target[source]);
             let map = &maps[transform.maps[source] as usize];
             self.along(map, shape.strides()[source], shape.strides()[target]);
+        }
+    }
+
+    /// The lines of a pull whose last axis stays: rows that are adjacent in the target. `steps` are, by
+    /// parity of the index along the line in the source, the offsets in the source of the rows of a line and
+    /// their numbers in the line.
+    pub(crate) fn lines(
+        &mut self,
+        shape: &Shape,
+        transform: &Transform,
+        maps: &[AxisMap],
+        steps: &mut [Vec<(u32, u32)>; 2],
+    ) {
+        let last = transform.target.len() - 1;
+        let innermost = transform.target[..last].iter().position(|&axis| usize::from(axis) + 1 == last);
+        self.restart();
+        steps.iter_mut().for_each(Vec::clear);
+        for source in (0..last).filter(|&source| Some(source) != innermost) {
+            let target = usize::from(transform.target[source]);
+            let map = &maps[transform.maps[source] as usize];
+            self.along(map, shape.strides()[source], shape.strides()[target]);
+        }
+        let Some(innermost) = innermost else {
+            steps[0].push((0, 0));
+            return;
+        };
+        let (map, stride) = (&maps[transform.maps[innermost] as usize], shape.strides()[innermost]);
+        for (&index, number) in map.from.iter().zip(0..) {
+            let is_odd = shape.odd().is_some_and(|is_odd| is_odd[index as usize]);
+            steps[usize::from(is_odd)].push((index * stride, number));
         }
     }
 }
@@ -212,7 +242,7 @@ fn odd_rows(shape: &Shape) -> Vec<bool> {
 }
 
 /// How the axes of a dense pull meet.
-enum Meeting {
+pub(crate) enum Meeting {
     /// The last axis stays last.
     Kept,
     /// Axis `from` of the source becomes last, and the last axis becomes axis `to` of the target.
@@ -220,7 +250,7 @@ enum Meeting {
 }
 
 impl Meeting {
-    fn of(transform: &Transform) -> Self {
+    pub(crate) fn of(transform: &Transform) -> Self {
         let last = transform.target.len() - 1;
         let from = transform
             .target

@@ -1,6 +1,7 @@
 //! Every change that Fathom makes to layers on disk goes through this trait, so that a test can fail, crash
 //! or lose power at any one of them.
 
+use crate::past_cache;
 use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -38,7 +39,8 @@ pub trait DiskFile: Debug + Send {
     fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()>;
     /// Makes the contents durable.
     fn sync(&mut self) -> io::Result<()>;
-    /// Advises that nobody reads the contents soon, once they are durable.
+    /// Advises that nobody reads the contents soon: neither those that are durable, nor those that will be
+    /// written.
     fn uncache(&mut self) {}
 }
 
@@ -86,7 +88,7 @@ pub struct LocalDisk;
 impl Disk for LocalDisk {
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
         let file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
-        Ok(Box::new(LocalFile(file)))
+        Ok(Box::new(LocalFile { file, past_cache: None }))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -111,18 +113,29 @@ impl Disk for LocalDisk {
 }
 
 #[derive(Debug)]
-struct LocalFile(File);
+struct LocalFile {
+    file: File,
+    /// The device of a file that is written past the cache.
+    past_cache: Option<u64>,
+}
 
 impl DiskFile for LocalFile {
     fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        self.0.write_all_at(bytes, offset)?;
+        let written = match self.past_cache {
+            Some(device) => past_cache::write(&self.file, device, bytes, offset),
+            None => 0,
+        };
+        if written < bytes.len() {
+            self.past_cache = None;
+            self.file.write_all_at(&bytes[written..], offset + written as u64)?;
+        }
         if bytes.len() >= WRITE_AT_ONCE {
             // The disk may begin to write now, so that less is left to wait for when the file is synced. A
             // hint: what it does not do now, or fails at, it does when the file is synced.
             // SAFETY: the file is open, and the call touches no memory of ours.
             let _ = unsafe {
                 libc::sync_file_range(
-                    self.0.as_raw_fd(),
+                    self.file.as_raw_fd(),
                     offset as i64,
                     bytes.len() as i64,
                     libc::SYNC_FILE_RANGE_WRITE,
@@ -133,11 +146,12 @@ impl DiskFile for LocalFile {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.0.sync_all()
+        self.file.sync_all()
     }
 
     fn uncache(&mut self) {
+        self.past_cache = past_cache::device(&self.file);
         // Advice that is not taken costs memory alone, which the operating system takes back when it must.
-        let _ = rustix::fs::fadvise(&self.0, 0, None, rustix::fs::Advice::DontNeed);
+        let _ = rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::DontNeed);
     }
 }

@@ -3,8 +3,8 @@
 //! Reading order: [`mod@format`] (the bytes; described for people in `docs/format.md`), [`encoding`] (how the
 //! states of one coset are written down), [`writer`], [`mod@file`] (reading), [`imports`] (cosets from
 //! elsewhere), [`chunk`] (cosets on the wire), [`deferred`] (syncs put off), [`disk`] (every change of the
-//! file system, as a trait that tests break on purpose), [`map`] (memory maps, and what happens when the disk
-//! fails under one), [`digest`].
+//! file system, as a trait that tests break on purpose), `past_cache` (writing past the page cache), [`map`]
+//! (memory maps, and what happens when the disk fails under one), [`digest`].
 //!
 //! Invariants: a file that has its final name is whole; the bytes of a file are a function of the states
 //! alone; what is read is checked before it is used.
@@ -22,6 +22,7 @@ pub mod format;
 pub mod imports;
 mod limit;
 pub mod map;
+mod past_cache;
 pub mod writer;
 
 pub use deferred::Deferred;

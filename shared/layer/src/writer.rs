@@ -31,6 +31,9 @@ pub fn temporary(path: &Path) -> PathBuf {
 /// Bytes that are collected before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
 
+/// Bytes of a page of memory, or a divisor of that.
+const PAGE_BYTES: u64 = 4096;
+
 /// Archived layers are read seldom and written once: zstd's default level.
 const ZSTD_LEVEL: i32 = 3;
 
@@ -81,9 +84,10 @@ impl<'d> LayerWriter<'d> {
         })
     }
 
-    /// The contents shall not stay in the page cache when the file is finished.
+    /// The contents shall not stay in the page cache: for files that are begun only now.
     pub fn uncache(&mut self) {
         self.uncached = true;
+        self.file.uncache();
     }
 
     /// Adds the next coset, given as packed tensor with its number of states (none: the tensor is not looked
@@ -124,7 +128,12 @@ impl<'d> LayerWriter<'d> {
         self.stored += u64::from(states);
         self.buffer.extend_from_slice(data);
         self.buffer.resize(self.buffer.len().next_multiple_of(ALIGNMENT as usize), 0);
-        if self.buffer.len() >= BUFFER_BYTES { self.flush() } else { Ok(()) }
+        if self.buffer.len() < BUFFER_BYTES {
+            return Ok(());
+        }
+        // Whole pages, so that none is written twice.
+        let end = (self.buffer_offset + self.buffer.len() as u64) / PAGE_BYTES * PAGE_BYTES;
+        self.flush(end.saturating_sub(self.buffer_offset) as usize)
     }
 
     /// Writes header and directory, makes the file durable and gives it its final name. Returns the checksums
@@ -145,7 +154,7 @@ impl<'d> LayerWriter<'d> {
         assert_eq!(self.stored, totals.stored, "stored states are those of the cosets");
         self.buffer.extend([0; SLACK_BYTES as usize]);
         self.buffer.resize(self.buffer.len().next_multiple_of(ALIGNMENT as usize), 0);
-        self.flush()?;
+        self.flush(self.buffer.len())?;
         let header = Header {
             identity: self.identity.clone(),
             totals,
@@ -172,12 +181,13 @@ impl<'d> LayerWriter<'d> {
         std::mem::take(&mut self.checksums)
     }
 
-    fn flush(&mut self) -> Result<(), LayerError> {
+    /// Writes so many bytes of the buffer.
+    fn flush(&mut self, bytes: usize) -> Result<(), LayerError> {
         self.file
-            .write_at(&self.buffer, self.buffer_offset)
+            .write_at(&self.buffer[..bytes], self.buffer_offset)
             .map_err(LayerError::io("write", &self.temporary))?;
-        self.buffer_offset += self.buffer.len() as u64;
-        self.buffer.clear();
+        self.buffer_offset += bytes as u64;
+        self.buffer.drain(..bytes);
         Ok(())
     }
 }

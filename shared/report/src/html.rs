@@ -4,10 +4,12 @@
 use super::deepest::{self, Example};
 use super::facts::{self, Fact};
 use super::numbers::percent;
+use super::waited::Waited;
 use super::{Report, net, plot};
 use anyhow::Result;
 use askama::Template;
 use fathom_puzzle::PuzzleSpec;
+use fathom_task::Waits;
 use indicatif::{HumanBytes, HumanCount};
 
 #[derive(Template)]
@@ -20,6 +22,8 @@ struct Page<'a> {
     origin: Vec<Fact>,
     growth: Vec<[String; 8]>,
     files: Vec<[String; 4]>,
+    causes: [&'static str; 6],
+    waits: Vec<[String; 8]>,
     plot: String,
     pictures: Option<Pictures>,
 }
@@ -82,6 +86,8 @@ pub fn page(report: &Report) -> Result<String> {
         origin: facts::of_origin(report),
         growth: growth.collect(),
         files: files.collect(),
+        causes: Waits::CAUSES,
+        waits: report.waits.iter().map(Waited::cells).collect(),
         plot: plot::svg(&report.rows),
         pictures: pictures(report),
     };

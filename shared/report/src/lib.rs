@@ -1,10 +1,11 @@
 //! Reports: what a run has found and where that comes from, set out for others.
 //!
 //! Reading order: [`deepest`] (states of the last layer), [`provenance`] (where the numbers come from),
-//! [`facts`] (all that in words), [`people`] (puzzles in people's words), [`numbers`], and a module for each
-//! format: [`html`] with [`plot`] and `net` (states of cubes and the like), [`markdown`], [`latex`],
-//! [`table`] (CSV), [`object`] (JSON), [`oeis`], [`text`] (the growth table on a terminal, and tables in
-//! general). [`known`] has God's numbers that others found as well, [`shapes`] draws those of Square-1.
+//! [`waited`] (what threads spent their time on), [`facts`] (all that in words), [`people`] (puzzles in
+//! people's words), [`numbers`], and a module for each format: [`html`] with [`plot`] and `net` (states of
+//! cubes and the like), [`markdown`], [`latex`], [`table`] (CSV), [`object`] (JSON), [`oeis`], [`text`] (the
+//! growth table on a terminal, and tables in general). [`known`] has God's numbers that others found as well,
+//! [`shapes`] draws those of Square-1.
 //!
 //! Invariant: a report is made from a run's directory alone, and changes nothing there.
 
@@ -26,6 +27,7 @@ pub mod provenance;
 pub mod shapes;
 pub mod table;
 pub mod text;
+pub mod waited;
 
 use anyhow::Result;
 use deepest::Deepest;
@@ -149,6 +151,8 @@ pub struct Report {
     pub moves: Vec<String>,
     /// States of the last layer; `None` if its files are not there.
     pub deepest: Option<Deepest>,
+    /// What kernel threads spent their time on, by depth.
+    pub waits: Vec<waited::Waited>,
     /// Where it all comes from.
     pub provenance: Provenance,
 }
@@ -189,6 +193,7 @@ impl Report {
             source: run.manifest.spec.source.clone(),
             moves: run.space.puzzle().moves.iter().map(|m| m.name.clone()).collect(),
             deepest: deepest::of(run, layers.last())?,
+            waits: waited::Waited::of(run)?,
             provenance: Provenance::of(run, &summary)?,
             summary,
         })

@@ -3,9 +3,11 @@
 use super::facts::{self, Fact};
 use super::html::branching;
 use super::numbers::percent;
+use super::waited::Waited;
 use super::{Report, deepest};
 use anyhow::Result;
 use askama::Template;
+use fathom_task::Waits;
 use indicatif::HumanCount;
 
 #[derive(Template)]
@@ -19,6 +21,8 @@ struct Page<'a> {
     rows: Vec<[String; 7]>,
     deepest: Option<(&'static str, String)>,
     states: Vec<String>,
+    causes: [&'static str; 6],
+    waits: Vec<[String; 8]>,
     report: &'a Report,
 }
 
@@ -56,6 +60,8 @@ pub fn page(report: &Report) -> Result<String> {
                 None => format!("`{}`", state.cells().join(" ")),
             })
             .collect(),
+        causes: Waits::CAUSES,
+        waits: report.waits.iter().map(Waited::cells).collect(),
         report,
     };
     Ok(page.render()?)

@@ -1,5 +1,6 @@
 //! A report as one JSON object: all fields of `fathom run --json`, and where they come from.
 
+use super::waited::Waited;
 use super::{Deepest, Provenance, Report};
 use anyhow::Result;
 use fathom_engine::summary::Summary;
@@ -13,6 +14,8 @@ struct Object<'a> {
     layer_seconds: Vec<f64>,
     /// The digest of each layer.
     layer_digests: Vec<&'a str>,
+    /// What kernel threads spent their time on, by depth; empty where workers searched.
+    waits: &'a [Waited],
     /// States of the last layer, if its files are there.
     deepest: Option<&'a Deepest>,
     provenance: &'a Provenance,
@@ -27,6 +30,7 @@ pub fn json(report: &Report) -> Result<String> {
         summary: &report.summary,
         layer_seconds: report.rows.iter().map(|row| row.seconds).collect(),
         layer_digests: report.rows.iter().map(|row| row.digest.as_str()).collect(),
+        waits: &report.waits,
         deepest: report.deepest.as_ref(),
         provenance: &report.provenance,
     })?)

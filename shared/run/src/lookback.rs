@@ -39,7 +39,7 @@ impl Lookback {
         match (self, asked) {
             (Self::Two, asked) => Ok(asked.unwrap_or_default()),
             (Self::All, None | Some(Keep::All)) => Ok(Keep::All),
-            (Self::All, Some(Keep::Last)) => Err(RunError::AllLayersNeeded),
+            (Self::All, Some(Keep::Last | Keep::Two)) => Err(RunError::AllLayersNeeded),
         }
     }
 }
@@ -64,7 +64,10 @@ mod tests {
     fn what_is_read_is_kept() {
         assert_eq!(Lookback::Two.keep(None).unwrap(), Keep::Last);
         assert_eq!(Lookback::All.keep(None).unwrap(), Keep::All);
-        let error = Lookback::All.keep(Some(Keep::Last)).unwrap_err().to_string();
-        assert!(error.contains("leave out --keep"), "{error}");
+        assert_eq!(Lookback::Two.keep(Some(Keep::Two)).unwrap(), Keep::Two);
+        for keep in [Keep::Last, Keep::Two] {
+            let error = Lookback::All.keep(Some(keep)).unwrap_err().to_string();
+            assert!(error.contains("leave out --keep"), "{error}");
+        }
     }
 }

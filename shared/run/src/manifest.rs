@@ -62,9 +62,12 @@ impl SpaceSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Keep {
-    /// Only the last two.
+    /// The last two, when a layer is committed; three while one is made.
     #[default]
     Last,
+    /// The last two, also while a layer is made: a shard of the older one is given back as soon as the only
+    /// shard that is made from it is there.
+    Two,
     /// All, compressed.
     All,
 }
@@ -74,6 +77,7 @@ impl Keep {
     pub fn word(self) -> &'static str {
         match self {
             Self::Last => "last",
+            Self::Two => "two",
             Self::All => "all",
         }
     }
@@ -83,10 +87,10 @@ impl FromStr for Keep {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        [Self::Last, Self::All]
+        [Self::Last, Self::Two, Self::All]
             .into_iter()
             .find(|keep| keep.word() == text)
-            .ok_or_else(|| format!("layers to keep are 'last' or 'all', not {text:?}"))
+            .ok_or_else(|| format!("layers to keep are 'last', 'two' or 'all', not {text:?}"))
     }
 }
 

@@ -28,6 +28,17 @@ pub enum TaskError {
         /// States of the coset that were not visited before.
         left: u64,
     },
+    /// The file of the shard is not what was written, and a layer that it was made from was given back.
+    #[error(
+        "shard {shard} at depth {depth} cannot be made again, for what it was made from was given back",
+        shard = task.shard, depth = task.depth
+    )]
+    GivenBack {
+        /// The task.
+        task: Task,
+        /// What is wrong with the file.
+        source: LayerError,
+    },
     /// The thread that did it panicked; its message went to standard error.
     #[error("shard {shard} at depth {depth}: the kernel thread panicked", shard = task.shard, depth = task.depth)]
     Panicked {

@@ -1,6 +1,7 @@
 //! One task: a shard of a layer from the layers before it.
 
 use crate::layer::bits;
+use crate::waits::{Cause, Stopwatch};
 use crate::{Counters, Job, Layer, Method, Store, TaskError};
 use fathom_command::failpoint;
 use fathom_kernel::{Engine, Kernel};
@@ -66,7 +67,10 @@ impl<'j> Expander<'j> {
         stop: &AtomicBool,
     ) -> Result<ShardReport, TaskError> {
         let job = self.job;
-        let mut report = self.compute_shard(store, task, before, counters, stop)?;
+        let mut watch = Stopwatch::start();
+        let computed = self.compute_shard(store, task, before, counters, stop, &mut watch);
+        watch.add_to(&counters.spent);
+        let mut report = computed?;
         report.watched = job.watched.found(job.geometry.cut.range(task.shard), || {
             store.open_shard(&job.geometry, task.depth, task.shard)
         })?;
@@ -89,7 +93,8 @@ impl<'j> Expander<'j> {
         let other = engine.and_then(|engine| engine.kernel(self.job.graph.shape()));
         let usual = other.map(|other| std::mem::replace(&mut self.kernel, other));
         let writer = store.writer(&self.job.geometry, task)?;
-        let pushed = self.push_all(writer, task, before, &Counters::default(), stop);
+        let mut watch = Stopwatch::start();
+        let pushed = self.push_all(writer, task, before, &Counters::default(), stop, &mut watch);
         if let Some(usual) = usual {
             self.kernel = usual;
         }
@@ -104,23 +109,35 @@ impl<'j> Expander<'j> {
         before: &[&Layer],
         counters: &Counters,
         stop: &AtomicBool,
+        watch: &mut Stopwatch,
     ) -> Result<ShardReport, TaskError> {
         let job = self.job;
-        if let Some(report) = store.finished(&job.geometry, task)? {
+        let finished = match before.iter().any(|layer| layer.lacks(task.shard)) {
+            true => match store.read_back(&job.geometry, task) {
+                Err(source) if source.is_damage() || source.is_missing() => {
+                    return Err(TaskError::GivenBack { task, source });
+                }
+                report => Some(report?),
+            },
+            false => store.finished(&job.geometry, task)?,
+        };
+        watch.lap(Cause::Sources);
+        if let Some(report) = finished {
             let cosets = job.geometry.cut.range(task.shard);
             counters.cosets.fetch_add((cosets.end - cosets.start).into(), Ordering::Relaxed);
             counters.states.fetch_add(report.totals.states, Ordering::Relaxed);
             return Ok(report);
         }
-        let writer = store.writer(&job.geometry, task)?;
-        let (mut writer, totals) = self.push_all(writer, task, before, counters, stop)?;
+        let mut writer = store.writer(&job.geometry, task)?;
         // The new layer will be about as large as the newest. If both do not fit, it would leave memory
         // before it is read.
         if before.first().is_some_and(|newest| newest.bytes() > job.cache_bytes / 2) {
             writer.uncache();
         }
+        let (writer, totals) = self.push_all(writer, task, before, counters, stop, watch)?;
         failpoint::point("writing");
         let (checksums, bytes) = writer.finish(totals)?;
+        watch.lap(Cause::Sync);
         if let [newest, older @ ..] = before
             && newest.is_windowed()
         {
@@ -137,6 +154,7 @@ impl<'j> Expander<'j> {
         before: &[&Layer],
         counters: &Counters,
         stop: &AtomicBool,
+        watch: &mut Stopwatch,
     ) -> Result<(LayerWriter<'d>, Totals), TaskError> {
         let job = self.job;
         let mut totals = job.nothing();
@@ -154,7 +172,9 @@ impl<'j> Expander<'j> {
             let visited =
                 before.first().map_or(Ok(0), |layer| layer.states(coset).map(|(_, visited)| visited))?;
             let left = job.graph.states_per_coset().saturating_sub(u64::from(visited));
-            let mut found = if left == 0 { 0 } else { self.find(task, coset, before, left)? };
+            watch.lap(Cause::Sources);
+            let mut found = if left == 0 { 0 } else { self.find(task, coset, before, left, watch)? };
+            watch.lap(Cause::Kernel);
             if found > 0 && failpoint::flips("found") {
                 self.lose_first();
                 found -= 1;
@@ -163,6 +183,7 @@ impl<'j> Expander<'j> {
                 return Err(TaskError::TooManyStates { task, coset: coset.0, found, left });
             }
             writer.push(&self.packed, found, visited + found)?;
+            watch.lap(Cause::Write);
             if found > 0 {
                 let packed = &self.packed;
                 let contains = |position: u32| packed[position as usize / 8] >> (position % 8) & 1 == 1;
@@ -171,6 +192,7 @@ impl<'j> Expander<'j> {
                 counters.states.fetch_add(here.states, Ordering::Relaxed);
             }
             counters.cosets.fetch_add(1, Ordering::Relaxed);
+            watch.lap(Cause::Kernel);
         }
         Ok((writer, totals))
     }
@@ -191,13 +213,20 @@ impl<'j> Expander<'j> {
 
     /// Finds the states of a coset at the task's depth: leaves them in `packed`, and returns their number.
     /// With none, `packed` may hold anything. `left` states of the coset were not visited before.
-    fn find(&mut self, task: Task, coset: CosetId, before: &[&Layer], left: u64) -> Result<u32, TaskError> {
+    fn find(
+        &mut self,
+        task: Task,
+        coset: CosetId,
+        before: &[&Layer],
+        left: u64,
+        watch: &mut Stopwatch,
+    ) -> Result<u32, TaskError> {
         if let Method::Reference(_) = self.job.method {
             return Ok(self.look_up(task, coset));
         }
         match before.split_first() {
             None => Ok(self.solved(coset)),
-            Some((newest, _)) => self.pull(coset, newest, before, left),
+            Some((newest, _)) => self.pull(coset, newest, before, left, watch),
         }
     }
 
@@ -208,19 +237,23 @@ impl<'j> Expander<'j> {
         newest: &Layer,
         before: &[&Layer],
         left: u64,
+        watch: &mut Stopwatch,
     ) -> Result<u32, TaskError> {
         let nearly_full = left.saturating_mul(NEARLY_FULL.into()) <= self.job.graph.states_per_coset();
         let sources = self.job.graph.sources(coset);
         let sources = sources.map(|(mv, source)| Ok((mv, newest.coset(source)?)));
         let mut sources: Vec<(usize, Stored<'_>)> = sources.collect::<Result<_, LayerError>>()?;
         sources.retain(|(_, stored)| !matches!(stored, Stored::Empty));
+        watch.lap(Cause::Sources);
         let mut pulled = 0;
         for (number, (mv, stored)) in sources.iter().enumerate() {
             if pulled == 0 {
                 self.kernel.clear();
             }
             if nearly_full && COMPLETION_CHECKS.contains(&pulled) {
+                watch.lap(Cause::Kernel);
                 let found = self.without(coset, before)?;
+                watch.lap(Cause::Subtract);
                 if u64::from(found) == left {
                     return Ok(found);
                 }
@@ -232,7 +265,13 @@ impl<'j> Expander<'j> {
             self.transforms.of_move(coset, *mv, &mut self.transform);
             self.kernel.pull(bits(stored), &self.transform, self.transforms.maps());
         }
-        if pulled == 0 { Ok(0) } else { self.without(coset, before) }
+        if pulled == 0 {
+            return Ok(0);
+        }
+        watch.lap(Cause::Kernel);
+        let found = self.without(coset, before);
+        watch.lap(Cause::Subtract);
+        found
     }
 
     /// Takes the first state out of `packed`, as a fault of the memory would.

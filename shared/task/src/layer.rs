@@ -14,6 +14,8 @@ const _: () = assert!(fathom_layer::format::SLACK_BYTES as usize >= fathom_kerne
 #[derive(Debug)]
 pub struct Layer {
     cut: ShardCut,
+    /// The shard of the first of `files`.
+    first: u32,
     files: Box<[OnceLock<Arc<LayerFile>>]>,
     /// Cosets from other workers.
     imports: Option<Imports>,
@@ -26,13 +28,20 @@ impl Layer {
     pub fn new(cut: ShardCut, files: Vec<LayerFile>) -> Self {
         assert_eq!(files.len(), cut.shards() as usize, "one file a shard");
         let files = files.into_iter().map(|file| OnceLock::from(Arc::new(file))).collect();
-        Self { cut, files, imports: None, window: None }
+        Self { cut, first: 0, files, imports: None, window: None }
+    }
+
+    /// A layer of which only one shard may be read; `None` if that is gone. The file is closed, and its room
+    /// free if it was removed, when the layer is dropped.
+    pub fn of_shard(cut: ShardCut, shard: ShardId, file: Option<LayerFile>) -> Self {
+        let file = file.map_or_else(OnceLock::new, |file| OnceLock::from(Arc::new(file)));
+        Self { cut, first: shard.0, files: Box::new([file]), imports: None, window: None }
     }
 
     /// A layer of which no file is here yet. Without imports, only cosets of shards that are added can be
     /// read.
     pub fn partial(cut: ShardCut, imports: Option<Imports>) -> Self {
-        Self { cut, files: cut.ids().map(|_| OnceLock::new()).collect(), imports, window: None }
+        Self { cut, first: 0, files: cut.ids().map(|_| OnceLock::new()).collect(), imports, window: None }
     }
 
     /// Checks that the files that are here hold what was committed, of which these are the digests, by shard.
@@ -48,13 +57,21 @@ impl Layer {
     }
 
     /// Adds the file of a shard; nothing happens if it is there.
+    ///
+    /// # Panics
+    /// If the layer is [of another shard](Self::of_shard).
     pub fn add(&self, shard: ShardId, file: Arc<LayerFile>) {
-        let _ = self.files[shard.0 as usize].set(file);
+        let _ = self.files[(shard.0 - self.first) as usize].set(file);
     }
 
     /// Whether the file of a shard is here.
     pub fn has(&self, shard: ShardId) -> bool {
-        self.files[shard.0 as usize].get().is_some()
+        self.file(shard).is_some()
+    }
+
+    /// Whether no coset of a shard can be read here: its file was given back.
+    pub fn lacks(&self, shard: ShardId) -> bool {
+        self.imports.is_none() && !self.has(shard)
     }
 
     /// Whether a coset can be read here.
@@ -106,7 +123,7 @@ impl Layer {
 
     /// Notes that a shard will not be read again.
     pub fn release(&self, shard: ShardId) {
-        if let Some(file) = self.files[shard.0 as usize].get() {
+        if let Some(file) = self.file(shard) {
             file.release_all();
         }
     }
@@ -144,8 +161,13 @@ impl Layer {
         file.states(local)
     }
 
+    fn file(&self, shard: ShardId) -> Option<&LayerFile> {
+        let slot = shard.0.checked_sub(self.first)?;
+        Some(&**self.files.get(slot as usize)?.get()?)
+    }
+
     fn place(&self, coset: CosetId) -> Option<(&LayerFile, u32)> {
-        let file = self.files[self.cut.shard_of(coset.0).0 as usize].get()?;
+        let file = self.file(self.cut.shard_of(coset.0))?;
         Some((file, coset.0 - file.identity().first_coset))
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Reading order: [`resources`] (what may be taken of this machine), [`job`] (what a worker must know of a
 //! run), [`store`] (where layer files lie), [`layer`] (a whole layer, open for reading), [`window`] (which
-//! part of it is in memory), [`expand`] (one task), [`pool`] (threads that do tasks), [`watched`] (states
-//! whose depths are noted), [`error`].
+//! part of it is in memory), [`expand`] (one task), [`waits`] (what threads spend their time on), [`pool`]
+//! (threads that do tasks), [`watched`] (states whose depths are noted), [`error`].
 //!
 //! Invariants: a task is a function of the layers that it reads; doing it twice gives the same file; a task
 //! that ends early leaves nothing under a final name.
@@ -17,6 +17,7 @@ pub mod layer;
 pub mod pool;
 pub mod resources;
 pub mod store;
+pub mod waits;
 pub mod watched;
 pub mod window;
 
@@ -27,4 +28,5 @@ pub use layer::Layer;
 pub use pool::{Counters, Pool};
 pub use resources::Resources;
 pub use store::{Leftovers, Store};
+pub use waits::Waits;
 pub use watched::Watched;

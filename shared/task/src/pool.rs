@@ -1,5 +1,6 @@
 //! Kernel threads: plain threads that do tasks, fed by a bounded queue.
 
+use crate::waits::Spent;
 use crate::{Expander, Job, Layer, Store, TaskError};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use fathom_kernel::Engine;
@@ -17,6 +18,8 @@ pub struct Counters {
     pub cosets: AtomicU64,
     /// States found.
     pub states: AtomicU64,
+    /// What the threads spent their time on.
+    pub spent: Spent,
 }
 
 impl Counters {
@@ -24,6 +27,7 @@ impl Counters {
     pub fn begin(&self) {
         self.cosets.store(0, Ordering::Relaxed);
         self.states.store(0, Ordering::Relaxed);
+        self.spent.begin();
     }
 }
 

@@ -99,7 +99,7 @@ impl<'d> Store<'d> {
         if !path.try_exists().map_err(failed("look for", &path))? {
             return Ok(None);
         }
-        match self.read_back(geometry, task, &path) {
+        match self.read_back(geometry, task) {
             Ok(report) => {
                 debug!(
                     depth = task.depth.0,
@@ -118,8 +118,12 @@ impl<'d> Store<'d> {
         }
     }
 
-    fn read_back(&self, geometry: &Geometry, task: Task, path: &Path) -> Result<ShardReport, LayerError> {
-        let file = LayerFile::open(path, &geometry.identity(task.depth, task.shard))?;
+    /// The report of a task whose file is there, read from end to end.
+    ///
+    /// # Errors
+    /// [`LayerError`] if the file is missing, damaged or not the right one.
+    pub fn read_back(&self, geometry: &Geometry, task: Task) -> Result<ShardReport, LayerError> {
+        let file = self.open_shard(geometry, task.depth, task.shard)?;
         file.check_all()?;
         report(task, &file)
     }
@@ -210,7 +214,7 @@ impl<'d> Store<'d> {
         }
     }
 
-    /// Deletes a file that is damaged.
+    /// Deletes the file of a shard, because it is damaged or is read no longer.
     ///
     /// # Errors
     /// [`LayerError::Io`] if the disk refuses.

@@ -389,7 +389,9 @@ impl Shared {
             Err(TaskError::Layer(error)) => Err(self.failure(&error)),
             Err(TaskError::Stopped) => Err(Failure::Stopped),
             Err(error @ TaskError::TooManyStates { .. }) => Err(Failure::Contradiction(error.to_string())),
-            Err(error @ TaskError::Panicked { .. }) => Err(Failure::Other(error.to_string())),
+            Err(error @ (TaskError::Panicked { .. } | TaskError::GivenBack { .. })) => {
+                Err(Failure::Other(error.to_string()))
+            }
         };
         Input::TaskEnded { task, audit: purpose != Purpose::Make, result, took: Some(took) }
     }

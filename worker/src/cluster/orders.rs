@@ -90,7 +90,7 @@ impl Shared {
         self.prepared().remove(&depth);
         let Worker { store, job, keep, .. } = &self.worker;
         match keep {
-            Keep::Last => {
+            Keep::Last | Keep::Two => {
                 self.inputs.forget(depth);
                 store.remove(depth)?;
             }

@@ -46,7 +46,7 @@ fn layers_that_are_read_no_longer_are_retired() {
         assert_eq!(t.take("b", 1), [format!("b <- retire 0, make 3/1 #1.1, {holders}")]);
         assert_eq!(t.state.files.contains_key(&table::task(0, 0)), keep == Keep::All);
         let keeps = match keep {
-            Keep::Last => "a <- registered, keeps 1 2 3",
+            Keep::Last | Keep::Two => "a <- registered, keeps 1 2 3",
             Keep::All => "a <- registered, keeps 0 1 2 3",
         };
         assert_eq!(t.join("a"), [keeps]);

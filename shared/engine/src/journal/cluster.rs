@@ -1,12 +1,13 @@
 //! What the journal knows of a run on many hosts: where its layers lie, who the workers are, and how far the
 //! current layer is.
 
-use super::{Journal, totals};
+use super::{Files, Journal, set_files, totals};
 use anyhow::{Context, Result};
 use fathom_layer::Digest;
 use fathom_run::WorkerId;
 use fathom_run::{Depth, ShardId, ShardReport, Task};
 use rusqlite::{Connection, OptionalExtension, params};
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
@@ -168,26 +169,27 @@ impl Journal {
 
     fn save_reports_once(&mut self, reports: &[Arc<ShardReport>], held: &[(Task, WorkerId)]) -> Result<()> {
         let transaction = self.database.transaction()?;
-        {
-            let mut insert = transaction
-                .prepare("INSERT OR REPLACE INTO report VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
-            for report in reports {
-                let checksums = Digest::concatenated(&report.checksums);
-                insert.execute(params![
-                    report.task.depth.0,
-                    report.task.shard.0,
-                    report.totals.stored,
-                    report.totals.states,
-                    report.totals.pairs,
-                    report.totals.inverse_pairs,
-                    report.bytes,
-                    serde_json::to_string(&report.watched)?,
-                    checksums
-                ])?;
-            }
-        }
+        note_reports(&transaction, reports)?;
         note_holders(&transaction, held)?;
         transaction.commit()?;
+        Ok(())
+    }
+
+    /// Notes shards that are done of the current layer, and that those of the layer at `older` from which
+    /// they were made may be deleted from now on. So that layer counts as removed.
+    ///
+    /// # Errors
+    /// If SQLite refuses.
+    pub fn give_back(&mut self, reports: &[ShardReport], older: Depth) -> Result<()> {
+        self.patiently(|journal| {
+            let transaction = journal.database.transaction()?;
+            note_reports(&transaction, reports)?;
+            set_files(&transaction, older, Files::Removed)?;
+            Ok(transaction.commit()?)
+        })?;
+        if let Some(known) = &mut self.known {
+            known.note_files(Some(older), Files::Removed);
+        }
         Ok(())
     }
 
@@ -227,6 +229,27 @@ impl Journal {
     pub fn shards_done(&self) -> Result<u64> {
         Ok(self.database.query_row("SELECT count(*) FROM report", [], |row| row.get(0))?)
     }
+}
+
+/// Notes shards that are done, in the place of what was noted of them before.
+fn note_reports<R: Borrow<ShardReport>>(database: &Connection, reports: &[R]) -> Result<()> {
+    let mut insert =
+        database.prepare("INSERT OR REPLACE INTO report VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
+    for report in reports.iter().map(Borrow::borrow) {
+        let checksums = Digest::concatenated(&report.checksums);
+        insert.execute(params![
+            report.task.depth.0,
+            report.task.shard.0,
+            report.totals.stored,
+            report.totals.states,
+            report.totals.pairs,
+            report.totals.inverse_pairs,
+            report.bytes,
+            serde_json::to_string(&report.watched)?,
+            checksums
+        ])?;
+    }
+    Ok(())
 }
 
 /// Notes who holds some files, and nobody else does.

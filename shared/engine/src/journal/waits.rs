@@ -1,0 +1,51 @@
+//! What the threads of a search spent their time on, depth by depth.
+//!
+//! The table is made when the first layer is committed of which that is known: journals of earlier versions
+//! have none, and earlier versions do not look for it.
+
+use super::Journal;
+use anyhow::Result;
+use fathom_run::Depth;
+use fathom_task::Waits;
+use rusqlite::{Connection, params};
+
+impl Journal {
+    /// What the threads of processes that searched by themselves spent their time on, by depth.
+    ///
+    /// # Errors
+    /// If SQLite refuses.
+    pub fn waits(&self) -> Result<Vec<(Depth, Waits)>> {
+        if !self.database.table_exists(None, "wait")? {
+            return Ok(Vec::new());
+        }
+        let mut query = self.database.prepare(
+            "SELECT depth, kernel, sources, subtract, write, sync, barrier FROM wait ORDER BY depth",
+        )?;
+        let rows = query.query_map([], |row| {
+            let waits = Waits {
+                kernel: row.get(1)?,
+                sources: row.get(2)?,
+                subtract: row.get(3)?,
+                write: row.get(4)?,
+                sync: row.get(5)?,
+                barrier: row.get(6)?,
+            };
+            Ok((Depth(row.get(0)?), waits))
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
+
+pub(super) fn note(database: &Connection, depth: Depth, waits: &Waits) -> Result<()> {
+    database.execute_batch(
+        "CREATE TABLE IF NOT EXISTS wait (
+             depth INTEGER PRIMARY KEY, kernel REAL NOT NULL, sources REAL NOT NULL, subtract REAL NOT NULL,
+             write REAL NOT NULL, sync REAL NOT NULL, barrier REAL NOT NULL);",
+    )?;
+    let Waits { kernel, sources, subtract, write, sync, barrier } = *waits;
+    database.execute(
+        "INSERT OR REPLACE INTO wait VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        params![depth.0, kernel, sources, subtract, write, sync, barrier],
+    )?;
+    Ok(())
+}

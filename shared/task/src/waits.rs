@@ -1,0 +1,119 @@
+//! What kernel threads spend their time on.
+//!
+//! A thread is always at one of six things, so that their seconds, summed over the threads, are the seconds
+//! of a depth times the threads. Sources are read through maps: what is read for the first time is checked,
+//! and counts as `sources`; a page that has left memory since comes back in the middle of a pull, and counts
+//! as `kernel`.
+
+use serde::Serialize;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// What a kernel thread is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// It computes.
+    Kernel,
+    /// It reads the layer that moves lead from.
+    Sources,
+    /// It reads what was visited before, and takes that away.
+    Subtract,
+    /// It encodes and writes.
+    Write,
+    /// It makes a shard durable.
+    Sync,
+}
+
+/// Seconds, summed over the threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Waits {
+    /// Computing.
+    pub kernel: f64,
+    /// Reading the layer that moves lead from.
+    pub sources: f64,
+    /// Reading what was visited before, and taking that away.
+    pub subtract: f64,
+    /// Encoding and writing.
+    pub write: f64,
+    /// Making shards durable.
+    pub sync: f64,
+    /// Waiting for other threads, at the beginning and at the end of a depth.
+    pub barrier: f64,
+}
+
+impl Waits {
+    /// The words for the causes, in order.
+    pub const CAUSES: [&str; 6] = ["kernel", "sources", "subtract", "write", "sync", "barrier"];
+
+    /// The seconds, in the order of the words.
+    pub fn seconds(&self) -> [f64; 6] {
+        [self.kernel, self.sources, self.subtract, self.write, self.sync, self.barrier]
+    }
+}
+
+/// The time that all threads together have spent on each thing, of one depth.
+#[derive(Debug, Default)]
+pub struct Spent([AtomicU64; 5]);
+
+impl Spent {
+    /// Sets all to nothing, at the beginning of a depth.
+    pub fn begin(&self) {
+        self.0.iter().for_each(|nanoseconds| nanoseconds.store(0, Ordering::Relaxed));
+    }
+
+    /// What so many threads spent their time on in a depth that took so long. The rest is `barrier`.
+    pub fn waits(&self, threads: usize, took: Duration) -> Waits {
+        let [kernel, sources, subtract, write, sync] =
+            self.0.each_ref().map(|nanoseconds| nanoseconds.load(Ordering::Relaxed) as f64 / 1e9);
+        let busy = kernel + sources + subtract + write + sync;
+        let barrier = (threads as f64 * took.as_secs_f64() - busy).max(0.0);
+        Waits { kernel, sources, subtract, write, sync, barrier }
+    }
+}
+
+/// Tells the time from one thing to the next, on one thread.
+#[derive(Debug)]
+pub(crate) struct Stopwatch {
+    last: Instant,
+    spent: [Duration; 5],
+}
+
+impl Stopwatch {
+    pub(crate) fn start() -> Self {
+        Self { last: Instant::now(), spent: [Duration::ZERO; 5] }
+    }
+
+    /// What was done since the last lap was this.
+    #[inline]
+    pub(crate) fn lap(&mut self, cause: Cause) {
+        let now = Instant::now();
+        self.spent[cause as usize] += now - self.last;
+        self.last = now;
+    }
+
+    /// Adds all laps to what all threads have spent.
+    pub(crate) fn add_to(self, all: &Spent) {
+        for (all, mine) in all.0.iter().zip(self.spent) {
+            all.fetch_add(mine.as_nanos() as u64, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_threads_did_not_do_they_waited() {
+        let spent = Spent::default();
+        let mut watch = Stopwatch::start();
+        watch.spent[Cause::Kernel as usize] = Duration::from_millis(1500);
+        watch.spent[Cause::Sync as usize] = Duration::from_millis(500);
+        watch.add_to(&spent);
+        let waits = spent.waits(2, Duration::from_secs(2));
+        assert_eq!(waits, Waits { kernel: 1.5, sync: 0.5, barrier: 2.0, ..Waits::default() });
+        assert_eq!(waits.seconds().iter().sum::<f64>(), 4.0);
+        spent.begin();
+        assert_eq!(spent.waits(1, Duration::ZERO), Waits::default());
+    }
+}

@@ -1,0 +1,228 @@
+//! Runs that keep two layers at the peak: a shard is given back as soon as the only shard that is made from
+//! it is durable and in the journal.
+
+use fathom_layer::{Disk, DiskFile, LocalDisk, tree_bytes};
+use fathom_puzzle::{Board, Metric, PuzzleSpec};
+use fathom_run::manifest::{Keep, SpaceSpec};
+use fathom_space::Labels;
+use fathom_tests::{Setup, assert_same, fathom, json, texts};
+use serde_json::Value;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+
+/// 12! states in 15 layers.
+const SPACE: &str = "2x6";
+const SHARDS: usize = 10;
+/// In depth 8, whose layer is large; depths 0 and 1 give nothing back.
+const IN_DEPTH_8: [usize; 3] = [6 * SHARDS + 1, 6 * SHARDS + 5, 7 * SHARDS];
+
+fn run(path: &Path, keep: &str) -> Command {
+    let mut command = fathom();
+    command.args(["run", SPACE, "--json", "-q", "--threads", "1", "--keep", keep]);
+    command.args(["--shards", &SHARDS.to_string(), "--sync-after", "0s", "--dir"]).arg(path);
+    command
+}
+
+fn undisturbed() -> Value {
+    let directory = tempfile::tempdir().unwrap();
+    json(&run(&directory.path().join("run"), "last").output().unwrap())
+}
+
+/// Runs until the process kills itself at a point for the n-th time.
+fn killed(path: &Path, point: &str, n: usize) {
+    let mut command = run(path, "two");
+    let output = command.env("FATHOM_FAILPOINT", format!("{point}:{n}")).output().unwrap();
+    assert_eq!(output.status.signal(), Some(libc::SIGKILL), "{point}:{n}: {}", texts(&output).1);
+}
+
+fn shards(path: &Path, depth: u32) -> Vec<PathBuf> {
+    let directory = path.join(format!("layers/d{depth:03}"));
+    let Ok(entries) = std::fs::read_dir(directory) else {
+        return Vec::new();
+    };
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "layer"));
+    files.sort();
+    files
+}
+
+#[test]
+fn killed_around_giving_back_and_resumed() {
+    let expected = undisturbed();
+    for (point, given) in [("giving back", 0), ("given back", 1)] {
+        for n in IN_DEPTH_8 {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("run");
+            killed(&path, point, n);
+            let made = n - 6 * SHARDS;
+            assert_eq!(shards(&path, 6).len(), SHARDS - made + 1 - given, "{point}:{n}");
+            assert!(shards(&path, 8).len() >= made, "{point}:{n}");
+            // What is there agrees with the journal, which has depth 6 as removed.
+            let verified = fathom().arg("verify").arg(&path).output().unwrap();
+            assert!(verified.status.success(), "{}", texts(&verified).1);
+            assert_same(&json(&run(&path, "two").output().unwrap()), &expected);
+            let verified = fathom().arg("verify").arg(&path).output().unwrap();
+            assert!(verified.status.success(), "{}", texts(&verified).1);
+        }
+    }
+}
+
+/// A new shard that is damaged, lost or exchanged is made again as long as its source is there. Once that is
+/// given back, the run ends and says so: it never counts without it.
+#[test]
+fn a_new_shard_that_is_not_what_was_written() {
+    let expected = undisturbed();
+    let spoil: [fn(&Path, &Path); 3] = [
+        |file, _| {
+            let mut bytes = std::fs::read(file).unwrap();
+            let middle = bytes.len() / 2;
+            bytes[middle..middle + 4096].iter_mut().for_each(|byte| *byte ^= 0x55);
+            std::fs::write(file, bytes).unwrap();
+        },
+        |file, _| std::fs::remove_file(file).unwrap(),
+        |file, other| {
+            std::fs::copy(other, file).unwrap();
+        },
+    ];
+    // A whole file of the same place with other states: that of a search that began elsewhere.
+    let other = tempfile::tempdir().unwrap();
+    let other = other.path().join("run");
+    let ended = run(&other, "last").args(["--max-depth", "8"]).output().unwrap();
+    assert!(ended.status.success());
+    for (number, spoil) in spoil.into_iter().enumerate() {
+        for (point, can_be_made) in [("giving back", true), ("given back", false)] {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("run");
+            killed(&path, point, 6 * SHARDS + 3);
+            let file = path.join("layers/d008/s00002.layer");
+            spoil(&file, &other.join("layers/d007/s00002.layer"));
+            let output = run(&path, "two").output().unwrap();
+            // A file of another depth is refused wherever it lies.
+            if can_be_made && number < 2 {
+                assert_same(&json(&output), &expected);
+                continue;
+            }
+            assert_eq!(output.status.code(), Some(1));
+            let (_, err) = texts(&output);
+            assert!(err.contains("s00002.layer"), "{err}");
+            if number < 2 {
+                assert!(err.contains("what it was made from was given back"), "{err}");
+                assert!(err.contains("begin again"), "{err}");
+                assert!(err.contains("shard 2 at depth 8"), "{err}");
+            }
+            // The others stay, so that a copy of the file is enough to go on.
+            assert_eq!(shards(&path, 7).len(), SHARDS);
+        }
+    }
+}
+
+#[test]
+fn a_lost_source_is_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run");
+    killed(&path, "given back", 6 * SHARDS + 3);
+    std::fs::remove_file(path.join("layers/d006/s00007.layer")).unwrap();
+    let output = run(&path, "two").output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let (_, err) = texts(&output);
+    assert!(err.contains("s00007.layer") && err.contains("begin again"), "{err}");
+}
+
+/// Notes the most bytes that the files of a run take.
+#[derive(Debug)]
+struct Watching {
+    run: PathBuf,
+    most: Mutex<u64>,
+}
+
+impl Disk for Watching {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
+        LocalDisk.create(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        LocalDisk.rename(from, to)?;
+        let bytes = tree_bytes(&self.run.join("layers"))?;
+        let most = &mut *self.most.lock().unwrap();
+        *most = bytes.max(*most);
+        Ok(())
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        LocalDisk.remove(path)
+    }
+
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        LocalDisk.create_directory(path)
+    }
+
+    fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        LocalDisk.remove_directory(path)
+    }
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        LocalDisk.sync_directory(path)
+    }
+}
+
+#[test]
+fn the_peak_is_two_layers_and_the_shards_in_the_making() {
+    let board: Board = SPACE.parse().unwrap();
+    let question =
+        SpaceSpec { source: PuzzleSpec::Board(board), metric: Metric::Multi, labels: Labels::distinct(12) };
+    let peak = |keep| {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("run");
+        let setup = Setup { threads: 1, shards: Some(SHARDS as u32), keep, ..Setup::default() };
+        let watching = Watching { run: path.clone(), most: Mutex::new(0) };
+        let mut run = setup.begin(question.clone(), &path, &watching).unwrap();
+        let summary = setup.go_on(&mut run, &watching).unwrap();
+        let largest = run.journal.layers().unwrap().iter().map(|layer| layer.bytes).max().unwrap();
+        (watching.most.into_inner().unwrap() as f64 / largest as f64, summary.digest)
+    };
+    let (three, expected) = peak(Keep::Last);
+    let (two, digest) = peak(Keep::Two);
+    assert_eq!(digest, expected);
+    assert!(three > 2.8, "a run that keeps the last layers has three at its peak, here {three}");
+    // One thread makes a shard while the source of another one is given back; files end with whole blocks.
+    assert!(two < 2.0 + 2.5 / SHARDS as f64, "{two} layers at the peak");
+}
+
+/// Where three layers do not fit but two do, a run keeps two by itself, and `plan` has said so.
+#[test]
+fn a_disk_for_two_layers_is_enough() {
+    let expected = undisturbed();
+    let plan = |keep: &[&str]| {
+        let mut command = fathom();
+        json(&command.args(["plan", SPACE, "--json", "--threads", "1"]).args(keep).output().unwrap())
+    };
+    let planned = plan(&[]);
+    let (three, two) = (&planned["disk_peak_bytes"], &planned["disk_peak_bytes_of_two"]);
+    assert_eq!(two, &plan(&["--keep", "two"])["disk_peak_bytes"]);
+    let (three, two) = (three.as_u64().unwrap(), two.as_u64().unwrap());
+    assert!(two < three);
+    let directory = tempfile::tempdir().unwrap();
+    let begin = |name: &str, limit: u64, more: &[&str]| {
+        let mut command = fathom();
+        command.args(["run", SPACE, "--json", "--threads", "1", "--disk-limit", &format!("{limit}B")]);
+        command.args(more).arg("--dir").arg(directory.path().join(name)).output().unwrap()
+    };
+    let found = begin("two", three - 1, &[]);
+    assert!(texts(&found).1.contains("keeps two"), "{}", texts(&found).1);
+    assert_eq!(json(&found)["counts"], expected["counts"]);
+    let definition = std::fs::read_to_string(directory.path().join("two/run.toml")).unwrap();
+    assert!(definition.contains("keep = \"two\""), "{definition}");
+    for (limit, more) in [(two - 1, &[][..]), (three - 1, &["--keep", "last"])] {
+        let refused = begin("refused", limit, more);
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(texts(&refused).1.contains("needs up to"), "{}", texts(&refused).1);
+        assert!(!directory.path().join("refused").exists());
+    }
+    // Workers keep three while one is made.
+    let refused = begin("refused", three, &["--keep", "two", "--workers", "2"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(texts(&refused).1.contains("for a search by one process"), "{}", texts(&refused).1);
+}
