@@ -59,8 +59,9 @@ impl FromStr for Bounded {
 
 #[derive(Debug, Args)]
 pub(crate) struct BoundArguments {
-    /// The board, as ROWSxCOLUMNS, or all boards with sides from MIN to MAX, for example 2..8, or square1; or
-    /// another puzzle, by its word or its file, whose words without --refine are counted as with --refine 2
+    /// The board, as ROWSxCOLUMNS, or all boards with sides from MIN to MAX, for example 2..8, or square1;
+    /// or another puzzle, by its word or its file, whose words without --refine are counted as with
+    /// --refine 2
     #[arg(value_name = "SPACE|MIN..MAX")]
     pub(crate) bounded: Bounded,
     /// Print the paper's columns v_k as well: the arrangements that end with each line, columns first

@@ -174,8 +174,8 @@ pub(crate) struct ReportArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArguments {
-    /// The run's directory, the file of a certificate, or a coordinator as HOST:PORT whose workers check what
-    /// they hold
+    /// The run's directory, the file of a certificate, or a coordinator as HOST:PORT whose workers check
+    /// what they hold
     #[arg(value_name = "DIR|FILE|HOST:PORT")]
     pub(crate) dir: PathBuf,
     /// Print one JSON object instead of text

@@ -5,10 +5,9 @@
 //! perfect, and each of its proper normal subgroups consists of twists. So much has to be known of the group
 //! G:
 //!
-//! - On each large orbit it contains D. It does if some element has a cycle of a prime length p with
-//!   n/2 < p < n - 2 (a power of it is that cycle alone, so by C. Jordan all even permutations of places are
-//!   there), and if the powers that move no place turn pieces by amounts whose differences generate all
-//!   turns.
+//! - On each large orbit it contains D. It does if some element has a cycle of a prime length p with n/2 < p
+//!   < n - 2 (a power of it is that cycle alone, so by C. Jordan all even permutations of places are there),
+//!   and if the powers that move no place turn pieces by amounts whose differences generate all turns.
 //! - No two large orbits do the same: some element has different cycles on them. An automorphism of the even
 //!   permutations of n points is a renaming of the points if n > 6, so it keeps lengths of cycles.
 //!

@@ -202,8 +202,8 @@ fn groups_without_moves_and_without_generators() {
     }
 }
 
-/// 43,252,003,274,489,856,000 is the order of the group of Rubik's cube (D. Singmaster, *Notes on Rubik's Magic
-/// Cube*, 1981), whether its pieces or its stickers are moved.
+/// 43,252,003,274,489,856,000 is the order of the group of Rubik's cube (D. Singmaster, *Notes on Rubik's
+/// Magic Cube*, 1981), whether its pieces or its stickers are moved.
 #[test]
 fn states_follow_from_what_is_done_to_each_orbit() {
     let order = Some("43252003274489856000".parse().unwrap());

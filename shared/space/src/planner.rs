@@ -312,8 +312,8 @@ fn reaches_all_patterns(space: &Space, sizes: &[u8]) -> bool {
 
 struct Candidate {
     of_piece: Vec<u8>,
-    /// The colouring with axes of what moves reach, and how many patterns it has; `None` if each colour is an
-    /// axis of all its arrangements.
+    /// The colouring with axes of what moves reach, and how many patterns it has; `None` if each colour is
+    /// an axis of all its arrangements.
     made: Option<(Colouring, BigUint)>,
     nanoseconds: f64,
     /// Whether that is from a number of patterns that there are.
@@ -547,8 +547,9 @@ mod tests {
         assert_eq!((plan.representative_cosets, plan.shape.bits()), (1, 210 * 462));
     }
 
-    /// 20 cells that are permuted in all ways, with 7, 7, 3 and 3 pieces alike: neither one label nor two make
-    /// few enough patterns and words, but two labels beside the two others do: C(20, 6) x C(14, 7) x C(6, 3).
+    /// 20 cells that are permuted in all ways, with 7, 7, 3 and 3 pieces alike: neither one label nor two
+    /// make few enough patterns and words, but two labels beside the two others do: C(20, 6) x C(14, 7) x
+    /// C(6, 3).
     #[test]
     fn sets_are_cut_into_parts_where_nothing_else_serves() {
         let labels = [7, 7, 3, 3].iter().zip(0..).flat_map(|(&n, label)| vec![label; n]);

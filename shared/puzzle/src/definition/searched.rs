@@ -67,8 +67,8 @@ impl Definition {
         })
     }
 
-    /// The number of states of a puzzle that may be too large to be searched; `None` if it does not follow from
-    /// what is done to each orbit, or where there are free moves, guards or limits.
+    /// The number of states of a puzzle that may be too large to be searched; `None` if it does not follow
+    /// from what is done to each orbit, or where there are free moves, guards or limits.
     pub fn states_by_orbits(&self) -> Option<BigUint> {
         if self.is_guarded() || !self.free.is_empty() {
             return None;
