@@ -90,9 +90,9 @@ impl<'j> Expander<'j> {
         before: &[&Layer],
         stop: &AtomicBool,
     ) -> Result<ShardReport, TaskError> {
+        let writer = store.writer(&self.job.geometry, task)?;
         let other = engine.and_then(|engine| engine.kernel(self.job.graph.shape()));
         let usual = other.map(|other| std::mem::replace(&mut self.kernel, other));
-        let writer = store.writer(&self.job.geometry, task)?;
         let mut watch = Stopwatch::start();
         let pushed = self.push_all(writer, task, before, &Counters::default(), stop, &mut watch);
         if let Some(usual) = usual {
