@@ -1,17 +1,14 @@
 //! What is enumerated: the states of a puzzle, up to exchanging pieces with equal labels.
 
+mod slug;
+mod states;
+
 use crate::rings::Rings;
-use crate::words::multinomial;
 use crate::{Labels, Letters, Ranks, Symmetry};
-use fathom_algebra::{
-    OrientedPermutation, Permutation, Shown, StabiliserChain, states_by_orbits, unseen_elements,
-};
+use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
 use fathom_puzzle::{Metric, Puzzle, PuzzleMove, states_and};
 use num_bigint::BigUint;
-use std::collections::HashSet;
-
-/// The letters of labels that a short name has at most.
-const MOST_LETTERS: usize = 24;
+use states::{count_states, states_by_orbits_of};
 
 /// A puzzle under a metric, with labels: a Cayley graph when all labels differ, a Schreier coset graph
 /// otherwise.
@@ -459,61 +456,6 @@ impl Space {
         };
         self.puzzle.free[1..].iter().all(changes_all)
     }
-
-    /// One word that tells this space from any other, fit for a file name: `3x4-multi`, or with labels as
-    /// letters `2x2-multi-aabb`.
-    pub fn slug(&self) -> String {
-        self.slug_with(self.letters_of_labels())
-    }
-
-    /// A name that is short enough for a directory: letters are left out where the labels are the puzzle's
-    /// own, and are a number where they are many.
-    pub fn short_slug(&self, labels_are_its_own: bool) -> String {
-        let letters = self.letters_of_labels().filter(|_| !labels_are_its_own);
-        self.slug_with(letters.map(|letters| match letters.len() {
-            0..=MOST_LETTERS => letters,
-            // FNV-1a, 64 bits.
-            _ => {
-                let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-                format!("{:016x}", letters.bytes().fold(0xcbf2_9ce4_8422_2325, mix))
-            }
-        }))
-    }
-
-    /// A letter for each label; `None` if all pieces differ.
-    fn letters_of_labels(&self) -> Option<String> {
-        let letter = |&label: &u8| match label {
-            0..26 => char::from(b'a' + label).to_string(),
-            _ => format!("_{label}"),
-        };
-        (!self.piece_labels.are_distinct())
-            .then(|| self.piece_labels.of_pieces().iter().map(letter).collect())
-    }
-
-    fn slug_with(&self, letters: Option<String>) -> String {
-        let fit =
-            |letter: char| if letter.is_alphanumeric() || "-_+.".contains(letter) { letter } else { '-' };
-        let name: String = self.puzzle.name.chars().map(fit).collect();
-        match letters {
-            Some(letters) => format!("{name}-{}-{letters}", self.metric),
-            None => format!("{name}-{}", self.metric),
-        }
-    }
-}
-
-/// The number of states, where that follows from what is done to each orbit.
-fn states_by_orbits_of(puzzle: &Puzzle, labels: &Labels) -> Option<BigUint> {
-    if puzzle.free.len() > 1 || puzzle.moves.iter().any(|m| !m.guard.is_empty()) {
-        return None;
-    }
-    let actions: Vec<OrientedPermutation> = puzzle.moves.iter().map(|m| m.action.clone()).collect();
-    states_by_orbits(&actions, &shown(puzzle, labels))
-}
-
-/// What can be seen of each piece.
-fn shown(puzzle: &Puzzle, labels: &Labels) -> Vec<Shown> {
-    let pieces = labels.of_pieces().iter().zip(&puzzle.seen);
-    pieces.map(|(&label, &seen)| Shown { label: label.into(), seen }).collect()
 }
 
 /// The group that the moves generate, on points.
@@ -542,60 +484,6 @@ fn orbits(puzzle: &Puzzle, cells_of: Vec<Vec<usize>>, labels: &Labels) -> Box<[C
 
 fn bytes(permutation: &Permutation) -> Box<[u8]> {
     permutation.images().iter().map(|&i| u8::try_from(i).expect("spaces have at most 255 cells")).collect()
-}
-
-/// The orbit length of the solved word. Where all pieces are told apart it is the order of the group. For the
-/// symmetric group it is a multinomial; so it is for the alternating group unless all labels differ, because
-/// exchanging two equal pieces makes any permutation even. In other groups the elements that cannot be seen
-/// are counted; where moves have guards, there is no group, and states are listed.
-fn count_states(space: &Space) -> Option<BigUint> {
-    let Space { labels, piece_labels, letters, group_order, .. } = space;
-    let in_words = BigUint::from(space.free_order());
-    let shows_all = |(&label, &order): (&u8, &u16)| u16::from(letters.seen(label)) == order;
-    if !space.is_guarded()
-        && piece_labels.are_distinct()
-        && labels.of_pieces().iter().zip(&space.orders).all(shows_all)
-    {
-        return Some(group_order / in_words);
-    }
-    let factorial: BigUint = (1..=labels.pieces()).map(BigUint::from).product();
-    if !space.is_guarded()
-        && letters.width() == 1
-        && (*group_order == factorial || group_order * 2_u32 == factorial)
-    {
-        let words = match multinomial(labels.sizes()) {
-            Some(words) => words.into(),
-            None => labels.sizes().iter().fold(factorial, |words, &size| {
-                words / (1..=u64::from(size)).map(BigUint::from).product::<BigUint>()
-            }),
-        };
-        return Some(words / in_words);
-    }
-    if !space.is_guarded() {
-        let shown = shown(&space.puzzle, labels);
-        let actions = space.puzzle.moves.iter().map(|m| &m.action).chain(&space.puzzle.free);
-        let actions: Vec<OrientedPermutation> = actions.cloned().collect();
-        return Some(group_order / unseen_elements(&actions, group_order, &shown)? / in_words);
-    }
-    let mut seen = HashSet::from([space.solved.clone()]);
-    let mut open = vec![space.solved.clone()];
-    // Free moves are generators too, so that all words of a state are listed.
-    while let Some(word) = open.pop() {
-        let moved = (0..space.moves.len()).filter_map(|mv| {
-            let mut image = word.clone();
-            space.apply(mv, &word, &mut image).then_some(image)
-        });
-        let free = space.free[1..].iter().map(|free| space.image(free, &word).into());
-        for image in moved.chain(free) {
-            if seen.insert(image.clone()) {
-                open.push(image);
-            }
-        }
-        if seen.len() > Space::LARGEST_LISTED {
-            return None;
-        }
-    }
-    Some(BigUint::from(seen.len()) / in_words)
 }
 
 #[cfg(test)]

@@ -1,0 +1,48 @@
+//! Names of spaces.
+
+use super::Space;
+
+/// The letters of labels that a short name has at most.
+const MOST_LETTERS: usize = 24;
+
+impl Space {
+    /// One word that tells this space from any other, fit for a file name: `3x4-multi`, or with labels as
+    /// letters `2x2-multi-aabb`.
+    pub fn slug(&self) -> String {
+        self.slug_with(self.letters_of_labels())
+    }
+
+    /// A name that is short enough for a directory: letters are left out where the labels are the puzzle's
+    /// own, and are a number where they are many.
+    pub fn short_slug(&self, labels_are_its_own: bool) -> String {
+        let letters = self.letters_of_labels().filter(|_| !labels_are_its_own);
+        self.slug_with(letters.map(|letters| match letters.len() {
+            0..=MOST_LETTERS => letters,
+            // FNV-1a, 64 bits.
+            _ => {
+                let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+                format!("{:016x}", letters.bytes().fold(0xcbf2_9ce4_8422_2325, mix))
+            }
+        }))
+    }
+
+    /// A letter for each label; `None` if all pieces differ.
+    fn letters_of_labels(&self) -> Option<String> {
+        let letter = |&label: &u8| match label {
+            0..26 => char::from(b'a' + label).to_string(),
+            _ => format!("_{label}"),
+        };
+        (!self.piece_labels.are_distinct())
+            .then(|| self.piece_labels.of_pieces().iter().map(letter).collect())
+    }
+
+    fn slug_with(&self, letters: Option<String>) -> String {
+        let fit =
+            |letter: char| if letter.is_alphanumeric() || "-_+.".contains(letter) { letter } else { '-' };
+        let name: String = self.puzzle.name.chars().map(fit).collect();
+        match letters {
+            Some(letters) => format!("{name}-{}-{letters}", self.metric),
+            None => format!("{name}-{}", self.metric),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! How many states a space has.
+
+use super::Space;
+use crate::Labels;
+use crate::words::multinomial;
+use fathom_algebra::{OrientedPermutation, Shown, states_by_orbits, unseen_elements};
+use fathom_puzzle::Puzzle;
+use num_bigint::BigUint;
+use std::collections::HashSet;
+
+/// The number of states, where that follows from what is done to each orbit.
+pub(super) fn states_by_orbits_of(puzzle: &Puzzle, labels: &Labels) -> Option<BigUint> {
+    if puzzle.free.len() > 1 || puzzle.moves.iter().any(|m| !m.guard.is_empty()) {
+        return None;
+    }
+    let actions: Vec<OrientedPermutation> = puzzle.moves.iter().map(|m| m.action.clone()).collect();
+    states_by_orbits(&actions, &shown(puzzle, labels))
+}
+
+/// What can be seen of each piece.
+fn shown(puzzle: &Puzzle, labels: &Labels) -> Vec<Shown> {
+    let pieces = labels.of_pieces().iter().zip(&puzzle.seen);
+    pieces.map(|(&label, &seen)| Shown { label: label.into(), seen }).collect()
+}
+
+/// The orbit length of the solved word. Where all pieces are told apart it is the order of the group. For the
+/// symmetric group it is a multinomial; so it is for the alternating group unless all labels differ, because
+/// exchanging two equal pieces makes any permutation even. In other groups the elements that cannot be seen
+/// are counted; where moves have guards, there is no group, and states are listed.
+pub(super) fn count_states(space: &Space) -> Option<BigUint> {
+    let Space { labels, piece_labels, letters, group_order, .. } = space;
+    let in_words = BigUint::from(space.free_order());
+    let shows_all = |(&label, &order): (&u8, &u16)| u16::from(letters.seen(label)) == order;
+    if !space.is_guarded()
+        && piece_labels.are_distinct()
+        && labels.of_pieces().iter().zip(&space.orders).all(shows_all)
+    {
+        return Some(group_order / in_words);
+    }
+    let factorial: BigUint = (1..=labels.pieces()).map(BigUint::from).product();
+    if !space.is_guarded()
+        && letters.width() == 1
+        && (*group_order == factorial || group_order * 2_u32 == factorial)
+    {
+        let words = match multinomial(labels.sizes()) {
+            Some(words) => words.into(),
+            None => labels.sizes().iter().fold(factorial, |words, &size| {
+                words / (1..=u64::from(size)).map(BigUint::from).product::<BigUint>()
+            }),
+        };
+        return Some(words / in_words);
+    }
+    if !space.is_guarded() {
+        let shown = shown(&space.puzzle, labels);
+        let actions = space.puzzle.moves.iter().map(|m| &m.action).chain(&space.puzzle.free);
+        let actions: Vec<OrientedPermutation> = actions.cloned().collect();
+        return Some(group_order / unseen_elements(&actions, group_order, &shown)? / in_words);
+    }
+    let mut seen = HashSet::from([space.solved.clone()]);
+    let mut open = vec![space.solved.clone()];
+    // Free moves are generators too, so that all words of a state are listed.
+    while let Some(word) = open.pop() {
+        let moved = (0..space.moves.len()).filter_map(|mv| {
+            let mut image = word.clone();
+            space.apply(mv, &word, &mut image).then_some(image)
+        });
+        let free = space.free[1..].iter().map(|free| space.image(free, &word).into());
+        for image in moved.chain(free) {
+            if seen.insert(image.clone()) {
+                open.push(image);
+            }
+        }
+        if seen.len() > Space::LARGEST_LISTED {
+            return None;
+        }
+    }
+    Some(BigUint::from(seen.len()) / in_words)
+}
