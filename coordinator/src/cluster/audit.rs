@@ -8,7 +8,7 @@
 //! worker the run ends with a message.
 //!
 //! Audits take at most the [share](crate::cluster::state::Rules::audit) of the time that all shards take,
-//! beside [`FREE`]; where single shards take long this limit goes before the one shard of each depth.
+//! beside `FREE`; where single shards take long this limit goes before the one shard of each depth.
 
 use crate::cluster::apply::note_of;
 use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order};

@@ -1,9 +1,9 @@
 //! An audit: the layers of a run are held against what must be true of distances, by code that shares no
 //! kernel, no numbering of cosets and no transform with the search.
 //!
-//! A state is a plain word here, and moves are made on it one by one ([`plain`]); which layer has it is
-//! looked up in the files ([`kept`]); what must be true of it and of its neighbours is said in
-//! [`statements`]. Random states of each layer are taken from its files, under a random symmetry, and are
+//! A state is a plain word here, and moves are made on it one by one (`plain`); which layer has it is
+//! looked up in the files (`kept`); what must be true of it and of its neighbours is said in
+//! `statements`. Random states of each layer are taken from its files, under a random symmetry, and are
 //! plain words from then on. Random states at large are what random elements of the puzzle's group make of
 //! the solved state, each as likely as any other (Schreier-Sims).
 

@@ -1,5 +1,5 @@
 //! Puzzles read from files: [Fathom's own format](toml), [GAP](gap), [ksolve and twsearch](ksolve), and
-//! [kpuzzle](kpuzzle) (cubing.js). `docs/puzzles.md` describes them field by field.
+//! [kpuzzle] (cubing.js). `docs/puzzles.md` describes them field by field.
 //!
 //! Each reader finds its faults at byte offsets; what is written here is the file, the line and the column.
 

@@ -45,7 +45,7 @@ impl WordMap {
 }
 
 impl Alphabet {
-    /// That of a puzzle; `None` if it has more than [`MOST_LETTERS`].
+    /// That of a puzzle; `None` if it has more than `MOST_LETTERS`.
     pub fn new(definition: &Definition) -> Option<Self> {
         let (labels, orders) = (definition.point_labels(), definition.orders());
         let letters = labels.iter().max().map_or(0, |&label| usize::from(label) + 1);

@@ -1,5 +1,5 @@
-//! Representative cosets, and what leads from any pattern to its representative: a [`table`] of all patterns
-//! where that is not too large, a [search through the symmetries](canonical) otherwise.
+//! Representative cosets, and what leads from any pattern to its representative: a `table` of all patterns
+//! where that is not too large, a search through the symmetries (`canonical`) otherwise.
 
 mod canonical;
 mod table;

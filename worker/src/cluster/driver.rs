@@ -3,7 +3,7 @@
 //!
 //! One loop hands what has happened to the session, one after the other, and never waits for a call or the
 //! disk: each call is a task of its own, and its answer comes back as an [`Input`]. Beside the loop tasks are
-//! [prepared](super::prepare) for the kernel threads, so that what they read is here before they begin.
+//! prepared (`prepare`) for the kernel threads, so that what they read is here before they begin.
 
 use crate::cluster::Meter;
 use crate::cluster::caller::Caller;
