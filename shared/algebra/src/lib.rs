@@ -1,11 +1,11 @@
 //! Permutations and the groups that they generate.
 //!
 //! Reading order: [`permutation`] (what a permutation is, how two compose), [`oriented`] (pieces that turn on
-//! the way), [`cycles`] (cycle notation, both ways), [`rank`] (lexicographic rank), [`relabellings`](mod@relabellings) (the
-//! symmetries of a set of permutations), [`relabelling`] (one of them, where pieces turn), [`chain`]
-//! (order of a generated group by Schreier-Sims), [`setwise`] (stabilisers of sets), [`orbits`] (and blocks
-//! inside them), [`alike`] (elements that cannot be seen where pieces look alike), [`large`] (states where
-//! cells are many), [`group`] (what can be
+//! the way), [`cycles`] (cycle notation, both ways), [`rank`] (lexicographic rank),
+//! [`relabellings`](mod@relabellings) (the symmetries of a set of permutations), [`relabelling`] (one of
+//! them, where pieces turn), [`chain`] (order of a generated group by Schreier-Sims), [`setwise`]
+//! (stabilisers of sets), [`orbits`] (and blocks inside them), [`alike`] (elements that cannot be seen where
+//! pieces look alike), [`large`] (states where cells are many), [`group`] (what can be
 //! told of a group), [`word`] (words in generators), [`expression`] (elements written in generators),
 //! [`ball`] (shortest words, of elements that have short ones), `transversal` (words along a chain),
 //! `shorten`, `commutators`, [`factor`] (a word for any element).

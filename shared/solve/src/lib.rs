@@ -5,8 +5,8 @@
 //! them, and why moves do not lead to one), [`square1`] (moves as people write them for Square-1),
 //! [`descent`] (solutions, by whatever tells how near a state is), [`ball`] and [`bidirectional`] (what tells
 //! it without a run), [`layers`] and [`space_words`] (what tells it from the layers that a run has kept),
-//! [`classes`](mod@classes) (the states of a layer up to symmetry), [`elements`] (elements of a puzzle's group as people
-//! write them).
+//! [`classes`](mod@classes) (the states of a layer up to symmetry), [`elements`] (elements of a puzzle's
+//! group as people write them).
 //!
 //! Invariants: a solution leads from a state to the solved one, up to free moves, and its length is the
 //! distance; distances are exact or not told; solutions come in lexicographic order, by the order of the

@@ -4,8 +4,8 @@
 //! are among them), and what comes of cutting their classes into chunks or joining neighbouring ones. Each is
 //! judged by a model (`CostModel`) of the time that a search takes with it; the cheapest whose tables are not
 //! too large is taken. Where its axes have arrangements that no move brings about, axes of what moves
-//! reach (`reached`) are candidates, too. The choice depends on the space alone, never on the machine, so that
-//! the same space has the same digest everywhere.
+//! reach (`reached`) are candidates, too. The choice depends on the space alone, never on the machine, so
+//! that the same space has the same digest everywhere.
 
 mod cost;
 mod fixed;
