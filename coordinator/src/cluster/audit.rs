@@ -15,7 +15,7 @@ use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order};
 use crate::cluster::failures::PAUSE;
 use crate::cluster::state::{State, TaskProgress, Worker, digest_of};
 use fathom_layer::{Digest, Totals};
-use fathom_proto::{Attempt, Done, Failure, Outcome, StoredFile};
+use fathom_proto::{Attempt, Done, Failure, Outcome};
 use fathom_run::{ShardId, ShardReport, Task, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -71,6 +71,8 @@ pub struct Audits {
     audits_took: Duration,
     /// How long audits by another engine took, and the same shards before.
     other_engine: (Duration, Duration),
+    /// Shards of the current layer of which a wrong file may lie with anybody.
+    pub(super) disowned: BTreeSet<Task>,
     /// Audits that found what the maker had found.
     agreed: u64,
     /// Audits that found something else.
@@ -334,7 +336,7 @@ impl State {
             |(id, worker): (&WorkerId, &Worker)| Some(*id) != maker && *id != auditor && worker.is_staying();
         if maker.is_none() {
             // Nobody is to blame; the shard is made again, and audited again.
-            self.forget_made(task, effects);
+            self.forget_made(task);
             effects.push(Effect::ForgetReports(vec![task]));
         } else if maker != Some(auditor) && self.workers.iter().any(is_third) {
             let audit = self.audits.open.get_mut(&task).expect("it was there before");
@@ -416,8 +418,7 @@ impl State {
         self.unsettled.owners = true;
     }
 
-    /// Forgets the shards of the current layer that these workers have made: wherever their files are, they
-    /// are deleted. Of shards from an earlier life of the coordinator it is known only who holds them.
+    /// Forgets the shards of the current layer that these workers have made. Of shards from an earlier life of the coordinator it is known only who holds them.
     fn forget_made_by(&mut self, workers: &BTreeSet<WorkerId>, effects: &mut Vec<Effect>) {
         let depth = self.depth;
         let is_theirs = |task: &Task, maker: Option<WorkerId>| match maker {
@@ -431,32 +432,29 @@ impl State {
         });
         let made: Vec<Task> = made.map(|(task, _)| *task).collect();
         for &task in &made {
-            self.forget_made(task, effects);
+            self.forget_made(task);
         }
         effects.push(Effect::ForgetReports(made));
     }
 
     /// Forgets a shard that was made: its file is not the right one.
-    fn forget_made(&mut self, task: Task, effects: &mut Vec<Effect>) {
+    fn forget_made(&mut self, task: Task) {
         let Some(file) = self.files.remove(&task) else {
             return;
         };
         let all = (task, WorkerId([0; 16]))..=(task, WorkerId([0xff; 16]));
         let coming: Vec<WorkerId> = self.copies.range(all).map(|((_, id), _)| *id).collect();
-        for &id in &coming {
+        for id in coming {
             self.forget_copy(task, id);
         }
-        for id in file.holders.into_iter().chain(coming) {
-            match self.workers.get_mut(&id) {
-                None => effects.push(Effect::DiscardShared(task)),
-                Some(worker) => {
-                    worker.holds.remove(&task);
-                    worker.orders.retain(|order| !matches!(order, Order::Copy(file, _) if file.task == task));
-                    // No file has this digest, so that whatever is there is deleted.
-                    self.order(id, Order::Discard(StoredFile { task, digest: Some(Digest([0; 32])) }));
-                }
+        for id in file.holders {
+            if let Some(worker) = self.workers.get_mut(&id) {
+                worker.holds.remove(&task);
             }
         }
+        // Files of it stay where they are: a worker that is to make the shard does not look at its own, and
+        // another digest than the one that will be reported makes no holder.
+        self.audits.disowned.insert(task);
         self.done = 0;
         self.unsettled.moved = true;
         self.unsettled.files.remove(&task);

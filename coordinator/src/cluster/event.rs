@@ -127,6 +127,8 @@ pub enum LeaveReason {
 pub enum Order {
     /// Make a shard.
     Make(Task, Attempt),
+    /// Make a shard without a look at a file of it that is there: it may be wrong.
+    MakeAfresh(Task, Attempt),
     /// Find once more what a shard comes to, if possible with another engine than the one of this name.
     Audit(Task, Attempt, String),
     /// Take a copy of a file from one of these workers.

@@ -205,6 +205,7 @@ fn past(journal: &Journal, layers: &[LayerRow], shared_store: bool) -> Result<Pa
         counts: layers.iter().map(|layer| layer.states).collect(),
         workers: journal.workers()?,
         set_aside: journal.workers_set_aside()?,
+        disowned: journal.disowned()?,
         files: files.into_iter().collect(),
         reports,
     })

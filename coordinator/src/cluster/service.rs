@@ -297,9 +297,14 @@ fn message(order: Order, addresses: &BTreeMap<WorkerId, String>) -> v1::Order {
             let (file, attempt) = (Some(task.into()), Some(attempt.into()));
             Kind::MakeShard(v1::MakeShard { file, attempt, ..Default::default() })
         }
+        Order::MakeAfresh(task, attempt) => {
+            let (file, attempt) = (Some(task.into()), Some(attempt.into()));
+            Kind::MakeShard(v1::MakeShard { file, attempt, afresh: true, ..Default::default() })
+        }
         Order::Audit(task, attempt, other_than_kernel) => {
             let (file, attempt) = (Some(task.into()), Some(attempt.into()));
-            Kind::MakeShard(v1::MakeShard { file, attempt, audit: true, other_than_kernel })
+            let audit = true;
+            Kind::MakeShard(v1::MakeShard { file, attempt, audit, other_than_kernel, ..Default::default() })
         }
         Order::Copy(file, from) => Kind::TakeCopy(v1::TakeCopy {
             file: Some(file.into()),

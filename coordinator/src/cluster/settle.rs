@@ -70,6 +70,7 @@ impl State {
                 self.forget_layers(retired);
             }
         }
+        self.audits.disowned.clear();
         self.depth = depth.next();
         self.begun = now;
         self.begin_tasks();
@@ -265,7 +266,10 @@ impl State {
                     state.attempts += 1;
                     state.given = now;
                     let attempt = Attempt { epoch: self.epoch, number: state.attempts };
-                    orders.push(Order::Make(task, attempt));
+                    orders.push(match self.audits.disowned.contains(&task) {
+                        true => Order::MakeAfresh(task, attempt),
+                        false => Order::Make(task, attempt),
+                    });
                     effects.push(Effect::Note(Note {
                         kind: NoteKind::TaskGiven,
                         worker: Some(id),
@@ -279,7 +283,9 @@ impl State {
                 continue;
             }
             // Those who make nothing read nothing.
-            let reads = orders.iter().any(|order| matches!(order, Order::Make(..) | Order::Audit(..)));
+            let reads = orders
+                .iter()
+                .any(|order| matches!(order, Order::Make(..) | Order::MakeAfresh(..) | Order::Audit(..)));
             let news = reads && !self.rules.shared_store && poll.version != self.version;
             let holders = news.then(|| self.holders());
             self.worker(id).poll = None;

@@ -140,6 +140,8 @@ pub struct Past {
     pub workers: Vec<(WorkerId, String, String)>,
     /// Those that were set aside.
     pub set_aside: BTreeSet<WorkerId>,
+    /// Shards of the current layer of which a wrong file may lie with anybody.
+    pub disowned: BTreeSet<Task>,
     /// The files of the newest layers: bytes, digests, holders.
     pub files: Vec<(Task, HeldFile)>,
     /// Reports of the current layer.
@@ -192,6 +194,7 @@ impl State {
                 }
             }
         }
+        state.audits.disowned = past.disowned.into_iter().filter(|task| task.depth == depth).collect();
         state.unsettled.files = state.files.keys().copied().collect();
         state.begin_tasks();
         for report in past.reports.into_iter().filter(|report| report.task.depth == depth) {

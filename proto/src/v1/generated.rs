@@ -175,6 +175,9 @@ pub struct MakeShard {
     /// An engine that an audit should not use, if the processor has another one; empty if any will do.
     #[prost(string, tag = "4")]
     pub other_than_kernel: ::prost::alloc::string::String,
+    /// Do not look at a file of the shard that is there: it may be wrong.
+    #[prost(bool, tag = "5")]
+    pub afresh: bool,
 }
 /// Take a copy of a file from one of those that hold it.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

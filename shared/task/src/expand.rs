@@ -66,11 +66,39 @@ impl<'j> Expander<'j> {
         counters: &Counters,
         stop: &AtomicBool,
     ) -> Result<ShardReport, TaskError> {
-        let job = self.job;
+        let mut watch = Stopwatch::start();
+        let finished = self.finished(store, task, before, counters);
+        watch.lap(Cause::Sources);
+        let computed = match finished {
+            Ok(None) => self.compute_shard(store, task, before, counters, stop, &mut watch),
+            Ok(Some(report)) => Ok(report),
+            Err(error) => Err(error),
+        };
+        watch.add_to(&counters.spent);
+        self.with_watched(store, computed?)
+    }
+
+    /// Does a task like [`Expander::run`], without a look at a file of it that is there.
+    ///
+    /// # Errors
+    /// As for [`Expander::run`].
+    pub fn run_afresh(
+        &mut self,
+        store: &Store<'_>,
+        task: Task,
+        before: &[&Layer],
+        counters: &Counters,
+        stop: &AtomicBool,
+    ) -> Result<ShardReport, TaskError> {
         let mut watch = Stopwatch::start();
         let computed = self.compute_shard(store, task, before, counters, stop, &mut watch);
         watch.add_to(&counters.spent);
-        let mut report = computed?;
+        self.with_watched(store, computed?)
+    }
+
+    /// Adds the watched states that lie in a shard.
+    fn with_watched(&self, store: &Store<'_>, mut report: ShardReport) -> Result<ShardReport, TaskError> {
+        let (job, task) = (self.job, report.task);
         report.watched = job.watched.found(job.geometry.cut.range(task.shard), || {
             store.open_shard(&job.geometry, task.depth, task.shard)
         })?;
@@ -102,15 +130,14 @@ impl<'j> Expander<'j> {
         Ok(ShardReport { task, totals, bytes: 0, checksums: writer.abandon(), watched: Vec::new() })
     }
 
-    fn compute_shard(
-        &mut self,
+    /// The report of a task that an interrupted run left finished.
+    fn finished(
+        &self,
         store: &Store<'_>,
         task: Task,
         before: &[&Layer],
         counters: &Counters,
-        stop: &AtomicBool,
-        watch: &mut Stopwatch,
-    ) -> Result<ShardReport, TaskError> {
+    ) -> Result<Option<ShardReport>, TaskError> {
         let job = self.job;
         let finished = match before.iter().any(|layer| layer.lacks(task.shard)) {
             true => match store.read_back(&job.geometry, task) {
@@ -121,13 +148,24 @@ impl<'j> Expander<'j> {
             },
             false => store.finished(&job.geometry, task)?,
         };
-        watch.lap(Cause::Sources);
-        if let Some(report) = finished {
+        if let Some(report) = &finished {
             let cosets = job.geometry.cut.range(task.shard);
             counters.cosets.fetch_add((cosets.end - cosets.start).into(), Ordering::Relaxed);
             counters.states.fetch_add(report.totals.states, Ordering::Relaxed);
-            return Ok(report);
         }
+        Ok(finished)
+    }
+
+    fn compute_shard(
+        &mut self,
+        store: &Store<'_>,
+        task: Task,
+        before: &[&Layer],
+        counters: &Counters,
+        stop: &AtomicBool,
+        watch: &mut Stopwatch,
+    ) -> Result<ShardReport, TaskError> {
+        let job = self.job;
         let mut writer = store.writer(&job.geometry, task)?;
         // The new layer will be about as large as the newest. If both do not fit, it would leave memory
         // before it is read.

@@ -37,8 +37,17 @@ pub enum Purpose {
     /// Its file is made.
     #[default]
     Make,
+    /// Its file is made, without a look at one that is there.
+    MakeAfresh,
     /// What it comes to is found once more, with this engine if one is named, and only reported.
     Audit(Option<Engine>),
+}
+
+impl Purpose {
+    /// Whether nothing is written.
+    pub fn is_audit(self) -> bool {
+        matches!(self, Self::Audit(_))
+    }
 }
 
 /// A task that ended, one way or the other.
@@ -110,6 +119,7 @@ impl Pool {
                     // A panic must not leave the run waiting for a report. The expander is not used again.
                     let run = AssertUnwindSafe(|| match purpose {
                         Purpose::Make => expander.run(store, task, &before, counters, stop),
+                        Purpose::MakeAfresh => expander.run_afresh(store, task, &before, counters, stop),
                         Purpose::Audit(engine) => expander.audit(store, task, engine, &before, stop),
                     });
                     let result = catch_unwind(run).unwrap_or(Err(TaskError::Panicked { task }));

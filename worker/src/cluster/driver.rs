@@ -230,14 +230,8 @@ impl Shared {
                     holders;
             }
             Action::KeepOnly(needed) => drop(tokio::task::spawn_blocking(move || this.keep_only(&needed))),
-            Action::Make(task) => {
-                let mut depth =
-                    self.depth.lock().expect("the lock is never poisoned: no code panics while holding it");
-                if depth.replace(task.depth) != Some(task.depth) {
-                    self.worker.counters.begin();
-                }
-                let _ = prepare.send(Work { task, purpose: Purpose::Make });
-            }
+            Action::Make(task) => self.make(prepare, task, Purpose::Make),
+            Action::MakeAfresh(task) => self.make(prepare, task, Purpose::MakeAfresh),
             Action::Audit(task, other_than) => {
                 let engine = self.worker.job.engine_other_than(&other_than);
                 let _ = prepare.send(Work { task, purpose: Purpose::Audit(engine) });
@@ -248,6 +242,16 @@ impl Shared {
             Action::Halt => self.worker.halt.store(true, Ordering::Relaxed),
             Action::Finish { .. } => unreachable!("the loop ends with it"),
         }
+    }
+
+    /// Has a shard made.
+    fn make(&self, prepare: &mpsc::UnboundedSender<Work>, task: Task, purpose: Purpose) {
+        let mut depth =
+            self.depth.lock().expect("the lock is never poisoned: no code panics while holding it");
+        if depth.replace(task.depth) != Some(task.depth) {
+            self.worker.counters.begin();
+        }
+        let _ = prepare.send(Work { task, purpose });
     }
 
     /// Hands the answer to a call, or why there is none, to the loop.
@@ -393,7 +397,7 @@ impl Shared {
                 Err(Failure::Other(error.to_string()))
             }
         };
-        Input::TaskEnded { task, audit: purpose != Purpose::Make, result, took: Some(took) }
+        Input::TaskEnded { task, audit: purpose.is_audit(), result, took: Some(took) }
     }
 
     /// What a failure of the disk means to the coordinator.

@@ -21,12 +21,13 @@ const COPIES_AT_ONCE: usize = 4;
 pub(super) fn order(kind: v1::order::Kind, geometry: &Geometry) -> Result<Order> {
     use v1::order::Kind;
     Ok(match kind {
-        Kind::MakeShard(v1::MakeShard { file, attempt, audit, other_than_kernel }) => {
+        Kind::MakeShard(v1::MakeShard { file, attempt, audit, other_than_kernel, afresh }) => {
             let attempt = attempt.map_or(Attempt { epoch: 0, number: 0 }, Attempt::from);
             let task = convert::file(file.as_ref(), geometry)?;
-            match audit {
-                true => Order::Audit(task, attempt, other_than_kernel),
-                false => Order::Make(task, attempt),
+            match (audit, afresh) {
+                (true, _) => Order::Audit(task, attempt, other_than_kernel),
+                (false, true) => Order::MakeAfresh(task, attempt),
+                (false, false) => Order::Make(task, attempt),
             }
         }
         Kind::TakeCopy(v1::TakeCopy { file, addresses }) => {

@@ -67,7 +67,7 @@ impl Shared {
                 for work in together {
                     if let Err(failure) = self.begin(work, &inputs, &prepared) {
                         let Work { task, purpose } = work;
-                        let audit = purpose != Purpose::Make;
+                        let audit = purpose.is_audit();
                         self.happened(Input::TaskEnded { task, audit, result: Err(failure), took: None });
                     }
                 }

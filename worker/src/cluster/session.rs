@@ -36,6 +36,8 @@ pub enum End {
 pub enum Order {
     /// Make a shard.
     Make(Task, Attempt),
+    /// Make a shard without a look at a file of it that is there: it may be wrong.
+    MakeAfresh(Task, Attempt),
     /// Find once more what a shard comes to, if possible with another engine than the one of this name.
     Audit(Task, Attempt, String),
     /// Take a copy of a file from one of the peers at these addresses.
@@ -157,6 +159,8 @@ pub enum Action {
     KeepOnly(Vec<Depth>),
     /// Make a shard. Answered by [`Input::TaskEnded`].
     Make(Task),
+    /// Make a shard without a look at a file of it that is there. Answered by [`Input::TaskEnded`].
+    MakeAfresh(Task),
     /// Find once more what a shard comes to, if possible with another engine than the one of this name.
     /// Answered by [`Input::TaskEnded`].
     Audit(Task, String),
@@ -407,6 +411,15 @@ impl Session {
                 // A task that was ordered before, in another session, goes on for this attempt.
                 if self.tasks.insert(task, attempt).is_none() {
                     self.after_discard(task, Action::Make(task), actions);
+                }
+            }
+            Order::MakeAfresh(task, attempt) => {
+                debug!(depth = task.depth.0, shard = task.shard.0, %attempt, "task ordered afresh");
+                // One that is under way may have found the wrong file: its report is late, and this order is
+                // given again.
+                if let Entry::Vacant(entry) = self.tasks.entry(task) {
+                    entry.insert(attempt);
+                    self.after_discard(task, Action::MakeAfresh(task), actions);
                 }
             }
             Order::Audit(task, attempt, other_than) => {

@@ -352,6 +352,7 @@ fn files(tasks: impl Iterator<Item = Task>) -> String {
 fn order(order: &Order) -> String {
     match order {
         Order::Make(task, attempt) => format!("make {} #{attempt}", file(*task)),
+        Order::MakeAfresh(task, attempt) => format!("make {} afresh #{attempt}", file(*task)),
         Order::Audit(task, attempt, other_than) => {
             let other_than = if other_than.is_empty() { "" } else { &format!(" not {other_than}") };
             format!("audit {} #{attempt}{other_than}", file(*task))

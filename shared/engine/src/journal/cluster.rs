@@ -118,14 +118,19 @@ impl Journal {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Forgets reports of the current layer, and who holds the files.
+    /// Forgets reports of the current layer, and who holds the files; notes that wrong files may lie about.
     ///
     /// # Errors
     /// If SQLite refuses.
     pub fn forget_reports(&mut self, tasks: &[Task]) -> Result<()> {
         self.patiently(|journal| {
             let transaction = journal.database.transaction()?;
+            // Runs of earlier versions have no such table.
+            let columns = "depth INTEGER NOT NULL, shard INTEGER NOT NULL, PRIMARY KEY (depth, shard)";
+            transaction.execute(&format!("CREATE TABLE IF NOT EXISTS disowned ({columns})"), [])?;
             for Task { depth, shard } in tasks {
+                let row = params![depth.0, shard.0];
+                transaction.execute("INSERT OR IGNORE INTO disowned VALUES (?1, ?2)", row)?;
                 for table in ["report", "holder"] {
                     let row = params![depth.0, shard.0];
                     transaction
@@ -134,6 +139,21 @@ impl Journal {
             }
             Ok(transaction.commit()?)
         })
+    }
+
+    /// The shards of which wrong files may lie about.
+    ///
+    /// # Errors
+    /// If SQLite refuses.
+    pub fn disowned(&self) -> Result<BTreeSet<Task>> {
+        if !self.database.table_exists(None, "disowned")? {
+            return Ok(BTreeSet::new());
+        }
+        let mut query = self.database.prepare("SELECT depth, shard FROM disowned")?;
+        let task =
+            |row: &rusqlite::Row<'_>| Ok(Task { depth: Depth(row.get(0)?), shard: ShardId(row.get(1)?) });
+        let rows = query.query_map([], task)?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// The workers that were ever there: id, name, address.

@@ -78,11 +78,12 @@ pub(super) enum Answer {
     Left,
 }
 
-/// A task, and whether it is an audit.
+/// A task, whether it is an audit, and whether a file of it that is there counts for nothing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work {
     pub(super) task: Task,
     pub(super) audit: bool,
+    pub(super) afresh: bool,
 }
 
 /// What happens inside a worker's process.

@@ -17,6 +17,7 @@ pub(super) struct Journal {
     pub(super) counts: Vec<u64>,
     pub(super) workers: BTreeMap<WorkerId, (String, String)>,
     pub(super) set_aside: BTreeSet<WorkerId>,
+    disowned: BTreeSet<Task>,
     holders: BTreeMap<Task, BTreeSet<WorkerId>>,
     reports: BTreeMap<Task, ShardReport>,
 }
@@ -37,6 +38,7 @@ impl Journal {
     }
 
     pub(super) fn forget(&mut self, tasks: &[Task]) {
+        self.disowned.extend(tasks);
         for task in tasks {
             self.reports.remove(task);
             self.holders.remove(task);
@@ -51,7 +53,7 @@ impl Journal {
 
     /// What the next life knows.
     fn past(&self, rules: &Rules) -> Past {
-        let Self { counts, workers, set_aside, holders, reports } = self.clone();
+        let Self { counts, workers, set_aside, disowned, holders, reports } = self.clone();
         let file = |task: Task| {
             let holders = holders.get(&task).cloned().unwrap_or_default();
             let digest = digest_of(reports.get(&task).unwrap_or(&report(task.depth.0, task.shard.0)));
@@ -63,7 +65,7 @@ impl Journal {
             (first..depth).flat_map(|depth| (0..rules.shards).map(move |shard| task(depth, shard)));
         let files = committed.chain(reports.keys().copied()).map(file).collect();
         let workers = workers.into_iter().map(|(id, (name, address))| (id, name, address)).collect();
-        Past { counts, workers, set_aside, files, reports: reports.into_values().collect() }
+        Past { counts, workers, set_aside, disowned, files, reports: reports.into_values().collect() }
     }
 }
 

@@ -208,6 +208,7 @@ impl Simulation {
 fn order(order: Order) -> WorkerOrder {
     match order {
         Order::Make(task, attempt) => WorkerOrder::Make(task, attempt),
+        Order::MakeAfresh(task, attempt) => WorkerOrder::MakeAfresh(task, attempt),
         Order::Audit(task, attempt, kernel) => WorkerOrder::Audit(task, attempt, kernel),
         Order::Copy(file, from) => {
             WorkerOrder::Copy(file, from.iter().map(|id| address(usize::from(id.0[0]) - 1)).collect())

@@ -83,11 +83,15 @@ impl Simulation {
                     of.store.retain(|task, _| keep == Keep::All || needed.contains(&task.depth));
                 }
                 Action::Make(task) => {
-                    let work = Work { task, audit: false };
+                    let work = Work { task, audit: false, afresh: false };
+                    self.soon(Happening::Inside(worker, life, Inside::Prepared(work)));
+                }
+                Action::MakeAfresh(task) => {
+                    let work = Work { task, audit: false, afresh: true };
                     self.soon(Happening::Inside(worker, life, Inside::Prepared(work)));
                 }
                 Action::Audit(task, _) => {
-                    let work = Work { task, audit: true };
+                    let work = Work { task, audit: true, afresh: false };
                     self.soon(Happening::Inside(worker, life, Inside::Prepared(work)));
                 }
                 Action::Copy(file, from) => {
@@ -126,7 +130,7 @@ impl Simulation {
                 }
                 self.step(worker, Input::Time);
             }
-            Inside::Prepared(work @ Work { task, audit }) => match self.prepare(worker, task) {
+            Inside::Prepared(work @ Work { task, audit, .. }) => match self.prepare(worker, task) {
                 Ok(()) => {
                     if let Some(process) = &mut self.workers[worker].process {
                         process.queue.push_back(work);
@@ -138,11 +142,11 @@ impl Simulation {
                     self.step(worker, Input::TaskEnded { task, audit, result, took: None });
                 }
             },
-            Inside::Computed(Work { task, audit }) => {
+            Inside::Computed(work @ Work { task, audit, .. }) => {
                 if let Some(process) = &mut self.workers[worker].process {
                     process.busy -= 1;
                 }
-                let result = self.compute(worker, task, audit).map(|file| Done::Made(file.report(task)));
+                let result = self.compute(worker, work).map(|file| Done::Made(file.report(task)));
                 self.step(worker, Input::TaskEnded { task, audit, result, took });
                 self.begin_tasks(worker);
             }
@@ -179,11 +183,12 @@ impl Simulation {
     }
 
     /// What a task comes to. An audit neither looks at the file nor writes it.
-    pub(super) fn compute(&mut self, worker: usize, task: Task, audit: bool) -> Result<DiskFile, Failure> {
+    pub(super) fn compute(&mut self, worker: usize, work: Work) -> Result<DiskFile, Failure> {
+        let Work { task, audit, afresh } = work;
         let there = self.workers[worker].store.get(&task).copied();
         let lies = self.workers[worker].lies && self.rng.bool();
         let lie = if lies { self.rng.u32(1..) } else { 0 };
-        let file = match there.filter(|file| !audit && !file.is_damaged && !file.is_other) {
+        let file = match there.filter(|file| !audit && !afresh && !file.is_damaged && !file.is_other) {
             // It was found done.
             Some(file) => file,
             None => DiskFile { lie, ..DiskFile::default() },
