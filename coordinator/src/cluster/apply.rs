@@ -131,6 +131,9 @@ impl State {
                     right.insert(stored.task);
                 }
                 Some(_) => other.push(stored.task),
+                None if stored.task.depth == self.depth => {
+                    self.audits.unattributed.insert(stored.task);
+                }
                 None => {}
             }
         }
@@ -320,10 +323,13 @@ impl State {
         self.add_holder(task, holder);
         if task.depth == self.depth {
             self.unsaved.push(task.shard);
+            let is_its_own =
+                self.audits.disowned.contains(&task) || !self.audits.unattributed.contains(&task);
+            let maker = Some(id).filter(|_| is_its_own);
             let state = self.tasks.get_mut(&task).expect("only tasks that are known are made");
-            state.maker = Some(id);
+            state.maker = maker;
             let took = now.since(state.given);
-            self.draw(Some(id), &report, took);
+            self.draw(maker, &report, took);
             self.set_progress(task, TaskProgress::Made(Arc::new(report)), now);
         } else {
             // A lost file is back.

@@ -27,6 +27,9 @@ const FREE: Duration = Duration::from_secs(2);
 const MOST_FAILURES: u32 = 5;
 /// How much longer another engine is thought to take, before it was measured.
 const SLOWER: u32 = 16;
+/// Attempts of audits are numbered from here on over all shards: none has the number of an attempt to make a
+/// shard.
+pub(super) const FIRST_ATTEMPT: u32 = 1 << 31;
 /// Parts of the whole in which the share is given.
 pub const PARTS: u32 = 1_000_000;
 
@@ -73,6 +76,11 @@ pub struct Audits {
     other_engine: (Duration, Duration),
     /// Shards of the current layer of which a wrong file may lie with anybody.
     pub(super) disowned: BTreeSet<Task>,
+    /// Shards of the current layer of which somebody had a file that was not reported: who has made that is
+    /// not known.
+    pub(super) unattributed: BTreeSet<Task>,
+    /// Audits that were given out.
+    given: u32,
     /// Audits that found what the maker had found.
     agreed: u64,
     /// Audits that found something else.
@@ -218,9 +226,8 @@ impl State {
         let maker = audit.maker.and_then(|maker| self.workers.get(&maker));
         let kernel = maker.map_or("", |maker| &maker.kernel);
         let other_than = if other_engine { kernel.to_owned() } else { String::new() };
-        let state = self.tasks.get_mut(&task)?;
-        state.attempts += 1;
-        let attempt = Attempt { epoch: self.epoch, number: state.attempts };
+        self.audits.given += 1;
+        let attempt = Attempt { epoch: self.epoch, number: FIRST_ATTEMPT + self.audits.given };
         let running = Running { worker: id, attempt: attempt.number, given: now, heard: now, other_engine };
         self.audits.open.get_mut(&task)?.running = Some(running);
         effects.push(note_of(NoteKind::AuditGiven, Some(id), task, None));
@@ -280,8 +287,14 @@ impl State {
                 audit.failures += 1;
                 audit.not_before = now.after(PAUSE);
                 if audit.failures >= MOST_FAILURES {
+                    let is_disputed = audit.other.is_some();
                     self.audits.forget(task);
                     effects.push(note_of(NoteKind::NotAudited, Some(id), task, Some(failure.to_string())));
+                    if is_disputed {
+                        // Nobody has decided who is right.
+                        self.forget_made(task);
+                        effects.push(Effect::ForgetReports(vec![task]));
+                    }
                 }
                 match failure {
                     Failure::Damaged { file, address, .. } => {

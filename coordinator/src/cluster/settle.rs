@@ -71,6 +71,7 @@ impl State {
             }
         }
         self.audits.disowned.clear();
+        self.audits.unattributed.clear();
         self.depth = depth.next();
         self.begun = now;
         self.begin_tasks();

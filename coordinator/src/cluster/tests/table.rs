@@ -4,6 +4,7 @@
 //! worker's request is answered: it makes shard 0 of depth 1 in attempt 1 of epoch 1, and shards 0 and 1 of
 //! depth 0 are with a and b). Tests compare all lines. Notes for the log are left out, unless `notes` is set.
 
+use crate::cluster::audit::FIRST_ATTEMPT;
 use crate::cluster::bounds::Bounds;
 use crate::cluster::event::{
     Effect, Event, Held, Holding, Millis, Order, Progress, Registration, Reply, RequestId,
@@ -237,6 +238,11 @@ impl Table {
         self.outcome(worker, Outcome { task: task(depth, shard), attempt, result })
     }
 
+    /// A worker has found what a shard comes to; the audits are numbered over all shards.
+    pub(super) fn audited(&mut self, worker: &str, depth: u32, shard: u32, number: u32) -> Vec<String> {
+        self.made(worker, depth, shard, FIRST_ATTEMPT + number)
+    }
+
     pub(super) fn failed(
         &mut self,
         worker: &str,
@@ -354,6 +360,7 @@ fn order(order: &Order) -> String {
         Order::Make(task, attempt) => format!("make {} #{attempt}", file(*task)),
         Order::MakeAfresh(task, attempt) => format!("make {} afresh #{attempt}", file(*task)),
         Order::Audit(task, attempt, other_than) => {
+            let attempt = Attempt { number: attempt.number - FIRST_ATTEMPT, ..*attempt };
             let other_than = if other_than.is_empty() { "" } else { &format!(" not {other_than}") };
             format!("audit {} #{attempt}{other_than}", file(*task))
         }
