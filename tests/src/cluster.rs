@@ -63,15 +63,19 @@ pub fn signal(process: &Child, number: i32) {
     assert!(Command::new("kill").args([number, id]).status().expect("kill starts").success());
 }
 
-/// Waits until a failpoint has stopped a process.
+/// Waits until all threads of a process are stopped: one that writes to a disk ends with that first.
 ///
 /// # Panics
-/// If it never does.
+/// If they never are.
 pub fn until_stopped(process: &Child) {
-    until("the process has stopped itself", || {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", process.id())).unwrap_or_default();
+    let is_stopped = |thread: PathBuf| {
+        let stat = fs::read_to_string(thread.join("stat")).unwrap_or_default();
         // The state follows the name, which stands in parentheses.
         stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+    };
+    until("the process has stopped", || {
+        let threads = fs::read_dir(format!("/proc/{}/task", process.id()));
+        threads.is_ok_and(|mut threads| threads.all(|thread| thread.is_ok_and(|t| is_stopped(t.path()))))
     });
 }
 

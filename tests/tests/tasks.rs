@@ -1,6 +1,7 @@
 //! Runs that no coordinator drives: every layer is made by `fathom-worker task`, by as many processes as
 //! there are, and finished by `fathom merge`.
 
+use fathom_tests::cluster::until_stopped;
 use fathom_tests::{assert_same, fathom, fathom_worker, json, texts};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -318,6 +319,8 @@ fn tasks_and_a_process_that_decides_exclude_each_other() {
     let mut task = run.task(SLOW_DEPTH, "0-5").spawn().unwrap();
     run.meet(SLOW_DEPTH, &mut task);
     signal(&task, libc::SIGSTOP);
+    // A write that was begun ends first.
+    until_stopped(&task);
     run.refuses(&mut run.resume(), 2, busy);
     run.refuses(&mut run.merge(SLOW_DEPTH), 2, busy);
     // A second task is welcome, and so are readers.
@@ -330,6 +333,7 @@ fn tasks_and_a_process_that_decides_exclude_each_other() {
     let mut whole = whole.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     run.meet(SLOW_DEPTH + 1, &mut whole);
     signal(&whole, libc::SIGSTOP);
+    until_stopped(&whole);
     run.refuses(&mut run.task(SLOW_DEPTH + 1, "5"), 2, busy);
     run.refuses(&mut run.merge(SLOW_DEPTH + 1), 2, busy);
     whole.kill().unwrap();
