@@ -11,7 +11,7 @@
 //! beside `FREE`; where single shards take long this limit goes before the one shard of each depth.
 
 use crate::cluster::apply::note_of;
-use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order};
+use crate::cluster::event::{Effect, Ending, Millis, Note, NoteKind, Order};
 use crate::cluster::failures::PAUSE;
 use crate::cluster::state::{State, TaskProgress, Worker, digest_of};
 use fathom_layer::{Digest, Totals};
@@ -429,6 +429,28 @@ impl State {
         }
         self.unsettled.files.extend(holds);
         self.unsettled.owners = true;
+        self.take_drains_back(effects);
+    }
+
+    /// Where only workers are left that are to leave, those stay that are not wrong: they were to leave because
+    /// somebody else would stay.
+    fn take_drains_back(&mut self, effects: &mut Vec<Effect>) {
+        if self.alive().any(|(_, worker)| worker.is_staying()) {
+            return;
+        }
+        for (id, worker) in &mut self.workers {
+            if worker.draining && !worker.is_set_aside && worker.leaving.is_none() {
+                worker.draining = false;
+                let detail = Some(worker.name.clone());
+                effects.push(Effect::Note(Note {
+                    kind: NoteKind::Stays,
+                    worker: Some(*id),
+                    task: None,
+                    attempt: None,
+                    detail,
+                }));
+            }
+        }
     }
 
     /// Forgets the shards of the current layer that these workers have made. Of shards from an earlier life of the coordinator it is known only who holds them.

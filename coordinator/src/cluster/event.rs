@@ -254,6 +254,8 @@ pub enum NoteKind {
     NotAudited,
     /// A worker is wrong, and makes nothing any more.
     SetAside,
+    /// A worker that was to leave stays, because nobody else would.
+    Stays,
 }
 
 /// How much a note matters.
@@ -297,6 +299,7 @@ impl NoteKind {
             Self::AuditDiffers => "audit differs",
             Self::NotAudited => "shard is not audited",
             Self::SetAside => "worker is set aside",
+            Self::Stays => "worker is not drained, for nobody else would stay",
         }
     }
 
@@ -321,7 +324,8 @@ impl NoteKind {
             | Self::OtherFile
             | Self::AuditDiffers
             | Self::NotAudited
-            | Self::SetAside => NoteLevel::Warning,
+            | Self::SetAside
+            | Self::Stays => NoteLevel::Warning,
             Self::Registered
             | Self::BeginsAgain
             | Self::Left
