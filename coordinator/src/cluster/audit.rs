@@ -432,8 +432,8 @@ impl State {
         self.take_drains_back(effects);
     }
 
-    /// Where only workers are left that are to leave, those stay that are not wrong: they were to leave because
-    /// somebody else would stay.
+    /// Where only workers are left that are to leave, those stay that are not wrong: they were to leave
+    /// because somebody else would stay.
     fn take_drains_back(&mut self, effects: &mut Vec<Effect>) {
         if self.alive().any(|(_, worker)| worker.is_staying()) {
             return;
@@ -453,7 +453,8 @@ impl State {
         }
     }
 
-    /// Forgets the shards of the current layer that these workers have made. Of shards from an earlier life of the coordinator it is known only who holds them.
+    /// Forgets the shards of the current layer that these workers have made. Of shards from an earlier life
+    /// of the coordinator it is known only who holds them.
     fn forget_made_by(&mut self, workers: &BTreeSet<WorkerId>, effects: &mut Vec<Effect>) {
         let depth = self.depth;
         let is_theirs = |task: &Task, maker: Option<WorkerId>| match maker {
