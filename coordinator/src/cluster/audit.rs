@@ -133,12 +133,11 @@ impl Audits {
         }
     }
 
-    /// Ends the work of a worker at its audits; of those that it was not heard of, if `heard` says when it
-    /// was.
-    fn give_up(&mut self, worker: WorkerId, is_lost: impl Fn(Task, Running) -> bool) -> Vec<Task> {
+    /// Has others do those audits of a worker that are lost. Returns the shards.
+    fn give_up(&mut self, worker: WorkerId, is_lost: impl Fn(Running) -> bool) -> Vec<Task> {
         let mut lost = Vec::new();
         for (&task, audit) in &mut self.open {
-            if audit.running.is_some_and(|running| running.worker == worker && is_lost(task, running)) {
+            if audit.running.is_some_and(|running| running.worker == worker && is_lost(running)) {
                 audit.running = None;
                 lost.push(task);
             }
@@ -146,7 +145,15 @@ impl Audits {
         lost
     }
 
-    /// What must hold after each event. `made` are the shards of the current layer that are made.
+    /// Forgets what a worker has found, and what it is at: others find it.
+    fn distrust(&mut self, worker: WorkerId) {
+        self.give_up(worker, |_| true);
+        for audit in self.open.values_mut() {
+            audit.other.take_if(|(other, _)| *other == worker);
+        }
+    }
+
+    /// Panics if an audit is of a shard that is not made, or with a worker that is gone.
     #[cfg(test)]
     pub(super) fn check(&self, made: impl Fn(Task) -> bool, is_alive: impl Fn(WorkerId) -> bool) {
         for (&task, audit) in &self.open {
@@ -292,7 +299,7 @@ impl State {
                     effects.push(note_of(NoteKind::NotAudited, Some(id), task, Some(failure.to_string())));
                     if is_disputed {
                         // Nobody has decided who is right.
-                        self.forget_made(task);
+                        self.forget_made(task, effects);
                         effects.push(Effect::ForgetReports(vec![task]));
                     }
                 }
@@ -349,7 +356,7 @@ impl State {
             |(id, worker): (&WorkerId, &Worker)| Some(*id) != maker && *id != auditor && worker.is_staying();
         if maker.is_none() {
             // Nobody is to blame; the shard is made again, and audited again.
-            self.forget_made(task);
+            self.forget_made(task, effects);
             effects.push(Effect::ForgetReports(vec![task]));
         } else if maker != Some(auditor) && self.workers.iter().any(is_third) {
             let audit = self.audits.open.get_mut(&task).expect("it was there before");
@@ -360,12 +367,24 @@ impl State {
         }
     }
 
-    /// A shard that two have found different, and who has found what.
-    pub(super) fn disputed(&self) -> Option<(Task, String)> {
+    /// A shard that two have found different: who has found what, and who decides.
+    pub(super) fn dispute(&self) -> Option<String> {
         let mut open = self.audits.open.iter();
-        open.find_map(|(&task, audit)| {
+        open.find_map(|(task, audit)| {
             let (auditor, found) = audit.other?;
-            Some((task, self.said(&[(audit.maker, audit.made), (Some(auditor), found)])))
+            let is_third = |(id, worker): (WorkerId, &Worker)| {
+                Some(id) != audit.maker && id != auditor && worker.is_staying()
+            };
+            let decides = match self.alive().any(is_third) {
+                true => "a third worker decides",
+                false => "a third worker must decide, and none is there: start one",
+            };
+            Some(format!(
+                "shard {} of depth {} was made twice with different states: {}; {decides}",
+                task.shard,
+                task.depth,
+                self.said(&[(audit.maker, audit.made), (Some(auditor), found)])
+            ))
         })
     }
 
@@ -413,6 +432,7 @@ impl State {
     /// A worker is wrong: what it has made of the current layer is made again by others, and it leaves when
     /// others hold what it holds.
     fn set_aside(&mut self, now: Millis, id: WorkerId, task: Task, effects: &mut Vec<Effect>) {
+        self.audits.distrust(id);
         self.forget_made_by(&BTreeSet::from([id]), effects);
         let worker = self.worker(id);
         if worker.is_set_aside {
@@ -468,13 +488,13 @@ impl State {
         });
         let made: Vec<Task> = made.map(|(task, _)| *task).collect();
         for &task in &made {
-            self.forget_made(task);
+            self.forget_made(task, effects);
         }
         effects.push(Effect::ForgetReports(made));
     }
 
     /// Forgets a shard that was made: its file is not the right one.
-    fn forget_made(&mut self, task: Task) {
+    fn forget_made(&mut self, task: Task, effects: &mut Vec<Effect>) {
         let Some(file) = self.files.remove(&task) else {
             return;
         };
@@ -484,11 +504,13 @@ impl State {
             self.forget_copy(task, id);
         }
         for id in file.holders {
-            if let Some(worker) = self.workers.get_mut(&id) {
-                worker.holds.remove(&task);
+            match self.workers.get_mut(&id) {
+                Some(worker) => drop(worker.holds.remove(&task)),
+                // One process that goes on alone would take the file in a shared store for its own work.
+                None => effects.push(Effect::DiscardShared(task)),
             }
         }
-        // Files of it stay where they are: a worker that is to make the shard does not look at its own, and
+        // Files in stores of workers stay where they are: a worker that is to make the shard does not look at its own, and
         // another digest than the one that will be reported makes no holder.
         self.audits.disowned.insert(task);
         self.done = 0;
@@ -501,18 +523,18 @@ impl State {
 
     /// Whatever a worker was auditing is audited again.
     pub(super) fn give_up_audits(&mut self, id: WorkerId) {
-        self.audits.give_up(id, |_, _| true);
+        self.audits.give_up(id, |_| true);
     }
 
     /// Takes what a worker says that it is at; gives up the audits of which it knows nothing. Returns those.
     pub(super) fn audits_heard(&mut self, now: Millis, id: WorkerId, underway: &BTreeSet<Task>) -> Vec<Task> {
-        let lease = 3 * self.rules.heartbeat;
+        let patience = 3 * self.rules.heartbeat;
         for (_, audit) in self.audits.open.iter_mut().filter(|(task, _)| underway.contains(task)) {
             if let Some(running) = audit.running.as_mut().filter(|running| running.worker == id) {
                 running.heard = now;
             }
         }
-        self.audits.give_up(id, |_, running| now.since(running.heard) > lease)
+        self.audits.give_up(id, |running| now.since(running.heard) > patience)
     }
 }
 

@@ -200,11 +200,8 @@ pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
     if alive == 0 {
         return Some("no worker is there: start one with 'fathom-worker --join'".into());
     }
-    if let Some((task, said)) = state.disputed() {
-        return Some(format!(
-            "shard {} of depth {} was made twice with different states: {said}; a third worker decides",
-            task.shard, task.depth
-        ));
+    if let Some(dispute) = state.dispute() {
+        return Some(dispute);
     }
     if alive < state.rules.replicas {
         return Some(format!(

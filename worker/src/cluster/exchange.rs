@@ -34,6 +34,8 @@ use tonic::{Request, Response, Status};
 const AHEAD: usize = 2;
 /// Pieces that are made at once.
 pub const AT_ONCE: usize = 16;
+/// Files that are verified at once: beside the turns, for a whole file takes long to count.
+const VERIFIED_AT_ONCE: usize = 2;
 /// Answers under way on one connection.
 pub const ANSWERS_OF_ONE: usize = 8;
 /// Answers under way on all connections.
@@ -48,6 +50,7 @@ pub struct Exchange {
     geometry: Geometry,
     meter: Arc<Meter>,
     turns: Arc<Semaphore>,
+    verifying: Arc<Semaphore>,
     answers: Arc<Semaphore>,
     /// The answers of each connection. An entry lasts as long as a request of the connection does.
     of_peers: Arc<Mutex<Peers>>,
@@ -82,6 +85,7 @@ impl Exchange {
             geometry,
             meter,
             turns: Arc::new(Semaphore::new(AT_ONCE)),
+            verifying: Arc::new(Semaphore::new(VERIFIED_AT_ONCE)),
             answers: Arc::new(Semaphore::new(ANSWERS)),
             of_peers: Arc::default(),
             unread: UNREAD,
@@ -390,7 +394,7 @@ impl exchange_server::Exchange for Exchange {
         let stored = convert::stored_file(file.as_ref(), &self.geometry)?;
         let never_closed = "the semaphores are never closed";
         let _of_peer = self.of_peer(peer).acquire_owned().await.expect(never_closed);
-        let turn = Arc::clone(&self.turns).acquire_owned().await.expect(never_closed);
+        let turn = Arc::clone(&self.verifying).acquire_owned().await.expect(never_closed);
         let this = self.clone();
         let verified = tokio::task::spawn_blocking(move || {
             let _turn = turn;

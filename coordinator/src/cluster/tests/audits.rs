@@ -177,3 +177,55 @@ fn a_disputed_shard_is_never_committed() {
     }
     assert_eq!(t.state.depth.0, 0);
 }
+
+/// What a worker was at, or has found, when it is set aside counts for nothing: it does not end the run.
+#[test]
+fn the_findings_of_a_worker_that_is_wrong_are_forgotten() {
+    let mut t = Table::with(all_audited(3), "a b c");
+    for (worker, shard) in [("a", 0), ("b", 1), ("c", 2)] {
+        assert_eq!(takes(&mut t, worker), [format!("{worker} <- make 0/{shard} #1.1")]);
+    }
+    t.made_wrong("a", 0, 0, 1);
+    t.made("b", 0, 1, 1);
+    t.made("c", 0, 2, 1);
+    assert_eq!(takes(&mut t, "a"), ["a <- audit 0/1 #1.1 not portable"]);
+    assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #1.2 not portable"]);
+    t.audited("b", 0, 0, 2);
+    assert_eq!(takes(&mut t, "c"), ["c <- audit 0/0 #1.3"]);
+    let lines = t.audited("c", 0, 0, 3);
+    assert!(lines.contains(&"set aside a".into()), "{lines:?}");
+    // It comes too late to say that shard 1 is another one.
+    t.made_wrong("a", 0, 1, FIRST_ATTEMPT + 1);
+    assert!(t.state.ending.is_none() && t.state.audits.results() == (0, 1));
+}
+
+/// A run that waits for a third worker says so when there is none any more.
+#[test]
+fn a_dispute_without_a_third_worker_asks_for_one() {
+    let mut t = two_made("a b c");
+    t.made("b", 0, 1, 1);
+    t.made_wrong("a", 0, 0, 1);
+    takes(&mut t, "c");
+    t.audited("c", 0, 0, 1);
+    assert!(t.state.dispute().unwrap().ends_with("a third worker decides"));
+    t.leave("b");
+    assert!(t.state.dispute().unwrap().ends_with("none is there: start one"));
+    t.join("d");
+    assert_eq!(takes(&mut t, "d"), ["d <- audit 0/0 #1.2"]);
+}
+
+/// In a shared store a wrong file is deleted: one process that goes on alone would believe it.
+#[test]
+fn a_wrong_file_in_a_shared_store_is_deleted() {
+    let mut t = Table::with(Rules { shared_store: true, ..all_audited(2) }, "a b c");
+    assert_eq!(takes(&mut t, "a"), ["a <- make 0/0 #1.1"]);
+    assert_eq!(takes(&mut t, "b"), ["b <- make 0/1 #1.1"]);
+    t.made_wrong("a", 0, 0, 1);
+    t.made("b", 0, 1, 1);
+    assert_eq!(takes(&mut t, "c"), ["c <- audit 0/0 #1.1 not portable"]);
+    t.audited("c", 0, 0, 1);
+    assert_eq!(takes(&mut t, "b"), ["b <- audit 0/0 #1.2"]);
+    let lines = t.audited("b", 0, 0, 2);
+    let at = |what: &str| lines.iter().position(|line| line == what).unwrap_or_else(|| panic!("{lines:?}"));
+    assert!(at("discard shared 0/0") < at("forget 0/0"));
+}
