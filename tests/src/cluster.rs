@@ -283,8 +283,8 @@ impl Cluster {
         self.signal_coordinator(libc::SIGCONT);
     }
 
-    /// A worker makes all layers before a depth, of so many shards, and dies: it alone holds them, and nothing
-    /// of that depth is made. The cluster must be without audits, so that tasks are counted.
+    /// A worker makes all layers before a depth, of so many shards, and dies: it alone holds them, and
+    /// nothing of that depth is made. The cluster must be without audits, so that tasks are counted.
     pub fn alone_until(&mut self, name: &str, depth: u32, shards: u32) {
         self.join_until(name, &format!("computing:{}", depth * shards + 1));
         self.dies(name);
