@@ -173,10 +173,11 @@ impl Cluster {
     /// The command that serves the run.
     pub fn serving(&self) -> Command {
         let mut command = fathom();
-        command.arg("serve").args(&self.space).args(["--json", "--lease", "2s"]);
-        command.arg("--dir").arg(self.run()).args(&self.options);
-        if !self.options.iter().any(|option| option == "--listen") {
-            command.args(["--listen", &self.address]);
+        command.arg("serve").args(&self.space).arg("--json").arg("--dir").arg(self.run()).args(&self.options);
+        for (option, usual) in [("--lease", "2s"), ("--listen", &self.address)] {
+            if !self.options.iter().any(|given| given == option) {
+                command.args([option, usual]);
+            }
         }
         self.prefixed(&command)
     }
