@@ -1,4 +1,4 @@
-//! States of cubes, of the skewb and of the pyraminx as nets: their faces laid out flat, each facelet in the
+//! States of cubes, of the skewb, of the pyraminx and of Square-1 as nets: their faces laid out flat, each facelet in the
 //! colour of the face where it belongs.
 //!
 //! A cube's faces lie as a cross, the top above the front, and left, front, right and back in a row. A
@@ -7,7 +7,9 @@
 
 use super::deepest::Example;
 use super::people::is_of_its_word;
+use super::shapes;
 use fathom_puzzle::PuzzleSpec;
+use fathom_puzzle::family::square1::{Side, Stood};
 use fathom_puzzle::family::{Facelets, facelets};
 use std::fmt::Write;
 
@@ -32,6 +34,9 @@ const HEIGHT: f64 = 1.732_050_807_568_877_2;
 /// The colours of the faces opposite to them.
 const OPPOSITE: [&str; 4] = ["#f3d43b", "#3b73c8", "#d43d3d", "#3aa655"];
 
+/// Its states have labels: those of the cells on which nothing stands.
+const SQUARE_1: &str = "square1";
+
 /// Columns of a picture for an edge of a face.
 const EDGE: f64 = 48.0;
 
@@ -44,8 +49,31 @@ struct Facelet {
     corners: Vec<Point>,
 }
 
-/// A state as an SVG picture; `None` if the puzzle has no net here.
-pub(crate) fn svg(source: &PuzzleSpec, example: &Example) -> Option<String> {
+/// The colours of the top and the bottom.
+pub(crate) const TOP: &str = FACES[0].4;
+pub(crate) const BOTTOM: &str = FACES[5].4;
+
+/// The colour of a side of a cube.
+pub(crate) fn colour(side: Side) -> &'static str {
+    match side {
+        Side::Left => FACES[1].4,
+        Side::Front => FACES[2].4,
+        Side::Right => FACES[3].4,
+        Side::Back => FACES[4].4,
+    }
+}
+
+/// A state as an SVG picture, by the labels of the solved state if there are any; `None` if the puzzle has no
+/// net here, or pieces are alike.
+pub(crate) fn svg(source: &PuzzleSpec, labels: Option<&[u8]>, example: &Example) -> Option<String> {
+    if source.name() == SQUARE_1 && is_of_its_word(source) {
+        // The last cell is the middle layer, which is turned over or not.
+        let middle = example.orientations.as_ref().and_then(|turns| turns.last()) == Some(&1);
+        return Stood::of(labels?, &example.word, middle).map(|state| shapes::state(&state));
+    }
+    if labels.is_some() {
+        return None;
+    }
     let cells = (matches!(source, PuzzleSpec::Defined(_)) && is_of_its_word(source))
         .then(|| facelets(&source.name(), source.cells()))??;
     let drawn = drawn(&source.name(), &cells, example);
