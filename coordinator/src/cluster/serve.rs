@@ -9,7 +9,7 @@ use crate::cluster::event::{
 };
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
 use crate::cluster::status;
-use crate::cluster::view::{Latencies, News, ShardStory, View};
+use crate::cluster::view::{News, ShardStory, View};
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use fathom_command::{failpoint, machine};
@@ -17,7 +17,7 @@ use fathom_engine::commit::{Commit, Committed, commit_layer};
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::{Files, Journal, LayerRow, LayersAt};
 use fathom_layer::Disk;
-use fathom_proto::{Done, Failure};
+use fathom_proto::{Done, Failure, Latencies};
 use fathom_run::WorkerId;
 use fathom_run::{Depth, Geometry, Keep, ShardId, ShardReport, Task};
 use fathom_task::Store;
