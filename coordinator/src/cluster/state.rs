@@ -353,10 +353,21 @@ impl State {
         holders
     }
 
-    /// Where the finished layers lie that are kept.
+    /// Where the finished layers lie that are kept. Those in a shared store are with every worker: each is told
+    /// some of them.
     pub fn kept(&self) -> Holders {
         let depths: BTreeSet<Depth> = self.files.keys().map(|task| task.depth).collect();
-        self.holders_of(depths.into_iter().filter(|depth| *depth < self.depth))
+        let mut kept = self.holders_of(depths.into_iter().filter(|depth| *depth < self.depth));
+        if self.rules.shared_store {
+            let workers: Vec<WorkerId> = self.alive().map(|(id, _)| id).collect();
+            for (_, shards) in &mut kept.layers {
+                for (shard, holding) in shards.iter_mut().enumerate() {
+                    holding.holders =
+                        workers.iter().copied().cycle().skip(shard % workers.len().max(1)).take(1).collect();
+                }
+            }
+        }
+        kept
     }
 
     fn holders_of(&self, depths: impl IntoIterator<Item = Depth>) -> Holders {
