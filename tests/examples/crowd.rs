@@ -69,7 +69,7 @@ async fn join(mut client: Client, number: usize) -> Result<(Client, u64)> {
     id[..8].copy_from_slice(&(number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
     let request = v1::RegisterRequest {
         protocol_version: PROTOCOL_VERSION,
-        fingerprint: fingerprint.to_vec().into(),
+        fingerprint: fingerprint.0.to_vec().into(),
         worker_id: id.to_vec().into(),
         name: format!("node{number}"),
         exchange_address: format!("10.0.{}.{}:41000", number / 256, number % 256),

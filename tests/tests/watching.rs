@@ -106,7 +106,7 @@ fn status_tells_who_is_at_work() {
         serde_json::from_str(&out(directory.path(), &["status", "run", "--json"])).unwrap();
     assert_eq!(status["at_work"]["pid"], child.id());
     assert_eq!(status["at_work"]["progress"]["states"], 479_001_600);
-    assert!(said.contains(" of disk, of at most 1.00 GiB"), "{said}");
+    assert!(said.contains(" of 1.00 GiB of disk"), "{said}");
     assert_eq!(status["at_work"]["disk_limit_bytes"], 1 << 30);
     // Nobody takes the layers away meanwhile.
     let (code, err) = refused(directory.path(), &["remove", "run", "--all"]);

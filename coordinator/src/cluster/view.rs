@@ -234,6 +234,13 @@ impl News {
         self.push(Piece { time, severity: "info", what, depth, shard: None, worker: None, detail });
     }
 
+    pub(super) fn room(&mut self, depth: Depth, detail: String) {
+        let what = "little room";
+        self.count(what);
+        let (time, depth, detail) = (now(), Some(depth), Some(detail));
+        self.push(Piece { time, severity: "warn", what, depth, shard: None, worker: None, detail });
+    }
+
     fn push(&mut self, piece: Piece) {
         if let Some(pieces) = &mut self.pieces {
             if pieces.len() >= Self::MOST {

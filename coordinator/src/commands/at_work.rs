@@ -57,9 +57,9 @@ impl Note {
                 duration(depth_seconds)
             ));
             let left = progress.seconds_left.map(|left| format!(", about {} to the end", duration(left)));
-            let limit = disk_limit_bytes.map(|limit| format!(", of at most {}", HumanBytes(limit)));
+            let limit = disk_limit_bytes.map(|limit| format!(" of {}", HumanBytes(limit)));
             lines.push(format!(
-                "{} of all states visited, {} states/s{}; {} of disk{}",
+                "{} of all states visited, {} states/s{}; {}{} of disk",
                 percent(progress.visited, progress.states),
                 rounded(progress.states_per_second),
                 left.unwrap_or_default(),

@@ -261,7 +261,7 @@ impl Search<'_> {
     fn require_room(&self, depth: Depth, left: u64) -> Result<()> {
         let layers = self.run.journal.layers().context("cannot read run.db")?;
         let cosets = u64::from(self.job.graph.len());
-        let Need { bytes, certain } = Need::after(&layers, left, cosets, self.job.graph.shape());
+        let Need { bytes, certain } = Need::after(&layers, left, cosets, self.job.geometry.packed_bytes);
         let shards = u64::from(self.job.geometry.cut.shards());
         let missing = shards - self.store.finished_files(depth)?.min(shards);
         let share =
