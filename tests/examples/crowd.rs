@@ -10,6 +10,7 @@ use fathom_proto::v1::{self, PROTOCOL_VERSION};
 use fathom_run::RunManifest;
 use fathom_tests::browser::{self, Browser};
 use fathom_tests::cluster::{Cluster, free_port};
+use fathom_tests::fathom;
 use fathom_tests::page::{get, token, until_served};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -29,9 +30,13 @@ type Client = CoordinatorClient<Connection>;
 async fn main() -> Result<()> {
     let workers: usize = std::env::args().nth(1).map_or(Ok(1024), |count| count.parse())?;
     let at = format!("127.0.0.1:{}", free_port());
-    let mut cluster = Cluster::new(&SPACE, &["--shards", SHARDS, "--lease", "60s", "--http", &at]);
+    let mut cluster = Cluster::new(&SPACE, &[]);
+    // Workers that say so each 6 seconds live.
+    let mut command = fathom();
+    command.arg("serve").args(SPACE).args(["--shards", SHARDS, "--lease", "60s", "--http", &at]);
+    command.args(["--listen", &cluster.address, "--dir"]).arg(cluster.run());
     tokio::task::block_in_place(|| {
-        cluster.serve();
+        cluster.serve_by(command);
         until_served(&at);
     });
     let access = Access::load(&AccessArguments::default())?.for_coordinator(&cluster.address);
@@ -90,12 +95,13 @@ async fn live(mut client: Client, session: u64, number: u64) {
     for beat in 1.. {
         let usage = v1::Usage {
             memory_bytes: (beat + number) << 24,
+            memory_limit_bytes: 256 << 30,
             read_bytes: (beat * number) << 22,
             fetches: vec![beat; 10],
             ..v1::Usage::default()
         };
         let progress = v1::Progress {
-            states: beat * (1_000_000 + number * 10_000),
+            states: beat * (1000 + number * 10),
             sent_bytes: (beat * number) << 20,
             free_bytes: (1 << 40) - (beat << 28),
             usage: Some(usage),

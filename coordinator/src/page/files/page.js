@@ -68,7 +68,7 @@ function showRun() {
         const limit = run.disk_limit === null ? "" : `the run's files may take ${bytes(run.disk_limit)}`;
         facts.push(fact(served ? "least free disk" : "disk free", bytes(run.disk_free), limit));
     }
-    if (run.memory !== null) facts.push(fact(`memory${all}`, bytes(run.memory), `up to ${bytes(run.memory_limit)} with layers`));
+    if (run.memory !== null) facts.push(fact(`memory${all}`, bytes(run.memory), run.memory_limit ? `up to ${bytes(run.memory_limit)} with layers` : ""));
     if (run.read !== null) facts.push(fact(`read from disk${served ? "s" : ""}`, bytes(run.read)));
     if (served) facts.push(fact("sent between workers", bytes(run.sent)));
     if (run.fetches) facts.push(fact("half of all fetches", within(run.fetches[0]), `99 % ${within(run.fetches[1])}`));
@@ -116,7 +116,7 @@ function words(event) {
     if (event.depth !== undefined) parts.push(`depth ${event.depth}`);
     if (event.shard !== undefined) parts.push(`shard ${event.shard}`);
     if (event.worker) parts.push(event.worker);
-    if (event.detail) parts.push(event.detail);
+    if (event.detail && event.detail !== event.worker) parts.push(event.detail);
     return `${event.what} ${parts.join(", ")}`;
 }
 
