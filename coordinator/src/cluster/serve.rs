@@ -516,7 +516,7 @@ impl<'d> Coordinator<'d> {
             }
             Effect::Note(note) => self.note(&note),
             Effect::End(ending) => {
-                let sent: u64 = self.state.workers.values().map(|worker| worker.progress.sent_bytes).sum();
+                let sent: u64 = self.state.workers.iter().map(|(_, worker)| worker.progress.sent_bytes).sum();
                 info!(
                     run = self.name(),
                     ending = ?ending,
