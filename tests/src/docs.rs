@@ -2,8 +2,8 @@
 //!
 //! A block is fenced, and its commands follow `$ `. A block before which `<!-- run by records/docs.sh -->`
 //! stands takes longer than a test should, or needs what a test has not; that script runs it. Where the mark
-//! says `words alone`, numbers and names differ from run to run, and only the words between them are compared.
-//! All others are run by a test. The blocks of a file are run in their order, in one directory.
+//! says `words alone`, numbers and names differ from run to run, and only the words between them are
+//! compared. All others are run by a test. The blocks of a file are run in their order, in one directory.
 
 use crate::{fathom, fathom_worker};
 use std::path::{Path, PathBuf};

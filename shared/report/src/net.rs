@@ -1,5 +1,5 @@
-//! States of cubes, of the skewb, of the pyraminx and of Square-1 as nets: their faces laid out flat, each facelet in the
-//! colour of the face where it belongs.
+//! States of cubes, of the skewb, of the pyraminx and of Square-1 as nets: their faces laid out flat, each
+//! facelet in the colour of the face where it belongs.
 //!
 //! A cube's faces lie as a cross, the top above the front, and left, front, right and back in a row. A
 //! pyraminx is unfolded about the face that has the vertices U, L and R; its fourth vertex is at all three

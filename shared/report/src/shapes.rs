@@ -1,6 +1,6 @@
-//! Shapes and states of Square-1 as pictures: the top layer as one sees it from above, the front of the puzzle below,
-//! and beside it the bottom layer from below, the front above, so that the cut is left of the middle of the
-//! front in both.
+//! Shapes and states of Square-1 as pictures: the top layer as one sees it from above, the front of the
+//! puzzle below, and beside it the bottom layer from below, the front above, so that the cut is left of the
+//! middle of the front in both.
 
 use super::net::{BOTTOM, TOP, colour};
 use fathom_puzzle::family::square1::{Layer, Outline, Side, Stood};
