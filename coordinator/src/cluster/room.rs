@@ -16,7 +16,7 @@ pub(super) fn warning(run: &RunDirectory, state: &State, geometry: &Geometry) ->
     let cosets = u64::from(geometry.cut.cosets());
     let need = Need::after(&layers, all - visited, cosets, geometry.packed_bytes).bytes;
     // Workers that have not told yet count for nothing, and are asked for nothing.
-    let free: Vec<u64> = state.alive().map(|(_, worker)| worker.progress.free_bytes).collect();
+    let free: Vec<u64> = state.workers.alive().map(|(_, worker)| worker.progress.free_bytes).collect();
     Ok(if free.contains(&0) { None } else { short(need, &free, &state.rules) })
 }
 
