@@ -311,8 +311,8 @@ impl State {
         holders
     }
 
-    /// Where the finished layers lie that are kept. Those in a shared store are with every worker: each is told
-    /// some of them.
+    /// Where the finished layers lie that are kept. Those in a shared store are with every worker: each is
+    /// told some of them.
     pub fn kept(&self) -> Holders {
         let depths: BTreeSet<Depth> = self.files.iter().map(|(task, _)| task.depth).collect();
         let mut kept = self.holders_of(depths.into_iter().filter(|depth| *depth < self.depth));

@@ -61,8 +61,8 @@ impl<'j> Expander<'j> {
         }
     }
 
-    /// Does a task and writes its file. `before` are the layers [below](fathom_run::Lookback::below) the one to
-    /// make, the newest first. A task whose `stop` is set ends at the next coset.
+    /// Does a task and writes its file. `before` are the layers [below](fathom_run::Lookback::below) the one
+    /// to make, the newest first. A task whose `stop` is set ends at the next coset.
     ///
     /// # Errors
     /// [`TaskError`]; then there is no new file.

@@ -1,5 +1,5 @@
-//! The words of the states that a layer stores, numbered in the order of their cosets, so that random ones can
-//! be taken of which each is as likely as any other.
+//! The words of the states that a layer stores, numbered in the order of their cosets, so that random ones
+//! can be taken of which each is as likely as any other.
 
 use fathom_layer::{LayerError, Stored};
 use fathom_space::{CosetGraph, CosetId};
