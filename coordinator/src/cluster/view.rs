@@ -90,7 +90,7 @@ impl View {
             shards,
             layers: changed.then(layers).transpose()?,
             heartbeat: state.rules.heartbeat,
-            journal: journal.clone(),
+            journal: *journal,
             news,
         })
     }
