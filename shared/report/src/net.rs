@@ -5,11 +5,12 @@
 //! pyraminx is unfolded about the face that has the vertices U, L and R; its fourth vertex is at all three
 //! ends.
 
+use super::colours::{BACK, BOTTOM, FRONT, LEFT, RIGHT, TOP};
 use super::deepest::Example;
 use super::people::is_of_its_word;
 use super::shapes;
 use fathom_puzzle::PuzzleSpec;
-use fathom_puzzle::family::square1::{Side, Stood};
+use fathom_puzzle::family::square1::Stood;
 use fathom_puzzle::family::{Facelets, facelets};
 use std::fmt::Write;
 
@@ -19,12 +20,12 @@ type Point = (f64, f64);
 /// The faces of a cube: outwards, to the right and downwards as they are looked at, where they lie in the
 /// net, and their colours, which are the usual ones.
 const FACES: [(Vector, Vector, Vector, Point, &str); 6] = [
-    ([0, 1, 0], [1, 0, 0], [0, 0, 1], (1.0, 0.0), "#f7f7f2"),
-    ([-1, 0, 0], [0, 0, 1], [0, -1, 0], (0.0, 1.0), "#f08a24"),
-    ([0, 0, 1], [1, 0, 0], [0, -1, 0], (1.0, 1.0), "#3aa655"),
-    ([1, 0, 0], [0, 0, -1], [0, -1, 0], (2.0, 1.0), "#d43d3d"),
-    ([0, 0, -1], [-1, 0, 0], [0, -1, 0], (3.0, 1.0), "#3b73c8"),
-    ([0, -1, 0], [1, 0, 0], [0, 0, -1], (1.0, 2.0), "#f3d43b"),
+    ([0, 1, 0], [1, 0, 0], [0, 0, 1], (1.0, 0.0), TOP),
+    ([-1, 0, 0], [0, 0, 1], [0, -1, 0], (0.0, 1.0), LEFT),
+    ([0, 0, 1], [1, 0, 0], [0, -1, 0], (1.0, 1.0), FRONT),
+    ([1, 0, 0], [0, 0, -1], [0, -1, 0], (2.0, 1.0), RIGHT),
+    ([0, 0, -1], [-1, 0, 0], [0, -1, 0], (3.0, 1.0), BACK),
+    ([0, -1, 0], [1, 0, 0], [0, 0, -1], (1.0, 2.0), BOTTOM),
 ];
 
 /// The vertices of a pyraminx where they lie in the net, up to a factor: U, L, R, and B at three places. A
@@ -32,7 +33,7 @@ const FACES: [(Vector, Vector, Vector, Point, &str); 6] = [
 const VERTICES: [Vector; 4] = [[1, 1, 1], [-1, -1, 1], [1, -1, -1], [-1, 1, -1]];
 const HEIGHT: f64 = 1.732_050_807_568_877_2;
 /// The colours of the faces opposite to them.
-const OPPOSITE: [&str; 4] = ["#f3d43b", "#3b73c8", "#d43d3d", "#3aa655"];
+const OPPOSITE: [&str; 4] = [BOTTOM, BACK, RIGHT, FRONT];
 
 /// Its states have labels: those of the cells on which nothing stands.
 const SQUARE_1: &str = "square1";
@@ -47,20 +48,6 @@ struct Facelet {
     face: Vector,
     colour: &'static str,
     corners: Vec<Point>,
-}
-
-/// The colours of the top and the bottom.
-pub(crate) const TOP: &str = FACES[0].4;
-pub(crate) const BOTTOM: &str = FACES[5].4;
-
-/// The colour of a side of a cube.
-pub(crate) fn colour(side: Side) -> &'static str {
-    match side {
-        Side::Left => FACES[1].4,
-        Side::Front => FACES[2].4,
-        Side::Right => FACES[3].4,
-        Side::Back => FACES[4].4,
-    }
 }
 
 /// A state as an SVG picture, by the labels of the solved state if there are any; `None` if the puzzle has no

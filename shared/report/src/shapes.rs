@@ -2,7 +2,7 @@
 //! puzzle below, and beside it the bottom layer from below, the front above, so that the cut is left of the
 //! middle of the front in both.
 
-use super::net::{BOTTOM, TOP, colour};
+use super::colours::{self, BOTTOM, TOP};
 use fathom_puzzle::family::square1::{Layer, Outline, Side, Stood};
 use std::f64::consts::{PI, SQRT_2};
 use std::fmt::Write;
@@ -106,20 +106,19 @@ pub(crate) fn state(state: &Stood) -> String {
         polygon(&mut svg, &points, if piece.home.0 == Layer::Top { TOP } else { BOTTOM });
         for (part, side) in piece.sides().enumerate() {
             let band = [inner[part], inner[part + 1], outer[part + 1], outer[part]];
-            polygon(&mut svg, &band, colour(side));
+            polygon(&mut svg, &band, colours::of(side));
         }
     }
     for layer in [Layer::Top, Layer::Bottom] {
         cut(&mut svg, layer, middle(layer), ROOM / 2.0 - 1.0);
     }
     // The cut lies 15 degrees left of the middle, and the right half turned over shows its narrow side.
-    let narrow = HALF * (1.0 - (PI / 12.0).tan()) * FRONT / (2.0 * HALF + 10.0);
-    let wide = HALF * (1.0 + (PI / 12.0).tan()) * FRONT / (2.0 * HALF + 10.0);
+    let [narrow, wide] = [-1.0, 1.0].map(|sign| (FRONT / 2.0 - 3.0) * (1.0 + sign * (PI / 12.0).tan()));
     let (left, top, bottom) = (ROOM + 3.0, ROOM / 2.0 - 9.0, ROOM / 2.0 + 9.0);
     let (right, side) = if state.middle { (narrow, Side::Back) } else { (wide, Side::Front) };
     for (from, to, side) in [(left, left + narrow, Side::Front), (left + narrow, left + narrow + right, side)]
     {
-        polygon(&mut svg, &[(from, top), (to, top), (to, bottom), (from, bottom)], colour(side));
+        polygon(&mut svg, &[(from, top), (to, top), (to, bottom), (from, bottom)], colours::of(side));
     }
     svg.push_str("</svg>");
     svg
@@ -143,7 +142,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     /// The colours of a picture, each with how often it is there.
-    fn colours(svg: &str) -> BTreeMap<&str, usize> {
+    fn counted(svg: &str) -> BTreeMap<&str, usize> {
         let mut colours = BTreeMap::new();
         for polygon in svg.split("<polygon ").skip(1) {
             let colour = polygon.split("fill=\"").nth(1).unwrap().split('"').next().unwrap();
@@ -159,10 +158,10 @@ mod tests {
         let solved: Vec<u8> = square1().solved().iter().map(|piece| piece.label as u8).collect();
         let drawn = |middle| state(&Stood::of(&solved, &solved, middle).unwrap());
         let straight = drawn(false);
-        let [front, back, left, right] = [Side::Front, Side::Back, Side::Left, Side::Right].map(colour);
+        let [front, back, left, right] = [Side::Front, Side::Back, Side::Left, Side::Right].map(colours::of);
         let all = BTreeMap::from([(TOP, 8), (BOTTOM, 8), (front, 8), (back, 6), (left, 6), (right, 6)]);
-        assert_eq!(colours(&straight), all);
-        assert_eq!(colours(&drawn(true))[back], 7);
+        assert_eq!(counted(&straight), all);
+        assert_eq!(counted(&drawn(true))[back], 7);
         // The sides lie as in the picture of the shape: the front below the top layer, above the bottom one.
         let bands =
             straight.split("<polygon ").filter(|polygon| polygon.contains(&format!("fill=\"{front}\"")));
