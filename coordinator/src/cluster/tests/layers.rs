@@ -94,7 +94,7 @@ fn stores_are_cleaned_of_a_complete_run_alone() {
     let cleaning = Rules { clean_stores: true, ..rules(1) };
     let mut t = Table::with(Rules { states: 20, ..cleaning }, "a").at_depth(1);
     t.take("a", 1);
-    t.made("a", 1, 0, 19);
+    t.made("a", 1, 0, 1);
     assert_eq!(t.take("a", 1), ["a <- leave Clean"]);
     // What was made is needed to go deeper.
     let mut t = Table::with(Rules { max_depth: Some(1), ..cleaning }, "a").at_depth(1);
