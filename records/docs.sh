@@ -1,15 +1,8 @@
 #!/usr/bin/env bash
-# Runs the blocks of the documentation that take too long for a test, and notes when and with which version they were as shown:
-# `records/docs.sh [FILE...]`. The notes stand in records/docs.txt.
+# Runs the blocks of the documentation that take too long for a test: `records/docs.sh [FILE...]`, of these files or of all. For each block
+# that is as shown, records/docs.txt notes when and with which version it was run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo build --release --locked --bin fathom --bin fathom-worker
-notes=$(mktemp)
-trap 'rm -f "$notes"' EXIT
-target/release/fathom --version >"$notes"
-date -u +'%Y-%m-%d' >>"$notes"
-cargo run --release --locked -q -p fathom-tests --example docs -- "$@" | tee -a "$notes"
-# Only what was run as a whole, and is as shown, is noted.
-if [ $# -eq 0 ]; then
-    cp "$notes" records/docs.txt
-fi
+when="$(date -u +'%Y-%m-%d'), $(target/release/fathom --version | head -n 1)"
+exec cargo run --release --locked -q -p fathom-tests --example docs -- --note="$when" "$@"

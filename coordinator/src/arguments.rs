@@ -56,7 +56,7 @@ impl Arguments {
     /// If the file of settings cannot be used. Wrong arguments end the process.
     pub(crate) fn of_process() -> anyhow::Result<Self> {
         let settings = fathom_worker::settings::Settings::read()?;
-        let matches = settings.matches(Self::with_help());
+        let matches = settings.matches(Self::with_help())?;
         Ok(Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
     }
 

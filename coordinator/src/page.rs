@@ -19,10 +19,9 @@ mod rate;
 mod served;
 mod server;
 pub mod snapshot;
-mod title;
 mod told;
 
-pub use local::Local;
+pub use local::{Limits, Local};
 pub use server::{ReportMaker, StatusMaker};
 pub use snapshot::RunState;
 

@@ -1,8 +1,9 @@
 //! Runs the blocks of the documentation that `records/docs.sh` is for, and tells which are not as shown; with
 //! `--quick` the blocks that a test runs, with `--all` both. With `--write` what was printed replaces what is
-//! shown. Files may be named.
+//! shown. With `--note=TEXT` the text is noted in `records/docs.txt` for each marked block that is as shown.
+//! Files may be named.
 
-use fathom_tests::docs::{Block, blocks, files, root, run, shown_now, with_block};
+use fathom_tests::docs::{Block, blocks, files, root, run, shown_now, with_block, with_note};
 use std::time::Instant;
 
 fn main() {
@@ -10,6 +11,7 @@ fn main() {
     let has = |option: &str| arguments.iter().any(|argument| argument == option);
     let is_asked = |block: &Block| has("--all") || block.is_marked != has("--quick");
     let names: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with("--")).collect();
+    let when = arguments.iter().find_map(|argument| argument.strip_prefix("--note="));
     let mut wrong = 0;
     for file in
         files().into_iter().filter(|file| names.is_empty() || names.iter().any(|name| file.ends_with(name)))
@@ -43,6 +45,12 @@ fn main() {
                     }
                 }
             };
+            if let Some(when) = when.filter(|_| block.is_marked && !word.starts_with("DIFFERS")) {
+                let notes = root().join("records/docs.txt");
+                // There are none yet.
+                let text = std::fs::read_to_string(&notes).unwrap_or_default();
+                std::fs::write(notes, with_note(&text, block, when)).expect("the notes can be written");
+            }
             if is_asked(block) {
                 println!("{}:{}: {word}, {:.1} s", file.display(), block.line, begun.elapsed().as_secs_f64());
             }

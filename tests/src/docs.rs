@@ -1,15 +1,17 @@
 //! The blocks of commands and output in the documentation: found, run, and compared.
 //!
 //! A block is fenced, and its commands follow `$ `. A block before which `<!-- run by records/docs.sh -->`
-//! stands takes longer than a test should, or needs what a test has not; that script runs it. All others are
-//! run by a test. The blocks of a file are run in their order, in one directory.
+//! stands takes longer than a test should, or needs what a test has not; that script runs it. Where the mark
+//! says `words alone`, numbers and names differ from run to run, and only the words between them are
+//! compared. All others are run by a test. The blocks of a file are run in their order, in one directory.
 
 use crate::{fathom, fathom_worker};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What stands before a block that `records/docs.sh` runs.
-pub const MARK: &str = "<!-- run by records/docs.sh -->";
+/// What stands before a block that `records/docs.sh` runs: one of these.
+pub const MARKS: [&str; 2] =
+    ["<!-- run by records/docs.sh -->", "<!-- run by records/docs.sh, words alone -->"];
 
 /// A block of commands and output.
 #[derive(Clone, Debug)]
@@ -20,6 +22,8 @@ pub struct Block {
     pub line: usize,
     /// Whether `records/docs.sh` runs it.
     pub is_marked: bool,
+    /// Whether only words are compared.
+    pub words_alone: bool,
     /// Commands, each with what follows it.
     pub commands: Vec<(String, Vec<String>)>,
 }
@@ -56,8 +60,9 @@ pub fn blocks(file: &Path) -> Vec<Block> {
     for (line, number) in text.lines().zip(1..) {
         match (&mut open, line.starts_with("```")) {
             (None, true) => {
-                let is_marked = before == MARK;
-                open = Some(Block { file: file.into(), line: number, is_marked, commands: Vec::new() });
+                let [is_marked, words_alone] = [MARKS.contains(&before), before == MARKS[1]];
+                let (file, line, commands) = (file.into(), number, Vec::new());
+                open = Some(Block { file, line, is_marked, words_alone, commands });
             }
             (Some(_), true) => blocks.extend(open.take().filter(|block| !block.commands.is_empty())),
             (Some(block), false) => match (line.strip_prefix("$ "), block.commands.last_mut()) {
@@ -71,6 +76,22 @@ pub fn blocks(file: &Path) -> Vec<Block> {
     }
     assert!(open.is_none(), "{}: a fence is not closed", file.display());
     blocks
+}
+
+/// How the line begins that notes when a block was run: its file and its first command.
+pub fn note_of(block: &Block) -> String {
+    let command = block.commands.first().map_or("", |(command, _)| command);
+    format!("{}: $ {command}: ", block.file.display())
+}
+
+/// Notes in a text with a line for each block that a block was run as shown, and when and with what.
+pub fn with_note(text: &str, block: &Block, when: &str) -> String {
+    let of = note_of(block);
+    let mut lines: Vec<String> =
+        text.lines().filter(|line| !line.starts_with(&of)).map(str::to_owned).collect();
+    lines.push(of + when);
+    lines.sort();
+    lines.into_iter().map(|line| line + "\n").collect()
 }
 
 /// Runs a block in a directory, and returns what it shows then: where what is printed differs by times and
@@ -92,7 +113,8 @@ pub fn shown_now(block: &Block, directory: &Path) -> Block {
         let printed = printed(command, directory);
         let printed: Vec<String> =
             printed.lines().filter(|line| !line.ends_with(" …")).map(str::to_owned).collect();
-        let alike = |lines: &[String]| lines.iter().map(|line| without_times(line)).collect::<Vec<_>>();
+        let without = if block.words_alone { words_of } else { without_times };
+        let alike = |lines: &[String]| lines.iter().map(|line| without(line)).collect::<Vec<_>>();
         let same = alike(&printed) == alike(shown);
         (command.clone(), if same { shown.clone() } else { printed })
     });
@@ -198,6 +220,17 @@ fn without_times(line: &str) -> String {
     json_without_times(&text)
 }
 
+/// The words of a line: what has a digit, and units, differ from run to run.
+fn words_of(line: &str) -> String {
+    const UNITS: [&str; 13] =
+        ["B", "KiB", "MiB", "GiB", "s", "ms", "us", "min", "h", "GB/s", "MB/s", "states/s", "-"];
+    let differs = |word: &&str| {
+        let bare = word.trim_matches(|c: char| "(),;:".contains(c));
+        bare.contains(|c: char| c.is_ascii_digit()) || UNITS.contains(&bare)
+    };
+    line.split_whitespace().filter(|word| !differs(word)).collect::<Vec<_>>().join(" ")
+}
+
 /// A JSON object in a line without its seconds.
 fn json_without_times(line: &str) -> String {
     let mut rest = line;
@@ -225,5 +258,13 @@ mod tests {
         other(r#"{"states":7,"seconds":0.01232}"#, r#"{"states":8,"seconds":0.01232}"#);
         same("time: about 2.5 min with 2 threads", "time: about 30 min with 16 threads");
         other("God's number: 13", "God's number: 14");
+    }
+
+    #[test]
+    fn words_are_compared_without_what_is_between_them() {
+        let [one, two] =
+            ["3d778219  a  alive  1 avx2  0 B  3.1 s ago", "c316fe3b  a  alive  4 avx512  1.2 MiB  1 ms ago"];
+        assert_eq!(words_of(one), words_of(two));
+        assert_ne!(words_of(one), words_of("c316fe3b  a  lost  4 avx512  1.2 MiB  1 ms ago"));
     }
 }

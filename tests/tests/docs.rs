@@ -1,6 +1,6 @@
 //! The documentation shows what the programs print.
 
-use fathom_tests::docs::{Block, MARK, blocks, files, root, run};
+use fathom_tests::docs::{Block, MARKS, blocks, files, note_of, root, run};
 use std::fs;
 use std::process::Command;
 
@@ -26,12 +26,25 @@ fn blocks_are_what_the_programs_print() {
 fn each_block_is_run_by_a_test_or_by_the_script() {
     for file in files() {
         let text = fs::read_to_string(root().join(&file)).unwrap();
-        let marks = text.lines().filter(|line| line.contains("records/docs.sh -->")).count();
+        let marks = text.lines().filter(|line| line.contains("<!-- run by")).count();
         let marked: Vec<Block> = blocks(&file).into_iter().filter(|block| block.is_marked).collect();
-        assert_eq!(marks, marked.len(), "{}: a mark {MARK:?} stands before no block", file.display());
+        assert_eq!(
+            marks,
+            marked.len(),
+            "{}: a mark such as {:?} stands before no block",
+            file.display(),
+            MARKS[0]
+        );
         // What looks like a command and stands in no block is not run.
         let stray = text.lines().find(|line| line.starts_with("    $ "));
         assert_eq!(stray, None, "{}: use a fence", file.display());
+    }
+    // What the script has noted is of blocks that there are.
+    let notes = fs::read_to_string(root().join("records/docs.txt")).unwrap();
+    let marked: Vec<String> =
+        files().iter().flat_map(|file| blocks(file)).filter(|b| b.is_marked).map(|b| note_of(&b)).collect();
+    for note in notes.lines() {
+        assert!(marked.iter().any(|of| note.starts_with(of.as_str())), "there is no such block now: {note}");
     }
     let script = fs::read_to_string(root().join("records/docs.sh")).unwrap();
     assert!(script.contains("--example docs"));

@@ -108,8 +108,10 @@ fn completions_and_pages_know_every_command() {
 fn help_on_a_full_disk_fails() {
     for option in ["--help", "--version"] {
         let full = File::options().write(true).open("/dev/full").unwrap();
-        let status = fathom().arg(option).stdout(full).stderr(Stdio::null()).status().unwrap();
-        assert_eq!(status.code(), Some(1), "{option}");
+        let output = fathom().arg(option).stdout(full).stderr(Stdio::piped()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{option}");
+        let (_, err) = texts(&output);
+        assert!(err.contains("cannot write the result to standard output: No space left on device"), "{err}");
     }
 }
 

@@ -282,6 +282,33 @@ fn many_readers_do_no_harm() {
     drop(silent);
 }
 
+/// What the workers have told stays when the run has ended.
+#[test]
+fn a_cluster_tells_what_its_workers_take() {
+    let address = format!("127.0.0.1:{}", free_port());
+    let mut cluster = Cluster::new(&["3x4"], &["--shards", "8", "--http", &address, "--http-linger", "1h"]);
+    cluster.serve();
+    until_served(&address);
+    cluster.join(&["a", "b"]);
+    let metrics = || get(&address, "/metrics", &cluster.run()).body;
+    until("the run is complete", || metrics().contains("\nfathom_complete 1"));
+    let value = |name: &str| {
+        let text = metrics();
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("no {name}: {text}")).parse::<f64>().unwrap()
+    };
+    // Neither has all that it reads; what is said last is said when it leaves.
+    until("fetches are told", || value("fathom_fetch_seconds_count") > 0.0);
+    assert!(value("fathom_fetch_seconds_sum") > 0.0);
+    for worker in ["a", "b"] {
+        let of = |name: &str| value(&format!("fathom_worker_{name}_bytes{{worker=\"{worker}\"}}"));
+        until("memory is told", || of("memory") > 0.0);
+        assert!(of("read") >= 0.0 && of("written") >= 0.0);
+    }
+    cluster.signal_coordinator(libc::SIGINT);
+    assert_same(&cluster.finishes(), &undisturbed(&["3x4"]));
+}
+
 #[test]
 fn a_finished_directory_is_shown_and_left_as_it_is() {
     let directory = tempfile::tempdir().unwrap();

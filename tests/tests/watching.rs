@@ -1,7 +1,8 @@
 //! What people see of runs: progress, who is at work, logs, comparisons; and what they do afterwards:
 //! commands that follow, cleaning up.
 
-use fathom_tests::cluster::{Cluster, undisturbed, until};
+use fathom_tests::cluster::{Cluster, free_port, signal, undisturbed, until};
+use fathom_tests::page::until_served;
 use fathom_tests::{assert_same, fathom, fathom_worker, json, texts};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -88,7 +89,7 @@ fn status_tells_who_is_at_work() {
     let directory = tempfile::tempdir().unwrap();
     let run = directory.path().join("run");
     let mut child = fathom()
-        .args(["run", "3x4", "-q", "--threads", "1", "--dir"])
+        .args(["run", "3x4", "-q", "--threads", "1", "--disk-limit", "1GiB", "--dir"])
         .arg(&run)
         .stdout(Stdio::null())
         .spawn()
@@ -105,6 +106,8 @@ fn status_tells_who_is_at_work() {
         serde_json::from_str(&out(directory.path(), &["status", "run", "--json"])).unwrap();
     assert_eq!(status["at_work"]["pid"], child.id());
     assert_eq!(status["at_work"]["progress"]["states"], 479_001_600);
+    assert!(said.contains(" of 1.00 GiB of disk"), "{said}");
+    assert_eq!(status["at_work"]["disk_limit_bytes"], 1 << 30);
     // Nobody takes the layers away meanwhile.
     let (code, err) = refused(directory.path(), &["remove", "run", "--all"]);
     assert_eq!(code, Some(2), "{err}");
@@ -220,6 +223,77 @@ fn a_store_at_work_is_left_as_it_is() {
     assert_same(&cluster.finishes(), &undisturbed(&["3x4"]));
 }
 
+/// Of a complete run the workers keep nothing but who they are and what they have logged.
+#[test]
+fn stores_are_cleaned_when_the_run_is_complete() {
+    let mut cluster = Cluster::new(&["3x3"], &["--shards", "8", "--clean-stores"]);
+    cluster.serve();
+    cluster.join(&["a", "b"]);
+    assert_same(&cluster.finishes(), &undisturbed(&["3x3"]));
+    for worker in ["a", "b"] {
+        let store = cluster.store(worker);
+        let names =
+            || fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        until("the store is cleaned", || names().all(|name| name.len() != 16));
+        assert!(store.join("worker-id").exists());
+        let log = || fs::read_to_string(store.join("log.jsonl")).unwrap();
+        until("the log tells", || log().contains("\"message\":\"store cleaned\""));
+    }
+    let (code, err) = refused(&cluster.run(), &["serve", "3x3", "--clean-stores", "--shared-store", "here"]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("cannot be used with"), "{err}");
+}
+
+/// What a worker takes is told to its coordinator.
+#[test]
+fn workers_tell_what_they_take() {
+    // A worker alone, where two are needed: the run does not end.
+    let mut cluster = Cluster::new(&["3x4"], &["--replicas", "2"]);
+    cluster.serve();
+    let mut command = cluster.joining("a");
+    command.args(["--disk-limit", "1GiB", "--memory", "512MiB"]);
+    cluster.join_by("a", command);
+    let mut worker = serde_json::Value::Null;
+    until("the worker tells", || {
+        worker = cluster.status().map_or(serde_json::Value::Null, |status| status["workers"][0].clone());
+        worker["memory_bytes"].as_u64() > Some(0)
+    });
+    assert_eq!(worker["disk_limit_bytes"], 1 << 30);
+    assert_eq!(worker["memory_limit_bytes"], 512 << 20);
+    assert!(worker["free_bytes"].as_u64() <= Some(1 << 30), "{worker}");
+    assert!(worker["read_bytes"].is_u64() && worker["written_bytes"].as_u64() > Some(0), "{worker}");
+    let (table, _) = texts(&cluster.ask("workers", &[]));
+    assert!(table.contains(" of 1.00 GiB"), "{table}");
+}
+
+/// Workers on one machine that were told nothing of memory share what there is, as they come.
+#[test]
+fn workers_on_one_host_share_its_memory() {
+    // Three are needed, so that the run does not end.
+    let mut cluster = Cluster::new(&["3x4"], &["--replicas", "3"]);
+    cluster.serve();
+    let limits = |cluster: &Cluster| -> Vec<u64> {
+        let status = cluster.status().unwrap_or_default();
+        let workers = status["workers"].as_array().into_iter().flatten();
+        workers
+            .filter_map(|worker| worker["memory_limit_bytes"].as_u64())
+            .filter(|&limit| limit > 0)
+            .collect()
+    };
+    cluster.join(&["a"]);
+    until("the first tells", || limits(&cluster).len() == 1);
+    let meminfo = fs::read_to_string("/proc/meminfo").unwrap();
+    let total = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:")?.split_whitespace().next());
+    let all = total.unwrap().parse::<u64>().unwrap() * 1024 / 10 * 9;
+    assert!(limits(&cluster)[0] <= all);
+    cluster.join(&["b"]);
+    // Workers of other tests may be there too.
+    until("both have at most half", || {
+        let limits = limits(&cluster);
+        limits.len() == 2 && limits.iter().all(|&limit| limit <= all / 2)
+    });
+}
+
 #[test]
 fn results_stay_when_layers_go() {
     let directory = tempfile::tempdir().unwrap();
@@ -293,17 +367,69 @@ fn a_command_follows_the_end() {
     assert_eq!(told, "max-depth 3x3 181440 5 []\ncomplete 3x3 181440 8 [8]\ncomplete 3x3 181440 8 [8]\n");
 }
 
+/// The help names the variables that there are.
+#[test]
+fn the_variables_of_an_end_are_those_of_the_help() {
+    let directory = tempfile::tempdir().unwrap();
+    let help = out(directory.path(), &["run", "--help"]);
+    let about = help.split("--on-done <COMMAND>").nth(1).unwrap().split("\n      --").next().unwrap();
+    let words = about.split(|c: char| !c.is_ascii_uppercase() && c != '_');
+    let mut told: Vec<&str> = words.filter(|word| word.starts_with("FATHOM_")).collect();
+    told.sort_unstable();
+    let command = "env | grep -o '^FATHOM_[A-Z_]*' | sort > there";
+    out(directory.path(), &["run", "3x3", "-q", "--dir", "run", "--on-done", command]);
+    let there = fs::read_to_string(directory.path().join("there")).unwrap();
+    // This run did not fail.
+    told.retain(|&name| name != "FATHOM_ERROR");
+    assert_eq!(there.lines().collect::<Vec<_>>(), told);
+}
+
+/// The message is sent when the run ends, while its page stays.
+#[test]
+fn the_command_comes_before_the_page_lingers() {
+    let directory = tempfile::tempdir().unwrap();
+    let address = format!("127.0.0.1:{}", free_port());
+    let run = |command: &mut Command| {
+        let told = directory.path().join("told");
+        let options = ["--dir", "run", "--http", &address, "--http-linger", "1h"];
+        command.args(options).args(["--on-done", "echo $FATHOM_STATUS > part; mv part told"]);
+        command.current_dir(directory.path()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut process = command.spawn().unwrap();
+        until("the command has run", || told.exists());
+        assert_eq!(fs::read_to_string(&told).unwrap(), "complete\n");
+        fs::remove_file(told).unwrap();
+        // Nothing but a signal ends the page before an hour is over.
+        until_served(&address);
+        assert!(process.try_wait().unwrap().is_none());
+        signal(&process, libc::SIGINT);
+        assert!(process.wait().unwrap().success());
+    };
+    run(fathom().args(["run", "3x3"]));
+    // A run that is complete already.
+    run(fathom().args(["run", "3x3"]));
+    fs::remove_dir_all(directory.path().join("run")).unwrap();
+    run(fathom().args(["run", "3x3", "--workers", "1"]));
+    run(fathom().args(["serve", "3x3", "--listen", "127.0.0.1:0"]));
+}
+
 #[test]
 fn a_limit_of_the_disk_is_looked_at() {
     let directory = tempfile::tempdir().unwrap();
     let (code, err) = refused(directory.path(), &["run", "3x4", "--dir", "run", "--disk-limit", "1MiB"]);
     assert_eq!(code, Some(2));
-    assert!(err.contains("1.00 MiB are free at run") && !directory.path().join("run").exists(), "{err}");
+    let said = "1.00 MiB are free at run within --disk-limit 1.00 MiB";
+    assert!(err.contains(said) && !directory.path().join("run").exists(), "{err}");
     // Depth by depth when the run is there.
     out(directory.path(), &["run", "3x4", "-q", "--max-depth", "6", "--dir", "run"]);
     let (code, err) = refused(directory.path(), &["resume", "run", "--disk-limit", "600KiB"]);
     assert_eq!(code, Some(1));
-    assert!(err.contains("--disk-limit") || err.contains("will need about"), "{err}");
+    assert!(err.contains("raise --disk-limit, then go on with 'fathom resume run'"), "{err}");
+    // Before a depth begins, where what it takes is known for certain.
+    out(directory.path(), &["resume", "run", "-q", "--max-depth", "8"]);
+    let (code, err) = refused(directory.path(), &["resume", "run", "--disk-limit", "3MiB"]);
+    assert_eq!(code, Some(1));
+    assert!(err.contains("depth 9 will need about") && err.contains("within --disk-limit 3.00 MiB"), "{err}");
+    assert!(!directory.path().join("run/layers/d009").exists());
     let complete = out(directory.path(), &["resume", "run", "-q", "--disk-limit", "1GiB"]);
     assert!(complete.contains("digest: 42c7d7426320e1a1d830f161a7fb3895f2f2ef6f6355f3db6511badb34c4de7b"));
 }

@@ -44,7 +44,7 @@ impl Arguments {
     /// # Errors
     /// If the file of settings cannot be used. Wrong arguments end the process.
     pub(crate) fn of_process() -> anyhow::Result<Self> {
-        let matches = Settings::read()?.matches(Self::command());
+        let matches = Settings::read()?.matches(Self::command())?;
         Ok(Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
     }
 

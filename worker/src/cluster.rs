@@ -22,13 +22,29 @@ mod orders;
 mod prepare;
 pub mod session;
 
+use fathom_proto::Latencies;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-/// Bytes that went over the network, as they were sent.
+/// What went over the network: bytes as they were sent, and times.
 #[derive(Debug, Default)]
 pub struct Meter {
     /// Bytes sent to peers.
     pub sent: AtomicU64,
     /// Bytes received from peers.
     pub received: AtomicU64,
+    fetches: Mutex<Latencies>,
+}
+
+impl Meter {
+    /// Notes that a peer took so long to send all that one request asked for.
+    pub fn note_fetch(&self, took: Duration) {
+        self.fetches.lock().unwrap_or_else(PoisonError::into_inner).note(took);
+    }
+
+    /// How long peers took.
+    pub fn fetches(&self) -> Latencies {
+        *self.fetches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

@@ -15,12 +15,17 @@ pub struct ResourceArguments {
     #[arg(long, default_value = "fastest")]
     kernel: Kernel,
     /// Memory to take, layers in the page cache among it, for example 8GiB [default: nine tenths of what
-    /// there is]
+    /// there is; of several workers on one host an equal share each]
     #[arg(long, value_name = "SIZE", env = "FATHOM_MEMORY", hide_env_values = true, value_parser = size)]
     memory: Option<u64>,
 }
 
 impl ResourceArguments {
+    /// Whether memory was asked for.
+    pub fn has_memory(&self) -> bool {
+        self.memory.is_some()
+    }
+
     /// What was asked for, or what there is.
     pub fn resources(&self) -> Resources {
         Resources {

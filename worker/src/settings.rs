@@ -4,8 +4,8 @@
 
 use anyhow::{Context, Result};
 use clap::{Arg, ArgMatches, Command};
-use fathom_command::bad_input;
 use fathom_command::exit::said_by_system;
+use fathom_command::{bad_input, output};
 use serde::Deserialize;
 use std::env;
 use std::io::{ErrorKind, Write};
@@ -56,11 +56,17 @@ impl Settings {
 
     /// The arguments of this process, for a command with these settings as defaults. Wrong arguments, and
     /// help that was asked for, end the process.
-    pub fn matches(&self, command: Command) -> ArgMatches {
-        self.applied(command).try_get_matches().unwrap_or_else(|error| {
-            let printed = error.print().and_then(|()| std::io::stdout().flush());
-            std::process::exit(if printed.is_ok() { error.exit_code() } else { 1 })
-        })
+    ///
+    /// # Errors
+    /// If help cannot be written, such as to a file on a full disk.
+    pub fn matches(&self, command: Command) -> Result<ArgMatches> {
+        match self.applied(command).try_get_matches() {
+            Ok(matches) => Ok(matches),
+            Err(error) => {
+                output::written(error.print().and_then(|()| std::io::stdout().flush()))?;
+                std::process::exit(error.exit_code())
+            }
+        }
     }
 
     /// A command and its subcommands, with these settings as defaults.

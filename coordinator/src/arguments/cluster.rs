@@ -30,6 +30,12 @@ pub(crate) struct ClusterArguments {
     /// each depth where that fits; 0 for none
     #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = share)]
     pub(crate) audit: u32,
+    /// Have workers remove what their stores hold of the run when it is complete
+    ///
+    /// The results stay with the coordinator. A worker that is not there at the end keeps its files:
+    /// 'fathom-worker clean' removes them.
+    #[arg(long)]
+    pub(crate) clean_stores: bool,
 }
 
 #[derive(Debug, Args)]
@@ -42,7 +48,7 @@ pub(crate) struct ServeArguments {
     pub(crate) cluster: ClusterArguments,
     /// Keep the layers in this directory, which coordinator and workers see alike; nothing is sent between
     /// workers then
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with = "clean_stores")]
     pub(crate) shared_store: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) on_done: OnDoneArguments,

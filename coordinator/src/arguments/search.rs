@@ -23,8 +23,9 @@ pub(crate) struct OnDoneArguments {
     /// Run this command when the run ends, for example to send a message
     ///
     /// A shell runs the command, with the result in its environment: FATHOM_STATUS (complete, max-depth,
-    /// stopped or failed), FATHOM_DIR, FATHOM_SPACE, FATHOM_METRIC, FATHOM_STATES, FATHOM_DEPTH (the
+    /// stopped or failed), FATHOM_RUN, FATHOM_SPACE, FATHOM_METRIC, FATHOM_STATES, FATHOM_DEPTH (the
     /// last one), FATHOM_GOD_NUMBER (if complete), FATHOM_SECONDS, FATHOM_DIGEST, FATHOM_ERROR (if failed).
+    /// A page that stays with --http-linger stays after the command.
     #[arg(long, value_name = "COMMAND")]
     pub(crate) on_done: Option<String>,
 }

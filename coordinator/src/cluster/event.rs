@@ -1,7 +1,7 @@
 //! What can happen, and what is done about it.
 
 use fathom_layer::Digest;
-use fathom_proto::{Attempt, Outcome, Session, StoredFile};
+use fathom_proto::{Attempt, Outcome, Session, StoredFile, Usage};
 use fathom_run::WorkerId;
 use fathom_run::{Depth, ShardReport, Task};
 use std::sync::Arc;
@@ -63,6 +63,8 @@ pub struct Progress {
     pub free_bytes: u64,
     /// What was ordered and not reported yet.
     pub underway: Vec<Task>,
+    /// What its process takes of its host.
+    pub usage: Usage,
 }
 
 /// What can happen.
@@ -114,6 +116,8 @@ pub enum LeaveReason {
     Done,
     /// Somebody has stopped the run.
     Stopped,
+    /// The run is complete, and what workers hold of it is not kept.
+    Clean,
     /// It was drained.
     Drained,
     /// The run has failed.

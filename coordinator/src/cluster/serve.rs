@@ -8,8 +8,8 @@ use crate::cluster::event::{
     Effect, Ending, Event, Held, Holders, Millis, Note, NoteLevel, Reply, RequestId,
 };
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
-use crate::cluster::status;
-use crate::cluster::view::{Latencies, News, ShardStory, View};
+use crate::cluster::view::{News, ShardStory, View};
+use crate::cluster::{room, status};
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use fathom_command::{failpoint, machine};
@@ -17,7 +17,7 @@ use fathom_engine::commit::{Commit, Committed, commit_layer};
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::{Files, Journal, LayerRow, LayersAt};
 use fathom_layer::Disk;
-use fathom_proto::{Done, Failure};
+use fathom_proto::{Done, Failure, Latencies};
 use fathom_run::WorkerId;
 use fathom_run::{Depth, Geometry, Keep, ShardId, ShardReport, Task};
 use fathom_task::Store;
@@ -464,6 +464,10 @@ impl<'d> Coordinator<'d> {
         failpoint::point("committed");
         self.news.layer(layer.depth, format!("{} states in {seconds:.1} s", HumanCount(layer.states)));
         self.tell(json!({"message": "layer done", "depth": layer.depth.0, "states": layer.states}));
+        if let Some(detail) = room::warning(&self.run, &self.state, &self.geometry)? {
+            warn!(depth = layer.depth.0, detail, "little room");
+            self.news.room(layer.depth, detail);
+        }
         Ok(())
     }
 

@@ -188,6 +188,7 @@ impl coordinator_server::Coordinator for Service {
             received_bytes: progress.received_bytes,
             free_bytes: progress.free_bytes,
             underway: self.tasks(&progress.underway)?,
+            usage: progress.usage.unwrap_or_default().into(),
         };
         let answer =
             self.handle.ask(move |request| Event::Heartbeat(request, Session(session), progress)).await?;
@@ -317,6 +318,7 @@ fn message(order: Order, addresses: &BTreeMap<WorkerId, String>) -> v1::Order {
             let reason = match reason {
                 LeaveReason::Done => v1::LeaveReason::Done,
                 LeaveReason::Stopped => v1::LeaveReason::Stopped,
+                LeaveReason::Clean => v1::LeaveReason::Clean,
                 LeaveReason::Drained => v1::LeaveReason::Drained,
                 LeaveReason::Failed => v1::LeaveReason::Failed,
                 LeaveReason::CoordinatorGoes => v1::LeaveReason::CoordinatorGoes,

@@ -227,6 +227,7 @@ impl State {
             return;
         };
         let reason = match ending {
+            Ending::Complete if self.rules.clean_stores => LeaveReason::Clean,
             Ending::Complete | Ending::MaxDepth => LeaveReason::Done,
             Ending::Stopped => LeaveReason::Stopped,
             Ending::Terminated => LeaveReason::CoordinatorGoes,

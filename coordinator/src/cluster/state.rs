@@ -50,6 +50,8 @@ pub struct Rules {
     pub bounds: Bounds,
     /// How much of the time of all shards audits may take, in millionths; 0 for none.
     pub audit: u32,
+    /// Whether workers remove what they hold when the run is complete.
+    pub clean_stores: bool,
 }
 
 /// What is known.

@@ -5,6 +5,7 @@ use crate::cluster::state::{Presence, State, TaskProgress, Worker};
 use anyhow::Result;
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::summary::Summary;
+use fathom_proto::Latencies;
 use fathom_run::Task;
 use fathom_run::WorkerId;
 use serde::{Deserialize, Serialize};
@@ -61,7 +62,7 @@ pub struct AuditStatus {
 }
 
 /// What is known of a worker.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerStatus {
     /// Its id.
     pub id: String,
@@ -87,8 +88,21 @@ pub struct WorkerStatus {
     pub sent_bytes: u64,
     /// Bytes that it has received from them.
     pub received_bytes: u64,
-    /// Free bytes of its disk.
+    /// Free bytes of its disk, within its limit.
     pub free_bytes: u64,
+    /// The most bytes that the files in its store may take.
+    pub disk_limit_bytes: Option<u64>,
+    /// Bytes of memory that its process has for itself.
+    pub memory_bytes: u64,
+    /// The most bytes of memory that it takes, layers in the page cache among them.
+    pub memory_limit_bytes: u64,
+    /// Bytes that its process has read from disks.
+    pub read_bytes: u64,
+    /// Bytes that its process has written to disks.
+    pub written_bytes: u64,
+    /// How long its peers took to send what it asked for.
+    #[serde(skip)]
+    pub fetches: Latencies,
 }
 
 impl Status {
@@ -174,6 +188,12 @@ impl WorkerStatus {
             sent_bytes: worker.progress.sent_bytes,
             received_bytes: worker.progress.received_bytes,
             free_bytes: worker.progress.free_bytes,
+            disk_limit_bytes: worker.progress.usage.disk_limit_bytes,
+            memory_bytes: worker.progress.usage.memory_bytes,
+            memory_limit_bytes: worker.progress.usage.memory_limit_bytes,
+            read_bytes: worker.progress.usage.read_bytes,
+            written_bytes: worker.progress.usage.written_bytes,
+            fetches: worker.progress.usage.fetches,
         }
     }
 }
@@ -216,7 +236,7 @@ pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
     }
     if state.workers.alive().all(|(_, worker)| worker.rests_until > now) {
         return Some(
-            "all workers rest, because their disks are full or tasks failed there: the log says more".into(),
+            "all workers rest, because their disks are full, their quotas are used up, or tasks failed there: the log says more".into(),
         );
     }
     unreached(state, now)

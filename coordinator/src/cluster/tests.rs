@@ -9,6 +9,7 @@ mod layers;
 mod leaving;
 mod placement;
 mod restarts;
+mod room;
 mod scale;
 mod shared;
 mod simulator;

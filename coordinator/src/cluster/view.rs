@@ -6,6 +6,7 @@ use crate::cluster::status::ClusterStatus;
 use anyhow::{Context, Result};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::LayerRow;
+use fathom_proto::Latencies;
 use fathom_run::{Depth, ShardId, Task, WorkerId};
 use indicatif::{HumanBytes, HumanCount};
 use std::collections::{BTreeMap, HashMap};
@@ -89,7 +90,7 @@ impl View {
             shards,
             layers: changed.then(layers).transpose()?,
             heartbeat: state.rules.heartbeat,
-            journal: journal.clone(),
+            journal: *journal,
             news,
         })
     }
@@ -231,6 +232,13 @@ impl News {
         self.push(Piece { time, severity: "info", what, depth, shard: None, worker: None, detail });
     }
 
+    pub(super) fn room(&mut self, depth: Depth, detail: String) {
+        let what = "little room";
+        self.count(what);
+        let (time, depth, detail) = (now(), Some(depth), Some(detail));
+        self.push(Piece { time, severity: "warn", what, depth, shard: None, worker: None, detail });
+    }
+
     fn push(&mut self, piece: Piece) {
         if let Some(pieces) = &mut self.pieces {
             if pieces.len() >= Self::MOST {
@@ -248,26 +256,4 @@ impl News {
 
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
-}
-
-/// How long something takes, counted in classes as a histogram of Prometheus counts it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Latencies {
-    /// Times in each class of [`Latencies::BOUNDS`], and the longer ones.
-    pub counts: [u64; 8],
-    /// All times together, in seconds.
-    pub seconds: f64,
-}
-
-impl Latencies {
-    /// The longest times of the classes, in seconds.
-    pub const BOUNDS: [f64; 7] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0];
-
-    /// Notes that something took so long.
-    pub fn note(&mut self, took: Duration) {
-        let seconds = took.as_secs_f64();
-        let class = Self::BOUNDS.iter().position(|&bound| seconds <= bound).unwrap_or(Self::BOUNDS.len());
-        self.counts[class] += 1;
-        self.seconds += seconds;
-    }
 }

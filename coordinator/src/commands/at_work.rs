@@ -31,6 +31,9 @@ pub(crate) struct Note {
     pub(crate) address: Option<String>,
     /// When it began, in seconds since 1970.
     pub(crate) since: u64,
+    /// The most bytes that the run's files may take, if there is a limit.
+    #[serde(default)]
+    pub(crate) disk_limit_bytes: Option<u64>,
     /// How far it is; `None` while it prepares.
     pub(crate) progress: Option<Progress>,
 }
@@ -38,7 +41,7 @@ pub(crate) struct Note {
 impl Note {
     /// Says for people by whom, how far and how fast.
     pub(crate) fn text(&self) -> String {
-        let Self { host, pid, what, address, since, progress } = self;
+        let Self { host, pid, what, address, since, disk_limit_bytes, progress } = self;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(*since, |now| now.as_secs());
         let mut lines = vec![format!(
             "{what} by process {pid} on {host}, for {}",
@@ -54,12 +57,14 @@ impl Note {
                 duration(depth_seconds)
             ));
             let left = progress.seconds_left.map(|left| format!(", about {} to the end", duration(left)));
+            let limit = disk_limit_bytes.map(|limit| format!(" of {}", HumanBytes(limit)));
             lines.push(format!(
-                "{} of all states visited, {} states/s{}; {} of disk",
+                "{} of all states visited, {} states/s{}; {}{} of disk",
                 percent(progress.visited, progress.states),
                 rounded(progress.states_per_second),
                 left.unwrap_or_default(),
-                HumanBytes(progress.disk_bytes)
+                HumanBytes(progress.disk_bytes),
+                limit.unwrap_or_default()
             ));
         }
         lines.join("\n")
@@ -91,7 +96,12 @@ pub(crate) struct AtWork {
 
 impl AtWork {
     /// Notes what is done in a run's directory that this process has locked.
-    pub(crate) fn begin(run: &Path, what: &str, address: Option<String>) -> Self {
+    pub(crate) fn begin(
+        run: &Path,
+        what: &str,
+        address: Option<String>,
+        disk_limit_bytes: Option<u64>,
+    ) -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let note = Note {
             host: host_name(),
@@ -99,6 +109,7 @@ impl AtWork {
             what: what.into(),
             address,
             since,
+            disk_limit_bytes,
             progress: None,
         };
         let this = Self { path: run.join(FILE), note };
@@ -163,7 +174,7 @@ mod tests {
     #[test]
     fn who_is_gone_is_not_at_work() {
         let directory = tempfile::tempdir().unwrap();
-        let begun = AtWork::begin(directory.path(), "searched", None);
+        let begun = AtWork::begin(directory.path(), "searched", None, None);
         let note: Note =
             serde_json::from_str(&fs::read_to_string(directory.path().join(FILE)).unwrap()).unwrap();
         assert_eq!(note.pid, std::process::id());

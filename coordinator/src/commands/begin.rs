@@ -191,16 +191,18 @@ pub(crate) fn require_room(
         ));
         return Ok(Some(Keep::Two));
     }
+    let limit = args.search.disk_limit.map(|limit| format!(" within --disk-limit {}", HumanBytes(limit)));
     let two = match peak(Keep::Two) {
         two if two < needed && may_keep_two => format!(" ({} with two layers)", HumanBytes(two)),
         _ => String::new(),
     };
     Err(bad_input!(
-        "{} needs up to {} of disk{two}, and {} are free at {}, {} bytes too few: make room, name a directory on another disk with --dir, or ask for less with --track, --labels or --max-depth",
+        "{} needs up to {} of disk{two}, and {} are free at {}{}, {} bytes too few: make room, name a directory on another disk with --dir, or ask for less with --track, --labels or --max-depth",
         space.slug(),
         HumanBytes(needed),
         HumanBytes(free),
         path.display(),
+        limit.unwrap_or_default(),
         HumanCount(needed - free)
     ))
 }

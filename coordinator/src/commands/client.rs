@@ -148,7 +148,10 @@ pub(crate) fn table_of(workers: &[WorkerStatus]) -> String {
             format!("{}/s", HumanCount(worker.states_per_second as u64)),
             worker.heard_seconds.map_or("-".into(), |seconds| format!("{seconds:.1} s ago")),
             HumanBytes(worker.sent_bytes).to_string(),
-            HumanBytes(worker.free_bytes).to_string(),
+            match worker.disk_limit_bytes {
+                None => HumanBytes(worker.free_bytes).to_string(),
+                Some(limit) => format!("{} of {}", HumanBytes(worker.free_bytes), HumanBytes(limit)),
+            },
             worker.address.clone(),
         ]
     });

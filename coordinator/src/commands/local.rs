@@ -40,8 +40,10 @@ pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) 
     })?;
     log::start(&run.path.join(LOG), verbosity.lines())?;
     if let Some(ending) = ended(&run, args.search.max_depth)? {
-        report(&ending, &run, args.search.json)?;
-        return Shown::ended(listening, &args.http, &run)?.end(&run, page::state_of(&ending));
+        let shown = Shown::ended(listening, &args.http, &run)?;
+        let told = on_done::after(&args.search.on_done, &run.path, report(&ending, &run, args.search.json));
+        shown.end(&run, page::state_of(&ending))?;
+        return told;
     }
     with_workers(args, run, &program, workers, verbosity, listening)
 }
@@ -63,6 +65,7 @@ fn with_workers(
         max_depth: args.search.max_depth,
         // All workers are processes of one machine, with one memory.
         audit: 0,
+        clean_stores: false,
     };
     let access = Access::load(&AccessArguments::default())?;
     let stores = stores(&run.path, workers)?;

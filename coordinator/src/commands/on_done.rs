@@ -1,4 +1,5 @@
-//! `--on-done COMMAND`: what follows a run, such as a message to the people who wait for it.
+//! `--on-done COMMAND`: what follows a run, such as a message to the people who wait for it. The command
+//! comes before the time for which a page lingers, so that the message is not late.
 
 use crate::arguments::OnDoneArguments;
 use anyhow::Result;

@@ -7,7 +7,7 @@ use fathom_command::interrupt::{Interrupts, interrupts};
 use fathom_command::output;
 use fathom_coordinator::cluster::event::Ending;
 use fathom_coordinator::cluster::serve::CoordinatorHandle;
-use fathom_coordinator::page::{Listening, Local, Page, RunState, StatusMaker};
+use fathom_coordinator::page::{Limits, Listening, Local, Page, RunState, StatusMaker};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::observer::{Observer, Silent};
 use fathom_engine::search::End;
@@ -40,14 +40,14 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// A run that this process computes with so many threads.
+    /// A run that this process computes.
     pub(crate) fn local(
         listening: Option<Listening>,
         args: &HttpArguments,
         run: &RunDirectory,
-        threads: usize,
+        limits: Limits,
     ) -> Result<Self> {
-        let local = listening.is_some().then(|| Local::new(run, threads)).transpose()?;
+        let local = listening.is_some().then(|| Local::new(run, limits)).transpose()?;
         let page = match (listening, &local) {
             (Some(listening), Some(local)) => {
                 Some(listening.show_local(run, local, of_directory(&run.path))?)
@@ -77,7 +77,16 @@ impl Shown {
         let listening = listening.filter(|_| args.http_linger.is_some());
         let page =
             listening.map(|listening| listening.show_directory(run, of_directory(&run.path))).transpose()?;
-        Ok(Self::new(page, None, args))
+        let shown = Self::new(page, None, args);
+        shown.ends_with_a_signal();
+        Ok(shown)
+    }
+
+    /// From now on a signal ends the page, and not the process at once.
+    pub(crate) fn ends_with_a_signal(&self) {
+        if self.page.is_some() {
+            stopped();
+        }
     }
 
     fn new(page: Option<Page>, local: Option<Local>, args: &HttpArguments) -> Self {

@@ -44,13 +44,18 @@ struct Inner {
 
 impl Display {
     /// Shows a search that goes on in a directory, as far as `verbosity` and the terminal allow.
-    pub(crate) fn new(run: &RunDirectory, verbosity: Verbosity, max_depth: Option<u32>) -> Result<Self> {
+    pub(crate) fn new(
+        run: &RunDirectory,
+        verbosity: Verbosity,
+        max_depth: Option<u32>,
+        disk_limit: Option<u64>,
+    ) -> Result<Self> {
         let bar = match verbosity.shows_bars() {
             true => ProgressBar::new_spinner(),
             false => ProgressBar::hidden(),
         };
         bar.set_style(ProgressStyle::with_template("{msg}").expect("the template is right"));
-        let at_work = AtWork::begin(&run.path, "searched", None);
+        let at_work = AtWork::begin(&run.path, "searched", None, disk_limit);
         let inner = Inner {
             gauge: Gauge::new(run, max_depth)?,
             at_work,

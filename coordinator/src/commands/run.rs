@@ -11,10 +11,10 @@ use anyhow::Result;
 use fathom_command::exit::Interrupted;
 use fathom_command::interrupt::{Interrupts, interrupts};
 use fathom_command::log::{self, Verbosity};
-use fathom_coordinator::page::{Listening, RunState};
+use fathom_coordinator::page::{Limits, Listening, RunState};
 use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::observer::Both;
-use fathom_engine::search::{End, Stop, is_settled, search};
+use fathom_engine::search::{End, Options, Stop, is_settled, search};
 use fathom_engine::watch;
 use fathom_layer::{Disk, LimitedDisk, LocalDisk};
 use std::sync::atomic::Ordering;
@@ -44,13 +44,16 @@ fn go_on(
     (listening, http): (Option<Listening>, &HttpArguments),
 ) -> Result<()> {
     log::start(&directory.path.join(LOG), verbosity.beside_bars())?;
-    let shown = Shown::local(listening, http, &directory, args.options().threads)?;
+    let Options { threads, memory_bytes, .. } = args.options();
+    let limits = Limits { threads, memory_bytes, disk_bytes: args.disk_limit };
+    let shown = Shown::local(listening, http, &directory, limits)?;
     let ended = searched(&mut directory, args, verbosity, &shown);
     let state = match &ended {
         Ok(state) => *state,
         Err(error) if error.is::<Interrupted>() => RunState::Stopped,
         Err(_) => RunState::Failed,
     };
+    shown.ends_with_a_signal();
     let ended = on_done::after(&args.on_done, &directory.path, ended.map(drop));
     shown.end(&directory, state)?;
     ended
@@ -70,7 +73,7 @@ fn searched(
     if !is_settled(directory, &LocalDisk)? {
         let Interrupts { at_once, requested, signal } = interrupts().clone();
         let stop = Stop { requested, at_once };
-        let display = Display::new(directory, verbosity, options.max_depth)?;
+        let display = Display::new(directory, verbosity, options.max_depth, args.disk_limit)?;
         let end = search(directory, disk, options, &stop, &Both(&display, shown.observer()))?;
         drop(display);
         if end == End::Stopped {

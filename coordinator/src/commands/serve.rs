@@ -23,8 +23,10 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
     let run = open_or_begin(&args.space, &args.begin, 1, |_, _, _| require_no_two(args.begin.keep))?;
     log::start(&run.path.join(LOG), verbosity.lines())?;
     if let Some(ending) = ended(&run, args.cluster.max_depth)? {
-        report(&ending, &run, args.json)?;
-        return Shown::ended(listening, &args.http, &run)?.end(&run, page::state_of(&ending));
+        let shown = Shown::ended(listening, &args.http, &run)?;
+        let told = on_done::after(&args.on_done, &run.path, report(&ending, &run, args.json));
+        shown.end(&run, page::state_of(&ending))?;
+        return told;
     }
     let path = run.path.clone();
     let served = Served::begin(run, &layers_at, &args.cluster, &access)?;

@@ -128,6 +128,7 @@ impl Served {
             lease: args.lease,
             heartbeat: args.lease / 5,
             audit: args.audit,
+            clean_stores: args.clean_stores,
         };
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let listener = runtime.block_on(TcpListener::bind(args.listen));
@@ -145,7 +146,7 @@ impl Served {
             Some(token) => access.requiring(token),
             None => access.clone(),
         };
-        let at_work = AtWork::begin(&run.path, "served", Some(address.to_string()));
+        let at_work = AtWork::begin(&run.path, "served", Some(address.to_string()), None);
         // Whoever holds or fills run.db makes the run pause.
         run.journal.wait_while_busy().context("cannot use run.db")?;
         let (coordinator, handle) = Coordinator::new(run, &LocalDisk, rules, layers_at)?;

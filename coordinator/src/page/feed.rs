@@ -47,9 +47,7 @@ impl Feed {
 fn of_directory(path: PathBuf) -> Result<Snapshot> {
     let run = RunDirectory::open_for_reading(&path)?;
     let outline = Outline::of(&run)?;
-    let mut facts = outline.facts(RunState::Unfinished, None);
-    // This process only looks.
-    facts.memory = None;
+    let facts = outline.facts(RunState::Unfinished, None);
     Ok(Snapshot { run: facts, growth: outline.growth(), ..Snapshot::default() })
 }
 

@@ -5,6 +5,7 @@ use super::rate::Rate;
 use super::snapshot::{EventFacts, RunState, Snapshot, Tallies};
 use crate::cluster::view::ShardState;
 use anyhow::Result;
+use fathom_command::machine;
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::LayerRow;
 use fathom_engine::observer::{Observer, Progress};
@@ -21,7 +22,7 @@ pub struct Local(Arc<Mutex<Noted>>);
 #[derive(Debug)]
 struct Noted {
     outline: Outline,
-    threads: usize,
+    limits: Limits,
     /// Whether the first layer has begun.
     is_ready: bool,
     present: Option<Layer>,
@@ -29,6 +30,17 @@ struct Noted {
     counts: BTreeMap<String, u64>,
     /// States of all depths, over time.
     states: Rate,
+}
+
+/// What a search may take of this machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Kernel threads.
+    pub threads: usize,
+    /// Bytes of memory.
+    pub memory_bytes: u64,
+    /// Bytes of disk, if there is a limit.
+    pub disk_bytes: Option<u64>,
 }
 
 /// The depth that is made.
@@ -50,14 +62,14 @@ struct Layer {
 pub(super) type Story = Vec<(&'static str, String)>;
 
 impl Local {
-    /// A run that this process is about to go on with, with so many threads.
+    /// A run that this process is about to go on with.
     ///
     /// # Errors
     /// If the journal cannot be read.
-    pub fn new(run: &RunDirectory, threads: usize) -> Result<Self> {
+    pub fn new(run: &RunDirectory, limits: Limits) -> Result<Self> {
         Ok(Self(Arc::new(Mutex::new(Noted {
             outline: Outline::of(run)?,
-            threads,
+            limits,
             is_ready: false,
             present: None,
             events: Vec::new(),
@@ -76,7 +88,7 @@ impl Local {
         let mut noted = self.noted();
         let now = Instant::now();
         let events = std::mem::take(&mut noted.events);
-        let Noted { outline, present, states, threads, is_ready, counts, .. } = &mut *noted;
+        let Noted { outline, present, states, limits, is_ready, counts, .. } = &mut *noted;
         let layer = present.as_mut().filter(|_| over.is_none());
         let facts = layer.map(|layer| {
             layer.done.note(now, layer.progress.cosets as f64);
@@ -98,15 +110,21 @@ impl Local {
             None => RunState::Preparing,
         };
         let mut run = outline.facts(state, facts);
-        run.threads = Some(*threads as u64);
+        let Limits { threads, memory_bytes, disk_bytes } = *limits;
+        run.threads = Some(threads as u64);
+        // In steps, so that not every look tells something new.
+        run.memory = machine::anonymous_bytes().map(|bytes| bytes >> 20 << 20);
+        run.memory_limit = Some(memory_bytes);
+        run.read = machine::disk_bytes().map(|[read, _]| read >> 20 << 20);
+        run.disk_limit = disk_bytes;
         let cosets = present.as_ref().map(|layer| layer.progress.cosets);
         Snapshot {
             run,
             growth: outline.growth(),
-            shards: present.as_ref().map(|layer| layer.shards(*threads)).unwrap_or_default(),
+            shards: present.as_ref().map(|layer| layer.shards(threads)).unwrap_or_default(),
             workers: Vec::new(),
             events,
-            tallies: Tallies { events: counts.clone(), cosets, journal: None },
+            tallies: Tallies { events: counts.clone(), cosets, ..Tallies::default() },
         }
     }
 
@@ -114,7 +132,7 @@ impl Local {
     pub(super) fn story(&self, shard: u32) -> Story {
         let noted = self.noted();
         let Some(layer) = &noted.present else { return Vec::new() };
-        let shards = layer.shards(noted.threads);
+        let shards = layer.shards(noted.limits.threads);
         let Some((state, _)) = shards.get(shard as usize) else { return Vec::new() };
         let word =
             ShardState::ALL.into_iter().find(|(known, ..)| known == state).map_or("", |(.., word)| word);

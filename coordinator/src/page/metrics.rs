@@ -1,7 +1,8 @@
 //! The run in OpenMetrics, for Prometheus and its like.
 
-use super::snapshot::Snapshot;
-use crate::cluster::view::{Latencies, ShardState};
+use super::snapshot::{Snapshot, WorkerFacts};
+use crate::cluster::view::ShardState;
+use fathom_proto::Latencies;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
@@ -11,6 +12,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What the answer is.
 pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -116,10 +118,18 @@ impl Collector for Metrics {
         if let Some(memory) = run.memory {
             out.gauge(
                 "memory",
-                "Memory that this process has for itself",
+                "Memory that this process has for itself, or all workers together",
                 Some(&Unit::Bytes),
                 memory as f64,
             )?;
+        }
+        if let Some(limit) = run.memory_limit {
+            let help = "The most memory that they take, layers in the page cache among it";
+            out.gauge("memory_limit", help, Some(&Unit::Bytes), limit as f64)?;
+        }
+        if let Some(read) = run.read {
+            let help = "Read from disks by this process, or by all workers that are there";
+            out.gauge("read", help, Some(&Unit::Bytes), read as f64)?;
         }
         let written = growth.depths.iter().map(|depth| depth.bytes).sum::<u64>();
         let all = [("all", written)];
@@ -137,51 +147,60 @@ impl Collector for Metrics {
             out.gauges(("workers", "Workers", None), "presence", presences.into_iter())?;
             let rates = workers.iter().map(|worker| (&*worker.name, worker.rate));
             out.gauges(("worker_states_per_second", "States a second of a worker", None), "worker", rates)?;
-            let free = workers.iter().map(|worker| (&*worker.name, worker.free as f64));
-            out.gauges(("worker_disk_free", "Free space of a worker", Some(&Unit::Bytes)), "worker", free)?;
             let silent = workers.iter().map(|worker| (&*worker.name, worker.silent.unwrap_or(0) as f64));
             out.gauges(
                 ("worker_silent", "Time for which a worker is silent", Some(&Unit::Seconds)),
                 "worker",
                 silent,
             )?;
-            let sent = workers.iter().map(|worker| (&*worker.name, worker.sent as f64));
-            let about =
-                ("worker_sent", "Sent to other workers since the worker registered", Some(&Unit::Bytes));
-            out.gauges(about, "worker", sent)?;
-            let received = workers.iter().map(|worker| (&*worker.name, worker.received as f64));
-            let about = (
-                "worker_received",
-                "Received from other workers since the worker registered",
-                Some(&Unit::Bytes),
-            );
-            out.gauges(about, "worker", received)?;
+            for (name, help, of) in OF_WORKERS {
+                let values = workers.iter().map(|worker| (&*worker.name, of(worker) as f64));
+                out.gauges((name, help, Some(&Unit::Bytes)), "worker", values)?;
+            }
         }
         let events = tallies.events.iter().map(|(event, times)| (&**event, *times));
         out.counters(("events", "What has happened, and how often", None), "event", events)?;
         if let Some(journal) = &tallies.journal {
-            histogram(&mut encoder, journal)?;
+            let help = "Time that the journal takes to make something durable";
+            histogram(&mut encoder, ("journal", help), journal)?;
+        }
+        if let Some(fetches) = &tallies.fetches {
+            let help = "Time until a worker has all that it asked another one for";
+            histogram(&mut encoder, ("fetch", help), fetches)?;
         }
         Ok(())
     }
 }
 
-/// How long the journal takes to make reports, workers and layers durable.
-fn histogram(encoder: &mut DescriptorEncoder<'_>, journal: &Latencies) -> fmt::Result {
+/// What is told of each worker, in bytes.
+type OfWorker = (&'static str, &'static str, fn(&WorkerFacts) -> u64);
+
+const OF_WORKERS: [OfWorker; 6] = [
+    ("worker_disk_free", "Free space of a worker", |worker| worker.free),
+    ("worker_sent", "Sent to other workers since the worker registered", |worker| worker.sent),
+    ("worker_received", "Received from other workers since the worker registered", |worker| worker.received),
+    ("worker_memory", "Memory that the worker's process has for itself", |worker| worker.memory),
+    ("worker_read", "Read from disks by the worker's process", |worker| worker.read),
+    ("worker_written", "Written to disks by the worker's process", |worker| worker.written),
+];
+
+fn histogram(
+    encoder: &mut DescriptorEncoder<'_>,
+    (name, help): (&str, &str),
+    latencies: &Latencies,
+) -> fmt::Result {
     let bounds = Latencies::BOUNDS.into_iter().chain([f64::INFINITY]);
-    let buckets: Vec<(f64, u64)> = bounds.zip(journal.counts).collect();
-    let help = "Time that the journal takes to make something durable";
-    let mut metric =
-        encoder.encode_descriptor("journal", help, Some(&Unit::Seconds), MetricType::Histogram)?;
-    let times = journal.counts.iter().sum();
-    metric.encode_histogram::<prometheus_client::encoding::NoLabelSet>(journal.seconds, times, &buckets, None)
+    let buckets: Vec<(f64, u64)> = bounds.zip(latencies.counts).collect();
+    let mut metric = encoder.encode_descriptor(name, help, Some(&Unit::Seconds), MetricType::Histogram)?;
+    let times = latencies.counts.iter().sum();
+    let seconds = Duration::from_micros(latencies.micros).as_secs_f64();
+    metric.encode_histogram::<prometheus_client::encoding::NoLabelSet>(seconds, times, &buckets, None)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page::snapshot::{RunFacts, Tallies, WorkerFacts};
-    use std::time::Duration;
+    use crate::page::snapshot::{RunFacts, Tallies};
 
     /// As many workers and shards as there may be.
     fn large() -> Snapshot {
@@ -189,6 +208,7 @@ mod tests {
             name: format!("node{number}"),
             presence: if number == 7 { "lost" } else { "alive" }.into(),
             rate: 1e9,
+            memory: 2 << 20,
             ..WorkerFacts::default()
         };
         let mut journal = Latencies::default();
@@ -199,7 +219,7 @@ mod tests {
             run: RunFacts { visited: "18446744073709551615".into(), sent: Some(1), ..RunFacts::default() },
             shards: vec![(ShardState::Done, Some(3)); 16_384],
             workers: (0..1024).map(worker).collect(),
-            tallies: Tallies { journal: Some(journal), ..Tallies::default() },
+            tallies: Tallies { journal: Some(journal), fetches: Some(journal), ..Tallies::default() },
             ..Snapshot::default()
         }
     }
@@ -212,6 +232,9 @@ mod tests {
             "fathom_workers{presence=\"alive\"} 1023.0",
             "fathom_workers{presence=\"lost\"} 1.0",
             "fathom_worker_states_per_second{worker=\"node1023\"} 1000000000.0",
+            "fathom_worker_memory_bytes{worker=\"node1023\"} 2097152.0",
+            "fathom_worker_read_bytes{worker=\"node0\"} 0.0",
+            "fathom_fetch_seconds_sum 2.022",
             "fathom_journal_seconds_count 3",
             "fathom_journal_seconds_bucket{le=\"0.003\"} 1",
             "fathom_journal_seconds_bucket{le=\"0.03\"} 2",

@@ -1,16 +1,14 @@
 //! What feeds have in common: a run's space and finished depths, and what follows from them.
 
 use super::snapshot::{DepthFacts, Growth, RunFacts, RunState};
-use super::title::title;
 use anyhow::{Context, Result};
-use fathom_command::machine;
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::estimate::COSET_OVERHEAD_BYTES;
 use fathom_engine::journal::{Files, LayerRow};
 use fathom_engine::summary::Summary;
 use fathom_forecast::outlook::{Outlook, TimeLeft};
 use fathom_layer::{Digest, free_bytes, run_digest};
-use fathom_report::Format;
+use fathom_report::{Format, people};
 use fathom_run::Geometry;
 use fathom_space::Shape;
 use std::path::PathBuf;
@@ -55,7 +53,7 @@ impl Outline {
         let shape = Shape::of(&space, &colouring).context("the cosets are too large")?;
         let mut outline = Self {
             path: run.path.clone(),
-            title: title(&run.manifest.spec.source),
+            title: people::title(&run.manifest.spec.source, &summary.metric),
             name: format!("{} {}", summary.space, summary.metric),
             states: summary.states,
             outlook: Outlook::new(&space, &shape, &[]),
@@ -124,7 +122,6 @@ impl Outline {
             disk_used: live.map(|layer| layer.bytes).sum(),
             disk_next: if complete { 0 } else { self.dense_bytes },
             disk_free: free_bytes(&self.path).ok().map(|free| free >> 26 << 26),
-            memory: machine::anonymous_bytes().map(|bytes| bytes >> 20 << 20),
             digest: run_digest(&digests).to_string(),
             largest: self
                 .layers

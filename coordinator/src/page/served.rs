@@ -2,12 +2,13 @@
 
 use super::outline::{Outline, Present};
 use super::rate::Rate;
-use super::snapshot::{EventFacts, RunState, Snapshot, Tallies, WorkerFacts};
+use super::snapshot::{EventFacts, RunFacts, RunState, Snapshot, Tallies, WorkerFacts};
 use crate::cluster::serve::CoordinatorHandle;
 use crate::cluster::status::{ClusterStatus, WorkerStatus};
-use crate::cluster::view::{Latencies, News, Piece, ShardState, View};
+use crate::cluster::view::{News, Piece, ShardState, View};
 use anyhow::Result;
 use fathom_engine::directory::RunDirectory;
+use fathom_proto::Latencies;
 use fathom_run::WorkerId;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -31,6 +32,8 @@ pub(super) struct Served {
     /// States that all workers have found, over time.
     states: Rate,
     done: Rate,
+    /// How long all workers have waited for what they fetched.
+    fetches: Latencies,
     noted: Option<Instant>,
     depth: u32,
 }
@@ -40,6 +43,7 @@ pub(super) struct Served {
 struct Kept {
     rate: Rate,
     history: VecDeque<f64>,
+    fetches: Latencies,
 }
 
 impl Served {
@@ -53,6 +57,7 @@ impl Served {
             counts: BTreeMap::new(),
             states: Rate::default(),
             done: Rate::default(),
+            fetches: Latencies::default(),
             noted: None,
             depth: u32::MAX,
         })
@@ -89,6 +94,7 @@ impl Served {
             run.state = RunState::Waiting;
         }
         run.sent = Some(status.sent_bytes);
+        self.add_usage(&mut run, &status.workers);
         run.threads =
             Some(status.workers.iter().filter(|worker| is_there(worker)).map(|w| u64::from(w.threads)).sum());
         self.counts = counts(&news);
@@ -98,7 +104,7 @@ impl Served {
 
     fn snapshot(
         &self,
-        run: super::snapshot::RunFacts,
+        run: RunFacts,
         shards: Vec<(ShardState, Option<u32>)>,
         events: Vec<EventFacts>,
         journal: Latencies,
@@ -113,8 +119,25 @@ impl Served {
             shards,
             workers,
             events,
-            tallies: Tallies { events: self.counts.clone(), cosets: None, journal: Some(journal) },
+            tallies: Tallies {
+                events: self.counts.clone(),
+                cosets: None,
+                journal: Some(journal),
+                fetches: Some(self.fetches),
+            },
         }
+    }
+
+    /// Adds what the workers that are there take together.
+    fn add_usage(&self, run: &mut RunFacts, workers: &[WorkerStatus]) {
+        let there = || workers.iter().filter(|worker| is_there(worker));
+        let sum = |of: fn(&WorkerStatus) -> u64| Some(there().map(of).sum::<u64>() >> 20 << 20);
+        run.memory = sum(|worker| worker.memory_bytes);
+        run.memory_limit = sum(|worker| worker.memory_limit_bytes);
+        run.read = sum(|worker| worker.read_bytes);
+        run.disk_free = there().map(|worker| worker.free_bytes >> 26 << 26).min().or(run.disk_free);
+        let noted = self.fetches.counts.iter().any(|&count| count > 0);
+        run.fetches = noted.then(|| [0.5, 0.99].map(|share| self.fetches.within(share)));
     }
 
     fn present(
@@ -158,6 +181,8 @@ impl Served {
         if let Some(found) = found {
             kept.rate.note(now, found as f64);
         }
+        self.fetches.add_since(&kept.fetches, &worker.fetches);
+        kept.fetches = worker.fetches;
         let rate = if is_there(worker) { kept.rate.per_second().unwrap_or(0.0) } else { 0.0 };
         if notes {
             kept.history.push_back(rate);
@@ -186,6 +211,9 @@ impl Served {
             sent: worker.sent_bytes,
             received: worker.received_bytes,
             free: worker.free_bytes >> 26 << 26,
+            memory: worker.memory_bytes >> 20 << 20,
+            read: worker.read_bytes >> 20 << 20,
+            written: worker.written_bytes >> 20 << 20,
             history: Vec::new(),
         };
     }

@@ -1,6 +1,7 @@
 //! How a run is at a moment, whoever computes it: what the page and the metrics are made of.
 
-use crate::cluster::view::{Latencies, ShardState};
+use crate::cluster::view::ShardState;
+use fathom_proto::Latencies;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -82,12 +83,21 @@ pub struct RunFacts {
     pub disk_used: u64,
     /// The most bytes that the next layer may take.
     pub disk_next: u64,
-    /// Free bytes where the run's directory lies.
+    /// The most bytes that the files of a run of one process may take.
+    pub disk_limit: Option<u64>,
+    /// Free bytes where the run's directory lies; on many hosts, the least that a worker has.
     pub disk_free: Option<u64>,
-    /// Bytes of memory that this process has for itself.
+    /// Bytes of memory that this process has for itself; on many hosts, all workers together.
     pub memory: Option<u64>,
+    /// The most that they take, layers in the page cache among it.
+    pub memory_limit: Option<u64>,
+    /// Bytes that they have read from disks.
+    pub read: Option<u64>,
     /// Bytes that workers have sent each other; `None` for a run of one process.
     pub sent: Option<u64>,
+    /// In how many seconds half of what workers fetch from each other is there, and 99 of 100; `None` for
+    /// longer than ten.
+    pub fetches: Option<[Option<f64>; 2]>,
     /// The digest of the finished depths.
     pub digest: String,
     /// What the largest distance is called, and how large it is, if the run is complete.
@@ -151,6 +161,12 @@ pub struct WorkerFacts {
     pub received: u64,
     /// Free bytes of its disk.
     pub free: u64,
+    /// Bytes of memory that its process has for itself.
+    pub memory: u64,
+    /// Bytes that its process has read from disks.
+    pub read: u64,
+    /// Bytes that its process has written to disks.
+    pub written: u64,
     /// Its rates before, oldest first, one in three seconds.
     #[serde(skip)]
     pub history: Vec<f64>,
@@ -188,4 +204,6 @@ pub struct Tallies {
     pub cosets: Option<u64>,
     /// How long the journal takes, of a coordinator.
     pub journal: Option<Latencies>,
+    /// How long peers take to send what workers ask for.
+    pub fetches: Option<Latencies>,
 }

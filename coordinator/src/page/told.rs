@@ -141,7 +141,11 @@ fn differs(before: &WorkerFacts, worker: &WorkerFacts) -> bool {
 fn row(number: usize, worker: &WorkerFacts) -> Value {
     let WorkerFacts { id, name, address, presence, silent, threads, kernel, shards, .. } = worker;
     let (rate, sent, received, free) = (rounded(worker.rate), worker.sent, worker.received, worker.free);
-    json!([number, id, name, address, presence, silent, threads, kernel, shards, rate, sent, received, free])
+    let (memory, read) = (worker.memory, worker.read);
+    json!([
+        number, id, name, address, presence, silent, threads, kernel, shards, rate, sent, received, free,
+        memory, read
+    ])
 }
 
 /// Three digits are more than a rate is worth.

@@ -104,6 +104,32 @@ pub struct Progress {
     /// What was ordered and not reported yet.
     #[prost(message, repeated, tag = "7")]
     pub underway: ::prost::alloc::vec::Vec<File>,
+    #[prost(message, optional, tag = "8")]
+    pub usage: ::core::option::Option<Usage>,
+}
+/// What a worker's process takes of its host, since it began.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Usage {
+    /// That it has for itself, without files that it has mapped.
+    #[prost(uint64, tag = "1")]
+    pub memory_bytes: u64,
+    /// From disks, and to disks.
+    #[prost(uint64, tag = "2")]
+    pub read_bytes: u64,
+    #[prost(uint64, tag = "3")]
+    pub written_bytes: u64,
+    /// The most that files in the store may take. Left out without a limit.
+    #[prost(uint64, optional, tag = "4")]
+    pub disk_limit_bytes: ::core::option::Option<u64>,
+    /// How often peers took so long to send what was asked for: up to 1, 3, 10, 30, 100, 300 ms, 1, 3, 10 s, and longer.
+    #[prost(uint64, repeated, tag = "5")]
+    pub fetches: ::prost::alloc::vec::Vec<u64>,
+    /// All these times together, in microseconds.
+    #[prost(uint64, tag = "6")]
+    pub fetch_micros: u64,
+    /// The most memory that it takes, layers in the page cache among it.
+    #[prost(uint64, tag = "7")]
+    pub memory_limit_bytes: u64,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct HeartbeatRequest {
@@ -635,6 +661,8 @@ pub enum LeaveReason {
     Failed = 4,
     /// The coordinator ends and will come back: the worker finishes its tasks, keeps them and waits for it.
     CoordinatorGoes = 5,
+    /// The run is complete, and the worker removes what its store holds of it.
+    Clean = 6,
 }
 impl LeaveReason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -649,6 +677,7 @@ impl LeaveReason {
             Self::Drained => "LEAVE_REASON_DRAINED",
             Self::Failed => "LEAVE_REASON_FAILED",
             Self::CoordinatorGoes => "LEAVE_REASON_COORDINATOR_GOES",
+            Self::Clean => "LEAVE_REASON_CLEAN",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -660,6 +689,7 @@ impl LeaveReason {
             "LEAVE_REASON_DRAINED" => Some(Self::Drained),
             "LEAVE_REASON_FAILED" => Some(Self::Failed),
             "LEAVE_REASON_COORDINATOR_GOES" => Some(Self::CoordinatorGoes),
+            "LEAVE_REASON_CLEAN" => Some(Self::Clean),
             _ => None,
         }
     }

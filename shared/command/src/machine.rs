@@ -5,7 +5,7 @@ use procfs::process::Process;
 use procfs::{CpuInfo, Current, Meminfo};
 use std::fs;
 use std::num::NonZero;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Where cgroups are mounted, and what holds the limit of one: of version 2, and of version 1.
 const CGROUPS: (&str, &str) = ("/sys/fs/cgroup", "memory.max");
@@ -18,10 +18,25 @@ const UNKNOWN: u64 = 4 << 30;
 /// cgroups.
 pub fn available_bytes() -> u64 {
     let machine = Meminfo::current().map_or(UNKNOWN, |info| info.mem_total);
-    cgroup_limit().map_or(machine, |limit| limit.min(machine))
+    limiting_group().map_or(machine, |(limit, _)| limit.min(machine))
 }
 
-fn cgroup_limit() -> Option<u64> {
+/// How many processes of a name draw on the memory that this process may take: those of this machine, or of
+/// the cgroup with the smallest limit. This process is one of them.
+pub fn sharers(name: &str) -> usize {
+    let group = limiting_group().map(|(_, group)| Path::new("/").join(group));
+    let draws = |process: &Process| {
+        let groups = || process.cgroups().map(|groups| groups.0).unwrap_or_default();
+        let is_in = |group: &PathBuf| groups().iter().any(|of| Path::new(&of.pathname).starts_with(group));
+        process.stat().is_ok_and(|stat| stat.comm == name) && group.as_ref().is_none_or(is_in)
+    };
+    let all = procfs::process::all_processes().into_iter().flatten().flatten();
+    let own = std::process::id() as i32;
+    1 + all.filter(|process| process.pid != own && draws(process)).count()
+}
+
+/// The smallest limit among the cgroups of this process, and whose limit that is.
+fn limiting_group() -> Option<(u64, PathBuf)> {
     let groups = Process::myself().ok()?.cgroups().ok()?;
     let limits = groups.0.into_iter().filter_map(|group| {
         let (mount, limit) = match group.controllers.iter().any(|controller| controller == "memory") {
@@ -32,7 +47,7 @@ fn cgroup_limit() -> Option<u64> {
         let mine = Path::new(&group.pathname).strip_prefix("/").ok()?.to_owned();
         let limits = mine.ancestors().filter_map(|group| {
             let text = fs::read_to_string(Path::new(mount).join(group).join(limit)).ok()?;
-            text.trim().parse().ok()
+            Some((text.trim().parse().ok()?, group.to_owned()))
         });
         limits.min()
     });
@@ -43,6 +58,12 @@ fn cgroup_limit() -> Option<u64> {
 /// page cache.
 pub fn anonymous_bytes() -> Option<u64> {
     Some(Process::myself().ok()?.status().ok()?.rssanon? << 10)
+}
+
+/// Bytes that this process has read from disks, and has written to them; through files that are mapped, too.
+pub fn disk_bytes() -> Option<[u64; 2]> {
+    let io = Process::myself().ok()?.io().ok()?;
+    Some([io.read_bytes, io.write_bytes.saturating_sub(io.cancelled_write_bytes)])
 }
 
 /// Seconds of processor time that this process has taken.

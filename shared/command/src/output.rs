@@ -1,7 +1,7 @@
 //! Results on standard output, and remarks on standard error.
 
 use anyhow::{Context, Result};
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether remarks are left out.
@@ -33,7 +33,15 @@ pub fn remark(text: &str) {
 pub fn line(text: &str) -> Result<()> {
     crate::doing::clear();
     let mut out = std::io::stdout().lock();
-    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+    written(writeln!(out, "{text}").and_then(|()| out.flush()))
+}
+
+/// What became of a result that was written.
+///
+/// # Errors
+/// As [`line`].
+pub fn written(result: io::Result<()>) -> Result<()> {
+    match result {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(error).context("cannot write the result to standard output")
         }

@@ -221,12 +221,13 @@ pub struct Need {
 }
 
 impl Need {
-    /// Of the layer after `layers`, when `left` states are not visited yet. The number of states is taken to
+    /// Of the layer after `layers`, whose dense cosets take so many bytes each, when `left` states are not
+    /// visited yet. The number of states is taken to
     /// grow by the same factor as last time, and is no larger than what is left. A sparse coset takes
     /// four bytes a state, and cosets are dense from one state in [`SPARSE_BITS`] bits on; as some have
     /// more states than others, a share of them is dense before that, which grows steeply.
-    pub fn after(layers: &[LayerRow], left: u64, cosets: u64, shape: &Shape) -> Self {
-        let dense = cosets * u64::from(shape.packed_bytes());
+    pub fn after(layers: &[LayerRow], left: u64, cosets: u64, packed_bytes: u32) -> Self {
+        let dense = cosets * u64::from(packed_bytes);
         let stored = match layers {
             [.., before, newest] => {
                 let all = newest.stored as f64 / newest.states as f64 * left as f64;

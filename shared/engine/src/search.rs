@@ -116,7 +116,7 @@ pub fn search(
         threads: options.threads,
         kernel: engine.into(),
         memory_bytes: options.memory_bytes,
-        cache_bytes: job.cache_bytes,
+        cache_bytes: job.cache.bytes(),
         seconds: begun.elapsed().as_secs_f64(),
         peak_anonymous_bytes: machine::anonymous_bytes(),
     };
@@ -261,7 +261,7 @@ impl Search<'_> {
     fn require_room(&self, depth: Depth, left: u64) -> Result<()> {
         let layers = self.run.journal.layers().context("cannot read run.db")?;
         let cosets = u64::from(self.job.graph.len());
-        let Need { bytes, certain } = Need::after(&layers, left, cosets, self.job.graph.shape());
+        let Need { bytes, certain } = Need::after(&layers, left, cosets, self.job.geometry.packed_bytes);
         let shards = u64::from(self.job.geometry.cut.shards());
         let missing = shards - self.store.finished_files(depth)?.min(shards);
         let share =
@@ -282,14 +282,20 @@ impl Search<'_> {
             return Ok(());
         }
         let path = self.run.path.display();
+        let (limit, way_out) = match self.disk.limit_bytes() {
+            Some(limit) => {
+                (format!(" within --disk-limit {}", HumanBytes(limit)), "make room or raise --disk-limit")
+            }
+            None => (String::new(), "make room"),
+        };
         let message = format!(
-            "depth {depth} will need about {} of disk, and {} are free at {path}, {} bytes too few",
+            "depth {depth} will need about {} of disk, and {} are free at {path}{limit}, {} bytes too few",
             HumanBytes(needed),
             HumanBytes(free),
             HumanCount(needed - free)
         );
         match certain {
-            true => Err(anyhow!("{message}; make room, then go on with 'fathom resume {path}'")),
+            true => Err(anyhow!("{message}; {way_out}, then go on with 'fathom resume {path}'")),
             false => {
                 warn!("{message}; this is a guess, and the run goes on");
                 Ok(())
@@ -436,6 +442,10 @@ impl Search<'_> {
         let advice = if error.is_quota() {
             format!(
                 "the quota of this user is used up at depth {depth}: remove files that count for it, or ask for more, then go on with 'fathom resume {path}'"
+            )
+        } else if error.is_disk_full() && self.disk.limit_bytes().is_some() {
+            format!(
+                "there is no more room at depth {depth}; make room or raise --disk-limit, then go on with 'fathom resume {path}'"
             )
         } else if error.is_disk_full() {
             format!("the disk is full at depth {depth}; make room, then go on with 'fathom resume {path}'")

@@ -9,7 +9,7 @@ use fathom_layer::{Digest, Disk, LayerDigest, LayerFile, Totals};
 use fathom_run::{Depth, Geometry, Lookback, RunManifest, ShardId, ShardReport, Task};
 use fathom_space::counting::Pairs;
 use fathom_space::{CosetGraph, CosetId, Transforms};
-use fathom_task::{Job, Method, Store, Watched};
+use fathom_task::{Cache, Job, Method, Store, Watched};
 use std::sync::Arc;
 
 /// What was read and found right.
@@ -112,7 +112,7 @@ fn job(manifest: &RunManifest) -> Result<Job> {
         geometry,
         lookback: Lookback::of(&space),
         method: Method::Cosets(Engine::Portable),
-        cache_bytes: u64::MAX,
+        cache: Cache::new(u64::MAX, u64::MAX),
         watched: Watched::default(),
     })
 }

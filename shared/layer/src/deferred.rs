@@ -89,6 +89,14 @@ impl Disk for Deferred<'_> {
         drop(waiting);
         self.disk.sync_directory(path)
     }
+
+    fn free_bytes(&self, path: &Path) -> io::Result<u64> {
+        self.disk.free_bytes(path)
+    }
+
+    fn limit_bytes(&self) -> Option<u64> {
+        self.disk.limit_bytes()
+    }
 }
 
 /// A file that goes to those that wait when it is to be made durable.

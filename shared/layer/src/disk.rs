@@ -31,6 +31,10 @@ pub trait Disk: Debug + Send + Sync {
     fn free_bytes(&self, path: &Path) -> io::Result<u64> {
         free_bytes(path)
     }
+    /// The most bytes that a run's files may take, if there is a limit beside the size of the disk.
+    fn limit_bytes(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// A file that is being written.

@@ -62,6 +62,10 @@ impl Disk for LimitedDisk {
     fn free_bytes(&self, path: &Path) -> io::Result<u64> {
         Ok(free_bytes(path)?.min(self.left()?))
     }
+
+    fn limit_bytes(&self) -> Option<u64> {
+        Some(self.most)
+    }
 }
 
 #[cfg(test)]

@@ -148,7 +148,7 @@ fn picture(report: &Report, example: &Example) -> Picture {
             1 => None,
             alike => Some(format!("one of {} alike", HumanCount(alike as u64))),
         },
-        net: net::svg(&report.source, example).filter(|_| !labelled),
+        net: net::svg(&report.source, report.summary.labels.as_deref(), example),
         solution: example.solution.clone(),
     }
 }

@@ -3,14 +3,15 @@
 //! Reading order: [`deepest`] (states of the last layer), [`provenance`] (where the numbers come from),
 //! [`waited`] (what threads spent their time on), [`facts`] (all that in words), [`people`] (puzzles in
 //! people's words), [`numbers`], and a module for each format: [`html`] with [`plot`] and `net` (states of
-//! cubes and the like), [`markdown`], [`latex`], [`table`] (CSV), [`object`] (JSON), [`oeis`], [`text`] (the
-//! growth table on a terminal, and tables in general). [`known`] has God's numbers that others found as well,
-//! [`shapes`] draws those of Square-1.
+//! cubes and the like) and `colours`, [`markdown`], [`latex`], [`table`] (CSV), [`object`] (JSON), [`oeis`],
+//! [`text`] (the growth table on a terminal, and tables in general). [`known`] has God's numbers that others
+//! found as well, [`shapes`] draws those of Square-1.
 //!
 //! Invariant: a report is made from a run's directory alone, and changes nothing there.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod colours;
 pub mod deepest;
 pub mod facts;
 pub mod html;

@@ -1,13 +1,16 @@
-//! States of cubes, of the skewb and of the pyraminx as nets: their faces laid out flat, each facelet in the
-//! colour of the face where it belongs.
+//! States of cubes, of the skewb, of the pyraminx and of Square-1 as nets: their faces laid out flat, each
+//! facelet in the colour of the face where it belongs.
 //!
 //! A cube's faces lie as a cross, the top above the front, and left, front, right and back in a row. A
 //! pyraminx is unfolded about the face that has the vertices U, L and R; its fourth vertex is at all three
 //! ends.
 
+use super::colours::{BACK, BOTTOM, FRONT, LEFT, RIGHT, TOP};
 use super::deepest::Example;
 use super::people::is_of_its_word;
+use super::shapes;
 use fathom_puzzle::PuzzleSpec;
+use fathom_puzzle::family::square1::Stood;
 use fathom_puzzle::family::{Facelets, facelets};
 use std::fmt::Write;
 
@@ -17,12 +20,12 @@ type Point = (f64, f64);
 /// The faces of a cube: outwards, to the right and downwards as they are looked at, where they lie in the
 /// net, and their colours, which are the usual ones.
 const FACES: [(Vector, Vector, Vector, Point, &str); 6] = [
-    ([0, 1, 0], [1, 0, 0], [0, 0, 1], (1.0, 0.0), "#f7f7f2"),
-    ([-1, 0, 0], [0, 0, 1], [0, -1, 0], (0.0, 1.0), "#f08a24"),
-    ([0, 0, 1], [1, 0, 0], [0, -1, 0], (1.0, 1.0), "#3aa655"),
-    ([1, 0, 0], [0, 0, -1], [0, -1, 0], (2.0, 1.0), "#d43d3d"),
-    ([0, 0, -1], [-1, 0, 0], [0, -1, 0], (3.0, 1.0), "#3b73c8"),
-    ([0, -1, 0], [1, 0, 0], [0, 0, -1], (1.0, 2.0), "#f3d43b"),
+    ([0, 1, 0], [1, 0, 0], [0, 0, 1], (1.0, 0.0), TOP),
+    ([-1, 0, 0], [0, 0, 1], [0, -1, 0], (0.0, 1.0), LEFT),
+    ([0, 0, 1], [1, 0, 0], [0, -1, 0], (1.0, 1.0), FRONT),
+    ([1, 0, 0], [0, 0, -1], [0, -1, 0], (2.0, 1.0), RIGHT),
+    ([0, 0, -1], [-1, 0, 0], [0, -1, 0], (3.0, 1.0), BACK),
+    ([0, -1, 0], [1, 0, 0], [0, 0, -1], (1.0, 2.0), BOTTOM),
 ];
 
 /// The vertices of a pyraminx where they lie in the net, up to a factor: U, L, R, and B at three places. A
@@ -30,7 +33,10 @@ const FACES: [(Vector, Vector, Vector, Point, &str); 6] = [
 const VERTICES: [Vector; 4] = [[1, 1, 1], [-1, -1, 1], [1, -1, -1], [-1, 1, -1]];
 const HEIGHT: f64 = 1.732_050_807_568_877_2;
 /// The colours of the faces opposite to them.
-const OPPOSITE: [&str; 4] = ["#f3d43b", "#3b73c8", "#d43d3d", "#3aa655"];
+const OPPOSITE: [&str; 4] = [BOTTOM, BACK, RIGHT, FRONT];
+
+/// Its states have labels: those of the cells on which nothing stands.
+const SQUARE_1: &str = "square1";
 
 /// Columns of a picture for an edge of a face.
 const EDGE: f64 = 48.0;
@@ -44,8 +50,17 @@ struct Facelet {
     corners: Vec<Point>,
 }
 
-/// A state as an SVG picture; `None` if the puzzle has no net here.
-pub(crate) fn svg(source: &PuzzleSpec, example: &Example) -> Option<String> {
+/// A state as an SVG picture, by the labels of the solved state if there are any; `None` if the puzzle has no
+/// net here, or pieces are alike.
+pub(crate) fn svg(source: &PuzzleSpec, labels: Option<&[u8]>, example: &Example) -> Option<String> {
+    if source.name() == SQUARE_1 && is_of_its_word(source) {
+        // The last cell is the middle layer, which is turned over or not.
+        let middle = example.orientations.as_ref().and_then(|turns| turns.last()) == Some(&1);
+        return Stood::of(labels?, &example.word, middle).map(|state| shapes::state(&state));
+    }
+    if labels.is_some() {
+        return None;
+    }
     let cells = (matches!(source, PuzzleSpec::Defined(_)) && is_of_its_word(source))
         .then(|| facelets(&source.name(), source.cells()))??;
     let drawn = drawn(&source.name(), &cells, example);

@@ -13,6 +13,11 @@ pub struct Words {
     pub one_move: String,
 }
 
+/// What a puzzle is called, whichever of its pieces are alike.
+pub fn title(source: &PuzzleSpec, metric: &str) -> String {
+    words(source, metric, false).map_or_else(|| source.name(), |words| words.title)
+}
+
 /// Of a board, or of a family's word. `None` for puzzles that somebody defined, and where pieces were chosen.
 pub fn words(source: &PuzzleSpec, metric: &str, labelled: bool) -> Option<Words> {
     if labelled {
@@ -170,6 +175,7 @@ mod tests {
         let board = PuzzleSpec::of_word("3x4").unwrap();
         assert_eq!(words(&board, "multi", false).unwrap().title, "The 3 × 4 board");
         assert_eq!(words(&board, "multi", true), None);
+        assert_eq!(title(&PuzzleSpec::whole("2x2x2").unwrap(), "multi"), "The pocket cube");
         let mut definition = PuzzleSpec::of_word("pancake:5").unwrap().definition(Metric::Given).unwrap();
         let other = PuzzleSpec::of_word("star:5").unwrap().definition(Metric::Given).unwrap();
         assert!(words(&PuzzleSpec::Defined(Box::new(definition.clone())), "given", false).is_some());

@@ -163,7 +163,7 @@ impl<'j> Expander<'j> {
         let mut writer = store.writer(&job.geometry, task)?;
         // The new layer will be about as large as the newest. If both do not fit, it would leave memory
         // before it is read.
-        if before.first().is_some_and(|newest| newest.bytes() > job.cache_bytes / 2) {
+        if before.first().is_some_and(|newest| newest.bytes() > job.cache.bytes() / 2) {
             writer.uncache();
         }
         let (writer, totals) = self.push_all(writer, task, before, counters, stop, watch)?;

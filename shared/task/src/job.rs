@@ -1,6 +1,6 @@
 //! What a worker must know of a run: the same for all tasks of it.
 
-use crate::{Layer, Resources, Watched};
+use crate::{Cache, Layer, Resources, Watched};
 use anyhow::{Context, Result};
 use fathom_command::bad_input;
 use fathom_kernel::Engine;
@@ -29,7 +29,7 @@ pub struct Job {
     /// How new layers are found.
     pub method: Method,
     /// Bytes of layers that should be in memory, at most.
-    pub cache_bytes: u64,
+    pub cache: Cache,
     /// States that are looked up in every shard that is made.
     pub watched: Watched,
 }
@@ -158,18 +158,20 @@ impl Job {
         };
         let pairs = builders.install(|| Pairs::new(&graph, manifest.inverse_classes));
         let lookback = Lookback::of(graph.space());
-        Ok(Self { graph, pairs, geometry, lookback, method, cache_bytes, watched: Watched::default() })
+        let cache = Cache::new(memory_bytes, cache_bytes);
+        Ok(Self { graph, pairs, geometry, lookback, method, cache, watched: Watched::default() })
     }
 
     /// A layer that is to be read; `newest` if it is the one that tasks pull from. A large one stays in
     /// memory only as far as the cache reaches.
     pub fn windowed(&self, layer: Layer, newest: bool) -> Layer {
         // A small newest layer is still in memory.
-        if !newest || layer.bytes() <= self.cache_bytes / 4 {
+        let cache_bytes = self.cache.bytes();
+        if !newest || layer.bytes() <= cache_bytes / 4 {
             return layer;
         }
         // The rest of the cache is for what passes through it: the layer before that, and the new one.
-        layer.with_window(self.cache_bytes / 16 * 15)
+        layer.with_window(cache_bytes / 16 * 15)
     }
 
     /// What no states add up to.

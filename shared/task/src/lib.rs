@@ -1,16 +1,17 @@
 //! Tasks: making one shard of a layer from the layers before it, from files to files.
 //!
-//! Reading order: [`resources`] (what may be taken of this machine), [`job`] (what a worker must know of a
-//! run), [`store`] (where layer files lie), [`layer`] (a whole layer, open for reading), [`window`] (which
-//! part of it is in memory), [`expand`] (one task), [`waits`] (what threads spend their time on), [`pool`]
-//! (threads that do tasks), [`watched`] (states whose depths are noted), [`words`] (of which an audit takes
-//! random ones), [`error`].
+//! Reading order: [`resources`] (what may be taken of this machine), [`cache`] (its memory for layers),
+//! [`job`] (what a worker must know of a run), [`store`] (where layer files lie), [`layer`] (a whole layer,
+//! open for reading), [`window`] (which part of it is in memory), [`expand`] (one task), [`waits`] (what
+//! threads spend their time on), [`pool`] (threads that do tasks), [`watched`] (states whose depths are
+//! noted), [`words`] (of which an audit takes random ones), [`error`].
 //!
 //! Invariants: a task is a function of the layers that it reads; doing it twice gives the same file; a task
 //! that ends early leaves nothing under a final name.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod cache;
 pub mod error;
 pub mod expand;
 pub mod job;
@@ -23,6 +24,7 @@ pub mod watched;
 pub mod window;
 pub mod words;
 
+pub use cache::Cache;
 pub use error::TaskError;
 pub use expand::Expander;
 pub use job::{Job, Kernel, Method};

@@ -16,13 +16,13 @@ use crate::cluster::orders::order;
 use crate::cluster::prepare::Work;
 use crate::cluster::session::{Action, End, Input, Session};
 use anyhow::Result;
-use fathom_command::failpoint;
+use fathom_command::{failpoint, machine};
 use fathom_layer::{Disk, LayerError};
 use fathom_proto::access::Access;
 use fathom_proto::access::Connection;
 use fathom_proto::v1;
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
-use fathom_proto::{Done, Failure, Outcome, StoredFile};
+use fathom_proto::{Done, Failure, Outcome, StoredFile, Usage};
 use fathom_run::{Depth, Keep, Task, WorkerId};
 use fathom_task::expand::Leftover;
 use fathom_task::pool::{Ended, NoThreads, Orders, Purpose};
@@ -55,6 +55,8 @@ pub struct Identity {
     pub threads: usize,
     /// Bytes of memory that it takes.
     pub memory_bytes: u64,
+    /// The most bytes that files in its store may take, if there is a limit.
+    pub disk_limit_bytes: Option<u64>,
 }
 
 /// A worker that has all that it needs.
@@ -349,6 +351,19 @@ impl Shared {
             received_bytes: meter.received.load(Ordering::Relaxed),
             free_bytes: self.worker.disk.free_bytes(&store.layer_directory(Depth(0))).unwrap_or(0),
             underway: underway.iter().map(|&task| task.into()).collect(),
+            usage: Some(self.usage().into()),
+        }
+    }
+
+    fn usage(&self) -> Usage {
+        let [read_bytes, written_bytes] = machine::disk_bytes().unwrap_or_default();
+        Usage {
+            memory_bytes: machine::anonymous_bytes().unwrap_or(0),
+            memory_limit_bytes: self.worker.job.cache.memory_bytes(),
+            read_bytes,
+            written_bytes,
+            disk_limit_bytes: self.worker.identity.disk_limit_bytes,
+            fetches: self.worker.meter.fetches(),
         }
     }
 

@@ -21,7 +21,7 @@ use fathom_task::{Layer, Store};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::block_in_place;
 use tokio_stream::StreamExt;
@@ -194,6 +194,7 @@ impl Fetcher {
         };
         let lost = |status: Status| Denial::Elsewhere(format!("{address}: {}", said(&status)));
         let _turn = self.turn(address).await;
+        let asked = Instant::now();
         let mut client = self.connect(address).await?;
         let mut stream =
             in_time(TURN, client.fetch_cosets(request), address).await?.map_err(lost)?.into_inner();
@@ -217,6 +218,7 @@ impl Fetcher {
                 None => return Err(Denial::Elsewhere(format!("{address} sent a message of no kind"))),
             }
         }
+        self.meter.note_fetch(asked.elapsed());
         Ok(())
     }
 
@@ -347,6 +349,7 @@ impl Fetcher {
         };
         let lost = |status: Status| Denial::Elsewhere(format!("{address}: {}", said(&status)));
         let _turn = self.turn(address).await;
+        let asked = Instant::now();
         let mut client = self.connect(address).await?;
         let mut stream = in_time(TURN, client.copy_file(request), address).await?.map_err(lost)?.into_inner();
         let path = store.path(task.depth, task.shard);
@@ -378,6 +381,7 @@ impl Fetcher {
                     None => return Err(Denial::Elsewhere(format!("{address} sent a message of no kind"))),
                 }
             }
+            self.meter.note_fetch(asked.elapsed());
             Ok(())
         }
         .await;

@@ -449,7 +449,7 @@ impl Session {
                 info!("the coordinator goes, and is waited for");
             }
             Order::Leave(reason) => {
-                if reason != LeaveReason::Done && reason != LeaveReason::Drained {
+                if !matches!(reason, LeaveReason::Done | LeaveReason::Clean | LeaveReason::Drained) {
                     actions.push(Action::Halt);
                 }
                 self.leaving.get_or_insert(End::Leave(reason));

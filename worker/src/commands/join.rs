@@ -3,13 +3,13 @@
 use crate::arguments::JoinArguments;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::{bad_input, log, machine};
-use fathom_layer::{Disk, LimitedDisk, LocalDisk};
+use fathom_layer::{Disk, LimitedDisk, LocalDisk, tree_bytes};
 use fathom_proto::access::{Access, server};
 use fathom_proto::v1::exchange_server::ExchangeServer;
 use fathom_proto::v1::{DescribeRunResponse, LeaveReason};
 use fathom_run::RunManifest;
 use fathom_task::pool::Ended;
-use fathom_task::{Counters, Job, Pool, Store, Watched};
+use fathom_task::{Counters, Job, Pool, Resources, Store, Watched};
 use fathom_worker::cluster::Meter;
 use fathom_worker::cluster::caller::Caller;
 use fathom_worker::cluster::driver::{Identity, Worker};
@@ -19,7 +19,7 @@ use fathom_worker::cluster::home::{Home, keep_definition};
 use fathom_worker::cluster::session::End;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -27,7 +27,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, watch};
 use tonic::service::interceptor::InterceptedService;
-use tracing::info;
+use tracing::{info, warn};
 
 /// Threads for the network alone.
 const NETWORK_THREADS: usize = 2;
@@ -73,8 +73,11 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
             shared.display()
         ));
     }
-    let resources = args.resources.resources();
+    let (resources, shared) = resources(args);
     let mut job = Job::load(&manifest, &directory, resources, &LocalDisk)?;
+    if let Some(all) = shared {
+        job.cache = job.cache.shared(all, sharers);
+    }
     let space = job.graph.space();
     let words = watched.iter().map(|tiles| {
         let label = |tile: &u8| space.labels().of_pieces().get(usize::from(*tile)).copied();
@@ -104,6 +107,7 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
             address,
             threads: resources.threads,
             memory_bytes: resources.memory_bytes,
+            disk_limit_bytes: args.disk_limit,
         },
         job,
         store,
@@ -122,8 +126,38 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
     let (sent, received) = (meter.sent.load(Ordering::Relaxed), meter.received.load(Ordering::Relaxed));
     info!(?end, sent_bytes = sent, received_bytes = received, "worker ends");
     match end {
+        End::Leave(LeaveReason::Clean) => {
+            remove(&directory);
+            Ok(())
+        }
         End::Leave(LeaveReason::Failed) => Err(anyhow!("the run has failed: its coordinator says why")),
         _ => Ok(()),
+    }
+}
+
+/// What may be taken of this host, and, unless memory was asked for, the memory that is shared with the other
+/// workers there.
+fn resources(args: &JoinArguments) -> (Resources, Option<u64>) {
+    let resources = args.resources.resources();
+    if args.resources.has_memory() {
+        return (resources, None);
+    }
+    let all = resources.memory_bytes;
+    (Resources { memory_bytes: all / sharers() as u64, ..resources }, Some(all))
+}
+
+/// The workers that share the memory of this one, which is among them.
+fn sharers() -> usize {
+    machine::sharers("fathom-worker")
+}
+
+/// Removes what the store holds of a run that is complete. Its results lie with the coordinator.
+fn remove(directory: &Path) {
+    let path = directory.display();
+    let removed = tree_bytes(directory).and_then(|bytes| std::fs::remove_dir_all(directory).map(|()| bytes));
+    match removed {
+        Ok(bytes) => info!(%path, bytes, "store cleaned"),
+        Err(error) => warn!(%path, %error, "the store could not be cleaned"),
     }
 }
 

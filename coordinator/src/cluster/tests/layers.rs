@@ -90,6 +90,20 @@ fn a_run_is_complete_when_all_states_are_visited() {
 }
 
 #[test]
+fn stores_are_cleaned_of_a_complete_run_alone() {
+    let cleaning = Rules { clean_stores: true, ..rules(1) };
+    let mut t = Table::with(Rules { states: 20, ..cleaning }, "a").at_depth(1);
+    t.take("a", 1);
+    t.made("a", 1, 0, 1);
+    assert_eq!(t.take("a", 1), ["a <- leave Clean"]);
+    // What was made is needed to go deeper.
+    let mut t = Table::with(Rules { max_depth: Some(1), ..cleaning }, "a").at_depth(1);
+    t.take("a", 1);
+    t.made("a", 1, 0, 1);
+    assert_eq!(t.take("a", 1), ["a <- leave Done"]);
+}
+
+#[test]
 fn a_run_goes_no_deeper_than_was_asked() {
     let mut t = Table::with(Rules { max_depth: Some(1), ..rules(1) }, "a").at_depth(1);
     t.take("a", 1);

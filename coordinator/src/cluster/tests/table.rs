@@ -31,6 +31,7 @@ pub(super) fn rules(shards: u32) -> Rules {
         heartbeat: Duration::from_secs(2),
         bounds: Bounds::none(),
         audit: 0,
+        clean_stores: false,
     }
 }
 

@@ -149,6 +149,7 @@ mod tests {
             sent_bytes: 0,
             received_bytes: 0,
             free_bytes: 5 << 30,
+            ..WorkerStatus::default()
         };
         Screen {
             title: "3x4 multi".into(),

@@ -30,6 +30,10 @@ function left() {
     return most < 5 ? "a few seconds" : time(least) === time(most) ? `about ${time(most)}` : `${time(least)} – ${time(most)}`;
 }
 
+function within(seconds) {
+    return seconds === null ? "in more than 10 s" : seconds < 1 ? `within ${seconds * 1000} ms` : `within ${seconds} s`;
+}
+
 function showRun() {
     const isOver = OVER.includes(run.state), [word, kind] = WORDS[run.state] || [run.state, ""];
     say("title", run.title);
@@ -58,10 +62,16 @@ function showRun() {
         facts.push(fact(run.largest ? run.largest[0] : "finished depths up to", String(run.depth)));
     }
     const next = run.disk_next && !isOver ? `up to ${bytes(run.disk_next)} for the next depth` : "";
+    const served = run.sent !== null, all = served ? " of the workers" : "";
     facts.push(fact("layers on disk", bytes(run.disk_used), next));
-    if (run.disk_free !== null) facts.push(fact("disk free", bytes(run.disk_free)));
-    if (run.memory !== null) facts.push(fact("memory of this process", bytes(run.memory)));
-    if (run.sent !== null) facts.push(fact("sent between workers", bytes(run.sent)));
+    if (run.disk_free !== null) {
+        const limit = run.disk_limit === null ? "" : `the run's files may take ${bytes(run.disk_limit)}`;
+        facts.push(fact(served ? "least free disk" : "disk free", bytes(run.disk_free), limit));
+    }
+    if (run.memory !== null) facts.push(fact(`memory${all}`, bytes(run.memory), run.memory_limit ? `up to ${bytes(run.memory_limit)} with layers` : ""));
+    if (run.read !== null) facts.push(fact(`read from disk${served ? "s" : ""}`, bytes(run.read)));
+    if (served) facts.push(fact("sent between workers", bytes(run.sent)));
+    if (run.fetches) facts.push(fact("half of all fetches", within(run.fetches[0]), `99 % ${within(run.fetches[1])}`));
     byId("facts").replaceChildren(...facts);
     showResult();
 }
@@ -106,7 +116,7 @@ function words(event) {
     if (event.depth !== undefined) parts.push(`depth ${event.depth}`);
     if (event.shard !== undefined) parts.push(`shard ${event.shard}`);
     if (event.worker) parts.push(event.worker);
-    if (event.detail) parts.push(event.detail);
+    if (event.detail && event.detail !== event.worker) parts.push(event.detail);
     return `${event.what} ${parts.join(", ")}`;
 }
 

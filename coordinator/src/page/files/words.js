@@ -24,7 +24,8 @@ export function bytes(number) {
     const names = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let place = 0;
     while (number >= 1024 && place < names.length - 1) { number /= 1024; place += 1; }
-    return `${place === 0 ? number : number.toPrecision(3)} ${names[place]}`;
+    // Of 1000 to 1023 all four digits are shown.
+    return `${place === 0 || number >= 999.5 ? Math.round(number) : number.toPrecision(3)} ${names[place]}`;
 }
 
 export function time(seconds) {

@@ -23,7 +23,7 @@ function added() {
     svg.setAttribute("aria-hidden", "true");
     const polyline = document.createElementNS(SVG, "polyline");
     svg.append(polyline);
-    const cells = Array.from({ length: 10 }, () => element("td"));
+    const cells = Array.from({ length: 12 }, () => element("td"));
     cells[3].append(svg);
     row.append(...cells);
     row.dataset.worker = workers.length;
@@ -48,13 +48,13 @@ export function show(rows, histories) {
         workers.length = 0;
         body.replaceChildren();
     }
-    for (const [number, id, name, address, presence, silent, threads, kernel, shards, states, sent, received, free] of rows || []) {
+    for (const [number, id, name, address, presence, silent, threads, kernel, shards, states, sent, received, free, memory, read] of rows || []) {
         while (workers.length <= number) added();
         const worker = workers[number];
         Object.assign(worker, { name, presence, rate: states });
         const is = silent === null ? presence : `${presence} for ${time(silent)}`;
         const words = [name, is, rate(states), null, kernel ? `${threads} ${kernel}` : String(threads), String(shards),
-            bytes(sent), bytes(received), free > 0 ? bytes(free) : "–", address];
+            memory > 0 ? bytes(memory) : "–", bytes(read), bytes(sent), bytes(received), free > 0 ? bytes(free) : "–", address];
         words.forEach((word, at) => {
             if (word !== null && worker.cells[at].textContent !== word) worker.cells[at].textContent = word;
         });

@@ -12,6 +12,7 @@ use fathom_space::{Colouring, CosetGraph, Space};
 use fathom_task::Store;
 use indicatif::HumanBytes;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 /// Stands in a table for a state of no kept layer.
@@ -167,9 +168,9 @@ impl Kept {
         if self.is_far {
             let mut placed: Vec<(State, Place)> = Vec::new();
             for state in states {
-                if !ahead.contains_key(&state) {
-                    placed.extend(self.locate(&state).map(|place| (state.clone(), place)));
-                    ahead.insert(state, Vec::new());
+                if let Entry::Vacant(unseen) = ahead.entry(state) {
+                    placed.extend(self.locate(unseen.key()).map(|place| (unseen.key().clone(), place)));
+                    unseen.insert(Vec::new());
                 }
             }
             let places: Vec<Place> = placed.iter().map(|(_, place)| *place).collect();

@@ -17,12 +17,14 @@ pub mod notation;
 pub mod outline;
 pub mod pieces;
 pub mod shapes;
+pub mod standing;
 
 pub use letters::LettersError;
 pub use notation::{Sequence, SequenceError, Turn};
 pub use outline::{Outline, OutlineError};
 pub use pieces::{Carried, NotCarried};
 pub use shapes::{Least, SquareOneShapes};
+pub use standing::{Side, Standing, Stood};
 
 use crate::definition::{Definition, Orbit, Piece};
 use fathom_algebra::{OrientedPermutation, Permutation};
@@ -91,9 +93,9 @@ fn orbits() -> Vec<Orbit> {
     vec![orbit("corners", 2 * UNITS, 1), orbit("edges", 2 * UNITS, 1), orbit("middle", 1, 2)]
 }
 
-fn without_moves(name: &str) -> Definition {
-    let mut puzzle = Definition::new(name, orbits()).expect("49 cells are few");
-    let is_piece = |cell: usize| match (cell / UNITS, cell % 3) {
+/// Whether something stands on a cell when the puzzle is solved.
+fn is_piece(cell: usize) -> bool {
+    match (cell / UNITS, cell % 3) {
         // Corners on units 0 and 1, 3 and 4, … above, on 1 and 2, 4 and 5, … below.
         (0, rest) => rest == 0,
         (1, rest) => rest == 1,
@@ -101,7 +103,11 @@ fn without_moves(name: &str) -> Definition {
         (2, rest) => rest == 2,
         (3, rest) => rest == 0,
         _ => true,
-    };
+    }
+}
+
+fn without_moves(name: &str) -> Definition {
+    let mut puzzle = Definition::new(name, orbits()).expect("49 cells are few");
     let none_of =
         |cell: usize| (0..).find(|&other| other / (2 * UNITS) == cell / (2 * UNITS) && !is_piece(other));
     let solved: Vec<Piece> = puzzle

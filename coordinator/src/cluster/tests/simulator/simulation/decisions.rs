@@ -226,6 +226,7 @@ fn order(order: Order) -> WorkerOrder {
         Order::Leave(reason) => WorkerOrder::Leave(match reason {
             LeaveReason::Done => v1::LeaveReason::Done,
             LeaveReason::Stopped => v1::LeaveReason::Stopped,
+            LeaveReason::Clean => v1::LeaveReason::Clean,
             LeaveReason::Drained => v1::LeaveReason::Drained,
             LeaveReason::Failed => v1::LeaveReason::Failed,
             LeaveReason::CoordinatorGoes => v1::LeaveReason::CoordinatorGoes,

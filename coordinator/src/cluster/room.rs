@@ -1,0 +1,35 @@
+//! Whether the disks of the workers that are there will hold the next layer: a guess, as the layer is one.
+
+use crate::cluster::state::{Rules, State};
+use anyhow::Result;
+use fathom_engine::directory::{RunDirectory, Visited};
+use fathom_engine::estimate::Need;
+use fathom_run::Geometry;
+use indicatif::HumanBytes;
+
+/// What there is to say before the next layer begins; `None` if there is room, or no layer to come.
+pub(super) fn warning(run: &RunDirectory, state: &State, geometry: &Geometry) -> Result<Option<String>> {
+    let Visited { layers, visited, all } = run.visited()?;
+    if visited == all {
+        return Ok(None);
+    }
+    let cosets = u64::from(geometry.cut.cosets());
+    let need = Need::after(&layers, all - visited, cosets, geometry.packed_bytes).bytes;
+    // Workers that have not told yet count for nothing, and are asked for nothing.
+    let free: Vec<u64> = state.workers.alive().map(|(_, worker)| worker.progress.free_bytes).collect();
+    Ok(if free.contains(&0) { None } else { short(need, &free, &state.rules) })
+}
+
+/// What there is to say when the next layer needs so much and so much is free at each worker.
+pub(super) fn short(need: u64, free: &[u64], rules: &Rules) -> Option<String> {
+    let need = need.saturating_mul(rules.replicas as u64);
+    // In a shared store all see the same disk.
+    let free: u64 = if rules.shared_store { free.iter().copied().min()? } else { free.iter().sum() };
+    (need > free).then(|| {
+        format!(
+            "the next depth may need {} of the workers' disks, and {} are free there: make room, raise --disk-limit or start more workers",
+            HumanBytes(need),
+            HumanBytes(free)
+        )
+    })
+}
