@@ -31,6 +31,39 @@ impl Stabiliser {
         &self.generators
     }
 
+    /// Two, three or four generators of the group, if some are found: most groups have so few. All that are
+    /// known otherwise.
+    pub fn few_generators(&self) -> Vec<Permutation> {
+        const MOST: usize = 4;
+        let mut random = fastrand::Rng::with_seed(0);
+        for count in 2..self.generators.len().min(MOST + 1) {
+            let few: Vec<Permutation> = (0..count).map(|_| self.chain.random(&mut random)).collect();
+            if self.is_generated_by(&few, &mut random) {
+                return few;
+            }
+        }
+        self.generators.clone()
+    }
+
+    /// Whether random products of elements of the group show that they generate all of it.
+    fn is_generated_by(&self, elements: &[Permutation], random: &mut fastrand::Rng) -> bool {
+        /// Products in a row that bring nothing.
+        const PATIENCE: usize = 12;
+        let base: Vec<usize> = self.chain.base().collect();
+        let mut chain = StabiliserChain::trivial_along(self.chain.degree(), &base);
+        let (mut product, mut idle) = (Permutation::identity(self.chain.degree()), 0);
+        while idle < PATIENCE {
+            for _ in 0..2 * elements.len() {
+                product = product.then(&elements[random.usize(..elements.len())]);
+            }
+            idle = if chain.insert_element_of_known_group(&product) { 0 } else { idle + 1 };
+            if chain.big_order() == self.order {
+                return true;
+            }
+        }
+        false
+    }
+
     /// The number of its elements.
     pub fn order(&self) -> &BigUint {
         &self.order
@@ -145,6 +178,9 @@ mod tests {
                 assert!(set.iter().all(|&point| set.contains(&generator.apply(point))));
             }
             assert!(whole.of_set(set, length - 1).is_none());
+            let few = stabiliser.few_generators();
+            assert!(few.len() <= stabiliser.generators().len());
+            assert_eq!(StabiliserChain::new(degree, &few).big_order(), *stabiliser.order());
             // Along any base the group is the same.
             let base: Vec<usize> = (0..degree).rev().collect();
             let chain = whole.along(&base);

@@ -16,7 +16,9 @@ use crate::axis::{Carry, Form, List, View};
 use crate::colouring::Reached;
 use crate::cosets::CosetSymmetry;
 use crate::{AxisMap, Colouring, CosetError, CosetGraph, CosetId, Space};
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
+use std::sync::Mutex;
 
 /// The frames of all axes in all representative cosets.
 #[derive(Debug, Default)]
@@ -30,7 +32,12 @@ pub(crate) struct Frames {
     carriers: Box<[(u8, u8)]>,
     /// How many of those a coset has.
     cells: usize,
+    /// Where frames are carried, and moves do few different things to indices: by coset and arrival, the
+    /// number of what it does; [`NO_ELEMENT`] for arrivals that cannot be made.
+    elements: Box<[u32]>,
 }
+
+const NO_ELEMENT: u32 = u32::MAX;
 
 impl Frames {
     /// All frames together have no more words, or they are carried.
@@ -90,15 +97,26 @@ impl Frames {
                 of,
                 carriers: Box::default(),
                 cells: graph.space().cells(),
+                elements: Box::default(),
             }),
             Err(CosetError::TooManyFrames) if graph.symmetries().len() == 1 => {
                 let home = finder.lists.into_iter().zip(images);
                 let home = home.map(|(mut lists, number)| vec![lists.swap_remove(number.into())]);
                 let (carriers, cells) = (carriers(graph, &leads, first), graph.space().cells());
-                Ok(Self { lists: home.collect(), of: Box::default(), carriers, cells })
+                let lists = home.collect();
+                let mut carried = Self { lists, carriers, cells, ..Self::default() };
+                carried.elements = elements(graph, &carried).unwrap_or_default();
+                Ok(carried)
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// The number of what an arrival does to indices, if it has one.
+    #[inline]
+    pub(crate) fn element(&self, graph: &CosetGraph, coset: CosetId, mv: usize) -> Option<u32> {
+        let arrivals = graph.space().incoming_moves().len();
+        self.elements.get(coset.0 as usize * arrivals + mv).copied().filter(|&number| number != NO_ELEMENT)
     }
 
     /// The number of the frame of an axis in a coset; 0 where frames are carried.
@@ -191,17 +209,61 @@ fn carriers(graph: &CosetGraph, leads: &Leads, home: CosetId) -> Box<[(u8, u8)]>
             }
             actions.read_move(graph, CosetId(target), mv as usize);
             for colour in 0..colours {
-                let (first, order) = (graph.colouring().first_place(colour), actions.order(colour));
+                let (first, order) =
+                    (graph.colouring().first_place(colour), actions.orders[usize::from(colour)]);
                 let moved = &actions.moved[usize::from(colour)];
                 for place in first..first + moved.len() {
                     let (to, turn) = moved[usize::from(from[place].0)];
-                    known[place] = (to, ((u16::from(turn) + u16::from(from[place].1)) % order) as u8);
+                    known[place] = (to, turned(u16::from(turn) + u16::from(from[place].1), order));
                 }
             }
             open.push_back(target);
         }
     }
     carriers.into()
+}
+
+/// By coset and arrival, the number of what it does to indices where frames are carried: an element of the
+/// group that keeps the home coset. `None` if there are too many to be kept.
+fn elements(graph: &CosetGraph, carried: &Frames) -> Option<Box<[u32]>> {
+    const MOST: usize = 1 << 14;
+    const COSETS: usize = 1 << 10;
+    let arrivals = graph.space().incoming_moves().len();
+    let numbers: Mutex<FxHashMap<Box<[(u8, u8)]>, u32>> = Mutex::default();
+    let number = |element: &[(u8, u8)]| {
+        let mut numbers =
+            numbers.lock().expect("the lock is never poisoned: nothing panics while holding it");
+        let next = numbers.len() as u32;
+        (numbers.len() < MOST).then(|| *numbers.entry(element.into()).or_insert(next))
+    };
+    let mut elements = vec![NO_ELEMENT; graph.len() as usize * arrivals];
+    let pieces = elements.par_chunks_mut(COSETS * arrivals).enumerate();
+    let is_known = pieces.map_init(
+        || (Actions::new(graph), FxHashMap::<Box<[(u8, u8)]>, u32>::default(), Vec::new()),
+        |(actions, known, element), (piece, elements)| {
+            for (at, found) in elements.iter_mut().enumerate() {
+                let (coset, mv) = (CosetId((piece * COSETS + at / arrivals) as u32), at % arrivals);
+                let Some((source, _)) = graph.source(coset, mv) else {
+                    continue;
+                };
+                actions.read_move(graph, coset, mv);
+                actions.between_carried(carried, source, coset);
+                element.clear();
+                element.extend(actions.moved.iter().flatten());
+                *found = match known.get(&element[..]) {
+                    Some(&number) => number,
+                    None => {
+                        let number = number(element)?;
+                        known.insert(element[..].into(), number);
+                        number
+                    }
+                };
+            }
+            Some(())
+        },
+    );
+    is_known.collect::<Option<()>>()?;
+    Some(elements.into())
 }
 
 /// Finds frames.
@@ -311,8 +373,19 @@ pub(crate) struct Actions<'g> {
     /// By colour: where each of its cells goes, as the number among the cells of its colour, and how far it
     /// is turned.
     moved: Vec<Vec<(u8, u8)>>,
+    /// By colour: the number of orientations on its cells.
+    orders: Vec<u16>,
     counts: Vec<u8>,
     key: Vec<u8>,
+    /// What is needed to go back to the home coset, so that nothing is allocated.
+    home: Vec<(u8, u16)>,
+    through: Vec<(u8, u8)>,
+}
+
+/// A turn by so much, of so many orientations.
+#[inline]
+fn turned(by: u16, order: u16) -> u8 {
+    if order == 1 { 0 } else { (by % order) as u8 }
 }
 
 impl<'g> Actions<'g> {
@@ -338,6 +411,10 @@ impl<'g> Actions<'g> {
             };
             reached.iter().map(of_axis).collect()
         });
+        let order = |colour: u8| {
+            let cell = colouring.of_pieces().iter().position(|&of_piece| of_piece == colour);
+            space.order(cell.expect("every colour has a cell")).max(1)
+        };
         Self {
             space,
             colouring,
@@ -348,8 +425,11 @@ impl<'g> Actions<'g> {
             places: vec![0; space.cells()],
             prepared: None,
             moved: vec![Vec::new(); colouring.colours()],
+            orders: (0..colouring.colours() as u8).map(order).collect(),
             counts: vec![0; colouring.colours()],
             key: Vec::new(),
+            home: Vec::new(),
+            through: Vec::new(),
         }
     }
 
@@ -378,15 +458,9 @@ impl<'g> Actions<'g> {
         for (cell, &letter) in pattern.iter().enumerate() {
             let (to, turn) = goes_to(cell);
             let colour = usize::from(self.colouring.letters().mark(letter));
-            let turn = turn % self.space.order(cell).max(1);
-            self.moved[colour].push((self.places[usize::from(to)], turn as u8));
+            let turn = turned(turn, self.orders[colour]);
+            self.moved[colour].push((self.places[usize::from(to)], turn));
         }
-    }
-
-    /// The number of orientations on the cells of a colour.
-    fn order(&self, colour: u8) -> u16 {
-        let cell = self.colouring.of_pieces().iter().position(|&of_piece| of_piece == colour);
-        self.space.order(cell.expect("every colour has a cell")).max(1)
     }
 
     /// Makes of the transform that was read what it does to indices where frames are carried: from the home
@@ -397,19 +471,20 @@ impl<'g> Actions<'g> {
         };
         for colour in 0..self.moved.len() {
             let first = self.colouring.first_place(colour as u8);
-            let order = self.order(colour as u8);
-            let moved = &mut self.moved[colour];
+            let order = self.orders[colour];
+            let (moved, home) = (&mut self.moved[colour], &mut self.home);
             let (from, to) = (&from[first..][..moved.len()], &to[first..][..moved.len()]);
-            let mut home = vec![(0, 0); moved.len()];
+            home.resize(home.len().max(moved.len()), (0, 0));
             for (&(place, turn), number) in to.iter().zip(0..) {
                 home[usize::from(place)] = (number, order - u16::from(turn));
             }
-            let through = from.iter().map(|&(place, turn)| {
+            self.through.clear();
+            self.through.extend(from.iter().map(|&(place, turn)| {
                 let (at, more) = moved[usize::from(place)];
                 let (place, back) = home[usize::from(at)];
-                (place, ((u16::from(turn) + u16::from(more) + back) % order) as u8)
-            });
-            *moved = through.collect();
+                (place, turned(u16::from(turn) + u16::from(more) + back, order))
+            }));
+            std::mem::swap(moved, &mut self.through);
         }
     }
 

@@ -66,7 +66,7 @@ impl Plan {
     /// The most that a coset may take, in bytes. A kernel keeps some ten tensors in memory for each thread.
     pub const MOST_COSET_BYTES: u32 = 1 << 24;
     /// The name of the model by which a colouring is chosen. Another model has another name.
-    pub const COST_MODEL: &str = CostModel::V2.name;
+    pub const COST_MODEL: &str = CostModel::V3.name;
 
     /// An outline does not list cosets that take longer, by the model.
     const MOST_NANOSECONDS: f64 = 3e8;
@@ -168,7 +168,7 @@ impl Plan {
             None => plan.colouring.patterns().total(),
         };
         plan.representative_cosets = reached.div_ceil(symmetries_used as u64);
-        if CostModel::V2.listing(space, patterns, plan.representative_cosets, symmetries_used)
+        if CostModel::V3.listing(space, patterns, plan.representative_cosets, symmetries_used)
             > Self::MOST_NANOSECONDS
         {
             plan.is_exact = false;
@@ -232,7 +232,7 @@ impl Choices {
             return none;
         }
         let actions = actions_on_letters(space);
-        let model = &CostModel::V2;
+        let model = &CostModel::V3;
         let best = candidates(space, &actions)
             .into_iter()
             .filter_map(|of_piece| Candidate::judge(space, &actions, model, of_piece))

@@ -24,14 +24,14 @@ fn orbits_without_sense_are_refused() {
     );
     assert_eq!(error(&[("a", 2, 1), ("a", 2, 1)]), "the name \"a\" is given twice");
     assert_eq!(
-        error(&[("a", 2049, 2)]),
-        "the puzzle has 4098 points (cells times orientations), more than 4096"
+        error(&[("a", 8193, 2)]),
+        "the puzzle has 16386 points (cells times orientations), more than 16384"
     );
     assert_eq!(
         error(&[("a", usize::MAX, 3)]),
-        format!("the puzzle has {} points (cells times orientations), more than 4096", usize::MAX)
+        format!("the puzzle has {} points (cells times orientations), more than 16384", usize::MAX)
     );
-    assert_eq!(Definition::of_degree("x", 4096).unwrap().cells(), 4096);
+    assert_eq!(Definition::of_degree("x", 16384).unwrap().cells(), 16384);
     assert_eq!(Definition::of_degree("x", 2).unwrap().finished(), Err(DefinitionError::NoMoves));
 }
 

@@ -28,19 +28,20 @@ fn shown(puzzle: &Puzzle, labels: &Labels) -> Vec<Shown> {
 /// exchanging two equal pieces makes any permutation even. In other groups the elements that cannot be seen
 /// are counted; where moves have guards, there is no group, and states are listed.
 pub(super) fn count_states(space: &Space) -> Option<BigUint> {
-    let Space { labels, piece_labels, letters, group_order, .. } = space;
+    let Space { labels, piece_labels, letters, .. } = space;
+    let group_order = || space.group_order();
     let in_words = BigUint::from(space.free_order());
     let shows_all = |(&label, &order): (&u8, &u16)| u16::from(letters.seen(label)) == order;
     if !space.is_guarded()
         && piece_labels.are_distinct()
         && labels.of_pieces().iter().zip(&space.orders).all(shows_all)
     {
-        return Some(group_order / in_words);
+        return Some(group_order() / in_words);
     }
     let factorial: BigUint = (1..=labels.pieces()).map(BigUint::from).product();
     if !space.is_guarded()
         && letters.width() == 1
-        && (*group_order == factorial || group_order * 2_u32 == factorial)
+        && (*group_order() == factorial || group_order() * 2_u32 == factorial)
     {
         let words = match multinomial(labels.sizes()) {
             Some(words) => words.into(),
@@ -54,7 +55,7 @@ pub(super) fn count_states(space: &Space) -> Option<BigUint> {
         let shown = shown(&space.puzzle, labels);
         let actions = space.puzzle.moves.iter().map(|m| &m.action).chain(&space.puzzle.free);
         let actions: Vec<OrientedPermutation> = actions.cloned().collect();
-        return Some(group_order / unseen_elements(&actions, group_order, &shown)? / in_words);
+        return Some(group_order() / unseen_elements(&actions, group_order(), &shown)? / in_words);
     }
     let mut seen = HashSet::from([space.solved.clone()]);
     let mut open = vec![space.solved.clone()];
