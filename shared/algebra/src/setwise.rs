@@ -82,33 +82,26 @@ impl Stabiliser {
     /// The elements that map a set of points to itself, and the length of the orbit of the set. `None` if
     /// that is more than `most`.
     pub fn of_set(&self, set: &[usize], most: usize) -> Option<(Self, usize)> {
+        /// To find few generators takes as long as to list so many sets with all.
+        const SHORT: usize = 1 << 10;
         let degree = self.chain.degree();
         let start = Bits::of(degree, set.iter().copied());
-        // By set: its number. Each but the first comes from an earlier one by a generator.
-        let mut numbers = FxHashMap::from_iter([(start.clone(), 0_u32)]);
-        let mut orbit = vec![start];
-        let mut from = vec![(0, 0)];
-        let mut next = 0;
-        while next < orbit.len() {
-            for (number, generator) in self.generators.iter().enumerate() {
-                let image = orbit[next].image(generator);
-                let known = numbers.len() as u32;
-                if *numbers.entry(image.clone()).or_insert(known) == known {
-                    orbit.push(image);
-                    from.push((next as u32, number as u32));
+        let few;
+        let (generators, Orbit { sets: orbit, numbers, from }) =
+            match Orbit::of(&start, &self.generators, most.min(SHORT)) {
+                Some(orbit) => (&self.generators, orbit),
+                None if most <= SHORT => return None,
+                None => {
+                    few = self.few_generators();
+                    (&few, Orbit::of(&start, &few, most)?)
                 }
-            }
-            if orbit.len() > most {
-                return None;
-            }
-            next += 1;
-        }
+            };
         if orbit.len() == 1 {
             return Some((self.clone(), 1));
         }
         let order = &self.order / orbit.len();
         let mut random = fastrand::Rng::with_seed(0);
-        let mut generators = Vec::new();
+        let mut found = Vec::new();
         let mut chain = StabiliserChain::trivial(degree);
         while chain.big_order() != order {
             let mut element = self.chain.random(&mut random);
@@ -116,14 +109,47 @@ impl Stabiliser {
             let mut at = numbers[&orbit[0].image(&element)];
             while at > 0 {
                 let (before, generator) = from[at as usize];
-                element = element.then(&self.generators[generator as usize].inverse());
+                element = element.then(&generators[generator as usize].inverse());
                 at = before;
             }
             if chain.insert_element_of_known_group(&element) {
-                generators.push(element);
+                found.push(element);
             }
         }
-        Some((Self { generators, chain, order }, orbit.len()))
+        Some((Self { generators: found, chain, order }, orbit.len()))
+    }
+}
+
+/// What generators make of a set.
+struct Orbit {
+    sets: Vec<Bits>,
+    /// By set: its number.
+    numbers: FxHashMap<Bits, u32>,
+    /// By number: each set but the first comes from an earlier one by a generator.
+    from: Vec<(u32, u32)>,
+}
+
+impl Orbit {
+    /// `None` if it is longer than `most`.
+    fn of(start: &Bits, generators: &[Permutation], most: usize) -> Option<Self> {
+        let mut numbers = FxHashMap::from_iter([(start.clone(), 0_u32)]);
+        let (mut sets, mut from) = (vec![start.clone()], vec![(0, 0)]);
+        let mut next = 0;
+        while next < sets.len() {
+            for (number, generator) in generators.iter().enumerate() {
+                let image = sets[next].image(generator);
+                if !numbers.contains_key(&image) {
+                    numbers.insert(image.clone(), sets.len() as u32);
+                    sets.push(image);
+                    from.push((next as u32, number as u32));
+                }
+            }
+            if sets.len() > most {
+                return None;
+            }
+            next += 1;
+        }
+        Some(Self { sets, numbers, from })
     }
 }
 

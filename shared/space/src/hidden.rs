@@ -231,6 +231,13 @@ mod tests {
             let rings = rings.map(|colour| format!("{colour}p").parse().unwrap());
             let views: Vec<AxisView> = views.into_iter().chain(rings).collect();
             let colouring = Colouring::with_axes(&colours, &views, &space).unwrap();
+            let hidden = Hidden::of(&space, &colouring, Colouring::MOST_PATTERNS).unwrap();
+            // Of the cells of a ring all but one look alike.
+            let distinct = views.iter().zip(colouring.lengths()).take(sizes.len());
+            for (view, length) in distinct {
+                let form = colouring.form(view, &space).unwrap();
+                assert_eq!(hidden.count(&colouring, &form, &space), Some(length.into()), "{view}");
+            }
             sizes.into_iter().zip(colouring.lengths()).collect()
         };
         assert!(orbits.ends_with(&[4, 6]), "{orbits:?}");

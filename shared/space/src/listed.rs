@@ -12,13 +12,14 @@
 //! keep the home coset's pattern. That is done where no symmetries are in use, which would rename what is
 //! carried.
 
+mod carried;
+
 use crate::axis::{Carry, Form, List, View};
 use crate::colouring::Reached;
 use crate::cosets::CosetSymmetry;
 use crate::{AxisMap, Colouring, CosetError, CosetGraph, CosetId, Space};
-use rayon::prelude::*;
+use carried::{carriers, elements};
 use rustc_hash::FxHashMap;
-use std::sync::Mutex;
 
 /// The frames of all axes in all representative cosets.
 #[derive(Debug, Default)]
@@ -73,12 +74,17 @@ impl Frames {
                 *end += 1;
             }
         }
+        let has_all = |axis: &Reached| {
+            let words = axis.list.words();
+            axis.form.arrangements(words[0]) == Some(words.len() as u128)
+        };
         let mut finder = Finder {
             graph,
             actions: Actions::new(graph),
             lists: vec![Vec::new(); axes],
             by_smallest: FxHashMap::default(),
             known: FxHashMap::default(),
+            has_all: reached.iter().map(has_all).collect(),
             words: 0,
             most_words: usize::MAX,
         };
@@ -187,85 +193,6 @@ impl Leads {
     }
 }
 
-/// By coset, what carries the home coset's words to it: moves along the first way that is found.
-fn carriers(graph: &CosetGraph, leads: &Leads, home: CosetId) -> Box<[(u8, u8)]> {
-    let cells = graph.space().cells();
-    let mut carriers = vec![(u8::MAX, 0); graph.len() as usize * cells];
-    let mut actions = Actions::new(graph);
-    let colours = graph.colouring().colours() as u8;
-    for colour in 0..colours {
-        let first = graph.colouring().first_place(colour);
-        let places = graph.colouring().first_place(colour + 1) - first;
-        let known = &mut carriers[home.0 as usize * cells + first..][..places];
-        known.iter_mut().zip(0..).for_each(|(known, place)| *known = (place, 0));
-    }
-    let mut open = std::collections::VecDeque::from([home.0]);
-    while let Some(source) = open.pop_front() {
-        let from = carriers[source as usize * cells..][..cells].to_vec();
-        for &(target, mv) in leads.from(source) {
-            let known = &mut carriers[target as usize * cells..][..cells];
-            if known[0].0 != u8::MAX {
-                continue;
-            }
-            actions.read_move(graph, CosetId(target), mv as usize);
-            for colour in 0..colours {
-                let (first, order) =
-                    (graph.colouring().first_place(colour), actions.orders[usize::from(colour)]);
-                let moved = &actions.moved[usize::from(colour)];
-                for place in first..first + moved.len() {
-                    let (to, turn) = moved[usize::from(from[place].0)];
-                    known[place] = (to, turned(u16::from(turn) + u16::from(from[place].1), order));
-                }
-            }
-            open.push_back(target);
-        }
-    }
-    carriers.into()
-}
-
-/// By coset and arrival, the number of what it does to indices where frames are carried: an element of the
-/// group that keeps the home coset. `None` if there are too many to be kept.
-fn elements(graph: &CosetGraph, carried: &Frames) -> Option<Box<[u32]>> {
-    const MOST: usize = 1 << 14;
-    const COSETS: usize = 1 << 10;
-    let arrivals = graph.space().incoming_moves().len();
-    let numbers: Mutex<FxHashMap<Box<[(u8, u8)]>, u32>> = Mutex::default();
-    let number = |element: &[(u8, u8)]| {
-        let mut numbers =
-            numbers.lock().expect("the lock is never poisoned: nothing panics while holding it");
-        let next = numbers.len() as u32;
-        (numbers.len() < MOST).then(|| *numbers.entry(element.into()).or_insert(next))
-    };
-    let mut elements = vec![NO_ELEMENT; graph.len() as usize * arrivals];
-    let pieces = elements.par_chunks_mut(COSETS * arrivals).enumerate();
-    let is_known = pieces.map_init(
-        || (Actions::new(graph), FxHashMap::<Box<[(u8, u8)]>, u32>::default(), Vec::new()),
-        |(actions, known, element), (piece, elements)| {
-            for (at, found) in elements.iter_mut().enumerate() {
-                let (coset, mv) = (CosetId((piece * COSETS + at / arrivals) as u32), at % arrivals);
-                let Some((source, _)) = graph.source(coset, mv) else {
-                    continue;
-                };
-                actions.read_move(graph, coset, mv);
-                actions.between_carried(carried, source, coset);
-                element.clear();
-                element.extend(actions.moved.iter().flatten());
-                *found = match known.get(&element[..]) {
-                    Some(&number) => number,
-                    None => {
-                        let number = number(element)?;
-                        known.insert(element[..].into(), number);
-                        number
-                    }
-                };
-            }
-            Some(())
-        },
-    );
-    is_known.collect::<Option<()>>()?;
-    Some(elements.into())
-}
-
 /// Finds frames.
 struct Finder<'g> {
     graph: &'g CosetGraph,
@@ -275,6 +202,8 @@ struct Finder<'g> {
     by_smallest: FxHashMap<(usize, u128), Vec<u16>>,
     /// By the key of an action: the frame to which it leads.
     known: FxHashMap<Box<[u8]>, u16>,
+    /// By axis: whether it has all words of its pieces.
+    has_all: Vec<bool>,
     words: usize,
     most_words: usize,
 }
@@ -338,6 +267,10 @@ impl Finder<'_> {
         let mut images = vec![0; frames.len()];
         for (axis, &frame) in frames.iter().enumerate() {
             let (target, key) = self.actions.key(symmetry, axis, frame);
+            // Where an axis has all words there is one frame alone.
+            if self.has_all[target] {
+                continue;
+            }
             images[target] = match self.known.get(key) {
                 Some(&number) => number,
                 None => {

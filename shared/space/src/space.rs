@@ -8,7 +8,7 @@ use crate::{Labels, Letters, Ranks, Symmetry};
 use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
 use fathom_puzzle::{Metric, Puzzle, PuzzleMove, states_and};
 use num_bigint::BigUint;
-use states::{count_states, states_by_orbits_of};
+use states::{count_states, states_by_orbits_of, states_without_words};
 use std::sync::OnceLock;
 
 /// A puzzle under a metric, with labels: a Cayley graph when all labels differ, a Schreier coset graph
@@ -154,7 +154,7 @@ impl Space {
         let turns = orders.iter().copied().max().unwrap_or(1);
         let letters = Letters::new(&seen, turns).ok_or_else(|| SpaceError::TooManyLetters {
             name: puzzle.name.clone(),
-            states: states_by_orbits_of(&puzzle, &labels),
+            states: states_without_words(&puzzle, &labels),
             letters: seen.len() * usize::from(seen.iter().copied().max().unwrap_or(1)),
         })?;
         let solved = of_pieces.iter().map(|&label| letters.letter(label, 0)).collect();

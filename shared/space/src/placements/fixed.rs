@@ -183,3 +183,37 @@ impl<F: FnMut(&[u8], u32) -> bool> Current<'_, F> {
         goes_on
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Labels;
+    use fathom_algebra::{OrientedPermutation, Permutation};
+    use fathom_puzzle::{Definition, Metric};
+
+    /// M11 has 165 elements of order 2 (J. H. Conway et al., *ATLAS of Finite Groups*, 1985): they and the
+    /// identity are their own inverses. Of the other words that are, 35,696 - 166, none is looked at.
+    #[test]
+    fn words_that_moves_do_not_reach_are_passed_over() {
+        let mut definition = Definition::of_degree("m11", 11).unwrap();
+        for (name, cycles) in [("a", "(1,2,3,4,5,6,7,8,9,10,11)"), ("b", "(3,7,11,8)(4,10,5,6)")] {
+            let action = OrientedPermutation::from_cells(Permutation::parse(cycles, 11).unwrap());
+            definition.add_move(name, action).unwrap();
+        }
+        let puzzle = definition.puzzle(Metric::Multi).unwrap();
+        let space = Space::new(puzzle, Metric::Multi, Labels::distinct(11)).unwrap();
+        assert_eq!(space.states().to_string(), "7920");
+        let placements = Placements::new(&space);
+        let inversion = placements.inversion(&space).unwrap();
+        let identity: Action = (0..inversion.len() as u16).collect();
+        let words = FixedWords::of(&placements, &space, &inversion, &[identity]);
+        let mut involutions = 0;
+        for branch in 0..words.branches() {
+            words.visit(branch, &mut |_, orbit| {
+                involutions += orbit;
+                true
+            });
+        }
+        assert_eq!(involutions, 166);
+    }
+}

@@ -1,6 +1,6 @@
 //! How many states a space has.
 
-use super::Space;
+use super::{Space, group};
 use crate::Labels;
 use crate::words::multinomial;
 use fathom_algebra::{OrientedPermutation, Shown, states_by_orbits, unseen_elements};
@@ -15,6 +15,19 @@ pub(super) fn states_by_orbits_of(puzzle: &Puzzle, labels: &Labels) -> Option<Bi
     }
     let actions: Vec<OrientedPermutation> = puzzle.moves.iter().map(|m| m.action.clone()).collect();
     states_by_orbits(&actions, &shown(puzzle, labels))
+}
+
+/// The number of states of a puzzle that has too many letters for words: where that does not follow from
+/// what is done to each orbit, the order of the group over what cannot be seen of it.
+pub(super) fn states_without_words(puzzle: &Puzzle, labels: &Labels) -> Option<BigUint> {
+    states_by_orbits_of(puzzle, labels).or_else(|| {
+        if puzzle.free.len() > 1 || puzzle.moves.iter().any(|m| !m.guard.is_empty()) {
+            return None;
+        }
+        let order = group(puzzle).big_order();
+        let actions: Vec<OrientedPermutation> = puzzle.moves.iter().map(|m| m.action.clone()).collect();
+        Some(&order / unseen_elements(&actions, &order, &shown(puzzle, labels))?)
+    })
 }
 
 /// What can be seen of each piece.
@@ -76,4 +89,28 @@ pub(super) fn count_states(space: &Space) -> Option<BigUint> {
         }
     }
     Some(BigUint::from(seen.len()) / in_words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_algebra::Permutation;
+    use fathom_puzzle::{Definition, Metric, Orbit};
+
+    /// 50 dials of twelve hours, which have more letters than there are bytes: one move turns the first, another
+    /// the second and all behind it. That makes 12 x 12 states.
+    #[test]
+    fn states_are_counted_where_letters_are_too_many() {
+        const DIALS: usize = 50;
+        let orbits = vec![Orbit { name: "dials".into(), cells: DIALS, orientations: 12 }];
+        let mut dials = Definition::new("dials", orbits).unwrap();
+        for (name, turned) in [("A", 0..1), ("B", 1..DIALS)] {
+            let turns: Vec<u16> = (0..DIALS).map(|dial| turned.contains(&dial).into()).collect();
+            let still = Permutation::identity(DIALS);
+            dials.add_move(name, OrientedPermutation::new(still, turns, dials.orders()).unwrap()).unwrap();
+        }
+        let puzzle = dials.puzzle(Metric::Given).unwrap();
+        let error = Space::new(puzzle, Metric::Given, Labels::distinct(DIALS)).unwrap_err().to_string();
+        assert!(error.starts_with("dials has 144 states and more pieces and orientations"), "{error}");
+    }
 }
