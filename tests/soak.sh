@@ -107,6 +107,9 @@ mend_worker() { # name
     if [ -n "${drained[$name]}" ] && [ $status = 0 ]; then
         event "$name has left, and comes with an empty store"
         find "$dir/store-$name" -mindepth 1 -delete
+    elif [ $status = 1 ] && tail -n 1 "$dir/$name.out" | grep -q "No space left on device"; then
+        # It can keep nothing, not even what the run is.
+        event "$name cannot begin on a full disk"
     elif [ $status != 137 ] && [ $status != 0 ]; then
         event "$name ended with $status by itself"
         fault="$name ended with $status"

@@ -61,6 +61,34 @@ pub fn stored_file(stored: Option<&v1::StoredFile>, geometry: &Geometry) -> Resu
     Ok(StoredFile { task: file(stored.file.as_ref(), geometry)?, digest: optional_digest(&stored.digest)? })
 }
 
+/// Places in a file, or numbers of words, that are asked for at once.
+pub const MOST_LOOKED_UP: usize = 4096;
+
+/// What an audit asks of the file of a shard: the places, as coset and position.
+///
+/// # Errors
+/// [`Malformed`] if that is too much, or a place does not lie in the shard.
+pub fn looked_up(
+    places: &[v1::Place],
+    words: &[u64],
+    shard: ShardId,
+    geometry: &Geometry,
+) -> Result<Vec<(u32, u32)>, Malformed> {
+    for (field, number) in [("places", places.len()), ("words", words.len())] {
+        if number > MOST_LOOKED_UP {
+            return Err(malformed(field, format!("there are {number}, more than {MOST_LOOKED_UP}")));
+        }
+    }
+    let cosets = geometry.cut.range(shard);
+    let tensor = geometry.tensor();
+    let place = |&v1::Place { coset, position }: &v1::Place| {
+        let is_there = cosets.contains(&coset) && tensor.has(position);
+        let not_there = || malformed("places", format!("shard {} has no place {coset}/{position}", shard.0));
+        is_there.then_some((coset, position)).ok_or_else(not_there)
+    };
+    places.iter().map(place).collect()
+}
+
 /// A digest that may be left out.
 ///
 /// # Errors

@@ -91,6 +91,16 @@ fn what_the_run_does_not_have_is_refused() {
     let refused = convert::outcome(report, &GEOMETRY()).unwrap_err().to_string();
     assert_eq!(refused, "checksums: 33 bytes are not 15 checksums");
     assert!(convert::worker_id(&[0; 16]).is_err(), "the shared store is no worker");
+    let geometry = GEOMETRY();
+    let first = geometry.cut.range(ShardId(6)).start;
+    let places =
+        |coset, position| convert::looked_up(&[v1::Place { coset, position }], &[], ShardId(6), &geometry);
+    assert_eq!(places(first, 0), Ok(vec![(first, 0)]));
+    let refused = places(first - 1, 0).unwrap_err().to_string();
+    assert_eq!(refused, format!("places: shard 6 has no place {}/0", first - 1));
+    assert!(places(first, 8 * geometry.packed_bytes).is_err() && places(u32::MAX, 0).is_err());
+    let too_many = convert::looked_up(&[], &vec![0; 4097], ShardId(6), &geometry);
+    assert_eq!(too_many.unwrap_err().to_string(), "words: there are 4097, more than 4096");
     assert!(convert::worker_id(&[1; 15]).is_err());
 }
 

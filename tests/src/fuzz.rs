@@ -12,7 +12,7 @@ use fathom_proto::{convert, v1};
 use fathom_puzzle::load::{self, Format};
 use fathom_puzzle::{Definition, PuzzleSpec};
 use fathom_run::manifest::{RunManifest, SpaceSpec};
-use fathom_run::{Geometry, ShardCut};
+use fathom_run::{Geometry, ShardCut, ShardId};
 use fathom_space::fingerprint::fingerprint;
 use fathom_space::{AxisMap, Labels, Shape, Transform};
 use fathom_task::layer::bits;
@@ -188,6 +188,12 @@ pub fn wire(bytes: &[u8]) {
         && let Ok(task) = convert::file(Some(&message), &geometry)
     {
         assert_eq!(v1::File::from(task), message);
+    }
+    if let Ok(v1::LookUpRequest { places, words, .. }) = v1::LookUpRequest::decode(bytes)
+        && let Ok(places) = convert::looked_up(&places, &words, ShardId(1), &geometry)
+    {
+        let is_there = |&(coset, position): &(u32, u32)| (3..7).contains(&coset) && position < 8 * 41;
+        assert!(places.iter().all(is_there) && places.len().max(words.len()) <= 4096, "{places:?}");
     }
     let _ = convert::worker_id(bytes);
     let _ = convert::digest("checksum", bytes);

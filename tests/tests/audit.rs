@@ -1,7 +1,8 @@
 //! `fathom audit`: what it proves, what it finds, and what it says that it could not check.
 
 use fathom_layer::{Digest, LayerDigest, run_digest};
-use fathom_tests::forge::{checksums, move_state};
+use fathom_tests::cluster::{Cluster, undisturbed};
+use fathom_tests::forge::{checksums, exchange_cosets, move_state};
 use fathom_tests::{fathom, json, texts};
 use serde_json::Value;
 use std::fs;
@@ -46,23 +47,27 @@ impl Run {
 
     /// Makes run.db say of the only shard of a layer what its file holds now.
     fn commit(&self, depth: u32) {
-        let file = self.path(&format!("run/layers/d{depth:03}/s00000.layer"));
-        let mut digest = LayerDigest::new(depth);
-        digest.add(&checksums(&file));
-        let digest = digest.finish();
-        let database = rusqlite::Connection::open(self.path("run/run.db")).unwrap();
-        let set = |sql: &str, digest: Digest, depth: u32| {
-            assert_eq!(database.execute(sql, (&digest.0[..], depth)).unwrap(), 1);
-        };
-        set("UPDATE shard SET digest = ?1 WHERE depth = ?2", digest, depth);
-        set("UPDATE layer SET digest = ?1 WHERE depth = ?2", digest, depth);
-        let mut query = database.prepare("SELECT digest FROM layer ORDER BY depth").unwrap();
-        let rows = query.query_map([], |row| Ok(Digest(row.get(0)?))).unwrap();
-        let digests: Vec<Digest> = rows.collect::<Result<_, _>>().unwrap();
-        for to in depth as usize..digests.len() {
-            let digest = run_digest(&digests[..=to]);
-            set("UPDATE layer SET run_digest = ?1 WHERE depth = ?2", digest, to as u32);
-        }
+        commit(&self.path("run"), depth, &self.path(&format!("run/layers/d{depth:03}/s00000.layer")));
+    }
+}
+
+/// Makes run.db say of the only shard of a layer what a file holds.
+fn commit(run: &Path, depth: u32, file: &Path) {
+    let mut digest = LayerDigest::new(depth);
+    digest.add(&checksums(file));
+    let digest = digest.finish();
+    let database = rusqlite::Connection::open(run.join("run.db")).unwrap();
+    let set = |sql: &str, digest: Digest, depth: u32| {
+        assert_eq!(database.execute(sql, (&digest.0[..], depth)).unwrap(), 1);
+    };
+    set("UPDATE shard SET digest = ?1 WHERE depth = ?2", digest, depth);
+    set("UPDATE layer SET digest = ?1 WHERE depth = ?2", digest, depth);
+    let mut query = database.prepare("SELECT digest FROM layer ORDER BY depth").unwrap();
+    let rows = query.query_map([], |row| Ok(Digest(row.get(0)?))).unwrap();
+    let digests: Vec<Digest> = rows.collect::<Result<_, _>>().unwrap();
+    for to in depth as usize..digests.len() {
+        let digest = run_digest(&digests[..=to]);
+        set("UPDATE layer SET run_digest = ?1 WHERE depth = ?2", digest, to as u32);
     }
 }
 
@@ -195,4 +200,75 @@ fn what_cannot_be_audited_is_refused() {
     assert_eq!(output.status.code(), Some(2));
     assert!(texts(&output).1.contains("nowhere is no run directory"));
     assert!(!run.path("nowhere").exists());
+}
+
+/// The run stands still, and its files stay with the worker that is there.
+fn stands_still(cluster: &Cluster) {
+    cluster.until_status("the run stands still", |status| {
+        status["obstacle"].as_str().is_some_and(|obstacle| obstacle.contains("2 workers must hold"))
+    });
+}
+
+/// The layers of a run that is served are looked into where they lie.
+#[test]
+fn layers_that_lie_with_workers() {
+    let space = ["2x6", "--metric", "single", "--shards", "16"];
+    let mut cluster = Cluster::new(&space, &["--replicas", "2", "--keep", "all"]);
+    cluster.serve();
+    cluster.join_until("gone", "computing:90");
+    cluster.join(&["here"]);
+    cluster.dies("gone");
+    stands_still(&cluster);
+    let found = json(&cluster.ask("audit", &["--samples", "60", "--json"]));
+    assert_eq!(
+        (&found["wrong"], &found["complete"], &found["proof"]),
+        (&0.into(), &false.into(), &false.into())
+    );
+    let known: Value = undisturbed(&space)["counts"].clone();
+    let layers = found["layers"].as_array().unwrap();
+    let finished = cluster.status().unwrap()["depth"].as_u64().unwrap();
+    assert_eq!(layers.len() as u64, finished);
+    for (depth, layer) in layers.iter().enumerate() {
+        assert_eq!(layer["states"], known[depth], "{depth}");
+        // The first layers have fewer states than were asked for.
+        assert!(
+            if depth < 2 { layer["all"] == true } else { layer["all"] == true || layer["checked"] == 60 },
+            "{layer}"
+        );
+    }
+    assert_eq!(found["at_large"]["checked"], 60);
+    let refused = cluster.ask("audit", &["--exhaustive"]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    // Another file than that which was reported is not looked into.
+    let of_finished = |(depth, _, _): &(u32, u32, PathBuf)| u64::from(*depth) < finished;
+    let (depth, shard, path) = cluster.files("here").into_iter().rfind(of_finished).unwrap();
+    exchange_cosets(&path);
+    let (_, err) = texts(&cluster.ask("audit", &["--samples", "2000"]));
+    assert!(err.contains(&format!("shard {shard} of depth {depth} cannot be looked into: ")), "{err}");
+}
+
+/// A state that stands elsewhere, in a worker's file and in what the coordinator knows of that file.
+#[test]
+fn a_wrong_layer_that_lies_with_a_worker() {
+    let mut cluster = Cluster::new(&["3x3", "--shards", "1"], &["--keep", "all", "--audit", "0"]);
+    cluster.serve_up_to(6);
+    cluster.join(&["w1"]);
+    cluster.until_coordinator_stopped();
+    cluster.signal_coordinator(libc::SIGKILL);
+    cluster.coordinator_dies();
+    cluster.kill(&["w1"]);
+    let (depth, _, file) = cluster.files("w1").into_iter().rfind(|(depth, _, _)| *depth == 5).unwrap();
+    move_state(&file, 3);
+    commit(&cluster.run(), depth, &file);
+    cluster.option(Path::new("--replicas"));
+    cluster.option(Path::new("2"));
+    cluster.serve();
+    cluster.join(&["w1"]);
+    stands_still(&cluster);
+    let verified = cluster.ask("verify", &[]);
+    assert!(verified.status.success(), "{verified:?}");
+    let output = cluster.ask("audit", &["--samples", "20000"]);
+    let (out, err) = texts(&output);
+    assert_eq!((output.status.code(), err.as_str()), (Some(1), ""), "{out}");
+    assert!(out.contains("the run is wrong: "), "{out}");
 }

@@ -2,8 +2,11 @@
 //! axes with which they were begun.
 //!
 //! `tests/data/golden` has directories of version 0.1.0 (commit 0222886), each made by `fathom run PUZZLE
-//! --max-depth DEPTH --threads 1`; `lock` is left out.
+//! --max-depth DEPTH --threads 1`; `lock` is left out. `cluster` has what `fathom serve 2x4 --metric single
+//! --shards 4` and a worker with one thread left when the worker was killed at its 23rd task, and then the
+//! coordinator was stopped; `lock` and `log.jsonl` are left out.
 
+use fathom_tests::cluster::Cluster;
 use fathom_tests::{fathom, json, texts};
 use serde_json::Value;
 use std::fs;
@@ -49,6 +52,13 @@ const GOLDEN: [Golden; 3] = [
 
 /// A copy of a directory, which tests may change.
 fn copy(name: &str) -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let run = directory.path().join("run");
+    copy_to(name, &run);
+    (directory, run)
+}
+
+fn copy_to(name: &str, to: &Path) {
     fn copy_all(from: &Path, to: &Path) {
         fs::create_dir(to).unwrap();
         for entry in fs::read_dir(from).unwrap() {
@@ -60,10 +70,7 @@ fn copy(name: &str) -> (tempfile::TempDir, PathBuf) {
             }
         }
     }
-    let directory = tempfile::tempdir().unwrap();
-    let run = directory.path().join("run");
-    copy_all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/golden").join(name), &run);
-    (directory, run)
+    copy_all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/golden").join(name), to);
 }
 
 fn counts(found: &Value) -> Vec<u64> {
@@ -110,4 +117,18 @@ fn what_cannot_be_gone_on_with_names_its_version() {
     assert_eq!((output.status.success(), out.as_str(), err.lines().count()), (false, "", 1), "{err}");
     assert!(err.contains("the run was begun by fathom 0.1.0"), "{err}");
     assert!(err.contains("that version finishes the run"), "{err}");
+}
+
+/// What the worker holds is taken: nothing else has the layers that the rest is made from.
+#[test]
+fn a_cluster_of_version_0_1_0_goes_on() {
+    let mut cluster = Cluster::new(&["2x4", "--metric", "single"], &[]);
+    copy_to("cluster/run", &cluster.run());
+    copy_to("cluster/store", &cluster.store("w1"));
+    cluster.serve();
+    cluster.join(&["w1"]);
+    // tests/data/boards.json.
+    let counts_of_2x4 = [1, 8, 44, 208, 854, 2936, 8468, 15144, 10789, 1864, 4];
+    assert_eq!(counts(&cluster.finishes()), counts_of_2x4);
+    assert_eq!(cluster.logged_by("w1", "store recovered")[0]["files"], 11);
 }

@@ -151,6 +151,13 @@ impl exchange_server::Exchange for Gated {
     ) -> Result<Response<v1::VerifyFileResponse>, Status> {
         self.exchange.verify_file(request).await
     }
+
+    async fn look_up(
+        &self,
+        request: Request<v1::LookUpRequest>,
+    ) -> Result<Response<v1::LookUpResponse>, Status> {
+        self.exchange.look_up(request).await
+    }
 }
 
 /// An order to take a copy and the preparation of a task may want the same file at the same time.
@@ -173,7 +180,6 @@ async fn a_file_that_two_want_is_transferred_once() {
     assert_eq!(asked.load(Ordering::Relaxed), 1);
 }
 
-/// A connection whose reader takes next to nothing of an answer that it does not read.
 /// Of a peer's file, two cosets, as a task fetches them.
 async fn fetch(to: &Home, fetcher: &Fetcher, holders: &Holders) -> (Result<(), Failure>, Layer) {
     let imports =
@@ -206,6 +212,7 @@ async fn only_the_file_that_was_reported_is_taken() {
     assert_eq!(here.stored(), right.stored());
 }
 
+/// A connection whose reader takes next to nothing of an answer that it does not read.
 async fn slow_reader(address: &str) -> ExchangeClient<tonic::transport::Channel> {
     let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
     ExchangeClient::new(endpoint.initial_stream_window_size(1 << 10).connect().await.unwrap())

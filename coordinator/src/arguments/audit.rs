@@ -3,6 +3,7 @@
 use super::OUTPUT;
 use clap::{Args, value_parser};
 use fathom_command::machine::{self, size};
+use fathom_proto::access::AccessArguments;
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 
@@ -10,7 +11,8 @@ use std::path::PathBuf;
 /// search but the puzzle's moves. Exit code 1 if something contradicts the run.
 #[derive(Debug, Args)]
 pub(crate) struct AuditArguments {
-    /// The run's directory
+    /// The run's directory, or a coordinator as HOST:PORT whose workers hold the layers
+    #[arg(value_name = "DIR|HOST:PORT")]
     pub(crate) dir: PathBuf,
     /// How many random states of each kept layer to look at, and as many at large
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = value_parser!(u64).range(1..=100_000_000))]
@@ -31,6 +33,8 @@ pub(crate) struct AuditArguments {
     /// Print one JSON object instead of text
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) access: AccessArguments,
 }
 
 impl AuditArguments {

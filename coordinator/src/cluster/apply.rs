@@ -10,9 +10,7 @@ use crate::cluster::event::{
     RequestId,
 };
 use crate::cluster::failures::PAUSE;
-use crate::cluster::state::{
-    CopyState, HeldFile, PendingPoll, Presence, State, TaskProgress, TaskState, Worker, digest_of,
-};
+use crate::cluster::state::{CopyState, PendingPoll, Presence, State, TaskProgress, Worker, digest_of};
 use fathom_proto::{Attempt, Done, Failure, Outcome, Session};
 use fathom_run::WorkerId;
 use fathom_run::{Depth, Keep, ShardReport, Task};
@@ -74,7 +72,7 @@ impl State {
                 effects.push(Effect::Reply(request, reply));
             }
             Event::Stop(request) => {
-                let said = match self.alive().count() {
+                let said = match self.workers.alive().count() {
                     0 => "stopping: no worker is there".into(),
                     1 => "stopping: 1 worker stops at the next coset".into(),
                     workers => format!("stopping: {workers} workers stop at the next coset"),
@@ -101,32 +99,31 @@ impl State {
     ) {
         let Registration { worker: id, name, address, threads, memory_bytes, kernel, version, inventory } =
             registration;
-        let known = self.workers.get(&id);
-        if known.is_some_and(|worker| matches!(worker.presence, Presence::Alive(_))) {
+        if self.workers.get(id).is_some_and(Worker::is_alive) {
             // Its process has died and begun again before it was missed.
             self.remove_worker(id, Presence::Lost, NoteKind::BeginsAgain, effects);
         }
-        let known = self.workers.get(&id);
+        let known = self.workers.get(id);
         if known.is_none_or(|worker| (&worker.name, &worker.address) != (&name, &address)) {
             effects.push(Effect::SaveWorker(id, name.clone(), address.clone()));
         }
         // One that was to leave, and has not said that it did, still is.
         let is_set_aside = known.is_some_and(|worker| worker.is_set_aside);
-        let draining =
-            is_set_aside || known.is_some_and(|worker| worker.draining && worker.presence != Presence::Left);
-        let held = known.map(|worker| worker.holds.clone()).unwrap_or_default();
+        let draining = is_set_aside
+            || known.is_some_and(|worker| worker.draining && worker.presence() != Presence::Left);
+        let held = self.files.held_by(id).clone();
         let session = self.new_session();
         let detail = format!(
             "{name} at {address}, version {version}, {threads} threads of {kernel}, {memory_bytes} bytes of memory, {} files",
             inventory.len()
         );
-        let worker = Worker::registered(name, address, threads, kernel, session, now);
-        self.workers.insert(id, Worker { draining, is_set_aside, holds: held.clone(), ..worker });
-        self.by_session.insert(session, id);
+        let mut worker = Worker::registered(name, address, threads, kernel, session, now);
+        (worker.draining, worker.is_set_aside) = (draining, is_set_aside);
+        self.workers.insert(id, worker);
         // What it has, as far as anybody needs it; and what it was thought to have and has not.
         let (mut right, mut other) = (BTreeSet::new(), Vec::new());
         for stored in inventory.into_iter().filter(|_| !self.rules.shared_store) {
-            match self.files.get(&stored.task) {
+            match self.files.get(stored.task) {
                 Some(file) if stored.digest.is_none_or(|digest| digest == file.digest) => {
                     right.insert(stored.task);
                 }
@@ -172,7 +169,7 @@ impl State {
 
     /// The worker of a session that lasts; it is heard.
     fn touch_session(&mut self, now: Millis, session: Session) -> Option<WorkerId> {
-        let id = self.of_session(session)?;
+        let id = self.workers.of_session(session)?;
         self.worker(id).heard = now;
         Some(id)
     }
@@ -192,23 +189,23 @@ impl State {
         // still be on its way here.
         let underway: BTreeSet<Task> = progress.underway.iter().copied().collect();
         let is_lost = |since: Millis| now.since(since) > 3 * self.rules.heartbeat;
-        let worker = &self.workers[&id];
+        let worker = &self.workers[id];
         let waits = |task: Task| {
             worker.orders.iter().any(|order| matches!(order, Order::Copy(file, _) if file.task == task))
         };
         let (mut heard, mut lost) = (Vec::new(), Vec::new());
-        for &task in &worker.running {
-            match self.tasks[&task].making {
-                TaskProgress::Running(_, _) if underway.contains(&task) => heard.push(task),
-                TaskProgress::Running(_, since) if is_lost(since) => lost.push(task),
+        for &task in self.tasks.running(id) {
+            match self.tasks.get(task).map(|state| &state.making) {
+                Some(TaskProgress::Running(_, _)) if underway.contains(&task) => heard.push(task),
+                Some(TaskProgress::Running(_, since)) if is_lost(*since) => lost.push(task),
                 _ => {}
             }
         }
         let (mut heard_copies, mut lost_copies) = (Vec::new(), Vec::new());
-        for &task in &worker.coming {
-            match self.copies.get(&(task, id)) {
+        for &task in self.files.coming_to(id) {
+            match self.files.copy(task, id) {
                 Some(CopyState::Ordered(_)) if underway.contains(&task) => heard_copies.push(task),
-                Some(CopyState::Ordered(since)) if is_lost(*since) && !waits(task) => lost_copies.push(task),
+                Some(CopyState::Ordered(since)) if is_lost(since) && !waits(task) => lost_copies.push(task),
                 _ => {}
             }
         }
@@ -216,7 +213,7 @@ impl State {
             self.set_progress(task, TaskProgress::Running(id, now), now);
         }
         for task in heard_copies {
-            self.set_copy(task, id, CopyState::Ordered(now));
+            self.files.set_copy(task, id, CopyState::Ordered(now));
         }
         if !lost.is_empty() || !lost_copies.is_empty() {
             self.strike(now, id, effects);
@@ -269,7 +266,7 @@ impl State {
         if self.audited(now, id, &outcome, effects) {
             return;
         }
-        let expected = self.tasks.get(&task).and_then(|state| match state.making {
+        let expected = self.tasks.get(task).and_then(|state| match state.making {
             TaskProgress::Running(worker, _) if worker == id => {
                 Some(Attempt { epoch: self.epoch, number: state.attempts })
             }
@@ -311,38 +308,27 @@ impl State {
         let task = report.task;
         let holder = if self.rules.shared_store { WorkerId::SHARED_STORE } else { id };
         let digest = digest_of(&report);
-        if let Some(file) = self.files.get_mut(&task).filter(|file| file.digest != digest) {
+        if let Err(known) = self.files.note(task, report.bytes, digest) {
             let message = format!(
-                "shard {} of depth {} was made twice with different states, {} and {digest}: the run is wrong, and must not be used",
-                task.shard, task.depth, file.digest
+                "shard {} of depth {} was made twice with different states, {known} and {digest}: the run is wrong, and must not be used",
+                task.shard, task.depth
             );
             return self.end(now, Ending::Failed(message), effects);
         }
-        let file = HeldFile { holders: BTreeSet::new(), bytes: report.bytes, digest };
-        self.files.entry(task).or_insert(file).bytes = report.bytes;
         self.add_holder(task, holder);
         if task.depth == self.depth {
             self.unsaved.push(task.shard);
             let is_its_own =
                 self.audits.disowned.contains(&task) || !self.audits.unattributed.contains(&task);
             let maker = Some(id).filter(|_| is_its_own);
-            let state = self.tasks.get_mut(&task).expect("only tasks that are known are made");
-            state.maker = maker;
-            let took = now.since(state.given);
+            let took = now.since(self.tasks.note_maker(task, maker));
             self.draw(maker, &report, took);
             self.set_progress(task, TaskProgress::Made(Arc::new(report)), now);
         } else {
             // A lost file is back.
-            self.forget_repair(task);
+            self.tasks.forget(task);
             self.unsettled.moved = true;
         }
-    }
-
-    pub(super) fn forget_repair(&mut self, task: Task) {
-        if let Some(TaskState { making: TaskProgress::Running(worker, _), .. }) = self.tasks.remove(&task) {
-            self.worker(worker).running.remove(&task);
-        }
-        self.anyone.remove(&task);
     }
 
     fn report_copy(&mut self, now: Millis, id: WorkerId, outcome: Outcome, effects: &mut Vec<Effect>) {
@@ -352,7 +338,7 @@ impl State {
             Ok(Done::Copied(copied)) => {
                 // Also one that was not ordered is one, if the file is still of use.
                 self.worker(id).strikes = 0;
-                let of_file = self.files.get(&task).map(|file| file.digest);
+                let of_file = self.files.get(task).map(|file| file.digest);
                 if of_file.is_some() && copied.digest.is_some() && of_file != copied.digest {
                     // It was ordered of a file that was made anew since.
                     self.remove_holder(task, id);
@@ -371,7 +357,7 @@ impl State {
             }
             Err(failure) if ordered.is_some() => {
                 effects.push(note(NoteKind::CopyFailed, Some(id), &outcome, Some(failure.to_string())));
-                self.set_copy(task, id, CopyState::Failed(now.after(PAUSE)));
+                self.files.set_copy(task, id, CopyState::Failed(now.after(PAUSE)));
                 match failure {
                     Failure::Damaged { file, address, .. } => {
                         if self.damaged(id, *file, address.as_deref(), effects) {
@@ -391,23 +377,12 @@ impl State {
 
     /// Shards of the current layer that nobody has any more are made again.
     pub(super) fn forget_unheld(&mut self) {
-        let depth = self.depth;
-        let unheld: Vec<Task> = self
-            .tasks
-            .iter()
-            .filter(|(task, state)| task.depth == depth && matches!(state.making, TaskProgress::Made(_)))
-            .filter(|(task, _)| {
-                let holders = self.files.get(task).map(|file| &file.holders);
-                // Those of an earlier life of the coordinator may still come back.
-                !holders.is_some_and(|holders| {
-                    holders.iter().any(|&id| {
-                        self.is_alive(id)
-                            || self.workers.get(&id).is_some_and(|w| w.presence == Presence::Awaited)
-                    })
-                })
-            })
-            .map(|(task, _)| *task)
-            .collect();
+        // Those of an earlier life of the coordinator may still come back.
+        let may_have = |id: WorkerId| {
+            self.is_alive(id) || self.workers.get(id).is_some_and(|w| w.presence() == Presence::Awaited)
+        };
+        let made = self.tasks.made().map(|(report, _)| report.task);
+        let unheld: Vec<Task> = made.filter(|&task| !self.files.holders(task).any(may_have)).collect();
         for task in unheld {
             self.set_waiting(task, Millis(0));
         }
@@ -423,19 +398,16 @@ impl State {
     ) {
         self.forget_peer(id);
         self.give_up_audits(id);
-        for task in self.worker(id).running.clone() {
+        for task in self.tasks.running(id).clone() {
             self.set_waiting(task, Millis(0));
         }
-        for task in self.worker(id).coming.clone() {
+        for task in self.files.coming_to(id).clone() {
             self.forget_copy(task, id);
         }
-        self.lost_files(self.workers[&id].holds.clone());
+        self.lost_files(self.files.held_by(id).clone());
         self.unsettled.owners = true;
-        if let Presence::Alive(session) = self.workers[&id].presence {
-            self.by_session.remove(&session);
-        }
+        self.workers.remove(id, presence);
         let worker = self.worker(id);
-        worker.presence = presence;
         worker.orders.clear();
         if let Some(poll) = worker.poll.take() {
             let reply = match presence {
@@ -450,7 +422,7 @@ impl State {
             worker: Some(id),
             task: None,
             attempt: None,
-            detail: Some(self.workers[&id].name.clone()),
+            detail: Some(self.workers[id].name.clone()),
         }));
     }
 
@@ -459,10 +431,10 @@ impl State {
             worker.name == name || (!name.is_empty() && id.to_string().starts_with(name))
         };
         let meant: Vec<WorkerId> =
-            self.alive().filter(|(id, worker)| is_meant(id, worker)).map(|(id, _)| id).collect();
+            self.workers.alive().filter(|(id, worker)| is_meant(id, worker)).map(|(id, _)| id).collect();
         let [id] = meant[..] else {
             let known: Vec<String> =
-                self.alive().map(|(id, worker)| format!("{id} ({})", worker.name)).collect();
+                self.workers.alive().map(|(id, worker)| format!("{id} ({})", worker.name)).collect();
             return Err(match (meant.len(), known.is_empty()) {
                 (_, true) => "no worker is there".into(),
                 (0, _) => format!("there is no worker {name:?}: there are {}", known.join(", ")),
@@ -473,13 +445,13 @@ impl State {
                 ),
             });
         };
-        if !self.alive().any(|(other, worker)| other != id && !worker.draining) {
+        if !self.workers.alive().any(|(other, worker)| other != id && !worker.draining) {
             return Err(format!(
                 "{name:?} is the last worker, and nobody could take over what it holds: start another one, or stop the run with 'fathom stop'"
             ));
         }
         self.worker(id).draining = true;
-        self.unsettled.files.extend(self.workers[&id].holds.clone());
+        self.unsettled.files.extend(self.files.held_by(id));
         self.unsettled.owners = true;
         effects.push(Effect::Note(Note {
             kind: NoteKind::Drained,
@@ -513,20 +485,20 @@ impl State {
         // A coordinator that did not get to look cannot tell who was silent: its workers' words still wait to
         // be heard.
         if now.since(self.looked) > lease / 2 {
-            self.workers.values_mut().for_each(|worker| worker.heard = now);
+            self.workers.iter_mut().for_each(|(_, worker)| worker.heard = now);
         }
         self.looked = now;
-        let is_over = |worker: &Worker| match worker.presence {
+        let is_over = |worker: &Worker| match worker.presence() {
             Presence::Alive(_) | Presence::Awaited => now.since(worker.heard) > lease,
             Presence::Lost | Presence::Left => false,
         };
         let lost: Vec<WorkerId> =
-            self.workers.iter().filter(|(_, worker)| is_over(worker)).map(|(id, _)| *id).collect();
+            self.workers.iter().filter(|(_, worker)| is_over(worker)).map(|(id, _)| id).collect();
         for id in lost {
             self.remove_worker(id, Presence::Lost, NoteKind::Lost, effects);
         }
         let waited = |worker: &Worker| worker.poll.is_some_and(|poll| now.since(poll.since) > LONGEST_WAIT);
-        for worker in self.workers.values_mut().filter(|worker| waited(worker)) {
+        for (_, worker) in self.workers.iter_mut().filter(|(_, worker)| waited(worker)) {
             if let Some(poll) = worker.poll.take() {
                 effects.push(Effect::Reply(poll.request, Reply::Orders(Vec::new(), None)));
             }
@@ -536,7 +508,7 @@ impl State {
         }
         self.retry_peers(now);
         let has_rested = |worker: &Worker| worker.rests_until != Millis(0) && worker.rests_until <= now;
-        for worker in self.workers.values_mut().filter(|worker| has_rested(worker)) {
+        for (_, worker) in self.workers.iter_mut().filter(|(_, worker)| has_rested(worker)) {
             worker.rests_until = Millis(0);
             self.unsettled.owners = true;
             self.unsettled.targets = true;
@@ -555,10 +527,7 @@ impl State {
         let depth = self.depth;
         let reports: Vec<Arc<ShardReport>> = shards
             .into_iter()
-            .filter_map(|shard| match &self.tasks.get(&Task { depth, shard })?.making {
-                TaskProgress::Made(report) => Some(Arc::clone(report)),
-                _ => None,
-            })
+            .filter_map(|shard| self.tasks.get(Task { depth, shard })?.report().cloned())
             .collect();
         if !reports.is_empty() {
             let holders = reports.iter().flat_map(|report| self.held_by(report.task)).collect();
@@ -567,8 +536,7 @@ impl State {
     }
 
     pub(super) fn held_by(&self, task: Task) -> impl Iterator<Item = (Task, WorkerId)> {
-        let holders = self.files.get(&task).into_iter().flat_map(|file| &file.holders);
-        holders.map(move |holder| (task, *holder))
+        self.files.holders(task).map(move |holder| (task, holder))
     }
 }
 

@@ -13,7 +13,7 @@
 use crate::cluster::apply::note_of;
 use crate::cluster::event::{Effect, Ending, Millis, Note, NoteKind, Order};
 use crate::cluster::failures::PAUSE;
-use crate::cluster::state::{State, TaskProgress, Worker, digest_of};
+use crate::cluster::state::{State, Worker, digest_of};
 use fathom_layer::{Digest, Totals};
 use fathom_proto::{Attempt, Done, Failure, Outcome};
 use fathom_run::{ShardId, ShardReport, Task, WorkerId};
@@ -205,11 +205,8 @@ impl State {
     /// Has shards audited that were made in an earlier life of the coordinator, of the same depth: audits
     /// that were open then were lost.
     pub fn draw_again(&mut self) {
-        let made = self.tasks.iter().filter_map(|(&task, state)| match &state.making {
-            TaskProgress::Made(report) if self.is_drawn(task) => Some(Arc::clone(report)),
-            _ => None,
-        });
-        let made: Vec<Arc<ShardReport>> = made.collect();
+        let made = self.tasks.made().map(|(report, _)| report).filter(|report| self.is_drawn(report.task));
+        let made: Vec<Arc<ShardReport>> = made.cloned().collect();
         for report in made {
             self.draw(None, &report, Duration::ZERO);
         }
@@ -230,7 +227,7 @@ impl State {
         // One that is to decide uses its usual engine, like one for which there is no time to use another.
         let other_engine = audit.other.is_none()
             && self.audits.by_other_engine(audit.took) <= self.audits.left(self.rules.audit);
-        let maker = audit.maker.and_then(|maker| self.workers.get(&maker));
+        let maker = audit.maker.and_then(|maker| self.workers.get(maker));
         let kernel = maker.map_or("", |maker| &maker.kernel);
         let other_than = if other_engine { kernel.to_owned() } else { String::new() };
         self.audits.given += 1;
@@ -245,7 +242,7 @@ impl State {
     fn may_audit(&self, id: WorkerId, audit: &Audit, now: Millis) -> bool {
         let has_found =
             |id: WorkerId| audit.maker == Some(id) || audit.other.is_some_and(|(other, _)| other == id);
-        let is_other = |(other, worker): (&WorkerId, &Worker)| !has_found(*other) && worker.is_able(now);
+        let is_other = |(other, worker): (WorkerId, &Worker)| !has_found(other) && worker.is_able(now);
         !has_found(id) || (audit.other.is_none() && !self.workers.iter().any(is_other))
     }
 
@@ -353,7 +350,7 @@ impl State {
         let detail = Some(self.said(&findings));
         effects.push(note_of(NoteKind::AuditDiffers, Some(auditor), task, detail));
         let is_third =
-            |(id, worker): (&WorkerId, &Worker)| Some(*id) != maker && *id != auditor && worker.is_staying();
+            |(id, worker): (WorkerId, &Worker)| Some(id) != maker && id != auditor && worker.is_staying();
         if maker.is_none() {
             // Nobody is to blame; the shard is made again, and audited again.
             self.forget_made(task, effects);
@@ -375,7 +372,7 @@ impl State {
             let is_third = |(id, worker): (WorkerId, &Worker)| {
                 Some(id) != audit.maker && id != auditor && worker.is_staying()
             };
-            let decides = match self.alive().any(is_third) {
+            let decides = match self.workers.alive().any(is_third) {
                 true => "a third worker decides",
                 false => "a third worker must decide, and none is there: start one",
             };
@@ -416,7 +413,9 @@ impl State {
     fn said(&self, findings: &[(Option<WorkerId>, Finding)]) -> String {
         let of_one = |(id, finding): &(Option<WorkerId>, Finding)| {
             let name = match id {
-                Some(id) => self.workers.get(id).map_or_else(|| id.to_string(), |worker| worker.name.clone()),
+                Some(id) => {
+                    self.workers.get(*id).map_or_else(|| id.to_string(), |worker| worker.name.clone())
+                }
                 None => "an earlier report".into(),
             };
             match finding {
@@ -441,13 +440,13 @@ impl State {
         }
         worker.draining = true;
         worker.is_set_aside = true;
-        let (running, holds, name) = (worker.running.clone(), worker.holds.clone(), worker.name.clone());
+        let name = worker.name.clone();
         effects.push(note_of(NoteKind::SetAside, Some(id), task, Some(name)));
         effects.push(Effect::SetAside(id));
-        for task in running {
+        for task in self.tasks.running(id).clone() {
             self.set_waiting(task, now);
         }
-        self.unsettled.files.extend(holds);
+        self.unsettled.files.extend(self.files.held_by(id));
         self.unsettled.owners = true;
         self.take_drains_back(effects);
     }
@@ -455,16 +454,16 @@ impl State {
     /// Where only workers are left that are to leave, those stay that are not wrong: they were to leave
     /// because somebody else would stay.
     fn take_drains_back(&mut self, effects: &mut Vec<Effect>) {
-        if self.alive().any(|(_, worker)| worker.is_staying()) {
+        if self.workers.alive().any(|(_, worker)| worker.is_staying()) {
             return;
         }
-        for (id, worker) in &mut self.workers {
+        for (id, worker) in self.workers.iter_mut() {
             if worker.draining && !worker.is_set_aside && worker.leaving.is_none() {
                 worker.draining = false;
                 let detail = Some(worker.name.clone());
                 effects.push(Effect::Note(Note {
                     kind: NoteKind::Stays,
-                    worker: Some(*id),
+                    worker: Some(id),
                     task: None,
                     attempt: None,
                     detail,
@@ -476,17 +475,13 @@ impl State {
     /// Forgets the shards of the current layer that these workers have made. Of shards from an earlier life
     /// of the coordinator it is known only who holds them.
     fn forget_made_by(&mut self, workers: &BTreeSet<WorkerId>, effects: &mut Vec<Effect>) {
-        let depth = self.depth;
-        let is_theirs = |task: &Task, maker: Option<WorkerId>| match maker {
+        let is_theirs = |task: Task, maker: Option<WorkerId>| match maker {
             Some(maker) => workers.contains(&maker),
-            None => self.files.get(task).is_some_and(|file| !file.holders.is_disjoint(workers)),
+            None => self.files.holders(task).any(|holder| workers.contains(&holder)),
         };
-        let made = self.tasks.iter().filter(|(task, state)| {
-            task.depth == depth
-                && matches!(state.making, TaskProgress::Made(_))
-                && is_theirs(task, state.maker)
-        });
-        let made: Vec<Task> = made.map(|(task, _)| *task).collect();
+        let made = self.tasks.made().map(|(report, maker)| (report.task, maker));
+        let made: Vec<Task> =
+            made.filter(|&(task, maker)| is_theirs(task, maker)).map(|(task, _)| task).collect();
         for &task in &made {
             self.forget_made(task, effects);
         }
@@ -495,23 +490,15 @@ impl State {
 
     /// Forgets a shard that was made: its file is not the right one.
     fn forget_made(&mut self, task: Task, effects: &mut Vec<Effect>) {
-        let Some(file) = self.files.remove(&task) else {
+        let Some(holders) = self.files.forget(task) else {
             return;
         };
-        let all = (task, WorkerId([0; 16]))..=(task, WorkerId([0xff; 16]));
-        let coming: Vec<WorkerId> = self.copies.range(all).map(|((_, id), _)| *id).collect();
-        for id in coming {
-            self.forget_copy(task, id);
+        if holders.contains(&WorkerId::SHARED_STORE) {
+            // One process that goes on alone would take the file in a shared store for its own work.
+            effects.push(Effect::DiscardShared(task));
         }
-        for id in file.holders {
-            match self.workers.get_mut(&id) {
-                Some(worker) => drop(worker.holds.remove(&task)),
-                // One process that goes on alone would take the file in a shared store for its own work.
-                None => effects.push(Effect::DiscardShared(task)),
-            }
-        }
-        // Files in stores of workers stay where they are: a worker that is to make the shard does not look at its own, and
-        // another digest than the one that will be reported makes no holder.
+        // Files in stores of workers stay where they are: a worker that is to make the shard does not look at
+        // its own, and another digest than the one that will be reported makes no holder.
         self.audits.disowned.insert(task);
         self.done = 0;
         self.unsettled.moved = true;

@@ -86,10 +86,9 @@ impl State {
         message: &str,
         effects: &mut Vec<Effect>,
     ) {
-        let is_other = |(&other, worker): (&WorkerId, &Worker)| other != id && worker.is_willing(now);
+        let is_other = |(other, worker): (WorkerId, &Worker)| other != id && worker.is_willing(now);
         let has_other = self.workers.iter().any(is_other);
-        let state = self.tasks.get_mut(&task).expect("only running tasks fail");
-        let before = state.contradicted_by.replace(id);
+        let before = self.tasks.note_contradiction(task, id);
         if has_other && before.is_none_or(|before| before == id) {
             self.rest(now, id);
         } else {
@@ -108,12 +107,10 @@ impl State {
     ) {
         self.set_waiting(task, now.after(PAUSE));
         // A bad disk is one worker's.
-        if self.workers.iter().any(|(&other, worker)| other != id && worker.is_willing(now)) {
+        if self.workers.iter().any(|(other, worker)| other != id && worker.is_willing(now)) {
             self.rest(now, id);
         }
-        let state = self.tasks.get_mut(&task).expect("only running tasks fail");
-        state.failures += 1;
-        if state.failures >= MOST_FAILURES {
+        if self.tasks.note_failure(task) >= MOST_FAILURES {
             let message = format!(
                 "shard {} of depth {} failed {MOST_FAILURES} times, last with: {message}",
                 task.shard, task.depth
@@ -169,7 +166,7 @@ impl State {
             let is_new = !unreached.is_marked(now);
             unreached.until = now.after(RETRY);
             if is_new {
-                let (from, to) = (&self.workers[&id], &self.workers[&peer]);
+                let (from, to) = (&self.workers[id], &self.workers[peer]);
                 let detail = format!("{} cannot reach {} at {}: {message}", from.name, to.name, to.address);
                 effects.push(note_of(NoteKind::Unreachable, Some(id), file, Some(detail)));
             }
@@ -180,7 +177,7 @@ impl State {
     /// Lets marked pairs be tried again whose time has come. A single failure marks such a pair again.
     pub(super) fn retry_peers(&mut self, now: Millis) {
         let mut is_due = false;
-        for unreached in self.workers.values_mut().flat_map(|worker| worker.unreached.values_mut()) {
+        for unreached in self.workers.iter_mut().flat_map(|(_, worker)| worker.unreached.values_mut()) {
             if unreached.failures >= MOST_UNREACHED && !unreached.is_marked(now) {
                 unreached.failures = MOST_UNREACHED - 1;
                 is_due = true;
@@ -192,7 +189,7 @@ impl State {
 
     /// Forgets who could not reach a worker, and whom it could not reach: it comes or goes.
     pub(super) fn forget_peer(&mut self, id: WorkerId) {
-        for worker in self.workers.values_mut() {
+        for (_, worker) in self.workers.iter_mut() {
             worker.unreached.remove(&id);
         }
         self.worker(id).unreached.clear();
@@ -200,7 +197,7 @@ impl State {
 
     /// The files of the newest layer that a worker needs and that no holder within its reach has.
     pub(super) fn beyond_reach(&self, id: WorkerId, now: Millis) -> Vec<Task> {
-        let worker = &self.workers[&id];
+        let worker = &self.workers[id];
         let Some(newest) =
             self.depth.previous().filter(|_| worker.unreached.values().any(|u| u.is_marked(now)))
         else {
@@ -224,26 +221,26 @@ impl State {
     ) -> bool {
         let holder = match address {
             _ if self.rules.shared_store => Some(WorkerId::SHARED_STORE),
-            Some(address) => self.at_address(address),
+            Some(address) => self.workers.at_address(address),
             None => Some(reporter),
         };
         let Some(holder) = holder else {
             return true;
         };
         let is_known = |order: &Order| matches!(order, Order::Discard(ordered) if ordered.task == file);
-        if self.workers.get(&holder).is_some_and(|worker| worker.orders.iter().any(is_known)) {
+        if self.workers.get(holder).is_some_and(|worker| worker.orders.iter().any(is_known)) {
             return false;
         }
         let was_held = self.remove_holder(file, holder);
         // A file of its own that is not known, such as one whose discarding was lost with a reply, is in the
         // worker's way too. But not one that it is making or getting right now: the damage is older
         // than that.
-        let is_in_the_way = |worker: &Worker| {
-            address.is_none() && !worker.running.contains(&file) && !worker.coming.contains(&file)
-        };
-        match self.workers.get(&holder) {
+        let is_in_the_way = address.is_none()
+            && !self.tasks.running(holder).contains(&file)
+            && !self.files.coming_to(holder).contains(&file);
+        match self.workers.get(holder) {
             None if was_held => effects.push(Effect::DiscardShared(file)),
-            Some(worker) if was_held || is_in_the_way(worker) => {
+            Some(_) if was_held || is_in_the_way => {
                 self.order(holder, Order::Discard(self.stored(file)));
             }
             _ => return true,

@@ -6,7 +6,7 @@
 //! have not begun, once the layer has taken long enough for that to be worth the copying.
 
 use crate::cluster::event::Millis;
-use crate::cluster::state::{HeldFile, State, TaskProgress, Worker};
+use crate::cluster::state::{HeldFile, State, Worker};
 use fathom_run::WorkerId;
 use fathom_run::{Depth, Task};
 use std::cmp::Reverse;
@@ -34,30 +34,19 @@ impl State {
     pub fn plan_owners(&mut self, now: Millis) {
         self.find_cut_off(now);
         let candidates: Vec<Candidate> = self
+            .workers
             .alive()
             .filter(|(_, worker)| worker.is_able(now))
             .map(|(id, worker)| Candidate { id, threads: worker.threads, load: 0, share: 0 })
             .collect();
-        self.owners = self.deal(candidates);
-        // What waits, waits for its owner.
-        let owners = &self.owners;
-        self.workers.values_mut().for_each(|worker| worker.queue.clear());
-        self.anyone.clear();
-        for (&task, state) in &self.tasks {
-            if matches!(state.making, TaskProgress::Waiting) {
-                let owner = owners[task.shard.0 as usize].filter(|_| task.depth == self.depth);
-                match owner.and_then(|owner| self.workers.get_mut(&owner)) {
-                    Some(owner) => owner.queue.insert(task),
-                    None => self.anyone.insert(task),
-                };
-            }
-        }
+        let owners = self.deal(candidates);
+        self.tasks.deal(owners);
         self.unsettled.all_awake = true;
     }
 
     /// Finds who cannot reach what tasks read, and the files that would help if others had them.
     fn find_cut_off(&mut self, now: Millis) {
-        let ids: Vec<WorkerId> = self.alive().map(|(id, _)| id).collect();
+        let ids: Vec<WorkerId> = self.workers.alive().map(|(id, _)| id).collect();
         let before = std::mem::take(&mut self.bridged);
         for id in ids {
             let beyond = self.beyond_reach(id, now);
@@ -126,10 +115,9 @@ impl State {
         now: Millis,
         may_take_over: &mut bool,
     ) -> Vec<Task> {
-        let open = |task: &&Task| self.tasks[*task].not_before <= now;
         // A layer without all of its shards can be made no further. What is missing may itself be made again.
         if !self.missing.is_empty() {
-            let repairs = self.anyone.iter().take_while(|task| task.depth != self.depth);
+            let repairs = self.tasks.unowned().iter().take_while(|task| task.depth != self.depth);
             let mut whole: BTreeMap<Depth, bool> = BTreeMap::new();
             // A repair whose own sources were lost since it was begun waits for their repair.
             let mut has_sources = |task: &&Task| {
@@ -140,11 +128,15 @@ impl State {
                     *whole.entry(newest).or_insert_with(|| self.unheld(newest).is_empty())
                 }) && older.all(|file| self.is_held(file))
             };
-            return repairs.filter(open).filter(|task| has_sources(task)).take(most).copied().collect();
+            return repairs
+                .filter(|task| self.is_open(task, now) && has_sources(task))
+                .take(most)
+                .copied()
+                .collect();
         }
-        let queue = self.workers.get(&worker).into_iter().flat_map(|worker| &worker.queue);
+        let queued = self.tasks.unowned().iter().chain(self.tasks.queue(worker));
         let mut chosen: Vec<Task> =
-            self.anyone.iter().chain(queue).filter(open).take(most).copied().collect();
+            queued.filter(|task| self.is_open(task, now)).take(most).copied().collect();
         if chosen.is_empty() && *may_take_over && now.since(self.begun) >= WORTH_TAKING_OVER {
             chosen.extend(self.taken_over(now));
             *may_take_over = !chosen.is_empty();
@@ -152,18 +144,21 @@ impl State {
         chosen
     }
 
+    /// Whether a task that waits may be given out now.
+    fn is_open(&self, task: &Task, now: Millis) -> bool {
+        self.tasks.get(*task).is_some_and(|state| state.not_before <= now)
+    }
+
     /// The last task of the worker that has most left, beyond what it can begin at once.
     fn taken_over(&self, now: Millis) -> Option<Task> {
-        let open = |task: &&Task| self.tasks[*task].not_before <= now;
-        let over = |worker: &&Worker| {
+        let over = |(id, worker): &(WorkerId, &Worker)| {
             let begins = if worker.is_able(now) { worker.threads as usize } else { 0 };
-            worker.queue.len() > begins && worker.queue.iter().any(|task| open(&task))
+            let queue = self.tasks.queue(*id);
+            queue.len() > begins && queue.iter().any(|task| self.is_open(task, now))
         };
-        let most = self
-            .workers
-            .values()
-            .filter(over)
-            .max_by_key(|worker| worker.queue.len() / worker.threads as usize)?;
-        most.queue.iter().rev().find(open).copied()
+        let per_thread =
+            |(id, worker): &(WorkerId, &Worker)| self.tasks.queue(*id).len() / worker.threads as usize;
+        let (most, _) = self.workers.iter().filter(over).max_by_key(per_thread)?;
+        self.tasks.queue(most).iter().rev().find(|task| self.is_open(task, now)).copied()
     }
 }

@@ -68,8 +68,8 @@ pub struct KeptFiles {
     pub holders: Holders,
     /// Where workers are.
     pub addresses: Arc<BTreeMap<WorkerId, String>>,
-    /// The states of each finished layer.
-    pub states: Vec<u64>,
+    /// All finished layers, kept or not.
+    pub layers: Vec<LayerRow>,
 }
 
 /// The loop has ended, and with it the run.
@@ -363,9 +363,9 @@ impl<'d> Coordinator<'d> {
                     continue;
                 }
                 Ok(Message::Files(sender)) => {
-                    let states = self.run.visited()?.layers.iter().map(|layer| layer.states).collect();
+                    let layers = self.run.visited()?.layers;
                     let (holders, addresses) = (self.state.kept(), Arc::clone(&self.addresses));
-                    let _ = sender.send(KeptFiles { holders, addresses, states });
+                    let _ = sender.send(KeptFiles { holders, addresses, layers });
                     continue;
                 }
                 Ok(Message::Story(shard, sender)) => {
@@ -512,7 +512,7 @@ impl<'d> Coordinator<'d> {
             }
             Effect::Note(note) => self.note(&note),
             Effect::End(ending) => {
-                let sent: u64 = self.state.workers.values().map(|worker| worker.progress.sent_bytes).sum();
+                let sent: u64 = self.state.workers.iter().map(|(_, worker)| worker.progress.sent_bytes).sum();
                 info!(
                     run = self.name(),
                     ending = ?ending,

@@ -256,11 +256,12 @@ impl coordinator_server::Coordinator for Service {
         &self,
         _: Request<v1::ListFilesRequest>,
     ) -> Result<Response<v1::ListFilesResponse>, Status> {
-        let KeptFiles { holders, addresses, states } = self.handle.files().await?;
+        let KeptFiles { holders, addresses, layers } = self.handle.files().await?;
         Ok(Response::new(v1::ListFilesResponse {
             fingerprint: self.geometry.fingerprint.to_vec().into(),
             holders: Some(message_of_holders(&holders, &addresses)),
-            states,
+            states: layers.iter().map(|layer| layer.states).collect(),
+            stored: layers.iter().map(|layer| layer.stored).collect(),
         }))
     }
 

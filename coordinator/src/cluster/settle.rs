@@ -40,13 +40,8 @@ impl State {
     /// The current layer is done.
     fn commit(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let depth = self.depth;
-        let reports: Vec<Arc<ShardReport>> = std::mem::take(&mut self.tasks)
-            .into_values()
-            .filter_map(|state| match state.making {
-                TaskProgress::Made(report) if report.task.depth == depth => Some(report),
-                _ => None,
-            })
-            .collect();
+        let reports: Vec<Arc<ShardReport>> =
+            self.tasks.made().map(|(report, _)| Arc::clone(report)).collect();
         if let Some(report) = reports.first() {
             self.rules.bounds.counted.get_or_insert_with(|| counted(report));
         }
@@ -54,7 +49,7 @@ impl State {
         self.visited += states;
         self.newest = Some(states);
         let took = now.since(self.begun);
-        let holders = self.files.keys().copied().filter(|task| task.depth.0 + 1 >= depth.0);
+        let holders = self.files.iter().map(|(task, _)| task).filter(|task| task.depth.0 + 1 >= depth.0);
         let holders = holders.flat_map(|task| self.held_by(task)).collect();
         effects.push(Effect::Commit(reports, took, holders));
         self.unsaved.clear();
@@ -62,12 +57,12 @@ impl State {
             if self.rules.shared_store {
                 effects.push(Effect::RetireShared(retired));
             } else {
-                for id in self.alive().map(|(id, _)| id).collect::<Vec<_>>() {
+                for id in self.workers.alive().map(|(id, _)| id).collect::<Vec<_>>() {
                     self.order(id, Order::Retire(retired));
                 }
             }
             if self.rules.keep != Keep::All {
-                self.forget_layers(retired);
+                self.files.forget_layers(retired);
             }
         }
         self.audits.disowned.clear();
@@ -111,7 +106,7 @@ impl State {
             }
             if !is_lacking {
                 begun.insert(task);
-            } else if self.rules.shared_store && lacking.iter().any(|task| !self.files.contains_key(task)) {
+            } else if self.rules.shared_store && lacking.iter().any(|task| !self.files.contains(*task)) {
                 let message = format!(
                     "shard {} of depth {} is damaged, and what it was made from is not there any more: put the file back from a copy, then serve the run again; or begin anew",
                     task.shard, task.depth
@@ -119,32 +114,30 @@ impl State {
                 self.end(now, Ending::Failed(message), effects);
             }
             next.extend(
-                lacking.into_iter().filter(|task| self.files.contains_key(task) && wanted.insert(*task)),
+                lacking.into_iter().filter(|task| self.files.contains(*task) && wanted.insert(*task)),
             );
         }
         for task in begun {
             // One that may come back with its worker at any moment is waited for.
-            if !self.tasks.contains_key(&task) && !self.is_awaited(task) {
-                self.tasks.insert(task, TaskState::new());
-                self.anyone.insert(task);
+            if !self.is_awaited(task) && self.tasks.add_repair(task) {
                 effects.push(note_of(NoteKind::MadeAgain, None, task, None));
             }
         }
-        let is_wanted = |(task, state): &(&Task, &TaskState)| {
+        let is_wanted = |(task, state): &(Task, &TaskState)| {
             wanted.contains(task) || matches!(state.making, TaskProgress::Running(..))
         };
         let unwanted: Vec<Task> =
-            self.repairs().filter(|repair| !is_wanted(repair)).map(|(task, _)| *task).collect();
+            self.tasks.repairs().filter(|repair| !is_wanted(repair)).map(|(task, _)| task).collect();
         for task in unwanted {
-            self.forget_repair(task);
+            self.tasks.forget(task);
         }
     }
 
     /// Whether a worker has a file that was there before this life of the coordinator, and may still come
     /// back.
     fn is_awaited(&self, task: Task) -> bool {
-        let is_awaited = |id| self.workers.get(id).is_some_and(|w| w.presence == Presence::Awaited);
-        self.files.get(&task).is_some_and(|file| file.holders.iter().any(is_awaited))
+        let is_awaited = |id| self.workers.get(id).is_some_and(|w| w.presence() == Presence::Awaited);
+        self.files.holders(task).any(is_awaited)
     }
 
     /// Has every file copied that should be with more workers than have it.
@@ -160,12 +153,11 @@ impl State {
         let mut targets: Option<BTreeSet<(usize, WorkerId)>> = None;
         for task in files {
             let from: Vec<WorkerId> = self.holders_alive(task).collect();
-            let staying = from.iter().filter(|id| !self.workers[id].draining).count();
-            let all = (task, WorkerId([0; 16]))..=(task, WorkerId([0xff; 16]));
-            let is_coming = |((_, id), copying): &(&(Task, WorkerId), &CopyState)| {
-                matches!(copying, CopyState::Ordered(_)) && self.workers[id].is_willing(now)
+            let staying = from.iter().filter(|id| !self.workers[**id].draining).count();
+            let is_coming = |(id, copying): &(WorkerId, CopyState)| {
+                matches!(copying, CopyState::Ordered(_)) && self.workers[*id].is_willing(now)
             };
-            let coming = self.copies.range(all).filter(is_coming).count();
+            let coming = self.files.copies_of(task).filter(is_coming).count();
             // Where somebody cannot reach the holders, another holder is a way around.
             let bridge = usize::from(self.bridged.contains(&task));
             let wanted = (self.rules.replicas + bridge).saturating_sub(staying + coming);
@@ -174,11 +166,11 @@ impl State {
             }
             let targets = targets.get_or_insert_with(|| {
                 let willing = self.workers.iter().filter(|(_, worker)| worker.is_willing(now));
-                willing.map(|(id, worker)| (worker.coming.len(), *id)).collect()
+                willing.map(|(id, _)| (self.files.coming_to(id).len(), id)).collect()
             });
-            let is_free = |(_, id): &&(usize, WorkerId)| match self.copies.get(&(task, *id)) {
+            let is_free = |(_, id): &&(usize, WorkerId)| match self.files.copy(task, *id) {
                 Some(CopyState::Ordered(_)) => false,
-                Some(CopyState::Failed(not_before)) => *not_before <= now && self.reaches(*id, &from, now),
+                Some(CopyState::Failed(not_before)) => not_before <= now && self.reaches(*id, &from, now),
                 None => !from.contains(id) && self.reaches(*id, &from, now),
             };
             let chosen: Vec<(usize, WorkerId)> =
@@ -189,7 +181,7 @@ impl State {
             for (underway, id) in chosen {
                 targets.remove(&(underway, id));
                 targets.insert((underway + 1, id));
-                self.set_copy(task, id, CopyState::Ordered(now));
+                self.files.set_copy(task, id, CopyState::Ordered(now));
                 self.order(id, Order::Copy(self.stored(task), from.clone()));
                 effects.push(note_of(NoteKind::CopyOrdered, Some(id), task, None));
             }
@@ -198,25 +190,28 @@ impl State {
 
     /// Whether a worker can reach one of several holders.
     fn reaches(&self, id: WorkerId, holders: &[WorkerId], now: Millis) -> bool {
-        holders.iter().any(|&holder| !self.workers[&id].cannot_reach(holder, now))
+        holders.iter().any(|&holder| !self.workers[id].cannot_reach(holder, now))
     }
 
     /// Lets those leave that are drained: when they do nothing any more, and those who stay hold what they
     /// hold, as often as it should be held if they are enough.
     pub(super) fn release_drained(&mut self) {
-        if !self.alive().any(|(_, worker)| worker.draining && worker.leaving.is_none()) {
+        if !self.workers.alive().any(|(_, worker)| worker.draining && worker.leaving.is_none()) {
             return;
         }
-        let staying = self.alive().filter(|(_, worker)| worker.is_staying()).count();
+        let staying = self.workers.alive().filter(|(_, worker)| worker.is_staying()).count();
         let enough = self.rules.replicas.min(staying).max(1);
         let is_safe = |task: &Task| {
-            let holders = self.holders_alive(*task).filter(|id| self.workers[id].is_staying());
+            let holders = self.holders_alive(*task).filter(|id| self.workers[*id].is_staying());
             holders.take(enough).count() == enough
         };
         let free: Vec<WorkerId> = self
+            .workers
             .alive()
             .filter(|(_, worker)| worker.draining && worker.leaving.is_none())
-            .filter(|(_, worker)| worker.running.is_empty() && worker.holds.iter().all(is_safe))
+            .filter(|(id, _)| {
+                self.tasks.running(*id).is_empty() && self.files.held_by(*id).iter().all(is_safe)
+            })
             .filter(|(id, _)| !self.audits.are_with(*id))
             .map(|(id, _)| id)
             .collect();
@@ -238,7 +233,7 @@ impl State {
             Ending::Failed(_) => LeaveReason::Failed,
         };
         let untold = |(_, worker): &(WorkerId, &Worker)| worker.leaving != Some(reason);
-        for id in self.alive().filter(untold).map(|(id, _)| id).collect::<Vec<_>>() {
+        for id in self.workers.alive().filter(untold).map(|(id, _)| id).collect::<Vec<_>>() {
             self.worker(id).leaving = Some(reason);
             self.order(id, Order::Leave(reason));
         }
@@ -248,7 +243,7 @@ impl State {
     fn give_orders(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let awake = std::mem::take(&mut self.unsettled.awake);
         let awake: Vec<WorkerId> = match std::mem::take(&mut self.unsettled.all_awake) {
-            true => self.workers.keys().copied().collect(),
+            true => self.workers.iter().map(|(id, _)| id).collect(),
             false => awake.into_iter().collect(),
         };
         // When there is nothing to be taken over by one, there is nothing for the others.
@@ -262,11 +257,7 @@ impl State {
             if worker.is_able(now) && self.ending.is_none() && poll.tasks > 0 {
                 orders.extend(self.give_audit(now, id, effects));
                 for task in self.tasks_for(id, poll.tasks as usize, now, &mut may_take_over) {
-                    self.set_progress(task, TaskProgress::Running(id, now), now);
-                    let state = self.tasks.get_mut(&task).expect("it was chosen from the tasks");
-                    state.attempts += 1;
-                    state.given = now;
-                    let attempt = Attempt { epoch: self.epoch, number: state.attempts };
+                    let attempt = Attempt { epoch: self.epoch, number: self.tasks.begin(task, id, now) };
                     orders.push(match self.audits.disowned.contains(&task) {
                         true => Order::MakeAfresh(task, attempt),
                         false => Order::Make(task, attempt),
@@ -300,9 +291,8 @@ impl State {
         let Some((ending, until)) = &self.ending else {
             return;
         };
-        let is_to_be_told =
-            |worker: &Worker| matches!(worker.presence, Presence::Alive(_) | Presence::Awaited);
-        if self.ended || (now < *until && self.workers.values().any(is_to_be_told)) {
+        let is_to_be_told = |worker: &Worker| worker.is_alive() || worker.presence() == Presence::Awaited;
+        if self.ended || (now < *until && self.workers.iter().any(|(_, worker)| is_to_be_told(worker))) {
             return;
         }
         let ending = ending.clone();

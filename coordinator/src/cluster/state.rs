@@ -1,12 +1,18 @@
 //! What the coordinator knows of a run on many hosts.
 
+//!
+//! Three tables keep what depends on each other, and change it in one place each: [`Tasks`], [`Files`] and
+//! [`Workers`].
+
 #[cfg(test)]
 mod check;
-mod task;
-mod worker;
+mod files;
+mod tasks;
+mod workers;
 
-pub use task::{CopyState, HeldFile, TaskProgress, TaskState};
-pub use worker::{PendingPoll, Presence, Unreached, Worker};
+pub use files::{CopyState, Files, HeldFile};
+pub use tasks::{TaskProgress, TaskState, Tasks};
+pub use workers::{PendingPoll, Presence, Unreached, Worker, Workers};
 
 use crate::cluster::audit::Audits;
 use crate::cluster::bounds::{Bounds, Implausible};
@@ -15,7 +21,7 @@ use fathom_layer::{Digest, LayerDigest};
 use fathom_proto::{Session, StoredFile};
 use fathom_run::WorkerId;
 use fathom_run::{Depth, Keep, Lookback, ShardId, ShardReport, Task};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,21 +73,13 @@ pub struct State {
     /// States of the newest of them.
     pub newest: Option<u64>,
     /// Its tasks, and those that make lost files again.
-    pub tasks: BTreeMap<Task, TaskState>,
-    /// The files of the layers that are still read, and of the one current.
-    pub files: BTreeMap<Task, HeldFile>,
+    pub tasks: Tasks,
+    /// The files of the layers that are still read, and of the current one.
+    pub files: Files,
+    /// All workers that were ever there.
+    pub workers: Workers,
     /// Shards of the current layer that are audited.
     pub audits: Audits,
-    /// Copies that are under way.
-    pub copies: BTreeMap<(Task, WorkerId), CopyState>,
-    /// All workers that were ever there.
-    pub workers: BTreeMap<WorkerId, Worker>,
-    /// Who should make which shard.
-    pub owners: Vec<Option<WorkerId>>,
-    /// Tasks that wait and that nobody owns; those that make lost files again are among them.
-    pub anyone: BTreeSet<Task>,
-    /// The workers that are there, by their sessions.
-    pub by_session: BTreeMap<Session, WorkerId>,
     /// All shards before this one are done.
     pub done: u32,
     /// Files that are read and that nobody who is there has.
@@ -161,14 +159,10 @@ impl State {
             begun: Millis(0),
             visited: past.counts.iter().sum(),
             newest: past.counts.last().copied(),
-            tasks: BTreeMap::new(),
-            files: past.files.into_iter().collect(),
+            tasks: Tasks::of_layer(depth, rules.shards),
+            files: Files::new(past.files),
+            workers: Workers::default(),
             audits: Audits::default(),
-            copies: BTreeMap::new(),
-            workers: BTreeMap::new(),
-            owners: vec![None; rules.shards as usize],
-            anyone: BTreeSet::new(),
-            by_session: BTreeMap::new(),
             done: 0,
             missing: BTreeSet::new(),
             bridged: BTreeSet::new(),
@@ -184,24 +178,15 @@ impl State {
         };
         for (id, name, address) in past.workers {
             let is_set_aside = past.set_aside.contains(&id);
-            let worker = Worker::known(name, address);
-            state.workers.insert(id, Worker { draining: is_set_aside, is_set_aside, ..worker });
-        }
-        for (task, file) in &state.files {
-            for holder in &file.holders {
-                if let Some(worker) = state.workers.get_mut(holder) {
-                    worker.holds.insert(*task);
-                }
-            }
+            let mut worker = Worker::known(name, address);
+            (worker.draining, worker.is_set_aside) = (is_set_aside, is_set_aside);
+            state.workers.insert(id, worker);
         }
         state.audits.disowned = past.disowned.into_iter().filter(|task| task.depth == depth).collect();
-        state.unsettled.files = state.files.keys().copied().collect();
-        state.begin_tasks();
+        state.unsettled.files = state.files.iter().map(|(task, _)| task).collect();
         for report in past.reports.into_iter().filter(|report| report.task.depth == depth) {
-            if state.files.contains_key(&report.task)
-                && let Some(task) = state.tasks.get_mut(&report.task)
-            {
-                task.making = TaskProgress::Made(Arc::new(report));
+            if state.files.contains(report.task) {
+                state.tasks.set(report.task, TaskProgress::Made(Arc::new(report)), Millis(0));
             }
         }
         // The last life may have ended between the last layer and the end.
@@ -211,9 +196,7 @@ impl State {
 
     /// The tasks of the current layer, none of them begun.
     pub fn begin_tasks(&mut self) {
-        let depth = self.depth;
-        self.tasks = self.shards().map(|shard| (Task { depth, shard }, TaskState::new())).collect();
-        self.workers.values_mut().for_each(|worker| worker.running.clear());
+        self.tasks = Tasks::of_layer(self.depth, self.rules.shards);
         self.done = 0;
         self.unsettled.owners = true;
     }
@@ -241,28 +224,14 @@ impl State {
         self.rules.bounds.check(report, self.newest, left)
     }
 
-    /// The tasks that make lost files again.
-    pub fn repairs(&self) -> impl Iterator<Item = (&Task, &TaskState)> {
-        self.tasks.range(..first(self.depth))
-    }
-
     /// All shards.
     pub fn shards(&self) -> impl Iterator<Item = ShardId> + use<> {
         (0..self.rules.shards).map(ShardId)
     }
 
-    /// Whether a worker is there.
+    /// Whether a worker is there; a shared store always is.
     pub fn is_alive(&self, worker: WorkerId) -> bool {
-        worker == WorkerId::SHARED_STORE
-            || self.workers.get(&worker).is_some_and(|worker| matches!(worker.presence, Presence::Alive(_)))
-    }
-
-    /// Those who are there.
-    pub fn alive(&self) -> impl Iterator<Item = (WorkerId, &Worker)> {
-        self.workers
-            .iter()
-            .filter(|(_, worker)| matches!(worker.presence, Presence::Alive(_)))
-            .map(|(id, worker)| (*id, worker))
+        worker == WorkerId::SHARED_STORE || self.workers.get(worker).is_some_and(Worker::is_alive)
     }
 
     /// Returns the number of a new session: a function of the key, the epoch and the sessions before, and
@@ -275,25 +244,14 @@ impl State {
         Session(u64::from_le_bytes(*number).max(1))
     }
 
-    /// The worker of a session, if it lasts.
-    pub fn of_session(&self, session: Session) -> Option<WorkerId> {
-        self.by_session.get(&session).copied()
-    }
-
-    /// The worker that its peers reach at an address.
-    pub fn at_address(&self, address: &str) -> Option<WorkerId> {
-        self.alive().find(|(_, worker)| worker.address == address).map(|(id, _)| id)
-    }
-
     /// Those who are there and have a file.
     pub fn holders_alive(&self, task: Task) -> impl Iterator<Item = WorkerId> {
-        let holders = self.files.get(&task).into_iter().flat_map(|file| &file.holders);
-        holders.copied().filter(|&holder| self.is_alive(holder))
+        self.files.holders(task).filter(|&holder| self.is_alive(holder))
     }
 
     /// A file as workers are told of it.
     pub fn stored(&self, task: Task) -> StoredFile {
-        StoredFile { task, digest: self.files.get(&task).map(|file| file.digest) }
+        StoredFile { task, digest: self.files.get(task).map(|file| file.digest) }
     }
 
     /// Whether somebody who is there has a file.
@@ -303,8 +261,8 @@ impl State {
 
     /// Whether a task is done: made, and held as often as it should be.
     pub fn is_done(&self, task: Task) -> bool {
-        let made = self.tasks.get(&task).is_some_and(|state| matches!(state.making, TaskProgress::Made(_)));
-        made && self.holders_alive(task).count() >= self.rules.replicas
+        let is_made = self.tasks.get(task).is_some_and(|state| state.report().is_some());
+        is_made && self.holders_alive(task).count() >= self.rules.replicas
     }
 
     /// Whether all shards of the current layer are done, and audited as far as they are to be. Looks at each
@@ -320,9 +278,9 @@ impl State {
     /// The files of a layer, by shard.
     pub fn layer(&self, depth: Depth) -> Vec<Option<&HeldFile>> {
         let mut layer = vec![None; self.rules.shards as usize];
-        for (task, file) in self.files.range(first(depth)..first(depth.next())) {
-            if let Some(shard) = layer.get_mut(task.shard.0 as usize) {
-                *shard = Some(file);
+        for (shard, file) in self.files.of_layer(depth) {
+            if let Some(place) = layer.get_mut(shard.0 as usize) {
+                *place = Some(file);
             }
         }
         layer
@@ -343,7 +301,7 @@ impl State {
             return Arc::clone(told);
         }
         let mut depths: BTreeSet<Depth> = self.rules.lookback.below(self.depth).collect();
-        for (repaired, _) in self.repairs() {
+        for (repaired, _) in self.tasks.repairs() {
             depths.extend(self.rules.lookback.below(repaired.depth));
         }
         let holders = Arc::new(self.holders_of(depths));
@@ -351,10 +309,21 @@ impl State {
         holders
     }
 
-    /// Where the finished layers lie that are kept.
+    /// Where the finished layers lie that are kept. Those in a shared store are with every worker: each is
+    /// told some of them.
     pub fn kept(&self) -> Holders {
-        let depths: BTreeSet<Depth> = self.files.keys().map(|task| task.depth).collect();
-        self.holders_of(depths.into_iter().filter(|depth| *depth < self.depth))
+        let depths: BTreeSet<Depth> = self.files.iter().map(|(task, _)| task.depth).collect();
+        let mut kept = self.holders_of(depths.into_iter().filter(|depth| *depth < self.depth));
+        if self.rules.shared_store {
+            let workers: Vec<WorkerId> = self.workers.alive().map(|(id, _)| id).collect();
+            for (_, shards) in &mut kept.layers {
+                for (shard, holding) in shards.iter_mut().enumerate() {
+                    holding.holders =
+                        workers.iter().copied().cycle().skip(shard % workers.len().max(1)).take(1).collect();
+                }
+            }
+        }
+        kept
     }
 
     fn holders_of(&self, depths: impl IntoIterator<Item = Depth>) -> Holders {
@@ -369,7 +338,7 @@ impl State {
 
     /// The worker of an id that was named before.
     pub fn worker(&mut self, id: WorkerId) -> &mut Worker {
-        self.workers.get_mut(&id).expect("workers that were named once stay known")
+        self.workers.get_mut(id).expect("workers that were named once stay known")
     }
 
     /// Has a worker do something when it asks.
@@ -380,70 +349,32 @@ impl State {
 
     /// Changes how far a task is. One that waits is not given out before then.
     pub fn set_progress(&mut self, task: Task, making: TaskProgress, not_before: Millis) {
-        let Some(state) = self.tasks.get_mut(&task) else {
-            return;
-        };
-        state.not_before = not_before;
-        match std::mem::replace(&mut state.making, making.clone()) {
-            TaskProgress::Waiting => {
-                self.queue_of(task).remove(&task);
-            }
-            TaskProgress::Running(worker, _) => {
-                self.worker(worker).running.remove(&task);
-            }
-            TaskProgress::Made(_) => self.audits.forget(task),
+        let waits = making == TaskProgress::Waiting;
+        match self.tasks.set(task, making, not_before) {
+            None => return,
+            Some(TaskProgress::Made(_)) => self.audits.forget(task),
+            Some(TaskProgress::Waiting | TaskProgress::Running(..)) => {}
         }
-        match making {
-            TaskProgress::Waiting => {
-                self.queue_of(task).insert(task);
-                match self.owner(task) {
-                    Some(owner) => self.unsettled.awake.insert(owner),
-                    None => std::mem::replace(&mut self.unsettled.all_awake, true),
-                };
-            }
-            TaskProgress::Running(worker, _) => {
-                self.worker(worker).running.insert(task);
-            }
-            TaskProgress::Made(_) => {}
-        }
-    }
-
-    /// Who should make a task; nobody in particular if it makes a lost file again.
-    fn owner(&self, task: Task) -> Option<WorkerId> {
-        self.owners[task.shard.0 as usize].filter(|_| task.depth == self.depth)
-    }
-
-    /// Where a task is while it waits.
-    pub fn queue_of(&mut self, task: Task) -> &mut BTreeSet<Task> {
-        match self.owner(task) {
-            Some(owner) => &mut self.worker(owner).queue,
-            None => &mut self.anyone,
+        if waits {
+            match self.tasks.owner(task) {
+                Some(owner) => self.unsettled.awake.insert(owner),
+                None => std::mem::replace(&mut self.unsettled.all_awake, true),
+            };
         }
     }
 
     /// A worker, or the shared store, has a file now that is known.
     pub fn add_holder(&mut self, task: Task, id: WorkerId) {
-        let Some(file) = self.files.get_mut(&task) else {
-            return;
-        };
-        file.holders.insert(id);
-        if let Some(worker) = self.workers.get_mut(&id) {
-            worker.holds.insert(task);
-            // However it came: a copy that is still to come changes nothing.
-            worker.coming.remove(&task);
-            self.copies.remove(&(task, id));
+        if self.files.add_holder(task, id) {
+            self.unsettled.files.insert(task);
+            // Somebody may be able to work again.
+            self.unsettled.owners |= self.bridged.contains(&task);
         }
-        self.unsettled.files.insert(task);
-        // Somebody may be able to work again.
-        self.unsettled.owners |= self.bridged.contains(&task);
     }
 
-    /// It has it no more. Returns whether it had it.
+    /// A worker does not have a file, or has it no longer. Returns whether it had the file.
     pub fn remove_holder(&mut self, task: Task, id: WorkerId) -> bool {
-        let was_held = self.files.get_mut(&task).is_some_and(|file| file.holders.remove(&id));
-        if let Some(worker) = self.workers.get_mut(&id) {
-            worker.holds.remove(&task);
-        }
+        let was_held = self.files.remove_holder(task, id);
         if was_held {
             self.lost_files([task]);
         }
@@ -458,40 +389,16 @@ impl State {
         self.unsettled.files.extend(tasks);
     }
 
-    /// Notes that a copy comes to a worker, or does not.
-    pub fn set_copy(&mut self, task: Task, id: WorkerId, copying: CopyState) {
-        self.copies.insert((task, id), copying);
-        self.worker(id).coming.insert(task);
-    }
-
     /// Forgets that a copy comes to a worker. Returns how far it was.
     pub fn forget_copy(&mut self, task: Task, id: WorkerId) -> Option<CopyState> {
-        self.worker(id).coming.remove(&task);
         self.unsettled.files.insert(task);
-        self.copies.remove(&(task, id))
-    }
-
-    /// Forgets the files of a layer and of those before it: they are read no longer.
-    pub fn forget_layers(&mut self, last: Depth) {
-        let kept = first(last.next());
-        self.files = self.files.split_off(&kept);
-        self.copies.retain(|(task, _), _| *task >= kept);
-        for worker in self.workers.values_mut() {
-            worker.holds = worker.holds.split_off(&kept);
-            worker.coming = worker.coming.split_off(&kept);
-        }
+        self.files.forget_copy(task, id)
     }
 
     /// The workers that would have to come back for the run to go on: those that have what nobody else has.
     pub fn waiting_for(&self) -> BTreeSet<WorkerId> {
-        let holders = self.missing.iter().filter_map(|task| self.files.get(task));
-        holders.flat_map(|file| file.holders.iter().copied()).collect()
+        self.missing.iter().flat_map(|task| self.files.holders(*task)).collect()
     }
-}
-
-/// The first file of a layer, in the order of files.
-fn first(depth: Depth) -> Task {
-    Task { depth, shard: ShardId(0) }
 }
 
 /// The digest of a shard's checksums, by which files of one shard are compared.

@@ -108,7 +108,7 @@ impl ClusterStatus {
         let (mut done, mut running) = (0, 0);
         for shard in state.shards() {
             let task = Task { depth: state.depth, shard };
-            match &state.tasks.get(&task).map(|task| &task.making) {
+            match state.tasks.get(task).map(|task| &task.making) {
                 _ if state.is_done(task) => done += 1,
                 Some(TaskProgress::Running(..) | TaskProgress::Made(_)) => running += 1,
                 _ => {}
@@ -116,20 +116,22 @@ impl ClusterStatus {
         }
         let waiting = state.rules.shards - done - running;
         // A layer that waits for files or workers gives no rate.
-        let is_at_work = state.missing.is_empty() && state.alive().next().is_some();
+        let is_at_work = state.missing.is_empty() && state.workers.alive().next().is_some();
         let eta = (done > 0 && is_at_work)
             .then(|| seconds / f64::from(done) * f64::from(state.rules.shards - done));
-        let is_shown = |worker: &Worker| match worker.presence {
+        let is_shown = |id: WorkerId, worker: &Worker| match worker.presence() {
             Presence::Alive(_) | Presence::Awaited => true,
-            Presence::Lost | Presence::Left => !worker.holds.is_empty() || now.since(worker.heard) < SHOWN,
+            Presence::Lost | Presence::Left => {
+                !state.files.held_by(id).is_empty() || now.since(worker.heard) < SHOWN
+            }
         };
-        let shown = state.workers.iter().filter(|(_, worker)| is_shown(worker));
+        let shown = state.workers.iter().filter(|(id, worker)| is_shown(*id, worker));
         let workers: Vec<WorkerStatus> =
-            shown.map(|(id, worker)| WorkerStatus::of(*id, worker, state.rules.heartbeat, now)).collect();
-        let name = |id: &WorkerId| state.workers.get(id).map_or_else(|| id.to_string(), |w| w.name.clone());
+            shown.map(|(id, worker)| WorkerStatus::of(id, worker, state, now)).collect();
+        let name = |id: &WorkerId| state.workers.get(*id).map_or_else(|| id.to_string(), |w| w.name.clone());
         let (agreed, differed) = state.audits.results();
-        let set_aside = state.workers.values().filter(|worker| worker.is_set_aside);
-        let set_aside = set_aside.map(|worker| worker.name.clone()).collect();
+        let set_aside = state.workers.iter().filter(|(_, worker)| worker.is_set_aside);
+        let set_aside = set_aside.map(|(_, worker)| worker.name.clone()).collect();
         Self {
             depth: state.depth.0,
             shards_done: done,
@@ -147,17 +149,17 @@ impl ClusterStatus {
 }
 
 impl WorkerStatus {
-    fn of(id: WorkerId, worker: &Worker, heartbeat: Duration, now: Millis) -> Self {
-        let presence = match worker.presence {
+    fn of(id: WorkerId, worker: &Worker, state: &State, now: Millis) -> Self {
+        let presence = match worker.presence() {
             // Its lease is not over yet.
-            Presence::Alive(_) if now.since(worker.heard) > 3 * heartbeat => "silent",
+            Presence::Alive(_) if now.since(worker.heard) > 3 * state.rules.heartbeat => "silent",
             Presence::Alive(_) if worker.draining => "draining",
             Presence::Alive(_) => "alive",
             Presence::Awaited => "awaited",
             Presence::Lost => "lost",
             Presence::Left => "left",
         };
-        let heard = (worker.presence != Presence::Awaited).then(|| now.since(worker.heard).as_secs_f64());
+        let heard = (worker.presence() != Presence::Awaited).then(|| now.since(worker.heard).as_secs_f64());
         Self {
             id: id.to_string(),
             name: worker.name.clone(),
@@ -165,8 +167,8 @@ impl WorkerStatus {
             presence: presence.into(),
             threads: worker.threads,
             kernel: worker.kernel.clone(),
-            shards_running: worker.running.len() as u32,
-            files: worker.holds.len() as u32,
+            shards_running: state.tasks.running(id).len() as u32,
+            files: state.files.held_by(id).len() as u32,
             states_per_second: worker.rate.states_per_second(now),
             heard_seconds: heard,
             sent_bytes: worker.progress.sent_bytes,
@@ -179,7 +181,7 @@ impl WorkerStatus {
 /// Why nothing moves, if nothing does.
 pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
     let name = |id: &WorkerId| {
-        state.workers.get(id).map_or_else(|| id.to_string(), |worker| format!("{} ({id})", worker.name))
+        state.workers.get(*id).map_or_else(|| id.to_string(), |worker| format!("{} ({id})", worker.name))
     };
     if let Some(task) = state.missing.first() {
         let holders: Vec<String> = state.waiting_for().iter().map(name).collect();
@@ -196,7 +198,7 @@ pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
             false => format!("{what}: waiting for {} to come back with its store", holders.join(", ")),
         });
     }
-    let alive = state.alive().count();
+    let alive = state.workers.alive().count();
     if alive == 0 {
         return Some("no worker is there: start one with 'fathom-worker --join'".into());
     }
@@ -209,10 +211,10 @@ pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
             state.rules.replicas
         ));
     }
-    if state.alive().all(|(_, worker)| worker.draining) {
+    if state.workers.alive().all(|(_, worker)| worker.draining) {
         return Some("all workers are being drained: start another one".into());
     }
-    if state.alive().all(|(_, worker)| worker.rests_until > now) {
+    if state.workers.alive().all(|(_, worker)| worker.rests_until > now) {
         return Some(
             "all workers rest, because their disks are full or tasks failed there: the log says more".into(),
         );
@@ -223,17 +225,18 @@ pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
 /// Which workers cannot reach others, and what that means.
 fn unreached(state: &State, now: Millis) -> Option<String> {
     let pairs: Vec<String> = state
+        .workers
         .alive()
         .flat_map(|(_, worker)| {
             let marked = worker.unreached.iter().filter(|(_, unreached)| unreached.is_marked(now));
             marked.filter_map(|(peer, unreached)| {
-                let peer = state.workers.get(peer)?;
+                let peer = state.workers.get(*peer)?;
                 let (from, to, at) = (&worker.name, &peer.name, &peer.address);
                 Some(format!("{from} cannot reach {to} at {at} ({})", unreached.message))
             })
         })
         .collect();
-    let able = state.alive().filter(|(_, worker)| worker.is_able(now)).map(|(_, w)| w.name.clone());
+    let able = state.workers.alive().filter(|(_, worker)| worker.is_able(now)).map(|(_, w)| w.name.clone());
     let able: Vec<String> = able.collect();
     let what = match able.is_empty() {
         true => "nobody reaches all that is needed".to_owned(),

@@ -81,7 +81,11 @@ impl View {
         Ok(Self {
             status: ClusterStatus::of(state, now),
             states: states(state),
-            found: state.alive().map(|(id, worker)| (id.to_string(), worker.progress.states)).collect(),
+            found: state
+                .workers
+                .alive()
+                .map(|(id, worker)| (id.to_string(), worker.progress.states))
+                .collect(),
             shards,
             layers: changed.then(layers).transpose()?,
             heartbeat: state.rules.heartbeat,
@@ -92,7 +96,7 @@ impl View {
 }
 
 fn shard_view(state: &State, task: Task) -> ShardView {
-    let Some(progress) = state.tasks.get(&task) else {
+    let Some(progress) = state.tasks.get(task) else {
         return (ShardState::Waiting, None);
     };
     match &progress.making {
@@ -110,12 +114,8 @@ fn shard_view(state: &State, task: Task) -> ShardView {
 /// States of shards that are made, and, of workers that are at others, what these workers say that they have
 /// found there. The two overlap while a layer is made; the larger one is what is known for certain.
 fn states(state: &State) -> u64 {
-    let made = state.tasks.iter().filter(|(task, _)| task.depth == state.depth);
-    let made = made.filter_map(|(_, progress)| match &progress.making {
-        TaskProgress::Made(report) => Some(report.totals.states),
-        _ => None,
-    });
-    let found: u64 = state.alive().map(|(_, worker)| worker.progress.states).sum();
+    let made = state.tasks.made().map(|(report, _)| report.totals.states);
+    let found: u64 = state.workers.alive().map(|(_, worker)| worker.progress.states).sum();
     made.sum::<u64>().max(found)
 }
 
@@ -126,12 +126,12 @@ pub struct ShardStory(pub Vec<(&'static str, String)>);
 impl ShardStory {
     pub(super) fn of(state: &State, shard: ShardId, now: Millis) -> Self {
         let task = Task { depth: state.depth, shard };
-        let name = |id: WorkerId| match state.workers.get(&id) {
+        let name = |id: WorkerId| match state.workers.get(id) {
             Some(worker) => worker.name.clone(),
             None if id == WorkerId::SHARED_STORE => "the shared store".into(),
             None => id.to_string(),
         };
-        let Some(progress) = state.tasks.get(&task) else {
+        let Some(progress) = state.tasks.get(task) else {
             return Self::default();
         };
         let mut facts = vec![
@@ -141,7 +141,7 @@ impl ShardStory {
         ];
         match &progress.making {
             TaskProgress::Waiting => {
-                let owner = state.owners.get(shard.0 as usize).copied().flatten();
+                let owner = state.tasks.owner(task);
                 facts.extend(owner.map(|owner| ("waits for", name(owner))));
                 if progress.not_before > now {
                     let pause = progress.not_before.since(now).as_secs_f64();
@@ -158,18 +158,16 @@ impl ShardStory {
                 facts.push(("size", HumanBytes(report.bytes).to_string()));
             }
         }
-        let holders = state.files.get(&task).map(|file| file.holders.iter().map(|&id| name(id)));
-        let holders: Vec<String> = holders.into_iter().flatten().collect();
+        let holders: Vec<String> = state.files.holders(task).map(name).collect();
         if !holders.is_empty() {
             facts.push(("held by", holders.join(", ")));
         }
-        let coming = state.copies.range((task, WorkerId([0; 16]))..=(task, WorkerId([u8::MAX; 16])));
-        for ((_, worker), copying) in coming {
+        for (worker, copying) in state.files.copies_of(task) {
             let how = match copying {
                 CopyState::Ordered(_) => "copied to",
                 CopyState::Failed(_) => "not yet copied to",
             };
-            facts.push((how, name(*worker)));
+            facts.push((how, name(worker)));
         }
         Self(facts)
     }

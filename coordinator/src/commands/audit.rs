@@ -1,6 +1,9 @@
 //! `fathom audit`.
 
+mod far;
+
 use crate::arguments::AuditArguments;
+use crate::commands::client::address_of;
 use anyhow::Result;
 use fathom_command::exit::No;
 use fathom_command::output;
@@ -11,20 +14,25 @@ use fathom_report::text::{many, plain};
 use indicatif::HumanCount;
 
 pub(crate) fn audit(args: &AuditArguments) -> Result<()> {
-    // Locked: a search would delete layers while they are read.
-    let run = RunDirectory::open(&args.dir)?;
     let seed = args.seed();
     let options =
         Options { samples: args.samples(), seed, threads: args.threads(), memory_bytes: args.memory_bytes() };
-    let audit = audit_run(&run, &LocalDisk, options)?;
+    let (space, audit) = match address_of(&args.dir) {
+        Some(address) => far::audit(args, address, options)?,
+        None => {
+            // Locked: a search would delete layers while they are read.
+            let run = RunDirectory::open(&args.dir)?;
+            (run.space.slug(), audit_run(&run, &LocalDisk, options)?)
+        }
+    };
     if args.json {
         let mut json = serde_json::to_value(&audit)?;
-        json["space"] = run.space.slug().into();
+        json["space"] = space.into();
         json["samples"] = options.samples.into();
         json["seed"] = options.samples.map(|_| seed).into();
         output::line(&json.to_string())?;
     } else {
-        output::line(&text(&run.space.slug(), &audit, options))?;
+        output::line(&text(&space, &audit, options))?;
     }
     if audit.wrong > 0 { Err(No.into()) } else { Ok(()) }
 }

@@ -2,14 +2,16 @@
 //! stop`.
 
 use crate::arguments::{DrainArguments, StopArguments, WorkersArguments};
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use fathom_command::{bad_input, output};
 use fathom_coordinator::cluster::status::{ClusterStatus, WorkerStatus};
 use fathom_proto::access::{Access, AccessArguments, Connection};
 use fathom_proto::v1;
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
 use fathom_report::text;
+use fathom_run::RunManifest;
 use indicatif::{HumanBytes, HumanCount};
+use std::path::Path;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tonic::{Code, Response, Status};
@@ -20,6 +22,11 @@ const MOST_ANSWER_BYTES: usize = 256 << 20;
 pub(crate) const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// For an answer.
 const LIMIT: Duration = Duration::from_secs(10);
+
+/// The address of a coordinator, where a run's directory or that may be named.
+pub(crate) fn address_of(named: &Path) -> Option<&str> {
+    named.to_str().filter(|text| text.contains(':') && !named.exists())
+}
 
 /// A coordinator that was called.
 pub(crate) struct Coordinator {
@@ -67,10 +74,52 @@ impl Coordinator {
         self.answer(async move { client.list_files(v1::ListFilesRequest {}).await })
     }
 
+    /// What is run.
+    pub(crate) fn manifest(&mut self) -> Result<RunManifest> {
+        let mut client = self.client.clone();
+        let request =
+            v1::DescribeRunRequest { protocol_version: v1::PROTOCOL_VERSION, worker_name: "audit".into() };
+        let described = self.answer(async move { client.describe_run(request).await })?;
+        RunManifest::from_toml(&described.definition).context("the coordinator serves what cannot be used")
+    }
+
     /// What `fathom status --json` prints.
     pub(crate) fn status(&mut self) -> Result<String> {
         let mut client = self.client.clone();
         Ok(self.answer(async move { client.get_status(v1::GetStatusRequest {}).await })?.json)
+    }
+}
+
+/// The file of a shard, and where it is held.
+#[derive(Clone, Debug)]
+pub(crate) struct KeptShard {
+    pub(crate) depth: u32,
+    pub(crate) shard: u32,
+    pub(crate) digest: Vec<u8>,
+    /// Addresses of workers.
+    pub(crate) holders: Vec<String>,
+}
+
+impl KeptShard {
+    /// Those of all layers that are kept, in order.
+    pub(crate) fn all(listed: &v1::ListFilesResponse) -> Vec<Self> {
+        let Some(holders) = &listed.holders else { return Vec::new() };
+        let of_layer = |layer: &v1::HeldLayer| {
+            let depth = layer.depth;
+            let kept = |(shard, of_shard): (u32, &v1::HeldShard)| {
+                let addresses = of_shard.holders.iter().filter_map(|&n| holders.addresses.get(n as usize));
+                let digest = of_shard.digest.to_vec();
+                Self { depth, shard, digest, holders: addresses.cloned().collect() }
+            };
+            (0..).zip(&layer.shards).map(kept).collect::<Vec<_>>()
+        };
+        holders.layers.iter().flat_map(of_layer).collect()
+    }
+
+    /// How it is named to workers.
+    pub(crate) fn stored_file(&self) -> v1::StoredFile {
+        let file = v1::File { depth: self.depth, shard: self.shard };
+        v1::StoredFile { file: Some(file), digest: self.digest.clone().into() }
     }
 }
 

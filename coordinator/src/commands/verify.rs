@@ -3,6 +3,7 @@
 mod held;
 
 use crate::arguments::VerifyArguments;
+use crate::commands::client::address_of;
 use anyhow::{Context, Result, anyhow};
 use fathom_bound::Certificate;
 use fathom_command::bad_input;
@@ -16,7 +17,7 @@ use indicatif::{HumanBytes, HumanCount};
 use std::fs;
 
 pub(crate) fn verify(args: &VerifyArguments) -> Result<()> {
-    if let Some(address) = args.dir.to_str().filter(|text| text.contains(':') && !args.dir.exists()) {
+    if let Some(address) = address_of(&args.dir) {
         return held::verify(args, address);
     }
     if args.dir.is_file() {

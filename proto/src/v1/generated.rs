@@ -403,6 +403,9 @@ pub struct ListFilesResponse {
     /// The states of each finished layer, from depth 0 on.
     #[prost(uint64, repeated, tag = "3")]
     pub states: ::prost::alloc::vec::Vec<u64>,
+    /// States in the stored representatives of each.
+    #[prost(uint64, repeated, tag = "4")]
+    pub stored: ::prost::alloc::vec::Vec<u64>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct WatchEventsRequest {}
@@ -540,6 +543,57 @@ pub struct VerifiedFile {
     pub file_bytes: u64,
     #[prost(uint64, tag = "2")]
     pub states: u64,
+}
+/// Where a file has a state, or would have it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Place {
+    /// Numbered in the whole space.
+    #[prost(uint32, tag = "1")]
+    pub coset: u32,
+    #[prost(uint32, tag = "2")]
+    pub position: u32,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct LookUpRequest {
+    /// Of the run, 32 bytes.
+    #[prost(bytes = "bytes", tag = "1")]
+    pub fingerprint: ::prost::bytes::Bytes,
+    /// The file, with the digest that it should have.
+    #[prost(message, optional, tag = "2")]
+    pub file: ::core::option::Option<StoredFile>,
+    /// At most 4,096 places in the file's cosets.
+    #[prost(message, repeated, tag = "3")]
+    pub places: ::prost::alloc::vec::Vec<Place>,
+    /// At most 4,096 numbers of words. The words of a file are numbered from 0 on in the order of their cosets.
+    #[prost(uint64, repeated, tag = "4")]
+    pub words: ::prost::alloc::vec::Vec<u64>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct LookUpResponse {
+    #[prost(oneof = "look_up_response::Result", tags = "1, 2")]
+    pub result: ::core::option::Option<look_up_response::Result>,
+}
+/// Nested message and enum types in `LookUpResponse`.
+pub mod look_up_response {
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
+    pub enum Result {
+        #[prost(message, tag = "1")]
+        LookedUp(super::LookedUp),
+        #[prost(message, tag = "2")]
+        Failure(super::FetchFailure),
+    }
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct LookedUp {
+    /// By place, whether the file has a state there.
+    #[prost(bool, repeated, tag = "1")]
+    pub found: ::prost::alloc::vec::Vec<bool>,
+    /// The stored state that stands for each word.
+    #[prost(message, repeated, tag = "2")]
+    pub of_words: ::prost::alloc::vec::Vec<Place>,
+    /// How many words the file has.
+    #[prost(uint64, tag = "3")]
+    pub words: u64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CopyFileResponse {
@@ -1834,6 +1888,27 @@ pub mod exchange_client {
                 .insert(GrpcMethod::new("fathom.v1.Exchange", "VerifyFile"));
             self.inner.unary(req, path, codec).await
         }
+        /// Looks states up in a layer file, and tells which state some of its words are.
+        pub async fn look_up(
+            &mut self,
+            request: impl tonic::IntoRequest<super::LookUpRequest>,
+        ) -> std::result::Result<tonic::Response<super::LookUpResponse>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/fathom.v1.Exchange/LookUp",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut().insert(GrpcMethod::new("fathom.v1.Exchange", "LookUp"));
+            self.inner.unary(req, path, codec).await
+        }
     }
 }
 /// Generated server implementations.
@@ -1882,6 +1957,11 @@ pub mod exchange_server {
             tonic::Response<super::VerifyFileResponse>,
             tonic::Status,
         >;
+        /// Looks states up in a layer file, and tells which state some of its words are.
+        async fn look_up(
+            &self,
+            request: tonic::Request<super::LookUpRequest>,
+        ) -> std::result::Result<tonic::Response<super::LookUpResponse>, tonic::Status>;
     }
     #[derive(Debug)]
     pub struct ExchangeServer<T> {
@@ -2081,6 +2161,49 @@ pub mod exchange_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = VerifyFileSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/fathom.v1.Exchange/LookUp" => {
+                    #[allow(non_camel_case_types)]
+                    struct LookUpSvc<T: Exchange>(pub Arc<T>);
+                    impl<T: Exchange> tonic::server::UnaryService<super::LookUpRequest>
+                    for LookUpSvc<T> {
+                        type Response = super::LookUpResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::LookUpRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Exchange>::look_up(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = LookUpSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

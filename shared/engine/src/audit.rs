@@ -8,22 +8,26 @@
 //! the solved state, each as likely as any other (Schreier-Sims).
 
 mod kept;
+mod layer;
 mod plain;
 mod statements;
 
+pub use kept::FinishedLayer;
+pub use layer::{KeptLayer, Place};
 pub use statements::Contradiction;
 
 use crate::directory::RunDirectory;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_layer::Disk;
-use fathom_space::CosetId;
+use fathom_run::{Geometry, RunManifest};
+use fathom_space::{CosetGraph, Space};
 use indicatif::HumanBytes;
 use kept::Kept;
 use plain::{Plain, State};
 use serde::Serialize;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// An error rate is excluded when so many wrong states would stay unnoticed with at most this probability.
 const DOUBT: f64 = 0.001;
@@ -111,27 +115,61 @@ struct Tally {
 /// # Errors
 /// If there is nothing to audit, what is asked does not fit the layers or memory, or a file is damaged.
 pub fn audit(run: &RunDirectory, disk: &dyn Disk, options: Options) -> Result<Audit> {
-    let mut kept = Kept::open(run, options.memory_bytes, disk)?;
-    let puzzle = run.manifest.spec.source.puzzle(run.manifest.spec.metric);
-    let plain = Plain::new(&puzzle.map_err(|error| anyhow!(error))?, kept.graph.space());
+    let kept = Kept::open(run, options.memory_bytes, disk)?;
+    let plain = plain_of(&run.manifest, kept.graph.space())?;
     if options.samples.is_none() && !kept.has_all(0..=kept.last()) {
         return Err(bad_input!(
             "every state can be audited only where all layers were kept, and the run in {} keeps the last two: ask for --samples, or begin a run with --keep all",
             run.path.display()
         ));
     }
+    audit_kept(&plain, kept, options)
+}
+
+/// Audits layers whose files lie elsewhere, by random states; at least one layer.
+///
+/// # Errors
+/// If a layer cannot be read.
+///
+/// # Panics
+/// If all states are asked for, or there are no layers.
+pub fn audit_far(
+    manifest: &RunManifest,
+    graph: Arc<CosetGraph>,
+    layers: Vec<FinishedLayer>,
+    options: Options,
+) -> Result<Audit> {
+    assert!(options.samples.is_some(), "many states far away take too long");
+    let plain = plain_of(manifest, graph.space())?;
+    audit_kept(&plain, Kept::far(graph, layers), options)
+}
+
+/// The cosets of a run, if their tables fit into so many bytes, and how the run is cut.
+///
+/// # Errors
+/// If they do not fit, or what the run's definition says does not hold.
+pub fn tables_of(definition: &RunManifest, memory_bytes: u64) -> Result<(CosetGraph, Geometry)> {
+    kept::tables_of(definition, memory_bytes, |space, colouring| Ok(CosetGraph::build(space, colouring)?))
+}
+
+fn plain_of(manifest: &RunManifest, space: &Space) -> Result<Plain> {
+    let puzzle = manifest.spec.source.puzzle(manifest.spec.metric);
+    Ok(Plain::new(&puzzle.map_err(|error| anyhow!(error))?, space))
+}
+
+fn audit_kept(plain: &Plain, mut kept: Kept, options: Options) -> Result<Audit> {
     let twice = kept.tabulate(options.memory_bytes)?;
     let twice: Vec<Contradiction> = twice
         .into_iter()
-        .map(|(depth, coset, position)| Contradiction {
+        .map(|(depth, place)| Contradiction {
             depth: Some(depth),
-            state: Plain::written(&kept.state(coset, position)),
+            state: Plain::written(&kept.state(place)),
             reason: "a layer before this one has it too".into(),
         })
         .collect();
     let mut audit = match options.samples {
-        Some(samples) => sampled(&plain, &kept, samples, options)?,
-        None => exhaustive(&plain, &kept, options)?,
+        Some(samples) => sampled(plain, &kept, samples, options)?,
+        None => exhaustive(plain, &kept, options)?,
     };
     audit.wrong += twice.len() as u64;
     audit.contradictions.splice(0..0, twice);
@@ -151,7 +189,7 @@ fn sampled(plain: &Plain, kept: &Kept, samples: u64, options: Options) -> Result
         wrong += tally.wrong;
         contradictions.extend(tally.contradictions);
         let excluded = excluded(tally.checked, tally.wrong).filter(|_| !all);
-        let states = kept.rows[depth as usize].states;
+        let states = kept.layers[depth as usize].states;
         layers.push(Audited { depth, states, checked: tally.checked, all, wrong: tally.wrong, excluded });
     }
     let mut unchecked = statements::unchecked(kept);
@@ -213,7 +251,7 @@ fn exhaustive(plain: &Plain, kept: &Kept, options: Options) -> Result<Audit> {
     };
     let free = u64::from(space.free_order());
     let mut layers = Vec::new();
-    for (row, depth) in kept.rows.iter().zip(0_u32..) {
+    for (row, depth) in kept.layers.iter().zip(0_u32..) {
         let found = tally.by_depth.get(depth as usize).copied().unwrap_or(0);
         let wrong = found != row.states * free;
         if wrong {
@@ -263,42 +301,20 @@ fn exhaustive(plain: &Plain, kept: &Kept, options: Options) -> Result<Audit> {
 /// States of a layer: as many as are asked for, each word as likely as any other; or one of each that is
 /// stored, if those are no more. Also whether it is these.
 fn of_layer(kept: &Kept, depth: u32, samples: u64, random: &mut fastrand::Rng) -> Result<(Vec<State>, bool)> {
-    let layer = kept.layer(depth).context("a layer that was opened is there")?;
+    let files = kept.files(depth).context("a layer that was opened is there")?;
     let space = kept.graph.space();
-    let renamed = |coset: CosetId, position: u32, random: &mut fastrand::Rng| -> State {
+    let mut places = Vec::new();
+    let all = kept.layers[depth as usize].stored <= samples;
+    match all {
+        true => files.for_each(&mut |place| places.push(place)),
+        false => files.draw(samples, random).map(|drawn| places = drawn),
+    }
+    .with_context(|| format!("cannot read the layer of depth {depth}"))?;
+    let renamed = places.into_iter().map(|(coset, position)| -> State {
         let symmetry = &space.symmetries()[random.usize(..space.symmetries().len())];
         space.pieces(&space.image(symmetry, &kept.graph.word_at(coset, position))).into()
-    };
-    let cosets = || (0..kept.graph.len()).map(CosetId);
-    if kept.rows[depth as usize].stored <= samples {
-        let mut states = Vec::new();
-        for coset in cosets() {
-            let stored = layer.coset(coset)?;
-            states.extend(stored.positions().map(|position| renamed(coset, position, random)));
-        }
-        return Ok((states, true));
-    }
-    // How many words of the layer lie in cosets up to each.
-    let mut words = 0_u128;
-    let mut up_to = Vec::new();
-    for coset in cosets() {
-        words += u128::from(layer.states(coset)?.0) * u128::from(kept.graph.orbit_size(coset));
-        up_to.push(words);
-    }
-    if words == 0 {
-        return Err(anyhow!("the layer of depth {depth} has no states"));
-    }
-    let mut states = Vec::new();
-    for _ in 0..samples {
-        let word = random.u128(..words);
-        let coset = CosetId(up_to.partition_point(|&up_to| up_to <= word) as u32);
-        let before = coset.0.checked_sub(1).map_or(0, |before| up_to[before as usize]);
-        let number = ((word - before) / u128::from(kept.graph.orbit_size(coset))) as usize;
-        let position = layer.coset(coset)?.positions().nth(number);
-        let position = position.context("a coset has fewer states than its file says")?;
-        states.push(renamed(coset, position, random));
-    }
-    Ok((states, false))
+    });
+    Ok((renamed.collect(), all))
 }
 
 /// Looks at states, numbered from 0, on so many threads.
@@ -312,16 +328,18 @@ fn look(
 ) -> Result<Tally> {
     let next = AtomicU64::new(0);
     let failed = AtomicBool::new(false);
-    let all = Mutex::new(Tally { by_depth: vec![0; kept.rows.len()], ..Tally::default() });
+    let all = Mutex::new(Tally { by_depth: vec![0; kept.layers.len()], ..Tally::default() });
     let some = || -> Result<()> {
-        let mut mine = Tally { by_depth: vec![0; kept.rows.len()], ..Tally::default() };
+        let mut mine = Tally { by_depth: vec![0; kept.layers.len()], ..Tally::default() };
         while !failed.load(Ordering::Relaxed) {
             let first = next.fetch_add(CHUNK, Ordering::Relaxed);
             if first >= number {
                 break;
             }
-            for number in first..(first + CHUNK).min(number) {
-                let (at, contradiction) = statements::check(plain, kept, &take(number), depth)?;
+            let states: Vec<State> = (first..(first + CHUNK).min(number)).map(&take).collect();
+            let lookup = kept.look_ahead(statements::concerned(plain, &states))?;
+            for state in &states {
+                let (at, contradiction) = statements::check(plain, &lookup, state, depth)?;
                 mine.checked += 1;
                 at.into_iter().for_each(|at| mine.by_depth[at as usize] += 1);
                 mine.wrong += u64::from(contradiction.is_some());

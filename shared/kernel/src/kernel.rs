@@ -1,7 +1,6 @@
 //! What a coset kernel does: collect what moves bring into one coset, and take away what is known already.
 
-use crate::portable::portable;
-use fathom_space::{AxisMap, Shape, Transform};
+use fathom_space::{AxisMap, Transform};
 
 /// A dense tensor is followed by at least so many readable bytes, so that a row can be loaded as whole words.
 pub const SLACK_BYTES: usize = 8;
@@ -22,50 +21,6 @@ impl<'a> Bits<'a> {
     /// The positions of sparse bits.
     pub(crate) fn positions(bytes: &'a [u8]) -> impl Iterator<Item = u32> {
         bytes.chunks_exact(4).map(|p| u32::from_le_bytes(p.try_into().expect("chunks of four")))
-    }
-}
-
-/// Which instructions a coset kernel is made of. All give the same bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Engine {
-    /// Plain code.
-    Portable,
-    /// The same, compiled for AVX2.
-    Avx2,
-    /// AVX-512 with VBMI, and GFNI.
-    Avx512,
-}
-
-impl Engine {
-    /// All engines, the fastest last.
-    pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
-
-    /// Its word on the command line.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Portable => "portable",
-            Self::Avx2 => "avx2",
-            Self::Avx512 => "avx512",
-        }
-    }
-
-    /// A kernel for tensors of a shape; `None` if this processor or the shape is not one for this engine.
-    pub fn kernel(self, shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
-        match self {
-            Self::Portable => Some(portable(shape)),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => crate::avx2::avx2(shape),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => crate::avx512::avx512(shape),
-            #[cfg(not(target_arch = "x86_64"))]
-            Self::Avx2 | Self::Avx512 => None,
-        }
-    }
-
-    /// The fastest engine for a shape on this processor.
-    pub fn fastest(shape: &Shape) -> Self {
-        let usable = |engine: &Self| engine.kernel(shape).is_some();
-        Self::ALL.into_iter().rfind(usable).expect("the portable engine does all shapes")
     }
 }
 

@@ -1,11 +1,10 @@
 //! The arithmetic of a search.
 //!
 //! Reading order: [`mod@reference`] (the whole search as a plain breadth-first search, the oracle of
-//! everything else), [`kernel`] (the interface of a coset kernel, and the choice of one), [`portable`] (the
-//! coset kernel in plain code), what that is made of: [`network`] (a fixed permutation of the bits of a word)
-//! and [`transpose`] (of a square of bits), [`avx2`] (the
-//! same code compiled for more of the processor), and [`avx512`] (the coset kernel of processors that have
-//! AVX-512 and GFNI).
+//! everything else), [`kernel`] (the interface of a coset kernel), [`portable`] (the coset kernel in plain
+//! code), what that is made of: [`network`] (a fixed permutation of the bits of a word) and [`transpose`] (of
+//! a square of bits), [`avx2`] (the same code compiled for more of the processor), [`avx512`] (the coset
+//! kernel of processors that have AVX-512 and GFNI), and [`engine`] (the choice among these).
 //!
 //! Invariants: a kernel's result depends on its inputs alone, not on the order of pulls; padding bits stay
 //! zero.
@@ -16,6 +15,7 @@
 pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512;
+pub mod engine;
 pub mod kernel;
 pub mod network;
 pub mod portable;
@@ -23,4 +23,5 @@ pub mod reference;
 pub mod transpose;
 mod word;
 
-pub use kernel::{Bits, Engine, Kernel, SLACK_BYTES};
+pub use engine::Engine;
+pub use kernel::{Bits, Kernel, SLACK_BYTES};

@@ -28,6 +28,11 @@ impl Tensor {
         self.row_bits < self.row_stride()
     }
 
+    /// Whether a position is one that states may have.
+    pub fn has(self, position: u32) -> bool {
+        u64::from(position) < u64::from(self.packed_bytes) * 8 && position % self.row_stride() < self.row_bits
+    }
+
     /// Whether a packed tensor has states alone.
     fn has_no_bit_behind_a_row(self, packed: &[u8]) -> bool {
         let row_bytes = self.row_stride() as usize / 8;
@@ -86,7 +91,7 @@ impl Encoding {
             Self::Empty => false,
             Self::Sparse => {
                 let positions = canonical.as_chunks().0.iter().map(|&position| u32::from_le_bytes(position));
-                positions.into_iter().any(|position| position % tensor.row_stride() >= tensor.row_bits)
+                positions.into_iter().any(|position| !tensor.has(position))
             }
             Self::Dense | Self::DenseZstd => !tensor.has_no_bit_behind_a_row(canonical),
         };

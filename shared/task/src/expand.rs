@@ -22,6 +22,15 @@ pub const NEARLY_FULL: u32 = 8;
 /// Numbers of pulls after which a nearly full coset is checked for completion.
 pub const COMPLETION_CHECKS: [u32; 3] = [3, 6, 12];
 
+/// What becomes of the whole file of a task that an interrupted run has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leftover {
+    /// It is what the task makes, and is reported.
+    Counts,
+    /// Nobody looks at it.
+    IsReplaced,
+}
+
 /// Does tasks on one thread. Keeps the axis maps and bit networks that it made.
 pub struct Expander<'j> {
     job: &'j Job,
@@ -52,9 +61,8 @@ impl<'j> Expander<'j> {
         }
     }
 
-    /// Does a task and writes its file, unless an interrupted run left it there finished. `before` are the
-    /// layers [below](fathom_run::Lookback::below) the one to make, the newest first. A task whose `stop`
-    /// is set ends at the next coset.
+    /// Does a task and writes its file. `before` are the layers [below](fathom_run::Lookback::below) the one
+    /// to make, the newest first. A task whose `stop` is set ends at the next coset.
     ///
     /// # Errors
     /// [`TaskError`]; then there is no new file.
@@ -62,36 +70,22 @@ impl<'j> Expander<'j> {
         &mut self,
         store: &Store<'_>,
         task: Task,
+        leftover: Leftover,
         before: &[&Layer],
         counters: &Counters,
         stop: &AtomicBool,
     ) -> Result<ShardReport, TaskError> {
         let mut watch = Stopwatch::start();
-        let finished = self.finished(store, task, before, counters);
+        let finished = match leftover {
+            Leftover::Counts => self.finished(store, task, before, counters),
+            Leftover::IsReplaced => Ok(None),
+        };
         watch.lap(Cause::Sources);
         let computed = match finished {
             Ok(None) => self.compute_shard(store, task, before, counters, stop, &mut watch),
             Ok(Some(report)) => Ok(report),
             Err(error) => Err(error),
         };
-        watch.add_to(&counters.spent);
-        self.with_watched(store, computed?)
-    }
-
-    /// Does a task like [`Expander::run`], without a look at a file of it that is there.
-    ///
-    /// # Errors
-    /// As for [`Expander::run`].
-    pub fn run_afresh(
-        &mut self,
-        store: &Store<'_>,
-        task: Task,
-        before: &[&Layer],
-        counters: &Counters,
-        stop: &AtomicBool,
-    ) -> Result<ShardReport, TaskError> {
-        let mut watch = Stopwatch::start();
-        let computed = self.compute_shard(store, task, before, counters, stop, &mut watch);
         watch.add_to(&counters.spent);
         self.with_watched(store, computed?)
     }

@@ -3,7 +3,8 @@
 //! Reading order: [`resources`] (what may be taken of this machine), [`job`] (what a worker must know of a
 //! run), [`store`] (where layer files lie), [`layer`] (a whole layer, open for reading), [`window`] (which
 //! part of it is in memory), [`expand`] (one task), [`waits`] (what threads spend their time on), [`pool`]
-//! (threads that do tasks), [`watched`] (states whose depths are noted), [`error`].
+//! (threads that do tasks), [`watched`] (states whose depths are noted), [`words`] (of which an audit takes
+//! random ones), [`error`].
 //!
 //! Invariants: a task is a function of the layers that it reads; doing it twice gives the same file; a task
 //! that ends early leaves nothing under a final name.
@@ -20,6 +21,7 @@ pub mod store;
 pub mod waits;
 pub mod watched;
 pub mod window;
+pub mod words;
 
 pub use error::TaskError;
 pub use expand::Expander;
@@ -30,3 +32,4 @@ pub use resources::Resources;
 pub use store::{Leftovers, Store};
 pub use waits::Waits;
 pub use watched::Watched;
+pub use words::Words;

@@ -1,5 +1,6 @@
 //! Kernel threads: plain threads that do tasks, fed by a bounded queue.
 
+use crate::expand::Leftover;
 use crate::waits::Spent;
 use crate::{Expander, Job, Layer, Store, TaskError};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
@@ -32,13 +33,10 @@ impl Counters {
 }
 
 /// What is done with a task.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Its file is made.
-    #[default]
-    Make,
-    /// Its file is made, without a look at one that is there.
-    MakeAfresh,
+    Make(Leftover),
     /// What it comes to is found once more, with this engine if one is named, and only reported.
     Audit(Option<Engine>),
 }
@@ -118,8 +116,9 @@ impl Pool {
                     let before: Vec<&Layer> = before.iter().map(|layer| &**layer).collect();
                     // A panic must not leave the run waiting for a report. The expander is not used again.
                     let run = AssertUnwindSafe(|| match purpose {
-                        Purpose::Make => expander.run(store, task, &before, counters, stop),
-                        Purpose::MakeAfresh => expander.run_afresh(store, task, &before, counters, stop),
+                        Purpose::Make(leftover) => {
+                            expander.run(store, task, leftover, &before, counters, stop)
+                        }
                         Purpose::Audit(engine) => expander.audit(store, task, engine, &before, stop),
                     });
                     let result = catch_unwind(run).unwrap_or(Err(TaskError::Panicked { task }));
@@ -137,7 +136,7 @@ impl Pool {
 
     /// Has the threads make the file of a task. `before` as in [`Expander::run`].
     pub fn submit(&self, task: Task, before: Vec<Arc<Layer>>) {
-        self.orders.submit(task, Purpose::Make, before);
+        self.orders.submit(task, Purpose::Make(Leftover::Counts), before);
     }
 
     /// Its two ends, for threads of their own. Of tasks that end is heard until all threads have ended.

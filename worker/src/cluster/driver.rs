@@ -24,6 +24,7 @@ use fathom_proto::v1;
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
 use fathom_proto::{Done, Failure, Outcome, StoredFile};
 use fathom_run::{Depth, Keep, Task, WorkerId};
+use fathom_task::expand::Leftover;
 use fathom_task::pool::{Ended, NoThreads, Orders, Purpose};
 use fathom_task::{Counters, Job, Store, TaskError};
 use std::collections::BTreeSet;
@@ -230,8 +231,8 @@ impl Shared {
                     holders;
             }
             Action::KeepOnly(needed) => drop(tokio::task::spawn_blocking(move || this.keep_only(&needed))),
-            Action::Make(task) => self.make(prepare, task, Purpose::Make),
-            Action::MakeAfresh(task) => self.make(prepare, task, Purpose::MakeAfresh),
+            Action::Make(task) => self.make(prepare, task, Purpose::Make(Leftover::Counts)),
+            Action::MakeAfresh(task) => self.make(prepare, task, Purpose::Make(Leftover::IsReplaced)),
             Action::Audit(task, other_than) => {
                 let engine = self.worker.job.engine_other_than(&other_than);
                 let _ = prepare.send(Work { task, purpose: Purpose::Audit(engine) });

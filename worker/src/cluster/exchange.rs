@@ -9,14 +9,15 @@
 //! The memory of all answers is at most `ANSWERS` times `AHEAD + 2` pieces, beside what HTTP/2 buffers for
 //! each stream.
 
+mod inspect;
+
 use crate::cluster::Meter;
 use crate::cluster::files::OpenFiles;
 use fathom_command::failpoint;
-use fathom_engine::verify::verify_file;
 use fathom_layer::chunk::{self, CHUNK_BYTES};
 use fathom_layer::{LayerError, LayerFile};
+use fathom_proto::convert;
 use fathom_proto::v1::{self, exchange_server};
-use fathom_proto::{StoredFile, convert};
 use fathom_run::{Depth, Geometry, ShardId, Task};
 use fathom_task::{Job, Store};
 use std::collections::{BTreeMap, BTreeSet};
@@ -97,35 +98,6 @@ impl Exchange {
     #[must_use]
     pub fn with_counting(self, job: &'static Job, store: &'static Store<'static>) -> Self {
         Self { counting: Some(Counting { job, store }), ..self }
-    }
-
-    /// Reads a file whole, checks it and counts again.
-    fn verify(&self, stored: StoredFile) -> Result<v1::VerifiedFile, v1::FetchFailure> {
-        use v1::fetch_failure::Kind;
-        let task = stored.task;
-        let other = |message: String| v1::FetchFailure { kind: Some(Kind::Other(v1::Other { message })) };
-        let Some(Counting { job, store }) = self.counting else {
-            return Err(other("this worker counts nothing".into()));
-        };
-        // Mapped anew: what was checked of an open file is not checked again.
-        let open = || {
-            let file = store.open_shard(&self.geometry, task.depth, task.shard)?;
-            stored.digest.map_or(Ok(()), |digest| file.check_digest(digest)).map(|()| file)
-        };
-        let file = open().map_err(|error| refusal(task, &error))?;
-        let report = verify_file(job, store, &file, task.depth).map_err(|error| {
-            match error.downcast_ref::<LayerError>() {
-                Some(error) => refusal(task, error),
-                None => v1::FetchFailure {
-                    kind: Some(Kind::Damaged(v1::Damaged {
-                        file: Some(task.into()),
-                        address: String::new(),
-                        message: format!("{error:#}"),
-                    })),
-                },
-            }
-        })?;
-        Ok(v1::VerifiedFile { file_bytes: report.bytes, states: report.totals.states })
     }
 
     /// Changes how long an answer may be unread.
@@ -392,20 +364,24 @@ impl exchange_server::Exchange for Exchange {
         let peer = request.remote_addr();
         let v1::VerifyFileRequest { fingerprint, file } = request.into_inner();
         let stored = convert::stored_file(file.as_ref(), &self.geometry)?;
-        let never_closed = "the semaphores are never closed";
-        let _of_peer = self.of_peer(peer).acquire_owned().await.expect(never_closed);
-        let turn = Arc::clone(&self.verifying).acquire_owned().await.expect(never_closed);
-        let this = self.clone();
-        let verified = tokio::task::spawn_blocking(move || {
-            let _turn = turn;
-            match this.other_run(&fingerprint) {
-                Some(failure) => Err(failure),
-                None => this.verify(stored),
-            }
-        });
-        let verified = verified.await.map_err(|_| Status::internal("the file could not be looked at"))?;
-        let result = Some(verified.map_or_else(Answer::Failure, Answer::Verified));
+        let verified = self.inspect(peer, &fingerprint, &self.verifying, move |this| this.verify(stored));
+        let result = Some(verified.await?.map_or_else(Answer::Failure, Answer::Verified));
         Ok(Response::new(v1::VerifyFileResponse { result }))
+    }
+
+    async fn look_up(
+        &self,
+        request: Request<v1::LookUpRequest>,
+    ) -> Result<Response<v1::LookUpResponse>, Status> {
+        use v1::look_up_response::Result as Answer;
+        let peer = request.remote_addr();
+        let v1::LookUpRequest { fingerprint, file, places, words } = request.into_inner();
+        let stored = convert::stored_file(file.as_ref(), &self.geometry)?;
+        let places = convert::looked_up(&places, &words, stored.task.shard, &self.geometry)?;
+        let look_up = move |this: &Self| this.look_up(stored, &places, &words);
+        let looked_up = self.inspect(peer, &fingerprint, &self.turns, look_up);
+        let result = Some(looked_up.await?.map_or_else(Answer::Failure, Answer::LookedUp));
+        Ok(Response::new(v1::LookUpResponse { result }))
     }
 
     async fn copy_file(

@@ -36,7 +36,7 @@ fn tasks_go_to_the_holder_of_what_others_cannot_reach() {
     let mut t = two();
     let failures = fail_until_spared(&mut t, "a", &|| unreachable(0, 1));
     assert_eq!(failures, MOST_UNREACHED);
-    assert!(t.state.workers[&table::id("a")].is_cut_off);
+    assert!(t.state.workers[table::id("a")].is_cut_off);
     let (mut lines, mut left) = (Vec::new(), vec![(1, 0), (1, 1)]);
     for _ in 0..8 {
         lines.extend(t.take("b", 2));
@@ -57,7 +57,7 @@ fn a_third_worker_takes_copies_of_what_others_cannot_reach() {
     assert!(lines.iter().any(|line| line.contains("copy 0/1 from b")), "{lines:?}");
     t.copied("c", 0, 1);
     t.tick(100);
-    assert!(!t.state.workers[&table::id("a")].is_cut_off);
+    assert!(!t.state.workers[table::id("a")].is_cut_off);
 }
 
 #[test]
@@ -70,13 +70,13 @@ fn an_unreachable_peer_is_tried_again() {
         t.beat("b", &[]);
         t.tick(1000);
     }
-    assert!(!t.state.workers[&table::id("a")].is_cut_off);
+    assert!(!t.state.workers[table::id("a")].is_cut_off);
     // One failure is enough now.
     let failures = fail_until_spared(&mut t, "a", &|| unreachable(0, 1));
     assert_eq!(failures, 1);
     // A worker that comes anew may have another address.
     t.join_with("b", 1, &[(0, 1)]);
-    assert!(!t.state.workers[&table::id("a")].is_cut_off);
+    assert!(!t.state.workers[table::id("a")].is_cut_off);
 }
 
 #[test]
@@ -112,11 +112,11 @@ fn failures_in_a_row_give_a_rest_that_grows() {
         let mut t = two();
         let failures = fail_until_spared(&mut t, "a", failure);
         assert_eq!(failures, MOST_STRIKES);
-        let rest = |t: &Table| t.state.workers[&table::id("a")].rests_until.0 - t.now;
+        let rest = |t: &Table| t.state.workers[table::id("a")].rests_until.0 - t.now;
         assert!(rest(&t) > REST.as_millis() as u64 - 3000);
         // Each failure after a rest doubles the next one, up to a limit.
         for _ in 0..8 {
-            t.now = t.state.workers[&table::id("a")].rests_until.0 + 1;
+            t.now = t.state.workers[table::id("a")].rests_until.0 + 1;
             t.beat("a", &[]);
             t.beat("b", &[]);
             t.tick(0);
@@ -135,10 +135,10 @@ fn a_success_ends_the_row() {
         t.tick(PAUSE.as_millis() as u64);
         t.failed("a", 0, 0, attempt, Failure::Stopped);
     }
-    assert_eq!(t.state.workers[&table::id("a")].strikes, MOST_STRIKES - 1);
+    assert_eq!(t.state.workers[table::id("a")].strikes, MOST_STRIKES - 1);
     t.take("a", 1);
     t.tick(PAUSE.as_millis() as u64);
     t.made("a", 0, 0, MOST_STRIKES);
-    assert_eq!(t.state.workers[&table::id("a")].strikes, 0);
+    assert_eq!(t.state.workers[table::id("a")].strikes, 0);
     t.apply(Event::Tick);
 }

@@ -40,7 +40,7 @@ fn a_worker_that_begins_again_before_it_was_missed_is_answered_anew() {
 #[test]
 fn a_worker_at_another_address_is_saved_again() {
     let mut t = Table::with(rules(1), "a");
-    t.state.workers.get_mut(&table::id("a")).unwrap().address = "elsewhere:1".into();
+    t.state.workers.get_mut(table::id("a")).unwrap().address = "elsewhere:1".into();
     assert_eq!(t.join("a"), ["save worker a", "a <- registered, keeps 0"]);
 }
 

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 /// The owners of all shards, as one word.
 fn owners(t: &mut Table) -> String {
     t.tick(0);
-    t.state.owners.iter().map(|owner| owner.map_or('-', |id| char::from(id.0[0]))).collect()
+    let owner = |shard| t.state.tasks.owner(fathom_run::Task { depth: t.state.depth, shard });
+    t.state.shards().map(|shard| owner(shard).map_or('-', |id| char::from(id.0[0]))).collect()
 }
 
 #[test]
@@ -43,13 +44,13 @@ fn shards_stay_where_their_files_are() {
 fn bytes_are_balanced_and_not_shards() {
     let mut t = Table::with(rules(4), "a").at_depth(1);
     for (shard, bytes) in [(0, 6 << 20), (1, 2 << 20), (2, 2 << 20), (3, 2 << 20)] {
-        t.state.files.get_mut(&task(0, shard)).unwrap().bytes = bytes;
+        t.state.files.set_bytes(task(0, shard), bytes);
     }
     t.join("b");
     assert_eq!(owners(&mut t), "aaab");
     // What is over by less than a shard is not moved; what is over by more is.
     for shard in 0..4 {
-        t.state.files.get_mut(&task(0, shard)).unwrap().bytes = 1 << 20;
+        t.state.files.set_bytes(task(0, shard), 1 << 20);
     }
     t.join("c");
     let loads = owners(&mut t).chars().fold(BTreeMap::new(), |mut loads, owner| {
@@ -111,7 +112,7 @@ fn large_shares_are_right() {
     t.join_with("a", 4096, &[]);
     let mut t = t.at_depth(1);
     for shard in 0..4 {
-        t.state.files.get_mut(&task(0, shard)).unwrap().bytes = 1 << 52;
+        t.state.files.set_bytes(task(0, shard), 1 << 52);
     }
     t.join_with("b", 4096, &[]);
     assert_eq!(owners(&mut t), "aaab");

@@ -132,7 +132,7 @@ fn an_event_of_a_large_run_is_cheap() {
                 large.now += 100;
                 large.apply(0, |_, _, _| Event::Tick);
                 for at in (0..WORKERS).filter(|at| at % 20 == tick) {
-                    let underway = large.state.workers[&worker(at)].running.iter().copied().collect();
+                    let underway = large.state.tasks.running(worker(at)).iter().copied().collect();
                     let progress = Progress { underway, ..Progress::default() };
                     large.apply(at, |request, session, _| Event::Heartbeat(request, session, progress));
                 }
@@ -149,6 +149,6 @@ fn an_event_of_a_large_run_is_cheap() {
             large.apply(0, |_, _, _| Event::Tick);
         }
         eprintln!("all lost at once: {:?}", begun.elapsed());
-        assert_eq!(large.state.alive().count(), 0);
+        assert_eq!(large.state.workers.alive().count(), 0);
     }
 }

@@ -20,6 +20,22 @@ fn files_are_with_all_and_need_no_copies() {
     assert_eq!(t.take("b", 4), ["b <- make 1/0 #1.1, make 1/1 #1.1"]);
 }
 
+/// Those who verify and audit a run ask workers, each for some of the files.
+#[test]
+fn every_worker_can_tell_of_a_file() {
+    let mut t = Table::with(shared(2), "a b").at_depth(2);
+    let asked = |t: &Table| -> Vec<Vec<_>> {
+        let layers = t.state.kept().layers;
+        layers.iter().map(|(_, shards)| shards.iter().map(|shard| shard.holders.clone()).collect()).collect()
+    };
+    let workers: Vec<_> = t.state.workers.alive().map(|(id, _)| id).collect();
+    let each: Vec<_> = workers.iter().map(|&id| vec![id]).collect();
+    assert_eq!(asked(&t), [each.clone(), each]);
+    t.leave("a");
+    t.leave("b");
+    assert!(asked(&t).concat().iter().all(|holders| holders.is_empty()));
+}
+
 #[test]
 fn the_coordinator_retires_layers() {
     let mut t = Table::with(shared(1), "a").at_depth(2);
@@ -64,7 +80,7 @@ fn where_all_layers_are_kept_it_can() {
     assert_eq!(t.failed("a", 3, 0, 1, damaged(2, 0, None)), ["discard shared 2/0", "a <- known"]);
     assert_eq!(t.take("a", 1), ["a <- make 2/0 #1.1"]);
     assert_eq!(t.made("a", 2, 0, 1), ["a <- known"]);
-    assert!(t.state.tasks.contains_key(&task(3, 0)));
+    assert!(t.state.tasks.get(task(3, 0)).is_some());
 }
 
 #[test]

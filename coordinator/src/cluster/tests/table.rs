@@ -129,8 +129,10 @@ impl Table {
                 return self;
             }
             for worker in &workers {
-                let of = &self.state.workers[&id(worker)];
-                if self.state.depth.0 >= depth || (of.queue.is_empty() && of.orders.is_empty()) {
+                let (id, state) = (id(worker), &self.state);
+                if state.depth.0 >= depth
+                    || (state.tasks.queue(id).is_empty() && state.workers[id].orders.is_empty())
+                {
                     continue;
                 }
                 for line in self.take(worker, 1).into_iter().filter(|line| line.contains("<-")) {

@@ -14,7 +14,7 @@ fn busy() -> Table {
 }
 
 fn is_waiting(t: &Table, depth: u32, shard: u32) -> bool {
-    matches!(t.state.tasks[&task(depth, shard)].making, TaskProgress::Waiting)
+    t.state.tasks.get(task(depth, shard)).unwrap().making == TaskProgress::Waiting
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `fathom verify HOST:PORT`: what the workers of a run hold, checked where it lies.
 
 use crate::arguments::VerifyArguments;
-use crate::commands::client::{CONNECT_LIMIT, Coordinator};
+use crate::commands::client::{CONNECT_LIMIT, Coordinator, KeptShard};
 use anyhow::{Result, anyhow};
 use fathom_command::output;
 use fathom_proto::access::{Access, Connection};
@@ -20,15 +20,7 @@ const AT_ONCE: usize = 4;
 /// Faults that are told; of the others there is a number.
 const MOST_TOLD: usize = 10;
 
-/// A file that a worker should have.
-struct Held {
-    depth: u32,
-    shard: u32,
-    address: String,
-    digest: Vec<u8>,
-}
-
-/// What became of it.
+/// What became of a file that a worker should have.
 enum Checked {
     Right(v1::VerifiedFile),
     /// It was retired meanwhile.
@@ -52,28 +44,23 @@ pub(super) fn verify(args: &VerifyArguments, address: &str) -> Result<()> {
     let mut coordinator = Coordinator::call(address, &args.access)?;
     let listed = coordinator.files()?;
     let access = Access::load(&args.access)?.for_coordinator(address);
-    let v1::ListFilesResponse { fingerprint, holders, states } = listed;
-    let holders = holders.unwrap_or_default();
     let mut sum = Sum::default();
-    let mut held: BTreeMap<String, Vec<Held>> = BTreeMap::new();
-    for layer in &holders.layers {
-        for (shard, of_shard) in (0..).zip(&layer.shards) {
-            if of_shard.holders.is_empty() {
-                sum.unknown
-                    .push(format!("shard {shard} of depth {} is with no worker that is there", layer.depth));
-            }
-            for address in of_shard.holders.iter().filter_map(|&n| holders.addresses.get(n as usize)) {
-                let (address, digest) = (address.clone(), of_shard.digest.to_vec());
-                let file = Held { depth: layer.depth, shard, address: address.clone(), digest };
-                held.entry(address).or_default().push(file);
-            }
+    let mut held: BTreeMap<String, Vec<KeptShard>> = BTreeMap::new();
+    let shards = KeptShard::all(&listed);
+    for file in &shards {
+        if file.holders.is_empty() {
+            let KeptShard { depth, shard, .. } = file;
+            sum.unknown.push(format!("shard {shard} of depth {depth} is with no worker that is there"));
+        }
+        for address in &file.holders {
+            held.entry(address.clone()).or_default().push(file.clone());
         }
     }
     let workers = held.len() as u64;
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    let checked = runtime.block_on(ask_all(&access, &fingerprint, held));
-    for (file, checked) in checked {
-        let of = format!("shard {} of depth {} at {}", file.shard, file.depth, file.address);
+    let checked = runtime.block_on(ask_all(&access, &listed.fingerprint, held));
+    for (address, file, checked) in checked {
+        let of = format!("shard {} of depth {} at {address}", file.shard, file.depth);
         match checked {
             Checked::Right(v1::VerifiedFile { file_bytes, states }) => {
                 sum.files += 1;
@@ -86,18 +73,18 @@ pub(super) fn verify(args: &VerifyArguments, address: &str) -> Result<()> {
         }
     }
     let mut layers = 0;
-    for layer in &holders.layers {
-        let of_layer = sum.states.range((layer.depth, 0)..(layer.depth + 1, 0));
-        let (shards, counted) = of_layer.fold((0, 0), |(n, all), (_, states)| (n + 1, all + states));
-        let Some(&committed) = states.get(layer.depth as usize) else { continue };
-        if shards < layer.shards.len() {
+    for of_layer in shards.chunk_by(|a, b| a.depth == b.depth) {
+        let depth = of_layer[0].depth;
+        let verified: Vec<u64> = sum.states.range((depth, 0)..(depth + 1, 0)).map(|(_, n)| *n).collect();
+        let Some(&committed) = listed.states.get(depth as usize) else { continue };
+        if verified.len() < of_layer.len() {
             continue;
         }
         layers += 1;
+        let counted: u64 = verified.iter().sum();
         if counted != committed {
             sum.wrong.push(format!(
-                "depth {}: the files have {counted} states, and the coordinator has committed {committed}",
-                layer.depth
+                "depth {depth}: the files have {counted} states, and the coordinator has committed {committed}"
             ));
         }
     }
@@ -152,8 +139,8 @@ fn tell(args: &VerifyArguments, sum: &Sum, layers: u64, workers: u64) -> Result<
 async fn ask_all(
     access: &Access,
     fingerprint: &[u8],
-    held: BTreeMap<String, Vec<Held>>,
-) -> Vec<(Held, Checked)> {
+    held: BTreeMap<String, Vec<KeptShard>>,
+) -> Vec<(String, KeptShard, Checked)> {
     let mut workers = JoinSet::new();
     for (address, files) in held {
         let (access, fingerprint) = (access.clone(), fingerprint.to_vec());
@@ -162,7 +149,7 @@ async fn ask_all(
             let client = match connection {
                 Ok(connection) => ExchangeClient::new(connection),
                 Err(error) => {
-                    let unknown = |file| (file, Checked::Unknown(error.to_string()));
+                    let unknown = |file| (address.clone(), file, Checked::Unknown(error.to_string()));
                     return files.into_iter().map(unknown).collect::<Vec<_>>();
                 }
             };
@@ -176,7 +163,7 @@ async fn ask_all(
                     asked.spawn(ask(client.clone(), fingerprint.clone(), file));
                 }
                 match asked.join_next().await {
-                    Some(Ok(answer)) => checked.push(answer),
+                    Some(Ok((file, answer))) => checked.push((address.clone(), file, answer)),
                     Some(Err(_)) => {}
                     None => return checked,
                 }
@@ -186,12 +173,12 @@ async fn ask_all(
     workers.join_all().await.into_iter().flatten().collect()
 }
 
-async fn ask(mut client: ExchangeClient<Connection>, fingerprint: Vec<u8>, held: Held) -> (Held, Checked) {
-    let file = v1::StoredFile {
-        file: Some(v1::File { depth: held.depth, shard: held.shard }),
-        digest: held.digest.clone().into(),
-    };
-    let request = v1::VerifyFileRequest { fingerprint: fingerprint.into(), file: Some(file) };
+async fn ask(
+    mut client: ExchangeClient<Connection>,
+    fingerprint: Vec<u8>,
+    held: KeptShard,
+) -> (KeptShard, Checked) {
+    let request = v1::VerifyFileRequest { fingerprint: fingerprint.into(), file: Some(held.stored_file()) };
     let checked = match client.verify_file(request).await {
         Err(status) => Checked::Unknown(status.message().to_owned()),
         Ok(answer) => match answer.into_inner().result {

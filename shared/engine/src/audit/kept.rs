@@ -1,29 +1,43 @@
 //! The layers that a run has kept, asked for the depth of a state.
 
+use super::layer::{KeptLayer, OnDisk, Place};
 use super::plain::State;
 use crate::directory::RunDirectory;
 use crate::journal::{Files, LayerRow};
 use anyhow::{Context, Result};
 use fathom_command::bad_input;
 use fathom_layer::Disk;
-use fathom_run::{Geometry, Lookback, tables};
-use fathom_space::{CosetGraph, CosetId};
-use fathom_task::{Layer, Store};
+use fathom_run::{Geometry, Lookback, RunError, RunManifest, tables};
+use fathom_space::{Colouring, CosetGraph, Space};
+use fathom_task::Store;
 use indicatif::HumanBytes;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Stands in a table for a state of no kept layer.
 const NONE: u8 = u8::MAX;
 
+/// A finished layer.
+pub struct FinishedLayer {
+    /// Its states.
+    pub states: u64,
+    /// States in the stored representatives.
+    pub stored: u64,
+    /// Its files, if they are kept.
+    pub files: Option<Box<dyn KeptLayer>>,
+}
+
 /// Layers, open for reading.
 pub(super) struct Kept {
-    pub(super) graph: CosetGraph,
-    /// By depth; `None` where the files are not there.
-    layers: Vec<Option<Layer>>,
-    pub(super) rows: Vec<LayerRow>,
+    pub(super) graph: Arc<CosetGraph>,
+    /// By depth.
+    pub(super) layers: Vec<FinishedLayer>,
     /// Every state is in one of the finished layers, by the journal.
     pub(super) is_complete: bool,
     /// Whether moves lead back, so that the depths of neighbours differ by at most one.
     pub(super) is_closed: bool,
+    /// Whether to look up many states takes hardly longer than one.
+    is_far: bool,
     /// By coset and position the depth, where that fits into memory.
     table: Option<Box<[u8]>>,
 }
@@ -38,7 +52,7 @@ impl Kept {
         let path = run.path.display();
         let Some(store) = run.store_path()? else {
             return Err(bad_input!(
-                "the layers of the run in {path} lie with its workers, and are not looked for there"
+                "the layers of the run in {path} lie with its workers: name its coordinator as HOST:PORT while it is served"
             ));
         };
         let visited = run.visited()?;
@@ -46,41 +60,45 @@ impl Kept {
             return Err(bad_input!("the run in {path} has no finished layer yet"));
         }
         let definition = &run.manifest;
-        let (space, colouring) = definition.check()?;
-        let patterns = CosetGraph::table_entries(&space, &colouring);
-        let table_bytes = CosetGraph::table_bytes(&space, patterns, definition.representative_cosets);
-        if table_bytes > memory_bytes {
-            return Err(bad_input!(
-                "the tables of {} take {} of memory, and {} may be taken: give it more with --memory",
-                space.slug(),
-                HumanBytes(table_bytes),
-                HumanBytes(memory_bytes)
-            ));
-        }
-        let graph = tables::cosets_for_reading(&run.path, definition.fingerprint, &space, &colouring)?;
-        let geometry = Geometry::of(definition, &space, &colouring)?;
-        geometry.check_graph(&graph)?;
+        let make = |space: &Space, colouring: &Colouring| {
+            tables::cosets_for_reading(&run.path, definition.fingerprint, space, colouring)
+        };
+        let (graph, geometry) = tables_of(definition, memory_bytes, make)?;
+        let graph = Arc::new(graph);
         let store = Store::new(&store, disk);
-        let open = |row: &LayerRow| -> Result<Option<Layer>> {
-            if row.files == Files::Removed {
-                return Ok(None);
-            }
-            let layer = store.open(&geometry, row.depth)?;
-            layer.check_digests(&run.digests(row.depth)?)?;
-            Ok(Some(layer))
+        let open = |row: &LayerRow| -> Result<FinishedLayer> {
+            let files = match row.files {
+                Files::Removed => None,
+                _ => {
+                    let layer = store.open(&geometry, row.depth)?;
+                    layer.check_digests(&run.digests(row.depth)?)?;
+                    Some(Box::new(OnDisk { layer, graph: Arc::clone(&graph) }) as Box<dyn KeptLayer>)
+                }
+            };
+            Ok(FinishedLayer { states: row.states, stored: row.stored, files })
         };
         let layers = visited
             .layers
             .iter()
             .map(|row| open(row).with_context(|| format!("cannot read the layer of depth {}", row.depth)));
-        Ok(Self {
-            layers: layers.collect::<Result<_>>()?,
-            is_complete: visited.visited == visited.all,
-            rows: visited.layers,
+        Ok(Self::of(Arc::clone(&graph), layers.collect::<Result<_>>()?))
+    }
+
+    fn of(graph: Arc<CosetGraph>, layers: Vec<FinishedLayer>) -> Self {
+        let visited: u128 = layers.iter().map(|layer| u128::from(layer.states)).sum();
+        Self {
+            is_complete: u128::try_from(graph.space().states()).is_ok_and(|all| all == visited),
             is_closed: Lookback::of(graph.space()) == Lookback::Two,
+            layers,
             graph,
+            is_far: false,
             table: None,
-        })
+        }
+    }
+
+    /// Layers whose files lie elsewhere.
+    pub(super) fn far(graph: Arc<CosetGraph>, layers: Vec<FinishedLayer>) -> Self {
+        Self { is_far: true, ..Self::of(graph, layers) }
     }
 
     /// The depth of the last finished layer.
@@ -90,12 +108,12 @@ impl Kept {
 
     /// Whether the files of a finished layer are there.
     pub(super) fn has(&self, depth: u32) -> bool {
-        self.layers.get(depth as usize).is_some_and(Option::is_some)
+        self.files(depth).is_some()
     }
 
-    /// The layer at a depth, if it is there.
-    pub(super) fn layer(&self, depth: u32) -> Option<&Layer> {
-        self.layers.get(depth as usize)?.as_ref()
+    /// The files of a finished layer, if they are there.
+    pub(super) fn files(&self, depth: u32) -> Option<&dyn KeptLayer> {
+        self.layers.get(depth as usize)?.files.as_deref()
     }
 
     /// The depths whose layers are there.
@@ -118,37 +136,56 @@ impl Kept {
     ///
     /// # Errors
     /// If a file is damaged.
-    pub(super) fn tabulate(&mut self, memory_bytes: u64) -> Result<Vec<(u32, CosetId, u32)>> {
+    pub(super) fn tabulate(&mut self, memory_bytes: u64) -> Result<Vec<(u32, Place)>> {
         const MOST: usize = 16;
         let mut twice = Vec::new();
-        if self.table_bytes() > memory_bytes || self.layers.len() > usize::from(NONE) {
+        if self.is_far || self.table_bytes() > memory_bytes || self.layers.len() > usize::from(NONE) {
             return Ok(twice);
         }
         let a_coset = self.graph.shape().packed_bytes() as usize * 8;
         let mut table = vec![NONE; self.graph.len() as usize * a_coset].into_boxed_slice();
-        for (depth, layer) in (0..).zip(&self.layers) {
-            let Some(layer) = layer else { continue };
-            for (coset, places) in (0..).map(CosetId).zip(table.chunks_exact_mut(a_coset)) {
-                for position in layer.coset(coset)?.positions() {
-                    let place = &mut places[position as usize];
-                    if *place != NONE && twice.len() < MOST {
-                        twice.push((depth, coset, position));
-                    }
-                    *place = depth as u8;
+        for depth in self.depths() {
+            let files = self.files(depth).context("the layer is there")?;
+            files.for_each(&mut |(coset, position)| {
+                let place = &mut table[coset.0 as usize * a_coset + position as usize];
+                if *place != NONE && twice.len() < MOST {
+                    twice.push((depth, (coset, position)));
                 }
-            }
+                *place = depth as u8;
+            })?;
         }
         self.table = Some(table);
         Ok(twice)
     }
 
-    /// The depths of the kept layers that have a state: one at most, if they are right.
+    /// Looks many states up at once, where that is faster.
     ///
     /// # Errors
-    /// If a file is damaged.
-    pub(super) fn depths_of(&self, state: &State) -> Result<Vec<u32>> {
-        let word = self.graph.space().word_of_pieces(state);
-        let Some((coset, position)) = self.graph.locate(&word) else {
+    /// If a layer cannot be read.
+    pub(super) fn look_ahead(&self, states: impl Iterator<Item = State>) -> Result<Lookup<'_>> {
+        let mut ahead = HashMap::new();
+        if self.is_far {
+            let mut placed: Vec<(State, Place)> = Vec::new();
+            for state in states {
+                if !ahead.contains_key(&state) {
+                    placed.extend(self.locate(&state).map(|place| (state.clone(), place)));
+                    ahead.insert(state, Vec::new());
+                }
+            }
+            let places: Vec<Place> = placed.iter().map(|(_, place)| *place).collect();
+            for depth in self.depths() {
+                let found = self.files(depth).context("the layer is there")?.contain(&places)?;
+                for ((state, _), _) in placed.iter().zip(found).filter(|(_, found)| *found) {
+                    ahead.entry(state.clone()).or_default().push(depth);
+                }
+            }
+        }
+        Ok(Lookup { kept: self, ahead })
+    }
+
+    /// The depths of the kept layers that have a state: one at most, if they are right.
+    fn depths_of(&self, state: &State) -> Result<Vec<u32>> {
+        let Some((coset, position)) = self.locate(state) else {
             return Ok(Vec::new());
         };
         if let Some(table) = &self.table {
@@ -157,19 +194,65 @@ impl Kept {
             return Ok(Some(u32::from(depth)).filter(|_| depth != NONE).into_iter().collect());
         }
         let mut found = Vec::new();
-        for (depth, layer) in (0..).zip(&self.layers) {
-            if let Some(layer) = layer
-                && layer.coset(coset)?.contains(position)
-            {
-                found.push(depth);
-            }
+        for depth in self.depths() {
+            let files = self.files(depth).context("the layer is there")?;
+            found.extend(files.contain(&[(coset, position)])?[0].then_some(depth));
         }
         Ok(found)
     }
 
+    fn locate(&self, state: &State) -> Option<Place> {
+        self.graph.locate(&self.graph.space().word_of_pieces(state))
+    }
+
     /// A stored state as a plain word.
-    pub(super) fn state(&self, coset: CosetId, position: u32) -> State {
+    pub(super) fn state(&self, (coset, position): Place) -> State {
         let space = self.graph.space();
         space.pieces(&self.graph.word_at(coset, position)).into()
     }
+}
+
+/// The depths of states, of which some were looked up before.
+pub(super) struct Lookup<'a> {
+    pub(super) kept: &'a Kept,
+    ahead: HashMap<State, Vec<u32>>,
+}
+
+impl Lookup<'_> {
+    /// The depths of the kept layers that have a state: one at most, if they are right.
+    ///
+    /// # Errors
+    /// If a layer cannot be read.
+    pub(super) fn depths_of(&self, state: &State) -> Result<Vec<u32>> {
+        match self.ahead.get(state) {
+            Some(depths) => Ok(depths.clone()),
+            None => self.kept.depths_of(state),
+        }
+    }
+}
+
+/// The cosets of a run, if their tables fit into so many bytes, and how the run is cut.
+///
+/// # Errors
+/// If they do not fit, or what the run's definition says does not hold.
+pub(super) fn tables_of(
+    definition: &RunManifest,
+    memory_bytes: u64,
+    make: impl FnOnce(&Space, &Colouring) -> Result<CosetGraph, RunError>,
+) -> Result<(CosetGraph, Geometry)> {
+    let (space, colouring) = definition.check()?;
+    let patterns = CosetGraph::table_entries(&space, &colouring);
+    let table_bytes = CosetGraph::table_bytes(&space, patterns, definition.representative_cosets);
+    if table_bytes > memory_bytes {
+        return Err(bad_input!(
+            "the tables of {} take {} of memory, and {} may be taken: give it more with --memory",
+            space.slug(),
+            HumanBytes(table_bytes),
+            HumanBytes(memory_bytes)
+        ));
+    }
+    let graph = make(&space, &colouring)?;
+    let geometry = Geometry::of(definition, &space, &colouring)?;
+    geometry.check_graph(&graph)?;
+    Ok((graph, geometry))
 }

@@ -6,7 +6,7 @@
 //! d = k - 1, and f = d there, so f = k - 1 < f - 1 at a predecessor.) The proof does not care how f was
 //! found. So with all layers kept and all states looked at, nothing but these statements is relied on.
 
-use super::kept::Kept;
+use super::kept::{Kept, Lookup};
 use super::plain::{Plain, State};
 use anyhow::Result;
 
@@ -28,33 +28,43 @@ enum Neighbour {
     Successor,
 }
 
+/// All states whose depths may be asked for when these are looked at.
+pub(super) fn concerned(plain: &Plain, states: &[State]) -> impl Iterator<Item = State> {
+    let of_one = |state: &State| -> Vec<State> {
+        let neighbours = plain.predecessors(state).into_iter().chain(plain.successors(state));
+        std::iter::once(state.clone()).chain(neighbours).collect()
+    };
+    states.iter().flat_map(of_one)
+}
+
 /// Looks at one state, which should be at `depth` if that is told. Returns the depth of the layer that has
 /// it, and what does not hold.
 ///
 /// # Errors
-/// If a file is damaged.
+/// If a layer cannot be read.
 pub(super) fn check(
     plain: &Plain,
-    kept: &Kept,
+    lookup: &Lookup<'_>,
     state: &State,
     depth: Option<u32>,
 ) -> Result<(Option<u32>, Option<Contradiction>)> {
-    let found = kept.depths_of(state)?;
+    let found = lookup.depths_of(state)?;
     let reason = match (&found[..], depth) {
         ([first, second, ..], _) => Some(format!("the layers of depths {first} and {second} both have it")),
         ([found], Some(depth)) if *found != depth => {
             Some(format!("it was taken from depth {depth}, and is found at depth {found}"))
         }
         ([], Some(depth)) => Some(format!("it was taken from depth {depth}, and is not found there again")),
-        ([found], _) => of_layer(plain, kept, state, *found)?,
-        ([], None) => of_none(plain, kept, state)?,
+        ([found], _) => of_layer(plain, lookup, state, *found)?,
+        ([], None) => of_none(plain, lookup, state)?,
     };
     let at = found.first().copied().or(depth);
     Ok((at, reason.map(|reason| Contradiction { depth: at, state: Plain::written(state), reason })))
 }
 
 /// What does not hold of a state of a layer.
-fn of_layer(plain: &Plain, kept: &Kept, state: &State, depth: u32) -> Result<Option<String>> {
+fn of_layer(plain: &Plain, lookup: &Lookup<'_>, state: &State, depth: u32) -> Result<Option<String>> {
+    let kept = lookup.kept;
     match (depth, plain.is_solved(state)) {
         (0, false) => return Ok(Some("it is at depth 0, and is not solved".into())),
         (0, true) => {}
@@ -62,7 +72,7 @@ fn of_layer(plain: &Plain, kept: &Kept, state: &State, depth: u32) -> Result<Opt
         (_, false) => {
             let mut has_before = !kept.has(depth - 1);
             for before in plain.predecessors(state) {
-                let found = kept.depths_of(&before)?;
+                let found = lookup.depths_of(&before)?;
                 if let Some(reason) = misplaced(kept, &before, &found, depth, Neighbour::Predecessor) {
                     return Ok(Some(reason));
                 }
@@ -74,7 +84,7 @@ fn of_layer(plain: &Plain, kept: &Kept, state: &State, depth: u32) -> Result<Opt
         }
     }
     for after in plain.successors(state) {
-        let found = kept.depths_of(&after)?;
+        let found = lookup.depths_of(&after)?;
         if let Some(reason) = misplaced(kept, &after, &found, depth, Neighbour::Successor) {
             return Ok(Some(reason));
         }
@@ -83,7 +93,8 @@ fn of_layer(plain: &Plain, kept: &Kept, state: &State, depth: u32) -> Result<Opt
 }
 
 /// What does not hold of a state that no kept layer has.
-fn of_none(plain: &Plain, kept: &Kept, state: &State) -> Result<Option<String>> {
+fn of_none(plain: &Plain, lookup: &Lookup<'_>, state: &State) -> Result<Option<String>> {
+    let kept = lookup.kept;
     if kept.has(0) && plain.is_solved(state) {
         return Ok(Some("it is solved, and not at depth 0".into()));
     }
@@ -91,7 +102,7 @@ fn of_none(plain: &Plain, kept: &Kept, state: &State) -> Result<Option<String>> 
         return Ok(Some("no layer has it, and the run is complete".into()));
     }
     for before in plain.predecessors(state) {
-        for depth in kept.depths_of(&before)? {
+        for depth in lookup.depths_of(&before)? {
             if let Some((least, most)) = range(kept, depth, Neighbour::Successor)
                 && kept.has_all(least..=most)
             {

@@ -58,7 +58,7 @@ impl Simulation {
         let is_whole =
             |at: usize, task: &Task| self.workers[at].store.get(task).is_some_and(|file| file.is_right());
         let elsewhere = |task: &Task| {
-            let holders = state.files.get(task).into_iter().flat_map(|file| &file.holders);
+            let holders = state.files.holders(*task);
             let mut others = holders.map(|id| usize::from(id.0[0]) - 1).filter(|&other| other != worker);
             others.any(|other| is_whole(other, task))
         };
@@ -93,22 +93,22 @@ impl Simulation {
     pub(super) fn check(&self) {
         let Some(state) = &self.coordinator.state else { return };
         state.check();
-        for (task, file) in &state.files {
+        for (task, file) in state.files.iter() {
             for holder in &file.holders {
                 let worker = usize::from(holder.0[0]) - 1;
                 let is_retired =
                     self.coordinator.rules.keep == Keep::Last && task.depth.0 + 2 < state.depth.0;
                 // A session that no process has, of a registration that came late, ends soon.
                 let number = self.workers[worker].process.as_ref().map(|process| process.session.number());
-                let is_gone = match state.workers[holder].presence {
+                let is_gone = match state.workers[*holder].presence() {
                     Presence::Alive(session) => Some(session.0) != number,
                     _ => true,
                 };
                 assert!(
                     is_retired
                         || is_gone
-                        || self.workers[worker].store.contains_key(task)
-                        || self.lost.contains(&(worker, *task)),
+                        || self.workers[worker].store.contains_key(&task)
+                        || self.lost.contains(&(worker, task)),
                     "worker {worker} is believed to hold {task:?}"
                 );
             }

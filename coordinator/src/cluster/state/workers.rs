@@ -1,10 +1,11 @@
-//! What the coordinator knows of a worker.
+//! The workers, and who is there.
 
 use crate::cluster::event::{LeaveReason, Millis, Order, Progress, RequestId};
 use crate::cluster::rate::RecentRate;
 use fathom_proto::Session;
-use fathom_run::{Task, WorkerId};
-use std::collections::{BTreeMap, BTreeSet};
+use fathom_run::WorkerId;
+use std::collections::BTreeMap;
+use std::ops::Index;
 
 /// Whether a worker is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +31,7 @@ pub struct Worker {
     pub threads: u32,
     /// What computes; empty for one that is known from before.
     pub kernel: String,
-    /// Whether it is there.
-    pub presence: Presence,
+    presence: Presence,
     /// When it was heard last.
     pub heard: Millis,
     /// How far it is.
@@ -58,14 +58,92 @@ pub struct Worker {
     pub reports: u64,
     /// Why it was told to leave, if it was.
     pub leaving: Option<LeaveReason>,
-    /// The tasks that it is at.
-    pub running: BTreeSet<Task>,
-    /// The tasks that it should make and that nobody has begun.
-    pub queue: BTreeSet<Task>,
-    /// The files that it has, whether it is there or not.
-    pub holds: BTreeSet<Task>,
-    /// The copies that were ordered from it, those that failed among them.
-    pub coming: BTreeSet<Task>,
+}
+
+/// All workers that were ever there. Those whose sessions last are there.
+#[derive(Clone, Debug, Default)]
+pub struct Workers {
+    known: BTreeMap<WorkerId, Worker>,
+    by_session: BTreeMap<Session, WorkerId>,
+}
+
+impl Workers {
+    /// A worker, if it was ever there.
+    pub fn get(&self, id: WorkerId) -> Option<&Worker> {
+        self.known.get(&id)
+    }
+
+    /// A worker, if it was ever there.
+    pub fn get_mut(&mut self, id: WorkerId) -> Option<&mut Worker> {
+        self.known.get_mut(&id)
+    }
+
+    /// All workers.
+    pub fn iter(&self) -> impl Iterator<Item = (WorkerId, &Worker)> {
+        self.known.iter().map(|(id, worker)| (*id, worker))
+    }
+
+    /// All workers.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (WorkerId, &mut Worker)> {
+        self.known.iter_mut().map(|(id, worker)| (*id, worker))
+    }
+
+    /// Those who are there.
+    pub fn alive(&self) -> impl Iterator<Item = (WorkerId, &Worker)> {
+        self.iter().filter(|(_, worker)| worker.is_alive())
+    }
+
+    /// The worker of a session, if it lasts.
+    pub fn of_session(&self, session: Session) -> Option<WorkerId> {
+        self.by_session.get(&session).copied()
+    }
+
+    /// The worker that its peers reach at an address.
+    pub fn at_address(&self, address: &str) -> Option<WorkerId> {
+        self.alive().find(|(_, worker)| worker.address == address).map(|(id, _)| id)
+    }
+
+    /// Adds one, whose session begins if it has one. A session of the same worker ends.
+    pub fn insert(&mut self, id: WorkerId, worker: Worker) {
+        if let Presence::Alive(session) = worker.presence {
+            self.by_session.insert(session, id);
+        }
+        if let Some(Presence::Alive(session)) = self.known.insert(id, worker).map(|before| before.presence) {
+            self.by_session.remove(&session);
+        }
+    }
+
+    /// Ends the session of a worker.
+    ///
+    /// # Panics
+    /// If there was never such a one.
+    pub fn remove(&mut self, id: WorkerId, presence: Presence) {
+        let worker = self.known.get_mut(&id).expect("workers that were named once stay known");
+        if let Presence::Alive(session) = std::mem::replace(&mut worker.presence, presence) {
+            self.by_session.remove(&session);
+        }
+    }
+
+    /// Panics if sessions and workers contradict each other.
+    #[cfg(test)]
+    pub fn check(&self) {
+        let sessions = self.iter().filter_map(|(id, worker)| match worker.presence {
+            Presence::Alive(session) => Some((session, id)),
+            _ => None,
+        });
+        assert_eq!(sessions.collect::<BTreeMap<_, _>>(), self.by_session);
+        for (id, worker) in self.iter().filter(|(_, worker)| !worker.is_alive()) {
+            assert!(worker.poll.is_none(), "{id} is gone, and asks for orders");
+        }
+    }
+}
+
+impl Index<WorkerId> for Workers {
+    type Output = Worker;
+
+    fn index(&self, id: WorkerId) -> &Worker {
+        &self.known[&id]
+    }
 }
 
 /// A peer that a worker could not reach.
@@ -114,10 +192,6 @@ impl Worker {
             poll: None,
             reports: 0,
             leaving: None,
-            running: BTreeSet::new(),
-            queue: BTreeSet::new(),
-            holds: BTreeSet::new(),
-            coming: BTreeSet::new(),
         }
     }
 
@@ -134,9 +208,19 @@ impl Worker {
         Self { threads, kernel, presence, heard: now, ..Self::known(name, address) }
     }
 
+    /// Whether it is there, and if not, why.
+    pub fn presence(&self) -> Presence {
+        self.presence
+    }
+
+    /// Whether its session lasts.
+    pub fn is_alive(&self) -> bool {
+        matches!(self.presence, Presence::Alive(_))
+    }
+
     /// Whether it is there and stays.
     pub fn is_staying(&self) -> bool {
-        matches!(self.presence, Presence::Alive(_)) && !self.draining && self.leaving.is_none()
+        self.is_alive() && !self.draining && self.leaving.is_none()
     }
 
     /// Whether it can make files: it is there, and reaches all that tasks read.

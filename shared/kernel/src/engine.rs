@@ -1,0 +1,49 @@
+//! The choice of a coset kernel.
+
+use crate::kernel::Kernel;
+use crate::portable::portable;
+use fathom_space::Shape;
+
+/// Which instructions a coset kernel is made of. All give the same bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Engine {
+    /// Plain code.
+    Portable,
+    /// The same, compiled for AVX2.
+    Avx2,
+    /// AVX-512 with VBMI, and GFNI.
+    Avx512,
+}
+
+impl Engine {
+    /// All engines, the fastest last.
+    pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
+
+    /// Its word on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+        }
+    }
+
+    /// A kernel for tensors of a shape; `None` if this processor or the shape is not one for this engine.
+    pub fn kernel(self, shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
+        match self {
+            Self::Portable => Some(portable(shape)),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => crate::avx2::avx2(shape),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => crate::avx512::avx512(shape),
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::Avx2 | Self::Avx512 => None,
+        }
+    }
+
+    /// The fastest engine for a shape on this processor.
+    pub fn fastest(shape: &Shape) -> Self {
+        let usable = |engine: &Self| engine.kernel(shape).is_some();
+        Self::ALL.into_iter().rfind(usable).expect("the portable engine does all shapes")
+    }
+}
