@@ -124,8 +124,8 @@ fn stickers_and_pieces_that_turn_are_counted_together() {
     assert_eq!(states_by_orbits(&mixed, &all_shown(&mixed[0])), Some(states));
 }
 
-/// Wings have one orientation on each cell, which depends on the cell. Of two that look alike it tells whether
-/// they are the ones that belong on cells of equal marks.
+/// Wings have one orientation on each cell, which depends on the cell. Of two that look alike it tells
+/// whether they are the ones that belong on cells of equal marks.
 #[test]
 fn pieces_with_one_orientation_a_cell_do_not_turn() {
     let mut random = fastrand::Rng::with_seed(9);

@@ -2,17 +2,17 @@
 //!
 //! Layout: that of [`crate::portable`], each row in several `u64`.
 //!
-//! For each bit of the target it is known in which byte of the source row its bit lies, and where in that byte.
-//! A shuffle brings 64 such bytes together out of 128 (`vpermi2b`), and one test against 64 bytes of one bit
-//! each makes them a word of the target (`vptestmb`). A row of more than 128 bytes is gone through in *pieces*
-//! of that length, each with a mask of the bits that come from it. Rows that trade places are those of the
-//! portable kernel, and so are sparse sources.
+//! For each bit of the target it is known in which byte of the source row its bit lies, and where in that
+//! byte. A shuffle brings 64 such bytes together out of 128 (`vpermi2b`), and one test against 64 bytes of
+//! one bit each makes them a word of the target (`vptestmb`). A row of more than 128 bytes is gone through in
+//! *pieces* of that length, each with a mask of the bits that come from it. Rows that trade places are those
+//! of the portable kernel, and so are sparse sources.
 //!
-//! Every state is carried by exactly the map of the transform, because each bit of the target is taken from the
-//! one bit that the map names; states are only ever added.
+//! Every state is carried by exactly the map of the transform, because each bit of the target is taken from
+//! the one bit that the map names; states are only ever added.
 //!
-//! Cost a word: two loads, a shuffle, a test and an OR for each piece; where the portable kernel turns rows on
-//! their side, or fetches bit by bit (`docs/performance.md`).
+//! Cost a word: two loads, a shuffle, a test and an OR for each piece; where the portable kernel turns rows
+//! on their side, or fetches bit by bit (`docs/performance.md`).
 
 use crate::kernel::{Bits, Kernel};
 use crate::portable::{Meeting, Portable, Walk};

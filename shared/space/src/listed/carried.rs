@@ -42,13 +42,16 @@ pub(super) fn carriers(graph: &CosetGraph, leads: &Leads, home: CosetId) -> Box<
     carriers.into()
 }
 
+/// For each place of the home coset where it goes, and how far it is turned.
+type Element = Box<[(u8, u8)]>;
+
 /// By coset and arrival, the number of what it does to indices where frames are carried: an element of the
 /// group that keeps the home coset. `None` if there are too many to be kept.
 pub(super) fn elements(graph: &CosetGraph, carried: &Frames) -> Option<Box<[u32]>> {
     const MOST: usize = 1 << 14;
     const COSETS: usize = 1 << 10;
     let arrivals = graph.space().incoming_moves().len();
-    let numbers: Mutex<FxHashMap<Box<[(u8, u8)]>, u32>> = Mutex::default();
+    let numbers: Mutex<FxHashMap<Element, u32>> = Mutex::default();
     let number = |element: &[(u8, u8)]| {
         let mut numbers =
             numbers.lock().expect("the lock is never poisoned: nothing panics while holding it");
@@ -58,7 +61,7 @@ pub(super) fn elements(graph: &CosetGraph, carried: &Frames) -> Option<Box<[u32]
     let mut elements = vec![NO_ELEMENT; graph.len() as usize * arrivals];
     let pieces = elements.par_chunks_mut(COSETS * arrivals).enumerate();
     let is_known = pieces.map_init(
-        || (Actions::new(graph), FxHashMap::<Box<[(u8, u8)]>, u32>::default(), Vec::new()),
+        || (Actions::new(graph), FxHashMap::<Element, u32>::default(), Vec::new()),
         |(actions, known, element), (piece, elements)| {
             for (at, found) in elements.iter_mut().enumerate() {
                 let (coset, mv) = (CosetId((piece * COSETS + at / arrivals) as u32), at % arrivals);

@@ -97,8 +97,8 @@ mod tests {
     use fathom_algebra::Permutation;
     use fathom_puzzle::{Definition, Metric, Orbit};
 
-    /// 50 dials of twelve hours, which have more letters than there are bytes: one move turns the first, another
-    /// the second and all behind it. That makes 12 x 12 states.
+    /// 50 dials of twelve hours, which have more letters than there are bytes: one move turns the first,
+    /// another the second and all behind it. That makes 12 x 12 states.
     #[test]
     fn states_are_counted_where_letters_are_too_many() {
         const DIALS: usize = 50;
