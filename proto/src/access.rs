@@ -55,9 +55,9 @@ pub struct Access {
     look_up: Option<u16>,
     /// What callers without the token are told to do.
     hint: Option<Arc<str>>,
-    /// For being called: with a certificate.
+    /// What a called side shows: a certificate.
     server: Option<Arc<ServerConfig>>,
-    /// For calling: with an authority to check the others by.
+    /// What a calling side checks the others by: an authority.
     client: Option<Arc<ClientConfig>>,
     /// What certificates of others must name.
     name: ServerName<'static>,

@@ -9,7 +9,7 @@ use fathom_run::{ShardReport, Task};
 pub struct Outcome {
     /// The file that the order was about.
     pub task: Task,
-    /// Of a task; none for a copy.
+    /// The attempt at a task; none for a copy.
     pub attempt: Option<Attempt>,
     /// How it ended.
     pub result: Result<Done, Failure>,

@@ -173,10 +173,11 @@ impl Cluster {
     /// The command that serves the run.
     pub fn serving(&self) -> Command {
         let mut command = fathom();
-        command.arg("serve").args(&self.space).args(["--json", "--lease", "2s"]);
-        command.arg("--dir").arg(self.run()).args(&self.options);
-        if !self.options.iter().any(|option| option == "--listen") {
-            command.args(["--listen", &self.address]);
+        command.arg("serve").args(&self.space).arg("--json").arg("--dir").arg(self.run()).args(&self.options);
+        for (option, usual) in [("--lease", "2s"), ("--listen", &self.address)] {
+            if !self.options.iter().any(|given| given == option) {
+                command.args([option, usual]);
+            }
         }
         self.prefixed(&command)
     }
@@ -281,6 +282,32 @@ impl Cluster {
         self.until_coordinator_stopped();
         act(self);
         self.signal_coordinator(libc::SIGCONT);
+    }
+
+    /// A worker makes all layers before a depth, of so many shards, and dies: it alone holds them, and
+    /// nothing of that depth is made. The cluster must be without audits, so that tasks are counted.
+    pub fn alone_until(&mut self, name: &str, depth: u32, shards: u32) {
+        self.join_until(name, &format!("computing:{}", depth * shards + 1));
+        self.dies(name);
+    }
+
+    /// A worker makes so many layers. Then two workers must hold each file, so that the run stands still and
+    /// the files of that worker stay, until another one joins. The cluster must be without audits, so that
+    /// nothing is read when this returns.
+    pub fn stands_still(&mut self, name: &str, layers: u32) {
+        self.serve_up_to(layers);
+        self.join(&[name]);
+        self.until_coordinator_stopped();
+        self.signal_coordinator(libc::SIGKILL);
+        self.coordinator_dies();
+        self.options.extend(["--replicas".into(), "2".into()]);
+        self.serve();
+        self.until_status("the run stands still", |status| {
+            let workers = status["workers"].as_array().expect("a list of workers");
+            status["obstacle"].as_str().is_some_and(|obstacle| obstacle.contains("2 workers must hold"))
+                && status["shards_waiting"] == 0
+                && workers.iter().all(|worker| worker["shards_running"] == 0)
+        });
     }
 
     /// Waits until a failpoint has stopped the coordinator.

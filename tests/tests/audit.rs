@@ -202,23 +202,12 @@ fn what_cannot_be_audited_is_refused() {
     assert!(!run.path("nowhere").exists());
 }
 
-/// The run stands still, and its files stay with the worker that is there.
-fn stands_still(cluster: &Cluster) {
-    cluster.until_status("the run stands still", |status| {
-        status["obstacle"].as_str().is_some_and(|obstacle| obstacle.contains("2 workers must hold"))
-    });
-}
-
 /// The layers of a run that is served are looked into where they lie.
 #[test]
 fn layers_that_lie_with_workers() {
     let space = ["2x6", "--metric", "single", "--shards", "16"];
-    let mut cluster = Cluster::new(&space, &["--replicas", "2", "--keep", "all"]);
-    cluster.serve();
-    cluster.join_until("gone", "computing:90");
-    cluster.join(&["here"]);
-    cluster.dies("gone");
-    stands_still(&cluster);
+    let mut cluster = Cluster::new(&space, &["--keep", "all", "--audit", "0"]);
+    cluster.stands_still("here", 7);
     let found = json(&cluster.ask("audit", &["--samples", "60", "--json"]));
     assert_eq!(
         (&found["wrong"], &found["complete"], &found["proof"]),
@@ -226,8 +215,7 @@ fn layers_that_lie_with_workers() {
     );
     let known: Value = undisturbed(&space)["counts"].clone();
     let layers = found["layers"].as_array().unwrap();
-    let finished = cluster.status().unwrap()["depth"].as_u64().unwrap();
-    assert_eq!(layers.len() as u64, finished);
+    assert_eq!(layers.len(), 7);
     for (depth, layer) in layers.iter().enumerate() {
         assert_eq!(layer["states"], known[depth], "{depth}");
         // The first layers have fewer states than were asked for.
@@ -240,8 +228,7 @@ fn layers_that_lie_with_workers() {
     let refused = cluster.ask("audit", &["--exhaustive"]);
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
     // Another file than that which was reported is not looked into.
-    let of_finished = |(depth, _, _): &(u32, u32, PathBuf)| u64::from(*depth) < finished;
-    let (depth, shard, path) = cluster.files("here").into_iter().rfind(of_finished).unwrap();
+    let (depth, shard, path) = cluster.files("here").into_iter().rfind(|(depth, _, _)| *depth == 6).unwrap();
     exchange_cosets(&path);
     let (_, err) = texts(&cluster.ask("audit", &["--samples", "2000"]));
     assert!(err.contains(&format!("shard {shard} of depth {depth} cannot be looked into: ")), "{err}");
@@ -251,20 +238,16 @@ fn layers_that_lie_with_workers() {
 #[test]
 fn a_wrong_layer_that_lies_with_a_worker() {
     let mut cluster = Cluster::new(&["3x3", "--shards", "1"], &["--keep", "all", "--audit", "0"]);
-    cluster.serve_up_to(6);
-    cluster.join(&["w1"]);
-    cluster.until_coordinator_stopped();
+    cluster.stands_still("w1", 6);
+    // Whoever knows of the file is gone meanwhile.
     cluster.signal_coordinator(libc::SIGKILL);
     cluster.coordinator_dies();
     cluster.kill(&["w1"]);
     let (depth, _, file) = cluster.files("w1").into_iter().rfind(|(depth, _, _)| *depth == 5).unwrap();
     move_state(&file, 3);
     commit(&cluster.run(), depth, &file);
-    cluster.option(Path::new("--replicas"));
-    cluster.option(Path::new("2"));
     cluster.serve();
     cluster.join(&["w1"]);
-    stands_still(&cluster);
     let verified = cluster.ask("verify", &[]);
     assert!(verified.status.success(), "{verified:?}");
     let output = cluster.ask("audit", &["--samples", "20000"]);

@@ -123,7 +123,7 @@ fn the_coordinator_killed_five_times() {
 /// copies of each file and three workers, no layer is finished without it, so the run waits for it.
 #[test]
 fn a_worker_that_sleeps_through_its_lease() {
-    let mut cluster = Cluster::new(&MANY_TASKS, &["--replicas", "3"]);
+    let mut cluster = Cluster::new(&MANY_TASKS, &["--replicas", "3", "--audit", "0"]);
     cluster.serve();
     cluster.join_until("w1", "computing:25:stop");
     cluster.join(&["w2", "w3"]);
@@ -206,26 +206,17 @@ fn discarded(cluster: &Cluster) -> BTreeSet<(u32, u32)> {
     lines.iter().map(|line| (number(&line["depth"]), number(&line["shard"]))).collect()
 }
 
-/// The first worker makes depths 0 to 4 and dies: it alone holds them, and all of depth 4 is needed. Each
-/// task is done once, without audits: what dies at a task is counted.
-fn alone_until_depth_5_begins(cluster: &mut Cluster) {
-    const SHARDS: u32 = 16;
-    cluster.join_until("w1", &format!("computing:{}", 5 * SHARDS + 1));
-    cluster.dies("w1");
-    assert_eq!(newest(cluster, "w1").len(), SHARDS as usize);
-    assert_eq!(newest(cluster, "w1")[0].0, 4);
-}
-
 #[test]
 fn damaged_files_are_replaced_by_copies() {
     let mut cluster = Cluster::new(&MANY_TASKS, &TWO_COPIES);
     cluster.serve();
     cluster.join_until("w1", "computing:55");
-    cluster.join(&["w2", "w3"]);
+    cluster.join(&["w2"]);
     cluster.dies("w1");
+    // Nothing is committed by one worker: both have all files of the newest layer, and it stays the newest.
     let files = newest(&cluster, "w1");
     files.iter().for_each(|(_, _, path)| damage(path));
-    cluster.join(&["w1"]);
+    cluster.join(&["w1", "w3"]);
     assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
     let damaged: BTreeSet<(u32, u32)> = files.iter().map(|(depth, shard, _)| (*depth, *shard)).collect();
     let discarded = discarded(&cluster);
@@ -237,7 +228,7 @@ fn damaged_files_are_replaced_by_copies() {
 fn a_damaged_file_is_made_again_where_older_layers_are_kept() {
     let mut cluster = Cluster::new(&MANY_TASKS, &["--keep", "all", "--audit", "0"]);
     cluster.serve();
-    alone_until_depth_5_begins(&mut cluster);
+    cluster.alone_until("w1", 5, 16);
     cluster.join(&["w2"]);
     // Not the first of those that a peer asks for.
     let (depth, shard, path) = newest(&cluster, "w1").pop().unwrap();
@@ -253,7 +244,7 @@ fn a_damaged_file_is_made_again_where_older_layers_are_kept() {
 fn a_damaged_file_without_a_copy_is_named_and_may_be_put_back() {
     let mut cluster = Cluster::new(&MANY_TASKS, &["--audit", "0"]);
     cluster.serve();
-    alone_until_depth_5_begins(&mut cluster);
+    cluster.alone_until("w1", 5, 16);
     cluster.join(&["w2"]);
     let (depth, shard, path) = newest(&cluster, "w1").pop().unwrap();
     let whole = fs::read(&path).unwrap();

@@ -152,11 +152,10 @@ fn a_false_report_in_a_shared_store_is_dropped() {
 #[test]
 fn another_file_in_a_store_is_made_again() {
     const MANY_TASKS: [&str; 5] = ["2x6", "--metric", "single", "--shards", "16"];
-    let mut cluster = Cluster::new(&MANY_TASKS, &["--keep", "all"]);
+    let mut cluster = Cluster::new(&MANY_TASKS, &["--keep", "all", "--audit", "0"]);
     cluster.serve();
-    cluster.join_until("w1", "computing:70");
+    cluster.alone_until("w1", 7, 16);
     cluster.join(&["w2"]);
-    cluster.dies("w1");
     let newest = u32::try_from(cluster.status().unwrap()["depth"].as_u64().unwrap()).unwrap() - 1;
     let mut files = cluster.files("w1").into_iter().filter(|(depth, _, _)| *depth == newest);
     let (depth, shard, path) = files.next_back().expect("w1 has made a part of the newest layer");

@@ -27,8 +27,8 @@ use std::sync::atomic::AtomicU64;
 /// Bytes that went over the network, as they were sent.
 #[derive(Debug, Default)]
 pub struct Meter {
-    /// To peers.
+    /// Bytes sent to peers.
     pub sent: AtomicU64,
-    /// From peers.
+    /// Bytes received from peers.
     pub received: AtomicU64,
 }

@@ -56,7 +56,7 @@ pub enum Implausible {
     Growth {
         /// States.
         states: u64,
-        /// At most so many can be there.
+        /// The upper bound.
         most: u64,
     },
     /// More states than are left.

@@ -32,9 +32,9 @@ pub struct RequestId(pub u64);
 pub struct Registration {
     /// Its store.
     pub worker: WorkerId,
-    /// For people.
+    /// The name that people read.
     pub name: String,
-    /// Where its peers reach it.
+    /// The address at which peers reach the worker.
     pub address: String,
     /// Kernel threads.
     pub threads: u32,
@@ -76,7 +76,7 @@ pub enum Event {
     TakeOrders {
         /// Answered when there are orders.
         request: RequestId,
-        /// Of the worker.
+        /// The session of the worker.
         session: Session,
         /// How many tasks the worker would take.
         tasks: u32,
@@ -87,7 +87,7 @@ pub enum Event {
     Report {
         /// Answered at once.
         request: RequestId,
-        /// Of the worker.
+        /// The session of the worker.
         session: Session,
         /// Counts the worker's reports, from 1: one that comes twice counts once. 0 if the worker does not
         /// count.
@@ -144,16 +144,16 @@ pub enum Order {
 /// Who holds files: each with each of its holders.
 pub type Held = Vec<(Task, WorkerId)>;
 
-/// Where the newest layers lie: for each depth, the holders of each shard.
+/// The places of the newest layers: for each depth, the holders of each shard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Holders {
     /// Changes when the rest does.
     pub version: u64,
-    /// By depth, then by shard.
+    /// The holders, by depth, then by shard.
     pub layers: Vec<(Depth, Vec<Holding>)>,
 }
 
-/// Where a file is.
+/// The place of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Holding {
     /// The digest of its checksums, if there is such a file.
@@ -165,7 +165,7 @@ pub struct Holding {
 /// An answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// To a registration.
+    /// The answer to a registration.
     Registered {
         /// The worker's session from now on.
         session: Session,
@@ -178,7 +178,7 @@ pub enum Reply {
     Known,
     /// Orders, and who holds what if that has changed.
     Orders(Vec<Order>, Option<Arc<Holders>>),
-    /// For people.
+    /// An answer that people read.
     Said(String),
     /// It cannot be done, for people.
     Refused(String),
@@ -342,11 +342,11 @@ impl NoteKind {
 pub struct Note {
     /// What has happened.
     pub kind: NoteKind,
-    /// To which worker.
+    /// The worker with which it happened.
     pub worker: Option<WorkerId>,
-    /// To which file.
+    /// The file with which it happened.
     pub task: Option<Task>,
-    /// In which attempt.
+    /// The attempt in which it happened.
     pub attempt: Option<Attempt>,
     /// What else there is to say.
     pub detail: Option<String>,

@@ -40,7 +40,7 @@ const EVENTS: usize = 1024;
 pub struct Answer {
     /// The reply.
     pub reply: Reply,
-    /// Where workers are reached.
+    /// The addresses of workers.
     pub addresses: Arc<BTreeMap<WorkerId, String>>,
 }
 
@@ -66,7 +66,7 @@ pub struct CoordinatorHandle {
 pub struct KeptFiles {
     /// Who holds what.
     pub holders: Holders,
-    /// Where workers are.
+    /// The addresses of workers.
     pub addresses: Arc<BTreeMap<WorkerId, String>>,
     /// All finished layers, kept or not.
     pub layers: Vec<LayerRow>,
@@ -174,7 +174,7 @@ pub struct Coordinator<'d> {
     journal: Latencies,
     /// What has happened, for a page.
     news: News,
-    /// For a page that looks when this loop has ended.
+    /// The last view, for a page that looks when this loop has ended.
     last_view: Arc<Mutex<Option<View>>>,
 }
 

@@ -33,7 +33,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// Of a run with these files, of which workers are told this.
+    /// The service of a run with these files, of which workers are told this.
     pub fn new(
         handle: CoordinatorHandle,
         geometry: Geometry,

@@ -34,7 +34,7 @@ pub struct Rules {
     pub states: u64,
     /// Which layers stay.
     pub keep: Keep,
-    /// From which layers a layer is made.
+    /// The layers from which a layer is made.
     pub lookback: Lookback,
     /// The last depth to make; `None` for all.
     pub max_depth: Option<u32>,
@@ -88,7 +88,7 @@ pub struct State {
     pub bridged: BTreeSet<Task>,
     /// What has to be looked at again.
     pub unsettled: Unsettled,
-    /// Where the layers lie, as workers are told it.
+    /// The places of the layers, as workers are told them.
     pub told: Option<Arc<Holders>>,
     /// The number of the holder map. It grows with each change of the map and with each life of the
     /// coordinator, so that a number of one life never stands for a map of another.
@@ -147,7 +147,7 @@ pub struct Past {
 }
 
 impl State {
-    /// Of a run that goes on, or begins if nothing is known of it.
+    /// The state of a run that goes on, or begins if nothing is known of it.
     pub fn new(rules: Rules, epoch: u64, past: Past) -> Self {
         let depth = Depth(past.counts.len() as u32);
         let mut state = Self {

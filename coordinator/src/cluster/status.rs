@@ -67,7 +67,7 @@ pub struct WorkerStatus {
     pub id: String,
     /// Its name.
     pub name: String,
-    /// Where its peers reach it.
+    /// The address at which peers reach the worker.
     pub address: String,
     /// alive, silent (for three heartbeats), draining, awaited, lost or left.
     pub presence: String,
@@ -92,7 +92,7 @@ pub struct WorkerStatus {
 }
 
 impl Status {
-    /// Of a run that is served.
+    /// The status of a run that is served.
     ///
     /// # Errors
     /// If the journal cannot be read.
@@ -102,7 +102,7 @@ impl Status {
 }
 
 impl ClusterStatus {
-    /// Of a run in this state.
+    /// The status of a run in this state.
     pub(super) fn of(state: &State, now: Millis) -> Self {
         let seconds = now.since(state.begun).as_secs_f64();
         let (mut done, mut running) = (0, 0);

@@ -63,7 +63,7 @@ pub struct View {
 }
 
 impl View {
-    /// Of a run in a state.
+    /// The view of a run in a state.
     ///
     /// # Errors
     /// If the journal cannot be read.
@@ -182,11 +182,11 @@ pub struct Piece {
     pub severity: &'static str,
     /// What.
     pub what: &'static str,
-    /// At which depth.
+    /// The depth at which it happened.
     pub depth: Option<Depth>,
-    /// With which shard.
+    /// The shard with which it happened.
     pub shard: Option<ShardId>,
-    /// With which worker.
+    /// The worker with which it happened.
     pub worker: Option<WorkerId>,
     /// What else there is to say.
     pub detail: Option<String>,

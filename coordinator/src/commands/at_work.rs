@@ -27,7 +27,7 @@ pub(crate) struct Note {
     pub(crate) pid: u32,
     /// What it does: `searched` or `served`.
     pub(crate) what: String,
-    /// Where its status can be asked, if it serves.
+    /// The address at which its status can be asked, if it serves.
     pub(crate) address: Option<String>,
     /// When it began, in seconds since 1970.
     pub(crate) since: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Note {
 }
 
 impl Note {
-    /// By whom, how far, how fast: for people.
+    /// Says for people by whom, how far and how fast.
     pub(crate) fn text(&self) -> String {
         let Self { host, pid, what, address, since, progress } = self;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(*since, |now| now.as_secs());
@@ -90,7 +90,7 @@ pub(crate) struct AtWork {
 }
 
 impl AtWork {
-    /// For a run's directory that this process has locked.
+    /// Notes what is done in a run's directory that this process has locked.
     pub(crate) fn begin(run: &Path, what: &str, address: Option<String>) -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let note = Note {

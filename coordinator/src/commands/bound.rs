@@ -59,7 +59,7 @@ fn from_above(args: &BoundArguments, boards: &Boards, metric: Metric) -> Result<
     output::line(&format!("{board} {metric}\n\n{table}\nGod's number is at most {}", certificate.upper_bound))
 }
 
-/// By a chain that is searched for, with remarks on what was tried.
+/// Finds a chain by a search, with remarks on what was tried.
 fn searched(args: &BoundArguments, board: Board, metric: Metric) -> Result<Certificate, UpperError> {
     let begun = Instant::now();
     let goes_on = || begun.elapsed().as_secs() < args.time;

@@ -18,9 +18,9 @@ use tonic::{Code, Response, Status};
 
 /// The largest answer: the files of a run have up to a million lines.
 const MOST_ANSWER_BYTES: usize = 256 << 20;
-/// For a connection to a worker.
+/// The time for a connection to a worker.
 pub(crate) const CONNECT_LIMIT: Duration = Duration::from_secs(10);
-/// For an answer.
+/// The time for an answer.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// The address of a coordinator, where a run's directory or that may be named.

@@ -88,7 +88,7 @@ fn report(run: &RunDirectory, json: bool) -> Result<()> {
     result::print(run, json)
 }
 
-/// From the first file that was finished to the last: what is known of the time that the layer took.
+/// The time from the first file that was finished to the last: what is known of the time that the layer took.
 fn seconds(times: &[SystemTime]) -> f64 {
     let span = times.iter().min().zip(times.iter().max());
     span.and_then(|(first, last)| last.duration_since(*first).ok()).map_or(0.0, |span| span.as_secs_f64())

@@ -43,7 +43,7 @@ struct Inner {
 }
 
 impl Display {
-    /// For a search that goes on in a directory, as far as `verbosity` and the terminal allow.
+    /// Shows a search that goes on in a directory, as far as `verbosity` and the terminal allow.
     pub(crate) fn new(run: &RunDirectory, verbosity: Verbosity, max_depth: Option<u32>) -> Result<Self> {
         let bar = match verbosity.shows_bars() {
             true => ProgressBar::new_spinner(),

@@ -82,7 +82,7 @@ pub(crate) struct Served {
     coordinator: Coordinator<'static>,
     /// How it is reached from here.
     pub(crate) handle: CoordinatorHandle,
-    /// Where workers reach it.
+    /// The address at which workers reach it.
     pub(crate) address: SocketAddr,
     server: JoinHandle<()>,
     /// What callers on this machine show, if nothing else says who may call.
@@ -199,7 +199,7 @@ impl Served {
     }
 }
 
-/// Where the layers lie: where they lay before, if there are any.
+/// The place of the layers: where they lay before, if there are any.
 fn fitting(run: &RunDirectory, args: &LayersAt) -> Result<LayersAt> {
     let args = match args {
         LayersAt::SharedStore(path) if is_same(path, &run.path) => LayersAt::RunDirectory,

@@ -41,7 +41,7 @@ pub enum ConnectError {
     /// Nobody answers now. Calling again makes sense.
     #[error("cannot reach {address}: {reason}")]
     Unreachable {
-        /// As HOST:PORT.
+        /// The address as HOST:PORT.
         address: String,
         /// What the network says.
         reason: String,
@@ -49,7 +49,7 @@ pub enum ConnectError {
     /// The two sides do not get on. Calling again does not help.
     #[error("cannot talk to {address}: {refusal}")]
     Refused {
-        /// As HOST:PORT.
+        /// The address as HOST:PORT.
         address: String,
         /// Why.
         refusal: Refusal,
@@ -57,7 +57,7 @@ pub enum ConnectError {
     /// This side must not call like that. Calling again does not help.
     #[error("cannot call {address}: {reason}")]
     Unfit {
-        /// As given.
+        /// The address as it was given.
         address: String,
         /// Why, and what to do.
         reason: &'static str,

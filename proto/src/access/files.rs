@@ -79,7 +79,7 @@ fn certificates(path: &Path, option: &str) -> Result<Vec<CertificateDer<'static>
 pub(super) struct Identity {
     certificates: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
-    /// For messages: the file of the certificate, and the options that name it and its key.
+    /// What messages name: the file of the certificate, and the options that name it and its key.
     path: PathBuf,
     options: [&'static str; 2],
 }

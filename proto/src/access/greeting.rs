@@ -29,7 +29,8 @@ pub(super) type Io = Either<TcpStream, TlsStream<TcpStream>>;
 /// Ends a connection so that what was said last arrives: if bytes of the peer were left unread, the system
 /// would reset the connection, and the peer might see that alone.
 pub(super) async fn part(mut tcp: TcpStream, last_word: &[u8]) {
-    /// For longer nobody waits, and more nobody reads.
+    /// The time after which nobody waits for the rest of what is refused; more than `MOST` bytes nobody
+    /// reads.
     const LIMIT: Duration = Duration::from_secs(1);
     const MOST: u64 = 64 << 10;
     let parting = async {

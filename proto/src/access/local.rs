@@ -165,7 +165,7 @@ fn publish_at(token: &Token, port: u16) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Where tokens may be, the place for new ones first.
+/// The directories in which tokens may be; the one for new tokens comes first.
 fn directories() -> Vec<PathBuf> {
     let user = rustix::process::geteuid().as_raw();
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());

@@ -64,7 +64,7 @@ pub fn server_with(budget: Budget) -> Server<Stack<Budget, Identity>> {
 /// How long nobody is let in when the system has no room for another connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// To callers that speak plain text where TLS is spoken: a fatal alert, "unexpected message".
+/// The reply to callers that speak plain text where TLS is spoken: a fatal alert, "unexpected message".
 const TLS_REPLY: &[u8] = &[21, 3, 3, 0, 2, 2, 10];
 /// To callers that speak TLS where plain text is spoken. They all see that it is no TLS, and some show it.
 const PLAIN_REPLY: &[u8] = b"HTTP/1.0 400 Bad Request\r\n\r\nThis port speaks plain text, not TLS.\n";

@@ -14,7 +14,7 @@ use fathom_puzzle::{Board, Line, Metric};
 #[derive(Clone, Debug)]
 pub struct Arrangements {
     lines: Vec<Line>,
-    /// For each line, the rotations that cost 1, 2, … moves: how many are even, how many odd.
+    /// The rotations of each line that cost 1, 2, … moves: how many are even, how many odd.
     rotations: Vec<Vec<(u32, u32)>>,
     rows: Vec<Row>,
 }
@@ -30,7 +30,7 @@ pub struct Row {
 }
 
 impl Arrangements {
-    /// Of a board under a metric.
+    /// The arrangements of a board under a metric.
     pub fn new(board: Board, metric: Metric) -> Self {
         let lines: Vec<Line> = board.lines().collect();
         let rotations = lines.iter().map(|&line| rotations(board, line, metric)).collect();

@@ -12,7 +12,7 @@ use fathom_puzzle::Puzzle;
 /// Counts the words that have no part among the forbidden ones of a ball.
 #[derive(Clone, Debug)]
 pub struct Automaton {
-    /// Where the steps from each state begin, and behind them where the last ones end.
+    /// The index of the first step from each state, and behind them the end of the last ones.
     begins: Vec<usize>,
     steps: Vec<Transition>,
 }
@@ -25,7 +25,7 @@ struct Transition {
 }
 
 impl Automaton {
-    /// Of the words that the normal forms of a puzzle leave.
+    /// The automaton of the words that the normal forms of a puzzle leave.
     pub fn new(forms: &NormalForms, puzzle: &Puzzle) -> Self {
         let is_odd: Vec<bool> = puzzle.moves.iter().map(|m| !m.action.cells().is_even()).collect();
         // Of nodes as long as the normal forms go nothing is known that could be forbidden after them.
@@ -79,7 +79,7 @@ impl Automaton {
         })
     }
 
-    /// From the words that end in each state to those that are one letter longer.
+    /// Counts the words that are one letter longer, from those that end in each state.
     fn step(&self, words: &[Tally]) -> Vec<Tally> {
         let mut longer = vec![Tally::default(); words.len()];
         for (tally, ends) in words.iter().zip(self.begins.windows(2)) {

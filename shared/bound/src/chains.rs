@@ -20,7 +20,7 @@ const MOST_TRIALS: u64 = 1 << 32;
 /// What was tried, and what came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tried {
-    /// In which order tiles are solved.
+    /// The order in which tiles are solved.
     pub order: &'static str,
     /// The largest table of a stage.
     pub table: usize,

@@ -13,11 +13,11 @@ use num_bigint::BigUint;
 pub struct LowerBounds {
     /// The states: the order of the group.
     pub states: BigUint,
-    /// By counting arrangements, as the paper does.
+    /// The bound by counting arrangements, as the paper does.
     pub arrangements: u32,
-    /// By counting even and odd arrangements apart.
+    /// The bound by counting even and odd arrangements apart.
     pub parity: u32,
-    /// By counting words without forbidden parts.
+    /// The bound by counting words without forbidden parts.
     pub refined: Option<Refined>,
     /// The arrangements of each length up to the largest of these bounds.
     pub rows: Vec<crate::arrangements::Row>,
@@ -32,7 +32,7 @@ pub struct Refined {
     pub automaton: usize,
     /// The bound, parities apart.
     pub bound: u32,
-    /// At least as many states as there are at each distance up to the bound: exact up to `depth`.
+    /// Upper bounds of the states at each distance up to the bound: exact up to `depth`.
     pub counts: Vec<Tally>,
 }
 

@@ -211,7 +211,7 @@ mod tests {
         words
     }
 
-    /// By all words of each length in order, the first for each permutation.
+    /// The first word of each permutation, among all words of each length in order.
     fn first_words(puzzle: &Puzzle, depth: usize) -> Vec<Vec<usize>> {
         let solved = fathom_algebra::Permutation::identity(puzzle.cells);
         let mut first: HashMap<_, Vec<usize>> = HashMap::from([(solved.clone(), Vec::new())]);

@@ -45,11 +45,12 @@ pub struct LastShapes {
     pub passes: usize,
     /// The aligned shapes that the last pass finds, and the states in them whose middle layer is as it was.
     pub found: Kind,
-    /// At least so many twists lead to these states: one fewer than passes, and an even number.
+    /// A lower bound of the twists that lead to these states: one fewer than passes, and an even number.
     pub twists: usize,
-    /// At most so many turns of one layer lead from an aligned shape to another, and so many of both.
+    /// Upper bounds of the turns of one layer that lead from an aligned shape to another, and of those of
+    /// both.
     pub turns: [u64; 2],
-    /// For each length from 0 on at least as many words as lead to these states, up to the bound.
+    /// Upper bounds of the words of each length from 0 on that lead to these states, up to the bound.
     pub words: Vec<BigUint>,
 }
 
@@ -102,7 +103,7 @@ fn words_of(length: usize, least: usize, [one, both]: [u64; 2]) -> BigUint {
     (least..=length).step_by(2).map(with).sum()
 }
 
-/// With what a word ends.
+/// The last letters of a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
     Nothing,
@@ -124,7 +125,7 @@ impl Last {
     }
 }
 
-/// For each shape the length up to which words add up to `enough` for either state of the middle layer.
+/// The length for each shape up to which words add up to `enough` for either state of the middle layer.
 fn lengths_by_shape(shapes: &SquareOneShapes, enough: u128) -> Vec<u32> {
     // By shape, whether the number of twists is odd, and the end of the word.
     let mut words = vec![[[0_u128; 4]; 2]; shapes.count()];
@@ -163,7 +164,7 @@ fn lengths_by_shape(shapes: &SquareOneShapes, enough: u128) -> Vec<u32> {
 }
 
 impl SquareOneBounds {
-    /// By looking at all shapes, which takes tenths of a second.
+    /// Looks at all shapes, which takes tenths of a second.
     pub fn new() -> Self {
         let shapes = SquareOneShapes::new();
         let states: Groupoid =

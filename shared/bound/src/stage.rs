@@ -13,7 +13,7 @@ pub struct Stage {
     tiles: Vec<usize>,
     /// The cells that earlier tiles do not hold.
     free: Vec<usize>,
-    /// For each cell its number among the free ones.
+    /// The number of each cell among the free ones.
     number: Vec<usize>,
     /// How many states there are.
     states: u64,
@@ -95,7 +95,7 @@ impl Stage {
         Some(Word { to, from, length: u8::try_from(length).ok().filter(|&length| length < UNSEEN)? })
     }
 
-    /// From the solved state outwards, in order of distance: the shortest products.
+    /// The shortest products, by distance from the solved state.
     fn outwards(&self, words: &[Word], limit: u32) -> Vec<u8> {
         let mut distances = vec![UNSEEN; self.table()];
         let mut open: Vec<Vec<u32>> = vec![Vec::new(); limit as usize + 1];

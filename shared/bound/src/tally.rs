@@ -24,7 +24,7 @@ impl Tally {
         &self.even + &self.odd
     }
 
-    /// Of each parity the smaller count.
+    /// The smaller count of each parity.
     pub fn smaller(self, other: Self) -> Self {
         Self { even: min(self.even, other.even), odd: min(self.odd, other.odd) }
     }

@@ -254,7 +254,7 @@ fn stages(board: Board, only_even: bool, chain: &[Vec<usize>]) -> Result<Vec<Sta
 pub(crate) struct Ball {
     forms: NormalForms,
     cells: usize,
-    /// For each node, where each cell goes.
+    /// The image of each cell, for each node.
     images: Vec<u8>,
 }
 

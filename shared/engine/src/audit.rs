@@ -104,7 +104,7 @@ pub struct AtLarge {
 #[derive(Debug, Default)]
 struct Tally {
     checked: u64,
-    /// By depth, the states that a layer has.
+    /// The number of states that the layer of each depth has.
     by_depth: Vec<u64>,
     wrong: u64,
     contradictions: Vec<Contradiction>,

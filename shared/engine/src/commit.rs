@@ -108,7 +108,7 @@ impl Classes {
     /// its inverse before.
     ///
     /// # Errors
-    /// With the reason, if the numbers are no multiples of each other.
+    /// The reason, if the numbers are no multiples of each other.
     pub fn of(totals: &Totals, symmetries: u64) -> Result<Self, String> {
         let ratio = |pairs: u64, symmetries: u64| match pairs.is_multiple_of(symmetries) {
             true => Ok(pairs / symmetries),

@@ -26,7 +26,7 @@ pub const LOG: &str = "log.jsonl";
 /// The directory of a run, opened.
 #[derive(Debug)]
 pub struct RunDirectory {
-    /// Where it is.
+    /// The path of the directory.
     pub path: PathBuf,
     /// What it enumerates.
     pub manifest: RunManifest,
@@ -107,7 +107,7 @@ impl RunDirectory {
     /// The same, of a run whose space is known, and perhaps its cosets.
     ///
     /// # Errors
-    /// As for [`RunDirectory::create`].
+    /// The errors of [`RunDirectory::create`].
     pub fn create_planned(
         path: &Path,
         manifest: RunManifest,

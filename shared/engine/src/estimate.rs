@@ -82,7 +82,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Of a run with `threads` threads.
+    /// The estimate for a run with `threads` threads.
     pub fn of(space: &Space, plan: &Plan, threads: usize, keep: Keep) -> Self {
         let peak = |keep| Peak { keep, threads, ..Peak::default() }.bytes(space, plan);
         let pull = dense_pull_time(&plan.shape, Engine::fastest(&plan.shape))

@@ -29,9 +29,9 @@ const SCHEMA: i32 = 4;
 /// What has become of a layer's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Files {
-    /// As the search wrote them.
+    /// The files are as the search wrote them.
     Live,
-    /// Compressed.
+    /// The files are compressed.
     Archived,
     /// Deleted, or about to be.
     Removed,
@@ -107,7 +107,7 @@ pub struct ProcessRow {
     pub kernel: String,
     /// Bytes of memory that it was to take at most.
     pub memory_bytes: u64,
-    /// Of these, bytes of layers in the page cache.
+    /// The bytes of layers in the page cache, which are among these.
     pub cache_bytes: u64,
     /// Wall-clock seconds until the last layer that it committed.
     pub seconds: f64,

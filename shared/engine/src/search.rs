@@ -490,7 +490,7 @@ pub fn is_settled(run: &RunDirectory, disk: &dyn Disk) -> Result<bool> {
     Ok(visited == all && !behind && leftovers(&Store::new(&store_path(run)?, disk), &layers)?.is_empty())
 }
 
-/// Where the layers lie that this process is to read and write.
+/// The store that this process is to read and write.
 fn store_path(run: &RunDirectory) -> Result<PathBuf> {
     run.store_path()?.ok_or_else(|| {
         bad_input!(

@@ -39,7 +39,7 @@ pub struct Summary {
     pub layer_bytes: Vec<u64>,
     /// The digest of all layers so far.
     pub digest: String,
-    /// Of the watched states, how many lie at each depth; `None` if none are watched.
+    /// How many of the watched states lie at each depth; `None` if none are watched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watched: Option<Vec<u64>>,
     /// Watched states that were not found.
@@ -53,7 +53,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of a run, from its definition and its journal alone.
+    /// The summary of a run, from its definition and its journal alone.
     ///
     /// # Errors
     /// If the journal cannot be read.

@@ -184,7 +184,7 @@ fn verify_watched(
 /// Counts layer files anew, from their bits.
 struct Counter<'j> {
     job: &'j Job,
-    /// Where the files of the layers before may lie.
+    /// The store in which the files of the layers before may lie.
     store: Option<&'j Store<'j>>,
     transforms: Transforms<'j>,
 }

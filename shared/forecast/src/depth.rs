@@ -25,7 +25,7 @@ const SYNC_SECONDS: f64 = 0.5e-3;
 const SYSTEM_READ_RATE: f64 = 1e9;
 const SYSTEM_WRITE_RATE: f64 = 2e9;
 
-/// Of what memory leaves for layers, the share for what is read at random.
+/// The share, of the memory that is left for layers, for what is read at random.
 const WINDOW: f64 = 15.0 / 16.0;
 
 /// What is the same for all depths.
@@ -122,9 +122,9 @@ pub(super) struct Tally {
     limits: [f64; 4],
     pub(super) received: Vec<f64>,
     pub(super) sent: Vec<f64>,
-    /// By worker, bytes of the files of the newest layers, the oldest first.
+    /// Bytes of the files of the newest layers, by worker; the oldest layer comes first.
     files: Vec<[f64; 3]>,
-    /// By worker, bytes of layers that are kept, compressed, and of those that will be.
+    /// Bytes of layers that are kept, compressed, and of those that will be, by worker.
     archived: Vec<f64>,
     pub(super) disk_bytes: f64,
     pub(super) cache_bytes: f64,
@@ -203,7 +203,7 @@ impl Tally {
         self.cache_bytes = self.cache_bytes.max(cache);
     }
 
-    /// In which limit most of the time passes.
+    /// The limit in which most of the time passes.
     pub(super) fn limit(&self) -> Limit {
         let longest = (0..4).max_by(|&a, &b| self.limits[a].total_cmp(&self.limits[b]));
         Limit::ALL[longest.expect("there are four")]

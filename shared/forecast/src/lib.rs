@@ -95,11 +95,11 @@ pub struct Forecast {
     pub cluster: Cluster,
     /// Shards.
     pub shards: u32,
-    /// Where the growth comes from.
+    /// The source of the growth.
     pub growth: GrowthSource,
     /// Seconds.
     pub seconds: f64,
-    /// In which most of them pass.
+    /// The limit in which most of the seconds pass.
     pub limit: Limit,
     /// Bytes of memory that a worker takes, without the page cache.
     pub worker_process_bytes: u64,
@@ -113,12 +113,12 @@ pub struct Forecast {
     pub worker_sent_bytes: u64,
     /// Bytes from worker to worker, in all.
     pub sent_bytes: u64,
-    /// By depth.
+    /// The forecast of each depth.
     pub depths: Vec<DepthForecast>,
 }
 
 impl Forecast {
-    /// Of a run on a cluster.
+    /// The forecast of a run on a cluster.
     ///
     /// # Errors
     /// [`fathom_command::exit::BadInput`] if a worker's memory does not suffice; others if the search of a

@@ -57,11 +57,11 @@ pub struct ShardLoad {
 /// What a layer costs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loads {
-    /// By shard.
+    /// The load of each shard.
     pub shards: Vec<ShardLoad>,
-    /// By worker, bytes to peers, compressed.
+    /// Bytes to peers, compressed, by worker.
     pub sent_bytes: Vec<f64>,
-    /// By worker, seconds of threads to serve peers.
+    /// Seconds of threads to serve peers, by worker.
     pub serving_seconds: Vec<f64>,
 }
 
@@ -113,10 +113,10 @@ struct Part<'a> {
     owners: Owners,
     step: LayerStep<'a>,
     pull_seconds: f64,
-    /// By coset, the newest shard and the newest worker that read it, counted from 1.
+    /// The newest shard and the newest worker that read each coset, counted from 1.
     seen_by_shard: Vec<u32>,
     seen_by_worker: Vec<u32>,
-    /// By peer, what a shard asks it for, before and after compression.
+    /// What a shard asks each peer for, before and after compression.
     asked: Vec<(f64, f64)>,
     loads: Loads,
 }

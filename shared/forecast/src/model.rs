@@ -35,10 +35,10 @@ pub struct GrowthModel<'g> {
     /// Whether `counts` goes to the end.
     pub source: GrowthSource,
     depth: usize,
-    /// By coset, the states of the newest layer and those that are left.
+    /// The states of the newest layer and those that are left, by coset.
     states: Vec<f32>,
     left: Vec<f32>,
-    /// Of each depth.
+    /// The factor alpha of each depth.
     alphas: Vec<f64>,
 }
 

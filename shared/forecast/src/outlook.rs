@@ -38,7 +38,7 @@ pub struct TimeLeft {
 }
 
 impl Outlook {
-    /// Of a search whose cosets have this shape, after the layers that are committed.
+    /// The outlook of a search whose cosets have this shape, after the layers that are committed.
     pub fn new(space: &Space, shape: &Shape, layers: &[LayerRow]) -> Self {
         Self {
             all: u64::try_from(space.states()).map_or(f64::INFINITY, |states| states as f64),

@@ -9,15 +9,15 @@ use std::collections::{BinaryHeap, VecDeque};
 pub struct TaskTimes {
     /// Until what it fetches from peers is there.
     pub fetch: u64,
-    /// Of the disk, to write what was fetched and to read layers, while the task computes.
+    /// Time of the disk, to write what was fetched and to read layers, while the task computes.
     pub read: u64,
-    /// Of a thread.
+    /// Time of a thread.
     pub compute: u64,
-    /// Of the disk, to write the new file, while the thread waits.
+    /// Time of the disk, to write the new file, while the thread waits.
     pub write: u64,
-    /// From then until the file is synced, which other tasks do not wait for.
+    /// Time from then until the file is synced, which other tasks do not wait for.
     pub sync: u64,
-    /// Of the link, to send copies of the file.
+    /// Time of the link, to send copies of the file.
     pub copy: u64,
 }
 

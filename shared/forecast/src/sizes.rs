@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Where the growth comes from.
+/// The source of the growth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GrowthSource {
@@ -19,7 +19,7 @@ pub enum GrowthSource {
 pub struct LayerSizes {
     /// Its states.
     pub states: f64,
-    /// By coset.
+    /// The size of each coset.
     pub cosets: Vec<CosetSize>,
 }
 

@@ -56,7 +56,7 @@ pub fn avx512(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
     }
 }
 
-/// Where the bytes of a plane lie when an axis is the inner one.
+/// The places of the bytes of a plane when an axis is the inner one.
 #[derive(Clone, Debug)]
 struct Layout {
     /// The axes that say in which block a byte lies, outermost first.
@@ -89,7 +89,7 @@ impl Layout {
 #[derive(Debug)]
 struct Planes {
     bytes: Vec<u8>,
-    /// From one plane to the next.
+    /// Bytes from one plane to the next.
     stride: usize,
 }
 
@@ -102,7 +102,7 @@ impl Planes {
 #[derive(Debug)]
 struct Avx512 {
     shape: Shape,
-    /// By inner axis.
+    /// The layout for each inner axis.
     layouts: Vec<Layout>,
     /// By inner axis: the states collected so far are the union. Bytes of blocks behind the end of the inner
     /// axis are zero, padding blocks hold anything.
@@ -122,13 +122,13 @@ struct Avx512 {
     /// What comes after the next pull.
     ahead: Ahead,
     walk: Walk,
-    /// From the source as it is to the natural layout.
+    /// The walk from the source as it is to the natural layout.
     straight: Walk,
-    /// Where the blocks of the natural layout start, in the order of packed tensors.
+    /// The starts of the blocks of the natural layout, in the order of packed tensors.
     starts: Vec<u32>,
 }
 
-/// Where pairs of blocks are read and written.
+/// The places at which pairs of blocks are read and written.
 #[derive(Debug, Default)]
 struct Walk {
     /// Byte offsets in the source and in the target.

@@ -40,11 +40,11 @@ pub(crate) struct Portable<W> {
     pub(crate) shape: Shape,
     pub(crate) row_words: usize,
     pub(crate) words: Vec<W>,
-    /// Where the last axis is halved: which rows have an odd sum of parities of their indices.
+    /// The rows whose indices have parities with an odd sum, where the last axis is halved.
     pub(crate) odd_rows: Vec<bool>,
-    /// By number of the axis map.
+    /// The network of each axis map, by the number of the map.
     networks: Vec<Option<Network<W>>>,
-    /// Of a last axis that is cut into blocks.
+    /// The permutations of a last axis that is cut into blocks.
     blocks: Blocks<W>,
     scratch: Scratch<W>,
 }
@@ -59,7 +59,7 @@ struct Scratch<W> {
     columns: Vec<W>,
 }
 
-/// Where the blocks of a pull begin, as rows, in the source and in the target.
+/// The rows at which the blocks of a pull begin, in the source and in the target.
 #[derive(Debug, Default)]
 pub(crate) struct Walk {
     pub(crate) source: Vec<u32>,
@@ -165,7 +165,7 @@ impl<W: Word> Portable<W> {
         W::low((self.shape.row_bits() - word as u32 * W::BITS).min(W::BITS))
     }
 
-    /// Where the bit of a packed position lies.
+    /// The word and the bit of a packed position.
     #[inline(always)]
     fn place(&self, position: u32) -> (usize, W) {
         let row_bits = self.shape.row_bytes() * 8;
@@ -173,7 +173,7 @@ impl<W: Word> Portable<W> {
         (row as usize * self.row_words + (bit / W::BITS) as usize, W::low(1) << (bit % W::BITS))
     }
 
-    /// Of an axis that is halved or cut into blocks.
+    /// Pushes a sparse coset whose last axis is halved or cut into blocks.
     #[inline(always)]
     fn push_sparse_by_indices(
         &mut self,

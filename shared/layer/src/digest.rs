@@ -51,7 +51,7 @@ impl FromStr for Digest {
 pub struct LayerDigest(blake3::Hasher);
 
 impl LayerDigest {
-    /// Of the layer at a depth.
+    /// Begins the digest of the layer at a depth.
     pub fn new(depth: u32) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("fathom 2026 layer digest, version 1");
         hasher.update(&depth.to_le_bytes());
@@ -78,7 +78,7 @@ impl LayerDigest {
 pub struct RunDigest(blake3::Hasher);
 
 impl RunDigest {
-    /// Of no layers.
+    /// The digest of a run that has no layers yet.
     pub fn new() -> Self {
         Self(blake3::Hasher::new_derive_key("fathom 2026 run digest, version 1"))
     }

@@ -12,7 +12,7 @@ pub enum LayerError {
     Io {
         /// What was tried, as a verb.
         action: &'static str,
-        /// On which file.
+        /// The file.
         path: PathBuf,
         /// Why it failed.
         source: io::Error,
@@ -43,7 +43,7 @@ pub enum LayerError {
         /// What does not fit.
         reason: String,
     },
-    /// Of another run, or of another place in this run.
+    /// The file belongs to another run, or to another place in this run.
     #[error("{path} does not belong here: its {field} is {got}, expected {expected}", path = path.display())]
     Misplaced {
         /// The file.
@@ -92,7 +92,7 @@ pub enum LayerError {
         path: PathBuf,
         /// The coset, numbered in the whole space.
         coset: u32,
-        /// Where its data begin.
+        /// The offset of its data.
         offset: u64,
         /// How long they are.
         length: u32,

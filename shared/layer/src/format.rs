@@ -23,7 +23,7 @@ pub const SLACK_BYTES: u64 = 8;
 /// Stands for a number that was not counted.
 const NOT_COUNTED: u64 = u64::MAX;
 
-/// Where the header's own checksum stands.
+/// The offset of the header's own checksum.
 const CHECKSUM_AT: usize = HEADER_BYTES - 32;
 
 /// Which layer file this is: what a reader knows before it opens the file.
@@ -66,7 +66,7 @@ pub struct Totals {
 }
 
 impl Default for Totals {
-    /// Of nothing at all.
+    /// The totals of no states.
     fn default() -> Self {
         Self { stored: 0, states: 0, pairs: Some(0), inverse_pairs: Some(0) }
     }
@@ -177,7 +177,7 @@ impl Header {
 /// The directory's word on one coset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// Where the data begin; 0 if there are none.
+    /// The offset of the data; 0 if there are none.
     pub(crate) offset: u64,
     /// Bytes of the data as stored.
     pub(crate) length: u32,
@@ -186,7 +186,7 @@ pub(crate) struct Entry {
     /// States of the coset in this layer and all before it.
     pub(crate) visited: u32,
     pub(crate) encoding: Encoding,
-    /// Of the canonical bytes: nothing, positions, or the packed tensor before compression.
+    /// The checksum of the canonical bytes: nothing, positions, or the packed tensor before compression.
     pub(crate) checksum: Digest,
 }
 
@@ -225,7 +225,7 @@ pub fn file_bytes(cosets: u32, filled: u32, packed_bytes: u32) -> (u64, u64) {
     (empty, empty + ALIGNMENT + filled * largest)
 }
 
-/// Where the data begin behind the directory of so many cosets.
+/// The offset of the data behind the directory of so many cosets.
 pub(crate) fn data_offset(cosets: u32) -> u64 {
     (HEADER_BYTES as u64 + u64::from(cosets) * ENTRY_BYTES as u64).next_multiple_of(ALIGNMENT)
 }

@@ -60,7 +60,7 @@ struct Pending {
     places: Vec<(u32, Place)>,
 }
 
-/// Where the canonical bytes of a coset lie.
+/// The place of a coset's canonical bytes.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     segment: u32,
@@ -70,7 +70,7 @@ struct Place {
 }
 
 impl Imports {
-    /// For at most `cosets` cosets with such tensors, kept in files in `directory`.
+    /// Makes room for at most `cosets` cosets with such tensors, in files in `directory`.
     pub fn new(directory: &Path, cosets: u32, tensor: Tensor) -> Self {
         let most = u64::from(tensor.packed_bytes) + SLACK_BYTES + ALIGNMENT;
         let segment_bytes = SEGMENT_BYTES.max(most.next_multiple_of(ALIGNMENT));

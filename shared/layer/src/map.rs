@@ -33,7 +33,7 @@ impl Map {
     /// Maps a whole file.
     ///
     /// # Errors
-    /// As the operating system says, and for what is no regular file.
+    /// The error of the operating system, also if the path names no regular file.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         let is = file.metadata()?;
@@ -111,7 +111,7 @@ impl Stamp {
     /// The stamp of the file that is at a path now.
     ///
     /// # Errors
-    /// As the operating system says.
+    /// The error of the operating system.
     pub fn of(path: &Path) -> io::Result<Self> {
         let is = std::fs::metadata(path)?;
         Ok(Self {
@@ -169,7 +169,7 @@ impl Slot {
 /// the end without a word.
 ///
 /// # Errors
-/// As the operating system says.
+/// The error of the operating system.
 pub fn report_faults() -> io::Result<()> {
     // SAFETY: an all-zero `sigaction` is a valid value; the handler has the signature that SA_SIGINFO asks
     // for and calls only async-signal-safe functions.

@@ -50,7 +50,7 @@ pub struct LayerWriter<'d> {
     checksums: Vec<Digest>,
     stored: u64,
     buffer: Vec<u8>,
-    /// Where the buffer belongs.
+    /// The offset at which the buffer will be written.
     buffer_offset: u64,
     empty: Digest,
     scratch: Vec<u8>,

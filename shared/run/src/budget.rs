@@ -17,7 +17,7 @@ const THREAD_BYTES: u64 = 6 << 20;
 /// The rest of the process.
 const PROCESS_BYTES: u64 = 16 << 20;
 
-/// With less of a layer in memory than this, cosets would leave it before they are read.
+/// The least cache: with less of a layer in memory, cosets would leave it before they are read.
 const LEAST_CACHE_BYTES: u64 = 1 << 20;
 
 /// Bytes of memory that are left for layers when a search may take `memory_bytes` in all.

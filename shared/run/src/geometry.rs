@@ -19,7 +19,7 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// Of a run, for whose manifest space and colouring were derived.
+    /// The geometry of a run, for whose manifest space and colouring were derived.
     ///
     /// # Errors
     /// If the manifest contradicts itself.

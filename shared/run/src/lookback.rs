@@ -10,9 +10,9 @@ use fathom_space::Space;
 /// newest. Otherwise a move may lead back to any depth, and the new layer is without all before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookback {
-    /// To the two before it: the moves are closed under inverses.
+    /// A layer is made from the two before it: the moves are closed under inverses.
     Two,
-    /// To all before it.
+    /// A layer is made from all before it.
     All,
 }
 

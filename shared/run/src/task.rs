@@ -35,8 +35,8 @@ impl fmt::Display for ShardId {
     }
 }
 
-/// Make one shard of the layer at one depth, from the layers before it. Also names the file that comes of it.
-/// In order of depth, then of shard.
+/// A task makes one shard of the layer at one depth, from the layers before it. It also names the file that
+/// it makes. Tasks are ordered by depth, then by shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Task {
     /// The depth of the layer to make.

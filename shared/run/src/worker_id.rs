@@ -13,7 +13,7 @@ impl WorkerId {
 }
 
 impl fmt::Display for WorkerId {
-    /// As many digits as tell workers apart.
+    /// Writes as many digits as tell workers apart.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0[..4].iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }

@@ -19,7 +19,7 @@ pub struct Alphabet {
     orders: Vec<u16>,
     /// After so many points everything that may stand on the cell shows the same again.
     periods: Vec<u16>,
-    /// By k and letter: the letter that the k-th next point shows.
+    /// The letter that the k-th next point shows, by k and letter.
     next: Vec<Vec<u8>>,
 }
 

@@ -21,7 +21,7 @@ pub struct KeptLayers<'d> {
     store: Store<'d>,
     visited: Visited,
     open: FxHashMap<(Depth, ShardId), LayerFile>,
-    /// By depth and shard, of layers whose files are there: what they must hold.
+    /// What the files must hold, by depth and shard, for the layers whose files are there.
     digests: FxHashMap<Depth, Vec<Digest>>,
 }
 

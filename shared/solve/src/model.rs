@@ -55,7 +55,7 @@ pub enum ModelError {
 }
 
 impl SolveModel {
-    /// Of the puzzle, metric and labels that are asked for.
+    /// Makes the model of the puzzle, metric and labels that are asked for.
     ///
     /// # Errors
     /// [`ModelError`] if states of it are not solved here.

@@ -9,14 +9,14 @@ use rustc_hash::FxHashMap;
 #[derive(Clone, Debug)]
 pub struct SpaceWords<'s> {
     space: &'s Space,
-    /// By cell and letter of the model.
+    /// Label and orientation, by cell and letter of the model.
     pieces: Vec<FxHashMap<u8, (u8, u8)>>,
-    /// By cell, label and orientation: the letter of the model.
+    /// The letter of the model, by cell, label and orientation.
     letters: Vec<FxHashMap<(u8, u8), u8>>,
 }
 
 impl<'s> SpaceWords<'s> {
-    /// Of a model and the space of the same question.
+    /// Translates between a model and the space of the same question.
     pub fn new(model: &SolveModel, space: &'s Space) -> Self {
         let (orders, solved) = (model.definition.orders(), model.definition.solved());
         let labels = space.piece_labels().of_pieces();

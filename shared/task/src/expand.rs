@@ -38,7 +38,7 @@ pub struct Expander<'j> {
     transform: Transform,
     kernel: Box<dyn Kernel + Send>,
     packed: Vec<u8>,
-    /// Where the words of the solved state are, one for each free move.
+    /// The places of the words of the solved state, one for each free move.
     solved: BTreeSet<(CosetId, u32)>,
 }
 

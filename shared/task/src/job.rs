@@ -20,11 +20,11 @@ use std::sync::Arc;
 pub struct Job {
     /// The cosets.
     pub graph: Arc<CosetGraph>,
-    /// For counting classes.
+    /// The pairs by which classes are counted.
     pub pairs: Pairs,
     /// Which file holds what.
     pub geometry: Geometry,
-    /// From which layers a layer is made.
+    /// The layers from which a layer is made.
     pub lookback: Lookback,
     /// How new layers are found.
     pub method: Method,
@@ -37,9 +37,9 @@ pub struct Job {
 /// How new layers are found.
 #[derive(Debug)]
 pub enum Method {
-    /// By pulling cosets through moves.
+    /// Cosets are pulled through moves.
     Cosets(Engine),
-    /// By looking up distances that a plain search found.
+    /// Distances are looked up that a plain search found.
     Reference(Distances),
 }
 
@@ -123,7 +123,7 @@ impl Job {
     /// those of the [manifest](RunManifest::check_cut).
     ///
     /// # Errors
-    /// As for [`Job::load`].
+    /// The errors of [`Job::load`].
     pub fn of(
         manifest: &RunManifest,
         (space, colouring): (&Space, &Colouring),

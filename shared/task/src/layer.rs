@@ -19,7 +19,7 @@ pub struct Layer {
     files: Box<[OnceLock<Arc<LayerFile>>]>,
     /// Cosets from other workers.
     imports: Option<Imports>,
-    /// Of a layer that may not be in memory.
+    /// What is in memory, if the layer may not be there as a whole.
     window: Option<Window>,
 }
 
@@ -79,7 +79,7 @@ impl Layer {
         self.has(self.cut.shard_of(coset.0)) || self.imports().is_some_and(|imports| imports.holds(coset.0))
     }
 
-    /// Where cosets from other workers are kept, if they are.
+    /// The store of cosets from other workers, if there is one.
     pub fn imports(&self) -> Option<&Imports> {
         self.imports.as_ref()
     }

@@ -3,12 +3,12 @@
 use fathom_layer::{LayerError, LayerFile};
 use fathom_space::CosetGraph;
 
-/// Where a state is when its layer is there.
+/// The place of a state in the layer that has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Address {
     coset: u32,
     position: u32,
-    /// Of the state among the watched ones.
+    /// The number of the state among the watched ones.
     number: u32,
 }
 

@@ -18,14 +18,14 @@ const READ_AGAIN: u8 = 2;
 #[derive(Debug)]
 pub struct Window {
     most_bytes: u64,
-    /// By coset.
+    /// The state of each coset.
     state: Box<[AtomicU8]>,
     queue: Mutex<Queue>,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
-    /// With their bytes, the next to be reviewed first.
+    /// Cosets in memory with their bytes; the first one is reviewed next.
     cosets: VecDeque<(u32, u32)>,
     bytes: u64,
 }

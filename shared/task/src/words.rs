@@ -10,7 +10,7 @@ use std::ops::Range;
 pub struct Words {
     /// The first coset.
     first: u32,
-    /// By coset, the words up to its end.
+    /// The number of words up to the end of each coset.
     up_to: Vec<u128>,
 }
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use tonic::{Code, Status};
 use tracing::{info, warn};
 
-/// For a connection to be made.
+/// The time for a connection to be made.
 const CONNECT: Duration = Duration::from_secs(5);
 /// Messages of the coordinator are not larger.
 const MOST_MESSAGE_BYTES: usize = 64 << 20;
@@ -31,7 +31,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Of the coordinator at an address, which may be silent for as long as that.
+    /// A caller of the coordinator at an address, which may be silent for as long as `patience`.
     pub fn new(access: Access, address: String, patience: Duration) -> Self {
         Self {
             access,

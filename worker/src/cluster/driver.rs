@@ -39,17 +39,17 @@ use tracing::warn;
 
 type Client = CoordinatorClient<Connection>;
 
-/// For what is said last.
+/// The time that a worker takes for its last report.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What a worker is, for its coordinator.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// By its store.
+    /// The id that the worker's store has given it.
     pub id: WorkerId,
-    /// For people.
+    /// The name that people read.
     pub name: String,
-    /// Where peers reach its exchange.
+    /// The address at which peers reach the worker's exchange.
     pub address: String,
     /// Kernel threads.
     pub threads: usize,
@@ -63,7 +63,7 @@ pub struct Worker {
     pub identity: Identity,
     /// What it works on.
     pub job: &'static Job,
-    /// Where files lie.
+    /// The store in which files lie.
     pub store: &'static Store<'static>,
     /// How they are written.
     pub disk: &'static dyn Disk,
@@ -108,7 +108,7 @@ pub(super) struct Shared {
     pub(super) holders: Mutex<Arc<Holders>>,
     /// The depth of the newest task.
     depth: Mutex<Option<Depth>>,
-    /// To the loop: what has happened, or why the session cannot go on.
+    /// The way to the loop, for what has happened, or the reason why the session cannot go on.
     inputs_of_session: mpsc::UnboundedSender<Result<Input>>,
 }
 

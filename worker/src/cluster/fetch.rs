@@ -27,7 +27,7 @@ use tokio::task::block_in_place;
 use tokio_stream::StreamExt;
 use tonic::Status;
 
-/// For a connection to be made.
+/// The time for a connection to be made.
 const CONNECT: Duration = Duration::from_secs(5);
 /// A peer that sends nothing for so long is taken for gone.
 const SILENCE: Duration = Duration::from_secs(20);
@@ -76,7 +76,7 @@ type Confirmed = (Digest, Arc<[Digest]>);
 type Turn = tokio::sync::Mutex<()>;
 
 impl Fetcher {
-    /// Without connections yet.
+    /// A fetcher that has no connections yet.
     pub fn new(access: Access, geometry: Geometry, meter: Arc<Meter>) -> Self {
         Self {
             access,

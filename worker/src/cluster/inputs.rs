@@ -63,7 +63,7 @@ pub struct AllInputs {
     job: &'static Job,
     store: &'static Store<'static>,
     files: OpenFiles,
-    /// Where cosets from peers are kept; `None` if all layers are in the store.
+    /// The directory of cosets from peers; `None` if all layers are in the store.
     imports: Option<PathBuf>,
     of_depth: Mutex<BTreeMap<Depth, Inputs>>,
 }

@@ -67,16 +67,16 @@ pub enum Input {
     },
     /// The coordinator has answered a heartbeat.
     HeartbeatAnswered {
-        /// Of the request.
+        /// The session of the request.
         session: u64,
         /// Whether the session lasts.
         known: bool,
     },
     /// The coordinator has answered a request for orders.
     OrdersAnswered {
-        /// Of the request.
+        /// The number of the request.
         number: u64,
-        /// Of the request.
+        /// The session of the request.
         session: u64,
         /// Whether the session lasts.
         known: bool,
@@ -87,7 +87,7 @@ pub enum Input {
     },
     /// The coordinator has heard a report.
     ReportAnswered {
-        /// Of the request.
+        /// The session of the request.
         session: u64,
         /// Whether the session lasts.
         known: bool,

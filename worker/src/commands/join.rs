@@ -31,7 +31,7 @@ use tracing::info;
 
 /// Threads for the network alone.
 const NETWORK_THREADS: usize = 2;
-/// For what is under way in the network when the session ends.
+/// The time for what is under way in the network when the session ends.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(100);
 
 pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()> {

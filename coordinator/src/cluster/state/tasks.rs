@@ -53,7 +53,7 @@ pub struct Tasks {
     /// The depth of the current layer.
     depth: Depth,
     known: BTreeMap<Task, TaskState>,
-    /// By shard of the current layer, who should make it.
+    /// Who should make each shard of the current layer.
     owners: Vec<Option<WorkerId>>,
     /// Tasks that wait and that nobody owns; those that make lost files again are among them.
     unowned: BTreeSet<Task>,

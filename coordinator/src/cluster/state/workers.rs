@@ -23,9 +23,9 @@ pub enum Presence {
 /// A worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Worker {
-    /// For people.
+    /// The name that people read.
     pub name: String,
-    /// Where its peers reach it.
+    /// The address at which peers reach the worker.
     pub address: String,
     /// Kernel threads.
     pub threads: u32,

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
-/// For an answer of a worker, which may have to open and check a file.
+/// The time for an answer of a worker, which may have to open and check a file.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 /// Threads at least: they wait for answers.
 const THREADS: usize = 16;

@@ -30,7 +30,7 @@ pub struct FinishedLayer {
 /// Layers, open for reading.
 pub(super) struct Kept {
     pub(super) graph: Arc<CosetGraph>,
-    /// By depth.
+    /// The finished layers, by depth.
     pub(super) layers: Vec<FinishedLayer>,
     /// Every state is in one of the finished layers, by the journal.
     pub(super) is_complete: bool,
@@ -38,7 +38,7 @@ pub(super) struct Kept {
     pub(super) is_closed: bool,
     /// Whether to look up many states takes hardly longer than one.
     is_far: bool,
-    /// By coset and position the depth, where that fits into memory.
+    /// The depth of each state, by coset and position, where that fits into memory.
     table: Option<Box<[u8]>>,
 }
 

@@ -5,12 +5,12 @@ use fathom_space::{CosetGraph, CosetId};
 use fathom_task::{Layer, Words};
 use std::sync::Arc;
 
-/// Where a layer stores a state: the coset, and the position in the coset.
+/// The place at which a layer stores a state: the coset, and the position in the coset.
 pub type Place = (CosetId, u32);
 
 /// A finished layer that an audit looks into.
 pub trait KeptLayer: Send + Sync {
-    /// By place, whether the layer has a state there.
+    /// Whether the layer has a state at each of these places.
     ///
     /// # Errors
     /// If the layer cannot be read.

@@ -14,9 +14,9 @@ pub(super) type State = Box<[(u8, u8)]>;
 /// A puzzle, as far as its states are told apart.
 #[derive(Debug)]
 pub(super) struct Plain {
-    /// By piece.
+    /// The label of each piece.
     labels: Vec<u8>,
-    /// By label: how many orientations are told apart.
+    /// How many orientations are told apart, for each label.
     seen: Vec<u8>,
     moves: Vec<(Action, Box<[Guard]>)>,
     /// The identity first.

@@ -13,15 +13,15 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Where the layers of a run lie.
+/// The place of a run's layers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum LayersAt {
-    /// In its own directory.
+    /// The layers lie in the run's own directory.
     #[default]
     RunDirectory,
-    /// In another directory, which all who work on the run see.
+    /// The layers lie in another directory, which all who work on the run see.
     SharedStore(PathBuf),
-    /// With the workers, each shard with some of them.
+    /// The layers lie with the workers, each shard with some of them.
     Workers,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for LayersAt {
 }
 
 impl Journal {
-    /// Where the layers of the run lie.
+    /// The place of the run's layers.
     ///
     /// # Errors
     /// If SQLite refuses, or they lie where this version does not know of.

@@ -24,7 +24,7 @@ const MOST_OPENING: i32 = 300;
 const MESSAGE: &str = "the journal cannot be written now, and is tried again and again";
 
 impl Journal {
-    /// From now on a call waits while another process holds the database, or its disk is full.
+    /// Has calls wait from now on while another process holds the database, or its disk is full.
     ///
     /// # Errors
     /// If SQLite refuses.

@@ -104,7 +104,7 @@ impl Ahead {
 #[derive(Debug)]
 pub(crate) struct Pairs<'a> {
     pub(crate) source: &'a [u8],
-    /// From one plane to the next.
+    /// Bytes from one plane of the source to the next.
     pub(crate) source_stride: usize,
     pub(crate) target: &'a mut [u8],
     pub(crate) target_stride: usize,

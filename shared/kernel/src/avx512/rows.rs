@@ -43,12 +43,12 @@ pub(super) fn rows(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
 #[derive(Clone, Debug)]
 struct Picks([Pick; 2]);
 
-/// For each word of the target the bits of the source that become its bits.
+/// The bits of the source that become the bits of each word of the target.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Pick {
     from: [[u8; SIZE]; MOST_WORDS],
-    /// By word of the target and word of the source: the bits of the target that come from there.
+    /// By word of the target and word of the source, the bits of the target that come from there.
     valid: [[u64; MOST_WORDS]; MOST_WORDS],
 }
 
@@ -88,7 +88,7 @@ impl Picks {
 #[derive(Debug)]
 struct Rows {
     portable: Portable<u64>,
-    /// By number of the axis map.
+    /// What each axis map picks, by the number of the map.
     picks: Vec<Option<Box<Picks>>>,
     walk: Walk,
     /// Along the innermost axis, by parity of the index in the source: where a row lies in the source, and
@@ -172,7 +172,7 @@ impl<'a> Source<'a> {
         Self { bytes, row_bytes: shape.row_bytes() as usize }
     }
 
-    /// Where a row begins.
+    /// The offset of a row in bytes.
     fn at(&self, row: u32) -> usize {
         row as usize * self.row_bytes
     }

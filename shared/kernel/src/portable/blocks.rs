@@ -15,18 +15,18 @@ use crate::word::Word;
 use fathom_space::{AxisMap, Transform};
 use std::collections::HashMap;
 
-/// By block of the target: the block that comes there, and where the table of its permutation starts.
+/// For each block of the target, the block that comes there, and the start of the table of its permutation.
 type Rows = Box<[(u32, u32)]>;
 
 /// The permutations of the bits of a row, and which of them a map takes for each block.
 #[derive(Debug, Default)]
 pub(super) struct Blocks<W> {
-    /// By number of the axis map.
+    /// The rows of each axis map, by the number of the map.
     maps: Vec<Option<Rows>>,
     /// For each permutation and each four bits of a row, the images of the sixteen values that they may
     /// have.
     tables: Vec<W>,
-    /// By permutation: where its table starts.
+    /// The start of the table of each permutation.
     starts: HashMap<Box<[u8]>, u32>,
 }
 
@@ -49,7 +49,7 @@ impl<W: Word> Blocks<W> {
         self.maps[number] = Some(rows);
     }
 
-    /// Where the table of the permutation starts after which bit j holds what bit `from[j]` held.
+    /// The start of the table of a permutation: after it bit j holds what bit `from[j]` held.
     fn table(&mut self, from: Box<[u8]>) -> u32 {
         let tables = &mut self.tables;
         *self.starts.entry(from).or_insert_with_key(|from| {
