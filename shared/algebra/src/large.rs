@@ -17,7 +17,8 @@
 //! the sum of its twists. Its states are counted as ever; each stands for as many states as D makes of one.
 //!
 //! Where stickers are cells, those of a piece are a block and become one cell; of orbits that are carried
-//! alike, as the two stickers of a wing of a large cube, one is kept.
+//! alike, as the two stickers of a wing of a large cube, one is kept. Pieces that are turned, but have one
+//! orientation on each cell, as wings have, are taken for pieces that do not turn.
 
 use crate::orbits::{orbits, smallest_blocks};
 use crate::permutation::gcd;
@@ -42,7 +43,7 @@ const MOST_STICKERS: usize = 5;
 /// If there is not one [`Shown`] for each cell, or actions are of different cells.
 pub fn states_by_orbits(actions: &[OrientedPermutation], shown: &[Shown]) -> Option<BigUint> {
     let mut puzzle = Cells { actions: actions.to_vec(), shown: shown.to_vec() };
-    puzzle = puzzle.with_pieces()?;
+    puzzle = puzzle.without_idle_turns()?.with_pieces()?;
     let samples = samples(&puzzle.actions)?;
     let mut large = puzzle.orbits();
     large.retain(|orbit| orbit.len() >= FEWEST_CELLS);
@@ -85,16 +86,63 @@ impl Cells {
         orbits(self.shown.len(), &places)
     }
 
-    /// The same where stickers that stay together are one cell.
-    fn with_pieces(self) -> Option<Self> {
-        let turns = self.actions.iter().any(|action| action.orders().iter().any(|&order| order > 1));
-        if turns {
+    /// The same where pieces do not turn that have one orientation on each cell: that of a mark on the cell,
+    /// less that of the mark on the piece's own. Pieces of different marks do not look alike any more.
+    fn without_idle_turns(self) -> Option<Self> {
+        let orders: Vec<u16> = self.actions.first()?.orders().into();
+        let (mut marks, mut idle) = (vec![0; orders.len()], vec![false; orders.len()]);
+        for orbit in self.orbits() {
+            let order = orders[orbit[0]];
+            if order > 1
+                && let Some(of_orbit) = self.marks(&orbit, order)
+            {
+                of_orbit.into_iter().for_each(|(cell, mark)| (marks[cell], idle[cell]) = (mark, true));
+            }
+        }
+        if !idle.contains(&true) {
             return Some(self);
         }
+        let unless_idle = |of_cell: &[u16], value: u16| -> Vec<u16> {
+            of_cell.iter().zip(&idle).map(|(&of_cell, &idle)| if idle { value } else { of_cell }).collect()
+        };
+        let turning = unless_idle(&orders, 1);
+        let action = |action: &OrientedPermutation| {
+            OrientedPermutation::new(action.cells().clone(), unless_idle(action.turns(), 0), &*turning).ok()
+        };
+        let labels = self.shown.iter().zip(&marks).map(|(shown, mark)| (shown.label, mark % shown.seen));
+        let labels: Vec<u32> = numbered(labels);
+        let shown = self.shown.iter().zip(labels).zip(&idle);
+        let shown = shown
+            .map(|((shown, label), &idle)| Shown { label, seen: if idle { 1 } else { shown.seen } })
+            .collect();
+        Some(Self { actions: self.actions.iter().map(action).collect::<Option<_>>()?, shown })
+    }
+
+    /// The marks on the cells of an orbit whose pieces have one orientation on each cell.
+    fn marks(&self, orbit: &[usize], order: u16) -> Option<HashMap<usize, u16>> {
+        let mut marks = HashMap::from([(orbit[0], 0)]);
+        let mut open = vec![orbit[0]];
+        while let Some(cell) = open.pop() {
+            for action in &self.actions {
+                let (to, mark) = (action.cells().apply(cell), (marks[&cell] + action.turns()[cell]) % order);
+                match marks.insert(to, mark) {
+                    None => open.push(to),
+                    Some(before) if before != mark => return None,
+                    Some(_) => {}
+                }
+            }
+        }
+        Some(marks)
+    }
+
+    /// The same where stickers that stay together are one cell. Of cells whose pieces turn each is one.
+    fn with_pieces(self) -> Option<Self> {
+        let before: Vec<u16> = self.actions.first()?.orders().into();
         let places: Vec<Permutation> = self.actions.iter().map(|action| action.cells().clone()).collect();
         let mut pieces: Vec<Vec<usize>> = Vec::new();
         let mut is_in_piece = vec![false; self.shown.len()];
-        for orbit in self.orbits().iter().filter(|orbit| orbit.len() >= FEWEST_CELLS) {
+        let is_of_stickers = |orbit: &&Vec<usize>| orbit.len() >= FEWEST_CELLS && before[orbit[0]] == 1;
+        for orbit in self.orbits().iter().filter(is_of_stickers) {
             let found = smallest_blocks(orbit, &places).and_then(|blocks| in_order(&blocks, &places));
             for piece in found.into_iter().flatten() {
                 piece.iter().for_each(|&cell| is_in_piece[cell] = true);
@@ -106,16 +154,24 @@ impl Cells {
         for (number, piece) in pieces.iter().enumerate() {
             piece.iter().enumerate().for_each(|(turn, &cell)| at[cell] = (number, turn));
         }
-        let orders: Vec<u16> = pieces.iter().map(|piece| piece.len() as u16).collect();
-        let action = |places: &Permutation| {
-            let to = |number: usize| at[places.apply(pieces[number][0])];
+        let order = |piece: &Vec<usize>| if piece.len() > 1 { piece.len() as u16 } else { before[piece[0]] };
+        let orders: Vec<u16> = pieces.iter().map(order).collect();
+        let action = |action: &OrientedPermutation| {
+            let to = |number: usize| at[action.cells().apply(pieces[number][0])];
             let cells = Permutation::from_fn(pieces.len(), |number| to(number).0);
-            let turns: Vec<u16> = (0..pieces.len()).map(|number| to(number).1 as u16).collect();
+            let turn = |number: usize| match pieces[number][..] {
+                [cell] => action.turns()[cell],
+                _ => to(number).1 as u16,
+            };
+            let turns: Vec<u16> = (0..pieces.len()).map(turn).collect();
             OrientedPermutation::new(cells, turns, &*orders).ok()
         };
-        let actions = places.iter().map(action).collect::<Option<_>>()?;
+        let actions = self.actions.iter().map(action).collect::<Option<_>>()?;
         // Of a piece all that is seen are the labels of its stickers, in turn.
         let looks = pieces.iter().map(|piece| {
+            if let [cell] = piece[..] {
+                return (vec![self.shown[cell].label], self.shown[cell].seen);
+            }
             let labels: Vec<u32> = piece.iter().map(|&cell| self.shown[cell].label).collect();
             let turned = |by: usize| [&labels[by..], &labels[..by]].concat();
             let seen = (1..=labels.len()).find(|&by| turned(by % labels.len()) == labels);

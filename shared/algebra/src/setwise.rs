@@ -31,6 +31,39 @@ impl Stabiliser {
         &self.generators
     }
 
+    /// Two, three or four generators of the group, if some are found: most groups have so few. All that are
+    /// known otherwise.
+    pub fn few_generators(&self) -> Vec<Permutation> {
+        const MOST: usize = 4;
+        let mut random = fastrand::Rng::with_seed(0);
+        for count in 2..self.generators.len().min(MOST + 1) {
+            let few: Vec<Permutation> = (0..count).map(|_| self.chain.random(&mut random)).collect();
+            if self.is_generated_by(&few, &mut random) {
+                return few;
+            }
+        }
+        self.generators.clone()
+    }
+
+    /// Whether random products of elements of the group show that they generate all of it.
+    fn is_generated_by(&self, elements: &[Permutation], random: &mut fastrand::Rng) -> bool {
+        /// Products in a row that bring nothing.
+        const PATIENCE: usize = 12;
+        let base: Vec<usize> = self.chain.base().collect();
+        let mut chain = StabiliserChain::trivial_along(self.chain.degree(), &base);
+        let (mut product, mut idle) = (Permutation::identity(self.chain.degree()), 0);
+        while idle < PATIENCE {
+            for _ in 0..2 * elements.len() {
+                product = product.then(&elements[random.usize(..elements.len())]);
+            }
+            idle = if chain.insert_element_of_known_group(&product) { 0 } else { idle + 1 };
+            if chain.big_order() == self.order {
+                return true;
+            }
+        }
+        false
+    }
+
     /// The number of its elements.
     pub fn order(&self) -> &BigUint {
         &self.order
@@ -49,33 +82,26 @@ impl Stabiliser {
     /// The elements that map a set of points to itself, and the length of the orbit of the set. `None` if
     /// that is more than `most`.
     pub fn of_set(&self, set: &[usize], most: usize) -> Option<(Self, usize)> {
+        /// To find few generators takes as long as to list so many sets with all.
+        const SHORT: usize = 1 << 10;
         let degree = self.chain.degree();
         let start = Bits::of(degree, set.iter().copied());
-        // By set: its number. Each but the first comes from an earlier one by a generator.
-        let mut numbers = FxHashMap::from_iter([(start.clone(), 0_u32)]);
-        let mut orbit = vec![start];
-        let mut from = vec![(0, 0)];
-        let mut next = 0;
-        while next < orbit.len() {
-            for (number, generator) in self.generators.iter().enumerate() {
-                let image = orbit[next].image(generator);
-                let known = numbers.len() as u32;
-                if *numbers.entry(image.clone()).or_insert(known) == known {
-                    orbit.push(image);
-                    from.push((next as u32, number as u32));
+        let few;
+        let (generators, Orbit { sets: orbit, numbers, from }) =
+            match Orbit::of(&start, &self.generators, most.min(SHORT)) {
+                Some(orbit) => (&self.generators, orbit),
+                None if most <= SHORT => return None,
+                None => {
+                    few = self.few_generators();
+                    (&few, Orbit::of(&start, &few, most)?)
                 }
-            }
-            if orbit.len() > most {
-                return None;
-            }
-            next += 1;
-        }
+            };
         if orbit.len() == 1 {
             return Some((self.clone(), 1));
         }
         let order = &self.order / orbit.len();
         let mut random = fastrand::Rng::with_seed(0);
-        let mut generators = Vec::new();
+        let mut found = Vec::new();
         let mut chain = StabiliserChain::trivial(degree);
         while chain.big_order() != order {
             let mut element = self.chain.random(&mut random);
@@ -83,14 +109,47 @@ impl Stabiliser {
             let mut at = numbers[&orbit[0].image(&element)];
             while at > 0 {
                 let (before, generator) = from[at as usize];
-                element = element.then(&self.generators[generator as usize].inverse());
+                element = element.then(&generators[generator as usize].inverse());
                 at = before;
             }
             if chain.insert_element_of_known_group(&element) {
-                generators.push(element);
+                found.push(element);
             }
         }
-        Some((Self { generators, chain, order }, orbit.len()))
+        Some((Self { generators: found, chain, order }, orbit.len()))
+    }
+}
+
+/// What generators make of a set.
+struct Orbit {
+    sets: Vec<Bits>,
+    /// By set: its number.
+    numbers: FxHashMap<Bits, u32>,
+    /// By number: each set but the first comes from an earlier one by a generator.
+    from: Vec<(u32, u32)>,
+}
+
+impl Orbit {
+    /// `None` if it is longer than `most`.
+    fn of(start: &Bits, generators: &[Permutation], most: usize) -> Option<Self> {
+        let mut numbers = FxHashMap::from_iter([(start.clone(), 0_u32)]);
+        let (mut sets, mut from) = (vec![start.clone()], vec![(0, 0)]);
+        let mut next = 0;
+        while next < sets.len() {
+            for (number, generator) in generators.iter().enumerate() {
+                let image = sets[next].image(generator);
+                if !numbers.contains_key(&image) {
+                    numbers.insert(image.clone(), sets.len() as u32);
+                    sets.push(image);
+                    from.push((next as u32, number as u32));
+                }
+            }
+            if sets.len() > most {
+                return None;
+            }
+            next += 1;
+        }
+        Some(Self { sets, numbers, from })
     }
 }
 
@@ -145,6 +204,9 @@ mod tests {
                 assert!(set.iter().all(|&point| set.contains(&generator.apply(point))));
             }
             assert!(whole.of_set(set, length - 1).is_none());
+            let few = stabiliser.few_generators();
+            assert!(few.len() <= stabiliser.generators().len());
+            assert_eq!(StabiliserChain::new(degree, &few).big_order(), *stabiliser.order());
             // Along any base the group is the same.
             let base: Vec<usize> = (0..degree).rev().collect();
             let chain = whole.along(&base);

@@ -85,8 +85,8 @@ fn a_group_without_structure() {
         })
     };
     let inverse = |x: u64| (1..23).find(|y| x * y % 23 == 1).expect("23 is a prime");
-    let shift = line(&|x| (x < 23).then_some((x + 1) % 23));
-    let double = line(&|x| (x < 23).then_some(2 * x % 23));
+    let shift = line(&|x| (x < 23).then(|| (x + 1) % 23));
+    let double = line(&|x| (x < 23).then(|| 2 * x % 23));
     let turn = line(&|x| match x {
         0 => None,
         u64::MAX => Some(0),

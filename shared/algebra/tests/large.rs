@@ -99,6 +99,63 @@ fn stickers_of_a_piece_count_once() {
     assert_eq!(states_by_orbits(&stickers, &all_shown(&stickers[0])), Some(states));
 }
 
+/// Corners that turn beside edges of two stickers and wings whose two stickers are in different orbits.
+#[test]
+fn stickers_and_pieces_that_turn_are_counted_together() {
+    let mut random = fastrand::Rng::with_seed(8);
+    let pieces = actions(&mut random, &[(8, 3), (12, 2), (9, 1)], true, false);
+    let states = by_chain(&pieces, &all_shown(&pieces[0]));
+    let mixed = pieces.iter().map(|action| {
+        // 8 corners, 24 stickers of edges, and two of each wing.
+        let image = |i: usize| match i {
+            0..8 => action.cells().apply(i),
+            8..32 => {
+                let (cell, side) = (8 + (i - 8) / 2, (i - 8) % 2);
+                let turned = (side + usize::from(action.turns()[cell])) % 2;
+                8 + 2 * (action.cells().apply(cell) - 8) + turned
+            }
+            _ => 32 + action.cells().apply(20 + (i - 32) % 9) - 20 + (i - 32) / 9 * 9,
+        };
+        let turns = [&action.turns()[..8], &[0; 42]].concat();
+        let orders = [[3; 8].as_slice(), &[1; 42]].concat();
+        OrientedPermutation::new(Permutation::from_fn(50, image), turns, orders).unwrap()
+    });
+    let mixed: Vec<OrientedPermutation> = mixed.collect();
+    assert_eq!(states_by_orbits(&mixed, &all_shown(&mixed[0])), Some(states));
+}
+
+/// Wings have one orientation on each cell, which depends on the cell. Of two that look alike it tells
+/// whether they are the ones that belong on cells of equal marks.
+#[test]
+fn pieces_with_one_orientation_a_cell_do_not_turn() {
+    let mut random = fastrand::Rng::with_seed(9);
+    let still = actions(&mut random, &[(9, 1), (8, 3)], true, false);
+    let turned: Vec<OrientedPermutation> = still
+        .iter()
+        .map(|action| {
+            let mark = |cell: usize| (cell % 4) as u16;
+            let turn = |cell: usize| match cell {
+                0..9 => (mark(action.cells().apply(cell)) + 4 - mark(cell)) % 4,
+                _ => action.turns()[cell],
+            };
+            let orders = [[4; 9].as_slice(), &[3; 8]].concat();
+            let turns: Vec<u16> = (0..17).map(turn).collect();
+            OrientedPermutation::new(action.cells().clone(), turns, orders).unwrap()
+        })
+        .collect();
+    let shown = all_shown(&turned[0]);
+    let states = by_chain(&still, &all_shown(&still[0]));
+    assert_eq!(states_by_orbits(&turned, &shown), Some(states));
+    for seen in [1, 2, 4] {
+        let alike = shown.iter().map(|piece| match piece.label {
+            0..9 => Shown { label: piece.label / 5, seen },
+            _ => *piece,
+        });
+        let alike: Vec<Shown> = alike.collect();
+        assert_eq!(states_by_orbits(&turned, &alike), Some(by_chain(&turned, &alike)), "{seen}");
+    }
+}
+
 /// The order of the group of Rubik's cube is 43,252,003,274,489,856,000. (D. Singmaster, *Notes on Rubik's
 /// Magic Cube*, 1981.) Twists of sum 0 and equal parities say no more of it.
 #[test]

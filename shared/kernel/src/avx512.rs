@@ -1,5 +1,6 @@
 //! The coset kernel for processors with AVX-512 and GFNI, for tensors whose axes have at most 32 entries,
-//! the last one not halved. `rows` has the other tensors whose rows have at most 128 bits.
+//! the last one not halved. `rows` has the other tensors whose rows have at most 128 bits, `long` those with
+//! longer ones.
 //!
 //! Layout: a tensor is split into *byte planes*. Plane b holds byte b of every row, so a row of 24 bits lies
 //! in three planes. Along one axis, the *inner* one, the bytes of a plane are adjacent: a *block* is the
@@ -26,6 +27,7 @@
 //! (`docs/performance.md`).
 
 mod blocks;
+mod long;
 mod rows;
 mod transpose;
 
@@ -50,7 +52,7 @@ pub fn avx512(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
         && shape.lengths().iter().all(|&length| length as usize <= SLOT);
     match fits && blocks::is_supported() {
         true => Some(Box::new(Avx512::new(shape))),
-        false => rows::rows(shape),
+        false => rows::rows(shape).or_else(|| long::long(shape)),
     }
 }
 

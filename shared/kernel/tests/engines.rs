@@ -5,10 +5,10 @@ use fathom_space::{AxisMap, Shape, Transform, Words};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// One shape for each path through the kernels: words of 32 and of 64 bits, several words a row, one to four
-/// bytes a row, axes that can trade places and axes that cannot, blocks of one row, an odd number of blocks,
-/// axes of length 1.
-const SHAPES: [&[u32]; 20] = [
+/// One shape for each path through the kernels: words of 32 and of 64 bits, several words a row, rows of one
+/// piece of 1,024 bits, of two and of more than eight, one to four bytes a row, axes that can trade places
+/// and axes that cannot, blocks of one row, an odd number of blocks, axes of length 1.
+const SHAPES: [&[u32]; 22] = [
     &[2, 24, 24, 24],
     &[12, 12, 12],
     &[5, 32, 3],
@@ -22,6 +22,8 @@ const SHAPES: [&[u32]; 20] = [
     &[130],
     &[17, 100],
     &[3, 960],
+    &[2, 1500],
+    &[8193],
     &[1, 5],
     &[13, 60],
     &[5, 33, 33],

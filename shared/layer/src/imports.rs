@@ -208,7 +208,7 @@ mod tests {
     fn what_is_added_is_read_back() {
         let directory = tempfile::tempdir().unwrap();
         let imports = Imports::new(directory.path(), 100, Tensor { packed_bytes: 41, row_bits: 8 });
-        let dense: Vec<u8> = (0..41).map(|i| i * 7).collect();
+        let dense: Vec<u8> = (0..41).map(|i| i * 6).collect();
         let states = crate::encoding::count(&dense) as u32;
         let sparse: Vec<u8> = [3_u32, 9, 300].iter().flat_map(|position| position.to_le_bytes()).collect();
         for round in 0..25 {

@@ -89,7 +89,7 @@ impl Eq for Remarks {}
 
 impl Definition {
     /// The largest number of points, that is of cells times orientations.
-    pub const MAX_POINTS: usize = 4096;
+    pub const MAX_POINTS: usize = 1 << 14;
     /// The largest number of generators, listed or made by a metric.
     pub const MAX_MOVES: usize = 4096;
 

@@ -5,6 +5,7 @@
 //! packed into a number such that numbers are in the order of words that are compared by all their pieces
 //! first and by all their orientations next: the words with equal pieces then follow each other.
 
+use crate::words::multinomial;
 use std::fmt;
 use std::str::FromStr;
 
@@ -178,6 +179,18 @@ impl Form {
         label * place.turns + turn
     }
 
+    /// How many words have the same pieces as a word; `None` if they are too many to be counted in 128 bits.
+    pub(crate) fn arrangements(&self, word: u128) -> Option<u128> {
+        self.parts.iter().try_fold(1_u128, |product, part| {
+            let mut counts = vec![0; usize::from(part.labels)];
+            for place in part.first..part.first + part.places {
+                counts[usize::from(self.at(word, place) / part.turns)] += 1;
+            }
+            let turned = u128::from(part.turns).checked_pow(u32::try_from(part.places).ok()?)?;
+            product.checked_mul(multinomial(&counts)?)?.checked_mul(turned)
+        })
+    }
+
     /// The part of a word that tells the pieces.
     pub(crate) fn pieces(&self, word: u128) -> u128 {
         (0..self.places.len()).fold(0, |pieces, place| {
@@ -286,6 +299,8 @@ mod tests {
         let turned = word([1, 3, 4]);
         assert_eq!([0, 1, 2].map(|place| form.at(turned, place)), [1, 3, 4]);
         assert_eq!(form.pieces(turned), word([0, 2, 4]));
+        // 3! orders of pieces, and 2^3 ways to turn them.
+        assert_eq!(form.arrangements(turned), Some(48));
         // A colour of one label that does not turn takes no bits, and 24 cells with 24 letters take 120.
         assert!(Form::new(&[(both, 200, 1, 1)]).is_some());
         assert!(Form::new(&[(both, 24, 12, 2)]).is_some());

@@ -79,7 +79,7 @@ pub struct Fixed {
 
 impl Fixed {
     /// The most words that are looked at for crossing states.
-    const MOST_CROSSING: usize = 1 << 23;
+    pub(crate) const MOST_CROSSING: usize = 1 << 23;
 
     /// Lists the states that symmetries outside those in use fix. `None` if they are too many: then classes
     /// are not counted.

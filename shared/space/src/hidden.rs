@@ -94,6 +94,46 @@ impl Hidden {
         space: &Space,
         most: usize,
     ) -> Option<Vec<u128>> {
+        /// To find few generators takes as long as to list so many words with all.
+        const SHORT: usize = 1 << 10;
+        let list = |generators: &[Permutation], most| Self::list(generators, colouring, form, space, most);
+        let all = self.group.generators();
+        list(all, most.min(SHORT)).or_else(|| match most > SHORT {
+            true => list(&self.group.few_generators(), most),
+            false => None,
+        })
+    }
+
+    /// How many words that would be, where no two elements of the group that differ on the cells of the axis
+    /// make the same word of it: where the axis tells all pieces apart, in all their orientations unless the
+    /// pattern tells these. `None` otherwise.
+    pub(crate) fn count(&self, colouring: &Colouring, form: &Form, space: &Space) -> Option<BigUint> {
+        let mut base = Vec::new();
+        for part in form.parts() {
+            let colour = part.component.colour;
+            let is_here = |cell: &usize| colouring.of_pieces()[*cell] == colour;
+            let cells: Vec<usize> = (0..space.cells()).filter(is_here).collect();
+            let order = space.order(cells[0]);
+            let all_told = u16::from(colouring.letters().seen(colour)) == order
+                || (part.component.view.has_orientations() && u16::from(part.turns) == order);
+            let all_differ = cells.len() == 1 || usize::from(part.labels) == cells.len();
+            if !all_told || !all_differ {
+                return None;
+            }
+            base.extend(Self::points_of(space, order, |cell| colouring.of_pieces()[cell] == colour));
+        }
+        let chain = self.along(&base);
+        Some(chain.orbit_lengths().take(base.len()).map(BigUint::from).product())
+    }
+
+    /// What generators make of the solved word of an axis.
+    fn list(
+        generators: &[Permutation],
+        colouring: &Colouring,
+        form: &Form,
+        space: &Space,
+        most: usize,
+    ) -> Option<Vec<u128>> {
         let cells_of =
             |colour: u8| (0..space.cells()).filter(move |&cell| colouring.of_pieces()[cell] == colour);
         let firsts: Vec<usize> = (0..space.cells())
@@ -127,7 +167,7 @@ impl Hidden {
                 (places[place], symbol - symbol % modulus + turned)
             })
         };
-        let carries: Vec<Carry> = self.group.generators().iter().map(carry).collect();
+        let carries: Vec<Carry> = generators.iter().map(carry).collect();
         let solved = form.parts().iter().flat_map(|part| {
             let local = |cell: usize| match part.component.view.has_pieces() {
                 true => colouring.local(space.labels().of_pieces()[cell]) * part.turns,
@@ -191,6 +231,13 @@ mod tests {
             let rings = rings.map(|colour| format!("{colour}p").parse().unwrap());
             let views: Vec<AxisView> = views.into_iter().chain(rings).collect();
             let colouring = Colouring::with_axes(&colours, &views, &space).unwrap();
+            let hidden = Hidden::of(&space, &colouring, Colouring::MOST_PATTERNS).unwrap();
+            // Of the cells of a ring all but one look alike.
+            let distinct = views.iter().zip(colouring.lengths()).take(sizes.len());
+            for (view, length) in distinct {
+                let form = colouring.form(view, &space).unwrap();
+                assert_eq!(hidden.count(&colouring, &form, &space), Some(length.into()), "{view}");
+            }
             sizes.into_iter().zip(colouring.lengths()).collect()
         };
         assert!(orbits.ends_with(&[4, 6]), "{orbits:?}");

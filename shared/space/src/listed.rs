@@ -12,10 +12,13 @@
 //! keep the home coset's pattern. That is done where no symmetries are in use, which would rename what is
 //! carried.
 
+mod carried;
+
 use crate::axis::{Carry, Form, List, View};
 use crate::colouring::Reached;
 use crate::cosets::CosetSymmetry;
 use crate::{AxisMap, Colouring, CosetError, CosetGraph, CosetId, Space};
+use carried::{carriers, elements};
 use rustc_hash::FxHashMap;
 
 /// The frames of all axes in all representative cosets.
@@ -30,7 +33,12 @@ pub(crate) struct Frames {
     carriers: Box<[(u8, u8)]>,
     /// How many of those a coset has.
     cells: usize,
+    /// Where frames are carried, and moves do few different things to indices: by coset and arrival, the
+    /// number of what it does; [`NO_ELEMENT`] for arrivals that cannot be made.
+    elements: Box<[u32]>,
 }
+
+const NO_ELEMENT: u32 = u32::MAX;
 
 impl Frames {
     /// All frames together have no more words, or they are carried.
@@ -66,12 +74,17 @@ impl Frames {
                 *end += 1;
             }
         }
+        let has_all = |axis: &Reached| {
+            let words = axis.list.words();
+            axis.form.arrangements(words[0]) == Some(words.len() as u128)
+        };
         let mut finder = Finder {
             graph,
             actions: Actions::new(graph),
             lists: vec![Vec::new(); axes],
             by_smallest: FxHashMap::default(),
             known: FxHashMap::default(),
+            has_all: reached.iter().map(has_all).collect(),
             words: 0,
             most_words: usize::MAX,
         };
@@ -90,15 +103,26 @@ impl Frames {
                 of,
                 carriers: Box::default(),
                 cells: graph.space().cells(),
+                elements: Box::default(),
             }),
             Err(CosetError::TooManyFrames) if graph.symmetries().len() == 1 => {
                 let home = finder.lists.into_iter().zip(images);
                 let home = home.map(|(mut lists, number)| vec![lists.swap_remove(number.into())]);
                 let (carriers, cells) = (carriers(graph, &leads, first), graph.space().cells());
-                Ok(Self { lists: home.collect(), of: Box::default(), carriers, cells })
+                let lists = home.collect();
+                let mut carried = Self { lists, carriers, cells, ..Self::default() };
+                carried.elements = elements(graph, &carried).unwrap_or_default();
+                Ok(carried)
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// The number of what an arrival does to indices, if it has one.
+    #[inline]
+    pub(crate) fn element(&self, graph: &CosetGraph, coset: CosetId, mv: usize) -> Option<u32> {
+        let arrivals = graph.space().incoming_moves().len();
+        self.elements.get(coset.0 as usize * arrivals + mv).copied().filter(|&number| number != NO_ELEMENT)
     }
 
     /// The number of the frame of an axis in a coset; 0 where frames are carried.
@@ -169,41 +193,6 @@ impl Leads {
     }
 }
 
-/// By coset, what carries the home coset's words to it: moves along the first way that is found.
-fn carriers(graph: &CosetGraph, leads: &Leads, home: CosetId) -> Box<[(u8, u8)]> {
-    let cells = graph.space().cells();
-    let mut carriers = vec![(u8::MAX, 0); graph.len() as usize * cells];
-    let mut actions = Actions::new(graph);
-    let colours = graph.colouring().colours() as u8;
-    for colour in 0..colours {
-        let first = graph.colouring().first_place(colour);
-        let places = graph.colouring().first_place(colour + 1) - first;
-        let known = &mut carriers[home.0 as usize * cells + first..][..places];
-        known.iter_mut().zip(0..).for_each(|(known, place)| *known = (place, 0));
-    }
-    let mut open = std::collections::VecDeque::from([home.0]);
-    while let Some(source) = open.pop_front() {
-        let from = carriers[source as usize * cells..][..cells].to_vec();
-        for &(target, mv) in leads.from(source) {
-            let known = &mut carriers[target as usize * cells..][..cells];
-            if known[0].0 != u8::MAX {
-                continue;
-            }
-            actions.read_move(graph, CosetId(target), mv as usize);
-            for colour in 0..colours {
-                let (first, order) = (graph.colouring().first_place(colour), actions.order(colour));
-                let moved = &actions.moved[usize::from(colour)];
-                for place in first..first + moved.len() {
-                    let (to, turn) = moved[usize::from(from[place].0)];
-                    known[place] = (to, ((u16::from(turn) + u16::from(from[place].1)) % order) as u8);
-                }
-            }
-            open.push_back(target);
-        }
-    }
-    carriers.into()
-}
-
 /// Finds frames.
 struct Finder<'g> {
     graph: &'g CosetGraph,
@@ -213,6 +202,8 @@ struct Finder<'g> {
     by_smallest: FxHashMap<(usize, u128), Vec<u16>>,
     /// By the key of an action: the frame to which it leads.
     known: FxHashMap<Box<[u8]>, u16>,
+    /// By axis: whether it has all words of its pieces.
+    has_all: Vec<bool>,
     words: usize,
     most_words: usize,
 }
@@ -276,6 +267,10 @@ impl Finder<'_> {
         let mut images = vec![0; frames.len()];
         for (axis, &frame) in frames.iter().enumerate() {
             let (target, key) = self.actions.key(symmetry, axis, frame);
+            // Where an axis has all words there is one frame alone.
+            if self.has_all[target] {
+                continue;
+            }
             images[target] = match self.known.get(key) {
                 Some(&number) => number,
                 None => {
@@ -311,8 +306,19 @@ pub(crate) struct Actions<'g> {
     /// By colour: where each of its cells goes, as the number among the cells of its colour, and how far it
     /// is turned.
     moved: Vec<Vec<(u8, u8)>>,
+    /// By colour: the number of orientations on its cells.
+    orders: Vec<u16>,
     counts: Vec<u8>,
     key: Vec<u8>,
+    /// What is needed to go back to the home coset, so that nothing is allocated.
+    home: Vec<(u8, u16)>,
+    through: Vec<(u8, u8)>,
+}
+
+/// A turn by so much, of so many orientations.
+#[inline]
+fn turned(by: u16, order: u16) -> u8 {
+    if order == 1 { 0 } else { (by % order) as u8 }
 }
 
 impl<'g> Actions<'g> {
@@ -338,6 +344,10 @@ impl<'g> Actions<'g> {
             };
             reached.iter().map(of_axis).collect()
         });
+        let order = |colour: u8| {
+            let cell = colouring.of_pieces().iter().position(|&of_piece| of_piece == colour);
+            space.order(cell.expect("every colour has a cell")).max(1)
+        };
         Self {
             space,
             colouring,
@@ -348,8 +358,11 @@ impl<'g> Actions<'g> {
             places: vec![0; space.cells()],
             prepared: None,
             moved: vec![Vec::new(); colouring.colours()],
+            orders: (0..colouring.colours() as u8).map(order).collect(),
             counts: vec![0; colouring.colours()],
             key: Vec::new(),
+            home: Vec::new(),
+            through: Vec::new(),
         }
     }
 
@@ -378,15 +391,9 @@ impl<'g> Actions<'g> {
         for (cell, &letter) in pattern.iter().enumerate() {
             let (to, turn) = goes_to(cell);
             let colour = usize::from(self.colouring.letters().mark(letter));
-            let turn = turn % self.space.order(cell).max(1);
-            self.moved[colour].push((self.places[usize::from(to)], turn as u8));
+            let turn = turned(turn, self.orders[colour]);
+            self.moved[colour].push((self.places[usize::from(to)], turn));
         }
-    }
-
-    /// The number of orientations on the cells of a colour.
-    fn order(&self, colour: u8) -> u16 {
-        let cell = self.colouring.of_pieces().iter().position(|&of_piece| of_piece == colour);
-        self.space.order(cell.expect("every colour has a cell")).max(1)
     }
 
     /// Makes of the transform that was read what it does to indices where frames are carried: from the home
@@ -397,19 +404,20 @@ impl<'g> Actions<'g> {
         };
         for colour in 0..self.moved.len() {
             let first = self.colouring.first_place(colour as u8);
-            let order = self.order(colour as u8);
-            let moved = &mut self.moved[colour];
+            let order = self.orders[colour];
+            let (moved, home) = (&mut self.moved[colour], &mut self.home);
             let (from, to) = (&from[first..][..moved.len()], &to[first..][..moved.len()]);
-            let mut home = vec![(0, 0); moved.len()];
+            home.resize(home.len().max(moved.len()), (0, 0));
             for (&(place, turn), number) in to.iter().zip(0..) {
                 home[usize::from(place)] = (number, order - u16::from(turn));
             }
-            let through = from.iter().map(|&(place, turn)| {
+            self.through.clear();
+            self.through.extend(from.iter().map(|&(place, turn)| {
                 let (at, more) = moved[usize::from(place)];
                 let (place, back) = home[usize::from(at)];
-                (place, ((u16::from(turn) + u16::from(more) + back) % order) as u8)
-            });
-            *moved = through.collect();
+                (place, turned(u16::from(turn) + u16::from(more) + back, order))
+            }));
+            std::mem::swap(moved, &mut self.through);
         }
     }
 

@@ -8,7 +8,8 @@ use crate::{Labels, Letters, Ranks, Symmetry};
 use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
 use fathom_puzzle::{Metric, Puzzle, PuzzleMove, states_and};
 use num_bigint::BigUint;
-use states::{count_states, states_by_orbits_of};
+use states::{count_states, states_by_orbits_of, states_without_words};
+use std::sync::OnceLock;
 
 /// A puzzle under a metric, with labels: a Cayley graph when all labels differ, a Schreier coset graph
 /// otherwise.
@@ -34,7 +35,8 @@ pub struct Space {
     /// What the free moves do to words, the identity first.
     free: Vec<Symmetry>,
     symmetries: Vec<Symmetry>,
-    group_order: BigUint,
+    /// Found when it is asked for: the chain of a large puzzle takes seconds.
+    group_order: OnceLock<BigUint>,
     states: BigUint,
 }
 
@@ -112,6 +114,9 @@ pub enum SpaceError {
 }
 
 impl Space {
+    /// Beyond, a chain of stabilisers takes longer than a look at each orbit.
+    const MANY_POINTS: usize = 64;
+
     /// Where moves have guards states are listed up to this number.
     const LARGEST_LISTED: usize = 1 << 20;
 
@@ -149,7 +154,7 @@ impl Space {
         let turns = orders.iter().copied().max().unwrap_or(1);
         let letters = Letters::new(&seen, turns).ok_or_else(|| SpaceError::TooManyLetters {
             name: puzzle.name.clone(),
-            states: states_by_orbits_of(&puzzle, &labels),
+            states: states_without_words(&puzzle, &labels),
             letters: seen.len() * usize::from(seen.iter().copied().max().unwrap_or(1)),
         })?;
         let solved = of_pieces.iter().map(|&label| letters.letter(label, 0)).collect();
@@ -163,7 +168,6 @@ impl Space {
         };
         let moves = puzzle.moves.iter().map(step).collect();
         let incoming_moves = puzzle.incoming_moves.iter().map(step).collect();
-        let group_order = group(&puzzle).big_order();
         let mut space = Self {
             puzzle,
             rings,
@@ -178,7 +182,7 @@ impl Space {
             incoming_moves,
             free: Vec::new(),
             symmetries: Vec::new(),
-            group_order,
+            group_order: OnceLock::new(),
             states: BigUint::ZERO,
         };
         space.free = space.puzzle.free.iter().map(|free| Symmetry::free(free, &space)).collect();
@@ -187,9 +191,11 @@ impl Space {
         if counted.is_none() && !space.free_moves_are_free() {
             return Err(SpaceError::NotFree(space.puzzle.name));
         }
-        space.states = counted.or_else(|| count_states(&space)).ok_or_else(|| SpaceError::Uncounted {
-            name: space.puzzle.name.clone(),
-            order: space.group_order.clone(),
+        let is_large =
+            space.orders.iter().map(|&order| usize::from(order)).sum::<usize>() > Self::MANY_POINTS;
+        let by_orbits = || is_large.then(|| states_by_orbits_of(&space.puzzle, &space.labels)).flatten();
+        space.states = counted.or_else(by_orbits).or_else(|| count_states(&space)).ok_or_else(|| {
+            SpaceError::Uncounted { name: space.puzzle.name.clone(), order: space.group_order().clone() }
         })?;
         Ok(space)
     }
@@ -416,7 +422,7 @@ impl Space {
 
     /// The order of the group that the moves generate (Schreier-Sims).
     pub fn group_order(&self) -> &BigUint {
-        &self.group_order
+        self.group_order.get_or_init(|| group(&self.puzzle).big_order())
     }
 
     /// The number of states: the order of the group over the order of the subgroup that exchanges only pieces
@@ -428,7 +434,7 @@ impl Space {
     /// Whether the states are all even permutations of pieces that all differ.
     pub fn has_only_even_states(&self) -> bool {
         let factorial: BigUint = (1..=self.cells()).map(BigUint::from).product();
-        self.letters.width() == 1 && self.labels.are_distinct() && &self.group_order * 2_u32 == factorial
+        self.letters.width() == 1 && self.labels.are_distinct() && self.group_order() * 2_u32 == factorial
     }
 
     /// Tells of a word with each label as often as it should be whether moves lead from the solved state to

@@ -75,7 +75,12 @@ struct Listed<'g> {
     actions: Actions<'g>,
     /// By the key of an action.
     numbers: FxHashMap<Box<[u8]>, u32>,
+    /// Where what moves do to indices is numbered: by that number and by axis, the number of the map.
+    of_element: Vec<u32>,
 }
+
+/// The number of no map.
+const UNKNOWN: u32 = u32::MAX;
 
 impl<'g> Transforms<'g> {
     /// An empty table for the cosets of `graph`.
@@ -106,9 +111,11 @@ impl<'g> Transforms<'g> {
             prepared: None,
             codes: vec![0; axes.len()],
             counts: vec![0; axes.len()],
-            listed: colouring
-                .reached()
-                .map(|_| Listed { actions: Actions::new(graph), numbers: FxHashMap::default() }),
+            listed: colouring.reached().map(|_| Listed {
+                actions: Actions::new(graph),
+                numbers: FxHashMap::default(),
+                of_element: Vec::new(),
+            }),
         }
     }
 
@@ -135,8 +142,29 @@ impl<'g> Transforms<'g> {
     pub fn of_move(&mut self, coset: CosetId, mv: usize, transform: &mut Transform) {
         let (source, symmetry) = self.graph.source(coset, mv).expect("the move can be made");
         if let Some(listed) = &mut self.listed {
+            let axes = self.graph.shape().lengths().len();
+            let element = self.graph.frames().element(self.graph, coset, mv);
+            let maps = element.map(|element| element as usize * axes..(element as usize + 1) * axes);
+            if let Some(maps) = &maps {
+                if listed.of_element.len() < maps.end {
+                    listed.of_element.resize(maps.end, UNKNOWN);
+                }
+                let known = &listed.of_element[maps.clone()];
+                if known[0] != UNKNOWN {
+                    transform.odd = false;
+                    transform.target.clear();
+                    transform.target.extend(0..axes as u8);
+                    transform.maps.clear();
+                    transform.maps.extend_from_slice(known);
+                    return;
+                }
+            }
             listed.actions.read_move(self.graph, coset, mv);
-            return self.fill_listed(source, coset, symmetry, transform);
+            self.fill_listed(source, coset, symmetry, transform);
+            if let (Some(maps), Some(listed)) = (maps, &mut self.listed) {
+                listed.of_element[maps].copy_from_slice(&transform.maps);
+            }
+            return;
         }
         let cells = &self.graph.space().incoming_moves()[mv].cells;
         let through = &self.graph.symmetries()[symmetry].symmetry.cells;

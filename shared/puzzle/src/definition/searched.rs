@@ -19,7 +19,8 @@ impl Definition {
     pub const MOST_FREE: usize = 1024;
 
     /// The puzzle under a metric. Orientations that no piece of an orbit shows are gone; those that are left
-    /// count from that of the solved piece. Symmetries are found, in up to tenths of a second.
+    /// count from that of the solved piece. Symmetries are found, in up to tenths of a second; of a puzzle
+    /// that has more states than any search goes through the identity alone.
     ///
     /// # Errors
     /// [`DefinitionError`] if the metric makes too many moves, or the free moves make a large group.
@@ -47,8 +48,20 @@ impl Definition {
         for m in puzzle.moves.iter_mut().chain(&mut puzzle.incoming_moves) {
             m.guard = self.limited(m);
         }
-        puzzle.symmetries = symmetries(&puzzle, &generators, &self.always, &orders);
+        puzzle.symmetries = match self.is_beyond_all_searches(&orders) {
+            true => vec![Relabelling::from_action(&puzzle.free[0])],
+            false => symmetries(&puzzle, &generators, &self.always, &orders),
+        };
         Ok(puzzle)
+    }
+
+    /// Whether there are so many states that no symmetries help, and so many points that symmetries take long
+    /// to find.
+    fn is_beyond_all_searches(&self, orders: &[u16]) -> bool {
+        const MANY_POINTS: usize = 128;
+        const MOST_BITS_OF_STATES: u64 = 128;
+        orders.iter().map(|&order| usize::from(order)).sum::<usize>() > MANY_POINTS
+            && self.states_by_orbits().is_some_and(|states| states.bits() > MOST_BITS_OF_STATES)
     }
 
     /// The guard of a move that must also lead from and to a state that is meant.

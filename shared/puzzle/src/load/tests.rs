@@ -104,8 +104,8 @@ fn faults_of_the_own_format() {
         "file: the puzzle has no cells: it needs at least one orbit, and each orbit at least one cell"
     );
     assert_eq!(
-        error(Format::Toml, "degree = 5000"),
-        "file:1:10: the puzzle has 5000 points (cells times orientations), more than 4096"
+        error(Format::Toml, "degree = 50000"),
+        "file:1:10: the puzzle has 50000 points (cells times orientations), more than 16384"
     );
     assert!(error(Format::Toml, "degree = -1").starts_with("file:1:10: "));
     assert!(error(Format::Toml, "degree = 4\n[moves\n").starts_with("file:2:7: "));
@@ -200,7 +200,7 @@ fn faults_of_gap_texts() {
     assert!(error(&"a:=1;".repeat(70_000)).contains("too many for a puzzle"));
     assert_eq!(
         error("(1,99999)"),
-        "file:1:4: the puzzle has 99999 points (cells times orientations), more than 4096"
+        "file:1:4: the puzzle has 99999 points (cells times orientations), more than 16384"
     );
     assert!(error("(1,99999999999999999999999)").starts_with("file:1:4: the puzzle has "));
     assert_eq!(
@@ -376,8 +376,8 @@ fn faults_of_ksolve_files() {
     );
     assert_eq!(ksolve_with("Set C 99999999999999999999 1"), "file:4:7: 99999999999999999999 is too large");
     assert_eq!(
-        ksolve_with("Set C 4000 2"),
-        "file:4:1: the puzzle has 8011 points (cells times orientations), more than 4096"
+        ksolve_with("Set C 9000 2"),
+        "file:4:1: the puzzle has 18011 points (cells times orientations), more than 16384"
     );
     assert_eq!(
         ksolve_with("Solved\nEnd\nSet C 2 1"),

@@ -10,7 +10,7 @@ pub(super) enum Inverted {
     /// They are few: all are known.
     Listed(Listed),
     /// They are many: each state is asked.
-    Asked(Asked),
+    Asked(Box<Asked>),
 }
 
 /// What asks a state.
@@ -46,7 +46,7 @@ impl Inverted {
         let Inversions { asked, classes, symmetries } = Inversions::of(space)?;
         Ok(match Listed::of(graph, &asked.placements, &classes, &symmetries, most) {
             Some(listed) => Self::Listed(listed),
-            None => Self::Asked(asked),
+            None => Self::Asked(asked.into()),
         })
     }
 
@@ -149,7 +149,7 @@ mod tests {
             let graph = CosetGraph::build(&space, &plan.colouring).unwrap();
             let Inversions { asked, classes, symmetries } = Inversions::of(&space).unwrap();
             let listed = Listed::of(&graph, &asked.placements, &classes, &symmetries, usize::MAX).unwrap();
-            let [listed, asked] = [Inverted::Listed(listed), Inverted::Asked(asked)];
+            let [listed, asked] = [Inverted::Listed(listed), Inverted::Asked(asked.into())];
             let is_in = |word: &[u8]| {
                 let images = space.symmetries().iter().map(|symmetry| space.image(symmetry, word));
                 let smallest = images.min().expect("the identity is a symmetry");

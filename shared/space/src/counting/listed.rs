@@ -1,6 +1,6 @@
 //! States that actions fix, listed once, with their addresses.
 
-use crate::placements::{Action, Placements};
+use crate::placements::{Action, FixedWords, Placements};
 use crate::{CosetGraph, CosetId};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -40,10 +40,18 @@ impl Listed {
         most: usize,
     ) -> Option<Self> {
         let looked_at = AtomicUsize::new(0);
-        let list = |(action, pairs): &(Action, u32)| {
+        let words: Vec<(FixedWords<'_>, u32)> = actions
+            .iter()
+            .map(|(action, pairs)| (FixedWords::of(placements, graph.space(), action, symmetries), *pairs))
+            .collect();
+        let branches: Vec<(&FixedWords<'_>, usize, u32)> = words
+            .iter()
+            .flat_map(|(words, pairs)| (0..words.branches()).map(move |branch| (words, branch, *pairs)))
+            .collect();
+        let list = |&(words, branch, pairs): &(&FixedWords<'_>, usize, u32)| {
             let mut crossing = Vec::new();
             let mut sorted = 0;
-            placements.fixed_words(graph.space(), action, symmetries, &mut |word, orbit| {
+            words.visit(branch, &mut |word, orbit| {
                 if let Some((coset, position)) = graph.locate(word) {
                     crossing.push(Crossing { coset, position, pairs: pairs * orbit });
                     if crossing.len() >= 2 * sorted + Self::BATCH {
@@ -56,7 +64,7 @@ impl Listed {
             merge(&mut crossing);
             crossing
         };
-        let mut crossing = actions.par_iter().map(list).reduce(Vec::new, |mut all, more| {
+        let mut crossing = branches.par_iter().map(list).reduce(Vec::new, |mut all, more| {
             all.extend(more);
             all
         });

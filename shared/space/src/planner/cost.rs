@@ -1,6 +1,7 @@
 //! What a search takes, as a model.
 
 use crate::Space;
+use crate::counting::Fixed;
 
 /// The model of a search's time: nanoseconds of one thread, rates rounded from `fathom bench` on a 2024
 /// server core. It need only rank colourings. The choice is part of what defines a run, so a change of the
@@ -39,6 +40,10 @@ pub(super) struct CostModel {
     /// has.
     pub(super) map_entry: f64,
     pub(super) maps: f64,
+    /// Looking at a state that a symmetry may fix, which is done where the symmetry is not used, and one in
+    /// how many states that is at worst.
+    pub(super) look_at_fixed: f64,
+    pub(super) fixed: f64,
     /// What does not matter.
     pub(super) negligible: f64,
     /// Writing a coset, and a byte of it.
@@ -47,9 +52,9 @@ pub(super) struct CostModel {
 }
 
 impl CostModel {
-    /// The first numbers, and those of axes of what is reached.
-    pub(super) const V2: Self = Self {
-        name: "v2",
+    /// The first numbers, those of axes of what is reached, and for these what unused symmetries cost.
+    pub(super) const V3: Self = Self {
+        name: "v3",
         dense_layers: 5.0,
         all_layers: 15.0,
         find_by_table: 60.0,
@@ -67,6 +72,8 @@ impl CostModel {
         map_byte: 2.0,
         map_entry: 40.0,
         maps: 200.0,
+        look_at_fixed: 1_000.0,
+        fixed: 16.0,
         negligible: 2e7,
         write_coset: 1_000.0,
         write_byte: 1.0,
@@ -75,6 +82,11 @@ impl CostModel {
     /// Up to here a choice costs about as much as one of this cost.
     pub(super) fn near(&self, nanoseconds: f64) -> f64 {
         nanoseconds * 1.25 + self.negligible
+    }
+
+    /// Counting classes of so many states where some symmetries are not used.
+    pub(super) fn unused(&self, words: f64) -> f64 {
+        (words / self.fixed).min(Fixed::MOST_CROSSING as f64) * self.look_at_fixed
     }
 
     /// A search that finds representatives by trying symmetries, where a pull takes `pull` and a coset has so

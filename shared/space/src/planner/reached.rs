@@ -288,17 +288,23 @@ impl<'a> Search<'a> {
                 Some((colouring.action_with(&views, symmetry)?.axes.to_vec(), *alike))
             })
             .collect();
-        let symmetries = actions.iter().map(|(_, alike)| alike).sum::<usize>() as f64;
+        let symmetries = actions.iter().map(|(_, alike)| alike).sum::<usize>();
+        let unused = match symmetries == self.space.symmetries().len() {
+            true => 0.0,
+            false => self.model.unused(self.words),
+        };
+        let symmetries = symmetries as f64;
         let states = self.states_per_coset(hidden);
         let cosets = (self.words / states / symmetries).max(1.0);
         let pulls = cosets * space.moves().len() as f64;
-        let fewest = self.model.search(
-            pulls,
-            cosets,
-            symmetries,
-            150.0 + states * self.model.fastest_bit,
-            states / 8.0,
-        );
+        let fewest = unused
+            + self.model.search(
+                pulls,
+                cosets,
+                symmetries,
+                150.0 + states * self.model.fastest_bit,
+                states / 8.0,
+            );
         let table_bytes = cosets * CosetGraph::table_bytes(space, 0, 1) as f64;
         if fewest >= self.limit
             || cosets * symmetries >= f64::from(u32::MAX)
@@ -306,30 +312,41 @@ impl<'a> Search<'a> {
         {
             return None;
         }
-        let measured: RefCell<HashMap<AxisView, Option<Vec<u128>>>> = RefCell::default();
+        let measured: RefCell<HashMap<AxisView, Option<usize>>> = RefCell::default();
+        let listed: RefCell<HashMap<AxisView, Vec<u128>>> = RefCell::default();
         let length = |view: &AxisView| -> Option<usize> {
             let longest = (Colouring::LONGEST_AXIS as usize).min(self.words_left.get());
-            let known = measured.borrow().get(view).map(|words| words.as_ref().map(Vec::len));
-            let words = match known {
-                Some(words) => words,
+            let known = measured.borrow().get(view).copied();
+            let length = match known {
+                Some(length) => length,
                 None => {
                     let form = colouring.form(view, space)?;
-                    let words = hidden.words(&colouring, &form, space, longest);
-                    let length = words.as_ref().map(Vec::len);
-                    measured.borrow_mut().insert(view.clone(), words);
+                    let length = match hidden.count(&colouring, &form, space) {
+                        Some(words) => usize::try_from(words).ok().filter(|&words| words <= longest),
+                        None => hidden.words(&colouring, &form, space, longest).map(|words| {
+                            let length = words.len();
+                            listed.borrow_mut().insert(view.clone(), words);
+                            length
+                        }),
+                    };
+                    measured.borrow_mut().insert(view.clone(), length);
                     length
                 }
             };
-            self.words_left.set(self.words_left.get().saturating_sub(words.unwrap_or(longest)));
-            words
+            self.words_left.set(self.words_left.get().saturating_sub(length.unwrap_or(longest)));
+            length
         };
         let lengths: Option<Vec<usize>> = views.iter().map(length).collect();
         let mut axes: Vec<(AxisView, usize)> = views.into_iter().zip(lengths?).collect();
         join(&mut axes, states, &actions, length);
         order(&mut axes);
         let views: Vec<AxisView> = axes.into_iter().map(|(view, _)| view).collect();
-        let known = |view: &AxisView, _: &_| measured.borrow_mut().remove(view).flatten();
-        let colouring = colouring.with_words(&contents, &views, space, known).ok()?;
+        let bare = colouring.clone();
+        let words = |view: &AxisView, form: &_| {
+            let listed = listed.borrow_mut().remove(view);
+            listed.or_else(|| hidden.words(&bare, form, space, Colouring::LONGEST_AXIS as usize))
+        };
+        let colouring = colouring.with_words(&contents, &views, space, words).ok()?;
         let shape =
             Shape::of(space, &colouring).filter(|shape| shape.packed_bytes() <= Plan::MOST_COSET_BYTES)?;
         let entries: f64 = shape.lengths().iter().map(|&length| f64::from(length)).sum();
@@ -341,7 +358,7 @@ impl<'a> Search<'a> {
             (bits, _) => self.model.word_of_a_long_row * f64::from(bits.div_ceil(64)) + f64::from(bits),
         };
         let pull = self.model.pull + self.model.listed_transform + f64::from(shape.rows()) * row;
-        let start = self.model.maps * entries * self.model.map_entry;
+        let start = self.model.maps * entries * self.model.map_entry + unused;
         let nanoseconds =
             start + self.model.search(pulls, cosets, symmetries, pull, f64::from(shape.packed_bytes()));
         let made = Some((colouring, hidden.patterns().clone()));

@@ -1,6 +1,6 @@
 //! How many states a space has.
 
-use super::Space;
+use super::{Space, group};
 use crate::Labels;
 use crate::words::multinomial;
 use fathom_algebra::{OrientedPermutation, Shown, states_by_orbits, unseen_elements};
@@ -17,6 +17,19 @@ pub(super) fn states_by_orbits_of(puzzle: &Puzzle, labels: &Labels) -> Option<Bi
     states_by_orbits(&actions, &shown(puzzle, labels))
 }
 
+/// The number of states of a puzzle that has too many letters for words: where that does not follow from
+/// what is done to each orbit, the order of the group over what cannot be seen of it.
+pub(super) fn states_without_words(puzzle: &Puzzle, labels: &Labels) -> Option<BigUint> {
+    states_by_orbits_of(puzzle, labels).or_else(|| {
+        if puzzle.free.len() > 1 || puzzle.moves.iter().any(|m| !m.guard.is_empty()) {
+            return None;
+        }
+        let order = group(puzzle).big_order();
+        let actions: Vec<OrientedPermutation> = puzzle.moves.iter().map(|m| m.action.clone()).collect();
+        Some(&order / unseen_elements(&actions, &order, &shown(puzzle, labels))?)
+    })
+}
+
 /// What can be seen of each piece.
 fn shown(puzzle: &Puzzle, labels: &Labels) -> Vec<Shown> {
     let pieces = labels.of_pieces().iter().zip(&puzzle.seen);
@@ -28,19 +41,20 @@ fn shown(puzzle: &Puzzle, labels: &Labels) -> Vec<Shown> {
 /// exchanging two equal pieces makes any permutation even. In other groups the elements that cannot be seen
 /// are counted; where moves have guards, there is no group, and states are listed.
 pub(super) fn count_states(space: &Space) -> Option<BigUint> {
-    let Space { labels, piece_labels, letters, group_order, .. } = space;
+    let Space { labels, piece_labels, letters, .. } = space;
+    let group_order = || space.group_order();
     let in_words = BigUint::from(space.free_order());
     let shows_all = |(&label, &order): (&u8, &u16)| u16::from(letters.seen(label)) == order;
     if !space.is_guarded()
         && piece_labels.are_distinct()
         && labels.of_pieces().iter().zip(&space.orders).all(shows_all)
     {
-        return Some(group_order / in_words);
+        return Some(group_order() / in_words);
     }
     let factorial: BigUint = (1..=labels.pieces()).map(BigUint::from).product();
     if !space.is_guarded()
         && letters.width() == 1
-        && (*group_order == factorial || group_order * 2_u32 == factorial)
+        && (*group_order() == factorial || group_order() * 2_u32 == factorial)
     {
         let words = match multinomial(labels.sizes()) {
             Some(words) => words.into(),
@@ -54,7 +68,7 @@ pub(super) fn count_states(space: &Space) -> Option<BigUint> {
         let shown = shown(&space.puzzle, labels);
         let actions = space.puzzle.moves.iter().map(|m| &m.action).chain(&space.puzzle.free);
         let actions: Vec<OrientedPermutation> = actions.cloned().collect();
-        return Some(group_order / unseen_elements(&actions, group_order, &shown)? / in_words);
+        return Some(group_order() / unseen_elements(&actions, group_order(), &shown)? / in_words);
     }
     let mut seen = HashSet::from([space.solved.clone()]);
     let mut open = vec![space.solved.clone()];
@@ -75,4 +89,28 @@ pub(super) fn count_states(space: &Space) -> Option<BigUint> {
         }
     }
     Some(BigUint::from(seen.len()) / in_words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_algebra::Permutation;
+    use fathom_puzzle::{Definition, Metric, Orbit};
+
+    /// 50 dials of twelve hours, which have more letters than there are bytes: one move turns the first,
+    /// another the second and all behind it. That makes 12 x 12 states.
+    #[test]
+    fn states_are_counted_where_letters_are_too_many() {
+        const DIALS: usize = 50;
+        let orbits = vec![Orbit { name: "dials".into(), cells: DIALS, orientations: 12 }];
+        let mut dials = Definition::new("dials", orbits).unwrap();
+        for (name, turned) in [("A", 0..1), ("B", 1..DIALS)] {
+            let turns: Vec<u16> = (0..DIALS).map(|dial| turned.contains(&dial).into()).collect();
+            let still = Permutation::identity(DIALS);
+            dials.add_move(name, OrientedPermutation::new(still, turns, dials.orders()).unwrap()).unwrap();
+        }
+        let puzzle = dials.puzzle(Metric::Given).unwrap();
+        let error = Space::new(puzzle, Metric::Given, Labels::distinct(DIALS)).unwrap_err().to_string();
+        assert!(error.starts_with("dials has 144 states and more pieces and orientations"), "{error}");
+    }
 }

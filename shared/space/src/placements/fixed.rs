@@ -1,0 +1,219 @@
+//! Words that an action maps to itself.
+
+use super::prefixes::{Path, Prefixes};
+use super::{Action, Placements, then};
+use crate::Space;
+use std::cmp::Ordering;
+
+/// The words that an action maps to itself. Moves need not reach them all, though most that they do not
+/// reach are passed over where all pieces differ. Of words that symmetries, a group, make of each other and
+/// that the action fixes there is the smallest alone, with their number.
+///
+/// Such a word is a union of cycles of the action: of those that have each cell once at most, and each
+/// label as often as there are pieces. Words fall into *branches*, by the cycle that has the first cell.
+pub(crate) struct FixedWords<'a> {
+    space: &'a Space,
+    prefixes: Option<&'a Prefixes>,
+    /// How many symmetries commute with the action.
+    symmetries: usize,
+    /// How many of them change no word.
+    idle: usize,
+    /// The others.
+    moving: Vec<Renaming>,
+    /// By their first cells.
+    cycles: Vec<Vec<Vec<(u8, u8)>>>,
+}
+
+impl<'a> FixedWords<'a> {
+    /// Of an action, up to these symmetries.
+    pub(crate) fn of(
+        placements: &'a Placements,
+        space: &'a Space,
+        action: &Action,
+        symmetries: &[Action],
+    ) -> Self {
+        let mut cycles: Vec<Vec<Vec<(u8, u8)>>> = vec![Vec::new(); space.cells()];
+        let mut seen = vec![false; placements.of.len()];
+        for start in 0..placements.of.len() {
+            let mut cycle = Vec::new();
+            let mut at = start;
+            while !std::mem::replace(&mut seen[at], true) {
+                cycle.push(placements.of[at]);
+                at = usize::from(action[at]);
+            }
+            // Placements come in order of their cells.
+            if let Some(&(first, _)) = cycle.first() {
+                cycles[usize::from(first)].push(cycle);
+            }
+        }
+        let commutes = |symmetry: &&Action| then(action, symmetry) == then(symmetry, action);
+        let (idle, moving): (Vec<&Action>, Vec<&Action>) =
+            symmetries.iter().filter(commutes).partition(|symmetry| symmetry.is_sorted());
+        Self {
+            space,
+            prefixes: placements.prefixes(space),
+            symmetries: idle.len() + moving.len(),
+            idle: idle.len(),
+            moving: moving.into_iter().map(|symmetry| Renaming::of(placements, symmetry)).collect(),
+            cycles,
+        }
+    }
+
+    /// How many branches there are.
+    pub(crate) fn branches(&self) -> usize {
+        self.cycles[0].len()
+    }
+
+    /// Calls `found` with the words of a branch until that returns false.
+    pub(crate) fn visit(&self, branch: usize, found: &mut impl FnMut(&[u8], u32) -> bool) {
+        let moving: Vec<&Renaming> = self.moving.iter().collect();
+        let mut current = Current {
+            words: self,
+            left: self.space.labels().sizes().to_vec(),
+            word: vec![None; self.cycles.len()],
+            path: self.prefixes.map(Prefixes::start),
+            whole: Vec::new(),
+            found,
+        };
+        current.with(0, branch, &moving);
+    }
+}
+
+/// What a symmetry makes of words.
+struct Renaming {
+    letters: usize,
+    /// For each cell: from which cell its letter comes.
+    sources: Vec<u8>,
+    /// For each cell, and each letter on the cell that it comes from: what the letter becomes.
+    becomes: Vec<u8>,
+}
+
+impl Renaming {
+    fn of(placements: &Placements, symmetry: &Action) -> Self {
+        let letters = placements.letters;
+        let mut sources = vec![0; placements.numbers.len() / letters];
+        let mut becomes = vec![0; placements.numbers.len()];
+        for (&(from, letter), &to) in placements.of.iter().zip(symmetry) {
+            let (to, renamed) = placements.at(to);
+            sources[usize::from(to)] = from;
+            becomes[usize::from(to) * letters + usize::from(letter)] = renamed;
+        }
+        Self { letters, sources, becomes }
+    }
+
+    /// How the image of a word compares to the word. In a word current, cells that are open make all that
+    /// follows equal.
+    fn compare(&self, word: &[Option<u8>]) -> Ordering {
+        let pairs = self.sources.iter().zip(word).enumerate().map_while(|(cell, (&from, letter))| {
+            let from = word[usize::from(from)]?;
+            Some((self.becomes[cell * self.letters + usize::from(from)], (*letter)?))
+        });
+        pairs.map(|(image, letter)| image.cmp(&letter)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    }
+}
+
+/// A word current.
+struct Current<'w, F> {
+    words: &'w FixedWords<'w>,
+    /// By label: pieces that have no place yet.
+    left: Vec<u8>,
+    word: Vec<Option<u8>>,
+    /// What is known of its beginning.
+    path: Option<Path>,
+    /// The word, when it is made.
+    whole: Vec<u8>,
+    found: &'w mut F,
+}
+
+impl<F: FnMut(&[u8], u32) -> bool> Current<'_, F> {
+    /// Fills the cells from `cell` on in all ways, but those of which one of the symmetries makes smaller
+    /// words. All others make larger ones. Returns whether it should go on.
+    fn place(&mut self, cell: usize, symmetries: &[&Renaming]) -> bool {
+        let words = self.words;
+        if let (Some(prefixes), Some(path)) = (words.prefixes, &mut self.path)
+            && !prefixes.allow(words.space, &self.word, path)
+        {
+            return true;
+        }
+        let mut equal = Vec::with_capacity(symmetries.len());
+        for &symmetry in symmetries {
+            match symmetry.compare(&self.word) {
+                Ordering::Less => return true,
+                Ordering::Equal => equal.push(symmetry),
+                Ordering::Greater => {}
+            }
+        }
+        let Some(cell) = (cell..self.word.len()).find(|&cell| self.word[cell].is_none()) else {
+            self.whole.clear();
+            self.whole.extend(self.word.iter().flatten());
+            return (self.found)(&self.whole, (words.symmetries / (words.idle + equal.len())) as u32);
+        };
+        (0..words.cycles[cell].len()).all(|number| self.with(cell, number, &equal))
+    }
+
+    /// The same, of the words that have a cycle.
+    fn with(&mut self, cell: usize, number: usize, symmetries: &[&Renaming]) -> bool {
+        let words = self.words;
+        let cycle = &words.cycles[cell][number];
+        // Most cycles are ruled out by one letter.
+        if let (Some(prefixes), Some(path)) = (words.prefixes, &self.path)
+            && !cycle.iter().all(|&(cell, letter)| prefixes.allows(words.space, path, cell.into(), letter))
+        {
+            return true;
+        }
+        let known = self.path.as_ref().map(Path::levels);
+        let mut placed = 0;
+        for &(cell, letter) in cycle {
+            let left = &mut self.left[usize::from(words.space.letters().mark(letter))];
+            if *left == 0 || self.word[usize::from(cell)].is_some() {
+                break;
+            }
+            *left -= 1;
+            self.word[usize::from(cell)] = Some(letter);
+            placed += 1;
+        }
+        let goes_on = placed < cycle.len() || self.place(cell + 1, symmetries);
+        if let (Some(path), Some(known)) = (&mut self.path, known) {
+            path.truncate(known);
+        }
+        for &(cell, letter) in &cycle[..placed] {
+            self.left[usize::from(words.space.letters().mark(letter))] += 1;
+            self.word[usize::from(cell)] = None;
+        }
+        goes_on
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Labels;
+    use fathom_algebra::{OrientedPermutation, Permutation};
+    use fathom_puzzle::{Definition, Metric};
+
+    /// M11 has 165 elements of order 2 (J. H. Conway et al., *ATLAS of Finite Groups*, 1985): they and the
+    /// identity are their own inverses. Of the other words that are, 35,696 - 166, none is looked at.
+    #[test]
+    fn words_that_moves_do_not_reach_are_passed_over() {
+        let mut definition = Definition::of_degree("m11", 11).unwrap();
+        for (name, cycles) in [("a", "(1,2,3,4,5,6,7,8,9,10,11)"), ("b", "(3,7,11,8)(4,10,5,6)")] {
+            let action = OrientedPermutation::from_cells(Permutation::parse(cycles, 11).unwrap());
+            definition.add_move(name, action).unwrap();
+        }
+        let puzzle = definition.puzzle(Metric::Multi).unwrap();
+        let space = Space::new(puzzle, Metric::Multi, Labels::distinct(11)).unwrap();
+        assert_eq!(space.states().to_string(), "7920");
+        let placements = Placements::new(&space);
+        let inversion = placements.inversion(&space).unwrap();
+        let identity: Action = (0..inversion.len() as u16).collect();
+        let words = FixedWords::of(&placements, &space, &inversion, &[identity]);
+        let mut involutions = 0;
+        for branch in 0..words.branches() {
+            words.visit(branch, &mut |_, orbit| {
+                involutions += orbit;
+                true
+            });
+        }
+        assert_eq!(involutions, 166);
+    }
+}

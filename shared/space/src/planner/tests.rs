@@ -1,0 +1,174 @@
+use super::*;
+use crate::Labels;
+use fathom_algebra::{OrientedPermutation, Permutation};
+use fathom_puzzle::{Board, Definition, Metric, Orbit, PuzzleSpec};
+
+fn space(word: &str, track: Option<&str>) -> Space {
+    let board: Board = word.parse().unwrap();
+    let labels = match track {
+        Some(list) => Labels::parse_tracked(list, board.cells()).unwrap(),
+        None => Labels::distinct(board.cells()),
+    };
+    Space::new(board.puzzle(Metric::Multi), Metric::Multi, labels).unwrap()
+}
+
+#[test]
+fn representatives_are_as_many_as_the_closure_finds() {
+    for word in ["1x1", "1x2", "1x7", "2x2", "2x3", "2x4", "2x5", "3x3", "3x4", "2x6"] {
+        let space = space(word, None);
+        let plan = Plan::new(&space).unwrap();
+        let graph = CosetGraph::build(&space, &plan.colouring).unwrap();
+        assert_eq!(u64::from(graph.len()), plan.representative_cosets, "{word}");
+        assert_eq!(graph.symmetries().len(), plan.symmetries_used, "{word}");
+    }
+}
+
+#[test]
+fn the_designs_choices_for_large_boards() {
+    // 4x4: four sublattices, 63,063,000 patterns, 499,961 representative cosets under all 128 symmetries,
+    // and 3x4: rows, 826 cosets; 2x6: columns mod 3, 1,556 cosets (the design's prototype).
+    let sizes = |word| {
+        let space = space(word, None);
+        let plan = Plan::new(&space).unwrap();
+        (plan.patterns, plan.representative_cosets, plan.symmetries_used, plan.shape.packed_bytes())
+    };
+    assert_eq!(sizes("4x4"), (63_063_000, 499_961, 128, 41_472));
+    assert_eq!(sizes("3x4"), (34_650, 826, 48, 1_728));
+    assert_eq!(sizes("2x6"), (34_650, 1_556, 24, 1_728));
+}
+
+/// Nothing is stored that cannot be, or that a symmetry makes of something else; and where moves bring
+/// about everything, colours are axes as ever.
+#[test]
+fn puzzles_whose_moves_reach_few_words_are_stored_densely() {
+    for (word, is_reached) in
+        [("skewb", true), ("pyraminx", true), ("dino", false), ("2x2x2", false), ("3x4", false)]
+    {
+        let source = PuzzleSpec::of_word(word).unwrap();
+        let puzzle = source.puzzle(source.metric()).unwrap();
+        let space = Space::new(puzzle, source.metric(), Labels::from_values(source.solved())).unwrap();
+        let plan = Plan::new(&space).unwrap();
+        let views = plan.colouring.views();
+        assert_eq!(!views.is_empty(), is_reached, "{word} {views:?}");
+        assert!(!is_reached || plan.fill(&space) > 0.4, "{word} {}", plan.fill(&space));
+        let unused: usize = plan.refusals(&space).iter().map(|(_, count)| count).sum();
+        assert_eq!(
+            plan.symmetries_used / space.free_order() as usize + unused,
+            space.symmetry_order(),
+            "{word}"
+        );
+    }
+}
+
+fn group_space(name: &str, degree: usize, cycles: &[&str], labels: Labels) -> Space {
+    let mut definition = Definition::of_degree(name, degree).unwrap();
+    for (number, cycles) in cycles.iter().enumerate() {
+        let action = OrientedPermutation::from_cells(Permutation::parse(cycles, degree).unwrap());
+        definition.add_move(format!("m{number}"), action).unwrap();
+    }
+    Space::new(definition.puzzle(Metric::Multi).unwrap(), Metric::Multi, labels).unwrap()
+}
+
+/// M24 has 244,823,040 elements, and is transitive on each 4 points: 24 x 23 x 22 x 21 patterns, each of
+/// 960 states. (Conway and Sloane, *Sphere Packings, Lattices and Groups*, chapter 11.)
+#[test]
+fn a_group_without_sets_is_cut_by_points_of_a_base() {
+    let generators = [
+        "(1,24)(2,23)(3,12)(4,16)(5,18)(6,10)(7,20)(8,14)(9,21)(11,17)(13,22)(15,19)",
+        "(1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23)",
+        "(3,17,10,7,9)(4,13,14,19,5)(8,18,11,12,23)(15,20,22,21,16)",
+    ];
+    let space = group_space("m24", 24, &generators, Labels::distinct(24));
+    assert_eq!(space.states().to_string(), "244823040");
+    let plan = Plan::outline(&space).unwrap();
+    assert_eq!(plan.symmetries_used, 1);
+    assert_eq!((plan.representative_cosets, plan.shape.lengths()), (24 * 23 * 22 * 21, &[960][..]));
+    assert!(!plan.is_exact);
+}
+
+/// Nine tiles that turn with a square of four of them. A symmetry that leaves all tiles where they are turns
+/// them by different amounts, and fixes so many states that classes would not be counted without it.
+#[test]
+fn symmetries_are_used_that_turn_pieces_differently() {
+    let orbits = vec![Orbit { name: "tiles".into(), cells: 9, orientations: 4 }];
+    let mut tiles = Definition::new("tiles", orbits).unwrap();
+    for (name, corner) in [("A", 0), ("B", 1), ("C", 3), ("D", 4)] {
+        let square = [corner, corner + 1, corner + 4, corner + 3];
+        let to = |cell: usize| match square.iter().position(|&at| at == cell) {
+            Some(at) => square[(at + 1) % 4],
+            None => cell,
+        };
+        let turns: Vec<u16> = (0..9).map(|cell| square.contains(&cell).into()).collect();
+        let action = OrientedPermutation::new(Permutation::from_fn(9, to), turns, tiles.orders());
+        tiles.add_move(name, action.unwrap()).unwrap();
+    }
+    let puzzle = tiles.puzzle(Metric::Multi).unwrap();
+    let space = Space::new(puzzle, Metric::Multi, Labels::distinct(9)).unwrap();
+    let plan = Plan::outline(&space).unwrap();
+    assert_eq!((plan.symmetries_used, space.symmetries().len()), (16, 16));
+    assert_eq!(plan.shape.bits() * 362_880, u64::try_from(space.states()).unwrap());
+}
+
+/// 10 corners of two kinds and 11 edges of two kinds that are permuted in all ways: C(10, 4) x C(11, 5)
+/// states.
+#[test]
+fn where_pieces_look_alike_whole_sets_are_axes() {
+    let turns = ["(1,2,3,4,5,6)(11,12,13,14,15,16)", "(5,6,7,8,9,10)(16,17,18,19,20,21)"];
+    let labels = [
+        [0, 1].map(|kind| vec![kind; [6, 4][kind]]).concat(),
+        [2, 3].map(|kind| vec![kind; [6, 5][kind - 2]]).concat(),
+    ];
+    let space = group_space("two rings", 21, &turns, Labels::from_values(labels.concat()));
+    assert_eq!(space.states().to_string(), (210 * 462).to_string());
+    let plan = Plan::new(&space).unwrap();
+    assert_eq!((plan.representative_cosets, plan.shape.bits()), (1, 210 * 462));
+}
+
+/// 20 cells that are permuted in all ways, with 7, 7, 3 and 3 pieces alike: neither one label nor two
+/// make few enough patterns and words, but two labels beside the two others do: C(20, 6) x C(14, 7) x
+/// C(6, 3).
+#[test]
+fn sets_are_cut_into_parts_where_nothing_else_serves() {
+    let labels = [7, 7, 3, 3].iter().zip(0..).flat_map(|(&n, label)| vec![label; n]);
+    let cycle = format!("({})", (1..=20).map(|i| i.to_string()).collect::<Vec<_>>().join(","));
+    let space = group_space("alike", 20, &["(1,2)", &cycle], Labels::from_values(labels.collect::<Vec<_>>()));
+    assert_eq!(space.states().to_string(), (38_760_u64 * 3_432 * 20).to_string());
+    let plan = Plan::outline(&space).unwrap();
+    let mut lengths = plan.shape.lengths().to_vec();
+    lengths.sort_unstable();
+    assert_eq!(lengths, [20, 3_432]);
+}
+
+/// An outline chooses what an exact plan does, and says fewer cosets than there are where it does not
+/// list them.
+#[test]
+fn outlines_choose_what_exact_plans_do() {
+    for word in ["3x4", "2x2x2", "skewb", "pyraminx", "pancake:9"] {
+        let source = PuzzleSpec::of_word(word).unwrap();
+        let puzzle = source.puzzle(source.metric()).unwrap();
+        let space = Space::new(puzzle, source.metric(), Labels::from_values(source.solved())).unwrap();
+        let (outline, plan) = (Plan::outline(&space).unwrap(), Plan::new(&space).unwrap());
+        assert_eq!(outline.colouring.of_pieces(), plan.colouring.of_pieces(), "{word}");
+        assert_eq!(outline.colouring.views(), plan.colouring.views(), "{word}");
+        let graph = CosetGraph::build(&space, &plan.colouring).unwrap();
+        assert_eq!(plan.representative_cosets, u64::from(graph.len()), "{word}");
+        assert!(outline.representative_cosets <= plan.representative_cosets, "{word}");
+    }
+}
+
+#[test]
+fn every_board_up_to_sixteen_cells_has_a_plan() {
+    for m in 1..=16 {
+        for n in 1..=16 / m {
+            let space = space(&format!("{m}x{n}"), None);
+            Plan::new(&space).unwrap_or_else(|error| panic!("{m}x{n}: {error}"));
+        }
+    }
+}
+
+#[test]
+fn spaces_beyond_all_tables_are_refused_with_their_size() {
+    let error = Plan::new(&space("5x5", None)).unwrap_err().to_string();
+    assert!(error.contains("5x5 multi has 7,755,605,021,665,492,992,000,000 states"), "{error}");
+    assert!(Plan::new(&space("5x5", Some("0-3"))).is_ok());
+}
