@@ -188,7 +188,7 @@ impl State {
         // reply that carried it, or its end with the worker's memory. One that has just ended may
         // still be on its way here.
         let underway: BTreeSet<Task> = progress.underway.iter().copied().collect();
-        let is_lost = |since: Millis| now.since(since) > 3 * self.rules.heartbeat;
+        let is_order_lost = |since: Millis| now.since(since) > 3 * self.rules.heartbeat;
         let worker = &self.workers[id];
         let waits = |task: Task| {
             worker.orders.iter().any(|order| matches!(order, Order::Copy(file, _) if file.task == task))
@@ -197,7 +197,7 @@ impl State {
         for &task in self.tasks.running(id) {
             match self.tasks.get(task).map(|state| &state.making) {
                 Some(TaskProgress::Running(_, _)) if underway.contains(&task) => heard.push(task),
-                Some(TaskProgress::Running(_, since)) if is_lost(*since) => lost.push(task),
+                Some(TaskProgress::Running(_, since)) if is_order_lost(*since) => lost.push(task),
                 _ => {}
             }
         }
@@ -205,7 +205,9 @@ impl State {
         for &task in self.files.coming_to(id) {
             match self.files.copy(task, id) {
                 Some(CopyState::Ordered(_)) if underway.contains(&task) => heard_copies.push(task),
-                Some(CopyState::Ordered(since)) if is_lost(since) && !waits(task) => lost_copies.push(task),
+                Some(CopyState::Ordered(since)) if is_order_lost(since) && !waits(task) => {
+                    lost_copies.push(task)
+                }
                 _ => {}
             }
         }
@@ -388,7 +390,7 @@ impl State {
         }
     }
 
-    /// A worker is gone, one way or the other.
+    /// Handles a worker that has left or was lost.
     pub(super) fn remove_worker(
         &mut self,
         id: WorkerId,
@@ -404,9 +406,9 @@ impl State {
         for task in self.files.coming_to(id).clone() {
             self.forget_copy(task, id);
         }
-        self.lost_files(self.files.held_by(id).clone());
+        self.mark_lost(self.files.held_by(id).clone());
         self.unsettled.owners = true;
-        self.workers.remove(id, presence);
+        self.workers.end_session(id, presence);
         let worker = self.worker(id);
         worker.orders.clear();
         if let Some(poll) = worker.poll.take() {

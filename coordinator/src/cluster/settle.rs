@@ -275,7 +275,7 @@ impl State {
             if orders.is_empty() {
                 continue;
             }
-            // Those who make nothing read nothing.
+            // Workers without a task do not need the holder map.
             let reads = orders
                 .iter()
                 .any(|order| matches!(order, Order::Make(..) | Order::MakeAfresh(..) | Order::Audit(..)));

@@ -1,5 +1,4 @@
 //! What the coordinator knows of a run on many hosts.
-
 //!
 //! Three tables keep what depends on each other, and change it in one place each: [`Tasks`], [`Files`] and
 //! [`Workers`].
@@ -149,7 +148,7 @@ pub struct Past {
 }
 
 impl State {
-    /// The state of a run that goes on, or begins if nothing is known of it.
+    /// Restores the state from the journal; an empty `Past` starts a new run.
     pub fn new(rules: Rules, epoch: u64, past: Past) -> Self {
         let depth = Depth(past.counts.len() as u32);
         let mut state = Self {
@@ -378,13 +377,13 @@ impl State {
     pub fn remove_holder(&mut self, task: Task, id: WorkerId) -> bool {
         let was_held = self.files.remove_holder(task, id);
         if was_held {
-            self.lost_files([task]);
+            self.mark_lost([task]);
         }
         was_held
     }
 
-    /// These files are with fewer workers than they were.
-    pub fn lost_files(&mut self, tasks: impl IntoIterator<Item = Task>) {
+    /// Notes that files are with fewer workers than they were.
+    pub fn mark_lost(&mut self, tasks: impl IntoIterator<Item = Task>) {
         self.done = 0;
         self.unsettled.moved = true;
         self.unsettled.unheld = true;

@@ -375,7 +375,7 @@ impl CosetGraph {
         })
     }
 
-    /// The address of a state that is given as a word of labels: the representative of its coset, and the
+    /// The address of a state that is given as a word of letters: the representative of its coset, and the
     /// position there of its image under the symmetry that leads to the representative. `None` if the
     /// state is known not to be reachable.
     pub fn locate(&self, word: &[u8]) -> Option<(CosetId, u32)> {
@@ -421,7 +421,7 @@ impl CosetGraph {
         &self.frames
     }
 
-    /// The position, in the coset of its pattern, of a state that is given as a word of labels. The pattern
+    /// The position, in the coset of its pattern, of a state that is given as a word of letters. The pattern
     /// is that of the representative. `None` if the state is known not to be reachable.
     pub fn position(&self, coset: CosetId, word: &[u8]) -> Option<u32> {
         if let Some(axes) = self.colouring.reached() {
@@ -492,7 +492,7 @@ impl CosetGraph {
         told.iter().zip(pattern).map(letter).collect()
     }
 
-    /// The state at a position of a representative coset, as a word of labels: the inverse of
+    /// The state at a position of a representative coset, as a word of letters: the inverse of
     /// [`CosetGraph::locate`] up to symmetry.
     pub fn word_at(&self, coset: CosetId, position: u32) -> Vec<u8> {
         let mut indices = vec![0; self.shape.lengths().len()];

@@ -117,7 +117,7 @@ impl Workers {
     ///
     /// # Panics
     /// If there was never such a one.
-    pub fn remove(&mut self, id: WorkerId, presence: Presence) {
+    pub fn end_session(&mut self, id: WorkerId, presence: Presence) {
         let worker = self.known.get_mut(&id).expect("workers that were named once stay known");
         if let Presence::Alive(session) = std::mem::replace(&mut worker.presence, presence) {
             self.by_session.remove(&session);

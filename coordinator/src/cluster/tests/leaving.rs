@@ -1,4 +1,4 @@
-//! Draining, stopping, ending.
+//! Draining, stopping, ending; lost workers are in `tasks`, `copies` and `restarts`.
 
 use super::*;
 use crate::cluster::event::Event;
