@@ -14,7 +14,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 thread_local! {
-    /// A decompressor for each thread: making one for each coset would take longer than decompressing the coset.
+    /// A decompressor for each thread: making one for each coset would take longer than decompressing the
+    /// coset.
     static DECOMPRESSOR: RefCell<zstd::bulk::Decompressor<'static>> =
         RefCell::new(zstd::bulk::Decompressor::new().expect("there is memory for zstd"));
 }
