@@ -39,7 +39,7 @@ pub fn line(text: &str) -> Result<()> {
 /// What became of a result that was written.
 ///
 /// # Errors
-/// As [`line`].
+/// As [`line()`].
 pub fn written(result: io::Result<()>) -> Result<()> {
     match result {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
