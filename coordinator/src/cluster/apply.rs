@@ -323,7 +323,7 @@ impl State {
             let is_its_own =
                 self.audits.disowned.contains(&task) || !self.audits.unattributed.contains(&task);
             let maker = Some(id).filter(|_| is_its_own);
-            let took = now.since(self.tasks.note_maker(task, maker));
+            let took = self.tasks.note_maker(task, maker, now);
             self.draw(maker, &report, took);
             self.set_progress(task, TaskProgress::Made(Arc::new(report)), now);
         } else {

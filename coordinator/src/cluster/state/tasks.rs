@@ -5,6 +5,7 @@ use crate::cluster::event::Millis;
 use fathom_run::{Depth, ShardId, ShardReport, Task, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How far a task is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub struct TaskState {
     pub given: Millis,
     /// Who has made it, if that was in this life of the coordinator.
     pub maker: Option<WorkerId>,
+    /// How long the maker took, from order to report.
+    pub took: Option<Duration>,
     /// How far it is.
     pub making: TaskProgress,
 }
@@ -177,14 +180,15 @@ impl Tasks {
         state.attempts
     }
 
-    /// Notes who has made a task. Returns when it was given out last.
+    /// Notes who has made a task. Returns how long that took, from order to report.
     ///
     /// # Panics
     /// If there is no such task.
-    pub fn note_maker(&mut self, task: Task, maker: Option<WorkerId>) -> Millis {
+    pub fn note_maker(&mut self, task: Task, maker: Option<WorkerId>, now: Millis) -> Duration {
         let state = self.expected(task);
-        state.maker = maker;
-        state.given
+        let took = now.since(state.given);
+        (state.maker, state.took) = (maker, Some(took));
+        took
     }
 
     /// Notes that a task failed in a way that another attempt may not mend. Returns how often it did.

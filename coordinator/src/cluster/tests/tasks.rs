@@ -2,9 +2,11 @@
 
 use super::table::{damaged, task, unreachable};
 use super::*;
-use crate::cluster::event::Event;
+use crate::cluster::event::{Event, Millis};
 use crate::cluster::state::TaskProgress;
+use crate::cluster::view::ShardStory;
 use fathom_proto::{Attempt, Copied, Done, Failure, Outcome};
+use fathom_run::ShardId;
 
 /// In which a has the one task of depth 0, and b joins when it is asked for.
 fn busy() -> Table {
@@ -241,4 +243,16 @@ fn a_full_disk_gets_nothing_for_a_while() {
         t.take("a", 1);
     }
     assert_eq!(t.tick(1), ["a <- make 0/0 #1.3, holders"]);
+}
+
+#[test]
+fn the_story_of_a_shard_says_who_has_made_it_and_how_long_that_took() {
+    let mut t = Table::with(rules(2), "a b");
+    assert_eq!(t.take("a", 1), ["a <- make 0/0 #1.1, holders"]);
+    t.tick(1500);
+    t.made("a", 0, 0, 1);
+    let story = ShardStory::of(&t.state, ShardId(0), Millis(t.now)).0;
+    for fact in [("made by", "host-a"), ("took", "1.500 s"), ("held by", "host-a")] {
+        assert!(story.iter().any(|(what, how)| (*what, how.as_str()) == fact), "{fact:?}: {story:?}");
+    }
 }
