@@ -147,7 +147,8 @@ fn tasks_that_are_stopped_or_requeued_in_the_middle_are_run_again() {
         slurm.until("the task goes back into the queue", || restarts(&slurm, job) == 1);
     }
     let said = chain.logs("-d010.");
-    assert_eq!(said.matches("stopped; the same command goes on").count(), 3, "{said}");
+    // A task may be told before it has begun to compute.
+    assert_eq!(said.matches("goes back into the queue").count(), 3, "{said}");
 
     // As at a preemption, when Slurm itself puts it back.
     let requeued = chain.meet(10);
