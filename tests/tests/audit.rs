@@ -232,6 +232,13 @@ fn layers_that_lie_with_workers() {
     exchange_cosets(&path);
     let (_, err) = texts(&cluster.ask("audit", &["--samples", "2000"]));
     assert!(err.contains(&format!("shard {shard} of depth {depth} cannot be looked into: ")), "{err}");
+    // Nobody has them any more.
+    cluster.kill(&["here"]);
+    cluster.until_worker_is("here", "lost");
+    let output = cluster.ask("audit", &["--samples", "60"]);
+    let (out, err) = texts(&output);
+    assert_eq!((output.status.code(), out.as_str()), (Some(1), ""), "{err}");
+    assert!(err.contains("is with no worker that is there"), "{err}");
 }
 
 /// A state that stands elsewhere, in a worker's file and in what the coordinator knows of that file.

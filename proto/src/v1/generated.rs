@@ -590,7 +590,8 @@ pub struct LookUpRequest {
     /// At most 4,096 places in the file's cosets.
     #[prost(message, repeated, tag = "3")]
     pub places: ::prost::alloc::vec::Vec<Place>,
-    /// At most 4,096 numbers of words. The words of a file are numbered from 0 on in the order of their cosets.
+    /// At most 4,096 numbers of words, if there are no places. The words of a file are numbered from 0 on in the order of their
+    /// cosets.
     #[prost(uint64, repeated, tag = "4")]
     pub words: ::prost::alloc::vec::Vec<u64>,
 }
@@ -617,7 +618,7 @@ pub struct LookedUp {
     /// The stored state that stands for each word.
     #[prost(message, repeated, tag = "2")]
     pub of_words: ::prost::alloc::vec::Vec<Place>,
-    /// How many words the file has.
+    /// How many words the file has; 0 if places were asked for.
     #[prost(uint64, tag = "3")]
     pub words: u64,
 }

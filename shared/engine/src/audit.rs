@@ -149,7 +149,9 @@ pub fn audit_far(
 /// # Errors
 /// If they do not fit, or what the run's definition says does not hold.
 pub fn tables_of(definition: &RunManifest, memory_bytes: u64) -> Result<(CosetGraph, Geometry)> {
-    kept::tables_of(definition, memory_bytes, |space, colouring| Ok(CosetGraph::build(space, colouring)?))
+    crate::tables::within(definition, memory_bytes, |space, colouring| {
+        Ok(CosetGraph::build(space, colouring)?)
+    })
 }
 
 fn plain_of(manifest: &RunManifest, space: &Space) -> Result<Plain> {

@@ -5,9 +5,9 @@
 //! known of the layers), [`commit`] (the barrier: a layer's reports are added up and committed), [`search`]
 //! (depth by depth, in one process), `older` (what a run that keeps two layers gives back), [`observer`]
 //! (what a search tells while it works), [`watch`] (states whose depths are noted), [`summary`] (results),
-//! [`verify`], [`mod@audit`] (what must be true of distances, by other means than the search), [`estimate`]
-//! (what a run will need), [`rates`] (how fast this machine is), [`membership`] (why an element is not in a
-//! group).
+//! [`verify`], [`tables`] (of cosets, for those who look into a run), [`mod@audit`] (what must be true of
+//! distances, by other means than the search), [`estimate`] (what a run will need), [`rates`] (how fast this
+//! machine is), [`membership`] (why an element is not in a group).
 //!
 //! Invariants: a search adds up reports and never looks at the states of a layer; a layer counts when its row
 //! is committed, and its files were durable before that; what is in the journal is never contradicted, only
@@ -28,5 +28,6 @@ mod older;
 pub mod rates;
 pub mod search;
 pub mod summary;
+pub mod tables;
 pub mod verify;
 pub mod watch;

@@ -1,14 +1,13 @@
 //! The layers that a run has kept: they tell of any state whether it lies at a distance.
 
 use anyhow::{Context, Result};
-use fathom_command::bad_input;
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::{Files, LayerRow};
+use fathom_engine::tables::within;
 use fathom_layer::{Digest, Disk, LayerError, LayerFile, Stored};
 use fathom_run::{Depth, Geometry, ShardId, tables};
-use fathom_space::{CosetGraph, CosetId};
+use fathom_space::{Colouring, CosetGraph, CosetId, Space};
 use fathom_task::Store;
-use indicatif::HumanBytes;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 
@@ -35,20 +34,10 @@ impl<'d> KeptLayers<'d> {
             return Ok(None);
         };
         let definition = &run.manifest;
-        let (space, colouring) = definition.check()?;
-        let patterns = CosetGraph::table_entries(&space, &colouring);
-        let table_bytes = CosetGraph::table_bytes(&space, patterns, definition.representative_cosets);
-        if table_bytes > memory_bytes {
-            return Err(bad_input!(
-                "the tables of {} take {} of memory, and {} may be taken: give it more with --memory",
-                space.slug(),
-                HumanBytes(table_bytes),
-                HumanBytes(memory_bytes)
-            ));
-        }
-        let graph = tables::cosets(&run.path, definition.fingerprint, &space, &colouring, disk)?;
-        let geometry = Geometry::of(definition, &space, &colouring)?;
-        geometry.check_graph(&graph)?;
+        let make = |space: &Space, colouring: &Colouring| {
+            tables::cosets(&run.path, definition.fingerprint, space, colouring, disk)
+        };
+        let (graph, geometry) = within(definition, memory_bytes, make)?;
         let (store, visited) = (Store::new(&store, disk), run.visited()?);
         let there = visited.layers.iter().filter(|layer| layer.files != Files::Removed);
         let digests = there.map(|layer| Ok((layer.depth, run.digests(layer.depth)?)));

@@ -53,6 +53,11 @@ pub(super) fn audit(args: &AuditArguments, address: &str, options: Options) -> R
     if listed.states.is_empty() {
         return Err(bad_input!("the run has no finished layer yet"));
     }
+    if listed.stored.len() != listed.states.len() {
+        return Err(anyhow!(
+            "the coordinator does not say what each finished layer stores: it is of another version"
+        ));
+    }
     let workers = Arc::new(Workers {
         runtime: Builder::new_multi_thread().worker_threads(1).enable_all().build()?,
         access: Access::load(&args.access)?.for_coordinator(address),

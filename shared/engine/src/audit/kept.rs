@@ -4,13 +4,13 @@ use super::layer::{KeptLayer, OnDisk, Place};
 use super::plain::State;
 use crate::directory::RunDirectory;
 use crate::journal::{Files, LayerRow};
+use crate::tables::within;
 use anyhow::{Context, Result};
 use fathom_command::bad_input;
 use fathom_layer::Disk;
-use fathom_run::{Geometry, Lookback, RunError, RunManifest, tables};
+use fathom_run::{Lookback, tables};
 use fathom_space::{Colouring, CosetGraph, Space};
 use fathom_task::Store;
-use indicatif::HumanBytes;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ impl Kept {
         let make = |space: &Space, colouring: &Colouring| {
             tables::cosets_for_reading(&run.path, definition.fingerprint, space, colouring)
         };
-        let (graph, geometry) = tables_of(definition, memory_bytes, make)?;
+        let (graph, geometry) = within(definition, memory_bytes, make)?;
         let graph = Arc::new(graph);
         let store = Store::new(&store, disk);
         let open = |row: &LayerRow| -> Result<FinishedLayer> {
@@ -230,30 +230,4 @@ impl Lookup<'_> {
             None => self.kept.depths_of(state),
         }
     }
-}
-
-/// The cosets of a run, if their tables fit into so many bytes, and how the run is cut.
-///
-/// # Errors
-/// If they do not fit, or what the run's definition says does not hold.
-pub(super) fn tables_of(
-    definition: &RunManifest,
-    memory_bytes: u64,
-    make: impl FnOnce(&Space, &Colouring) -> Result<CosetGraph, RunError>,
-) -> Result<(CosetGraph, Geometry)> {
-    let (space, colouring) = definition.check()?;
-    let patterns = CosetGraph::table_entries(&space, &colouring);
-    let table_bytes = CosetGraph::table_bytes(&space, patterns, definition.representative_cosets);
-    if table_bytes > memory_bytes {
-        return Err(bad_input!(
-            "the tables of {} take {} of memory, and {} may be taken: give it more with --memory",
-            space.slug(),
-            HumanBytes(table_bytes),
-            HumanBytes(memory_bytes)
-        ));
-    }
-    let graph = make(&space, &colouring)?;
-    let geometry = Geometry::of(definition, &space, &colouring)?;
-    geometry.check_graph(&graph)?;
-    Ok((graph, geometry))
 }

@@ -1,0 +1,33 @@
+//! The tables of cosets of those who look into a run, and do not search.
+
+use anyhow::Result;
+use fathom_command::bad_input;
+use fathom_run::{Geometry, RunError, RunManifest};
+use fathom_space::{Colouring, CosetGraph, Space};
+use indicatif::HumanBytes;
+
+/// The cosets of a run, which `make` makes if their tables fit into `memory_bytes`, and how the run is cut.
+///
+/// # Errors
+/// If the tables do not fit, or what the run's definition says does not hold.
+pub fn within(
+    definition: &RunManifest,
+    memory_bytes: u64,
+    make: impl FnOnce(&Space, &Colouring) -> Result<CosetGraph, RunError>,
+) -> Result<(CosetGraph, Geometry)> {
+    let (space, colouring) = definition.check()?;
+    let patterns = CosetGraph::table_entries(&space, &colouring);
+    let table_bytes = CosetGraph::table_bytes(&space, patterns, definition.representative_cosets);
+    if table_bytes > memory_bytes {
+        return Err(bad_input!(
+            "the tables of {} take {} of memory, and {} may be taken: give it more with --memory",
+            space.slug(),
+            HumanBytes(table_bytes),
+            HumanBytes(memory_bytes)
+        ));
+    }
+    let graph = make(&space, &colouring)?;
+    let geometry = Geometry::of(definition, &space, &colouring)?;
+    geometry.check_graph(&graph)?;
+    Ok((graph, geometry))
+}
