@@ -111,6 +111,7 @@ impl Board {
             free: vec![OrientedPermutation::identity(vec![1; self.cells()])],
             counted: None,
             symmetries: self.symmetries().into_iter().map(Relabelling::from_cells).collect(),
+            held: None,
         };
         if metric == Metric::Given {
             // Shifts one way alone are not reflected.

@@ -4,12 +4,14 @@
 
 mod error;
 mod groupoid;
+mod held;
 mod reduced;
 mod searched;
 mod shapes;
 
 pub use error::DefinitionError;
 pub use groupoid::Groupoid;
+pub use held::with_hold;
 pub use searched::FreeGroup;
 pub use shapes::Shapes;
 

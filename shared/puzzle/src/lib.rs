@@ -27,6 +27,7 @@ pub mod source;
 pub mod tiles;
 
 pub use board::{Board, BoardError, Line};
+pub use definition::with_hold;
 pub use definition::{Definition, DefinitionError, Generator, Groupoid, Orbit, Piece, Shapes};
 pub use family::square1::SquareOneShapes;
 pub use family::{Family, FamilyError, InHand, families};

@@ -66,6 +66,9 @@ pub struct Puzzle {
     /// Relabellings that map the set of moves onto itself, up to free moves that follow, the identity first:
     /// a group, up to turns of all pieces of an orbit alike, which change no move.
     pub symmetries: Vec<Relabelling>,
+    /// The same puzzle with more symmetries, on one more cell, the last, of two orientations, that tells how
+    /// it is held, and with one free move, which turns it over as a whole. Where states are limited.
+    pub held: Option<Box<Self>>,
 }
 
 impl Puzzle {

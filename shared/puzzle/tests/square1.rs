@@ -1,11 +1,11 @@
 //! Square-1 against B. Sambale, *Square-1* (2021), and published counts.
 
-use fathom_algebra::{OrientedPermutation, Permutation};
+use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
 use fathom_puzzle::family::square1::{Layer, Sequence, Turn};
 use fathom_puzzle::family::{self, square1};
 use fathom_puzzle::{Definition, Metric, SquareOneShapes};
 use num_bigint::BigUint;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 fn factorial(n: u32) -> BigUint {
@@ -286,4 +286,80 @@ fn first_distances_between_twistable_states() {
     assert_eq!(twistable_growth(&family::puzzle("square1").unwrap(), 6), published);
     // No way through the other states is shorter.
     assert_eq!(twistable_growth(&square1::in_all_shapes(), 5), published[..=5]);
+}
+
+/// Where one more cell tells which half is held, two flips and their product relabel cells. Each of them keeps the
+/// distance of every state, by a plain search of words.
+#[test]
+fn flips_of_the_puzzle_that_is_held_either_way_keep_distances() {
+    let puzzle = family::puzzle("square1").unwrap();
+    let plain = puzzle.puzzle(Metric::Face).unwrap();
+    let held = plain.held.as_ref().expect("the halves are alike");
+    assert_eq!((held.cells, held.free.len(), held.moves.len()), (plain.cells + 1, 2, plain.moves.len()));
+    // A state is what carries the pieces there: pieces are alike by their labels.
+    let label = |piece: usize| puzzle.solved().get(piece).map_or(u16::MAX, |piece| piece.label);
+    type Word = Vec<(u16, u16)>;
+    let word = |state: &OrientedPermutation| -> Word {
+        let mut word = vec![(0, 0); state.degree()];
+        for piece in 0..state.degree() {
+            word[state.cells().apply(piece)] = (label(piece), state.turns()[piece]);
+        }
+        word
+    };
+    let after = |action: &OrientedPermutation, state: &Word| -> Word {
+        let mut image = vec![(0, 0); state.len()];
+        for (cell, &(label, turn)) in state.iter().enumerate() {
+            image[action.cells().apply(cell)] =
+                (label, (turn + action.turns()[cell]) % action.orders()[cell]);
+        }
+        image
+    };
+    let solved = word(&held.free[0]);
+    let is_free = |state: &Word, guard: &[fathom_puzzle::Guard]| {
+        guard.iter().all(|asked| state[usize::from(asked.cell)].0 == label(asked.piece.into()))
+    };
+    let mut depths: HashMap<Word, usize> = HashMap::new();
+    let mut layer = vec![solved];
+    for depth in 0..=5 {
+        let mut next = Vec::new();
+        for state in layer.iter().flat_map(|state| held.free.iter().map(|free| after(free, state))) {
+            if depths.contains_key(&state) {
+                continue;
+            }
+            let steps = held.moves.iter().filter(|step| is_free(&state, &step.guard));
+            next.extend(steps.map(|step| after(&step.action, &state)));
+            depths.insert(state, depth);
+        }
+        layer = next;
+    }
+    // The published counts: two words a state.
+    for (depth, states) in [1, 15, 69, 212, 1141, 3933].into_iter().enumerate() {
+        assert_eq!(depths.values().filter(|&&other| other == depth).count(), 2 * states);
+    }
+    let keeps_labels = |relabelling: &&Relabelling| {
+        let mut images = HashMap::new();
+        (0..held.cells).all(|piece| {
+            let image = label(relabelling.cells().apply(piece));
+            // The middle layer and how the puzzle is held are exchanged.
+            *images.entry(label(piece)).or_insert(image) == image
+        })
+    };
+    let mut moved = HashSet::new();
+    for relabelling in held.symmetries.iter().filter(keeps_labels) {
+        let to: HashMap<u16, u16> =
+            (0..held.cells).map(|piece| (label(piece), label(relabelling.cells().apply(piece)))).collect();
+        for (state, depth) in &depths {
+            let mut image = state.clone();
+            for (cell, &(label, turn)) in state.iter().enumerate() {
+                image[relabelling.cells().apply(cell)] = (to[&label], turn);
+            }
+            let found = depths.get(&image).or_else(|| {
+                // A relabelling may turn the piece that tells how the puzzle is held.
+                depths.get(&after(&held.free[1], &image))
+            });
+            assert_eq!(found, Some(depth));
+        }
+        moved.insert(relabelling.cells().clone());
+    }
+    assert_eq!(moved.len(), 4);
 }

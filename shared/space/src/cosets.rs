@@ -2,6 +2,7 @@
 //! where that is not too large, a search through the symmetries (`canonical`) otherwise.
 
 mod canonical;
+mod parts;
 mod table;
 
 use crate::colouring::ColourAction;
@@ -9,6 +10,7 @@ use crate::colouring::Reached;
 use crate::listed::Frames;
 use crate::{Colouring, Shape, Space, Symmetry};
 use canonical::Canonical;
+use parts::Parts;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -131,7 +133,13 @@ impl CosetGraph {
             CosetError::TooMany { patterns: colouring.patterns().total(), symmetries: symmetries.len() };
         if !has_table(colouring, symmetries.len()) {
             let canonical = Canonical::new(colouring, &symmetries);
-            let found = canonical.close(space, colouring).ok_or(too_many)?;
+            // With guards few patterns of each part are reached; those of all parts together may be many.
+            let parts = space.is_guarded().then(|| Parts::of(space, colouring, &symmetries)).flatten();
+            let found = match parts {
+                Some(parts) => parts.close(colouring),
+                None => canonical.close(space, colouring),
+            }
+            .ok_or(too_many)?;
             let index = Index::Canonical(canonical);
             let mut graph = Self::assemble(space, colouring, shape, symmetries, index, found);
             graph.frames = Frames::find(&graph, most_words)?;

@@ -20,9 +20,12 @@ impl Rings {
     const MOST_CELLS: usize = 128;
 
     /// Of the pieces of a puzzle that stay and come to all their orientations; none if words would become too
-    /// long.
-    pub(crate) fn of(puzzle: &Puzzle) -> Self {
-        let turns = |cell: usize| puzzle.moves.iter().map(move |m| u64::from(m.action.turns()[cell]));
+    /// long. Of a puzzle with a cell that tells [how it is held](Puzzle::held), which free moves alone turn,
+    /// that cell as well.
+    pub(crate) fn of(puzzle: &Puzzle, is_held: bool) -> Self {
+        let free = if is_held { &puzzle.free[..] } else { &[] };
+        let actions = || puzzle.moves.iter().map(|m| &m.action).chain(free);
+        let turns = |cell: usize| actions().map(move |action| u64::from(action.turns()[cell]));
         let mut sizes = vec![1; puzzle.cells];
         for orbit in puzzle.orbits() {
             if let [cell] = orbit[..]
@@ -99,6 +102,7 @@ impl Rings {
                 .filter(|symmetry| self.are_kept_by(symmetry))
                 .map(|symmetry| self.relabelling(symmetry))
                 .collect(),
+            held: None,
         }
     }
 

@@ -6,7 +6,7 @@ mod states;
 use crate::rings::Rings;
 use crate::{Labels, Letters, Ranks, Symmetry};
 use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
-use fathom_puzzle::{Metric, Puzzle, PuzzleMove, states_and};
+use fathom_puzzle::{Metric, Puzzle, PuzzleMove, states_and, with_hold};
 use num_bigint::BigUint;
 use states::{count_states, states_by_orbits_of, states_without_words};
 use std::sync::OnceLock;
@@ -18,6 +18,8 @@ pub struct Space {
     /// On the cells of words.
     puzzle: Puzzle,
     rings: Rings,
+    /// Whether the last cell of words, a ring, tells [how the puzzle is held](Puzzle::held).
+    is_held: bool,
     metric: Metric,
     /// Of the puzzle's pieces.
     piece_labels: Labels,
@@ -130,17 +132,25 @@ impl Space {
             Labels::from_values(counted.labels.iter().map(|&label| label.into())) == labels
         });
         let counted = counted.map(|counted| counted.states.clone());
+        // With other labels symmetries may be others.
+        let is_held = counted.is_some() && puzzle.held.is_some();
+        let pieces = puzzle.cells;
+        let mut puzzle = puzzle;
+        let puzzle = match puzzle.held.take() {
+            Some(held) if is_held => *held,
+            _ => puzzle,
+        };
         if puzzle.moves.iter().any(|m| !m.guard.is_empty()) && !puzzle.is_closed_under_inverses() {
             return Err(SpaceError::GuardedOneWay(puzzle.name));
         }
         // Pieces that never stand on the same cells are told apart by that.
         let orbits_of_pieces = puzzle.orbits();
         let orbit_of = |piece: &usize| orbits_of_pieces.iter().position(|cells| cells.contains(piece));
-        let key = |piece| (labels.of_pieces()[piece], orbit_of(&piece), puzzle.seen[piece]);
-        let piece_labels = Labels::from_keys((0..puzzle.cells).map(key));
-        let rings = Rings::of(&puzzle);
+        let key = |piece| (labels.of_pieces().get(piece), orbit_of(&piece), puzzle.seen[piece]);
+        let piece_labels = Labels::from_keys((0..pieces).map(key));
+        let rings = Rings::of(&puzzle, is_held);
         // On a ring the first cell has the mark.
-        let on_ring = |(piece, at): (usize, u16)| (piece_labels.of_pieces()[piece], at > 0);
+        let on_ring = |(piece, at): (usize, u16)| (piece_labels.of_pieces().get(piece), at > 0);
         let labels = Labels::from_keys(rings.origins().map(on_ring));
         let puzzle = rings.puzzle(&puzzle);
         let orbits = orbits(&puzzle, puzzle.orbits(), &labels);
@@ -171,6 +181,7 @@ impl Space {
         let mut space = Self {
             puzzle,
             rings,
+            is_held,
             metric,
             piece_labels,
             labels,
@@ -284,7 +295,10 @@ impl Space {
 
     /// The state, as a word, to which this permutation of the puzzle's cells leads from the solved one.
     pub fn word(&self, state: &OrientedPermutation) -> Vec<u8> {
-        let state = self.rings.action(state);
+        let state = match self.is_held {
+            true => self.rings.action(&with_hold(state, 0)),
+            false => self.rings.action(state),
+        };
         let mut word = vec![0; self.cells()];
         for (piece, &label) in self.labels.of_pieces().iter().enumerate() {
             let shown = u16::from(self.letters.seen(label));
@@ -297,6 +311,11 @@ impl Space {
     /// What stands on each cell of the puzzle: the [label of the piece](Space::piece_labels), and its
     /// orientation.
     pub fn pieces(&self, word: &[u8]) -> Vec<(u8, u8)> {
+        let last = self.cells() - 1;
+        let turned =
+            (self.is_held && word[last] != self.solved[last]).then(|| self.image(&self.free[1], word));
+        let word = turned.as_deref().unwrap_or(word);
+        let spread = &self.rings.spread()[..self.piece_labels.pieces()];
         let on = |(cell, &(first, size)): (usize, &(usize, u16))| match size {
             1 => {
                 let mark = self.letters.mark(word[first]);
@@ -309,7 +328,7 @@ impl Space {
                 (self.piece_labels.of_pieces()[cell], turn.expect("a ring has its mark") as u8)
             }
         };
-        self.rings.spread().iter().enumerate().map(on).collect()
+        spread.iter().enumerate().map(on).collect()
     }
 
     /// The word of the state in which this stands on the cells of the puzzle: the inverse of

@@ -44,6 +44,7 @@ impl Definition {
             free: free.elements,
             counted: self.counted(),
             symmetries: Vec::new(),
+            held: None,
         };
         for m in puzzle.moves.iter_mut().chain(&mut puzzle.incoming_moves) {
             m.guard = self.limited(m);
@@ -52,6 +53,9 @@ impl Definition {
             true => vec![Relabelling::from_action(&puzzle.free[0])],
             false => symmetries(&puzzle, &generators, &self.always, &orders),
         };
+        if !self.always.is_empty() {
+            puzzle.held = self.held(&puzzle, &generators, &orders).map(Box::new);
+        }
         Ok(puzzle)
     }
 
@@ -235,7 +239,12 @@ impl FreeGroup {
 /// The relabellings that map the moves onto themselves, with their guards, and the free moves onto
 /// themselves, and the cells by which states are limited; and their products with free moves. Of those that
 /// differ by a turn of all pieces of an orbit alike, which changes no move, one is found.
-fn symmetries(puzzle: &Puzzle, generators: &[Generator], always: &[u16], orders: &[u16]) -> Vec<Relabelling> {
+pub(super) fn symmetries(
+    puzzle: &Puzzle,
+    generators: &[Generator],
+    always: &[u16],
+    orders: &[u16],
+) -> Vec<Relabelling> {
     let points: Vec<(usize, u16)> =
         orders.iter().enumerate().flat_map(|(cell, &order)| (0..order).map(move |k| (cell, k))).collect();
     let mut is_first = vec![false; points.len()];

@@ -1,0 +1,426 @@
+//! The closure of patterns part by part.
+//!
+//! The cells are cut into parts that neither moves nor symmetries leave. A pattern is then what it is on each
+//! part, and there are few patterns of a part: those of the corners of Square-1 are 257,460, and of the whole
+//! 18 million. What moves and symmetries do is worked out once for each pattern of a part; where a move leads
+//! to a representative from, and the smallest image of that, are then a few looks into tables.
+
+use super::{CosetSymmetry, Found, UNREACHED};
+use crate::{Colouring, Letters, Space};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+/// No more parts are told apart, and no more symmetries are tried.
+const MOST_PARTS: usize = 4;
+const MOST_SYMMETRIES: usize = u64::BITS as usize;
+
+/// What is not worked out yet, and what a guard forbids.
+const UNKNOWN: u32 = u32::MAX;
+const FORBIDDEN: u32 = u32::MAX - 1;
+
+/// The numbers of the patterns on all parts, 32 bits each, the first part in the highest.
+type Key = u128;
+
+/// Where the parts end, and what is known of their patterns.
+pub(super) struct Parts<'a> {
+    parts: Vec<Part<'a>>,
+    symmetries: usize,
+    moves: usize,
+}
+
+struct Part<'a> {
+    letters: &'a Letters,
+    cells: Range<usize>,
+    /// Bits a letter.
+    bits: u32,
+    /// By symmetry, and by move.
+    images: Vec<Action<'a>>,
+    sources: Vec<Source>,
+    /// The patterns, their numbers, and what is known of each: its images under all symmetries, the smallest of
+    /// them with the symmetries that lead there, and from where each move leads to it.
+    patterns: Vec<u128>,
+    numbers: FxHashMap<u128, u32>,
+    image_of: Vec<u32>,
+    smallest_of: Vec<(u32, u64)>,
+    source_of: Vec<u32>,
+}
+
+/// What a symmetry does to a part: for each cell of the image the cell, and the turn, of what comes there, and
+/// what letters become before.
+struct Action<'a> {
+    comes: Vec<(u8, u8)>,
+    renamed: &'a [u8],
+}
+
+/// What undoing a move does to a part: for each cell the cell, and the turn, of what comes there; and what must
+/// then be where.
+struct Source {
+    comes: Vec<(u8, u8)>,
+    guard: Vec<(u8, u8)>,
+}
+
+impl<'a> Parts<'a> {
+    /// `None` where patterns are not cut into parts, or into too many, or parts are too long.
+    pub(super) fn of(
+        space: &Space,
+        colouring: &'a Colouring,
+        symmetries: &'a [CosetSymmetry],
+    ) -> Option<Self> {
+        if symmetries.len() > MOST_SYMMETRIES {
+            return None;
+        }
+        let ranges = ranges(space, symmetries);
+        if !(2..=MOST_PARTS).contains(&ranges.len()) {
+            return None;
+        }
+        let parts = ranges.into_iter().map(|cells| Part::of(space, colouring, symmetries, cells));
+        Some(Self {
+            parts: parts.collect::<Option<_>>()?,
+            symmetries: symmetries.len(),
+            moves: space.incoming_moves().len(),
+        })
+    }
+
+    /// As [`Canonical::close`](super::canonical::Canonical::close).
+    pub(super) fn close(mut self, colouring: &Colouring) -> Option<Found> {
+        /// Representatives whose sources are looked for at once.
+        const PIECE: usize = 1 << 16;
+        let (moves, group) = (self.moves, self.symmetries as u32);
+        let solved: Vec<u32> = self
+            .parts
+            .iter_mut()
+            .map(|part| part.number_of(&colouring.solved()[part.cells.clone()]))
+            .collect();
+        let (solved, _, fixing) = self.smallest(solved.into_iter());
+        let mut found = vec![solved];
+        let mut sizes = vec![group / fixing];
+        let mut numbers: FxHashMap<Key, u32> = FxHashMap::from_iter([(solved, 0)]);
+        // By representative, in the order in which they are found, and move.
+        let mut sources: Vec<u32> = Vec::new();
+        let mut done = 0;
+        while done < found.len() {
+            let piece = done..found.len().min(done + PIECE);
+            for &key in &found[piece.clone()] {
+                (0..moves).for_each(|mv| self.work_out(key, mv));
+            }
+            let smallest = |&key: &Key| {
+                let parts = &self;
+                (0..moves).map(move |mv| Some(parts.smallest(parts.source(key, mv)?)))
+            };
+            let forms: Vec<_> = found[piece.clone()].par_iter().flat_map_iter(smallest).collect();
+            for form in forms {
+                sources.push(form.map_or(UNREACHED, |(key, symmetry, fixing)| {
+                    let next = found.len() as u32;
+                    let number = *numbers.entry(key).or_insert_with(|| {
+                        found.push(key);
+                        sizes.push(group / fixing);
+                        next
+                    });
+                    number.wrapping_mul(group).wrapping_add(symmetry)
+                }));
+            }
+            u32::try_from(found.len() as u64 * u64::from(group))
+                .ok()
+                .filter(|&entries| entries < UNREACHED)?;
+            done = piece.end;
+        }
+        drop(numbers);
+        Some(self.in_order(&found, &sizes, &sources))
+    }
+
+    /// Numbers the representatives by pattern.
+    fn in_order(&self, found: &[Key], sizes: &[u32], sources: &[u32]) -> Found {
+        let (moves, group) = (self.moves, self.symmetries as u32);
+        let ranks: Vec<Vec<u32>> = self.parts.iter().map(Part::ranks).collect();
+        let ranked = |key: Key| {
+            self.numbers(key)
+                .zip(&ranks)
+                .fold(0, |all: Key, (number, ranks)| all << u32::BITS | Key::from(ranks[number as usize]))
+        };
+        let mut order: Vec<(Key, u32)> =
+            found.par_iter().map(|&key| ranked(key)).zip(0..found.len() as u32).collect();
+        order.par_sort_unstable();
+        let mut renumbered = vec![0_u32; order.len()];
+        for (&(_, number), id) in order.iter().zip(0..) {
+            renumbered[number as usize] = id;
+        }
+        let renumber = |&entry: &u32| match entry {
+            UNREACHED => UNREACHED,
+            entry => renumbered[(entry / group) as usize] * group + entry % group,
+        };
+        let of = |&(_, number): &(Key, u32)| sources[number as usize * moves..][..moves].iter().map(renumber);
+        let pattern = |&(_, number): &(Key, u32)| {
+            let numbers = self.numbers(found[number as usize]);
+            numbers
+                .zip(&self.parts)
+                .flat_map(|(number, part)| part.letters_of(part.patterns[number as usize]))
+        };
+        Found {
+            patterns: order.par_iter().flat_map_iter(pattern).collect(),
+            orbit_sizes: order.iter().map(|&(_, number)| sizes[number as usize]).collect(),
+            sources: order.par_iter().flat_map_iter(of).collect(),
+        }
+    }
+
+    /// The numbers of the patterns of the parts.
+    fn numbers(&self, key: Key) -> impl Iterator<Item = u32> + use<> {
+        (0..self.parts.len() as u32).rev().map(move |part| (key >> (u32::BITS * part)) as u32)
+    }
+
+    /// Sees to it that the source of a pattern by a move is known.
+    fn work_out(&mut self, key: Key, mv: usize) {
+        let moves = self.moves;
+        for (number, part) in self.numbers(key).zip(&mut self.parts) {
+            if part.work_out(number, mv, moves) == FORBIDDEN {
+                return;
+            }
+        }
+    }
+
+    /// The pattern from which a move leads to one, as the numbers of its parts; `None` if the move cannot be
+    /// made there. It has been worked out.
+    fn source(&self, key: Key, mv: usize) -> Option<impl Iterator<Item = u32>> {
+        let source = move |(number, part): (u32, &Part)| part.source_of[number as usize * self.moves + mv];
+        let sources = move || self.numbers(key).zip(&self.parts).map(source);
+        let is_forbidden = sources().any(|source| source == FORBIDDEN);
+        (!is_forbidden).then(sources)
+    }
+
+    /// The smallest image of a pattern, the first symmetry that leads there, and how many do.
+    fn smallest(&self, pattern: impl Iterator<Item = u32>) -> (Key, u32, u32) {
+        let mut leading = u64::MAX >> (MOST_SYMMETRIES - self.symmetries);
+        let mut smallest = 0;
+        for (number, part) in pattern.zip(&self.parts) {
+            let number = number as usize;
+            let (mut least, among) = part.smallest_of[number];
+            if leading & among != leading {
+                let image = |symmetry: u32| part.image_of[number * self.symmetries + symmetry as usize];
+                let first = leading.trailing_zeros();
+                least = image(first);
+                let mut rest = leading & (leading - 1);
+                leading = 1 << first;
+                while rest != 0 {
+                    let symmetry = rest.trailing_zeros();
+                    rest &= rest - 1;
+                    let other = image(symmetry);
+                    let pattern = |number: u32| part.patterns[number as usize];
+                    if other == least {
+                        leading |= 1 << symmetry;
+                    } else if pattern(other) < pattern(least) {
+                        (least, leading) = (other, 1 << symmetry);
+                    }
+                }
+            }
+            smallest = smallest << u32::BITS | Key::from(least);
+        }
+        (smallest, leading.trailing_zeros(), leading.count_ones())
+    }
+}
+
+impl<'a> Part<'a> {
+    fn of(
+        space: &Space,
+        colouring: &'a Colouring,
+        symmetries: &'a [CosetSymmetry],
+        cells: Range<usize>,
+    ) -> Option<Self> {
+        let letters = colouring.letters();
+        let bits = usize::BITS - (letters.count() - 1).leading_zeros();
+        if cells.len() * bits as usize > u128::BITS as usize {
+            return None;
+        }
+        let inside = |cell: u8| (usize::from(cell) - cells.start) as u8;
+        let images = symmetries.iter().map(|s| {
+            let mut comes = vec![(0, 0); cells.len()];
+            for cell in cells.clone() {
+                let to = inside(s.symmetry.cells[cell]);
+                comes[usize::from(to)] = (inside(cell as u8), s.symmetry.turn(cell));
+            }
+            Action { comes, renamed: &s.action.letters }
+        });
+        let sources = space.incoming_moves().iter().map(|step| {
+            let comes = |cell: usize| {
+                let back = |turn: u8| (space.order(cell) as u8 - turn) % space.order(cell) as u8;
+                (inside(step.cells[cell]), back(step.turn(cell)))
+            };
+            let guard = step.guard().iter().filter(|&&(cell, _)| cells.contains(&usize::from(cell)));
+            let guard = guard.map(|&(cell, label)| (inside(cell), colouring.of_label(label)));
+            Source { comes: cells.clone().map(comes).collect(), guard: guard.collect() }
+        });
+        Some(Self {
+            letters,
+            images: images.collect(),
+            sources: sources.collect(),
+            bits,
+            cells,
+            patterns: Vec::new(),
+            numbers: FxHashMap::default(),
+            image_of: Vec::new(),
+            smallest_of: Vec::new(),
+            source_of: Vec::new(),
+        })
+    }
+
+    fn letter(&self, pattern: u128, cell: u8) -> u8 {
+        let last = self.cells.len() as u32 - 1;
+        (pattern >> (self.bits * (last - u32::from(cell)))) as u8 & ((1_u16 << self.bits) - 1) as u8
+    }
+
+    fn letters_of(&self, pattern: u128) -> impl Iterator<Item = u8> {
+        (0..self.cells.len()).map(move |cell| self.letter(pattern, cell as u8))
+    }
+
+    fn pack(&self, letters: impl Iterator<Item = u8>) -> u128 {
+        letters.fold(0, |pattern, letter| pattern << self.bits | u128::from(letter))
+    }
+
+    /// The number of a pattern, with what symmetries make of it.
+    fn number_of(&mut self, letters: &[u8]) -> u32 {
+        let pattern = self.pack(letters.iter().copied());
+        self.number(pattern)
+    }
+
+    fn number(&mut self, pattern: u128) -> u32 {
+        if let Some(&number) = self.numbers.get(&pattern) {
+            return number;
+        }
+        // All images are of one orbit: each gets its number, and then its images.
+        let orbit: Vec<u128> = self.images.iter().map(|action| self.image(action, pattern)).collect();
+        let first = self.patterns.len();
+        for &image in &orbit {
+            let next = self.patterns.len() as u32;
+            self.numbers.entry(image).or_insert_with(|| {
+                self.patterns.push(image);
+                next
+            });
+        }
+        for number in first..self.patterns.len() {
+            let (mut smallest, mut leading) = (u128::MAX, 0);
+            for (symmetry, action) in self.images.iter().enumerate() {
+                let image = self.image(action, self.patterns[number]);
+                if image < smallest {
+                    (smallest, leading) = (image, 0);
+                }
+                leading |= u64::from(image == smallest) << symmetry;
+                self.image_of.push(self.numbers[&image]);
+            }
+            self.smallest_of.push((self.numbers[&smallest], leading));
+            self.source_of.extend(std::iter::repeat_n(UNKNOWN, self.sources.len()));
+        }
+        self.numbers[&pattern]
+    }
+
+    fn image(&self, action: &Action, pattern: u128) -> u128 {
+        self.pack(action.comes.iter().map(|&(cell, turn)| {
+            let letter = action.renamed[usize::from(self.letter(pattern, cell))];
+            if turn == 0 { letter } else { self.letters.turned(letter, turn) }
+        }))
+    }
+
+    /// From where a move leads to a pattern.
+    fn work_out(&mut self, number: u32, mv: usize, moves: usize) -> u32 {
+        let entry = number as usize * moves + mv;
+        let known = self.source_of[entry];
+        if known != UNKNOWN {
+            return known;
+        }
+        let (pattern, source) = (self.patterns[number as usize], &self.sources[mv]);
+        let from = self.pack(source.comes.iter().map(|&(cell, turn)| {
+            let letter = self.letter(pattern, cell);
+            if turn == 0 { letter } else { self.letters.turned(letter, turn) }
+        }));
+        let is_there = |&(cell, colour): &(u8, u8)| self.letters.mark(self.letter(from, cell)) == colour;
+        let number = if source.guard.iter().all(is_there) { self.number(from) } else { FORBIDDEN };
+        self.source_of[entry] = number;
+        number
+    }
+
+    /// The rank of each pattern among all of them.
+    fn ranks(&self) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.patterns.len() as u32).collect();
+        order.par_sort_unstable_by_key(|&number| self.patterns[number as usize]);
+        let mut ranks = vec![0; order.len()];
+        for (&number, rank) in order.iter().zip(0..) {
+            ranks[number as usize] = rank;
+        }
+        ranks
+    }
+}
+
+/// The finest cut of the cells into runs that neither moves nor symmetries leave.
+fn ranges(space: &Space, symmetries: &[CosetSymmetry]) -> Vec<Range<usize>> {
+    // Between two cells that are not kept apart there is no cut.
+    let mut is_cut = vec![true; space.cells()];
+    let mut join = |a: usize, b: usize| is_cut[a.min(b) + 1..=a.max(b)].fill(false);
+    for orbit in space.orbits() {
+        orbit.cells.windows(2).for_each(|pair| join(pair[0].into(), pair[1].into()));
+    }
+    for CosetSymmetry { symmetry, .. } in symmetries {
+        symmetry.cells.iter().enumerate().for_each(|(cell, &to)| join(cell, to.into()));
+    }
+    let starts: Vec<usize> = (0..space.cells()).filter(|&cell| is_cut[cell]).collect();
+    let ends = starts.iter().skip(1).copied().chain([space.cells()]);
+    starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{canonical::Canonical, symmetries_in_use};
+    use super::*;
+    use crate::{Labels, Plan};
+    use fathom_puzzle::{Metric, PuzzleSpec};
+
+    /// Part by part as in whole patterns, up to which of the symmetries that lead to one image is taken.
+    #[test]
+    fn parts_close_as_whole_patterns_do() {
+        let example = |name: &str| format!("{}/../../docs/examples/{name}", env!("CARGO_MANIFEST_DIR"));
+        let words =
+            [example("bandaged.toml"), example("pyraminx-free.tws"), "pyraminx".into(), "skewb".into()];
+        let mut cut = 0;
+        for word in words {
+            let source = PuzzleSpec::of_word(&word).unwrap();
+            let metric = source.metric();
+            let labels = Labels::from_values(source.solved());
+            let space = Space::new(source.puzzle(metric).unwrap(), metric, labels).unwrap();
+            let colouring = Plan::outline(&space).unwrap().colouring;
+            let symmetries = symmetries_in_use(&space, &colouring);
+            let Some(parts) = Parts::of(&space, &colouring, &symmetries) else { continue };
+            cut += 1;
+            let found = parts.close(&colouring).unwrap();
+            let whole = Canonical::new(&colouring, &symmetries).close(&space, &colouring).unwrap();
+            assert_eq!(
+                (&found.patterns, &found.orbit_sizes),
+                (&whole.patterns, &whole.orbit_sizes),
+                "{word}"
+            );
+            let cells = space.cells();
+            let moves = space.incoming_moves().len();
+            let pattern = |number: usize| &found.patterns[number * cells..][..cells];
+            for (entry, (&from, &expected)) in found.sources.iter().zip(&whole.sources).enumerate() {
+                let group = symmetries.len() as u32;
+                assert_eq!(from == UNREACHED, expected == UNREACHED, "{word}");
+                if from == UNREACHED {
+                    continue;
+                }
+                assert_eq!(from / group, expected / group, "{word}");
+                let mut source = vec![0; cells];
+                space.step_back(entry % moves, colouring.letters(), pattern(entry / moves), &mut source);
+                let CosetSymmetry { symmetry, action, .. } = &symmetries[(from % group) as usize];
+                let mut image = vec![0; cells];
+                symmetry.carry(colouring.letters(), &action.letters, &source, &mut image);
+                assert_eq!(image, pattern((from / group) as usize), "{word}");
+            }
+        }
+        assert!(cut > 1, "nothing was cut into parts");
+        let source = PuzzleSpec::of_word("square1").unwrap();
+        let space = Space::new(
+            source.puzzle(Metric::Face).unwrap(),
+            Metric::Face,
+            Labels::from_values(source.solved()),
+        );
+        let space = space.unwrap();
+        let colouring = Plan::outline(&space).unwrap().colouring;
+        assert!(Parts::of(&space, &colouring, &symmetries_in_use(&space, &colouring)).is_some());
+    }
+}
