@@ -5,7 +5,7 @@ mod square1;
 
 use crate::arguments::{BoundArguments, Bounded};
 use anyhow::Result;
-use fathom_bound::chains::{Tried, search};
+use fathom_bound::chains::{Told, Tried, search};
 use fathom_bound::{Boards, Certificate, Chain, LowerBounds, UpperError, upper_bound};
 use fathom_command::bad_input;
 use fathom_command::output;
@@ -56,7 +56,17 @@ fn from_above(args: &BoundArguments, boards: &Boards, metric: Metric) -> Result<
         [(at + 1).to_string(), stage.solved.len().to_string(), states, stage.words.len().to_string(), moves]
     });
     let table = plain(["stage", "solved", "states", "words", "moves"], stages);
-    output::line(&format!("{board} {metric}\n\n{table}\nGod's number is at most {}", certificate.upper_bound))
+    let together = match certificate.joined {
+        true => format!(
+            "Both stages together take at most {} moves: of the many ways to begin one leaves little to do.\n\n",
+            certificate.upper_bound
+        ),
+        false => String::new(),
+    };
+    output::line(&format!(
+        "{board} {metric}\n\n{table}\n{together}God's number is at most {}",
+        certificate.upper_bound
+    ))
 }
 
 /// Finds a chain by a search, with remarks on what was tried.
@@ -64,7 +74,19 @@ fn searched(args: &BoundArguments, board: Board, metric: Metric) -> Result<Certi
     let begun = Instant::now();
     let goes_on = || begun.elapsed().as_secs() < args.time;
     let mut least = u32::MAX;
-    let mut tell = |tried: &Tried| {
+    let mut tell = |told: &Told| {
+        let tried = match told {
+            Told::Tried(tried) => tried,
+            Told::Joined { order, joined } => {
+                return output::remark(&format!(
+                    "{board}, {order}, {} tiles in {} moves and the others in {}: at most {} moves together",
+                    joined.tiles.len(),
+                    joined.first,
+                    joined.second,
+                    joined.moves
+                ));
+            }
+        };
         let found = match &tried.best {
             Some((chain, moves)) if *moves < least => {
                 least = *moves;

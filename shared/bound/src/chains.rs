@@ -6,6 +6,7 @@
 //! soon some chain, and a better one as long as there is time.
 
 use crate::chain::Chain;
+use crate::joined::{Joined, joined};
 use crate::upper::{Ball, UpperError, certified, only_even};
 use crate::{Certificate, stage::Stage};
 use fathom_puzzle::{Board, Metric};
@@ -16,6 +17,20 @@ const TABLES: [usize; 5] = [1 << 8, 1 << 13, 1 << 17, 1 << 21, 1 << 25];
 
 /// Stages are left out where words would be tried so often.
 const MOST_TRIALS: u64 = 1 << 32;
+
+/// What a search tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// Stages of one order were looked at.
+    Tried(Tried),
+    /// The first tiles of an order, and all others, were solved in two stages that were joined.
+    Joined {
+        /// The order in which tiles are solved.
+        order: &'static str,
+        /// What both stages take.
+        joined: Joined,
+    },
+}
 
 /// What was tried, and what came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,8 +81,8 @@ pub fn search(
     metric: Metric,
     radius: u32,
     memory_bytes: u64,
-    goes_on: &dyn Fn() -> bool,
-    tell: &mut dyn FnMut(&Tried),
+    goes_on: &(dyn Fn() -> bool + Sync),
+    tell: &mut dyn FnMut(&Told),
 ) -> Result<Certificate, UpperError> {
     let puzzle = board.puzzle(metric);
     let only_even = only_even(board, &puzzle)?;
@@ -76,6 +91,7 @@ pub fn search(
     // For each order: by the numbers of tiles before and after a stage, its moves.
     let mut known: Vec<FxHashMap<(usize, usize), Option<u32>>> = vec![FxHashMap::default(); orders.len()];
     let mut best: Option<(Chain, u32)> = None;
+    let mut together: Option<Joined> = None;
     'search: for table in TABLES {
         for ((name, order), known) in orders.iter().zip(&mut known) {
             let set = |tiles: usize| {
@@ -104,15 +120,50 @@ pub fn search(
             }
             let found = shortest(board.cells(), known)
                 .map(|(cuts, moves)| (Chain { stages: cuts.into_iter().map(&set).collect() }, moves));
-            tell(&Tried { order: name, table, stages: known.len(), best: found.clone() });
+            tell(&Told::Tried(Tried { order: name, table, stages: known.len(), best: found.clone() }));
             let better = |(_, moves): &(Chain, u32)| best.as_ref().is_none_or(|(_, least)| moves < least);
             if let Some(found) = found.filter(better) {
                 best = Some(found);
             }
         }
+        if table == TABLES[0] && !only_even {
+            for (order, tiles) in first_halves(board, &orders) {
+                let tell = &mut |joined: &Joined| tell(&Told::Joined { order, joined: joined.clone() });
+                let found = joined(board, metric, &tiles, memory_bytes, goes_on, tell);
+                let is_better =
+                    |found: &Joined| together.as_ref().is_none_or(|best| found.moves < best.moves);
+                together = found.filter(is_better).or(together);
+            }
+        }
+    }
+    let least = best.as_ref().map_or(u32::MAX, |&(_, moves)| moves);
+    if let Some(together) = together.filter(|together| together.moves < least) {
+        return Ok(Certificate::joined(board, &puzzle, metric, &together));
     }
     let (chain, _) = best.ok_or(UpperError::NoChain { moves: 2 * ball.depth() })?;
     crate::upper::by_chain(board, metric, &chain, &ball, &puzzle, only_even)
+}
+
+/// The first tiles of each order, such that there are about as many places of them as arrangements of the others;
+/// no set of tiles twice.
+fn first_halves(board: Board, orders: &[(&'static str, Vec<usize>)]) -> Vec<(&'static str, Vec<usize>)> {
+    let cells = board.cells() as u64;
+    let product = |range: std::ops::RangeInclusive<u64>| {
+        range.fold(1_u64, |product, factor| product.saturating_mul(factor))
+    };
+    let sum = |tiles: &u64| product(cells - tiles + 1..=cells).saturating_add(product(1..=cells - tiles));
+    let Some(tiles) = (1..cells).min_by_key(sum) else {
+        return Vec::new();
+    };
+    let mut halves: Vec<(&'static str, Vec<usize>)> = Vec::new();
+    for &(name, ref order) in orders {
+        let mut half = order[..tiles as usize].to_vec();
+        half.sort_unstable();
+        if halves.iter().all(|(_, other)| *other != half) {
+            halves.push((name, half));
+        }
+    }
+    halves
 }
 
 /// Up to how many tiles each stage solves, such that the moves of all are least.
@@ -140,7 +191,7 @@ fn shortest(tiles: usize, stages: &FxHashMap<(usize, usize), Option<u32>>) -> Op
 mod tests {
     use super::*;
 
-    fn found(word: &str, goes_on: bool) -> (Certificate, Vec<Tried>) {
+    fn found(word: &str, goes_on: bool) -> (Certificate, Vec<Told>) {
         let board: Board = word.parse().unwrap();
         let mut tried = Vec::new();
         let certificate =
@@ -154,8 +205,16 @@ mod tests {
         // Table 4 of the paper: with all tiles in one stage nothing is lost.
         for (board, god_number) in [("2x2", 4), ("2x3", 7)] {
             let (certificate, tried) = found(board, true);
-            assert_eq!((certificate.upper_bound, certificate.verify()), (god_number, Ok(())), "{board}");
-            let least = tried.iter().filter_map(|tried| Some(tried.best.as_ref()?.1)).min();
+            assert_eq!(
+                (certificate.upper_bound, certificate.verify(1 << 30)),
+                (god_number, Ok(())),
+                "{board}"
+            );
+            let moves = |told: &Told| match told {
+                Told::Tried(tried) => Some(tried.best.as_ref()?.1),
+                Told::Joined { joined, .. } => Some(joined.moves),
+            };
+            let least = tried.iter().filter_map(moves).min();
             assert_eq!(least, Some(god_number));
         }
     }
@@ -165,7 +224,7 @@ mod tests {
         let (certificate, tried) = found("3x3", false);
         // Table 1: God's number is 8.
         assert!((8..40).contains(&certificate.upper_bound), "{}", certificate.upper_bound);
-        assert_eq!(certificate.verify(), Ok(()));
+        assert_eq!(certificate.verify(1 << 30), Ok(()));
         assert!(!tried.is_empty());
     }
 

@@ -5,7 +5,8 @@
 //! [`normal`] (one word for each state of a ball), [`automaton`] (the words that have no forbidden part,
 //! counted at any length), [`lower`] (from counts to bounds), [`boards`] (which boards are asked for),
 //! [`square1`] (Square-1, shape by shape); [`chain`] (stages), [`stage`] (the states of one), [`upper`]
-//! (words that solve them all, and certificates), [`chains`] (a search for a good chain). The proofs are in
+//! (words that solve them all, and certificates), [`joined`] (two stages that take fewer moves together),
+//! [`chains`] (a search for a good chain). The proofs are in
 //! `docs/bounds.md`.
 //!
 //! Invariants: what is counted at length k is never less than the number of states at distance k, even and
@@ -18,6 +19,7 @@ pub mod automaton;
 pub mod boards;
 pub mod chain;
 pub mod chains;
+pub mod joined;
 pub mod lower;
 pub mod normal;
 pub mod square1;
@@ -29,6 +31,7 @@ pub use arrangements::Arrangements;
 pub use automaton::Automaton;
 pub use boards::{Boards, BoardsError};
 pub use chain::{Chain, ChainError};
+pub use joined::Joined;
 pub use lower::{LowerBounds, NotBounded, Refined, by_words};
 pub use normal::NormalForms;
 pub use square1::SquareOneBounds;

@@ -8,6 +8,7 @@
 
 use crate::NormalForms;
 use crate::chain::Chain;
+use crate::joined::{Joined, joined, must_be};
 use crate::stage::Stage;
 use fathom_algebra::{Permutation, StabiliserChain};
 use fathom_puzzle::{Board, Metric, Puzzle};
@@ -27,6 +28,11 @@ pub struct Certificate {
     pub upper_bound: u32,
     /// One after the other.
     pub stages: Vec<CertifiedStage>,
+    /// Whether the stages, which are two, take fewer moves together than one after the other: there are many
+    /// ways to make the first, and one of them leaves little to the second. That is checked by doing the same
+    /// again, for there are more words than can be listed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub joined: bool,
 }
 
 /// What a stage takes.
@@ -125,7 +131,7 @@ pub(crate) fn by_chain(
         before = after;
     }
     let upper_bound = all.iter().map(|stage| stage.moves).sum();
-    Ok(Certificate { space: board.to_string(), metric, upper_bound, stages: all })
+    Ok(Certificate { space: board.to_string(), metric, upper_bound, stages: all, joined: false })
 }
 
 /// What a stage takes by the words of a ball; `None` if they do not solve all of its states, or if words
@@ -161,11 +167,34 @@ pub(crate) fn certified(
 }
 
 impl Certificate {
-    /// Checks everything again by the words alone.
+    /// That of two stages that were joined.
+    pub(crate) fn joined(board: Board, puzzle: &Puzzle, metric: Metric, found: &Joined) -> Self {
+        let stage = |solved: Vec<usize>, states, moves, exact, words| CertifiedStage {
+            solved,
+            states,
+            moves,
+            exact,
+            words,
+        };
+        let moves = puzzle.moves.iter().map(|m| m.name.clone()).collect();
+        let all = (0..board.cells()).collect();
+        Self {
+            space: board.to_string(),
+            metric,
+            upper_bound: found.moves,
+            stages: vec![
+                stage(found.tiles.clone(), found.places, found.first, true, moves),
+                stage(all, found.arrangements, found.second, found.is_exact, Vec::new()),
+            ],
+            joined: true,
+        }
+    }
+
+    /// Checks everything again by the words alone; what was joined, by joining it again with so much memory.
     ///
     /// # Errors
     /// [`UpperError`] with the first thing that is not so.
-    pub fn verify(&self) -> Result<(), UpperError> {
+    pub fn verify(&self, memory_bytes: u64) -> Result<(), UpperError> {
         let wrong = |text: String| Err(UpperError::Wrong(text));
         let Ok(board) = self.space.parse::<Board>() else {
             return wrong(format!("{:?} names no board", self.space));
@@ -184,7 +213,19 @@ impl Certificate {
         if before.len() != board.cells() {
             return wrong("its last stage leaves tiles unsolved".into());
         }
-        let sets = stages(board, only_even(board, &puzzle)?, &chain)?;
+        let only_even = only_even(board, &puzzle)?;
+        if self.joined {
+            let [tiles, _] = &chain[..] else {
+                return wrong("two stages are joined, not more or fewer".into());
+            };
+            let found = if only_even {
+                None
+            } else {
+                joined(board, self.metric, tiles, memory_bytes, &|| true, &mut |_| ())
+            };
+            return must_be(found, self);
+        }
+        let sets = stages(board, only_even, &chain)?;
         let moves_named: FxHashMap<&str, &Permutation> =
             puzzle.moves.iter().map(|m| (m.name.as_str(), m.action.cells())).collect();
         let mut sum = 0_u32;
@@ -364,7 +405,7 @@ mod tests {
         ] {
             let certificate = bound(board, metric, tiles, 2).unwrap();
             assert_eq!((certificate.upper_bound, certificate.stages[0].exact), (god_number, true), "{board}");
-            assert_eq!(certificate.verify(), Ok(()));
+            assert_eq!(certificate.verify(1 << 30), Ok(()));
         }
     }
 
@@ -390,7 +431,7 @@ mod tests {
                 assert_eq!(Some(&stage.moves), found.iter().max(), "{board} {tiles}");
                 before = &stage.solved;
             }
-            assert_eq!(certificate.verify(), Ok(()));
+            assert_eq!(certificate.verify(1 << 30), Ok(()));
         }
     }
 
@@ -419,7 +460,7 @@ mod tests {
         assert!(!certificate.stages[1].exact);
         // Table 1 of the paper: 8.
         assert!(certificate.upper_bound >= 8);
-        assert_eq!(certificate.verify(), Ok(()));
+        assert_eq!(certificate.verify(1 << 30), Ok(()));
         let longer = bound("3x3", Metric::Multi, "0-2;0-8", 4).unwrap();
         assert!((8..=certificate.upper_bound).contains(&longer.upper_bound));
     }
@@ -430,7 +471,7 @@ mod tests {
         let says = |change: &dyn Fn(&mut Certificate), expected: &str| {
             let mut bad = good.clone();
             change(&mut bad);
-            let error = bad.verify().unwrap_err().to_string();
+            let error = bad.verify(1 << 30).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         };
         says(&|bad| bad.upper_bound -= 1, "add up to");

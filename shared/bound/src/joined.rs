@@ -1,0 +1,459 @@
+//! Two stages joined: some tiles first, then all others, in fewer moves than both stages take by themselves.
+//!
+//! A stage brings the tiles T home; the other tiles are then arranged somehow. For these arrangements, the
+//! group H of what leaves T, all distances are found: if π and ρ of a ball carry T to the same cells, ρ⁻¹ π is
+//! in H, and every element of H of up to twice the radius is of that kind. For the places of T all
+//! distances are found as well. The largest distances of both add up to a bound. But few places of T are far, and
+//! few elements of H are, and there are many ways to bring T home, which arrange the other tiles differently:
+//! one that ends far from home is left for another. So for each place p of T that is far it is checked that all
+//! states there are solved in N moves: ways w₁, w₂, … bring one state there to h₁, h₂, … of H, and the state
+//! whose other tiles are exchanged by σ before to h₁σ, h₂σ, …; it is solved if one of these is near enough.
+//! Those that the first way leaves are listed, and each further way strikes some from the list.
+
+use crate::upper::{Certificate, UpperError};
+use fathom_puzzle::{Board, Metric};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Permutations are packed: four bits a cell.
+const MOST_CELLS: usize = 16;
+/// Tables of places, and of the arrangements of the other tiles, have at most so many entries.
+const MOST_PLACES: u32 = 24;
+const MOST_ARRANGEMENTS: u64 = 4_000_000;
+/// A layer of a ball takes up to so many bytes an element while it is made.
+const BYTES: u64 = 64;
+/// Ways to bring tiles home are tried that are by so many moves longer than the shortest.
+const DETOUR: u32 = 2;
+/// Distances from which on arrangements are reached by two words of known ones, the first of them this short.
+const SHORT: u8 = 5;
+
+const UNSEEN: u8 = u8::MAX;
+
+/// What two stages take together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Joined {
+    /// The tiles of the first stage.
+    pub tiles: Vec<usize>,
+    /// How many places they have.
+    pub places: u64,
+    /// So many moves bring them home, and some place needs as many.
+    pub first: u32,
+    /// How many arrangements of the other tiles there are.
+    pub arrangements: u64,
+    /// So many moves solve each.
+    pub second: u32,
+    /// Whether some arrangement needs as many.
+    pub is_exact: bool,
+    /// So many moves solve every state.
+    pub moves: u32,
+}
+
+/// A permutation of up to 16 points, the image of each in four bits.
+type Packed = u64;
+
+fn at(packed: Packed, point: usize) -> usize {
+    (packed >> (4 * point) & 15) as usize
+}
+
+fn packed(images: impl Iterator<Item = usize>) -> Packed {
+    images.enumerate().fold(0, |packed, (point, image)| packed | (image as Packed) << (4 * point))
+}
+
+/// What `first` does and then `second`.
+fn then(first: Packed, second: Packed, points: usize) -> Packed {
+    packed((0..points).map(|point| at(second, at(first, point))))
+}
+
+fn inverse(of: Packed, points: usize) -> Packed {
+    (0..points).fold(0, |inverse, point| inverse | (point as Packed) << (4 * at(of, point)))
+}
+
+/// The layers of a ball: each is sorted.
+struct Layers<'a> {
+    moves: &'a [Packed],
+    cells: usize,
+    most: usize,
+    layers: Vec<Vec<Packed>>,
+}
+
+impl Layers<'_> {
+    /// The layer at a distance; `None` if it is too large.
+    fn layer(&mut self, distance: usize) -> Option<&[Packed]> {
+        while self.layers.len() <= distance {
+            let newest = self.layers.last().expect("the first layer is there");
+            if newest.len().saturating_mul(self.moves.len()) > self.most {
+                return None;
+            }
+            let (moves, cells) = (self.moves, self.cells);
+            let images = |&element: &Packed| moves.iter().map(move |&mv| then(element, mv, cells));
+            let mut next: Vec<Packed> = newest.par_iter().flat_map_iter(images).collect();
+            next.par_sort_unstable();
+            next.dedup();
+            // One move changes the distance by at most one.
+            let known: Vec<_> = self.layers.iter().rev().take(2).collect();
+            let is_new = |element: &Packed| known.iter().all(|layer| layer.binary_search(element).is_err());
+            let next = next.into_par_iter().filter(is_new).collect();
+            self.layers.push(next);
+        }
+        Some(&self.layers[distance])
+    }
+}
+
+/// The tiles of the first stage, and the others.
+struct Cut {
+    cells: usize,
+    moves: Vec<Packed>,
+    tiles: Vec<usize>,
+    others: Vec<usize>,
+    /// The number of each other tile.
+    number: Vec<usize>,
+}
+
+impl Cut {
+    /// The places of the tiles of the first stage in a state, or under an element of a ball.
+    fn place(&self, state: Packed) -> u32 {
+        self.tiles.iter().fold(0, |place, &tile| place << 4 | at(state, tile) as u32)
+    }
+
+    fn moved(&self, place: u32, mv: Packed) -> u32 {
+        let tiles = self.tiles.len();
+        (0..tiles)
+            .fold(0, |moved, tile| moved | (at(mv, (place >> (4 * tile) & 15) as usize) as u32) << (4 * tile))
+    }
+
+    /// The rank of an arrangement of the other tiles on their cells.
+    fn rank(&self, state: Packed) -> usize {
+        let others = self.others.len();
+        let mut left = (1_u32 << others) - 1;
+        self.others.iter().enumerate().fold(0, |rank, (place, &tile)| {
+            let number = self.number[at(state, tile)];
+            left &= !(1 << number);
+            rank * (others - place) + (left & ((1 << number) - 1)).count_ones() as usize
+        })
+    }
+
+    /// The distance of each place of the tiles from home: a table by place, and how many places there are.
+    fn distances_of_places(&self) -> (Vec<u8>, Vec<Vec<u32>>) {
+        let mut distances = vec![UNSEEN; 1 << (4 * self.tiles.len())];
+        let home = self.place(packed(0..self.cells));
+        distances[home as usize] = 0;
+        let mut layers = vec![vec![home]];
+        loop {
+            let depth = layers.len() as u8;
+            let mut next = Vec::new();
+            for &place in layers.last().expect("home is there") {
+                for &mv in &self.moves {
+                    let image = self.moved(place, mv);
+                    if distances[image as usize] == UNSEEN {
+                        distances[image as usize] = depth;
+                        next.push(image);
+                    }
+                }
+            }
+            if next.is_empty() {
+                return (distances, layers);
+            }
+            layers.push(next);
+        }
+    }
+
+    /// Distances of all arrangements of the other tiles, by rank, and whether each is exact; `None` if the
+    /// layers that memory holds do not lead to all.
+    fn distances_of_arrangements(
+        &self,
+        layers: &mut Layers,
+        count: usize,
+        goes_on: &(dyn Fn() -> bool + Sync),
+    ) -> Option<(Vec<u8>, bool)> {
+        let mut distances = vec![UNSEEN; count];
+        distances[self.rank(packed(0..self.cells))] = 0;
+        let mut reached = 1;
+        for length in 1..UNSEEN {
+            if !goes_on() {
+                return None;
+            }
+            let (short, long) = (usize::from(length) / 2, usize::from(length).div_ceil(2));
+            if layers.layer(long).is_none() {
+                break;
+            }
+            let sorted = |distance: usize| {
+                let keyed = |&element: &Packed| (self.place(element), element);
+                let mut keyed: Vec<_> = layers.layers[distance].par_iter().map(keyed).collect();
+                keyed.par_sort_unstable();
+                keyed
+            };
+            let firsts = sorted(long);
+            let of_short = if short == long { None } else { Some(sorted(short)) };
+            let seconds = of_short.as_ref().unwrap_or(&firsts);
+            // Elements that carry the tiles to the same cells, group by group.
+            let mut from = 0;
+            for group in firsts.chunk_by(|a, b| a.0 == b.0) {
+                let place = group[0].0;
+                from += seconds[from..].partition_point(|&(other, _)| other < place);
+                let to = from + seconds[from..].partition_point(|&(other, _)| other == place);
+                for &(_, second) in &seconds[from..to] {
+                    let back = inverse(second, self.cells);
+                    for &(_, first) in group {
+                        let distance = &mut distances[self.rank(then(first, back, self.cells))];
+                        if *distance == UNSEEN {
+                            *distance = length;
+                            reached += 1;
+                        }
+                    }
+                }
+            }
+            if reached == count {
+                return Some((distances, true));
+            }
+        }
+        self.by_two_words(&mut distances).then_some((distances, false))
+    }
+
+    /// Bounds distances that are not known by two words, the first of them short; false if some are left.
+    fn by_two_words(&self, distances: &mut [u8]) -> bool {
+        let all = self.arrangements();
+        let short: Vec<(Packed, u8)> = all
+            .iter()
+            .map(|&state| (state, distances[self.rank(state)]))
+            .filter(|&(_, distance)| distance <= SHORT && distance > 0)
+            .collect();
+        let known: &[u8] = distances;
+        let bounded = |&state: &Packed| {
+            let by = |&(word, length): &(Packed, u8)| {
+                known[self.rank(then(state, word, self.cells))].saturating_add(length)
+            };
+            (self.rank(state), short.iter().map(by).min().unwrap_or(UNSEEN))
+        };
+        let left = all.par_iter().filter(|&&state| known[self.rank(state)] == UNSEEN);
+        let bounds: Vec<(usize, u8)> = left.map(bounded).collect();
+        bounds.iter().for_each(|&(rank, bound)| distances[rank] = bound);
+        !distances.contains(&UNSEEN)
+    }
+
+    /// All arrangements of the other tiles.
+    fn arrangements(&self) -> Vec<Packed> {
+        let mut all = vec![packed(0..self.cells)];
+        // Each tile in turn is exchanged with one of those behind it.
+        for (place, &tile) in self.others.iter().enumerate() {
+            let exchanged = |state: Packed| {
+                self.others[place..].iter().map(move |&other| {
+                    let (a, b) = (at(state, tile) as Packed, at(state, other) as Packed);
+                    state ^ (a ^ b) << (4 * tile) ^ if tile == other { 0 } else { (a ^ b) << (4 * other) }
+                })
+            };
+            all = all.into_iter().flat_map(exchanged).collect();
+        }
+        all
+    }
+}
+
+/// Whether all states with tiles on a place are solved in so many moves.
+struct Check<'a> {
+    cut: &'a Cut,
+    of_places: &'a [u8],
+    of_arrangements: &'a [u8],
+    /// The arrangements at each distance.
+    at_distance: &'a [Vec<Packed>],
+    moves: u32,
+}
+
+impl Check<'_> {
+    fn solves(&self, place: u32) -> bool {
+        let Cut { cells, tiles, others, .. } = self.cut;
+        // Some state there.
+        let on = |number: usize| (place >> (4 * (tiles.len() - 1 - number)) & 15) as usize;
+        let mut state = tiles
+            .iter()
+            .enumerate()
+            .fold(0, |state, (number, &tile)| state | (on(number) as Packed) << (4 * tile));
+        let taken = (0..tiles.len()).fold(0_u32, |taken, number| taken | 1 << on(number));
+        let left = (0..*cells).filter(|cell| taken >> cell & 1 == 0);
+        for (&tile, cell) in others.iter().zip(left) {
+            state |= (cell as Packed) << (4 * tile);
+        }
+        let shortest = u32::from(self.of_places[place as usize]);
+        let mut unsolved: Option<Vec<Packed>> = None;
+        (shortest..=(shortest + DETOUR).min(self.moves))
+            .any(|length| self.strike(state, length, self.moves - length, &mut unsolved))
+    }
+
+    /// Goes all ways of `length` moves by which the tiles of a state come home, and strikes what is solved
+    /// then in `rest` moves. True as soon as nothing is left.
+    fn strike(&self, state: Packed, length: u32, rest: u32, unsolved: &mut Option<Vec<Packed>>) -> bool {
+        let cells = self.cut.cells;
+        if length == 0 {
+            match unsolved {
+                Some(left) => left.retain(|&exchange| {
+                    u32::from(self.of_arrangements[self.cut.rank(then(exchange, state, cells))]) > rest
+                }),
+                None => {
+                    let back = inverse(state, cells);
+                    let far = self.at_distance.iter().skip(rest as usize + 1).flatten();
+                    *unsolved = Some(far.map(|&arrangement| then(arrangement, back, cells)).collect());
+                }
+            }
+            return unsolved.as_ref().is_some_and(Vec::is_empty);
+        }
+        self.cut.moves.iter().any(|&mv| {
+            let next = then(state, mv, cells);
+            u32::from(self.of_places[self.cut.place(next) as usize]) < length
+                && self.strike(next, length - 1, rest, unsolved)
+        })
+    }
+}
+
+/// How many moves solve all states by these tiles first and the others then. `None` if the board has too many
+/// tiles, if there are too many places or arrangements, if memory does not hold the ball that it takes, or if it
+/// does not go on. The group is that of all permutations.
+pub(crate) fn joined(
+    board: Board,
+    metric: Metric,
+    tiles: &[usize],
+    memory_bytes: u64,
+    goes_on: &(dyn Fn() -> bool + Sync),
+    tell: &mut dyn FnMut(&Joined),
+) -> Option<Joined> {
+    let cells = board.cells();
+    let places = (0..tiles.len()).map(|taken| (cells - taken) as u64).product();
+    let arrangements: u64 = (1..=(cells - tiles.len()) as u64).product();
+    if cells > MOST_CELLS || 4 * tiles.len() as u32 > MOST_PLACES || arrangements > MOST_ARRANGEMENTS {
+        return None;
+    }
+    let puzzle = board.puzzle(metric);
+    let others: Vec<usize> = (0..cells).filter(|tile| !tiles.contains(tile)).collect();
+    let mut number = vec![usize::MAX; cells];
+    others.iter().enumerate().for_each(|(at, &tile)| number[tile] = at);
+    let moves = puzzle.moves.iter().map(|m| packed((0..cells).map(|cell| m.action.cells().apply(cell))));
+    let cut = Cut { cells, moves: moves.collect(), tiles: tiles.to_vec(), others, number };
+    let (of_places, layers_of_places) = cut.distances_of_places();
+    let home = vec![vec![packed(0..cells)]];
+    let mut layers = Layers { moves: &cut.moves, cells, most: (memory_bytes / BYTES) as usize, layers: home };
+    let (of_arrangements, is_exact) =
+        cut.distances_of_arrangements(&mut layers, arrangements as usize, goes_on)?;
+    drop(layers);
+    let second = of_arrangements.iter().copied().max()?;
+    let mut at_distance = vec![Vec::new(); usize::from(second) + 1];
+    for state in cut.arrangements() {
+        at_distance[usize::from(of_arrangements[cut.rank(state)])].push(state);
+    }
+    let first = layers_of_places.len() as u32 - 1;
+    let mut best = Joined {
+        tiles: tiles.to_vec(),
+        places,
+        first,
+        arrangements,
+        second: second.into(),
+        is_exact,
+        moves: first + u32::from(second),
+    };
+    tell(&best);
+    while best.moves > first.max(second.into()) {
+        let moves = best.moves - 1;
+        let check = Check {
+            cut: &cut,
+            of_places: &of_places,
+            of_arrangements: &of_arrangements,
+            at_distance: &at_distance,
+            moves,
+        };
+        let fails = AtomicBool::new(false);
+        let is_solved = |&place: &u32| {
+            let solved = !fails.load(Ordering::Relaxed) && goes_on() && check.solves(place);
+            fails.fetch_or(!solved, Ordering::Relaxed);
+            solved
+        };
+        // Those near enough need no look: the farthest arrangement is solved from there in time.
+        let near = (moves - u32::from(second)) as usize;
+        if !layers_of_places[near + 1..].iter().rev().all(|layer| layer.par_iter().all(is_solved)) {
+            break;
+        }
+        best.moves = moves;
+        tell(&best);
+    }
+    Some(best)
+}
+
+/// Whether what was joined again is what a certificate says.
+pub(crate) fn must_be(joined: Option<Joined>, certificate: &Certificate) -> Result<(), UpperError> {
+    let wrong = |text: String| Err(UpperError::Wrong(text));
+    let Some(found) = joined else {
+        return wrong("its stages cannot be joined again here: give more memory with FATHOM_MEMORY".into());
+    };
+    let stages = [(found.places, found.first), (found.arrangements, found.second)];
+    for (stage, (states, moves)) in certificate.stages.iter().zip(stages) {
+        if (stage.states, stage.moves) != (states, moves) {
+            return wrong(format!(
+                "a stage has {states} states and takes {moves} moves, not {} and {}",
+                stage.states, stage.moves
+            ));
+        }
+    }
+    match found.moves <= certificate.upper_bound {
+        true => Ok(()),
+        false => wrong(format!(
+            "its stages together are not known to take fewer than {} moves, and not {}",
+            found.moves, certificate.upper_bound
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_kernel::reference::Distances;
+    use fathom_space::{Labels, Space};
+
+    fn join(word: &str, metric: Metric, tiles: &[usize]) -> Option<Joined> {
+        joined(word.parse().unwrap(), metric, tiles, 1 << 30, &|| true, &mut |_| ())
+    }
+
+    /// What no plain search contradicts: God's numbers of table 4, and places as states with tiles tracked.
+    #[test]
+    fn joined_stages_bound_gods_number() {
+        for (board, metric, tiles, god_number) in [
+            ("2x3", Metric::Multi, &[0, 1, 2][..], 7),
+            ("2x4", Metric::Multi, &[0, 1, 2, 3], 8),
+            ("2x4", Metric::Single, &[0, 1, 4, 5], 10),
+        ] {
+            let found = join(board, metric, tiles).unwrap();
+            assert!(found.moves >= god_number, "{board}: {found:?}");
+            assert!(found.moves < found.first + found.second, "{board}: {found:?}");
+            let parsed: Board = board.parse().unwrap();
+            let labelled = |labels: Vec<usize>| {
+                let space = Space::new(parsed.puzzle(metric), metric, Labels::from_values(labels)).unwrap();
+                Distances::search(&space, None, 1 << 30).unwrap()
+            };
+            let tracked = |tile: usize| if tiles.contains(&tile) { tile } else { 99 };
+            let places = labelled((0..parsed.cells()).map(tracked).collect());
+            assert_eq!(places.counts().iter().sum::<u64>(), found.places);
+            assert_eq!(places.counts().len() as u32, found.first + 1, "{board}");
+            let all = labelled((0..parsed.cells()).collect());
+            let is_left = |word: &[u8]| tiles.iter().all(|&tile| usize::from(word[tile]) == tile);
+            let far = all.states().filter(|(word, _)| is_left(word)).map(|(_, distance)| distance).max();
+            assert!(found.is_exact && far == Some(found.second), "{board}: {far:?} {found:?}");
+        }
+    }
+
+    #[test]
+    fn arrangements_have_ranks_of_their_own() {
+        let found = join("2x3", Metric::Multi, &[1]).unwrap();
+        assert_eq!((found.places, found.arrangements, found.is_exact), (6, 120, true));
+        let cut = Cut {
+            cells: 5,
+            moves: Vec::new(),
+            tiles: vec![1],
+            others: vec![0, 2, 3, 4],
+            number: vec![0, 9, 1, 2, 3],
+        };
+        let mut ranks: Vec<usize> = cut.arrangements().into_iter().map(|state| cut.rank(state)).collect();
+        ranks.sort_unstable();
+        assert_eq!(ranks, (0..24).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn permutations_are_packed() {
+        let (a, b) = (packed([1, 2, 0, 3].into_iter()), packed([3, 1, 2, 0].into_iter()));
+        assert_eq!(then(a, b, 4), packed([1, 2, 3, 0].into_iter()));
+        assert_eq!(then(a, inverse(a, 4), 4), packed(0..4));
+    }
+}
