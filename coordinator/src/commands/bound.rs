@@ -5,7 +5,7 @@ mod square1;
 
 use crate::arguments::{BoundArguments, Bounded};
 use anyhow::Result;
-use fathom_bound::chains::{Told, Tried, search};
+use fathom_bound::chains::{Told, search};
 use fathom_bound::{Boards, Certificate, Chain, LowerBounds, UpperError, upper_bound};
 use fathom_command::bad_input;
 use fathom_command::output;

@@ -1,7 +1,7 @@
 //! Words of the form C X Y X' Y' C', of which many short words for elements that move few points are.
 
 use crate::{Ball, Permutation, Word};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// So many elements, the nearest ones, are tried as X and as Y.
 const SHORT: usize = 4_000;
@@ -9,6 +9,8 @@ const SHORT: usize = 4_000;
 const AROUND: usize = 300;
 /// Elements that move a larger part of the points are hardly ever such a word.
 const MOVED: usize = 4;
+/// So many as the halves of X, the first and the second, where Y is one turn.
+const HALVES: [usize; 2] = [4_000, 50_000];
 /// What may cancel between the parts of a word.
 const SLACK: usize = 3;
 /// On more points little is found.
@@ -66,6 +68,64 @@ pub(crate) fn commutator(ball: &Ball, element: &Permutation, below: usize) -> Op
                     if word.len() < best.as_ref().map_or(below, Word::len) {
                         best = Some(word);
                     }
+                }
+            }
+        }
+    }
+    best
+}
+
+/// The same where Y is one turn, and X is found by halves: X = P Q. Then C X Y X' Y' C' is the element g where
+/// Q Y Q' is P' (C' g C Y) P. So conjugates of Y are listed for all Q, and those of C' g C Y are looked up for all
+/// P.
+pub(crate) fn commutator_with_a_turn(ball: &Ball, element: &Permutation, below: usize) -> Option<Word> {
+    let is_local = element.degree() <= MOST_POINTS && {
+        let moved = (0..element.degree()).filter(|&point| element.apply(point) != point).count();
+        moved * MOVED <= element.degree()
+    };
+    if !is_local {
+        return None;
+    }
+    let within = |most: usize| {
+        let radius = (0..=ball.complete_to().min(usize::from(u8::MAX)))
+            .take_while(|&radius| ball.within(radius).len() <= most)
+            .last();
+        ball.within(radius.unwrap_or(0))
+    };
+    let (around, turns) = (within(AROUND), ball.within(1));
+    let [firsts, seconds] = HALVES.map(within);
+    let mut best: Option<Word> = None;
+    for (y, turn) in turns.iter().enumerate().skip(1) {
+        let same = kind(turn);
+        let mut of_halves: Option<FxHashMap<Permutation, usize>> = None;
+        for (c, by) in around.iter().enumerate() {
+            let inside = by.inverse().then(element).then(by).then(turn);
+            let most = best.as_ref().map_or(below, Word::len);
+            if kind(&inside) != same || 2 * ball.distance(c) + 2 >= most + SLACK {
+                continue;
+            }
+            let of_halves = of_halves.get_or_insert_with(|| {
+                let mut conjugates = FxHashMap::default();
+                for (q, half) in seconds.iter().enumerate() {
+                    // The first is the shortest.
+                    conjugates.entry(half.then(turn).then(&half.inverse())).or_insert(q);
+                }
+                conjugates
+            });
+            for (p, half) in firsts.iter().enumerate() {
+                if 2 * (ball.distance(c) + ball.distance(p) + 1)
+                    >= best.as_ref().map_or(below, Word::len) + SLACK
+                {
+                    break;
+                }
+                let Some(&q) = of_halves.get(&half.inverse().then(&inside).then(half)) else { continue };
+                let orders = ball.orders();
+                let x = ball.word(p).then(&ball.word(q), orders);
+                let [c, y] = [c, y].map(|at| ball.word(at));
+                let parts = [&x, &y, &x.inverse(orders), &y.inverse(orders), &c.inverse(orders)];
+                let word = parts.into_iter().fold(c.clone(), |word, part| word.then(part, orders));
+                if word.len() < best.as_ref().map_or(below, Word::len) {
+                    best = Some(word);
                 }
             }
         }

@@ -4,7 +4,7 @@
 //! words are words for it with a few turns more, because some of them have much shorter ones; and the best
 //! words are shortened part by part.
 
-use crate::commutators::commutator;
+use crate::commutators::{commutator, commutator_with_a_turn};
 use crate::shorten::Shortener;
 use crate::transversal::Transversals;
 use crate::{Ball, Group, Permutation, Word};
@@ -53,8 +53,13 @@ impl<'a> Factoriser<'a> {
         let found = self.by_transversals(element)?;
         let halves = self.of_two_halves(element);
         let found = halves.filter(|word| word.len() <= found.len()).unwrap_or(found);
-        let Some(shorter) = commutator(&self.ball, element, found.len()) else { return Some(found) };
-        Some(Shortener::new(&self.ball, self.group.generators()).shorten(shorter))
+        let mut best = found;
+        for search in [commutator, commutator_with_a_turn] {
+            if let Some(shorter) = search(&self.ball, element, best.len()) {
+                best = Shortener::new(&self.ball, self.group.generators()).shorten(shorter);
+            }
+        }
+        Some(best)
     }
 
     /// A shortest word of the element as a product of two elements of the ball, if it is one.

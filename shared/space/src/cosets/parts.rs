@@ -85,7 +85,7 @@ impl<'a> Parts<'a> {
     /// As [`Canonical::close`](super::canonical::Canonical::close).
     pub(super) fn close(mut self, colouring: &Colouring) -> Option<Found> {
         /// Representatives whose sources are looked for at once.
-        const PIECE: usize = 1 << 16;
+        const PIECE: usize = 1 << 12;
         let (moves, group) = (self.moves, self.symmetries as u32);
         let solved: Vec<u32> = self
             .parts
