@@ -106,7 +106,8 @@ impl Generators {
 
     fn element(&self, option: &str, text: &str) -> Result<Permutation> {
         let text = match self.from_one {
-            true => &tiles::counted_from_one(text).map_err(|error| bad_input!("{option}: {error}"))?,
+            true => &tiles::counted_from_one(text, self.points)
+                .map_err(|error| bad_input!("{option}: {error}"))?,
             false => text,
         };
         let all: Vec<Move> = self.moves.iter().chain(&self.spare).cloned().collect();

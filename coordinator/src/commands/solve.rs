@@ -18,7 +18,8 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
     };
     let model = SolveModel::new(&spec).map_err(|error| bad_input!("{error}"))?;
     let text = match args.from_one && !args.scramble {
-        true => tiles::counted_from_one(&args.state).map_err(|error| bad_input!("STATE: {error}"))?,
+        true => tiles::counted_from_one(&args.state, spec.source.cells())
+            .map_err(|error| bad_input!("STATE: {error}"))?,
         false => args.state.clone(),
     };
     let state = model.read(&text, args.scramble).map_err(|error| bad_input!("STATE: {error}"))?;

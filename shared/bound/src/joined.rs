@@ -13,7 +13,7 @@
 use crate::upper::{Certificate, UpperError};
 use fathom_puzzle::{Board, Metric};
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 /// Permutations are packed: four bits a cell.
 const MOST_CELLS: usize = 16;
@@ -132,6 +132,17 @@ impl Cut {
         })
     }
 
+    /// The same of a product.
+    fn rank_of_product(&self, first: Packed, second: Packed) -> usize {
+        let others = self.others.len();
+        let mut left = (1_u32 << others) - 1;
+        self.others.iter().enumerate().fold(0, |rank, (place, &tile)| {
+            let number = self.number[at(second, at(first, tile))];
+            left &= !(1 << number);
+            rank * (others - place) + (left & ((1 << number) - 1)).count_ones() as usize
+        })
+    }
+
     /// The distance of each place of the tiles from home: a table by place, and how many places there are.
     fn distances_of_places(&self) -> (Vec<u8>, Vec<Vec<u32>>) {
         let mut distances = vec![UNSEEN; 1 << (4 * self.tiles.len())];
@@ -165,13 +176,13 @@ impl Cut {
         count: usize,
         goes_on: &(dyn Fn() -> bool + Sync),
     ) -> Option<(Vec<u8>, bool)> {
-        let mut distances = vec![UNSEEN; count];
-        distances[self.rank(packed(0..self.cells))] = 0;
-        let mut reached = 1;
-        for length in 1..UNSEEN {
-            if !goes_on() {
-                return None;
-            }
+        let distances: Vec<AtomicU8> = (0..count).map(|_| AtomicU8::new(UNSEEN)).collect();
+        distances[self.rank(packed(0..self.cells))].store(0, Ordering::Relaxed);
+        let reached = AtomicUsize::new(1);
+        let plain = |distances: Vec<AtomicU8>| distances.into_iter().map(AtomicU8::into_inner).collect();
+        let mut length = 0;
+        while reached.load(Ordering::Relaxed) < count && length + 1 < UNSEEN && goes_on() {
+            length += 1;
             let (short, long) = (usize::from(length) / 2, usize::from(length).div_ceil(2));
             if layers.layer(long).is_none() {
                 break;
@@ -185,26 +196,38 @@ impl Cut {
             let firsts = sorted(long);
             let of_short = if short == long { None } else { Some(sorted(short)) };
             let seconds = of_short.as_ref().unwrap_or(&firsts);
+            let see = |rank: usize| {
+                if distances[rank].load(Ordering::Relaxed) == UNSEEN
+                    && distances[rank].swap(length, Ordering::Relaxed) == UNSEEN
+                {
+                    reached.fetch_add(1, Ordering::Relaxed);
+                }
+            };
             // Elements that carry the tiles to the same cells, group by group.
-            let mut from = 0;
-            for group in firsts.chunk_by(|a, b| a.0 == b.0) {
+            firsts.par_chunk_by(|a, b| a.0 == b.0).for_each(|group| {
                 let place = group[0].0;
-                from += seconds[from..].partition_point(|&(other, _)| other < place);
+                let from = seconds.partition_point(|&(other, _)| other < place);
                 let to = from + seconds[from..].partition_point(|&(other, _)| other == place);
-                for &(_, second) in &seconds[from..to] {
+                for (number, &(_, second)) in seconds[from..to].iter().enumerate() {
+                    if reached.load(Ordering::Relaxed) == count || !goes_on() {
+                        return;
+                    }
                     let back = inverse(second, self.cells);
-                    for &(_, first) in group {
-                        let distance = &mut distances[self.rank(then(first, back, self.cells))];
-                        if *distance == UNSEEN {
-                            *distance = length;
-                            reached += 1;
-                        }
+                    // The inverse of a product is that of the same two in the other order, and as near.
+                    let firsts = if short == long { &group[..number] } else { group };
+                    for &(_, first) in firsts {
+                        see(self.rank_of_product(first, back));
+                        see(self.rank_of_product(second, inverse(first, self.cells)));
                     }
                 }
-            }
-            if reached == count {
-                return Some((distances, true));
-            }
+            });
+        }
+        let mut distances: Vec<u8> = plain(distances);
+        if reached.into_inner() == count {
+            return Some((distances, true));
+        }
+        if !goes_on() {
+            return None;
         }
         self.by_two_words(&mut distances).then_some((distances, false))
     }

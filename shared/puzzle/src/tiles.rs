@@ -6,11 +6,7 @@
 /// # Errors
 /// Why these are not the tiles of a state, as the end of a sentence.
 pub fn read(text: &str, cells: usize) -> Result<Vec<usize>, String> {
-    let entries = text.split([' ', '\t', ',', ';']).filter(|entry| !entry.is_empty());
-    let number =
-        |entry: &str| entry.parse().map_err(|_| format!("{entry:?} is no tile: they are 0 to {}", cells - 1));
-    let tiles: Vec<usize> = entries.map(number).collect::<Result<_, _>>()?;
-    check(&tiles, cells).map(|()| tiles)
+    read_from(0, text, cells)
 }
 
 /// Whether each tile is there once.
@@ -18,13 +14,30 @@ pub fn read(text: &str, cells: usize) -> Result<Vec<usize>, String> {
 /// # Errors
 /// What is wrong, as the end of a sentence.
 pub fn check(tiles: &[usize], cells: usize) -> Result<(), String> {
+    check_from(0, tiles, cells)
+}
+
+/// The tiles on so many cells, the first of which has this number.
+fn read_from(first: usize, text: &str, cells: usize) -> Result<Vec<usize>, String> {
+    let entries = text.split([' ', '\t', ',', ';']).filter(|entry| !entry.is_empty());
+    let number = |entry: &str| {
+        let last = cells - 1 + first;
+        entry.parse().map_err(|_| format!("{entry:?} is no tile: they are {first} to {last}"))
+    };
+    let tiles: Vec<usize> = entries.map(number).collect::<Result<_, _>>()?;
+    check_from(first, &tiles, cells).map(|()| tiles)
+}
+
+fn check_from(first: usize, tiles: &[usize], cells: usize) -> Result<(), String> {
     if tiles.len() != cells {
         return Err(format!("it has {} tiles, and the puzzle has {cells}", tiles.len()));
     }
     let mut seen = vec![false; cells];
     for &tile in tiles {
-        match seen.get_mut(tile) {
-            None => return Err(format!("there is no tile {tile}: they are 0 to {}", cells - 1)),
+        match tile.checked_sub(first).and_then(|number| seen.get_mut(number)) {
+            None => {
+                return Err(format!("there is no tile {tile}: they are {first} to {}", cells - 1 + first));
+            }
             Some(true) => return Err(format!("tile {tile} is there twice")),
             Some(seen) => *seen = true,
         }
@@ -32,35 +45,20 @@ pub fn check(tiles: &[usize], cells: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// The tiles of a state that were counted from 1, counted from 0. A text that is no tiles is left as it is.
+/// The tiles of a state on so many cells that were counted from 1, counted from 0. A text that is no tiles is
+/// left as it is.
 ///
 /// # Errors
-/// If a tile is 0.
-pub fn counted_from_one(text: &str) -> Result<String, String> {
+/// Why these are not the tiles of a state, as the end of a sentence.
+pub fn counted_from_one(text: &str, cells: usize) -> Result<String, String> {
     let is_tiles = text.trim_start().starts_with(|c: char| c.is_ascii_digit())
         && text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace() || ",;".contains(c));
     if !is_tiles {
         return Ok(text.into());
     }
-    let mut counted = String::new();
-    let mut number = String::new();
-    for c in text.chars().chain([' ']) {
-        if c.is_ascii_digit() {
-            number.push(c);
-            continue;
-        }
-        if !number.is_empty() {
-            // What does not fit is told by who reads tiles.
-            match number.parse::<u64>() {
-                Ok(0) => return Err("tile 0: --from-one counts tiles from 1".into()),
-                Ok(tile) => counted.push_str(&(tile - 1).to_string()),
-                Err(_) => counted.push_str(&number),
-            }
-            number.clear();
-        }
-        counted.push(c);
-    }
-    Ok(counted)
+    let tiles = read_from(1, text, cells)
+        .map_err(|error| format!("{error}; with --from-one tiles are counted from 1, row by row"))?;
+    Ok(tiles.iter().map(|tile| (tile - 1).to_string()).collect::<Vec<_>>().join(" "))
 }
 
 #[cfg(test)]
@@ -69,10 +67,19 @@ mod tests {
 
     #[test]
     fn tiles_are_counted_from_one_or_from_none() {
-        assert_eq!(counted_from_one("3 1 2; 10,4").as_deref(), Ok("2 0 1; 9,3 "));
+        assert_eq!(counted_from_one("3 1 2; 5,4", 5).as_deref(), Ok("2 0 1 4 3"));
         for other in ["(1,2,3)", "V1 H2'", "", "[[1,2]]"] {
-            assert_eq!(counted_from_one(other).as_deref(), Ok(other));
+            assert_eq!(counted_from_one(other, 3).as_deref(), Ok(other));
         }
-        assert!(counted_from_one("0 1 2").unwrap_err().contains("tile 0"));
+        for (wrong, message) in [
+            ("0 1 2", "there is no tile 0: they are 1 to 3; with --from-one"),
+            ("4 1 2", "there is no tile 4: they are 1 to 3; with --from-one"),
+            ("1 3 3", "tile 3 is there twice; with --from-one"),
+            ("1 2", "it has 2 tiles, and the puzzle has 3; with --from-one"),
+            ("1 2 99999999999999999999", "\"99999999999999999999\" is no tile: they are 1 to 3"),
+        ] {
+            let found = counted_from_one(wrong, 3).unwrap_err();
+            assert!(found.starts_with(message), "{found}");
+        }
     }
 }
