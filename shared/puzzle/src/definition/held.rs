@@ -49,6 +49,12 @@ impl Definition {
             moves: moves(&puzzle.moves),
             incoming_moves: moves(&puzzle.incoming_moves),
             free: vec![with_hold(&puzzle.free[0], 0), with_hold(turn, 1)],
+            kinds: puzzle
+                .kinds
+                .iter()
+                .copied()
+                .chain([puzzle.kinds.iter().max().map_or(0, |kind| kind + 1)])
+                .collect(),
             symmetries: Vec::new(),
             held: None,
             ..puzzle.clone()
@@ -67,7 +73,7 @@ impl Definition {
                 })
                 .collect();
         let orders: Vec<u16> = orders.iter().copied().chain([2]).collect();
-        held.symmetries = symmetries(&held, &either_way, &self.always, &orders);
+        held.symmetries = symmetries(&held, &either_way, &self.limits_of_states().collect(), &orders);
         held
     }
 

@@ -57,8 +57,11 @@ struct Action<'a> {
 /// then be where.
 struct Source {
     comes: Vec<(u8, u8)>,
-    guard: Vec<(u8, u8)>,
+    guard: Vec<Asked>,
 }
+
+/// A cell, a colour, and whether that must be there, or any other one.
+type Asked = (u8, u8, bool);
 
 impl<'a> Parts<'a> {
     /// `None` where patterns are not cut into parts, or into too many, or parts are too long.
@@ -244,8 +247,8 @@ impl<'a> Part<'a> {
                 let back = |turn: u8| (space.order(cell) as u8 - turn) % space.order(cell) as u8;
                 (inside(step.cells[cell]), back(step.turn(cell)))
             };
-            let guard = step.guard().iter().filter(|&&(cell, _)| cells.contains(&usize::from(cell)));
-            let guard = guard.map(|&(cell, label)| (inside(cell), colouring.of_label(label)));
+            let guard = step.guard().iter().filter(|asked| cells.contains(&usize::from(asked.cell)));
+            let guard = guard.map(|asked| (inside(asked.cell), colouring.of_label(asked.label), asked.holds));
             Source { comes: cells.clone().map(comes).collect(), guard: guard.collect() }
         });
         Some(Self {
@@ -330,8 +333,9 @@ impl<'a> Part<'a> {
             let letter = self.letter(pattern, cell);
             if turn == 0 { letter } else { self.letters.turned(letter, turn) }
         }));
-        let is_there = |&(cell, colour): &(u8, u8)| self.letters.mark(self.letter(from, cell)) == colour;
-        let number = if source.guard.iter().all(is_there) { self.number(from) } else { FORBIDDEN };
+        let is_met =
+            |&(cell, colour, holds): &Asked| (self.letters.mark(self.letter(from, cell)) == colour) == holds;
+        let number = if source.guard.iter().all(is_met) { self.number(from) } else { FORBIDDEN };
         self.source_of[entry] = number;
         number
     }
