@@ -22,6 +22,8 @@ const MOST_PLACES: u32 = 24;
 const MOST_ARRANGEMENTS: u64 = 4_000_000;
 /// A layer of a ball takes up to so many bytes an element while it is made.
 const BYTES: u64 = 64;
+/// So many pairs of elements of a ball are made for one length.
+const MOST_PAIRS: usize = 1 << 29;
 /// Ways to bring tiles home are tried that are by so many moves longer than the shortest.
 const DETOUR: u32 = 2;
 /// Distances from which on arrangements are reached by two words of known ones, the first of them this short.
@@ -168,8 +170,8 @@ impl Cut {
         }
     }
 
-    /// Distances of all arrangements of the other tiles, by rank, and whether each is exact; `None` if the
-    /// layers that memory holds do not lead to all.
+    /// Distances of all arrangements of the other tiles, by rank, or numbers of moves that are enough, and
+    /// whether they are known to be distances; `None` if the layers that memory holds do not lead to all.
     fn distances_of_arrangements(
         &self,
         layers: &mut Layers,
@@ -180,7 +182,7 @@ impl Cut {
         distances[self.rank(packed(0..self.cells))].store(0, Ordering::Relaxed);
         let reached = AtomicUsize::new(1);
         let plain = |distances: Vec<AtomicU8>| distances.into_iter().map(AtomicU8::into_inner).collect();
-        let mut length = 0;
+        let (mut length, mut is_exact) = (0, true);
         while reached.load(Ordering::Relaxed) < count && length + 1 < UNSEEN && goes_on() {
             length += 1;
             let (short, long) = (usize::from(length) / 2, usize::from(length).div_ceil(2));
@@ -203,18 +205,30 @@ impl Cut {
                     reached.fetch_add(1, Ordering::Relaxed);
                 }
             };
-            // Elements that carry the tiles to the same cells, group by group.
-            firsts.par_chunk_by(|a, b| a.0 == b.0).for_each(|group| {
+            // Elements that carry the tiles to the same cells, group by group. There are most pairs where the
+            // tiles stay near, and few of them make what smaller groups do not.
+            let groups = firsts.par_chunk_by(|a, b| a.0 == b.0).map(|group| {
                 let place = group[0].0;
                 let from = seconds.partition_point(|&(other, _)| other < place);
                 let to = from + seconds[from..].partition_point(|&(other, _)| other == place);
-                for (number, &(_, second)) in seconds[from..to].iter().enumerate() {
+                (group.len() * (to - from), group, &seconds[from..to])
+            });
+            let mut groups: Vec<_> = groups.filter(|&(pairs, ..)| pairs > 0).collect();
+            groups.par_sort_by_key(|&(pairs, ..)| pairs);
+            let sums = groups.iter().scan(0, |sum, group| {
+                *sum += group.0;
+                Some(*sum)
+            });
+            let most = sums.take_while(|&sum| sum <= MOST_PAIRS).count();
+            is_exact &= most == groups.len();
+            groups[..most].par_iter().for_each(|&(_, firsts, seconds)| {
+                for (number, &(_, second)) in seconds.iter().enumerate() {
                     if reached.load(Ordering::Relaxed) == count || !goes_on() {
                         return;
                     }
                     let back = inverse(second, self.cells);
                     // The inverse of a product is that of the same two in the other order, and as near.
-                    let firsts = if short == long { &group[..number] } else { group };
+                    let firsts = if short == long { &firsts[..number] } else { firsts };
                     for &(_, first) in firsts {
                         see(self.rank_of_product(first, back));
                         see(self.rank_of_product(second, inverse(first, self.cells)));
@@ -224,7 +238,7 @@ impl Cut {
         }
         let mut distances: Vec<u8> = plain(distances);
         if reached.into_inner() == count {
-            return Some((distances, true));
+            return Some((distances, is_exact));
         }
         if !goes_on() {
             return None;
