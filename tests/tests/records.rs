@@ -6,6 +6,7 @@ use fathom_run::manifest::SpaceSpec;
 use fathom_space::Labels;
 use fathom_tests::Setup;
 use serde::Deserialize;
+use serde_json::{Value, json as value};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -134,4 +135,20 @@ fn the_4x4_board_agrees_with_independent_work() {
         assert_eq!(&two_rows[..expected.len()], expected, "{name}");
         assert_eq!(two_rows.iter().sum::<u64>(), 40_320, "{name}");
     }
+}
+
+/// A search that was begun. S. Chen (2017), by J. Scherphuis, Puzzle Pages, has the first counts.
+#[test]
+fn what_was_begun_of_square_one_is_as_published() {
+    let path = directory().join("begun/square1-face.json");
+    let record: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let counts: Vec<u64> = record["counts"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect();
+    let classes: Vec<u64> =
+        record["classes"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect();
+    assert_eq!(counts[..7], [1, 15, 69, 212, 1141, 3933, 14_029]);
+    assert_eq!((counts.len(), &record["complete"], &record["symmetries"]), (9, &value!(false), &value!(4)));
+    assert_eq!(record["states"], 11_958_666_854_400_u64);
+    assert!(
+        counts.iter().zip(&classes).all(|(states, classes)| (states.div_ceil(4)..=*states).contains(classes))
+    );
 }

@@ -323,6 +323,10 @@ impl<'j> Expander<'j> {
 
     /// The words of the solved state that lie in this coset.
     fn solved(&mut self, coset: CosetId) -> u32 {
+        // A coset with none is not cleared: all but a few of millions.
+        if !self.solved.iter().any(|&(of_word, _)| of_word == coset) {
+            return 0;
+        }
         self.packed.fill(0);
         let mut found = 0;
         for &(_, position) in self.solved.iter().filter(|&&(of_word, _)| of_word == coset) {
