@@ -75,9 +75,9 @@ pub(crate) fn commutator(ball: &Ball, element: &Permutation, below: usize) -> Op
     best
 }
 
-/// The same where Y is one turn, and X is found by halves: X = P Q. Then C X Y X' Y' C' is the element g where
-/// Q Y Q' is P' (C' g C Y) P. So conjugates of Y are listed for all Q, and those of C' g C Y are looked up for all
-/// P.
+/// The same where Y is one turn, and X is found by halves: X = P Q. Then C X Y X' Y' C' is the element g
+/// where Q Y Q' is P' (C' g C Y) P. So conjugates of Y are listed for all Q, and those of C' g C Y are looked
+/// up for all P.
 pub(crate) fn commutator_with_a_turn(ball: &Ball, element: &Permutation, below: usize) -> Option<Word> {
     let is_local = element.degree() <= MOST_POINTS && {
         let moved = (0..element.degree()).filter(|&point| element.apply(point) != point).count();

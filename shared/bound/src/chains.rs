@@ -144,8 +144,8 @@ pub fn search(
     crate::upper::by_chain(board, metric, &chain, &ball, &puzzle, only_even)
 }
 
-/// The first tiles of each order, such that there are about as many places of them as arrangements of the others;
-/// no set of tiles twice.
+/// The first tiles of each order, such that there are about as many places of them as arrangements of the
+/// others; no set of tiles twice.
 fn first_halves(board: Board, orders: &[(&'static str, Vec<usize>)]) -> Vec<(&'static str, Vec<usize>)> {
     let cells = board.cells() as u64;
     let product = |range: std::ops::RangeInclusive<u64>| {

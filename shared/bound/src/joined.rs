@@ -1,14 +1,15 @@
 //! Two stages joined: some tiles first, then all others, in fewer moves than both stages take by themselves.
 //!
 //! A stage brings the tiles T home; the other tiles are then arranged somehow. For these arrangements, the
-//! group H of what leaves T, all distances are found: if π and ρ of a ball carry T to the same cells, ρ⁻¹ π is
-//! in H, and every element of H of up to twice the radius is of that kind. For the places of T all
-//! distances are found as well. The largest distances of both add up to a bound. But few places of T are far, and
-//! few elements of H are, and there are many ways to bring T home, which arrange the other tiles differently:
-//! one that ends far from home is left for another. So for each place p of T that is far it is checked that all
-//! states there are solved in N moves: ways w₁, w₂, … bring one state there to h₁, h₂, … of H, and the state
-//! whose other tiles are exchanged by σ before to h₁σ, h₂σ, …; it is solved if one of these is near enough.
-//! Those that the first way leaves are listed, and each further way strikes some from the list.
+//! group H of what leaves T, all distances are found: if π and ρ of a ball carry T to the same cells, ρ⁻¹ π
+//! is in H, and every element of H of up to twice the radius is of that kind. For the places of T all
+//! distances are found as well. The largest distances of both add up to a bound. But few places of T are far,
+//! and few elements of H are, and there are many ways to bring T home, which arrange the other tiles
+//! differently: one that ends far from home is left for another. So for each place p of T that is far it is
+//! checked that all states there are solved in N moves: ways w₁, w₂, … bring one state there to h₁, h₂, … of
+//! H, and the state whose other tiles are exchanged by σ before to h₁σ, h₂σ, …; it is solved if one of these
+//! is near enough. Those that the first way leaves are listed, and each further way strikes some from the
+//! list.
 
 use crate::upper::{Certificate, UpperError};
 use fathom_puzzle::{Board, Metric};
@@ -340,8 +341,8 @@ impl Check<'_> {
 }
 
 /// How many moves solve all states by these tiles first and the others then. `None` if the board has too many
-/// tiles, if there are too many places or arrangements, if memory does not hold the ball that it takes, or if it
-/// does not go on. The group is that of all permutations.
+/// tiles, if there are too many places or arrangements, if memory does not hold the ball that it takes, or if
+/// it does not go on. The group is that of all permutations.
 pub(crate) fn joined(
     board: Board,
     metric: Metric,

@@ -293,8 +293,8 @@ fn first_distances_between_twistable_states() {
     assert_eq!(twistable_growth(&square1::in_all_shapes(), 5), published[..=5]);
 }
 
-/// Where one more cell tells which half is held, two flips and their product relabel cells. Each of them keeps the
-/// distance of every state, by a plain search of words.
+/// Where one more cell tells which half is held, two flips and their product relabel cells. Each of them
+/// keeps the distance of every state, by a plain search of words.
 #[test]
 fn flips_of_the_puzzle_that_is_held_either_way_keep_distances() {
     let puzzle = family::puzzle("square1").unwrap();

@@ -1,12 +1,12 @@
 //! Puzzles that can be held in two ways, so that more symmetries relabel cells.
 //!
-//! The twist of Square-1 turns over the right half while the left half is held. When the puzzle is turned over,
-//! as a whole, behind each twist, the same moves turn over the left half while the right half is held. That
-//! exchange of the halves leaves distances as they are, but relabels no cells: which cells are meant depends
-//! on how many twists there were. So a cell is added which tells how the puzzle is held. A *turn of the
-//! whole* R maps moves to moves, R X R⁻¹; it is made free, and turns the piece of the new cell. Then there are
-//! twice as many words, two for each state, and R X, the same move of a puzzle that is held the other way,
-//! is as good as X: relabellings may exchange the two.
+//! The twist of Square-1 turns over the right half while the left half is held. When the puzzle is turned
+//! over, as a whole, behind each twist, the same moves turn over the left half while the right half is held.
+//! That exchange of the halves leaves distances as they are, but relabels no cells: which cells are meant
+//! depends on how many twists there were. So a cell is added which tells how the puzzle is held. A *turn of
+//! the whole* R maps moves to moves, R X R⁻¹; it is made free, and turns the piece of the new cell. Then
+//! there are twice as many words, two for each state, and R X, the same move of a puzzle that is held the
+//! other way, is as good as X: relabellings may exchange the two.
 
 use super::searched::symmetries;
 use super::{Definition, Generator};
@@ -15,15 +15,15 @@ use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
 use std::collections::{HashMap, HashSet};
 
 impl Definition {
-    /// The same puzzle with one more cell, behind the others, that tells how it is held, and with a turn of the
-    /// whole as its free move: that with the most symmetries. `None` if none gives more than there are
+    /// The same puzzle with one more cell, behind the others, that tells how it is held, and with a turn of
+    /// the whole as its free move: that with the most symmetries. `None` if none gives more than there are
     /// without. The puzzle has no free moves.
     pub(super) fn held(&self, puzzle: &Puzzle, generators: &[Generator], orders: &[u16]) -> Option<Puzzle> {
         let kept = |relabellings: &[Relabelling]| {
             let kept = relabellings.iter().filter(|relabelling| self.keeps_labels(relabelling));
             kept.map(Relabelling::cells).collect::<HashSet<_>>().len()
         };
-        let candidates = puzzle.symmetries.iter().flat_map(|relabelling| turns_of_the_whole(relabelling));
+        let candidates = puzzle.symmetries.iter().flat_map(turns_of_the_whole);
         let best = candidates
             .filter(|turn| self.maps_moves_to_moves(turn, generators))
             .map(|turn| self.held_with(&turn, puzzle, generators, orders))
@@ -107,9 +107,9 @@ impl Definition {
     }
 }
 
-/// What a move does, and all that does the same where the move can be made: on the cells of its guard, on each
-/// of which it leaves a piece of one label, it may exchange each with the one to which a turn of the whole
-/// carries it.
+/// What a move does, and all that does the same where the move can be made: on the cells of its guard, on
+/// each of which it leaves a piece of one label, it may exchange each with the one to which a turn of the
+/// whole carries it.
 fn asked_for_exchanged(generator: &Generator, turn: &OrientedPermutation) -> Vec<OrientedPermutation> {
     const MOST: usize = 4;
     let to = |cell: u16| turn.cells().apply(cell.into()) as u16;

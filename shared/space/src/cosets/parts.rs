@@ -37,8 +37,8 @@ struct Part<'a> {
     /// By symmetry, and by move.
     images: Vec<Action<'a>>,
     sources: Vec<Source>,
-    /// The patterns, their numbers, and what is known of each: its images under all symmetries, the smallest of
-    /// them with the symmetries that lead there, and from where each move leads to it.
+    /// The patterns, their numbers, and what is known of each: its images under all symmetries, the smallest
+    /// of them with the symmetries that lead there, and from where each move leads to it.
     patterns: Vec<u128>,
     numbers: FxHashMap<u128, u32>,
     image_of: Vec<u32>,
@@ -46,15 +46,15 @@ struct Part<'a> {
     source_of: Vec<u32>,
 }
 
-/// What a symmetry does to a part: for each cell of the image the cell, and the turn, of what comes there, and
-/// what letters become before.
+/// What a symmetry does to a part: for each cell of the image the cell, and the turn, of what comes there,
+/// and what letters become before.
 struct Action<'a> {
     comes: Vec<(u8, u8)>,
     renamed: &'a [u8],
 }
 
-/// What undoing a move does to a part: for each cell the cell, and the turn, of what comes there; and what must
-/// then be where.
+/// What undoing a move does to a part: for each cell the cell, and the turn, of what comes there; and what
+/// must then be where.
 struct Source {
     comes: Vec<(u8, u8)>,
     guard: Vec<Asked>,
