@@ -473,6 +473,23 @@ mod tests {
     }
 
     #[test]
+    fn certificates_of_joined_stages_are_checked_by_joining_them_again() {
+        let found = join("2x4", Metric::Multi, &[0, 1, 2, 3]).unwrap();
+        let board: Board = "2x4".parse().unwrap();
+        let good = Certificate::joined(board, &board.puzzle(Metric::Multi), Metric::Multi, &found);
+        assert_eq!(good.verify(1 << 30), Ok(()));
+        let wrong = |change: &dyn Fn(&mut Certificate)| {
+            let mut bad = good.clone();
+            change(&mut bad);
+            bad.verify(1 << 30).unwrap_err().to_string()
+        };
+        assert!(wrong(&|bad| bad.upper_bound -= 1).contains("are not known to take fewer than"));
+        assert!(wrong(&|bad| bad.stages[0].moves -= 1).contains("a stage has"));
+        assert!(wrong(&|bad| bad.stages[1].states += 1).contains("a stage has"));
+        assert!(wrong(&|bad| drop(bad.stages.remove(0))).contains("two stages are joined"));
+    }
+
+    #[test]
     fn arrangements_have_ranks_of_their_own() {
         let found = join("2x3", Metric::Multi, &[1]).unwrap();
         assert_eq!((found.places, found.arrangements, found.is_exact), (6, 120, true));
