@@ -2,7 +2,8 @@
 //!
 //! Reading order: [`event`] (what can happen, and what is done about it), [`state`] (what is known),
 //! [`apply`] (what an event changes: pure and synchronous), `failures` (what follows when orders fail),
-//! [`bounds`] (what reports can say), `settle` (what follows from it), [`placement`] (who makes which shard),
+//! [`bounds`] (what reports can say), `settle` (what follows from it), [`given`] (what is read no longer while
+//! a layer is made), [`placement`] (who makes which shard),
 //! [`service`] (gRPC around it), [`rate`] (how fast workers are), `room` (what their disks hold), [`serve`]
 //! (the loop that feeds events in and carries effects out), [`status`] (what people are told), [`view`] (what
 //! a page shows).
@@ -15,6 +16,7 @@ pub mod audit;
 pub mod bounds;
 pub mod event;
 mod failures;
+pub mod given;
 pub mod placement;
 pub mod rate;
 mod room;

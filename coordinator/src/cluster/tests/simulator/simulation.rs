@@ -90,6 +90,7 @@ impl Simulation {
         let (keep, lookback) = match rng.u8(0..4) {
             0 => (Keep::All, Lookback::All),
             1 => (Keep::All, Lookback::Two),
+            2 => (Keep::Two, Lookback::Two),
             _ => (Keep::Last, Lookback::Two),
         };
         let rules = Rules {
