@@ -1,6 +1,7 @@
 //! `fathom bench`: what this machine does, for `docs/performance.md` and for comparing machines.
 
 use crate::arguments::BenchArguments;
+use crate::commands::against;
 use anyhow::{Context, Result};
 use fathom_command::machine;
 use fathom_command::output;
@@ -35,7 +36,7 @@ const SHAPES: [(&[u32], bool); 7] = [
 /// The cosets of 4x4.
 const LARGE: &[u32] = &[24, 24, 24, 24];
 
-const SEARCHES: [(&str, Metric); 5] = [
+pub(super) const SEARCHES: [(&str, Metric); 5] = [
     ("3x3", Metric::Multi),
     ("2x5", Metric::Multi),
     ("3x4", Metric::Multi),
@@ -69,6 +70,9 @@ struct Search {
 }
 
 pub(crate) fn bench(args: &BenchArguments) -> Result<()> {
+    if let Some(other) = &args.against {
+        return against::compare(args, other);
+    }
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let pulls =
         SHAPES.into_iter().flat_map(|axes| Engine::ALL.map(|engine| pull(axes, engine))).flatten().collect();
@@ -102,7 +106,7 @@ fn pull((lengths, halved): (&[u32], bool), engine: Engine) -> Option<Pull> {
     })
 }
 
-fn scratch(root: &Path) -> Result<TempDir> {
+pub(super) fn scratch(root: &Path) -> Result<TempDir> {
     let made = tempfile::Builder::new().prefix("fathom-bench-").tempdir_in(root);
     made.with_context(|| format!("cannot make a directory in {}", root.display()))
 }

@@ -3,7 +3,7 @@
 use crate::cluster::files::OpenFiles;
 use crate::cluster::holders::Holders;
 use fathom_layer::{Imports, LayerError};
-use fathom_run::{Depth, Keep, ShardCut, ShardId, Task};
+use fathom_run::{Depth, Geometry, Keep, ShardId, Task};
 use fathom_space::CosetId;
 use fathom_task::{Job, Layer, Store};
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,19 +37,18 @@ impl Inputs {
     /// [`LayerError`] if the file that is opened for this task alone is damaged, or another one.
     pub fn of_task(
         &self,
-        files: &OpenFiles,
-        cut: ShardCut,
+        store: &Store<'_>,
+        geometry: &Geometry,
         holders: &Holders,
         shard: ShardId,
     ) -> Result<Vec<Arc<Layer>>, LayerError> {
         let mut layers = self.layers.clone();
         if let Some(depth) = self.given_back {
-            let task = Task { depth, shard };
-            let file = files.open(task)?;
-            holders.stored(task).digest.map_or(Ok(()), |digest| file.check_digest(digest))?;
-            let layer = Layer::of_shard(cut, shard, None);
-            layer.add(shard, file);
-            layers.push(Arc::new(layer));
+            // Not one of the open files, which would keep its room.
+            let file = store.open_shard(geometry, depth, shard)?;
+            let stored = holders.stored(Task { depth, shard });
+            stored.digest.map_or(Ok(()), |digest| file.check_digest(digest))?;
+            layers.push(Arc::new(Layer::of_shard(geometry.cut, shard, Some(file))));
         }
         Ok(layers)
     }

@@ -128,9 +128,9 @@ impl Shared {
             return Err(failure.clone());
         }
         self.prepare_directory(task.depth).map_err(|error| self.failure(&error))?;
-        let Worker { files, job, .. } = &self.worker;
+        let Worker { store, job, .. } = &self.worker;
         let layers = inputs
-            .of_task(files, job.geometry.cut, &self.holders(), task.shard)
+            .of_task(store, &job.geometry, &self.holders(), task.shard)
             .map_err(|error| self.failure(&error))?;
         failpoint::point("computing");
         self.pool.submit(task, purpose, layers);
