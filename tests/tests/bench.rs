@@ -63,7 +63,7 @@ fn builds_that_fail_or_disagree_are_not_compared() {
     let failed = against(&other, &["--", "3x3"]);
     assert_eq!(failed.status.code(), Some(2));
     assert!(texts(&failed).1.contains("no such puzzle"), "{}", texts(&failed).1);
-    write_program(&other, r#"echo '{"counts": [1, 12], "digest": "00"}'"#);
+    write_program(&other, r#"echo '{"counts": [1, 13], "digest": "00"}'"#);
     let disagrees = against(&other, &["--repeat", "1", "--", "3x3", "--max-depth", "1"]);
     assert_eq!(disagrees.status.code(), Some(1));
     assert!(texts(&disagrees).1.contains("the builds disagree about 3x3"), "{}", texts(&disagrees).1);

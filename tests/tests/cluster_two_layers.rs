@@ -6,8 +6,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 
-/// 12! states in 17 layers. With 16 shards, and so many may be [ahead](fathom_run::lookback::most_ahead), each
-/// layer gives some back before it is done.
+/// 12! states in 17 layers. Fewer than 16 shards may be [ahead](fathom_run::lookback::most_ahead): each layer
+/// gives some back before it is done.
 const MANY_TASKS: [&str; 5] = ["2x6", "--metric", "single", "--shards", "16"];
 const SHARDS: usize = 16;
 

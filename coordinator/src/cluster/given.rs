@@ -176,7 +176,8 @@ impl State {
         }
     }
 
-    /// Whether a shard of the current layer cannot be made again, and need not be: an audit has agreed with it.
+    /// Whether a shard of the current layer cannot be made again, and need not be: an audit has agreed with
+    /// it.
     pub(super) fn is_settled(&self, task: Task) -> bool {
         task.depth == self.depth && self.given.shards.get(&task.shard) == Some(&true)
     }

@@ -1,7 +1,6 @@
 //! `fathom bench`: what this machine does, for `docs/performance.md` and for comparing machines.
 
 use crate::arguments::BenchArguments;
-use crate::commands::against;
 use anyhow::{Context, Result};
 use fathom_command::machine;
 use fathom_command::output;
@@ -70,9 +69,6 @@ struct Search {
 }
 
 pub(crate) fn bench(args: &BenchArguments) -> Result<()> {
-    if let Some(other) = &args.against {
-        return against::compare(args, other);
-    }
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let pulls =
         SHAPES.into_iter().flat_map(|axes| Engine::ALL.map(|engine| pull(axes, engine))).flatten().collect();
