@@ -110,6 +110,7 @@ impl Board {
             incoming_moves: self.moves(metric),
             free: vec![OrientedPermutation::identity(vec![1; self.cells()])],
             counted: None,
+            kinds: vec![0; self.cells()],
             symmetries: self.symmetries().into_iter().map(Relabelling::from_cells).collect(),
         };
         if metric == Metric::Given {

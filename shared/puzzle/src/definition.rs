@@ -70,6 +70,8 @@ pub struct Definition {
     spare: Vec<Generator>,
     solved: Vec<Piece>,
     always: Box<[u16]>,
+    /// Cells with the pieces that never stand there, in increasing order.
+    never: Box<[(u16, u16)]>,
     metric: Metric,
     remarks: Remarks,
 }
@@ -133,6 +135,7 @@ impl Definition {
             spare: Vec::new(),
             solved,
             always: Box::default(),
+            never: Box::default(),
             metric: Metric::Given,
             remarks: Remarks::default(),
         })
@@ -245,6 +248,7 @@ impl Definition {
             }
             solved.push(Piece { label, orientation: orientation % seen, seen });
         }
+        leaves_solved(&solved, &self.never)?;
         self.solved = solved;
         Ok(())
     }
@@ -265,6 +269,26 @@ impl Definition {
         Ok(())
     }
 
+    /// Limits the states to those in which no cell holds a piece with the label of one that is listed beside
+    /// the cell: a move that leads to another state cannot be made. Pieces are told by the cells where they
+    /// belong; cells count from 0, in any order.
+    ///
+    /// # Errors
+    /// [`DefinitionError::AlwaysCell`] if a cell is not there, [`DefinitionError::NeverSolved`] if that rules
+    /// out the solved state.
+    pub fn set_never(&mut self, ruled_out: &[(u16, u16)]) -> Result<(), DefinitionError> {
+        let all = self.cells();
+        let named = ruled_out.iter().flat_map(|&(cell, piece)| [cell, piece]);
+        if let Some(cell) = named.map(usize::from).find(|&cell| cell >= all) {
+            return Err(DefinitionError::AlwaysCell { cell: cell + 1, cells: all });
+        }
+        let never: Box<[(u16, u16)]> =
+            ruled_out.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+        leaves_solved(&self.solved, &never)?;
+        self.never = never;
+        Ok(())
+    }
+
     /// Sets the metric that is meant unless another one is asked for.
     pub fn set_metric(&mut self, metric: Metric) {
         self.metric = metric;
@@ -276,7 +300,7 @@ impl Definition {
     /// [`DefinitionError::NoMoves`], or [`DefinitionError::AlwaysFree`] if states are limited where moves are
     /// free.
     pub fn finished(self) -> Result<Self, DefinitionError> {
-        match (self.moves.is_empty(), self.always.is_empty() || self.free.is_empty()) {
+        match (self.moves.is_empty(), !self.is_limited() || self.free.is_empty()) {
             (true, _) => Err(DefinitionError::NoMoves),
             (_, false) => Err(DefinitionError::AlwaysFree),
             _ => Ok(self),
@@ -318,6 +342,18 @@ impl Definition {
     /// states are meant.
     pub fn always(&self) -> &[u16] {
         &self.always
+    }
+
+    /// Cells with the pieces that [never](Definition::set_never) stand there, in increasing order.
+    pub fn never(&self) -> &[(u16, u16)] {
+        &self.never
+    }
+
+    /// Cells with all pieces that never stand there: also those that look like one that is listed.
+    pub(crate) fn ruled_out(&self) -> impl Iterator<Item = (u16, u16)> {
+        let label = |piece: u16| self.solved[usize::from(piece)].label;
+        let pieces = move |listed: u16| (0..self.cells() as u16).filter(move |&p| label(p) == label(listed));
+        self.never.iter().flat_map(move |&(cell, listed)| pieces(listed).map(move |piece| (cell, piece)))
     }
 
     /// The metric that is meant unless another one is asked for.
@@ -375,7 +411,12 @@ impl Definition {
 
     /// Whether some moves can be made only in some states.
     pub fn is_guarded(&self) -> bool {
-        !self.always.is_empty() || self.moves.iter().any(|generator| !generator.guard.is_empty())
+        self.is_limited() || self.moves.iter().any(|generator| !generator.guard.is_empty())
+    }
+
+    /// Whether some states that moves would lead to are ruled out.
+    pub fn is_limited(&self) -> bool {
+        !self.always.is_empty() || !self.never.is_empty()
     }
 
     /// Whether every piece has a label of its own and shows all its orientations, so that states are the
@@ -435,6 +476,15 @@ impl Definition {
             }
         }
         Ok(Generator { name, action, guard: Box::default() })
+    }
+}
+
+/// That no cell holds a piece that never stands there.
+fn leaves_solved(solved: &[Piece], never: &[(u16, u16)]) -> Result<(), DefinitionError> {
+    let label = |cell: u16| solved[usize::from(cell)].label;
+    match never.iter().find(|&&(cell, piece)| label(cell) == label(piece)) {
+        Some(&(cell, _)) => Err(DefinitionError::NeverSolved { cell: usize::from(cell) + 1 }),
+        None => Ok(()),
     }
 }
 

@@ -62,7 +62,7 @@ impl Definition {
     }
 
     fn made_of(&self, listed: &[&Generator], metric: Metric) -> Result<Vec<Generator>, DefinitionError> {
-        if matches!(metric, Metric::Multi | Metric::Single) && !self.always().is_empty() {
+        if matches!(metric, Metric::Multi | Metric::Single) && self.is_limited() {
             return Err(DefinitionError::AlwaysListed(self.name().into()));
         }
         made_of(listed, metric)

@@ -24,13 +24,23 @@ pub struct PuzzleMove {
     pub guard: Box<[Guard]>,
 }
 
-/// On a cell stands a piece that cannot be told from one.
+/// On a cell stands, or does not stand, a piece that cannot be told from one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Guard {
     /// The cell.
     pub cell: u16,
     /// The piece, by the cell where it belongs.
     pub piece: u16,
+    /// Whether such a piece must be there; otherwise none may be there.
+    pub holds: bool,
+}
+
+impl Guard {
+    /// What it becomes when cells, and pieces with them, are renamed.
+    pub fn renamed(&self, relabelling: &Relabelling) -> Self {
+        let to = |cell: u16| relabelling.cells().apply(cell.into()) as u16;
+        Self { cell: to(self.cell), piece: to(self.piece), ..*self }
+    }
 }
 
 /// How many states there are of a puzzle whose moves have guards.
@@ -63,6 +73,9 @@ pub struct Puzzle {
     pub free: Vec<OrientedPermutation>,
     /// The number of states, if that takes more than the order of a group to tell.
     pub counted: Option<Counted>,
+    /// By piece: those of different numbers never exchange places, whatever cells they have in common. One
+    /// number for all where that is not known.
+    pub kinds: Vec<u16>,
     /// Relabellings that map the set of moves onto itself, up to free moves that follow, the identity first:
     /// a group, up to turns of all pieces of an orbit alike, which change no move.
     pub symmetries: Vec<Relabelling>,
@@ -71,10 +84,9 @@ pub struct Puzzle {
 impl Puzzle {
     /// Whether `relabelling` maps the set of moves, each followed by free moves, onto itself.
     pub fn is_symmetry(&self, relabelling: &Relabelling) -> bool {
-        let to = |cell: u16| relabelling.cells().apply(cell.into()) as u16;
-        let renamed = |guard: &Guard| Guard { cell: to(guard.cell), piece: to(guard.piece) };
         let is_kept = |m: &PuzzleMove| {
-            self.has_up_to_free(&relabelling.rename(&m.action), m.guard.iter().map(renamed).collect())
+            let guard = m.guard.iter().map(|guard| guard.renamed(relabelling)).collect();
+            self.has_up_to_free(&relabelling.rename(&m.action), guard)
         };
         self.moves.iter().all(is_kept)
     }

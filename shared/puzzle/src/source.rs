@@ -145,6 +145,7 @@ impl PuzzleSpec {
             some.add_free(name.clone(), action.clone())?;
         }
         some.set_always(whole.always())?;
+        some.set_never(whole.never())?;
         for remark in whole.remarks() {
             some.add_remark(remark.clone());
         }

@@ -151,7 +151,11 @@ proptest! {
     }
 
     #[test]
-    fn limited_states_are_as_many_as_a_search_finds(puzzle in guarded(), always in prop::collection::vec(0_u16..8, 1..3)) {
+    fn limited_states_are_as_many_as_a_search_finds(
+        puzzle in guarded(),
+        always in prop::collection::vec(0_u16..8, 0..3),
+        never in prop::collection::vec((0_u16..8, 0_u16..8), 0..4),
+    ) {
         // With the inverses, for what leads to a state that is meant need not do so when it is repeated.
         let mut limited = Definition::new("limited", puzzle.orbits().to_vec()).unwrap();
         limited.set_solved(puzzle.solved()).unwrap();
@@ -160,6 +164,9 @@ proptest! {
         }
         let cells = puzzle.cells() as u16;
         limited.set_always(&always.into_iter().map(|cell| cell % cells).collect::<Vec<_>>()).unwrap();
+        let label = |cell: u16| puzzle.solved()[usize::from(cell)].label;
+        let never = never.into_iter().map(|(cell, piece)| (cell % cells, piece % cells));
+        limited.set_never(&never.filter(|&(cell, piece)| label(cell) != label(piece)).collect::<Vec<_>>()).unwrap();
         let found: usize = growth(&limited, Metric::Given, usize::MAX).iter().sum();
         prop_assert_eq!(states(&limited), Some(BigUint::from(found)));
         if !limited.moves().is_empty() {

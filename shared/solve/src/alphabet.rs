@@ -6,7 +6,7 @@
 //! the k-th one after what it was.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
-use fathom_puzzle::Definition;
+use fathom_puzzle::{Definition, Guard};
 
 /// The letters that stand on the cells of a puzzle, and what turns make of them.
 #[derive(Clone, Debug)]
@@ -75,18 +75,19 @@ impl Alphabet {
     }
 
     /// What an action does to words; equal for actions between which nothing that can be seen tells. It may
-    /// be done while each cell of the guard holds what belongs on the cell beside it when the puzzle is
-    /// solved, in any orientation.
-    pub fn step(&self, action: &Permutation, guard: impl IntoIterator<Item = (usize, usize)>) -> WordMap {
+    /// be done while all of the guard is so, in any orientations.
+    pub fn step(&self, action: &Permutation, guard: impl IntoIterator<Item = Guard>) -> WordMap {
         let inverse = action.inverse();
         let from = |&first: &usize| {
             let point = inverse.apply(first);
             let cell = self.cell_of(point);
             (cell as u8, (point - self.first[cell]) as u16 % self.periods[cell])
         };
-        let guarded = |(cell, home): (usize, usize)| {
-            let labels = &self.labels[self.first[home]..][..self.orders[home].into()];
-            (cell as u8, labels.iter().map(|&label| label as u8).collect())
+        let guarded = |Guard { cell, piece, holds }: Guard| {
+            let piece = usize::from(piece);
+            let shown = &self.labels[self.first[piece]..][..self.orders[piece].into()];
+            let letters = (0..self.next[0].len() as u16).filter(|letter| shown.contains(letter) == holds);
+            (cell as u8, letters.map(|letter| letter as u8).collect())
         };
         let mut guard: Vec<(u8, Box<[u8]>)> = guard.into_iter().map(guarded).collect();
         guard.sort_unstable();

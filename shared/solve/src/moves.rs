@@ -57,9 +57,12 @@ pub fn distinct(
         let back = first.cells().inverse();
         for (generator, Generator { action, guard, .. }) in generators.iter().enumerate() {
             let action = first.then(action);
-            let guard = guard.iter().map(|&cell| (back.apply(cell.into()), cell.into()));
-            let limits = limits(&action).into_iter().map(|Guard { cell, piece }| (cell.into(), piece.into()));
-            let step = alphabet.step(&action.as_points(), guard.chain(limits));
+            let guard = guard.iter().map(|&piece| Guard {
+                cell: back.apply(piece.into()) as u16,
+                piece,
+                holds: true,
+            });
+            let step = alphabet.step(&action.as_points(), guard.chain(limits(&action)));
             let class = match class_of.get(&step.from) {
                 Some(0) => continue,
                 Some(&class) => class,

@@ -9,7 +9,7 @@ use fathom_engine::membership::why_not;
 use fathom_puzzle::family::square1::{LettersError, Sequence};
 use fathom_puzzle::load::algorithm;
 use fathom_puzzle::tiles;
-use fathom_puzzle::{Generator, Guard, PuzzleSpec};
+use fathom_puzzle::{Generator, PuzzleSpec};
 
 /// A power that is no move is made by no more single turns.
 const MOST_TURNS: u64 = 1 << 16;
@@ -162,7 +162,7 @@ impl SolveModel {
             let may = |generator: &Generator| {
                 let mut limits = self.definition.limits(&generator.action);
                 generator.guard.iter().all(|&cell| holds(cell, cell))
-                    && limits.all(|Guard { cell, piece }| holds(cell, piece))
+                    && limits.all(|limit| holds(limit.cell, limit.piece) == limit.holds)
             };
             let mut same = self.generators.iter().filter(|generator| generator.action == action).peekable();
             if same.peek().is_some() && !same.any(may) {
@@ -192,6 +192,10 @@ impl SolveModel {
         if let Some(cell) = self.missing(element) {
             return Some(format!("a piece like that of cell {} must always stand on that cell", cell + 1));
         }
+        if let Some((cell, piece)) = self.ruled_out(element) {
+            let (cell, piece) = (cell + 1, piece + 1);
+            return Some(format!("a piece like that of cell {piece} must never stand on cell {cell}"));
+        }
         let exchanges = self.exchanges();
         let (first, cells) = (&self.alphabet.first, self.definition.cells());
         let on_cells = |exchange: &Permutation| {
@@ -219,6 +223,14 @@ impl SolveModel {
         let label = |cell: usize| self.definition.solved()[cell].label;
         let differs = |&cell: &u16| label(back.apply(cell.into())) != label(cell.into());
         self.definition.always().iter().copied().find(differs)
+    }
+
+    /// The first cell that holds what it never may, and the piece.
+    fn ruled_out(&self, element: &OrientedPermutation) -> Option<(u16, u16)> {
+        let back = element.cells().inverse();
+        let label = |cell: usize| self.definition.solved()[cell].label;
+        let is_there = |&(cell, piece): &(u16, u16)| label(back.apply(cell.into())) == label(piece.into());
+        self.definition.never().iter().copied().find(is_there)
     }
 
     /// What moves and free moves do.

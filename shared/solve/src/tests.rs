@@ -20,6 +20,8 @@ use std::sync::LazyLock;
 const BANDAGED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/bandaged.toml");
 const LIMITED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/limited.toml");
 
+const RULED_OUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/small-cut.tws");
+
 /// Of a word that names a puzzle by itself, or followed by `whole`, as a whole.
 fn question(word: &str, metric: Option<Metric>, labels: Option<&str>) -> SpaceSpec {
     let source = match word.strip_suffix(" whole") {
@@ -86,6 +88,12 @@ fn plain(model: &SolveModel) -> BTreeMap<Vec<u16>, Known> {
         let back = element.cells().inverse();
         cells.iter().all(|&cell| home(back.apply(cell.into())) == home(cell.into()))
     };
+    let is_meant = |element: &OrientedPermutation| {
+        let home = |at: usize| model.definition.solved()[at].label;
+        let back = element.cells().inverse();
+        let is_there = |&(cell, piece): &(u16, u16)| home(back.apply(cell.into())) == home(piece.into());
+        holds(element, model.definition.always()) && !model.definition.never().iter().any(is_there)
+    };
     let may = |element: &OrientedPermutation, generator: &Generator| holds(element, &generator.guard);
     let solved = OrientedPermutation::identity(model.definition.orders());
     let mut level = vec![solved.clone()];
@@ -96,7 +104,7 @@ fn plain(model: &SolveModel) -> BTreeMap<Vec<u16>, Known> {
             let element = element.then(free);
             for generator in model.generators.iter().filter(|generator| may(&element, generator)) {
                 let element = element.then(&generator.action.inverse());
-                if !holds(&element, model.definition.always()) {
+                if !is_meant(&element) {
                     continue;
                 }
                 known.entry(seen(&element)).or_insert_with(|| {
@@ -144,7 +152,7 @@ fn check(model: &SolveModel, known: &Known, found: &Solutions) {
 
 #[test]
 fn every_state_has_its_distance_and_all_its_solutions() {
-    let spaces: [(&str, Option<Metric>, Option<&str>, usize); 13] = [
+    let spaces: [(&str, Option<Metric>, Option<&str>, usize); 14] = [
         ("2x3", Some(Metric::Multi), None, 720),
         ("2x3", Some(Metric::Single), None, 720),
         ("2x3", Some(Metric::Multi), Some("0,0,1,2,2,2"), 60),
@@ -161,6 +169,7 @@ fn every_state_has_its_distance_and_all_its_solutions() {
         ("burnt-pancake:4", None, Some("0,1,1,0"), 96),
         // Of the ways to a state some lead through states that are not meant.
         (LIMITED, None, None, 20),
+        (RULED_OUT, None, None, 768),
     ];
     for (word, metric, labels, states) in spaces {
         let model = model(word, metric, labels);
@@ -243,6 +252,7 @@ fn layers_tell_the_distances_and_all_solutions() {
         ("burnt-pancake:4", Metric::Given, Some("0,1,1,0")),
         (BANDAGED, Metric::Multi, None),
         (LIMITED, Metric::Given, None),
+        (RULED_OUT, Metric::Given, None),
     ] {
         check_layers(question(word, Some(metric), labels));
     }
@@ -280,6 +290,7 @@ fn classes_are_the_orbits_of_the_symmetries() {
         ("burnt-pancake:4", Metric::Given, None),
         (BANDAGED, Metric::Multi, None),
         (LIMITED, Metric::Given, None),
+        (RULED_OUT, Metric::Given, None),
     ] {
         check_classes(question(word, Some(metric), labels));
     }
@@ -352,6 +363,12 @@ fn what_moves_do_not_lead_to_is_told_with_the_reason() {
         ("3x3x3", None, "(9,10)", Some("it is an odd permutation")),
         ("3x3x3", None, "(9,10)(1,2)", None),
         (LIMITED, None, "2 1 0 3 4 5", Some("a piece like that of cell 1 must always stand on that cell")),
+        (
+            RULED_OUT,
+            None,
+            "0 1 3 2 4 5 6 7 8 9 10 11",
+            Some("a piece like that of cell 1 must never stand on cell 3"),
+        ),
         ("3x3x3", Some("0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,18"), "(9,10)", None),
     ] {
         let model = model(word, None, labels);

@@ -2,6 +2,7 @@
 
 use crate::axis::{AxisView, Component, Form, List, View};
 use crate::hidden::Hidden;
+use crate::space::WordGuard;
 use crate::symmetry::induced;
 use crate::{Letters, Ranks, Space, Symmetry, WordMove, Words};
 use std::sync::Arc;
@@ -135,7 +136,7 @@ impl Colouring {
             .collect::<Option<_>>()
             .ok_or(ColouringError::TooLarge)?;
         let asked = space.moves().iter().flat_map(WordMove::guard);
-        let mut asked = asked.map(|&(_, label)| colouring.of_label(label));
+        let mut asked = asked.map(|asked| colouring.of_label(asked.label));
         if let Some(colour) = asked.find(|&colour| contents[usize::from(colour)].len() > 1) {
             return Err(ColouringError::HidesGuard { colour });
         }
@@ -411,10 +412,11 @@ impl Colouring {
     /// Whether a move can be made in the states of a pattern.
     #[inline]
     pub(crate) fn allows(&self, step: &WordMove, pattern: &[u8]) -> bool {
-        let is_there = |&(cell, label): &(u8, u8)| {
-            self.letters.mark(pattern[usize::from(cell)]) == self.of_label[usize::from(label)]
+        let is_met = |asked: &WordGuard| {
+            let colour = self.letters.mark(pattern[usize::from(asked.cell)]);
+            (colour == self.of_label[usize::from(asked.label)]) == asked.holds
         };
-        step.guard().iter().all(is_there)
+        step.guard().iter().all(is_met)
     }
 
     /// The action of a symmetry on colours; `None` if it does not map colours to colours, or turns pieces of

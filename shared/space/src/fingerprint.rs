@@ -19,8 +19,12 @@ pub fn fingerprint(space: &Space, colouring: &Colouring, shards: u32) -> [u8; 32
         if turns {
             field("turns", &numbers(m.action.turns()));
         }
-        if !step.guard().is_empty() {
-            field("guard", &step.guard().iter().flat_map(|&(cell, label)| [cell, label]).collect::<Vec<_>>());
+        for (name, holds) in [("guard", true), ("never", false)] {
+            let asked = step.guard().iter().filter(|asked| asked.holds == holds);
+            let asked: Vec<u8> = asked.flat_map(|asked| [asked.cell, asked.label]).collect();
+            if !asked.is_empty() {
+                field(name, &asked);
+            }
         }
     }
     field("labels", space.labels().of_pieces());

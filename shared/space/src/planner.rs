@@ -155,14 +155,14 @@ impl Plan {
             plan.representative_cosets = u64::try_from(fixed / actions.len() as u128).ok()?;
             return Some(plan);
         }
-        // Symmetries fix few of many patterns. Guards keep most patterns out of reach, and the states in
-        // reach fill the cosets of the others.
+        // Symmetries fix few of many patterns. Guards keep most patterns out of reach; of the cosets of the
+        // others, the states in reach fill what pieces that exchange places do.
         let counted =
             || Some(Hidden::of(space, &plan.colouring, Colouring::MOST_PATTERNS).ok()?.patterns().clone());
         let reached = match known_patterns.cloned().or_else(counted) {
             _ if space.is_guarded() => {
-                let words = space.states() * space.free_order();
-                u64::try_from(words / plan.shape.bits()).ok()?.max(1)
+                let bits = plan.shape.bits() as f64 * share_of_kinds(space, &candidate.of_piece);
+                (words_of(space) / bits).max(1.0) as u64
             }
             Some(patterns) => u64::try_from(patterns).ok()?,
             None => plan.colouring.patterns().total(),
@@ -184,10 +184,8 @@ impl Plan {
     /// states / (symmetries x stored bits). It is near 1 where nothing is stored that cannot be, and all
     /// symmetries are used. States that symmetries fix make it a little smaller.
     pub fn fill(&self, space: &Space) -> f64 {
-        let words =
-            u128::try_from(space.states() * space.free_order()).map_or(f64::INFINITY, |words| words as f64);
         let bits = self.representative_cosets as f64 * self.shape.bits() as f64;
-        words / space.symmetries().len() as f64 / bits
+        words_of(space) / space.symmetries().len() as f64 / bits
     }
 
     /// Why symmetries are not used, and how many for each reason.
@@ -314,6 +312,30 @@ fn reaches_all_patterns(space: &Space, sizes: &[u8]) -> bool {
         || (space.group_order() * 2_u32 == factorial && sizes.iter().any(|&size| size > 1))
 }
 
+/// The number of words of all states.
+fn words_of(space: &Space) -> f64 {
+    u128::try_from(space.states() * space.free_order()).map_or(f64::INFINITY, |words| words as f64)
+}
+
+/// The share of the words of all colours in which each kind of pieces stands where pieces of that kind stand
+/// when solved, as [`fathom_puzzle::Puzzle::kinds`] has them: moves bring about no others without changing
+/// the pattern. 1 if no colour has several kinds.
+fn share_of_kinds(space: &Space, of_piece: &[u8]) -> f64 {
+    let words = |kind_of: &dyn Fn(usize) -> (u8, u16)| -> f64 {
+        let mut classes: HashMap<(u8, u16), HashMap<u8, u8>> = HashMap::new();
+        for (piece, &label) in space.labels().of_pieces().iter().enumerate() {
+            *classes.entry(kind_of(piece)).or_default().entry(label).or_default() += 1;
+        }
+        let arrangements = |class: &HashMap<u8, u8>| {
+            let sizes: Vec<u8> = class.values().copied().collect();
+            multinomial(&sizes).map_or(f64::INFINITY, |words| words as f64)
+        };
+        classes.values().map(arrangements).product()
+    };
+    let kinds = &space.puzzle().kinds;
+    words(&|piece| (of_piece[piece], kinds[piece])) / words(&|piece| (of_piece[piece], 0))
+}
+
 struct Candidate {
     of_piece: Vec<u8>,
     /// The colouring with axes of what moves reach, and how many patterns it has; `None` if each colour is
@@ -339,7 +361,10 @@ impl Candidate {
             return 0.0;
         };
         let sizes: Vec<u8> = colouring.axes().iter().map(|axis| axis.length() as u8).collect();
-        if reaches_all_patterns(space, &sizes) || space.is_guarded() {
+        if space.is_guarded() {
+            return share_of_kinds(space, &self.of_piece);
+        }
+        if reaches_all_patterns(space, &sizes) {
             return 1.0;
         }
         // Without guards the cosets are as large as each other.
@@ -361,8 +386,6 @@ impl Candidate {
         model: &CostModel,
         of_piece: Vec<u8>,
     ) -> Option<Self> {
-        let words =
-            u128::try_from(space.states() * space.free_order()).map_or(f64::INFINITY, |words| words as f64);
         let labels = space.labels();
         let mut contents: HashMap<u8, HashMap<u8, u8>> = HashMap::new();
         for (&colour, &label) in of_piece.iter().zip(labels.of_pieces()) {
@@ -395,7 +418,10 @@ impl Candidate {
         let symmetries = symmetries as f64;
         // Without a table, as many patterns as there must be for all states.
         let patterns = match entries {
-            0 => words / lengths.iter().map(|&(_, length, _)| length as f64).product::<f64>(),
+            0 => {
+                let coset: f64 = lengths.iter().map(|&(_, length, _)| length as f64).product();
+                words_of(space) / coset / share_of_kinds(space, &of_piece)
+            }
             entries => entries as f64,
         };
 

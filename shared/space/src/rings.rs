@@ -69,13 +69,13 @@ impl Rings {
     pub(crate) fn puzzle(&self, puzzle: &Puzzle) -> Puzzle {
         let guard = |guard: &Guard| {
             let on = |cell: u16| self.spread[usize::from(cell)].0 as u16;
-            Guard { cell: on(guard.cell), piece: on(guard.piece) }
+            Guard { cell: on(guard.cell), piece: on(guard.piece), ..*guard }
         };
         let moves = |moves: &[PuzzleMove]| -> Vec<PuzzleMove> {
             let spread = |m: &PuzzleMove| PuzzleMove {
                 name: m.name.clone(),
                 action: self.action(&m.action),
-                // The piece of a ring is always there.
+                // The piece of a ring is always there, and no other ever.
                 guard: m
                     .guard
                     .iter()
@@ -93,6 +93,7 @@ impl Rings {
             incoming_moves: moves(&puzzle.incoming_moves),
             free: puzzle.free.iter().map(|free| self.action(free)).collect(),
             counted: puzzle.counted.clone(),
+            kinds: self.origins().map(|(cell, _)| puzzle.kinds[cell]).collect(),
             symmetries: puzzle
                 .symmetries
                 .iter()

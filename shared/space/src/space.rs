@@ -6,7 +6,7 @@ mod states;
 use crate::rings::Rings;
 use crate::{Labels, Letters, Ranks, Symmetry};
 use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
-use fathom_puzzle::{Metric, Puzzle, PuzzleMove, states_and};
+use fathom_puzzle::{Guard, Metric, Puzzle, PuzzleMove, states_and};
 use num_bigint::BigUint;
 use states::{count_states, states_by_orbits_of, states_without_words};
 use std::sync::OnceLock;
@@ -47,14 +47,25 @@ pub struct WordMove {
     pub cells: Box<[u8]>,
     /// The turn of what leaves each cell; empty if there are none.
     turns: Box<[u8]>,
-    /// Cells with the label that must be there.
-    guard: Box<[(u8, u8)]>,
+    /// What must be so for it.
+    guard: Box<[WordGuard]>,
+}
+
+/// What a move asks of a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct WordGuard {
+    /// The cell.
+    pub(crate) cell: u8,
+    /// A label.
+    pub(crate) label: u8,
+    /// Whether the label must be there; otherwise any other one must.
+    pub(crate) holds: bool,
 }
 
 impl WordMove {
-    /// Cells with the labels that must be there for it.
+    /// What must be so for it.
     #[inline]
-    pub(crate) fn guard(&self) -> &[(u8, u8)] {
+    pub(crate) fn guard(&self) -> &[WordGuard] {
         &self.guard
     }
 
@@ -84,6 +95,11 @@ pub enum SpaceError {
         "{0} has moves that can be made only in some states, and they are not closed under inverses: add the inverses with --metric single"
     )]
     GuardedOneWay(String),
+    /// Labels with which the solved state is none to which the puzzle's states are limited.
+    #[error(
+        "the labels rule out the solved state of {0}: they make a piece look like one that may never stand where it belongs: tell more apart"
+    )]
+    SolvedRuledOut(String),
     /// Letters are bytes.
     #[error(
         "{name} has {}more pieces and orientations than words have letters for: {letters}, of at most 255: tell fewer apart with --track, --labels or --ignore-orientation, or leave some out with --omit",
@@ -133,6 +149,15 @@ impl Space {
         if puzzle.moves.iter().any(|m| !m.guard.is_empty()) && !puzzle.is_closed_under_inverses() {
             return Err(SpaceError::GuardedOneWay(puzzle.name));
         }
+        let alike = |guard: &Guard| {
+            let label = |piece: u16| labels.of_pieces()[usize::from(piece)];
+            !guard.holds && label(guard.cell) == label(guard.piece)
+        };
+        // What limits the states is asked for by every move.
+        let by_all = |guard: &&Guard| puzzle.moves.iter().all(|m| m.guard.contains(guard));
+        if puzzle.moves.first().is_some_and(|m| m.guard.iter().filter(by_all).any(alike)) {
+            return Err(SpaceError::SolvedRuledOut(puzzle.name));
+        }
         // Pieces that never stand on the same cells are told apart by that.
         let orbits_of_pieces = puzzle.orbits();
         let orbit_of = |piece: &usize| orbits_of_pieces.iter().position(|cells| cells.contains(piece));
@@ -158,13 +183,24 @@ impl Space {
             letters: seen.len() * usize::from(seen.iter().copied().max().unwrap_or(1)),
         })?;
         let solved = of_pieces.iter().map(|&label| letters.letter(label, 0)).collect();
+        let guard = |m: &PuzzleMove| {
+            let mut guard: Vec<WordGuard> = Vec::new();
+            for &Guard { cell, piece, holds } in &m.guard {
+                let asked = WordGuard { cell: cell as u8, label: of_pieces[usize::from(piece)], holds };
+                // What looks alike is ruled out once.
+                if holds || !guard.contains(&asked) {
+                    guard.push(asked);
+                }
+            }
+            guard.into()
+        };
         let step = |m: &PuzzleMove| WordMove {
             cells: bytes(m.action.cells()),
             turns: match letters.width() {
                 1 => Box::default(),
                 _ => m.action.turns().iter().map(|&turn| turn as u8).collect(),
             },
-            guard: m.guard.iter().map(|g| (g.cell as u8, of_pieces[usize::from(g.piece)])).collect(),
+            guard: guard(m),
         };
         let moves = puzzle.moves.iter().map(step).collect();
         let incoming_moves = puzzle.incoming_moves.iter().map(step).collect();
@@ -352,7 +388,10 @@ impl Space {
     #[inline]
     pub fn apply(&self, mv: usize, word: &[u8], image: &mut [u8]) -> bool {
         self.step(mv, &self.letters, word, image);
-        self.moves[mv].guard.iter().all(|&(cell, label)| self.letters.mark(word[usize::from(cell)]) == label)
+        let is_met = |asked: &WordGuard| {
+            (self.letters.mark(word[usize::from(asked.cell)]) == asked.label) == asked.holds
+        };
+        self.moves[mv].guard.iter().all(is_met)
     }
 
     /// Whether there are moves that cannot be made in all states.

@@ -176,6 +176,8 @@ impl Plain {
     }
 
     fn allows(&self, guard: &[Guard], word: &State) -> bool {
-        guard.iter().all(|guard| word[usize::from(guard.cell)].0 == self.labels[usize::from(guard.piece)])
+        let is_there =
+            |asked: &Guard| word[usize::from(asked.cell)].0 == self.labels[usize::from(asked.piece)];
+        guard.iter().all(|asked| is_there(asked) == asked.holds)
     }
 }

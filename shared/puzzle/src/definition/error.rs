@@ -100,14 +100,22 @@ pub enum DefinitionError {
         /// The puzzle's number of cells.
         cells: usize,
     },
+    /// The solved state itself is ruled out.
+    #[error(
+        "the solved state is ruled out: cell {cell} holds a piece that looks like one that never stands there"
+    )]
+    NeverSolved {
+        /// The cell, from 1.
+        cell: usize,
+    },
     /// Limited states and free moves: of the words of one state some would be states, and others not.
     #[error(
-        "states are limited by cells that always hold what belongs there, and there are free moves: only one of both can be"
+        "states are limited by what cells always or never hold, and there are free moves: only one of both can be"
     )]
     AlwaysFree,
     /// Limited states, and powers or inverses that are not listed.
     #[error(
-        "the states of {0} are limited by cells that always hold what belongs there: its moves are those that are listed, without --metric"
+        "the states of {0} are limited by what cells always or never hold: its moves are those that are listed, without --metric"
     )]
     AlwaysListed(String),
     /// A solved state of another puzzle.

@@ -8,6 +8,7 @@
 //! from where that leads by the way that is kept: one generator for each shape and move.
 
 use super::{Definition, Piece, Shapes};
+use fathom_algebra::orbits::orbits;
 use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
 use num_bigint::BigUint;
 use std::collections::BTreeSet;
@@ -17,6 +18,8 @@ use std::collections::BTreeSet;
 pub struct Groupoid {
     shapes: Shapes,
     group: StabiliserChain,
+    /// For each piece a number that tells with which it exchanges places where sequences return to a shape.
+    kinds: Vec<u16>,
     /// The order of the group of free moves, if no state is the same after one of them.
     free: Option<usize>,
 }
@@ -37,7 +40,9 @@ impl Definition {
                 }
             }
         }
+        let generators: Vec<Permutation> = generators.into_iter().collect();
         let group = StabiliserChain::new(pieces.points, &generators);
+        let kinds = pieces.kinds(&orbits(pieces.points, &generators));
         let free = self.free_group().ok().filter(|free| {
             let fixes = |action: &OrientedPermutation, shape: usize| {
                 pieces.stay(&shapes, shape, action) && shapes.is_fixed(shape, action)
@@ -46,7 +51,7 @@ impl Definition {
                 .iter()
                 .all(|action| action.is_identity() || !(0..shapes.count()).any(|shape| fixes(action, shape)))
         });
-        Some(Groupoid { shapes, group, free: free.map(|free| free.elements().len()) })
+        Some(Groupoid { shapes, group, kinds, free: free.map(|free| free.elements().len()) })
     }
 }
 
@@ -54,6 +59,12 @@ impl Groupoid {
     /// The shapes.
     pub fn shapes(&self) -> &Shapes {
         &self.shapes
+    }
+
+    /// For each piece a number. Pieces of which shapes tell nothing, and which have different numbers, never
+    /// exchange places while all others return to theirs: they fill no cells in all ways.
+    pub fn kinds(&self) -> &[u16] {
+        &self.kinds
     }
 
     /// How many states there are in each shape.
@@ -121,6 +132,15 @@ impl Pieces {
         }
         let seen = puzzle.orbit_of.iter().map(|&orbit| seen_in[orbit].unwrap_or(1)).collect();
         Some(Self { seen, first, points })
+    }
+
+    /// For each cell a number for the piece that belongs there: 0 where shapes tell of it, otherwise one
+    /// more than the first point of its orbit, of these orbits of points.
+    fn kinds(&self, orbits: &[Vec<usize>]) -> Vec<u16> {
+        let first_of_orbit =
+            |point: usize| orbits.iter().find(|orbit| orbit.contains(&point)).map_or(point, |orbit| orbit[0]);
+        let kind = |first: &Option<usize>| first.map_or(0, |first| first_of_orbit(first) as u16 + 1);
+        self.first.iter().map(kind).collect()
     }
 
     /// What a sequence of moves that returns to the solved shape does to them.

@@ -77,6 +77,9 @@ impl Definition {
             reduced.add_spare(name.clone(), action)?;
         }
         reduced.set_always(&numbered(self.always())?)?;
+        let (cells, pieces): (Vec<u16>, Vec<u16>) = self.never().iter().copied().unzip();
+        let never: Vec<_> = numbered(&cells)?.into_iter().zip(numbered(&pieces)?).collect();
+        reduced.set_never(&never)?;
         for remark in self.remarks() {
             reduced.add_remark(remark.clone());
         }

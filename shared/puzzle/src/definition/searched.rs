@@ -1,7 +1,7 @@
 //! A definition as the engine takes it: with nothing in it that cannot be seen, with free moves worked into
 //! the others, and with its symmetries.
 
-use super::{Definition, DefinitionError};
+use super::{Definition, DefinitionError, Groupoid};
 use crate::puzzle::Counted;
 use crate::{Generator, Guard, Metric, Puzzle, PuzzleMove};
 use fathom_algebra::{OrientedPermutation, Relabelling, Shown, relabellings_among, states_by_orbits};
@@ -30,11 +30,16 @@ impl Definition {
             let action = |g: &Generator| self.seen_action(&g.action, &orders);
             generators.iter().map(|g| Generator { action: action(g), ..g.clone() }).collect()
         };
-        if !self.always.is_empty() && !self.free.is_empty() {
+        if self.is_limited() && !self.free.is_empty() {
             return Err(DefinitionError::AlwaysFree);
         }
         let generators = seen(&self.generators(metric)?);
         let free = FreeGroup::of(&seen(&self.free), &orders)?;
+        let groupoid = self.is_guarded().then(|| self.groupoid(Self::MOST_SHAPES)).flatten();
+        let labels = || self.solved.iter().map(|piece| piece.label).collect();
+        let states = groupoid.as_ref().and_then(Groupoid::states);
+        let counted = states.map(|states| Counted { labels: labels(), states });
+        let kinds = groupoid.map_or_else(|| vec![0; self.cells()], |groupoid| groupoid.kinds().to_vec());
         let mut puzzle = Puzzle {
             name: self.name.clone(),
             cells: self.cells(),
@@ -42,7 +47,8 @@ impl Definition {
             moves: free.before(&generators)?,
             incoming_moves: free.behind(&generators)?,
             free: free.elements,
-            counted: self.counted(),
+            counted,
+            kinds,
             symmetries: Vec::new(),
         };
         for m in puzzle.moves.iter_mut().chain(&mut puzzle.incoming_moves) {
@@ -50,7 +56,7 @@ impl Definition {
         }
         puzzle.symmetries = match self.is_beyond_all_searches(&orders) {
             true => vec![Relabelling::from_action(&puzzle.free[0])],
-            false => symmetries(&puzzle, &generators, &self.always, &orders),
+            false => symmetries(&puzzle, &generators, &self.limits_of_states().collect(), &orders),
         };
         Ok(puzzle)
     }
@@ -70,14 +76,21 @@ impl Definition {
         guard.into_iter().collect()
     }
 
-    /// What must stand where, that an action may lead to a state that is [meant](Definition::set_always).
-    /// That the state before is one is asked for as well, though it is one always: so a move asks for
-    /// what its inverse has led to, and they are seen to be inverses.
+    /// What must and must not stand where, that an action may lead to a state to which states are limited, by
+    /// [`always`](Definition::set_always) and [`never`](Definition::set_never). That the state before is one
+    /// is asked for as well, though it is one always: so a move asks for what its inverse has led to, and they
+    /// are seen to be inverses.
     pub fn limits(&self, action: &OrientedPermutation) -> impl Iterator<Item = Guard> {
         let back = action.cells().inverse();
-        self.always.iter().flat_map(move |&piece| {
-            [piece, back.apply(piece.into()) as u16].map(|cell| Guard { cell, piece })
+        self.limits_of_states().flat_map(move |limit| {
+            [limit.cell, back.apply(limit.cell.into()) as u16].map(|cell| Guard { cell, ..limit })
         })
+    }
+
+    /// What is so in all states that are meant.
+    fn limits_of_states(&self) -> impl Iterator<Item = Guard> {
+        let always = self.always.iter().map(|&cell| Guard { cell, piece: cell, holds: true });
+        always.chain(self.ruled_out().map(|(cell, piece)| Guard { cell, piece, holds: false }))
     }
 
     /// The number of states of a puzzle that may be too large to be searched; `None` if it does not follow
@@ -91,11 +104,6 @@ impl Definition {
             self.moves.iter().map(|g| self.seen_action(&g.action, &orders)).collect();
         let shown = self.solved.iter().map(|piece| Shown { label: piece.label.into(), seen: piece.seen });
         states_by_orbits(&actions, &shown.collect::<Vec<_>>())
-    }
-
-    fn counted(&self) -> Option<Counted> {
-        let states = self.is_guarded().then(|| self.groupoid(Self::MOST_SHAPES)?.states())??;
-        Some(Counted { labels: self.solved.iter().map(|piece| piece.label).collect(), states })
     }
 
     /// The group of the free moves, its elements named by powers of them.
@@ -187,7 +195,8 @@ impl FreeGroup {
         let differ_behind = |x: &OrientedPermutation, y: &OrientedPermutation| x.inverse().then(y);
         self.distinct(moves, differ_behind, |before, m, name| {
             let back = before.cells().inverse();
-            let guard = |&cell: &u16| Guard { cell: back.apply(cell.into()) as u16, piece: cell };
+            let guard =
+                |&cell: &u16| Guard { cell: back.apply(cell.into()) as u16, piece: cell, holds: true };
             let guard = m.guard.iter().map(guard).collect();
             PuzzleMove { name: format!("{name}{}", m.name), action: before.then(&m.action), guard }
         })
@@ -198,7 +207,7 @@ impl FreeGroup {
     fn behind(&self, moves: &[Generator]) -> Result<Vec<PuzzleMove>, DefinitionError> {
         let differ_before = |x: &OrientedPermutation, y: &OrientedPermutation| y.then(&x.inverse());
         self.distinct(moves, differ_before, |behind, m, name| {
-            let guard = m.guard.iter().map(|&cell| Guard { cell, piece: cell }).collect();
+            let guard = m.guard.iter().map(|&cell| Guard { cell, piece: cell, holds: true }).collect();
             let name = format!("{} {name}", m.name).trim_end().to_owned();
             PuzzleMove { name, action: m.action.then(behind), guard }
         })
@@ -233,9 +242,14 @@ impl FreeGroup {
 }
 
 /// The relabellings that map the moves onto themselves, with their guards, and the free moves onto
-/// themselves, and the cells by which states are limited; and their products with free moves. Of those that
-/// differ by a turn of all pieces of an orbit alike, which changes no move, one is found.
-fn symmetries(puzzle: &Puzzle, generators: &[Generator], always: &[u16], orders: &[u16]) -> Vec<Relabelling> {
+/// themselves, and what limits the states; and their products with free moves. Of those that differ by a turn
+/// of all pieces of an orbit alike, which changes no move, one is found.
+fn symmetries(
+    puzzle: &Puzzle,
+    generators: &[Generator],
+    limits: &HashSet<Guard>,
+    orders: &[u16],
+) -> Vec<Relabelling> {
     let points: Vec<(usize, u16)> =
         orders.iter().enumerate().flat_map(|(cell, &order)| (0..order).map(move |k| (cell, k))).collect();
     let mut is_first = vec![false; points.len()];
@@ -268,7 +282,7 @@ fn symmetries(puzzle: &Puzzle, generators: &[Generator], always: &[u16], orders:
             .iter()
             .filter_map(|a| Relabelling::from_points(a, orders))
             .filter(keeps_guards)
-            .filter(|a| always.iter().all(|&cell| always.contains(&(a.cells().apply(cell.into()) as u16))))
+            .filter(|a| limits.iter().all(|limit| limits.contains(&limit.renamed(a))))
             .collect();
     let mut all: HashSet<Relabelling> = found.iter().cloned().collect();
     let without = found.len();

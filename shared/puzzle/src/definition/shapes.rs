@@ -42,7 +42,7 @@ impl Definition {
                     continue;
                 }
                 let image = shapes.image(at, &generator.action);
-                if !shapes.look_right(&image, &self.always) {
+                if !shapes.are_meant(&image, self) {
                     shapes.next.push(None);
                     continue;
                 }
@@ -68,7 +68,8 @@ impl Shapes {
         let labels = || puzzle.solved.iter().map(|piece| piece.label);
         let mut told: HashSet<u16> = labels().filter(|&label| !once.insert(label)).collect();
         let guards = puzzle.moves.iter().flat_map(|generator| &generator.guard).chain(&puzzle.always);
-        told.extend(guards.map(|&cell| puzzle.solved[usize::from(cell)].label));
+        let asked = guards.chain(puzzle.never.iter().map(|(_, piece)| piece));
+        told.extend(asked.map(|&piece| puzzle.solved[usize::from(piece)].label));
         let mut looks: Vec<Piece> = Vec::new();
         let mut first: HashMap<u16, u16> = HashMap::new();
         let mut look = |piece: Piece| {
@@ -112,6 +113,15 @@ impl Shapes {
             let piece = self.looks.get(usize::from(looks[usize::from(cell)]));
             piece.is_some_and(|piece| piece.label == solved.label)
         })
+    }
+
+    /// Whether the looks on all cells are those of a state to which states are limited.
+    fn are_meant(&self, looks: &[u16], puzzle: &Definition) -> bool {
+        let is_there = |&(cell, piece): &(u16, u16)| {
+            let found = self.looks.get(usize::from(looks[usize::from(cell)]));
+            found.is_some_and(|found| found.label == puzzle.solved[usize::from(piece)].label)
+        };
+        self.look_right(looks, &puzzle.always) && !puzzle.never.iter().any(is_there)
     }
 
     /// How the piece on a cell looks, if shapes tell of it.

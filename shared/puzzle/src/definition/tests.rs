@@ -103,6 +103,13 @@ fn limits_that_do_not_fit_are_refused() {
         );
     }
     assert!(puzzle.clone().finished().is_ok());
+    let ruled_out = Err(DefinitionError::NeverSolved { cell: 2 });
+    assert_eq!(puzzle.set_never(&[(0, 2), (1, 1)]), ruled_out);
+    assert_eq!(puzzle.set_never(&[(0, 2), (1, 5)]), Err(DefinitionError::AlwaysCell { cell: 6, cells: 5 }));
+    assert_eq!(puzzle.set_never(&[(1, 2), (0, 2), (1, 2)]), Ok(()));
+    assert_eq!(puzzle.never(), [(0, 2), (1, 2)]);
+    let alike = puzzle.solved().iter().map(|piece| Piece { label: u16::from(piece.label > 2), ..*piece });
+    assert_eq!(puzzle.set_solved(&alike.collect::<Vec<_>>()), Err(DefinitionError::NeverSolved { cell: 1 }));
     puzzle.add_free("x", swap).unwrap();
     assert_eq!(puzzle.puzzle(Metric::Given).unwrap_err(), DefinitionError::AlwaysFree);
     assert_eq!(puzzle.finished(), Err(DefinitionError::AlwaysFree));

@@ -56,6 +56,15 @@ struct Forbidden {
     values: BTreeSet<u64>,
 }
 
+/// What all lines with `Illegal` say of the states.
+#[derive(Default, PartialEq, Eq)]
+struct Limits {
+    /// Cells that hold what belongs there: all other pieces of their sets are illegal.
+    always: Vec<u16>,
+    /// Cells with pieces that never stand there.
+    never: Vec<(u16, u16)>,
+}
+
 pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     let mut reader = Reader {
         lines: lines_of(text),
@@ -74,12 +83,12 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
         reader.command(text, line)?;
     }
     reader.work_out_sequences()?;
-    let always = reader.always()?;
+    let limits = reader.limits()?;
     match reader.puzzle {
         Some(mut puzzle) => {
             puzzle.set_metric(Metric::Multi);
-            if !always.is_empty() {
-                puzzle = limited(&puzzle, &always).map_err(Fault::whole)?;
+            if limits != Limits::default() {
+                puzzle = limited(&puzzle, &limits).map_err(Fault::whole)?;
             }
             puzzle.finished().map_err(Fault::whole)
         }
@@ -90,7 +99,7 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
 
 /// The same puzzle with its states limited. A move and its powers are listed one by one then: each of them is
 /// a move where it leads to a state that is meant, whatever lies between.
-fn limited(whole: &Definition, always: &[u16]) -> Result<Definition, DefinitionError> {
+fn limited(whole: &Definition, limits: &Limits) -> Result<Definition, DefinitionError> {
     let mut limited = Definition::new(whole.name(), whole.orbits().to_vec())?;
     limited.set_solved(whole.solved())?;
     for power in whole.generators(Metric::Multi)? {
@@ -99,7 +108,8 @@ fn limited(whole: &Definition, always: &[u16]) -> Result<Definition, DefinitionE
     for spare in whole.spare() {
         limited.add_spare(spare.name.clone(), spare.action.clone())?;
     }
-    limited.set_always(always)?;
+    limited.set_always(&limits.always)?;
+    limited.set_never(&limits.never)?;
     for remark in whole.remarks() {
         limited.add_remark(remark.clone());
     }
@@ -392,13 +402,13 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The cells that hold what belongs there in all states that are not illegal.
-    fn always(&self) -> Result<Vec<u16>, Fault> {
-        let mut always = Vec::new();
+    /// What cells hold in all states that are not illegal.
+    fn limits(&self) -> Result<Limits, Fault> {
+        let mut limits = Limits::default();
         for (&cell, Forbidden { at, values }) in &self.forbidden {
             let puzzle = self.puzzle.as_ref().expect("what is illegal stands behind the solved state");
-            let labels = &self.labels[puzzle.cells_of(puzzle.orbit_of(cell))];
-            let all: BTreeSet<u64> = labels.iter().copied().collect();
+            let cells = puzzle.cells_of(puzzle.orbit_of(cell));
+            let all: BTreeSet<u64> = self.labels[cells.clone()].iter().copied().collect();
             if !all.iter().copied().eq(1..=all.len() as u64) {
                 let why = "the pieces of its set are not numbered from 1 without gaps, and twsearch compares other numbers then";
                 return Err(unsupported(*at, "Illegal", why));
@@ -406,16 +416,15 @@ impl<'a> Reader<'a> {
             if values.contains(&self.labels[cell]) {
                 return Err(Fault::syntax(*at, "the solved state itself is illegal"));
             }
-            match all.difference(values).count() {
-                1 => always.push(cell as u16),
-                left if left == all.len() => {}
-                _ => {
-                    let why = "only states in which one piece alone may stand on a cell can be searched: rule out all other pieces of the set, or none";
-                    return Err(unsupported(*at, "Illegal", why));
-                }
+            if all.difference(values).count() == 1 {
+                limits.always.push(cell as u16);
+                continue;
             }
+            let piece = |value| cells.clone().find(|&piece| self.labels[piece] == value);
+            let pieces = values.iter().filter_map(|&value| piece(value));
+            limits.never.extend(pieces.map(|piece| (cell as u16, piece as u16)));
         }
-        Ok(always)
+        Ok(limits)
     }
 
     /// The rows up to `End`.

@@ -79,7 +79,7 @@ fn faults_of_the_own_format() {
     assert_eq!(
         toml_with("[move]"),
         "file:2:2: unknown field `move`, expected one of `name`, `metric`, `degree`, `orbits`, `moves`, `free`, \
-         `spare`, `solved`, `always`"
+         `spare`, `solved`, `always`, `never`"
     );
     assert_eq!(
         toml_with("moves = 3"),
@@ -123,7 +123,7 @@ fn faults_of_the_own_format() {
     );
     assert_eq!(
         toml_with("always = [3]\n[moves]\nR = \"(1,2)\"\n[free]\nU = \"(1,2)\""),
-        "file: states are limited by cells that always hold what belongs there, and there are free moves: only one of both can be"
+        "file: states are limited by what cells always or never hold, and there are free moves: only one of both can be"
     );
     assert_eq!(guarded("guards = [3]"), "file:3:25: unknown field `guards`, expected `cycles` or `guard`");
     assert_eq!(
@@ -310,10 +310,9 @@ fn ksolve_pieces_may_be_wild() {
     assert_eq!(solved, [(0, 0, 3), (1, 0, 1), (1, 0, 1), (2, 1, 3)]);
 }
 
-/// One piece alone may stand on cell 1, so its states are limited to those; the powers of R are moves of
-/// their own then.
+/// What is illegal limits the states; the powers of R are moves of their own then.
 #[test]
-fn what_is_illegal_is_a_limit_or_refused() {
+fn what_is_illegal_limits_the_states() {
     let with = |lines: &str| {
         let text = format!(
             "Name x\nSet A 5 1\nSolved\nA\n1 1 2 2 3\nEnd\nMove R\nA\n2 3 4 1 5\nEnd\nMove U\nA\n1 3 4 5 2\nEnd\n{lines}"
@@ -326,11 +325,9 @@ fn what_is_illegal_is_a_limit_or_refused() {
     assert_eq!(names, ["R", "R2", "R'", "U", "U2", "U'"]);
     // A number that no piece has rules nothing out.
     assert!(with("Illegal A 1 7").unwrap().always().is_empty());
+    let limited = with("Illegal A 1 2\nIllegal A 4 1 7").unwrap();
+    assert_eq!((limited.always(), limited.never()), (&[][..], &[(0, 2), (3, 0)][..]));
     let refused = |lines: &str| with(lines).unwrap_err().to_string();
-    assert_eq!(
-        refused("Illegal A 1 2"),
-        "x:15:1: Illegal is not supported: only states in which one piece alone may stand on a cell can be searched: rule out all other pieces of the set, or none"
-    );
     assert_eq!(refused("Illegal A 1 1 2"), "x:15:1: the solved state itself is illegal");
     assert_eq!(refused("Illegal A 6 1"), "x:15:11: positions of A are numbers from 1 to 5");
     assert_eq!(refused("Illegal B 1 1"), "x:15:9: there is no set \"B\"");

@@ -25,6 +25,16 @@ struct File {
     spare: Table,
     solved: Option<Spanned<Solved>>,
     always: Option<Guard>,
+    #[serde(default)]
+    never: Vec<Spanned<Never>>,
+}
+
+/// A cell, and pieces of which none ever stands there.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Never {
+    cell: u64,
+    pieces: Vec<u64>,
 }
 
 #[derive(Deserialize)]
@@ -145,6 +155,16 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
         let cells = cells(always, "that states are limited by", puzzle.cells())?;
         puzzle.set_always(&cells).map_err(|error| Fault::new(always.span().start, error))?;
     }
+    let mut never = Vec::new();
+    for listed in &file.never {
+        let at = listed.span();
+        let named = |numbers: Vec<u64>| Spanned::new(at.clone(), numbers);
+        let Never { cell, pieces } = listed.get_ref();
+        let cell = cells(&named(vec![*cell]), "that states are limited by", puzzle.cells())?[0];
+        let pieces = cells(&named(pieces.clone()), "that states are limited by", puzzle.cells())?;
+        never.extend(pieces.into_iter().map(|piece| (cell, piece)));
+        puzzle.set_never(&never).map_err(|error| Fault::new(at.start, error))?;
+    }
     let orders = puzzle.orders();
     for (name, action) in file.moves.0 {
         let at = name.span().start;
@@ -250,6 +270,16 @@ impl Definition {
         text.push_str("]\n");
         if !self.always().is_empty() {
             writeln!(text, "always = [{}]", from_one(self.always())).expect("strings take everything");
+        }
+        if !self.never().is_empty() {
+            text.push_str("never = [\n");
+            for listed in self.never().chunk_by(|(one, _), (other, _)| one == other) {
+                let cell = listed[0].0 + 1;
+                let pieces: Vec<u16> = listed.iter().map(|&(_, piece)| piece).collect();
+                writeln!(text, "    {{ cell = {cell}, pieces = [{}] }},", from_one(&pieces))
+                    .expect("strings take everything");
+            }
+            text.push_str("]\n");
         }
         let tables: [(&str, &[Generator]); 3] =
             [("moves", self.moves()), ("free", self.free()), ("spare", self.spare())];

@@ -53,6 +53,12 @@ pub(crate) fn growth(puzzle: &Definition, metric: Metric, deepest: usize) -> Vec
         let label = |&cell: &u16| (state >> (7 * cell + 2)) as u16 & 31;
         cells.iter().all(|cell| label(cell) == puzzle.solved()[usize::from(*cell)].label)
     };
+    let is_meant = |state: State| {
+        let label = |cell: u16| (state >> (7 * cell + 2)) as u16 & 31;
+        let solved = |piece: u16| puzzle.solved()[usize::from(piece)].label;
+        holds(puzzle.always(), state)
+            && puzzle.never().iter().all(|&(cell, piece)| label(cell) != solved(piece))
+    };
     // Two words are hashed faster than one of 128 bits.
     let key = |state: State| (state as u64, (state >> 64) as u64);
     let mut reached: FxHashSet<(u64, u64)> = FxHashSet::default();
@@ -68,7 +74,7 @@ pub(crate) fn growth(puzzle: &Definition, metric: Metric, deepest: usize) -> Vec
             for turned in equals(state) {
                 for generator in moves.iter().filter(|generator| holds(&generator.guard, turned)) {
                     let next = least(moved(turned, &generator.action, seen));
-                    if holds(puzzle.always(), next) && reached.insert(key(next)) {
+                    if is_meant(next) && reached.insert(key(next)) {
                         next_layer.push(next);
                     }
                 }

@@ -30,6 +30,15 @@ pub(super) fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTree
         }
         partitions.insert(base);
     }
+    // Pieces that never exchange places fill few words of a colour that has both; but where they are many,
+    // colours without such would make too many patterns.
+    let kinds = numbered(space.puzzle().kinds.iter());
+    if kinds.iter().any(|&kind| kind != 0) {
+        let cut = |partition: &Vec<u8>| numbered(partition.iter().zip(&kinds));
+        let cut: Vec<Vec<u8>> = partitions.iter().map(cut).collect();
+        partitions.extend(cut);
+        partitions.extend((2..=8).map(|size| chunked(&kinds, size)));
+    }
     // Every partition is cut further where pieces of different kinds are together.
     let kind: Vec<(usize, u8)> = (0..cells)
         .map(|cell| {
