@@ -84,7 +84,8 @@ pub(super) fn close(
 struct OrbitFinder<'a> {
     colouring: &'a Colouring,
     symmetries: &'a [CosetSymmetry],
-    /// The number of symmetry s after symmetry g, at g times their number plus s; empty if these are too many.
+    /// The number of symmetry s after symmetry g, at g times their number plus s; empty if these are too
+    /// many.
     composed: Vec<u16>,
     table: Vec<AtomicU32>,
     found: AtomicU32,
