@@ -41,10 +41,10 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Mutex, oneshot};
 use tokio::task::JoinHandle;
 
-/// Between looks at a run.
-const LOOK: Duration = Duration::from_millis(500);
-/// Readers have so long to hear the last change.
-const LAST_WORDS: Duration = Duration::from_millis(400);
+/// The time between two snapshots of a run.
+const SNAPSHOT_INTERVAL: Duration = Duration::from_millis(500);
+/// The time that readers have to receive the last change.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(400);
 
 /// An address that this process listens on, before there is a run to show.
 #[derive(Debug)]
@@ -157,7 +157,7 @@ async fn look(mut feed: Feed, hub: Arc<Hub>, mut is_over: oneshot::Receiver<()>)
         }
         tokio::select! {
             _ = &mut is_over => return feed,
-            () = tokio::time::sleep(LOOK) => {}
+            () = tokio::time::sleep(SNAPSHOT_INTERVAL) => {}
         }
     }
 }
@@ -192,7 +192,7 @@ impl Page {
 
     /// Gives readers the time to hear what was said last, and ends.
     pub fn close(self) {
-        std::thread::sleep(LAST_WORDS);
+        std::thread::sleep(SHUTDOWN_TIMEOUT);
         self.runtime.shutdown_background();
     }
 }

@@ -9,7 +9,7 @@ use thirtyfour::{ChromiumLikeCapabilities, LoggingPrefsLogLevel};
 
 /// How long anything may take that a page is waited for.
 const PATIENCE: Duration = Duration::from_secs(120);
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The driver and its browser. Dropped, both end.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ impl Browser {
             if begun.elapsed() >= PATIENCE {
                 panic!("never: {expression}\n{}", self.value("document.body.innerText").await);
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 

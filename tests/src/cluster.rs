@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 
 /// How long anything may take that is waited for.
 pub const PATIENCE: Duration = Duration::from_secs(120);
-/// Between looks at what is waited for.
-const LOOK: Duration = Duration::from_millis(20);
+/// The time between two checks of a condition that a test waits for.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Clusters are to be alone on the processors, lest leases end because others are at work.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -33,7 +33,7 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
         assert!(begun.elapsed() < PATIENCE, "never: {what}");
-        sleep(LOOK);
+        sleep(POLL_INTERVAL);
     }
 }
 
@@ -380,7 +380,7 @@ impl Cluster {
             if let Some(status) = child.try_wait().expect("a child of this process") {
                 return Some(status);
             }
-            sleep(LOOK);
+            sleep(POLL_INTERVAL);
         }
         eprintln!("{who} does not end:\n{}", self.said());
         None
@@ -420,7 +420,7 @@ impl Cluster {
                 return status.clone();
             }
             assert!(begun.elapsed() < PATIENCE, "never: {what}; at last {status:?}\n{}", self.said());
-            sleep(LOOK);
+            sleep(POLL_INTERVAL);
         }
     }
 
@@ -466,7 +466,7 @@ impl Cluster {
                 return lines;
             }
             assert!(begun.elapsed() < PATIENCE, "{message:?} was never logged\n{}", self.said());
-            sleep(LOOK);
+            sleep(POLL_INTERVAL);
         }
     }
 

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How often a page that lingers looks whether it shall end.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Listens where `--http` says, before the run begins: nothing is written if that cannot be.
 pub(crate) fn listen(args: &HttpArguments) -> Result<Option<Listening>> {
@@ -114,7 +114,7 @@ impl Shown {
         let until = Instant::now() + linger;
         let stopped = stopped();
         while Instant::now() < until && !stopped.load(Ordering::Relaxed) {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
         page.close();
         Ok(())
@@ -170,7 +170,7 @@ pub(crate) fn page(args: &PageArguments) -> Result<()> {
     output::line(page.address())?;
     let until = http.http_linger.map(|linger| Instant::now() + linger);
     while !stopped.load(Ordering::Relaxed) && until.is_none_or(|until| Instant::now() < until) {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     page.close();
     Ok(())

@@ -25,8 +25,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Between two looks at the run.
-const LOOK: Duration = Duration::from_secs(1);
+/// The time between two reads of the run.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Between two looks at keys and signals.
 const KEYS: Duration = Duration::from_millis(100);
 /// Events that are remembered.
@@ -74,7 +74,7 @@ fn show(mut look: impl FnMut() -> Result<Screen>) -> Result<()> {
             {
                 return Ok(());
             }
-            if looked.elapsed() >= LOOK {
+            if looked.elapsed() >= POLL_INTERVAL {
                 looked = Instant::now();
                 screen = look()?;
             }

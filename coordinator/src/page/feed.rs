@@ -11,7 +11,7 @@ use fathom_engine::directory::RunDirectory;
 use fathom_run::ShardId;
 use std::path::PathBuf;
 
-/// Where the numbers come from.
+/// The source of the numbers.
 #[derive(Debug)]
 pub(super) enum Feed {
     Local(Local),
@@ -51,7 +51,7 @@ fn of_directory(path: PathBuf) -> Result<Snapshot> {
     Ok(Snapshot { run: facts, growth: outline.growth(), ..Snapshot::default() })
 }
 
-/// Who tells of a shard.
+/// The source of a shard's story.
 #[derive(Clone, Debug)]
 pub(super) enum Shards {
     Local(Local),

@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use fathom_proto::access::{PageTls, Token};
 use std::net::IpAddr;
 
-/// Asked without a token, and tells nothing.
+/// The path that is answered without a token; its answer tells nothing of the run.
 pub(super) const HEALTH: &str = "/healthz";
 /// The parameter of the address that is printed.
 const PARAMETER: &str = "token=";
@@ -31,23 +31,23 @@ const HEADERS: [(HeaderName, &str); 7] = [
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
 ];
 
-/// What is demanded of requests.
+/// What a request must have to be answered.
 #[derive(Clone, Debug)]
 pub(super) struct Guard {
     pub(super) token: Token,
     pub(super) tls: Option<PageTls>,
 }
 
-/// What becomes of a request.
+/// The decision on a request.
 pub(super) enum Verdict {
-    /// It is answered.
+    /// The request is answered.
     Pass,
-    /// It is answered with this.
+    /// The request is answered with this, and nothing else.
     Answer(Response<Body>),
 }
 
 impl Guard {
-    /// Looks at a request.
+    /// Decides on a request.
     pub(super) fn judge<B>(&self, request: &Request<B>) -> Verdict {
         let Some(host) = self.host(request.headers()) else {
             let said = "This page is not known under that host name. Ask for it at localhost, or at the address that the command has printed.\n";

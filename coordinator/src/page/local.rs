@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// What a search has told. It only notes numbers, so that it does not delay the search.
+/// An observer of a search. It stores numbers and does nothing else, so that it does not delay the search.
 #[derive(Clone, Debug)]
 pub struct Local(Arc<Mutex<Noted>>);
 
@@ -58,7 +58,7 @@ struct Layer {
     first: usize,
 }
 
-/// What a shard of the present depth is, in words.
+/// The state of a shard of the present depth, in words.
 pub(super) type Story = Vec<(&'static str, String)>;
 
 impl Local {

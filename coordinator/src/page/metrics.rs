@@ -14,7 +14,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What the answer is.
+/// The content type of the answer.
 pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// All metrics of a run.
@@ -172,7 +172,7 @@ impl Collector for Metrics {
     }
 }
 
-/// What is told of each worker, in bytes.
+/// The metrics of each worker that are in bytes.
 type OfWorker = (&'static str, &'static str, fn(&WorkerFacts) -> u64);
 
 const OF_WORKERS: [OfWorker; 6] = [

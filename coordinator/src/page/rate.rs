@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Over how long a rate is taken.
+/// The time over which a rate is taken.
 const WINDOW: Duration = Duration::from_secs(30);
-/// A shorter time gives no rate.
+/// The shortest time over which a rate is computed.
 const SHORTEST: Duration = Duration::from_millis(400);
 
-/// How fast a count grows.
+/// The rate at which a count grows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rate(VecDeque<(Instant, f64)>);
 

@@ -13,13 +13,13 @@ use fathom_run::WorkerId;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-/// A worker that was not heard for so many heartbeats is silent.
+/// The number of heartbeats after which a worker that was not heard is silent.
 const SILENT_AFTER: u32 = 3;
-/// Rates that are kept of each worker, and the time between two.
+/// How many rates of each worker are kept, and the time between two of them.
 const HISTORY: usize = 40;
 const BETWEEN: Duration = Duration::from_secs(3);
 
-/// What is kept from one look to the next.
+/// The state that a feed keeps between two snapshots.
 #[derive(Debug)]
 pub(super) struct Served {
     outline: Outline,
@@ -38,7 +38,7 @@ pub(super) struct Served {
     depth: u32,
 }
 
-/// What is kept of a worker.
+/// The state that a feed keeps of one worker.
 #[derive(Debug, Default)]
 struct Kept {
     rate: Rate,

@@ -27,7 +27,7 @@ use tokio::sync::{Mutex, Semaphore};
 use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 
-/// Callers at a time; more of them wait.
+/// The number of callers that are served at a time; others wait.
 const MOST_CALLERS: usize = 512;
 /// How long a caller may take to say what it wants, and to take what it is told.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -35,9 +35,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const HEARTBEAT: Duration = Duration::from_secs(10);
 /// How long nobody is let in when the system has no room for another connection.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Headers that a request may have.
+/// The largest number of headers of a request.
 const MOST_HEADERS: usize = 64;
-/// Bytes of the headers of a request.
+/// The largest size of all headers of a request, in bytes.
 const MOST_HEADER_BYTES: usize = 16 << 10;
 
 const HTML: &str = "text/html; charset=utf-8";

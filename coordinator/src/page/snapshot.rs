@@ -5,7 +5,7 @@ use fathom_proto::Latencies;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A run at a moment.
+/// A snapshot of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
     /// The run as a whole.
@@ -37,16 +37,16 @@ pub enum RunState {
     Unfinished,
     /// The last depth that was asked for is made.
     DeepEnough,
-    /// Somebody has stopped it.
+    /// Somebody has stopped the run.
     Stopped,
-    /// It cannot go on.
+    /// The run cannot go on.
     Failed,
     /// Every state was visited.
     Complete,
 }
 
 impl RunState {
-    /// Whether nothing changes any more.
+    /// Whether this state is final.
     pub fn is_over(self) -> bool {
         !matches!(self, Self::Preparing | Self::Running | Self::Waiting)
     }
@@ -59,19 +59,19 @@ pub struct RunFacts {
     pub title: String,
     /// The space and the metric as commands take them.
     pub name: String,
-    /// How it is.
+    /// The state of the run.
     pub state: RunState,
     /// States of the space.
     pub states: String,
-    /// Those that were visited, in the present depth too.
+    /// The states that were visited, those of the present depth included.
     pub visited: String,
-    /// The same over all of them.
+    /// The visited states over all states of the space.
     pub share: f64,
     /// The present depth; the last one if the run is complete.
     pub depth: Option<u32>,
-    /// How much of it is done.
+    /// The share of the present depth that is done, from 0 to 1.
     pub depth_share: f64,
-    /// States that were found in it.
+    /// The states that were found in the present depth.
     pub depth_states: String,
     /// States a second, over the last half minute.
     pub rate: Option<f64>,
@@ -89,7 +89,7 @@ pub struct RunFacts {
     pub disk_free: Option<u64>,
     /// Bytes of memory that this process has for itself; on many hosts, all workers together.
     pub memory: Option<u64>,
-    /// The most that they take, layers in the page cache among it.
+    /// The most memory that they may take, layers in the page cache included.
     pub memory_limit: Option<u64>,
     /// Bytes that they have read from disks.
     pub read: Option<u64>,
@@ -124,24 +124,24 @@ pub struct Growth {
 /// A finished depth.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DepthFacts {
-    /// Its states.
+    /// The states of the depth.
     pub states: String,
-    /// Its states up to symmetry, if they were counted.
+    /// The states of the depth up to symmetry, if they were counted.
     pub classes: Option<String>,
-    /// Seconds that it took.
+    /// Seconds that the depth took.
     pub seconds: f64,
-    /// Bytes of its files as the search wrote them.
+    /// Bytes of the depth's files as the search wrote them.
     pub bytes: u64,
 }
 
 /// A worker.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WorkerFacts {
-    /// The beginning of its id.
+    /// The first characters of the worker's id.
     pub id: String,
-    /// Its name.
+    /// The worker's name.
     pub name: String,
-    /// Where its peers reach it.
+    /// The address at which its peers reach it.
     pub address: String,
     /// alive, silent, draining, awaited, lost, left.
     pub presence: String,
@@ -149,9 +149,9 @@ pub struct WorkerFacts {
     pub silent: Option<u64>,
     /// Kernel threads.
     pub threads: u32,
-    /// What computes.
+    /// The name of its kernel.
     pub kernel: String,
-    /// Shards that it is at.
+    /// The shards that it is working on.
     pub shards: u32,
     /// States a second, over the last half minute.
     pub rate: f64,
@@ -179,18 +179,18 @@ pub struct EventFacts {
     pub time: u64,
     /// info, warn or error.
     pub severity: &'static str,
-    /// What.
+    /// The kind of event.
     pub what: String,
-    /// At which depth.
+    /// The depth that it concerns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
-    /// With which shard.
+    /// The shard that it concerns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shard: Option<u32>,
-    /// With which worker.
+    /// The worker that it concerns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worker: Option<String>,
-    /// What else there is to say.
+    /// Details, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }

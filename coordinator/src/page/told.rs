@@ -1,5 +1,5 @@
-//! What readers were told, and what has changed since: a few kilobytes a second, however many workers and
-//! shards there are.
+//! The differences between what readers know and the newest snapshot: a few kilobytes a second, however many
+//! workers and shards there are.
 
 use super::snapshot::{EventFacts, Growth, RunFacts, Snapshot, WorkerFacts};
 use crate::cluster::view::ShardState;
@@ -13,7 +13,7 @@ const MOST_NEW_EVENTS: usize = 40;
 /// Workers of one change, in turn; those that come, go or fall silent are told at once.
 const MOST_WORKERS: usize = 24;
 
-/// A shard as it is told.
+/// The state of a shard as readers get it.
 type Shard = (ShardState, Option<u32>);
 
 /// What every reader knows.
@@ -31,7 +31,7 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// All of it, for a reader who comes.
+    /// Everything, for a new reader.
     pub(super) fn all(&self) -> String {
         let histories: Vec<Vec<Value>> =
             self.workers.iter().map(|worker| worker.history.iter().copied().map(rounded).collect()).collect();
@@ -148,7 +148,7 @@ fn row(number: usize, worker: &WorkerFacts) -> Value {
     ])
 }
 
-/// Three digits are more than a rate is worth.
+/// A rate, rounded to three digits: it is no more exact than that.
 fn rounded(rate: f64) -> Value {
     if rate < 1.0 {
         return json!(0);

@@ -7,12 +7,12 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// What takes less time is not spoken of on a terminal.
+/// What ends sooner is not announced on a terminal.
 const SOON: Duration = Duration::from_secs(1);
-/// Nor elsewhere: a log is not watched.
+/// The same elsewhere: nobody watches a log.
 const LATER: Duration = Duration::from_secs(10);
 
-/// Whether a line stands on the terminal that has to be taken away.
+/// Whether a line stands on the terminal that has to be erased.
 static SHOWN: AtomicBool = AtomicBool::new(false);
 
 /// Something that this process does until the value is dropped.

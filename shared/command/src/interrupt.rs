@@ -31,7 +31,7 @@ pub fn interrupts() -> &'static Interrupts {
     })
 }
 
-/// Hears signals from now on.
+/// Starts the thread that hears signals.
 ///
 /// # Errors
 /// If the operating system refuses.

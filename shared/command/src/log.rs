@@ -12,7 +12,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 
-/// How much is said on standard error.
+/// The verbosity on standard error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verbosity {
     /// Errors alone.
@@ -39,12 +39,12 @@ impl Verbosity {
         self == Self::Normal && std::io::stderr().is_terminal()
     }
 
-    /// What is said by a command that shows bars where it can.
+    /// The verbosity of a command that shows bars where it can.
     pub fn beside_bars(self) -> LevelFilter {
         if self.shows_bars() { LevelFilter::WARN } else { self.lines() }
     }
 
-    /// What is said by a command that has no bars.
+    /// The verbosity of a command that has no bars.
     pub fn lines(self) -> LevelFilter {
         match self {
             Self::Quiet => LevelFilter::ERROR,
@@ -65,12 +65,12 @@ pub fn file_of_host(directory: &Path, what: &str) -> Result<PathBuf> {
     Ok(logs.join(format!("{what}-{}.jsonl", machine::host_name())))
 }
 
-/// What Fathom says itself; of the libraries that it uses, only what must be known.
+/// The filter of events: Fathom's own, and of the libraries that it uses only warnings and errors.
 fn ours(level: LevelFilter) -> Targets {
     Targets::new().with_default(level.min(LevelFilter::WARN)).with_target("fathom", level)
 }
 
-/// Has every line in the file from now on tell which worker of which run says it.
+/// Adds the worker and the run to every line that is written to the file from now on.
 pub fn tag(run: &str, worker: &str) {
     // Whoever was named first is who this process is.
     let _ = TAGS.set(format!(r#"{{"run":"{run}","worker":"{worker}","#));

@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 pub(crate) const MOST_BYTES: u64 = 64 << 20;
 /// Older files that are kept.
 const KEPT: u32 = 4;
-/// After this part of the size it is looked how large the file is by now: others may write to it as well.
-const LOOKS: u64 = 16;
+/// After this part of the size has been written, the file's size is read again: others may write to the file
+/// as well.
+const SIZE_CHECKS: u64 = 16;
 
 /// A log that is appended to.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ pub(crate) struct LogFile {
     path: PathBuf,
     file: File,
     most_bytes: u64,
-    /// Bytes that were written since it was looked last.
+    /// Bytes that were written since the size was read last.
     written: u64,
 }
 
@@ -41,7 +42,7 @@ impl LogFile {
     pub(crate) fn line(&mut self, line: &[u8]) -> io::Result<()> {
         self.file.write_all(line)?;
         self.written += line.len() as u64;
-        if self.written >= self.most_bytes / LOOKS {
+        if self.written >= self.most_bytes / SIZE_CHECKS {
             self.written = 0;
             // A log that cannot be rotated is still a log.
             let _ = self.rotate();

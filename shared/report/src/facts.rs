@@ -10,14 +10,14 @@ use std::time::{Duration, UNIX_EPOCH};
 /// The most moves that are listed by name.
 const MOST_MOVES: usize = 48;
 
-/// A thing and what is to be said of it.
+/// One fact of a report: a name and a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
-    /// The thing.
+    /// The name.
     pub what: &'static str,
-    /// What is said.
+    /// The value.
     pub said: String,
-    /// Whether that is for machines: digests, names of moves.
+    /// Whether the value is set in a typewriter font: digests, names of moves.
     pub code: bool,
 }
 
@@ -60,7 +60,7 @@ pub fn of_results(report: &Report) -> Vec<Fact> {
     facts
 }
 
-/// Where the numbers come from.
+/// The source of the numbers.
 pub fn of_origin(report: &Report) -> Vec<Fact> {
     let provenance = &report.provenance;
     let mut facts = vec![

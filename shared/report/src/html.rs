@@ -103,7 +103,7 @@ pub(crate) fn branching(factor: Option<f64>) -> String {
     }
 }
 
-/// What is read first.
+/// The first paragraph of the page.
 fn figures(report: &Report) -> Vec<Fact> {
     let summary = &report.summary;
     let mut figures = vec![

@@ -18,8 +18,8 @@ pub struct GodsNumber {
     pub source: &'static str,
 }
 
-/// Those of a family, by its pattern; `MxN` are boards. What takes seconds is found again in a test of
-/// `fathom puzzles`, what takes longer is a record.
+/// The known numbers of a family, by its pattern; `MxN` are boards. A test of `fathom puzzles` finds those
+/// again that take seconds; the others are records.
 pub fn gods_numbers(pattern: &str) -> Vec<GodsNumber> {
     use Metric::{Given, Multi, Single};
     let known = |space, metric, gods_number, states, source| GodsNumber {

@@ -4,7 +4,7 @@ use super::numbers::percent_with;
 use super::{Report, facts};
 use std::fmt::Write;
 
-/// A table of its own, with caption and label.
+/// The growth table as a floating table, with caption and label.
 pub fn table(report: &Report) -> String {
     let mut text = format!(
         "% {}, fingerprint {}\n% digest {}\n% Needs \\usepackage{{booktabs}}.\n\\begin{{table}}\n\\centering\n\\caption{{{}}}\n\\label{{tab:{}}}\n\\begin{{tabular}}{{rrrrr}}\n\\toprule\ndistance & states & classes & share & cumulative share \\\\\n\\midrule\n",
@@ -50,7 +50,7 @@ fn percent(share: f64) -> String {
     format!("{}\\,\\%", number.replace("> ", "$>$\\,"))
 }
 
-/// Text in which nothing is a command.
+/// Text in which LaTeX finds no command.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {

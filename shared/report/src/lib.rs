@@ -60,11 +60,11 @@ pub enum Format {
 }
 
 impl Format {
-    /// In the order in which they are listed to users.
+    /// All formats, in the order in which users see them.
     pub const ALL: [Self; 7] =
         [Self::Html, Self::Markdown, Self::Csv, Self::Json, Self::Latex, Self::Oeis, Self::Svg];
 
-    /// Its word on the command line.
+    /// The word for the format on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Self::Html => "html",
@@ -99,17 +99,17 @@ impl fmt::Display for Format {
 pub struct Row {
     /// The distance.
     pub depth: u32,
-    /// Its states.
+    /// The states of the depth.
     pub states: u64,
-    /// Its states up to symmetry, if they were counted.
+    /// The states of the depth up to symmetry, if they were counted.
     pub classes: Option<u64>,
-    /// Its states up to symmetry and inversion, if they were counted.
+    /// The states of the depth up to symmetry and inversion, if they were counted.
     pub classes_with_inverse: Option<u64>,
-    /// Its states over all states of the space.
+    /// The states of the depth over all states of the space.
     pub share: f64,
     /// States up to this distance.
     pub cumulative: u64,
-    /// The same over all states of the space.
+    /// The cumulative states over all states of the space.
     pub cumulative_share: f64,
     /// Wall-clock seconds that the layer took.
     pub seconds: f64,
@@ -129,20 +129,20 @@ impl Report {
         std::iter::once(None).chain(factors).take(self.rows.len()).collect()
     }
 
-    /// What stands above all: the puzzle in people's words, or the name that its file gives it.
+    /// The title: the puzzle in people's words, or the name in its file.
     pub fn heading(&self) -> &str {
         self.words.as_ref().map_or(&self.title, |words| &words.title)
     }
 }
 
-/// All that a report is made of.
+/// The contents of a report, in whatever format it is written.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Puzzle and metric in a line, without control characters.
     pub title: String,
     /// What people call the puzzle, if it has a name of its own.
     pub words: Option<Words>,
-    /// What `fathom run --json` tells.
+    /// The object that `fathom run --json` prints.
     pub summary: Summary,
     /// The growth table.
     pub rows: Vec<Row>,
@@ -154,13 +154,13 @@ pub struct Report {
     pub deepest: Option<Deepest>,
     /// What kernel threads spent their time on, by depth.
     pub waits: Vec<waited::Waited>,
-    /// Where it all comes from.
+    /// The origin of the numbers.
     pub provenance: Provenance,
 }
 
 impl Report {
-    /// Of a run, complete or not. Where the last layer is there, its cosets are found: that takes as long as
-    /// for a run that goes on.
+    /// The report of a run, complete or not. Where the last layer is there, its cosets are listed: that takes
+    /// as long as for a run that goes on.
     ///
     /// # Errors
     /// If the journal or the last layer cannot be read.
@@ -203,7 +203,7 @@ impl Report {
     /// The whole report in a format.
     ///
     /// # Errors
-    /// If it cannot be set in that format; it always can.
+    /// None: every report can be written in every format.
     pub fn to_text(&self, format: Format) -> Result<String> {
         match format {
             Format::Html => html::page(self),

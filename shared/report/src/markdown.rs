@@ -67,7 +67,7 @@ pub fn page(report: &Report) -> Result<String> {
     Ok(page.render()?)
 }
 
-/// A fact of which nothing is taken for markup.
+/// A fact as Markdown, in which its own characters are no markup.
 fn written(fact: Fact) -> Fact {
     let said = match fact.code {
         // A span of code is a line, and ends at the first backtick.
@@ -77,7 +77,7 @@ fn written(fact: Fact) -> Fact {
     Fact { said, ..fact }
 }
 
-/// Text in which nothing is markup.
+/// Text in which Markdown finds no markup.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {

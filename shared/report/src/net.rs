@@ -35,7 +35,7 @@ const HEIGHT: f64 = 1.732_050_807_568_877_2;
 /// The colours of the faces opposite to them.
 const OPPOSITE: [&str; 4] = [BOTTOM, BACK, RIGHT, FRONT];
 
-/// Its states have labels: those of the cells on which nothing stands.
+/// The labels of the cells on which no piece stands.
 const SQUARE_1: &str = "square1";
 
 /// Columns of a picture for an edge of a face.

@@ -10,12 +10,12 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// A share in percent, with four decimals. What is not nothing or all does not look so.
+/// A share in percent, with four decimals. A share that is neither 0 nor 1 is never written as `0` or `100`.
 pub fn percent(share: f64) -> String {
     percent_with(share, |mantissa, exponent| format!("{mantissa} · {}", power_of_ten(exponent))) + " %"
 }
 
-/// The same without the sign, where the writer says how mantissa and exponent are written.
+/// The same without the percent sign; the caller says how mantissa and exponent are written.
 pub fn percent_with(share: f64, scientific: impl Fn(&str, i32) -> String) -> String {
     let percent = 100.0 * share;
     let small = format!("{percent:.1e}");

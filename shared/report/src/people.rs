@@ -13,12 +13,13 @@ pub struct Words {
     pub one_move: String,
 }
 
-/// What a puzzle is called, whichever of its pieces are alike.
+/// The names of a puzzle, whichever of its pieces are alike.
 pub fn title(source: &PuzzleSpec, metric: &str) -> String {
     words(source, metric, false).map_or_else(|| source.name(), |words| words.title)
 }
 
-/// Of a board, or of a family's word. `None` for puzzles that somebody defined, and where pieces were chosen.
+/// The names of a board, or of a family's word; `None` for puzzles that somebody defined, and where pieces
+/// were chosen.
 pub fn words(source: &PuzzleSpec, metric: &str, labelled: bool) -> Option<Words> {
     if labelled {
         return None;

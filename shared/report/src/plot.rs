@@ -16,7 +16,7 @@ use std::io;
 const SIZE: (u32, u32) = (1120, 420);
 const FONT: &str = "system-ui, sans-serif";
 const MOST_TICKS: usize = 15;
-/// From one distance to the next, so that bars have edges in between.
+/// The edges of bars: each bar reaches from half a distance before its own to half a distance behind.
 const UNIT: i64 = 10;
 
 /// The colours, each for one thing. A page may give them other values by CSS, where it is dark.
@@ -137,7 +137,7 @@ fn point(row: &Row, count: u64) -> (i64, f64) {
     (i64::from(row.depth) * UNIT, count as f64)
 }
 
-/// Between ticks, so that there are not too many: 1, 2, 5, 10, 20, …
+/// The distance between ticks that keeps their number small: 1, 2, 5, 10, 20, …
 fn stride(ticks: usize) -> usize {
     let mut strides = (0..).flat_map(|power| [1, 2, 5].map(|digit| digit * 10_usize.pow(power)));
     strides

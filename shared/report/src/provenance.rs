@@ -42,7 +42,7 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// Of a run.
+    /// Reads the origin of a run from its directory.
     ///
     /// # Errors
     /// If `run.toml` or the journal cannot be read.
@@ -79,7 +79,8 @@ impl Provenance {
     }
 }
 
-/// What asks for the same run again: the same fingerprint and, as deep as this one is, the same digest.
+/// The command that makes the same run again: with the same fingerprint and, down to the same depth, the same
+/// digest.
 fn command(run: &RunDirectory, summary: &Summary, puzzle: &str) -> String {
     let manifest = &run.manifest;
     let spec = &manifest.spec;

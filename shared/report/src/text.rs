@@ -63,7 +63,7 @@ fn write_growth(out: &mut String, summary: &Summary) -> fmt::Result {
     write!(out, "digest: {}", summary.digest)
 }
 
-/// So many things, with the plural's ending where it belongs: `moves`, `classes`, `symmetries`.
+/// A number and a noun, in the plural unless the number is one: `moves`, `classes`, `symmetries`.
 pub fn many(count: u64, thing: &str) -> String {
     let things = match thing.strip_suffix('y') {
         _ if count == 1 => thing.into(),

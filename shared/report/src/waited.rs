@@ -5,7 +5,7 @@ use fathom_engine::directory::RunDirectory;
 use fathom_task::Waits;
 use serde::Serialize;
 
-/// A depth that a process made by itself.
+/// A depth that one process computed, without workers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Waited {
     /// The depth.
@@ -16,7 +16,7 @@ pub struct Waited {
 }
 
 impl Waited {
-    /// The depths of a run of which that is known: workers do not tell.
+    /// The depths whose times by cause are known: workers do not report theirs.
     ///
     /// # Errors
     /// If the journal cannot be read.

@@ -4,8 +4,8 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Between looks at who shares the memory.
-const LOOK: Duration = Duration::from_secs(1);
+/// How long the number of processes that share the memory is believed.
+const BELIEVED: Duration = Duration::from_secs(1);
 /// So much is taken for layers however little there is.
 const LEAST: u64 = 1 << 20;
 
@@ -40,7 +40,7 @@ impl Cache {
         let Some(sharers) = self.sharers else { return self.all };
         let now = Instant::now();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let fresh = known.filter(|(looked, _)| now.duration_since(*looked) < LOOK);
+        let fresh = known.filter(|(looked, _)| now.duration_since(*looked) < BELIEVED);
         let (_, count) = *known.insert(fresh.unwrap_or_else(|| (now, sharers().max(1))));
         self.all / count as u64
     }

@@ -78,8 +78,8 @@ impl Definition {
 
     /// What must and must not stand where, that an action may lead to a state to which states are limited, by
     /// [`always`](Definition::set_always) and [`never`](Definition::set_never). That the state before is one
-    /// is asked for as well, though it is one always: so a move asks for what its inverse has led to, and they
-    /// are seen to be inverses.
+    /// is asked for as well, though it is one always: so a move asks for what its inverse has led to, and
+    /// they are seen to be inverses.
     pub fn limits(&self, action: &OrientedPermutation) -> impl Iterator<Item = Guard> {
         let back = action.cells().inverse();
         self.limits_of_states().flat_map(move |limit| {
