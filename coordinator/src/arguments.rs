@@ -150,6 +150,14 @@ pub(crate) struct BenchArguments {
     /// Where files are written, up to 1.2 GB at a time [default: the system's directory for temporary files]
     #[arg(long)]
     pub(crate) dir: Option<PathBuf>,
+    /// Compare this build with another one, the program 'fathom' at this path: whole runs of both in turn
+    ///
+    /// A ratio above 1 means that this build is faster.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) against: Option<PathBuf>,
+    /// With --against: what 'fathom run' is told to do, instead of five boards
+    #[arg(last = true, value_name = "RUN", requires = "against")]
+    pub(crate) run: Vec<String>,
     /// Print one JSON object instead of a table
     #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,

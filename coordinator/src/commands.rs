@@ -1,5 +1,6 @@
 //! One module a command: what is asked, to what is printed.
 
+pub(crate) mod against;
 pub(crate) mod antipodes;
 pub(crate) mod at_work;
 pub(crate) mod audit;

@@ -47,7 +47,10 @@ fn main() -> ExitCode {
         Command::Audit(args) => commands::audit::audit(&args),
         Command::Plan(args) => commands::plan::plan(&args),
         Command::Bound(args) => commands::bound::bound(&args),
-        Command::Bench(args) => commands::bench::bench(&args),
+        Command::Bench(args) => match &args.against {
+            Some(other) => commands::against::compare(&args, other),
+            None => commands::bench::bench(&args),
+        },
         Command::Puzzles(args) => commands::puzzles::puzzles(&args),
         Command::Group(args) => commands::group::group(&args),
         Command::Shapes(args) => commands::shapes::shapes(&args),

@@ -2,10 +2,13 @@
 //! solved state.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
+use fathom_kernel::Bits;
+use fathom_layer::LocalDisk;
 use fathom_puzzle::{Definition, Metric, PuzzleSpec};
+use fathom_run::Depth;
 use fathom_run::manifest::{Keep, SpaceSpec};
-use fathom_space::Labels;
-use fathom_task::Kernel;
+use fathom_space::{CosetId, Labels};
+use fathom_task::{Job, Kernel, Layer, Resources, Store};
 use fathom_tests::{Setup, assert_same, fathom, fathom_worker, json, texts};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -121,6 +124,55 @@ proptest! {
         let plain = Setup { shards: Some(1), kernel: Kernel::Reference, ..SETUP }.search(question);
         prop_assert_eq!(&plain.digest, &found.digest);
         prop_assert_eq!(&plain.classes, &found.classes);
+    }
+}
+
+/// What a layer is made without is read layer by layer once; then each depth adds the newest alone.
+#[test]
+fn each_depth_adds_one_layer_to_the_union() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run");
+    let mut run = SETUP.begin(word("lx:9"), &path, &LocalDisk).unwrap();
+    let counts = SETUP.go_on(&mut run, &LocalDisk).unwrap().counts;
+    let resources = Resources {
+        kernel: Kernel::Fastest,
+        threads: 1,
+        memory_bytes: fathom_tests::MEMORY,
+        max_depth: None,
+    };
+    let job = Job::load(&run.manifest, &path, resources, &LocalDisk).unwrap();
+    let (cut, store) = (job.geometry.cut, Store::new(&path, &LocalDisk));
+    let layers: Vec<Layer> =
+        (0..counts.len()).map(|depth| store.open(&job.geometry, Depth(depth as u32)).unwrap()).collect();
+    let nothing = Layer::partial(cut, None);
+    let union = job.union.as_ref().expect("the union of so small a space fits into memory");
+    let positions = || job.graph.shape().positions();
+    for shard in cut.ids() {
+        // Begun in the middle, as by a process that goes on.
+        for depth in 20..counts.len() {
+            let newest_first = || layers[..depth].iter().rev();
+            let before: Vec<&Layer> = match depth {
+                20 => newest_first().collect(),
+                // A layer without files cannot be read.
+                _ => newest_first().take(1).chain(std::iter::repeat_n(&nothing, depth - 1)).collect(),
+            };
+            let of_task = union.of_task(shard, &before).unwrap().unwrap();
+            for coset in cut.range(shard).map(CosetId) {
+                let Bits::Dense(bits) = of_task.coset(coset) else { panic!("the union is packed") };
+                let of_layers: Vec<_> = newest_first().map(|layer| layer.coset(coset).unwrap()).collect();
+                for position in positions() {
+                    let is_in = of_layers.iter().any(|stored| stored.contains(position));
+                    assert_eq!(
+                        bits[position as usize / 8] >> (position % 8) & 1 == 1,
+                        is_in,
+                        "depth {depth}"
+                    );
+                }
+            }
+        }
+        // A lost file of an earlier depth is made again without the union, which has too much.
+        let before: Vec<&Layer> = layers[..15].iter().rev().collect();
+        assert!(union.of_task(shard, &before).unwrap().is_none());
     }
 }
 

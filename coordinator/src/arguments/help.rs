@@ -87,7 +87,14 @@ const EXAMPLES: [(&str, &[&str]); 28] = [
         "bound",
         &["fathom bound 5x5", "fathom bound 2..8 --json", "fathom bound 4x4 --upper --chain '0-3;0-7;0-15'"],
     ),
-    ("bench", &["fathom bench", "fathom bench --repeat 3 --dir /scratch"]),
+    (
+        "bench",
+        &[
+            "fathom bench",
+            "fathom bench --repeat 3 --dir /scratch",
+            "fathom bench --against old/fathom -- 4x4 --max-depth 9",
+        ],
+    ),
     ("keys", &["fathom keys keys"]),
     ("remove", &["fathom remove runs/3x4-multi --dry-run", "fathom remove runs/3x4-multi --all"]),
     ("compare", &["fathom compare runs/3x4-multi 3x4.json"]),

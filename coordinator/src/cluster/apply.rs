@@ -121,13 +121,14 @@ impl State {
         (worker.draining, worker.is_set_aside) = (draining, is_set_aside);
         self.workers.insert(id, worker);
         // What it has, as far as anybody needs it; and what it was thought to have and has not.
-        let (mut right, mut other) = (BTreeSet::new(), Vec::new());
+        let (mut right, mut other, mut given) = (BTreeSet::new(), Vec::new(), Vec::new());
         for stored in inventory.into_iter().filter(|_| !self.rules.shared_store) {
             match self.files.get(stored.task) {
                 Some(file) if stored.digest.is_none_or(|digest| digest == file.digest) => {
                     right.insert(stored.task);
                 }
                 Some(_) => other.push(stored.task),
+                None if self.is_given_back(stored.task) => given.push(stored.task),
                 None if stored.task.depth == self.depth => {
                     self.audits.unattributed.insert(stored.task);
                 }
@@ -155,6 +156,9 @@ impl State {
         for task in other {
             self.order(id, Order::Discard(self.stored(task)));
             effects.push(note_of(NoteKind::OtherFile, Some(id), task, None));
+        }
+        for task in given {
+            self.order(id, Order::GiveBack(task));
         }
     }
 
@@ -308,6 +312,11 @@ impl State {
 
     fn record_report(&mut self, now: Millis, id: WorkerId, report: ShardReport, effects: &mut Vec<Effect>) {
         let task = report.task;
+        if self.is_given_back(task) {
+            // It was lost and made again, and is not needed any more.
+            self.tasks.forget(task);
+            return self.order(id, Order::GiveBack(task));
+        }
         let holder = if self.rules.shared_store { WorkerId::SHARED_STORE } else { id };
         let digest = digest_of(&report);
         if let Err(known) = self.files.note(task, report.bytes, digest) {
@@ -350,6 +359,8 @@ impl State {
                     self.add_holder(task, id);
                     self.unsettled.moved |= self.missing.contains(&task);
                     effects.push(note(NoteKind::CopyDone, Some(id), &outcome, None));
+                } else if self.is_given_back(task) {
+                    self.order(id, Order::GiveBack(task));
                 } else if task.depth < self.depth {
                     self.order(id, Order::Retire(task.depth));
                 }
@@ -384,6 +395,9 @@ impl State {
             self.is_alive(id) || self.workers.get(id).is_some_and(|w| w.presence() == Presence::Awaited)
         };
         let made = self.tasks.made().map(|(report, _)| report.task);
+        // One that cannot be made again is waited for.
+        let can_be_made = |task: &Task| !self.given.contains(task.shard);
+        let made = made.filter(can_be_made);
         let unheld: Vec<Task> = made.filter(|&task| !self.files.holders(task).any(may_have)).collect();
         for task in unheld {
             self.set_waiting(task, Millis(0));
@@ -508,6 +522,7 @@ impl State {
         if now.since(self.saved) > SAVE_EVERY {
             self.save(now, effects);
         }
+        self.give_back(effects);
         self.retry_peers(now);
         let has_rested = |worker: &Worker| worker.rests_until != Millis(0) && worker.rests_until <= now;
         for (_, worker) in self.workers.iter_mut().filter(|(_, worker)| has_rested(worker)) {

@@ -108,6 +108,11 @@ impl Audits {
         self.open.remove(&task);
     }
 
+    /// Whether a shard is audited.
+    pub(super) fn is_open(&self, task: Task) -> bool {
+        self.open.contains_key(&task)
+    }
+
     /// Whether a worker is at an audit.
     pub(super) fn are_with(&self, worker: WorkerId) -> bool {
         self.open.values().any(|audit| audit.running.is_some_and(|running| running.worker == worker))
@@ -206,6 +211,8 @@ impl State {
     /// that were open then were lost.
     pub fn draw_again(&mut self) {
         let made = self.tasks.made().map(|(report, _)| report).filter(|report| self.is_drawn(report.task));
+        // What some were made from is not there any more.
+        let made = made.filter(|report| !self.given.contains(report.task.shard));
         let made: Vec<Arc<ShardReport>> = made.cloned().collect();
         for report in made {
             self.draw(None, &report, Duration::ZERO);
@@ -234,6 +241,7 @@ impl State {
         let attempt = Attempt { epoch: self.epoch, number: FIRST_ATTEMPT + self.audits.given };
         let running = Running { worker: id, attempt: attempt.number, given: now, heard: now, other_engine };
         self.audits.open.get_mut(&task)?.running = Some(running);
+        self.note_reader(task, id);
         effects.push(note_of(NoteKind::AuditGiven, Some(id), task, None));
         Some(Order::Audit(task, attempt, other_than))
     }
@@ -342,6 +350,9 @@ impl State {
             self.audits.agreed += 1;
             self.audits.forget(task);
             let kind = if maker == Some(auditor) { NoteKind::SelfCheck } else { NoteKind::Audited };
+            if kind == NoteKind::Audited {
+                self.given.audited(task.shard);
+            }
             effects.push(note_of(kind, Some(auditor), task, None));
             return;
         }
@@ -405,7 +416,10 @@ impl State {
             task.depth,
             self.said(findings)
         );
-        self.forget_made_by(&workers, effects);
+        let message = match self.forget_made_by(&workers, effects).first() {
+            Some(lost) => self.beyond_repair(lost, &message),
+            None => message,
+        };
         self.end(now, Ending::Failed(message), effects);
     }
 
@@ -432,7 +446,7 @@ impl State {
     /// others hold what it holds.
     fn set_aside(&mut self, now: Millis, id: WorkerId, task: Task, effects: &mut Vec<Effect>) {
         self.audits.distrust(id);
-        self.forget_made_by(&BTreeSet::from([id]), effects);
+        let lost = self.forget_made_by(&BTreeSet::from([id]), effects);
         let worker = self.worker(id);
         if worker.is_set_aside {
             // Audits that it made before that differ from others too.
@@ -449,6 +463,22 @@ impl State {
         self.unsettled.files.extend(self.files.held_by(id));
         self.unsettled.owners = true;
         self.take_drains_back(effects);
+        if let Some(lost) = lost.first() {
+            let what = format!(
+                "shard {} of depth {} was made twice with different states, and {} was wrong",
+                task.shard, task.depth, self.workers[id].name
+            );
+            let message = self.beyond_repair(lost, &what);
+            self.end(now, Ending::Failed(message), effects);
+        }
+    }
+
+    /// What to do about a shard that may be wrong, and cannot be made again.
+    fn beyond_repair(&self, lost: &Task, what: &str) -> String {
+        format!(
+            "{what}; shard {} of depth {}, which may be wrong too, cannot be made again, for the run keeps two layers and what the shard was made from was given back: begin again with other workers, and with --keep last, or with --audit 100%",
+            lost.shard, lost.depth
+        )
     }
 
     /// Where only workers are left that are to leave, those stay that are not wrong: they were to leave
@@ -473,8 +503,9 @@ impl State {
     }
 
     /// Forgets the shards of the current layer that these workers have made. Of shards from an earlier life
-    /// of the coordinator it is known only who holds them.
-    fn forget_made_by(&mut self, workers: &BTreeSet<WorkerId>, effects: &mut Vec<Effect>) {
+    /// of the coordinator it is known only who holds them. Returns those that cannot be made again; those
+    /// with which an audit has agreed stay.
+    fn forget_made_by(&mut self, workers: &BTreeSet<WorkerId>, effects: &mut Vec<Effect>) -> Vec<Task> {
         let is_theirs = |task: Task, maker: Option<WorkerId>| match maker {
             Some(maker) => workers.contains(&maker),
             None => self.files.holders(task).any(|holder| workers.contains(&holder)),
@@ -482,10 +513,13 @@ impl State {
         let made = self.tasks.made().map(|(report, maker)| (report.task, maker));
         let made: Vec<Task> =
             made.filter(|&(task, maker)| is_theirs(task, maker)).map(|(task, _)| task).collect();
+        let made: Vec<Task> = made.into_iter().filter(|&task| !self.is_settled(task)).collect();
+        let lost = made.iter().copied().filter(|task| self.given.contains(task.shard)).collect();
         for &task in &made {
             self.forget_made(task, effects);
         }
         effects.push(Effect::ForgetReports(made));
+        lost
     }
 
     /// Forgets a shard that was made: its file is not the right one.

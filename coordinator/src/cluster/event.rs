@@ -139,6 +139,8 @@ pub enum Order {
     Copy(StoredFile, Vec<WorkerId>),
     /// Delete a file that is damaged, or not the one that was reported.
     Discard(StoredFile),
+    /// Delete a file, for it is read no longer.
+    GiveBack(Task),
     /// A layer is read no longer, or for what was visited alone: it is deleted, or compressed if it is kept.
     Retire(Depth),
     /// Leave.
@@ -246,6 +248,8 @@ pub enum NoteKind {
     OtherFile,
     /// A file that was lost is made again.
     MadeAgain,
+    /// A file is deleted, for it is read no longer.
+    GivenBack,
     /// A worker finds once more what a shard comes to.
     AuditGiven,
     /// An audit has found what the maker of the shard has found.
@@ -297,6 +301,7 @@ impl NoteKind {
             Self::Discarded => "damaged file discarded",
             Self::OtherFile => "file is not the one that was reported",
             Self::MadeAgain => "file is made again",
+            Self::GivenBack => "shard given back",
             Self::AuditGiven => "audit given",
             Self::Audited => "audit agrees",
             Self::SelfCheck => "self-check agrees",
@@ -314,6 +319,7 @@ impl NoteKind {
             | Self::TaskDone
             | Self::CopyOrdered
             | Self::CopyDone
+            | Self::GivenBack
             | Self::AuditGiven
             | Self::Audited
             | Self::SelfCheck => NoteLevel::Detail,
@@ -363,6 +369,9 @@ pub enum Effect {
     Reply(RequestId, Reply),
     /// Makes durable which shards of the current layer are done, and who holds them.
     SaveReports(Vec<Arc<ShardReport>>, Held),
+    /// Makes durable that files of the older layer may be deleted, each with whether an audit has agreed with
+    /// what was made from it, and who holds that; in a shared store deletes them.
+    GiveBack(Vec<(Task, bool)>, Held),
     /// Forgets reports of the current layer: the shards are made again.
     ForgetReports(Vec<Task>),
     /// Makes durable that a worker makes nothing any more.

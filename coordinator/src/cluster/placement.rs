@@ -33,6 +33,7 @@ impl State {
     /// Deals out the shards of the current layer.
     pub fn plan_owners(&mut self, now: Millis) {
         self.find_cut_off(now);
+        self.bound_ahead(self.workers.alive().map(|(_, worker)| u64::from(worker.threads)).sum());
         let candidates: Vec<Candidate> = self
             .workers
             .alive()
@@ -133,6 +134,10 @@ impl State {
                 .take(most)
                 .copied()
                 .collect();
+        }
+        let most = most.min(self.room_ahead());
+        if most == 0 {
+            return Vec::new();
         }
         let queued = self.tasks.unowned().iter().chain(self.tasks.queue(worker));
         let mut chosen: Vec<Task> =

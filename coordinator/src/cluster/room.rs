@@ -4,7 +4,8 @@ use crate::cluster::state::{Rules, State};
 use anyhow::Result;
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::estimate::Need;
-use fathom_run::Geometry;
+use fathom_run::lookback::most_in_the_making;
+use fathom_run::{Geometry, Keep};
 use indicatif::HumanBytes;
 
 /// What there is to say before the next layer begins; `None` if there is room, or no layer to come.
@@ -15,6 +16,17 @@ pub(super) fn warning(run: &RunDirectory, state: &State, geometry: &Geometry) ->
     }
     let cosets = u64::from(geometry.cut.cosets());
     let need = Need::after(&layers, all - visited, cosets, geometry.packed_bytes).bytes;
+    let need = match (state.rules.keep, &layers[..]) {
+        // What is given back makes room, but for the shards that are ahead.
+        (Keep::Two, [.., older, _]) => {
+            let threads = state.workers.alive().map(|(_, worker)| u64::from(worker.threads)).sum();
+            let shards = state.rules.shards;
+            let ahead =
+                u128::from(need) * u128::from(most_in_the_making(shards, threads)) / u128::from(shards);
+            need.saturating_sub(older.bytes).max(ahead as u64)
+        }
+        _ => need,
+    };
     // Workers that have not told yet count for nothing, and are asked for nothing.
     let free: Vec<u64> = state.workers.alive().map(|(_, worker)| worker.progress.free_bytes).collect();
     Ok(if free.contains(&0) { None } else { short(need, &free, &state.rules) })

@@ -183,9 +183,13 @@ fn past(journal: &Journal, layers: &[LayerRow], shared_store: bool) -> Result<Pa
     let reports = journal.reports()?;
     let unheld = |bytes, digest| HeldFile { holders: Default::default(), bytes, digest };
     let mut files: BTreeMap<Task, HeldFile> = BTreeMap::new();
+    let given_back = journal.given_back(layers)?;
     let first = layers.iter().position(|layer| layer.files != Files::Removed).unwrap_or(layers.len());
-    for layer in &layers[first..] {
-        for row in journal.shards(layer.depth)? {
+    // What is left of the older of two layers is read, though it counts as removed.
+    let first = if given_back.is_empty() { first } else { layers.len() - 2 };
+    for (number, layer) in layers.iter().enumerate().skip(first) {
+        let is_given_back = |shard| number + 2 == layers.len() && given_back.contains_key(&shard);
+        for row in journal.shards(layer.depth)?.into_iter().filter(|row| !is_given_back(row.shard)) {
             files.insert(Task { depth: layer.depth, shard: row.shard }, unheld(0, row.digest));
         }
     }
@@ -208,6 +212,7 @@ fn past(journal: &Journal, layers: &[LayerRow], shared_store: bool) -> Result<Pa
         disowned: journal.disowned()?,
         files: files.into_iter().collect(),
         reports,
+        given_back,
     })
 }
 
@@ -278,6 +283,7 @@ impl<'d> Coordinator<'d> {
             drop_false(&mut past, &store, &geometry);
         }
         let addresses = past.workers.iter().map(|(id, _, address)| (*id, address.clone())).collect();
+        let given_back: Vec<ShardId> = past.given_back.keys().copied().collect();
         let mut state = State::new(rules, epoch, past);
         getrandom::fill(&mut state.session_key).context("no random bytes for the numbers of sessions")?;
         state.draw_again();
@@ -303,20 +309,24 @@ impl<'d> Coordinator<'d> {
             news: News::default(),
             last_view,
         };
-        coordinator.sweep(&layers)?;
+        coordinator.sweep(&layers, &given_back)?;
         Ok((coordinator, handle))
     }
 
-    /// Deletes the layers that an earlier life has noted as removed and had no time to delete, where they are
-    /// this process's to delete.
-    fn sweep(&self, layers: &[LayerRow]) -> Result<()> {
+    /// Deletes the layers and shards that an earlier life has noted as removed and had no time to delete,
+    /// where they are this process's to delete.
+    fn sweep(&self, layers: &[LayerRow], given_back: &[ShardId]) -> Result<()> {
         let Some(store) = self.store() else {
             return Ok(());
         };
-        let is_removed =
-            |depth: Depth| layers.get(depth.0 as usize).is_some_and(|l| l.files == Files::Removed);
+        let older = self.state.given_layer();
+        let is_removed = |depth: Depth| {
+            Some(depth) != older && layers.get(depth.0 as usize).is_some_and(|l| l.files == Files::Removed)
+        };
         let removed = store.depths()?.into_iter().filter(|&depth| is_removed(depth));
-        removed.into_iter().try_for_each(|depth| Ok(store.remove(depth)?))
+        removed.into_iter().try_for_each(|depth| store.remove(depth))?;
+        let given = older.into_iter().flat_map(|depth| given_back.iter().map(move |&shard| (depth, shard)));
+        given.into_iter().try_for_each(|(depth, shard)| Ok(store.discard(Task { depth, shard })?))
     }
 
     /// Which file holds what.
@@ -486,6 +496,16 @@ impl<'d> Coordinator<'d> {
                 let begun = Instant::now();
                 self.run.journal.save_reports(&reports, &held).context(failed)?;
                 self.journal.note(begun.elapsed());
+            }
+            Effect::GiveBack(files, held) => {
+                let begun = Instant::now();
+                self.run.journal.give_back_held(&files, &held).context(failed)?;
+                self.journal.note(begun.elapsed());
+                failpoint::point("giving back");
+                if let Some(store) = self.store() {
+                    files.iter().try_for_each(|&(file, _)| store.discard(file))?;
+                }
+                failpoint::point("given back");
             }
             Effect::ForgetReports(tasks) => {
                 self.run.journal.forget_reports(&tasks).context(failed)?;

@@ -313,6 +313,7 @@ fn message(order: Order, addresses: &BTreeMap<WorkerId, String>) -> v1::Order {
             addresses: from.iter().filter_map(|id| addresses.get(id).cloned()).collect(),
         }),
         Order::Discard(file) => Kind::Discard(file.into()),
+        Order::GiveBack(task) => Kind::GiveBack(task.into()),
         Order::Retire(depth) => Kind::RetireLayer(v1::RetireLayer { depth: depth.0 }),
         Order::Leave(reason) => {
             let reason = match reason {

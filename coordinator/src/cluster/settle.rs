@@ -23,6 +23,7 @@ impl State {
         if std::mem::take(&mut self.unsettled.moved) {
             self.version += 1;
             self.find_missing();
+            self.check_given_back(now, effects);
             self.repair(now, effects);
             self.unsettled.all_awake = true;
         }
@@ -31,6 +32,7 @@ impl State {
         }
         if self.ending.is_none() {
             self.order_copies(now, effects);
+            self.make_room_ahead(now, effects);
         }
         self.order_to_leave();
         self.give_orders(now, effects);
@@ -78,7 +80,9 @@ impl State {
 
     /// Which files are read for the current layer, and are with nobody who is there.
     fn find_missing(&mut self) {
-        self.missing = self.rules.lookback.below(self.depth).flat_map(|depth| self.unheld(depth)).collect();
+        let below = self.rules.lookback.below(self.depth);
+        let missing = below.flat_map(|depth| self.unheld(depth)).filter(|&task| !self.is_given_back(task));
+        self.missing = missing.chain(self.given_and_unheld()).collect();
     }
 
     /// Has missing files made again, where the layers that they are made from are there. Where these are
@@ -259,6 +263,7 @@ impl State {
                 orders.extend(self.give_audit(now, id, effects));
                 for task in self.tasks_for(id, poll.tasks as usize, now, &mut may_take_over) {
                     let attempt = Attempt { epoch: self.epoch, number: self.tasks.begin(task, id, now) };
+                    self.note_reader(task, id);
                     orders.push(match self.audits.disowned.contains(&task) {
                         true => Order::MakeAfresh(task, attempt),
                         false => Order::Make(task, attempt),

@@ -16,11 +16,12 @@ pub use workers::{PendingPoll, Presence, Unreached, Worker, Workers};
 use crate::cluster::audit::Audits;
 use crate::cluster::bounds::{Bounds, Implausible};
 use crate::cluster::event::{Ending, Holders, Holding, Millis, Order};
+use crate::cluster::given::GivenBack;
 use fathom_layer::{Digest, LayerDigest};
 use fathom_proto::{Session, StoredFile};
 use fathom_run::WorkerId;
 use fathom_run::{Depth, Keep, Lookback, ShardId, ShardReport, Task};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,6 +82,8 @@ pub struct State {
     pub workers: Workers,
     /// Shards of the current layer that are audited.
     pub audits: Audits,
+    /// Shards of the current layer that cannot be made again.
+    pub given: GivenBack,
     /// All shards before this one are done.
     pub done: u32,
     /// Files that are read and that nobody who is there has.
@@ -145,6 +148,8 @@ pub struct Past {
     pub files: Vec<(Task, HeldFile)>,
     /// Reports of the current layer.
     pub reports: Vec<ShardReport>,
+    /// Shards of the current layer whose sources were given back, and whether an audit has agreed with them.
+    pub given_back: BTreeMap<ShardId, bool>,
 }
 
 impl State {
@@ -164,6 +169,7 @@ impl State {
             files: Files::new(past.files),
             workers: Workers::default(),
             audits: Audits::default(),
+            given: GivenBack::new(past.given_back),
             done: 0,
             missing: BTreeSet::new(),
             bridged: BTreeSet::new(),
@@ -187,6 +193,7 @@ impl State {
         state.unsettled.files = state.files.iter().map(|(task, _)| task).collect();
         for report in past.reports.into_iter().filter(|report| report.task.depth == depth) {
             if state.files.contains(report.task) {
+                state.given.made(report.task.shard);
                 state.tasks.set(report.task, TaskProgress::Made(Arc::new(report)), Millis(0));
             }
         }
@@ -198,6 +205,7 @@ impl State {
     /// The tasks of the current layer, none of them begun.
     pub fn begin_tasks(&mut self) {
         self.tasks = Tasks::of_layer(self.depth, self.rules.shards);
+        self.given = GivenBack::new(BTreeMap::new());
         self.done = 0;
         self.unsettled.owners = true;
     }
@@ -314,7 +322,8 @@ impl State {
     /// told some of them.
     pub fn kept(&self) -> Holders {
         let depths: BTreeSet<Depth> = self.files.iter().map(|(task, _)| task.depth).collect();
-        let mut kept = self.holders_of(depths.into_iter().filter(|depth| *depth < self.depth));
+        let is_kept = |depth: &Depth| *depth < self.depth && self.removed_layer() != Some(*depth);
+        let mut kept = self.holders_of(depths.into_iter().filter(is_kept));
         if self.rules.shared_store {
             let workers: Vec<WorkerId> = self.workers.alive().map(|(id, _)| id).collect();
             for (_, shards) in &mut kept.layers {
@@ -351,6 +360,12 @@ impl State {
     /// Changes how far a task is. One that waits is not given out before then.
     pub fn set_progress(&mut self, task: Task, making: TaskProgress, not_before: Millis) {
         let waits = making == TaskProgress::Waiting;
+        if task.depth == self.depth {
+            match &making {
+                TaskProgress::Made(_) => self.given.made(task.shard),
+                TaskProgress::Waiting | TaskProgress::Running(..) => self.given.unmade(task.shard),
+            }
+        }
         match self.tasks.set(task, making, not_before) {
             None => return,
             Some(TaskProgress::Made(_)) => self.audits.forget(task),

@@ -15,6 +15,7 @@ mod shared;
 mod simulator;
 mod table;
 mod tasks;
+mod two_layers;
 
 use crate::cluster::state::Rules;
 use table::{Table, rules};

@@ -172,7 +172,8 @@ pub(crate) fn require_room(
     let by_default = Lookback::of(space).keep(asked)?;
     let peak = |keep| {
         let threads = args.search.options().threads;
-        Peak { keep, max_depth: args.search.max_depth, threads, shards: args.begin.shards }.bytes(space, plan)
+        let (max_depth, shards, workers) = (args.search.max_depth, args.begin.shards, args.workers);
+        Peak { keep, max_depth, threads, shards, workers }.bytes(space, plan)
     };
     let needed = peak(by_default);
     let mut free = free_bytes(path)?;
@@ -182,7 +183,7 @@ pub(crate) fn require_room(
     if needed <= free {
         return Ok(asked);
     }
-    let may_keep_two = asked.is_none() && by_default == Keep::Last && args.workers.is_none();
+    let may_keep_two = asked.is_none() && by_default == Keep::Last;
     if may_keep_two && peak(Keep::Two) <= free {
         output::remark(&format!(
             "three layers may take {}, and {} are free: the run keeps two, as with --keep two",
@@ -205,14 +206,4 @@ pub(crate) fn require_room(
         limit.unwrap_or_default(),
         HumanCount(needed - free)
     ))
-}
-
-/// Refuses what workers do not do: a shard that one of them gives back may be what another one needs again.
-pub(crate) fn require_no_two(keep: Option<Keep>) -> Result<Option<Keep>> {
-    match keep {
-        Some(Keep::Two) => Err(bad_input!(
-            "--keep two is for a search by one process: workers keep the last two layers, and three while one is made; leave out --keep, or --workers"
-        )),
-        keep => Ok(keep),
-    }
 }

@@ -35,7 +35,7 @@ const SHAPES: [(&[u32], bool); 7] = [
 /// The cosets of 4x4.
 const LARGE: &[u32] = &[24, 24, 24, 24];
 
-const SEARCHES: [(&str, Metric); 5] = [
+pub(super) const SEARCHES: [(&str, Metric); 5] = [
     ("3x3", Metric::Multi),
     ("2x5", Metric::Multi),
     ("3x4", Metric::Multi),
@@ -102,7 +102,7 @@ fn pull((lengths, halved): (&[u32], bool), engine: Engine) -> Option<Pull> {
     })
 }
 
-fn scratch(root: &Path) -> Result<TempDir> {
+pub(super) fn scratch(root: &Path) -> Result<TempDir> {
     let made = tempfile::Builder::new().prefix("fathom-bench-").tempdir_in(root);
     made.with_context(|| format!("cannot make a directory in {}", root.display()))
 }

@@ -2,7 +2,7 @@
 //! loopback.
 
 use crate::arguments::{ClusterArguments, RunArguments};
-use crate::commands::begin::{open_or_begin, require_no_two, require_room};
+use crate::commands::begin::{open_or_begin, require_room};
 use crate::commands::on_done;
 use crate::commands::page::{self, Shown};
 use crate::commands::served::{Served, ended, on_signals, report};
@@ -35,7 +35,6 @@ pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) 
     let program = program()?;
     let listening = page::listen(&args.http)?;
     let run = open_or_begin(&args.space, &args.begin, workers, |space, plan, path| {
-        require_no_two(args.begin.keep)?;
         require_room(args, space, plan, path)
     })?;
     log::start(&run.path.join(LOG), verbosity.lines())?;

@@ -1,7 +1,7 @@
 //! `fathom serve`: a run for workers on many hosts.
 
 use crate::arguments::ServeArguments;
-use crate::commands::begin::{open_or_begin, require_no_two};
+use crate::commands::begin::open_or_begin;
 use crate::commands::on_done;
 use crate::commands::page::{self, Shown};
 use crate::commands::served::{Served, ended, on_signals, report};
@@ -20,7 +20,7 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
         Some(path) => LayersAt::SharedStore(path.clone()),
     };
     let listening = page::listen(&args.http)?;
-    let run = open_or_begin(&args.space, &args.begin, 1, |_, _, _| require_no_two(args.begin.keep))?;
+    let run = open_or_begin(&args.space, &args.begin, 1, |_, _, _| Ok(args.begin.keep))?;
     log::start(&run.path.join(LOG), verbosity.lines())?;
     if let Some(ending) = ended(&run, args.cluster.max_depth)? {
         let shown = Shown::ended(listening, &args.http, &run)?;

@@ -3,7 +3,6 @@
 
 use crate::arguments::ClusterArguments;
 use crate::commands::at_work::AtWork;
-use crate::commands::begin::require_no_two;
 use crate::commands::result;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
@@ -101,7 +100,6 @@ impl Served {
         args: &ClusterArguments,
         access: &Access,
     ) -> Result<Self> {
-        require_no_two(Some(run.manifest.keep))?;
         let layers_at = fitting(&run, layers_at)?;
         let definition = run.manifest.clone();
         let watched = run.journal.watched().context("cannot read run.db")?;

@@ -168,7 +168,7 @@ pub struct TakeOrdersResponse {
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Order {
-    #[prost(oneof = "order::Kind", tags = "1, 2, 3, 4, 5")]
+    #[prost(oneof = "order::Kind", tags = "1, 2, 3, 4, 5, 6")]
     pub kind: ::core::option::Option<order::Kind>,
 }
 /// Nested message and enum types in `Order`.
@@ -186,6 +186,9 @@ pub mod order {
         RetireLayer(super::RetireLayer),
         #[prost(message, tag = "5")]
         Leave(super::Leave),
+        /// Delete a file, for the search reads it no more.
+        #[prost(message, tag = "6")]
+        GiveBack(super::File),
     }
 }
 /// Make a shard of a layer from the layers before it.

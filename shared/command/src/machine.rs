@@ -72,6 +72,14 @@ pub fn processor_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
+/// Seconds of processor time that the processes took that this one has started and waited for, in steps of
+/// the system's clock, which is 10 ms on most.
+pub fn processor_seconds_of_children() -> f64 {
+    let ticks =
+        Process::myself().and_then(|process| process.stat()).map_or(0, |stat| stat.cutime + stat.cstime);
+    ticks as f64 / procfs::ticks_per_second() as f64
+}
+
 /// The name of the processor, if it tells.
 pub fn processor() -> Option<String> {
     CpuInfo::current().ok()?.model_name(0).map(str::to_owned)

@@ -6,6 +6,7 @@ use fathom_kernel::{Bits, Engine, SLACK_BYTES};
 use fathom_layer::encoding::SPARSE_BITS;
 use fathom_layer::format::{ALIGNMENT, ENTRY_BYTES};
 use fathom_run::budget::memory_bytes;
+use fathom_run::lookback::most_in_the_making;
 use fathom_run::manifest::Keep;
 use fathom_run::tables::PATTERNS_WORTH_KEEPING;
 use fathom_run::{Lookback, RunManifest};
@@ -141,6 +142,8 @@ pub struct Peak {
     pub threads: usize,
     /// Shards, if not by size.
     pub shards: Option<u32>,
+    /// Worker processes that share the threads; `None` for a search by one process.
+    pub workers: Option<u32>,
 }
 
 impl Peak {
@@ -170,8 +173,13 @@ impl Peak {
         };
         let in_the_making = match self.keep {
             Keep::Two => {
-                let shards = u64::from(self.shards.unwrap_or(RunManifest::shards_by_size(plan, lookback, 1)));
-                (largest + entries).div_ceil(shards) * shards.min(self.threads as u64 + 1)
+                let by_size = || RunManifest::shards_by_size(plan, lookback, self.workers.unwrap_or(1));
+                let shards = self.shards.unwrap_or_else(by_size);
+                let at_once = match self.workers {
+                    None => self.threads as u64 + 1,
+                    Some(_) => most_in_the_making(shards, self.threads as u64),
+                };
+                (largest + entries).div_ceil(shards.into()) * at_once.min(shards.into())
             }
             Keep::Last | Keep::All => 0,
         };

@@ -111,6 +111,7 @@ fn job(manifest: &RunManifest) -> Result<Job> {
         graph: Arc::new(graph),
         geometry,
         lookback: Lookback::of(&space),
+        union: None,
         method: Method::Cosets(Engine::Portable),
         cache: Cache::new(u64::MAX, u64::MAX),
         watched: Watched::default(),

@@ -4,7 +4,7 @@ use super::cluster::{Cluster, Owners};
 use super::load::{LayerStep, Loads, ShardLoad};
 use super::simulation::{self, TaskTimes};
 use super::{DepthForecast, Limit};
-use fathom_run::ShardCut;
+use fathom_run::{Keep, ShardCut};
 use fathom_space::CosetGraph;
 use rayon::prelude::*;
 
@@ -116,7 +116,9 @@ fn nanoseconds(seconds: f64) -> u64 {
 /// What the depths so far add up to.
 #[derive(Debug)]
 pub(super) struct Tally {
-    keep_all: bool,
+    keep: Keep,
+    /// The share of a layer that is there beside two, where two are kept.
+    ahead: f64,
     pub(super) depths: Vec<DepthForecast>,
     /// Seconds in which each of [`Limit::ALL`] was the limit.
     limits: [f64; 4],
@@ -131,10 +133,11 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn new(workers: u32, keep_all: bool) -> Self {
+    pub(super) fn new(workers: u32, keep: Keep, ahead: f64) -> Self {
         let workers = workers as usize;
         Self {
-            keep_all,
+            keep,
+            ahead,
             depths: Vec::new(),
             limits: [0.0; 4],
             received: vec![0.0; workers],
@@ -191,8 +194,12 @@ impl Tally {
     fn store(&mut self, worker: usize, sum: &Sum, replicas: u32) {
         let [oldest, older, newest] = &mut self.files[worker];
         (*oldest, *older, *newest) = (*older, *newest, sum.loads.file_bytes * f64::from(replicas));
-        let files = *oldest + *older + *newest;
-        if self.keep_all {
+        let files = match self.keep {
+            // The new layer takes the room of the oldest.
+            Keep::Two => *older + oldest.max(*newest) + self.ahead * oldest.min(*newest),
+            Keep::Last | Keep::All => *oldest + *older + *newest,
+        };
+        if self.keep == Keep::All {
             // Two layers later than need be, which errs on the side of more.
             self.archived[worker] += sum.compressed_bytes * f64::from(replicas);
         }

@@ -35,7 +35,8 @@ use fathom_engine::estimate::dense_pull_time;
 use fathom_kernel::Engine;
 use fathom_run::Geometry;
 use fathom_run::budget::cache_bytes;
-use fathom_run::manifest::{Keep, RunManifest};
+use fathom_run::lookback::most_in_the_making;
+use fathom_run::manifest::RunManifest;
 use fathom_run::tables::PATTERNS_WORTH_KEEPING;
 use fathom_space::{CosetGraph, Plan, Space};
 use growth::Growth;
@@ -139,7 +140,9 @@ impl Forecast {
             pull_seconds: pull.expect("the fastest engine does the shape").as_secs_f64(),
         };
         let mut growth = Growth::of(manifest, &graph)?;
-        let mut tally = Tally::new(workers, manifest.keep == Keep::All);
+        let ahead = most_in_the_making(manifest.shards, u64::from(workers) * threads as u64);
+        let ahead = ahead as f64 / f64::from(manifest.shards);
+        let mut tally = Tally::new(workers, manifest.keep, ahead);
         let (mut newest, mut older) = (None, None);
         while let Some(next) = growth.next_layer()? {
             let step = LayerStep { next: &next, newest: newest.as_ref(), older: older.as_ref() };

@@ -6,7 +6,7 @@ use super::model::{GrowthModel, first_counts};
 use super::sizes::{GrowthSource, LayerSizes};
 use super::*;
 use fathom_puzzle::{Board, Metric};
-use fathom_run::manifest::SpaceSpec;
+use fathom_run::manifest::{Keep, SpaceSpec};
 use fathom_run::{Geometry, ShardCut, ShardId};
 use fathom_space::{CosetId, Labels};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -106,6 +106,18 @@ fn copies_are_sent_too() {
     let two = fixture.forecast(Cluster { replicas: 2, ..cluster(2) });
     assert!(two.sent_bytes > one.sent_bytes * 3 / 2);
     assert!(two.worker_disk_bytes > one.worker_disk_bytes * 3 / 2);
+}
+
+/// Of three layers at the peak, two and what workers are ahead.
+#[test]
+fn two_layers_take_less_disk_than_three() {
+    let fixture = |keep| {
+        let fixture = Fixture::new("3x5", Metric::Multi, Some(512));
+        Fixture { manifest: RunManifest { keep, ..fixture.manifest }, ..fixture }
+    };
+    let disk = |keep| fixture(keep).forecast(cluster(2)).worker_disk_bytes as f64;
+    let (three, two) = (disk(Keep::Last), disk(Keep::Two));
+    assert!(two < three * 0.8 && two > three * 0.6, "{two} and {three}");
 }
 
 /// What two workers need of each other, by a plain search over words, without tables of sources.

@@ -44,6 +44,19 @@ impl Lookback {
     }
 }
 
+/// How many shards workers with so many threads may have made, of so many, before what they were made from is
+/// given back, in a run that [keeps two layers](Keep::Two). Reports are made durable together, and copies and
+/// audits take their time: with fewer shards ahead workers would wait for them.
+pub fn most_ahead(shards: u32, threads: u64) -> u64 {
+    u64::from(shards.div_ceil(8)) + 2 * threads
+}
+
+/// How many shards more than two layers have lie with workers that have so many threads: those that are
+/// [ahead](most_ahead), and those that each thread is at and has waiting.
+pub fn most_in_the_making(shards: u32, threads: u64) -> u64 {
+    u64::from(shards).min(most_ahead(shards, threads) + 2 * threads)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

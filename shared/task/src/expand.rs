@@ -1,6 +1,7 @@
 //! One task: a shard of a layer from the layers before it.
 
 use crate::layer::bits;
+use crate::union::OfTask;
 use crate::waits::{Cause, Stopwatch};
 use crate::{Counters, Job, Layer, Method, Store, TaskError};
 use fathom_command::failpoint;
@@ -29,6 +30,14 @@ pub enum Leftover {
     Counts,
     /// Nobody looks at it.
     IsReplaced,
+}
+
+/// What was visited before a task's depth.
+struct Visited<'a> {
+    /// The layers that the task reads, the newest first.
+    layers: &'a [&'a Layer],
+    /// All of them in one, if there is such a one.
+    union: Option<OfTask<'a>>,
 }
 
 /// Does tasks on one thread. Keeps the axis maps and bit networks that it made.
@@ -190,6 +199,12 @@ impl<'j> Expander<'j> {
     ) -> Result<(LayerWriter<'d>, Totals), TaskError> {
         let job = self.job;
         let mut totals = job.nothing();
+        let union = match &job.union {
+            Some(union) if before.len() > 1 => union.of_task(task.shard, before)?,
+            _ => None,
+        };
+        watch.lap(Cause::Subtract);
+        let visited = Visited { layers: before, union };
         let cosets = job.geometry.cut.range(task.shard);
         for coset in cosets.clone().take(FETCH_AHEAD as usize) {
             self.prefetch(CosetId(coset), before)?;
@@ -201,11 +216,10 @@ impl<'j> Expander<'j> {
             if stop.load(Ordering::Relaxed) {
                 return Err(TaskError::Stopped);
             }
-            let visited =
-                before.first().map_or(Ok(0), |layer| layer.states(coset).map(|(_, visited)| visited))?;
-            let left = job.graph.states_per_coset().saturating_sub(u64::from(visited));
+            let count = before.first().map_or(Ok(0), |layer| layer.states(coset).map(|(_, count)| count))?;
+            let left = job.graph.states_per_coset().saturating_sub(u64::from(count));
             watch.lap(Cause::Sources);
-            let mut found = if left == 0 { 0 } else { self.find(task, coset, before, left, watch)? };
+            let mut found = if left == 0 { 0 } else { self.find(task, coset, &visited, left, watch)? };
             watch.lap(Cause::Kernel);
             if found > 0 && failpoint::flips("found") {
                 self.lose_first();
@@ -214,7 +228,7 @@ impl<'j> Expander<'j> {
             if u64::from(found) > left {
                 return Err(TaskError::TooManyStates { task, coset: coset.0, found, left });
             }
-            writer.push(&self.packed, found, visited + found)?;
+            writer.push(&self.packed, found, count + found)?;
             watch.lap(Cause::Write);
             if found > 0 {
                 let packed = &self.packed;
@@ -249,25 +263,25 @@ impl<'j> Expander<'j> {
         &mut self,
         task: Task,
         coset: CosetId,
-        before: &[&Layer],
+        visited: &Visited<'_>,
         left: u64,
         watch: &mut Stopwatch,
     ) -> Result<u32, TaskError> {
         if let Method::Reference(_) = self.job.method {
             return Ok(self.look_up(task, coset));
         }
-        match before.split_first() {
+        match visited.layers.first() {
             None => Ok(self.solved(coset)),
-            Some((newest, _)) => self.pull(coset, newest, before, left, watch),
+            Some(newest) => self.pull(coset, newest, visited, left, watch),
         }
     }
 
-    /// The states of a coset into which moves lead from `newest`, without those of `before`.
+    /// The states of a coset into which moves lead from `newest`, without those that were visited.
     fn pull(
         &mut self,
         coset: CosetId,
         newest: &Layer,
-        before: &[&Layer],
+        visited: &Visited<'_>,
         left: u64,
         watch: &mut Stopwatch,
     ) -> Result<u32, TaskError> {
@@ -284,7 +298,7 @@ impl<'j> Expander<'j> {
             }
             if nearly_full && COMPLETION_CHECKS.contains(&pulled) {
                 watch.lap(Cause::Kernel);
-                let found = self.without(coset, before)?;
+                let found = self.without(coset, visited)?;
                 watch.lap(Cause::Subtract);
                 if u64::from(found) == left {
                     return Ok(found);
@@ -301,7 +315,7 @@ impl<'j> Expander<'j> {
             return Ok(0);
         }
         watch.lap(Cause::Kernel);
-        let found = self.without(coset, before);
+        let found = self.without(coset, visited);
         watch.lap(Cause::Subtract);
         found
     }
@@ -313,10 +327,15 @@ impl<'j> Expander<'j> {
         }
     }
 
-    /// Leaves in `packed` what the kernel has collected and `before` has not.
-    fn without(&mut self, coset: CosetId, before: &[&Layer]) -> Result<u32, TaskError> {
-        for layer in before {
-            self.kernel.subtract(bits(&layer.coset(coset)?));
+    /// Leaves in `packed` what the kernel has collected and was not visited.
+    fn without(&mut self, coset: CosetId, visited: &Visited<'_>) -> Result<u32, TaskError> {
+        match &visited.union {
+            Some(union) => self.kernel.subtract(union.coset(coset)),
+            None => {
+                for layer in visited.layers {
+                    self.kernel.subtract(bits(&layer.coset(coset)?));
+                }
+            }
         }
         Ok(self.kernel.pack(&mut self.packed))
     }

@@ -1,6 +1,6 @@
 //! What a worker must know of a run: the same for all tasks of it.
 
-use crate::{Cache, Layer, Resources, Watched};
+use crate::{Cache, Layer, Resources, Union, Watched};
 use anyhow::{Context, Result};
 use fathom_command::bad_input;
 use fathom_kernel::Engine;
@@ -26,6 +26,8 @@ pub struct Job {
     pub geometry: Geometry,
     /// The layers from which a layer is made.
     pub lookback: Lookback,
+    /// All layers before the one that is made, where all are read and memory holds them.
+    pub union: Option<Union>,
     /// How new layers are found.
     pub method: Method,
     /// Bytes of layers that should be in memory, at most.
@@ -158,8 +160,11 @@ impl Job {
         };
         let pairs = builders.install(|| Pairs::new(&graph, manifest.inverse_classes));
         let lookback = Lookback::of(graph.space());
-        let cache = Cache::new(memory_bytes, cache_bytes);
-        Ok(Self { graph, pairs, geometry, lookback, method, cache, watched: Watched::default() })
+        let union_bytes = Union::bytes(geometry.cut, geometry.packed_bytes);
+        let has_union = lookback == Lookback::All && union_bytes <= cache_bytes / 2;
+        let union = has_union.then(|| Union::new(geometry.cut, geometry.packed_bytes));
+        let cache = Cache::new(memory_bytes, cache_bytes - if has_union { union_bytes } else { 0 });
+        Ok(Self { graph, pairs, geometry, lookback, union, method, cache, watched: Watched::default() })
     }
 
     /// A layer that is to be read; `newest` if it is the one that tasks pull from. A large one stays in

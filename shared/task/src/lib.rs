@@ -2,9 +2,10 @@
 //!
 //! Reading order: [`resources`] (what may be taken of this machine), [`cache`] (its memory for layers),
 //! [`job`] (what a worker must know of a run), [`store`] (where layer files lie), [`layer`] (a whole layer,
-//! open for reading), [`window`] (which part of it is in memory), [`expand`] (one task), [`waits`] (what
-//! threads spend their time on), [`pool`] (threads that do tasks), [`watched`] (states whose depths are
-//! noted), [`words`] (of which an audit takes random ones), [`error`].
+//! open for reading), [`window`] (which part of it is in memory), [`union`] (all layers in one, where all are
+//! read), [`expand`] (one task), [`waits`] (what threads spend their time on), [`pool`] (threads that do
+//! tasks), [`watched`] (states whose depths are noted), [`words`] (of which an audit takes random ones),
+//! [`error`].
 //!
 //! Invariants: a task is a function of the layers that it reads; doing it twice gives the same file; a task
 //! that ends early leaves nothing under a final name.
@@ -19,6 +20,7 @@ pub mod layer;
 pub mod pool;
 pub mod resources;
 pub mod store;
+pub mod union;
 pub mod waits;
 pub mod watched;
 pub mod window;
@@ -32,6 +34,7 @@ pub use layer::Layer;
 pub use pool::{Counters, Pool};
 pub use resources::Resources;
 pub use store::{Leftovers, Store};
+pub use union::Union;
 pub use waits::Waits;
 pub use watched::Watched;
 pub use words::Words;

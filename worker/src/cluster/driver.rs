@@ -130,7 +130,7 @@ impl Worker {
         let (mut session, first) = Session::begin(self.identity.threads);
         let shared = Arc::new(Shared {
             fetcher: Fetcher::new(self.access.clone(), self.job.geometry, Arc::clone(&self.meter)),
-            inputs: AllInputs::new(self.job, self.store, self.files.clone(), self.imports.clone()),
+            inputs: AllInputs::new(self.job, self.store, self.files.clone(), self.keep, self.imports.clone()),
             worker: self,
             pool,
             has_registered: AtomicBool::new(false),
@@ -241,6 +241,7 @@ impl Shared {
             }
             Action::Copy(file, addresses) => drop(tokio::spawn(this.copy(file, addresses))),
             Action::Discard(file) => drop(tokio::task::spawn_blocking(move || this.discard(file))),
+            Action::GiveBack(file) => drop(tokio::task::spawn_blocking(move || this.give_back(file))),
             Action::Retire(depth) => drop(tokio::task::spawn_blocking(move || this.retire_or_warn(depth))),
             Action::Halt => self.worker.halt.store(true, Ordering::Relaxed),
             Action::Finish { .. } => unreachable!("the loop ends with it"),

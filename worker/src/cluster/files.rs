@@ -56,6 +56,11 @@ impl OpenFiles {
         self.lock().retain(|task, _| task.depth != depth);
     }
 
+    /// Forgets a file, because it is removed. Its room is free when nobody reads it any more.
+    pub fn forget_file(&self, task: Task) {
+        self.lock().remove(&task);
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Task, Open>> {
         self.open.lock().expect("nothing panics with the files")
     }

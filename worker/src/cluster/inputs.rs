@@ -3,7 +3,7 @@
 use crate::cluster::files::OpenFiles;
 use crate::cluster::holders::Holders;
 use fathom_layer::{Imports, LayerError};
-use fathom_run::{Depth, ShardId, Task};
+use fathom_run::{Depth, Geometry, Keep, ShardId, Task};
 use fathom_space::CosetId;
 use fathom_task::{Job, Layer, Store};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,14 +17,40 @@ pub struct Inputs {
     pub layers: Vec<Arc<Layer>>,
     /// Their depths.
     pub depths: Vec<Depth>,
+    /// The layer below these whose shards are given back one by one, in a run that keeps two: each is opened
+    /// for its own task alone, so that its room is free when it is deleted.
+    pub given_back: Option<Depth>,
 }
 
 impl Inputs {
     /// The files of a task's own shard that are not here.
-    pub fn lacking(&self, shard: ShardId) -> Vec<Task> {
+    pub fn lacking(&self, store: &Store<'_>, shard: ShardId) -> Vec<Task> {
         let lacks = |(layer, _): &(&Arc<Layer>, &Depth)| !layer.has(shard);
-        let lacking = self.layers.iter().zip(&self.depths).filter(lacks);
-        lacking.map(|(_, &depth)| Task { depth, shard }).collect()
+        let lacking = self.layers.iter().zip(&self.depths).filter(lacks).map(|(_, &depth)| depth);
+        let source = self.given_back.filter(|&depth| !store.path(depth, shard).exists());
+        lacking.chain(source).map(|depth| Task { depth, shard }).collect()
+    }
+
+    /// The layers that the task of a shard reads, once nothing of it is lacking.
+    ///
+    /// # Errors
+    /// [`LayerError`] if the file that is opened for this task alone is damaged, or another one.
+    pub fn of_task(
+        &self,
+        store: &Store<'_>,
+        geometry: &Geometry,
+        holders: &Holders,
+        shard: ShardId,
+    ) -> Result<Vec<Arc<Layer>>, LayerError> {
+        let mut layers = self.layers.clone();
+        if let Some(depth) = self.given_back {
+            // Not one of the open files, which would keep its room.
+            let file = store.open_shard(geometry, depth, shard)?;
+            let stored = holders.stored(Task { depth, shard });
+            stored.digest.map_or(Ok(()), |digest| file.check_digest(digest))?;
+            layers.push(Arc::new(Layer::of_shard(geometry.cut, shard, Some(file))));
+        }
+        Ok(layers)
     }
 
     /// Notes a file that has come.
@@ -63,6 +89,7 @@ pub struct AllInputs {
     job: &'static Job,
     store: &'static Store<'static>,
     files: OpenFiles,
+    keep: Keep,
     /// The directory of cosets from peers; `None` if all layers are in the store.
     imports: Option<PathBuf>,
     of_depth: Mutex<BTreeMap<Depth, Inputs>>,
@@ -74,9 +101,10 @@ impl AllInputs {
         job: &'static Job,
         store: &'static Store<'static>,
         files: OpenFiles,
+        keep: Keep,
         imports: Option<PathBuf>,
     ) -> Self {
-        Self { job, store, files, imports, of_depth: Mutex::default() }
+        Self { job, store, files, keep, imports, of_depth: Mutex::default() }
     }
 
     /// What tasks of a depth read. Files that are in the store are opened, and must be those that were
@@ -88,8 +116,9 @@ impl AllInputs {
         if let Some(inputs) = self.lock().get(&depth) {
             return Ok(inputs.clone());
         }
-        let mut inputs = Inputs { layers: Vec::new(), depths: Vec::new() };
-        for below in self.job.lookback.below(depth) {
+        let given_back = depth.previous().and_then(Depth::previous).filter(|_| self.keep == Keep::Two);
+        let mut inputs = Inputs { layers: Vec::new(), depths: Vec::new(), given_back };
+        for below in self.job.lookback.below(depth).filter(|&below| Some(below) != given_back) {
             let newest = inputs.layers.is_empty();
             let layer = match &self.imports {
                 None => self.store.open(&self.job.geometry, below)?,

@@ -4,9 +4,10 @@ use crate::cluster::driver::{Shared, Worker};
 use crate::cluster::fetch::whole;
 use crate::cluster::session::{Input, Order};
 use anyhow::Result;
+use fathom_command::failpoint;
 use fathom_proto::v1::{self, LeaveReason};
 use fathom_proto::{Attempt, Done, StoredFile, convert};
-use fathom_run::{Depth, Geometry, Keep};
+use fathom_run::{Depth, Geometry, Keep, Task};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tracing::{debug, warn};
@@ -34,6 +35,7 @@ pub(super) fn order(kind: v1::order::Kind, geometry: &Geometry) -> Result<Order>
             Order::Copy(convert::stored_file(file.as_ref(), geometry)?, addresses)
         }
         Kind::Discard(file) => Order::Discard(convert::stored_file(Some(&file), geometry)?),
+        Kind::GiveBack(file) => Order::GiveBack(convert::file(Some(&file), geometry)?),
         Kind::RetireLayer(v1::RetireLayer { depth }) => Order::Retire(Depth(depth)),
         Kind::Leave(v1::Leave { reason }) => {
             Order::Leave(LeaveReason::try_from(reason).unwrap_or(LeaveReason::Unspecified))
@@ -66,6 +68,18 @@ impl Shared {
             }
         };
         self.happened(Input::Discarded { task, whole });
+    }
+
+    /// Deletes a file that is read no longer. One that stays is removed with its layer.
+    pub(super) fn give_back(&self, task: Task) {
+        let (depth, shard) = (task.depth.0, task.shard.0);
+        failpoint::point("giving back");
+        self.worker.files.forget_file(task);
+        match self.worker.store.discard(task) {
+            Ok(()) => debug!(depth, shard, "shard given back"),
+            Err(error) => warn!(depth, shard, %error, "shard not given back"),
+        }
+        failpoint::point("given back");
     }
 
     /// Retires the layers that are not needed any more.

@@ -97,7 +97,7 @@ impl Shared {
             return Ok(());
         }
         let holders = self.holders();
-        for file in work.iter().flat_map(|work| inputs.lacking(work.task.shard)) {
+        for file in work.iter().flat_map(|work| inputs.lacking(store, work.task.shard)) {
             self.fetcher.copy(store, *disk, holders.stored(file), &holders.of(file)).await?;
             block_in_place(|| inputs.add(&self.worker.files, file)).map_err(failed)?;
         }
@@ -128,13 +128,17 @@ impl Shared {
             return Err(failure.clone());
         }
         self.prepare_directory(task.depth).map_err(|error| self.failure(&error))?;
+        let Worker { store, job, .. } = &self.worker;
+        let layers = inputs
+            .of_task(store, &job.geometry, &self.holders(), task.shard)
+            .map_err(|error| self.failure(&error))?;
         failpoint::point("computing");
-        self.pool.submit(task, purpose, inputs.layers.clone());
+        self.pool.submit(task, purpose, layers);
         Ok(())
     }
 
     fn lacks(&self, inputs: &Inputs, task: Task) -> Result<bool, Failure> {
-        if !inputs.lacking(task.shard).is_empty() {
+        if !inputs.lacking(self.worker.store, task.shard).is_empty() {
             return Ok(true);
         }
         let mut needed = BTreeSet::new();

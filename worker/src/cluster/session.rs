@@ -44,6 +44,8 @@ pub enum Order {
     Copy(StoredFile, Vec<String>),
     /// Delete a file that is said to be damaged or another one, if the file is.
     Discard(StoredFile),
+    /// Delete a file, for it is read no longer.
+    GiveBack(Task),
     /// A layer is read no longer, or for what was visited alone.
     Retire(Depth),
     /// Leave.
@@ -168,6 +170,8 @@ pub enum Action {
     Copy(StoredFile, Vec<String>),
     /// Delete a file, if it is damaged. Answered by [`Input::Discarded`].
     Discard(StoredFile),
+    /// Delete a file that is read no longer.
+    GiveBack(Task),
     /// Delete or compress a layer.
     Retire(Depth),
     /// Have the kernel threads stop: tasks end as [`Failure::Stopped`].
@@ -444,6 +448,7 @@ impl Session {
                     }
                 }
             }
+            Order::GiveBack(file) => actions.push(Action::GiveBack(file)),
             Order::Retire(depth) => actions.push(Action::Retire(depth)),
             Order::Leave(LeaveReason::CoordinatorGoes) => {
                 info!("the coordinator goes, and is waited for");

@@ -303,6 +303,10 @@ impl Table {
             Effect::SaveReports(reports, held) => {
                 format!("save {}, held {}", files(reports.iter().map(|r| r.task)), by(held))
             }
+            Effect::GiveBack(given, held) => {
+                let given = files(given.iter().map(|(task, _)| *task));
+                format!("give back {given}, held {}", by(held))
+            }
             Effect::ForgetReports(tasks) => format!("forget {}", files(tasks.iter().copied())),
             Effect::SetAside(id) => format!("set aside {}", name(*id)),
             Effect::SaveWorker(id, ..) => format!("save worker {}", name(*id)),
@@ -371,6 +375,7 @@ fn order(order: &Order) -> String {
             format!("copy {} from {}", file(stored.task), from.iter().map(|&id| name(id)).collect::<String>())
         }
         Order::Discard(stored) => format!("discard {}", file(stored.task)),
+        Order::GiveBack(task) => format!("give back {}", file(*task)),
         Order::Retire(depth) => format!("retire {depth}"),
         Order::Leave(reason) => format!("leave {reason:?}"),
     }

@@ -1,14 +1,14 @@
 //! What the journal knows of a run on many hosts: where its layers lie, who the workers are, and how far the
 //! current layer is.
 
-use super::{Files, Journal, set_files, totals};
+use super::{Files, Journal, LayerRow, set_files, totals};
 use anyhow::{Context, Result};
 use fathom_layer::Digest;
 use fathom_run::WorkerId;
 use fathom_run::{Depth, ShardId, ShardReport, Task};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::borrow::Borrow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -204,13 +204,52 @@ impl Journal {
         self.patiently(|journal| {
             let transaction = journal.database.transaction()?;
             note_reports(&transaction, reports)?;
-            set_files(&transaction, older, Files::Removed)?;
+            let given = reports.iter().map(|report| (Task { depth: older, shard: report.task.shard }, false));
+            note_given_back(&transaction, &given.collect::<Vec<_>>())?;
             Ok(transaction.commit()?)
         })?;
-        if let Some(known) = &mut self.known {
-            known.note_files(Some(older), Files::Removed);
+        self.forget_files(older);
+        Ok(())
+    }
+
+    /// Notes that files of the older layer may be deleted from now on, each with whether an audit has agreed
+    /// with what was made from it; and who holds that. So the older layer counts as removed.
+    ///
+    /// # Errors
+    /// If SQLite refuses.
+    pub fn give_back_held(&mut self, files: &[(Task, bool)], held: &[(Task, WorkerId)]) -> Result<()> {
+        self.patiently(|journal| {
+            let transaction = journal.database.transaction()?;
+            note_holders(&transaction, held)?;
+            note_given_back(&transaction, files)?;
+            Ok(transaction.commit()?)
+        })?;
+        if let Some((file, _)) = files.first() {
+            self.forget_files(file.depth);
         }
         Ok(())
+    }
+
+    fn forget_files(&mut self, depth: Depth) {
+        if let Some(known) = &mut self.known {
+            known.note_files(Some(depth), Files::Removed);
+        }
+    }
+
+    /// The shards of the current layer, which follows these, whose sources two depths before may have been
+    /// deleted, and whether an audit has agreed with each.
+    ///
+    /// # Errors
+    /// If SQLite refuses.
+    pub fn given_back(&self, layers: &[LayerRow]) -> Result<BTreeMap<ShardId, bool>> {
+        let older = layers.len().checked_sub(2).and_then(|older| layers.get(older));
+        let Some(older) = older.filter(|_| self.database.table_exists(None, "given_back").unwrap_or(false))
+        else {
+            return Ok(BTreeMap::new());
+        };
+        let mut query = self.database.prepare("SELECT shard, audited FROM given_back WHERE depth = ?1")?;
+        let rows = query.query_map([older.depth.0], |row| Ok((ShardId(row.get(0)?), row.get(1)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// The shards that are done of the current layer.
@@ -270,6 +309,23 @@ fn note_reports<R: Borrow<ShardReport>>(database: &Connection, reports: &[R]) ->
         ])?;
     }
     Ok(())
+}
+
+/// Notes that files of a layer may be deleted, and so that the layer counts as removed. Rows of layers before
+/// it are of no use any more.
+fn note_given_back(database: &Connection, files: &[(Task, bool)]) -> Result<()> {
+    let Some((Task { depth, .. }, _)) = files.first() else {
+        return Ok(());
+    };
+    // Runs of earlier versions have no such table.
+    let columns = "depth INTEGER NOT NULL, shard INTEGER NOT NULL, audited INTEGER NOT NULL, PRIMARY KEY (depth, shard)";
+    database.execute(&format!("CREATE TABLE IF NOT EXISTS given_back ({columns})"), [])?;
+    database.execute("DELETE FROM given_back WHERE depth < ?1", [depth.0])?;
+    let mut insert = database.prepare("INSERT OR REPLACE INTO given_back VALUES (?1, ?2, ?3)")?;
+    for (Task { depth, shard }, audited) in files {
+        insert.execute(params![depth.0, shard.0, audited])?;
+    }
+    set_files(database, *depth, Files::Removed)
 }
 
 /// Notes who holds some files, and nobody else does.

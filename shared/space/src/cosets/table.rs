@@ -1,8 +1,9 @@
 //! The pattern table: for every pattern, by its rank, where it belongs.
 
 use super::{CosetSymmetry, CosetTables, UNREACHED};
-use crate::{Colouring, Space};
+use crate::{Colouring, Space, Symmetry};
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Somebody is about to make the entry.
@@ -28,6 +29,7 @@ pub(super) fn close(
     let finder = OrbitFinder {
         colouring,
         symmetries,
+        composed: composed(space, symmetries),
         table: (0..colouring.patterns().total()).into_par_iter().map(|_| AtomicU32::new(UNREACHED)).collect(),
         found: AtomicU32::new(0),
         too_many: AtomicBool::new(false),
@@ -82,6 +84,9 @@ pub(super) fn close(
 struct OrbitFinder<'a> {
     colouring: &'a Colouring,
     symmetries: &'a [CosetSymmetry],
+    /// The number of symmetry s after symmetry g, at g times their number plus s; empty if these are too
+    /// many.
+    composed: Vec<u16>,
     table: Vec<AtomicU32>,
     found: AtomicU32,
     too_many: AtomicBool,
@@ -91,13 +96,20 @@ struct OrbitFinder<'a> {
 struct Scratch {
     /// The ranks of the images of a pattern.
     images: Vec<u64>,
+    /// Those of the representative of its orbit.
+    of_smallest: Vec<u64>,
     image: Vec<u8>,
     smallest: Vec<u8>,
 }
 
 impl Scratch {
     fn new(symmetries: &[CosetSymmetry], cells: usize) -> Self {
-        Self { images: vec![0; symmetries.len()], image: vec![0; cells], smallest: vec![0; cells] }
+        Self {
+            images: vec![0; symmetries.len()],
+            of_smallest: vec![0; symmetries.len()],
+            image: vec![0; cells],
+            smallest: vec![0; cells],
+        }
     }
 }
 
@@ -109,7 +121,7 @@ impl OrbitFinder<'_> {
         if entry(ranks.rank(pattern)).load(Ordering::Relaxed) != UNREACHED {
             return None;
         }
-        let Scratch { images, image, smallest } = scratch;
+        let Scratch { images, of_smallest, image, smallest } = scratch;
         self.look(pattern, images, image);
         let &representative = images.iter().min().expect("the identity is a symmetry");
         // Whoever enters the representative first enters the others.
@@ -126,8 +138,8 @@ impl OrbitFinder<'_> {
         // do.
         claim.store(base, Ordering::Relaxed);
         if images[0] != representative {
-            ranks.unrank(representative, self.colouring.letters(), smallest);
-            self.look(smallest, images, image);
+            self.carry_over(representative, images, of_smallest, (smallest, image));
+            std::mem::swap(images, of_smallest);
         }
         let mut size = 1;
         for (CosetSymmetry { inverse, .. }, &rank) in self.symmetries.iter().zip(&*images) {
@@ -140,11 +152,95 @@ impl OrbitFinder<'_> {
         Some(PatternOrbit { representative, size, number })
     }
 
+    /// The ranks of all images of a representative, of which those of another pattern of its orbit are known:
+    /// the image under s is that of the pattern under a symmetry that leads to the representative, then s.
+    fn carry_over(
+        &self,
+        representative: u64,
+        images: &[u64],
+        of_smallest: &mut [u64],
+        (smallest, image): (&mut [u8], &mut [u8]),
+    ) {
+        if self.composed.is_empty() {
+            self.colouring.patterns().unrank(representative, self.colouring.letters(), smallest);
+            return self.look(smallest, of_smallest, image);
+        }
+        let first =
+            images.iter().position(|&rank| rank == representative).expect("it is the smallest of them");
+        let composed = &self.composed[first * images.len()..][..images.len()];
+        for (rank, &number) in of_smallest.iter_mut().zip(composed) {
+            *rank = images[usize::from(number)];
+        }
+    }
+
     /// The ranks of all images of a pattern.
     fn look(&self, pattern: &[u8], images: &mut [u64], image: &mut [u8]) {
         for (CosetSymmetry { symmetry, action, .. }, rank) in self.symmetries.iter().zip(images) {
             symmetry.carry(self.colouring.letters(), &action.letters, pattern, image);
             *rank = self.colouring.patterns().rank(image);
+        }
+    }
+}
+
+/// The numbers of all products, for [`OrbitFinder::composed`].
+fn composed(space: &Space, symmetries: &[CosetSymmetry]) -> Vec<u16> {
+    // Products are found in less time than they save where there are this many.
+    const MOST_SYMMETRIES: usize = 512;
+    if symmetries.len() > MOST_SYMMETRIES {
+        return Vec::new();
+    }
+    let numbers: FxHashMap<&Symmetry, u16> = symmetries.iter().map(|of| &of.symmetry).zip(0..).collect();
+    let product = |first: &CosetSymmetry, second: &CosetSymmetry| {
+        numbers[&space.compose(&first.symmetry, &second.symmetry)]
+    };
+    symmetries
+        .iter()
+        .flat_map(|first| symmetries.iter().map(move |second| (first, second)))
+        .map(|(first, second)| product(first, second))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{CosetGraph, Labels, Plan, Space};
+    use fathom_puzzle::{Metric, PuzzleSpec};
+
+    use super::*;
+
+    /// With pieces that turn, letters that symmetries rename, and a whole that turns freely.
+    #[test]
+    fn images_of_representatives_follow_from_those_of_other_patterns() {
+        for word in ["3x3", "2x5", "3x4", "2x2x2", "pyraminx", "skewb", "topspin:7,4", "3x3x3-corners"] {
+            let metric = if word.starts_with("topspin") { Metric::Given } else { Metric::Multi };
+            let puzzle = PuzzleSpec::of_word(word).unwrap().puzzle(metric).unwrap();
+            let labels = Labels::distinct(puzzle.cells);
+            let space = Space::new(puzzle, metric, labels).unwrap();
+            let colouring = Plan::new(&space).unwrap().colouring;
+            let graph = CosetGraph::build(&space, &colouring).unwrap();
+            let symmetries = graph.symmetries();
+            let (ranks, cells) = (colouring.patterns(), space.cells());
+            let finder = |composed| OrbitFinder {
+                colouring: &colouring,
+                symmetries,
+                composed,
+                table: Vec::new(),
+                found: AtomicU32::new(0),
+                too_many: AtomicBool::new(false),
+            };
+            let [by_products, by_looking] = [composed(&space, symmetries), Vec::new()].map(finder);
+            let mut scratch = Scratch::new(symmetries, cells);
+            let mut pattern = vec![0; cells];
+            for rank in (0..ranks.total()).step_by(1 + ranks.total() as usize / 50) {
+                ranks.unrank(rank, colouring.letters(), &mut pattern);
+                let Scratch { images, of_smallest, image, smallest } = &mut scratch;
+                by_products.look(&pattern, images, image);
+                let representative = *images.iter().min().unwrap();
+                let [one, other] = [&by_products, &by_looking].map(|finder| {
+                    finder.carry_over(representative, images, of_smallest, (smallest, image));
+                    of_smallest.clone()
+                });
+                assert_eq!(one, other, "{word}, pattern {rank}");
+            }
         }
     }
 }

@@ -20,6 +20,8 @@ pub(super) struct Journal {
     disowned: BTreeSet<Task>,
     holders: BTreeMap<Task, BTreeSet<WorkerId>>,
     reports: BTreeMap<Task, ShardReport>,
+    /// Files that may be deleted, and whether an audit has agreed with what was made of them.
+    given_back: BTreeMap<Task, bool>,
 }
 
 impl Journal {
@@ -37,6 +39,22 @@ impl Journal {
         self.reports.extend(reports.iter().map(|report| (report.task, (**report).clone())));
     }
 
+    /// Notes that files may be deleted from now on.
+    pub(super) fn give_back(&mut self, files: Vec<(Task, bool)>, held: Held) {
+        self.hold(held);
+        for (file, is_audited) in files {
+            let new = Task { depth: file.depth.next().next(), shard: file.shard };
+            assert_eq!(new.depth.0 as usize, self.counts.len(), "{file:?} is given back");
+            assert!(self.reports.contains_key(&new), "{file:?} is given back, and nothing was made of it");
+            self.given_back.insert(file, is_audited);
+        }
+    }
+
+    /// Whether a file is read no longer.
+    pub(super) fn is_given_back(&self, file: Task) -> bool {
+        self.given_back.contains_key(&file) || file.depth.0 as usize + 2 < self.counts.len()
+    }
+
     pub(super) fn forget(&mut self, tasks: &[Task]) {
         self.disowned.extend(tasks);
         for task in tasks {
@@ -49,11 +67,12 @@ impl Journal {
         self.hold(held);
         self.counts.push(reports.iter().map(|report| report.totals.states).sum());
         self.reports.clear();
+        self.given_back.clear();
     }
 
     /// What the next life knows.
     fn past(&self, rules: &Rules) -> Past {
-        let Self { counts, workers, set_aside, disowned, holders, reports } = self.clone();
+        let Self { counts, workers, set_aside, disowned, holders, reports, given_back } = self.clone();
         let file = |task: Task| {
             let holders = holders.get(&task).cloned().unwrap_or_default();
             let digest = digest_of(reports.get(&task).unwrap_or(&report(task.depth.0, task.shard.0)));
@@ -63,9 +82,12 @@ impl Journal {
         let first = if rules.keep == Keep::All { 0 } else { depth.saturating_sub(2) };
         let committed =
             (first..depth).flat_map(|depth| (0..rules.shards).map(move |shard| task(depth, shard)));
+        let committed = committed.filter(|file| !given_back.contains_key(file));
         let files = committed.chain(reports.keys().copied()).map(file).collect();
         let workers = workers.into_iter().map(|(id, (name, address))| (id, name, address)).collect();
-        Past { counts, workers, set_aside, disowned, files, reports: reports.into_values().collect() }
+        let given_back = given_back.into_iter().map(|(file, is_audited)| (file.shard, is_audited)).collect();
+        let reports = reports.into_values().collect();
+        Past { counts, workers, set_aside, disowned, files, reports, given_back }
     }
 }
 

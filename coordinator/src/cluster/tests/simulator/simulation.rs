@@ -90,6 +90,7 @@ impl Simulation {
         let (keep, lookback) = match rng.u8(0..4) {
             0 => (Keep::All, Lookback::All),
             1 => (Keep::All, Lookback::Two),
+            2 => (Keep::Two, Lookback::Two),
             _ => (Keep::Last, Lookback::Two),
         };
         let rules = Rules {
@@ -159,10 +160,12 @@ impl Simulation {
             self.check();
             match &self.ended {
                 Some(Ending::MaxDepth) => return self.verdict(),
-                // With the third worker away nobody can tell who lies.
+                // With the third worker away nobody can tell who lies; and what may be a lie cannot be made
+                // again when its source is given back, as the next life of the coordinator says too.
                 Some(Ending::Failed(message))
                     if self.workers.iter().any(|worker| worker.lies)
-                        && message.contains("was made twice with different states") =>
+                        && (message.contains("was made twice with different states")
+                            || message.contains("has to be made again, and cannot be")) =>
                 {
                     return Outcome::Right;
                 }

@@ -87,6 +87,13 @@ impl Simulation {
             match effect {
                 Effect::Reply(request, reply) => self.reply(request, reply),
                 Effect::SaveReports(reports, held) => self.coordinator.journal.save(&reports, held),
+                Effect::GiveBack(files, held) => {
+                    for (file, _) in &files {
+                        let new = Task { depth: file.depth.next().next(), shard: file.shard };
+                        self.check_copies(new, "made, and its source given back");
+                    }
+                    self.coordinator.journal.give_back(files, held);
+                }
                 Effect::ForgetReports(tasks) => self.coordinator.journal.forget(&tasks),
                 Effect::SetAside(id) => {
                     assert!(self.workers[usize::from(id.0[0]) - 1].lies, "{id} was right");
@@ -108,10 +115,7 @@ impl Simulation {
                     }
                     assert!(wrong.is_empty(), "depth {depth} is wrong");
                     for report in &reports {
-                        let has = |worker: &&Worker| worker.store.contains_key(&report.task);
-                        let lost = self.lost.iter().filter(|(_, task)| *task == report.task).count();
-                        let there = self.workers.iter().filter(has).count() + lost;
-                        assert!(there >= self.coordinator.rules.replicas, "{:?} is committed", report.task);
+                        self.check_copies(report.task, "committed");
                     }
                     self.coordinator.journal.commit(&reports, held);
                 }
@@ -140,6 +144,14 @@ impl Simulation {
             self.ended = None;
             self.kill_coordinator(3000);
         }
+    }
+
+    /// That as many workers have a file as should, or had when the file was lost.
+    fn check_copies(&self, file: Task, what: &str) {
+        let has = |worker: &&Worker| worker.store.contains_key(&file);
+        let lost = self.lost.iter().filter(|(_, task)| *task == file).count();
+        let there = self.workers.iter().filter(has).count() + lost;
+        assert!(there >= self.coordinator.rules.replicas, "{file:?} is {what}");
     }
 
     pub(super) fn reply(&mut self, request: RequestId, reply: Reply) {
@@ -222,6 +234,7 @@ fn order(order: Order) -> WorkerOrder {
             WorkerOrder::Copy(file, from.iter().map(|id| address(usize::from(id.0[0]) - 1)).collect())
         }
         Order::Discard(file) => WorkerOrder::Discard(file),
+        Order::GiveBack(file) => WorkerOrder::GiveBack(file),
         Order::Retire(depth) => WorkerOrder::Retire(depth),
         Order::Leave(reason) => WorkerOrder::Leave(match reason {
             LeaveReason::Done => v1::LeaveReason::Done,

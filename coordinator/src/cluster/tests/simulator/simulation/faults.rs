@@ -96,8 +96,7 @@ impl Simulation {
         for (task, file) in state.files.iter() {
             for holder in &file.holders {
                 let worker = usize::from(holder.0[0]) - 1;
-                let is_retired =
-                    self.coordinator.rules.keep == Keep::Last && task.depth.0 + 2 < state.depth.0;
+                let is_retired = self.coordinator.rules.keep != Keep::All && task.depth.0 + 2 < state.depth.0;
                 // A session that no process has, of a registration that came late, ends soon.
                 let number = self.workers[worker].process.as_ref().map(|process| process.session.number());
                 let is_gone = match state.workers[*holder].presence() {

@@ -98,6 +98,14 @@ impl Simulation {
                     self.soon(Happening::Inside(worker, life, Inside::Copied(file, from)));
                 }
                 Action::Discard(file) => self.soon(Happening::Inside(worker, life, Inside::Discarded(file))),
+                Action::GiveBack(file) => {
+                    assert!(
+                        self.coordinator.journal.is_given_back(file),
+                        "{file:?} is deleted, and still read"
+                    );
+                    of.store.remove(&file);
+                    self.lost.remove(&(worker, file));
+                }
                 Action::Retire(depth) => {
                     let done = self.coordinator.journal.counts.len() as u32;
                     assert!(depth.0 + 3 <= done, "depth {depth} is retired, and still read");

@@ -1,0 +1,279 @@
+//! Runs that keep two layers: what is read no longer is given back while a layer is made.
+
+use super::table::{damaged, held, report, task};
+use super::*;
+use crate::cluster::audit::PARTS;
+use crate::cluster::event::Ending;
+use crate::cluster::state::Past;
+use fathom_run::{Keep, ShardId};
+
+fn two(shards: u32) -> Rules {
+    Rules { keep: Keep::Two, ..rules(shards) }
+}
+
+fn failure(t: &Table) -> &str {
+    match &t.state.ending {
+        Some((Ending::Failed(message), _)) => message,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// At depth 2, whose two shards a and b are at: each has made one of each layer before.
+fn at_work(rules: Rules) -> Table {
+    let mut t = Table::with(rules, "a b").at_depth(2);
+    assert_eq!(t.take("a", 1), ["a <- make 2/0 #1.1, holders 0: a|b 1: a|b"]);
+    assert_eq!(t.take("b", 1), ["b <- make 2/1 #1.1, holders 0: a|b 1: a|b"]);
+    t
+}
+
+/// The same, when 2/0 is made and 0/0 is given back.
+fn given_back() -> Table {
+    let mut t = at_work(two(2));
+    assert_eq!(t.made("a", 2, 0, 1), ["a <- known"]);
+    assert_eq!(t.tick(501), ["save 2/0, held 2/0 a", "give back 0/0, held 2/0 a"]);
+    t
+}
+
+#[test]
+fn a_source_is_given_back_when_the_journal_has_what_was_made_of_it() {
+    let mut t = at_work(two(2));
+    assert_eq!(t.made("a", 2, 0, 1), ["a <- known"]);
+    assert_eq!(t.take("a", 0), [""; 0]);
+    assert_eq!(t.tick(500), [""; 0]);
+    let given = ["save 2/0, held 2/0 a", "give back 0/0, held 2/0 a", "a <- give back 0/0"];
+    assert_eq!(t.tick(1), given);
+    assert!(!t.state.files.contains(task(0, 0)) && t.state.files.contains(task(0, 1)));
+    // Who reads the layer from outside finds it removed.
+    let kept: Vec<u32> = t.state.kept().layers.iter().map(|(depth, _)| depth.0).collect();
+    assert_eq!(kept, [1]);
+    // What is missing from it is not missed.
+    assert_eq!(t.join("c"), ["save worker c", "c <- registered, keeps 0 1 2"]);
+    assert_eq!(t.state.missing.len(), 0);
+    let committed = "commit 2/0 2/1 in 501 ms, held 1/0 a, 1/1 b, 2/0 a, 2/1 b";
+    assert_eq!(t.made("b", 2, 1, 1), ["b <- known", committed]);
+    assert_eq!(t.take("a", 1), ["a <- retire 0, make 3/0 #1.1, holders 1: a|b 2: a|b"]);
+}
+
+#[test]
+fn nothing_is_given_back_before_there_is_an_older_layer() {
+    let mut t = Table::with(two(2), "a b").at_depth(1);
+    t.take("a", 1);
+    t.made("a", 1, 0, 1);
+    assert_eq!(t.tick(501), ["save 1/0, held 1/0 a"]);
+    assert_eq!(t.tick(501), [""; 0]);
+}
+
+#[test]
+fn a_source_stays_until_enough_workers_have_what_was_made_of_it() {
+    let mut t = Table::with(Rules { replicas: 2, ..two(2) }, "a b").at_depth(2);
+    t.take("a", 1);
+    assert_eq!(t.made("a", 2, 0, 1), ["a <- known"]);
+    assert_eq!(t.tick(501), ["save 2/0, held 2/0 a"]);
+    assert_eq!(t.take("b", 0), ["b <- copy 2/0 from a"]);
+    assert_eq!(t.tick(501), [""; 0]);
+    assert_eq!(t.copied("b", 2, 0), ["b <- known"]);
+    assert_eq!((t.take("a", 0), t.take("b", 0)), (vec![], vec![]));
+    let given = "give back 0/0, held 2/0 a, 2/0 b";
+    assert_eq!(t.tick(100), [given, "a <- give back 0/0", "b <- give back 0/0"]);
+}
+
+#[test]
+fn a_source_stays_until_the_audit_is_over() {
+    let mut t = Table::with(Rules { audit: 1000 * PARTS, ..two(2) }, "a b");
+    t.state.rules.audit = 0;
+    let mut t = t.at_depth(2);
+    t.state.rules.audit = 1000 * PARTS;
+    t.take("a", 1);
+    t.made("a", 2, 0, 1);
+    assert_eq!(t.tick(501), ["save 2/0, held 2/0 a"]);
+    let lines = t.take("b", 1);
+    assert!(lines[0].starts_with("b <- audit 2/0 #1.1"), "{lines:?}");
+    assert_eq!(t.tick(501), [""; 0]);
+    assert_eq!(t.audited("b", 2, 0, 1), ["b <- known"]);
+    // The auditor has read it too, and may have a copy.
+    assert_eq!((t.take("a", 0), t.take("b", 0)), (vec![], vec![]));
+    assert_eq!(t.tick(1), ["give back 0/0, held 2/0 a", "a <- give back 0/0", "b <- give back 0/0"]);
+}
+
+/// It cannot be made again, like a shard of a layer before.
+#[test]
+fn a_shard_whose_source_is_given_back_is_waited_for() {
+    let mut t = given_back();
+    assert_eq!(t.leave("a"), ["a <- known"]);
+    assert_eq!(t.state.waiting_for().into_iter().collect::<Vec<_>>(), [table::id("a")]);
+    assert!(t.state.missing.contains(&task(2, 0)));
+    assert_eq!(t.made("b", 2, 1, 1), ["b <- known"]);
+    assert_eq!(t.take("b", 2), [""; 0]);
+    assert_eq!(t.tick(501), ["save 2/1, held 2/1 b", "give back 0/1, held 2/1 b", "b <- give back 0/1"]);
+    let lines = t.join_with("a", 1, &[(1, 0), (2, 0)]);
+    assert_eq!(lines[0], "a <- registered, keeps 0 1 2");
+    assert!(lines[1].starts_with("commit 2/0 2/1 "), "{lines:?}");
+}
+
+/// With its source, it is.
+#[test]
+fn a_shard_whose_source_is_there_is_made_again() {
+    let mut t = at_work(two(2));
+    t.made("a", 2, 0, 1);
+    t.leave("a");
+    t.join_with("a", 1, &[(0, 0), (1, 0)]);
+    assert_eq!(t.take("a", 1), ["a <- make 2/0 #1.2, holders 0: a|b 1: a|b"]);
+}
+
+#[test]
+fn with_two_copies_one_worker_may_go_for_good() {
+    let mut t = Table::with(Rules { replicas: 2, ..two(2) }, "a b c").at_depth(2);
+    for (worker, shard) in [("a", 0), ("b", 1)] {
+        t.take(worker, 1);
+        t.made(worker, 2, shard, 1);
+    }
+    let copies = [t.take("a", 0), t.take("b", 0), t.take("c", 0)].concat();
+    for line in &copies {
+        let (worker, file) = line.split_once(" <- copy 2/").expect("a copy");
+        t.copied(worker, 2, file[..1].parse().unwrap());
+    }
+    assert_eq!(copies.len(), 1, "the other one goes to the same worker when it is there: {copies:?}");
+    t.tick(501);
+    let gone = copies[0][..1].to_owned();
+    t.leave(&gone);
+    assert_eq!(t.state.missing.len(), 0);
+}
+
+/// Its order to delete was lost, or its copy came too late.
+#[test]
+fn who_still_has_what_was_given_back_deletes_it() {
+    let mut t = given_back();
+    assert_eq!(t.take("a", 0), ["a <- give back 0/0"]);
+    assert_eq!(t.join_with("a", 1, &[(0, 0), (1, 0), (2, 0)]), ["a <- registered, keeps 0 1 2"]);
+    assert_eq!(t.take("a", 0), ["a <- give back 0/0"]);
+    assert_eq!(t.copied("b", 0, 0), ["b <- known"]);
+    let lines = t.take("b", 0);
+    assert_eq!(lines, ["b <- give back 0/0"], "and not the whole layer, which is still read");
+}
+
+/// Workers wait where three layers would be there after all, but not for time to pass.
+#[test]
+fn shards_are_made_no_further_ahead_than_is_given_back() {
+    let mut t = Table::with(Rules { replicas: 2, ..two(64) }, "a b").at_depth(2);
+    let most = fathom_run::lookback::most_ahead(64, 2);
+    let mut made = 0;
+    loop {
+        let lines = t.take("a", 64);
+        let Some(line) = lines.iter().find(|line| line.contains("make 2/")) else { break };
+        let shards: Vec<u32> = line
+            .split(", ")
+            .filter_map(|order| order.split_once("make 2/")?.1.split_once(' ')?.0.parse().ok())
+            .collect();
+        for shard in shards {
+            t.made("a", 2, shard, 1);
+            made += 1;
+        }
+    }
+    assert!(made < 64, "nothing was copied, and {made} shards were made");
+    assert_eq!(made, most);
+    // With copies, and without a tick, it goes on.
+    let orders = t.take("b", 0).concat();
+    for file in orders.split("copy 2/").skip(1) {
+        let shard = file.split_once(' ').unwrap().0.parse().unwrap();
+        t.copied("b", 2, shard);
+    }
+    let lines = t.take("a", 1).concat();
+    assert!(lines.contains("make 2/"), "{lines}");
+}
+
+/// Of depth 2, shard 0 is made by a and its source given back; 0/1 is still there.
+fn past() -> Past {
+    let worker = |name: &str| (table::id(name), format!("host-{name}"), format!("{name}:1"));
+    let files = [held(0, 1, "b"), held(1, 0, "a"), held(1, 1, "b"), held(2, 0, "a")];
+    Past {
+        counts: vec![20, 20],
+        workers: vec![worker("a"), worker("b")],
+        files: files.to_vec(),
+        reports: vec![report(2, 0)],
+        given_back: [(ShardId(0), false)].into(),
+        ..Past::default()
+    }
+}
+
+#[test]
+fn a_coordinator_that_comes_back_knows_what_was_given_back() {
+    let mut t = Table::after(two(2), 2, past());
+    t.join_with("b", 1, &[(0, 1), (1, 1)]);
+    // It may not have heard that it should delete 0/0.
+    t.join_with("a", 1, &[(0, 0), (1, 0), (2, 0)]);
+    assert_eq!(t.state.missing.len(), 0);
+    assert_eq!(t.take("a", 1), ["a <- give back 0/0"]);
+    assert_eq!(t.take("b", 1), ["b <- make 2/1 #2.1, holders 0: |b 1: a|b"]);
+    let lines = t.made("b", 2, 1, 1);
+    assert!(lines[1].starts_with("commit 2/0 2/1 "), "{lines:?}");
+}
+
+#[test]
+fn without_its_report_a_shard_that_cannot_be_made_ends_the_run() {
+    let past = Past { reports: Vec::new(), ..past() };
+    let mut t = Table::after(two(2), 2, past);
+    t.tick(1);
+    let message = failure(&t);
+    assert!(message.contains("shard 0 of depth 2") && message.contains("begin again"), "{message}");
+}
+
+#[test]
+fn a_worker_that_was_wrong_ends_the_run_if_its_shards_cannot_be_made_again() {
+    for is_audited in [false, true] {
+        let mut t = Table::with(two(3), "a b c").at_depth(2);
+        t.take("a", 1);
+        t.made("a", 2, 0, 1);
+        if is_audited {
+            t.state.given.audited(ShardId(0));
+        }
+        t.tick(501);
+        t.state.rules.audit = 1000 * PARTS;
+        t.take("b", 1);
+        t.made_wrong("b", 2, 1, 1);
+        t.take("c", 1);
+        t.audited("c", 2, 1, 1);
+        // Nobody has said anything against a, whose shard stays.
+        t.take("a", 1);
+        t.audited("a", 2, 1, 2);
+        assert!(t.state.ending.is_none() && t.state.workers[table::id("b")].is_set_aside);
+        assert!(t.state.files.contains(task(2, 0)));
+    }
+    for is_audited in [false, true] {
+        let mut t = Table::with(two(6), "a b c").at_depth(2);
+        let orders = t.take("b", 2).concat();
+        let shards: Vec<u32> =
+            orders.split("make 2/").skip(1).map(|order| order[..1].parse().unwrap()).collect();
+        let [right, wrong] = shards[..] else { panic!("{orders}") };
+        t.made("b", 2, right, 1);
+        if is_audited {
+            t.state.given.audited(ShardId(right));
+        }
+        t.tick(501);
+        assert!(t.state.is_given_back(task(0, right)));
+        t.state.rules.audit = 1000 * PARTS;
+        t.made_wrong("b", 2, wrong, 1);
+        t.take("c", 1);
+        t.audited("c", 2, wrong, 1);
+        t.take("a", 1);
+        t.audited("a", 2, wrong, 2);
+        assert_eq!(t.state.ending.is_none(), is_audited);
+        if !is_audited {
+            let message = failure(&t);
+            assert!(message.contains("host-b was wrong"), "{message}");
+            assert!(message.contains(&format!("shard {right} of depth 2, which")), "{message}");
+        }
+    }
+}
+
+#[test]
+fn in_a_shared_store_the_coordinator_deletes() {
+    let mut t = Table::with(Rules { shared_store: true, ..two(2) }, "a").at_depth(2);
+    t.take("a", 1);
+    t.made("a", 2, 0, 1);
+    assert_eq!(t.tick(501), ["save 2/0, held 2/0 shared", "give back 0/0, held 2/0 shared"]);
+    assert_eq!(t.take("a", 1), ["a <- make 2/1 #1.1"]);
+    // What cannot be made again ends the run.
+    t.failed("a", 2, 1, 1, damaged(2, 0, None));
+    let message = failure(&t);
+    assert!(message.contains("shard 0 of depth 2") && message.contains("back from a copy"), "{message}");
+}

@@ -1,0 +1,241 @@
+//! `fathom bench --against PATH`: whole runs of this build and of another one in turn, so that whatever else
+//! the machine does meets both alike.
+
+use crate::arguments::BenchArguments;
+use crate::commands::bench::{SEARCHES, scratch};
+use anyhow::{Context, Result, anyhow};
+use fathom_command::{bad_input, machine, output};
+use fathom_report::text;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+#[derive(Serialize)]
+struct Comparison {
+    this: String,
+    against: String,
+    repeat: u32,
+    runs: Vec<Compared>,
+}
+
+/// What one run takes with both builds. Ratios are what the other build takes, by what this one takes.
+#[derive(Debug, PartialEq, Serialize)]
+struct Compared {
+    run: String,
+    /// Medians.
+    seconds: f64,
+    against_seconds: f64,
+    ratio: f64,
+    /// The quartiles of the ratios.
+    ratio_low: f64,
+    ratio_high: f64,
+    /// Processor time of all runs together, by their number.
+    processor_seconds: f64,
+    against_processor_seconds: f64,
+    processor_ratio: f64,
+    /// Whether both end with the same digest.
+    same_digest: bool,
+}
+
+/// What a process took.
+#[derive(Clone, Copy, Debug)]
+struct Took {
+    seconds: f64,
+    processor_seconds: f64,
+}
+
+/// What a run finds, as far as builds must agree.
+#[derive(Debug, PartialEq, Deserialize)]
+struct Found {
+    counts: Vec<u64>,
+    digest: String,
+}
+
+pub(crate) fn compare(args: &BenchArguments, other: &Path) -> Result<()> {
+    let this = std::env::current_exe().context("cannot tell where this program is")?;
+    let root = args.dir.clone().unwrap_or_else(std::env::temp_dir);
+    let runs: Vec<Vec<String>> = match &args.run[..] {
+        [] => SEARCHES
+            .iter()
+            .map(|(board, metric)| vec![(*board).into(), "--metric".into(), metric.to_string()])
+            .collect(),
+        run => vec![run.to_vec()],
+    };
+    let compared = runs.iter().map(|run| {
+        let mut pairs = Vec::new();
+        let mut found: [Option<Found>; 2] = [None, None];
+        for pair in 0..args.repeat {
+            let mut took = [None, None];
+            // Who begins takes turns.
+            for turn in 0..2 {
+                let who = ((pair + turn) % 2) as usize;
+                let (of_run, what) = time(if who == 0 { &this } else { other }, run, &root)?;
+                took[who] = Some(of_run);
+                found[who] = Some(what);
+            }
+            pairs.extend(took[0].zip(took[1]));
+            require_same(&found, run, other)?;
+        }
+        let [this, other] = &found;
+        let same_digest = this.as_ref().zip(other.as_ref()).is_some_and(|(a, b)| a.digest == b.digest);
+        Ok(Compared::of(run.join(" "), &pairs, same_digest))
+    });
+    let comparison = Comparison {
+        this: this.display().to_string(),
+        against: other.display().to_string(),
+        repeat: args.repeat,
+        runs: compared.collect::<Result<_>>()?,
+    };
+    match args.json {
+        true => output::line(&serde_json::to_string(&comparison)?),
+        false => output::line(table(&comparison).trim_end()),
+    }
+}
+
+/// Runs a build once, as a process of its own in an empty directory.
+fn time(program: &Path, run: &[String], root: &Path) -> Result<(Took, Found)> {
+    let directory = scratch(root)?;
+    let mut command = Command::new(program);
+    command.arg("run").args(run).args(["--json", "-q", "--dir"]).arg(directory.path().join("run"));
+    // What the user has settled for other commands is not for these.
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_setting(name)) {
+        command.env_remove(name);
+    }
+    let processor = machine::processor_seconds_of_children();
+    let begun = Instant::now();
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.map_err(|error| bad_input!("cannot start {}: {error}", program.display()))?;
+    let seconds = begun.elapsed().as_secs_f64();
+    let processor_seconds = machine::processor_seconds_of_children() - processor;
+    if !output.status.success() {
+        return Err(bad_input!(
+            "{} run {} ended with {}: {}",
+            program.display(),
+            run.join(" "),
+            output.status,
+            String::from_utf8_lossy(&output.stderr).trim_end()
+        ));
+    }
+    let found = serde_json::from_slice(&output.stdout)
+        .with_context(|| format!("{} run {} prints no result as JSON", program.display(), run.join(" ")))?;
+    Ok((Took { seconds, processor_seconds }, found))
+}
+
+fn is_setting(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b"FATHOM_")
+}
+
+/// Two builds that count differently are not to be compared by their speed.
+fn require_same(found: &[Option<Found>; 2], run: &[String], other: &Path) -> Result<()> {
+    match found {
+        [Some(this), Some(that)] if this.counts != that.counts => Err(anyhow!(
+            "the builds disagree about {}: this one counts {:?}, and {} counts {:?}",
+            run.join(" "),
+            this.counts,
+            other.display(),
+            that.counts
+        )),
+        _ => Ok(()),
+    }
+}
+
+impl Compared {
+    /// Of pairs of a run of this build and one of the other.
+    fn of(run: String, pairs: &[(Took, Took)], same_digest: bool) -> Self {
+        let sorted = |number: fn(&(Took, Took)) -> f64| {
+            let mut numbers: Vec<f64> = pairs.iter().map(number).collect();
+            numbers.sort_unstable_by(f64::total_cmp);
+            numbers
+        };
+        let median = |number| middle(&sorted(number));
+        let ratios = sorted(|(this, other)| other.seconds / this.seconds);
+        let mean =
+            |number: fn(&(Took, Took)) -> f64| pairs.iter().map(number).sum::<f64>() / pairs.len() as f64;
+        let processor_seconds = mean(|(this, _)| this.processor_seconds);
+        let against_processor_seconds = mean(|(_, other)| other.processor_seconds);
+        let quarter = ratios.len() / 4;
+        Self {
+            run,
+            seconds: median(|(this, _)| this.seconds),
+            against_seconds: median(|(_, other)| other.seconds),
+            ratio: middle(&ratios),
+            ratio_low: ratios[quarter],
+            ratio_high: ratios[ratios.len() - 1 - quarter],
+            processor_seconds,
+            against_processor_seconds,
+            processor_ratio: against_processor_seconds / processor_seconds,
+            same_digest,
+        }
+    }
+}
+
+/// The median of sorted numbers.
+fn middle(sorted: &[f64]) -> f64 {
+    let half = sorted.len() / 2;
+    match sorted.len() % 2 {
+        0 => (sorted[half - 1] + sorted[half]) / 2.0,
+        _ => sorted[half],
+    }
+}
+
+fn table(comparison: &Comparison) -> String {
+    let Comparison { this, against, repeat, runs } = comparison;
+    let rows = runs.iter().map(|of| {
+        [
+            of.run.clone(),
+            format!("{:.3}", of.seconds),
+            format!("{:.3}", of.against_seconds),
+            format!("{:.3}", of.ratio),
+            format!("{:.3} - {:.3}", of.ratio_low, of.ratio_high),
+            format!("{:.2}", of.processor_seconds),
+            format!("{:.2}", of.against_processor_seconds),
+            format!("{:.3}", of.processor_ratio),
+            if of.same_digest { "same".into() } else { "other".into() },
+        ]
+    });
+    let header = [
+        "run",
+        "this s",
+        "other s",
+        "ratio",
+        "quartiles",
+        "this cpu s",
+        "other cpu s",
+        "cpu ratio",
+        "digest",
+    ];
+    format!(
+        "this: {this}\nother: {against}\nwhole processes in turn, {repeat} of each; a ratio above 1 means that this one is faster\n\n{}",
+        text::plain(header, rows)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_of_pairs_and_their_spread_leaves_out_the_ends() {
+        let took = |seconds| Took { seconds, processor_seconds: 2.0 * seconds };
+        // Both are slow in the last pair: the ratio of the pair is as ever.
+        let pairs = [(1.0, 2.0), (1.0, 3.0), (1.0, 1.0), (1.0, 2.0), (10.0, 20.0)];
+        let pairs = pairs.map(|(this, other)| (took(this), took(other)));
+        let of = Compared::of("3x4".into(), &pairs, true);
+        assert_eq!((of.ratio, of.ratio_low, of.ratio_high), (2.0, 2.0, 2.0));
+        assert_eq!((of.seconds, of.against_seconds), (1.0, 2.0));
+        assert_eq!(of.processor_ratio, 2.0);
+        let of = Compared::of("3x4".into(), &pairs[1..3], true);
+        assert_eq!((of.ratio, of.ratio_low, of.ratio_high), (2.0, 1.0, 3.0));
+    }
+
+    #[test]
+    fn builds_that_count_differently_are_not_compared() {
+        let found = |last| Some(Found { counts: vec![1, last], digest: String::new() });
+        let run = ["3x4".to_owned()];
+        assert!(require_same(&[found(17), found(17)], &run, Path::new("other")).is_ok());
+        let error = require_same(&[found(17), found(16)], &run, Path::new("other")).unwrap_err().to_string();
+        assert!(error.contains("[1, 17]") && error.contains("other counts [1, 16]"), "{error}");
+    }
+}

@@ -1,0 +1,142 @@
+//! Workers that keep two layers, and die around giving back what is read no longer.
+
+use fathom_tests::assert_same;
+use fathom_tests::cluster::{Cluster, damage, undisturbed};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+
+/// 12! states in 17 layers. Fewer than 16 shards may be [ahead](fathom_run::lookback::most_ahead): each layer
+/// gives some back before it is done.
+const MANY_TASKS: [&str; 5] = ["2x6", "--metric", "single", "--shards", "16"];
+const SHARDS: usize = 16;
+
+fn two<'o>(more: &[&'o str]) -> Vec<&'o str> {
+    [&["--keep", "two"], more].concat()
+}
+
+fn number(line: &Value, field: &str) -> u32 {
+    u32::try_from(line[field].as_u64().unwrap()).unwrap()
+}
+
+/// How many shards each depth has given back, as the coordinator says.
+fn given_back(cluster: &Cluster) -> BTreeMap<u32, usize> {
+    let mut given = BTreeMap::new();
+    for line in cluster.logged("shard given back") {
+        *given.entry(number(&line, "depth")).or_default() += 1;
+    }
+    given
+}
+
+#[test]
+fn shards_are_given_back_while_layers_are_made() {
+    let mut cluster = Cluster::new(&MANY_TASKS, &two(&["--replicas", "2"]));
+    cluster.serve();
+    cluster.join(&["w1", "w2", "w3"]);
+    assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
+    let given = given_back(&cluster);
+    assert!((0..13).all(|depth| given.contains_key(&depth)), "{given:?}");
+    // What is told to be deleted is deleted: by both holders, and by who has audited the shard.
+    let deleted: usize =
+        ["w1", "w2", "w3"].iter().map(|name| cluster.logged_by(name, "shard given back").len()).sum();
+    assert!(deleted > given.values().sum::<usize>(), "{deleted} files were deleted of {given:?}");
+}
+
+#[test]
+fn the_coordinator_killed_around_giving_back() {
+    let mut cluster = Cluster::new(&MANY_TASKS, &two(&[]));
+    let failpoints = ["giving back:5", "given back:3", "giving back:2", "given back:7"];
+    for (number, failpoint) in failpoints.into_iter().enumerate() {
+        cluster.serve_until(failpoint);
+        if number == 0 {
+            cluster.join(&["w1", "w2"]);
+        }
+        cluster.coordinator_dies();
+    }
+    cluster.serve();
+    assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
+    assert_eq!(cluster.logged("serving").len(), failpoints.len() + 1);
+}
+
+#[test]
+fn a_worker_killed_around_giving_back() {
+    for failpoint in ["giving back:20", "given back:20"] {
+        let mut cluster = Cluster::new(&MANY_TASKS, &two(&[]));
+        cluster.serve();
+        cluster.join_until("w1", failpoint);
+        cluster.join(&["w2"]);
+        cluster.dies("w1");
+        cluster.join(&["w1"]);
+        assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
+    }
+}
+
+#[test]
+fn a_worker_killed_for_good_where_there_are_copies() {
+    for failpoint in ["giving back:20", "given back:20"] {
+        let mut cluster = Cluster::new(&MANY_TASKS, &two(&["--replicas", "2"]));
+        cluster.serve();
+        cluster.join_until("w1", failpoint);
+        cluster.join(&["w2", "w3"]);
+        cluster.dies("w1");
+        fs::remove_dir_all(cluster.store("w1")).unwrap();
+        assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
+        assert_eq!(cluster.logged("worker lost").len(), 1, "{failpoint}");
+    }
+}
+
+/// What was made of it cannot be made again: the run waits for the file, and never counts without it.
+#[test]
+fn a_shard_without_a_copy_whose_source_is_given_back_must_be_put_back() {
+    let mut cluster = Cluster::new(&MANY_TASKS, &two(&["--audit", "0"]));
+    cluster.serve();
+    // The fifth depth that gives back.
+    cluster.join_until("w1", &format!("given back:{}", 4 * SHARDS + 3));
+    cluster.dies("w1");
+    let (depth, shard, path) = cluster
+        .files("w1")
+        .into_iter()
+        .filter(|&(depth, shard, _)| {
+            let source = |line: &Value| number(line, "depth") + 2 == depth && number(line, "shard") == shard;
+            cluster.logged("shard given back").iter().any(source)
+        })
+        .max_by_key(|&(depth, ..)| depth)
+        .unwrap();
+    let whole = fs::read(&path).unwrap();
+    damage(&path);
+    cluster.join(&["w1"]);
+    cluster.join(&["w2"]);
+    let status = cluster.until_status("it says what is missing", |status| {
+        status["obstacle"].as_str().is_some_and(|obstacle| obstacle.contains("no whole copy is left"))
+    });
+    let obstacle = status["obstacle"].as_str().unwrap();
+    assert!(obstacle.contains(&format!("shard {shard} of depth {depth}:")), "{obstacle}");
+    cluster.signal("w1", libc::SIGTERM);
+    assert!(cluster.ends("w1").success());
+    fs::write(&path, whole).unwrap();
+    cluster.join(&["w1"]);
+    assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
+}
+
+/// In a store that all share the coordinator deletes, and one process can go on with what is left.
+#[test]
+fn a_shared_store_gives_back_too() {
+    let mut cluster = Cluster::new(&MANY_TASKS, &two(&[]));
+    let store = cluster.path().join("shared");
+    fs::create_dir(&store).unwrap();
+    cluster.option("--shared-store".as_ref());
+    cluster.option(&store);
+    for (number, failpoint) in ["giving back:5", "given back:9"].into_iter().enumerate() {
+        cluster.serve_until(failpoint);
+        if number == 0 {
+            cluster.join(&["w1", "w2"]);
+        }
+        cluster.coordinator_dies();
+    }
+    let depths = |cluster: &Cluster| given_back(cluster).len();
+    assert!(depths(&cluster) > 1);
+    cluster.serve();
+    assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
+    let verified = fathom_tests::fathom().arg("verify").arg(cluster.run()).output().unwrap();
+    assert!(verified.status.success(), "{}", fathom_tests::texts(&verified).1);
+}
