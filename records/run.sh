@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes the records again: `records/run.sh DIRECTORY [SPACE...]`, spaces as 4x4-multi. DIRECTORY gets the runs, each of which is
-# deleted when its record is written; 4x4 needs 63 GB there. square1-face is made when it is named, up to depth 8. Afterwards `git diff records` shows times and machine alone.
+# deleted when its record is written; 4x4 needs 63 GB there, 3x3x3-edges 8 GB. square1-face is made when it is named, up to depth 8.
+# Afterwards `git diff records` shows times and machine alone.
 set -euo pipefail
 runs=$1
 shift
@@ -10,8 +11,14 @@ fathom=target/release/fathom
 mkdir -p "$runs"
 spaces=("$@")
 if [ ${#spaces[@]} -eq 0 ]; then
-    spaces=({3x4,2x6,2x7,3x5,4x4}-{multi,single})
+    spaces=({3x4,2x6,2x7,3x5,4x4}-{multi,single} 3x3x3-edges-multi)
 fi
+
+# Checks the layers of a run, and writes its record.
+record() { # run, file
+    "$fathom" verify "$1"
+    "$fathom" status "$1" --json | python3 -m json.tool --compact | sed 's/, "/,\n"/g; s/,"/,\n"/g' > "$2"
+}
 
 for name in "${spaces[@]}"; do
     if [ "$name" = square1-face ]; then
@@ -19,12 +26,17 @@ for name in "${spaces[@]}"; do
         run=$runs/$name
         "$fathom" run square1 --metric face --max-depth 6 --dir "$run"
         "$fathom" resume "$run" --max-depth 8
-        "$fathom" verify "$run"
-        "$fathom" status "$run" --json | python3 -m json.tool --compact | sed 's/, "/,\n"/g; s/,"/,\n"/g' > "records/begun/$name.json"
+        record "$run" "records/begun/$name.json"
         rm -r "$run"
         continue
     fi
-    board=${name%-*} metric=${name#*-} run=$runs/$name states=$runs/$name.txt
+    board=${name%-*} metric=${name##*-} run=$runs/$name states=$runs/$name.txt
+    if [ ! -f "records/states-$board.txt" ]; then
+        "$fathom" run "$board" --metric "$metric" --dir "$run"
+        record "$run" "records/puzzles/$name.json"
+        rm -r "$run"
+        continue
+    fi
     cp "records/states-$board.txt" "$states"
     if [ "$board" = 4x4 ]; then
         # All arrangements of the bottom two rows, below the top two solved.
@@ -34,8 +46,7 @@ for bottom in permutations(range(8, 16)):
     print(*range(8), *bottom)' >> "$states"
     fi
     "$fathom" run "$board" --metric "$metric" --dir "$run" --watch-states "$states"
-    "$fathom" verify "$run"
-    "$fathom" status "$run" --json | python3 -m json.tool --compact | sed 's/, "/,\n"/g; s/,"/,\n"/g' > "records/$name.json"
+    record "$run" "records/$name.json"
     # The header, and the random states, which come first.
     head -n $(($(grep -vc "^#" "records/states-$board.txt") + 1)) "$run/watched.csv" > "records/$name.csv"
     rm -r "$run" "$states"

@@ -7,7 +7,7 @@ use fathom_space::Labels;
 use fathom_tests::Setup;
 use serde::Deserialize;
 use serde_json::{Value, json as value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -137,16 +137,71 @@ fn the_4x4_board_agrees_with_independent_work() {
     }
 }
 
-/// A search that was begun. S. Chen (2017), by J. Scherphuis, Puzzle Pages, has the first counts.
+fn numbers(record: &Value, key: &str) -> Vec<u64> {
+    record[key].as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
+}
+
+/// The edges of Rubik's cube: 12 places and 2 ways to stand there, an even number of them turned. Turns of
+/// faces are told here by the places between which they carry edges, and the first counts are made anew.
+#[test]
+fn the_edges_of_rubiks_cube_add_up_and_begin_right() {
+    // Places: UF UR UB UL, DF DR DB DL, FR FL BR BL. Turns of F and B turn edges over.
+    const FACES: [([usize; 4], u8); 6] = [
+        ([0, 3, 2, 1], 0),
+        ([4, 5, 6, 7], 0),
+        ([1, 10, 5, 8], 0),
+        ([3, 9, 7, 11], 0),
+        ([0, 8, 4, 9], 1),
+        ([2, 11, 6, 10], 1),
+    ];
+    let path = directory().join("puzzles/3x3x3-edges-multi.json");
+    let record: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let (counts, classes) = (numbers(&record, "counts"), numbers(&record, "classes"));
+    let states = (1..=12_u64).product::<u64>() << 11;
+    assert_eq!((counts.iter().sum::<u64>(), &record["states"]), (states, &value!(states)));
+    assert_eq!((&record["complete"], &record["god_number"]), (&value!(true), &value!(counts.len() - 1)));
+    assert!(
+        counts
+            .iter()
+            .zip(&classes)
+            .all(|(states, classes)| (states.div_ceil(48)..=*states).contains(classes))
+    );
+    // An edge is twice its number, and one more when it is turned over.
+    let solved: [u8; 12] = std::array::from_fn(|place| 2 * place as u8);
+    let turned = |state: &[u8; 12], (places, over): ([usize; 4], u8)| {
+        let mut image = *state;
+        for (i, &from) in places.iter().enumerate() {
+            image[places[(i + 1) % 4]] = state[from] ^ over;
+        }
+        image
+    };
+    let mut seen = HashSet::from([solved]);
+    let mut layer = vec![solved];
+    for expected in &counts[..6] {
+        assert_eq!(layer.len() as u64, *expected);
+        let mut next = Vec::new();
+        for (state, face) in layer.iter().flat_map(|state| FACES.map(|face| (state, face))) {
+            let mut image = *state;
+            for _ in 1..4 {
+                image = turned(&image, face);
+                if seen.insert(image) {
+                    next.push(image);
+                }
+            }
+        }
+        layer = next;
+    }
+}
+
+/// A search that was begun. S. Chen (2017), by J. Scherphuis, Puzzle Pages, has the first counts; T. Rokicki
+/// (repository rokicki/twsearch-results, `godsnumber/squareone-g8.log`) has all of these.
 #[test]
 fn what_was_begun_of_square_one_is_as_published() {
     let path = directory().join("begun/square1-face.json");
     let record: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-    let counts: Vec<u64> = record["counts"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect();
-    let classes: Vec<u64> =
-        record["classes"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect();
-    assert_eq!(counts[..7], [1, 15, 69, 212, 1141, 3933, 14_029]);
-    assert_eq!((counts.len(), &record["complete"], &record["symmetries"]), (9, &value!(false), &value!(4)));
+    let (counts, classes) = (numbers(&record, "counts"), numbers(&record, "classes"));
+    assert_eq!(counts, [1, 15, 69, 212, 1141, 3933, 14_029, 44_188, 138_952]);
+    assert_eq!((&record["complete"], &record["symmetries"]), (&value!(false), &value!(4)));
     assert_eq!(record["states"], 11_958_666_854_400_u64);
     assert!(
         counts.iter().zip(&classes).all(|(states, classes)| (states.div_ceil(4)..=*states).contains(classes))
