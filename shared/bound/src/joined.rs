@@ -11,7 +11,6 @@
 //! is near enough. Those that the first way leaves are listed, and each further way strikes some from the
 //! list.
 
-use crate::upper::{Certificate, UpperError};
 use fathom_puzzle::{Board, Metric};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
@@ -411,33 +410,10 @@ pub(crate) fn joined(
     Some(best)
 }
 
-/// Whether what was joined again is what a certificate says.
-pub(crate) fn must_be(joined: Option<Joined>, certificate: &Certificate) -> Result<(), UpperError> {
-    let wrong = |text: String| Err(UpperError::Wrong(text));
-    let Some(found) = joined else {
-        return wrong("its stages cannot be joined again here: give more memory with FATHOM_MEMORY".into());
-    };
-    let stages = [(found.places, found.first), (found.arrangements, found.second)];
-    for (stage, (states, moves)) in certificate.stages.iter().zip(stages) {
-        if (stage.states, stage.moves) != (states, moves) {
-            return wrong(format!(
-                "a stage has {states} states and takes {moves} moves, not {} and {}",
-                stage.states, stage.moves
-            ));
-        }
-    }
-    match found.moves <= certificate.upper_bound {
-        true => Ok(()),
-        false => wrong(format!(
-            "its stages together are not known to take fewer than {} moves, and not {}",
-            found.moves, certificate.upper_bound
-        )),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::upper::Certificate;
     use fathom_kernel::reference::Distances;
     use fathom_space::{Labels, Space};
 

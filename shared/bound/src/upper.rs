@@ -8,7 +8,7 @@
 
 use crate::NormalForms;
 use crate::chain::Chain;
-use crate::joined::{Joined, joined, must_be};
+use crate::joined::{Joined, joined};
 use crate::stage::Stage;
 use fathom_algebra::{Permutation, StabiliserChain};
 use fathom_puzzle::{Board, Metric, Puzzle};
@@ -382,6 +382,30 @@ impl Ball {
         let forwards = self.forms.letters(first).into_iter().map(name);
         let backwards = self.forms.letters(second).into_iter().rev().map(undone);
         forwards.chain(backwards).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Checks that stages that were joined again are those of a certificate.
+fn must_be(joined: Option<Joined>, certificate: &Certificate) -> Result<(), UpperError> {
+    let wrong = |text: String| Err(UpperError::Wrong(text));
+    let Some(found) = joined else {
+        return wrong("its stages cannot be joined again here: give more memory with FATHOM_MEMORY".into());
+    };
+    let stages = [(found.places, found.first), (found.arrangements, found.second)];
+    for (stage, (states, moves)) in certificate.stages.iter().zip(stages) {
+        if (stage.states, stage.moves) != (states, moves) {
+            return wrong(format!(
+                "a stage has {states} states and takes {moves} moves, not {} and {}",
+                stage.states, stage.moves
+            ));
+        }
+    }
+    match found.moves <= certificate.upper_bound {
+        true => Ok(()),
+        false => wrong(format!(
+            "its stages together are not known to take fewer than {} moves, and not {}",
+            found.moves, certificate.upper_bound
+        )),
     }
 }
 
