@@ -10,12 +10,13 @@
 //! aside and no audit has agreed with it, the run ends.
 //!
 //! Shards must not be made much faster than their sources can be given back, lest three layers are there
-//! after all: when [`most_ahead`] shards wait for copies or audits, no more are given out.
+//! after all: when [`most_ahead`] shards wait for copies or audits, no more are given out. Nor are more than
+//! [`most_in_the_making`] with those that workers are at: a worker makes small ones faster than it reports.
 
 use crate::cluster::apply::note_of;
 use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order};
 use crate::cluster::state::State;
-use fathom_run::lookback::most_ahead;
+use fathom_run::lookback::{most_ahead, most_in_the_making};
 use fathom_run::{Depth, Keep, ShardId, Task, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,12 +33,14 @@ pub struct GivenBack {
     readers: BTreeMap<ShardId, BTreeSet<WorkerId>>,
     /// How many shards may be ahead.
     most_ahead: usize,
+    /// How many shards may be ahead or in the making.
+    most_in_the_making: usize,
 }
 
 impl GivenBack {
     /// Those of an earlier life of the coordinator.
     pub(super) fn new(shards: BTreeMap<ShardId, bool>) -> Self {
-        Self { shards, most_ahead: usize::MAX, ..Self::default() }
+        Self { shards, most_ahead: usize::MAX, most_in_the_making: usize::MAX, ..Self::default() }
     }
 
     /// Whether the source of a shard is given back.
@@ -68,9 +71,14 @@ impl GivenBack {
         self.readers.entry(shard).or_default().insert(worker);
     }
 
-    /// How many more shards may be made.
-    fn room(&self) -> usize {
-        self.most_ahead.saturating_sub(self.ahead.len())
+    /// Whether so many shards are made that sources must be given back first.
+    fn is_full(&self) -> bool {
+        self.ahead.len() >= self.most_ahead
+    }
+
+    /// How many more shards may be given out, where so many are in the making.
+    fn room(&self, underway: usize) -> usize {
+        if self.is_full() { 0 } else { self.most_in_the_making.saturating_sub(self.ahead.len() + underway) }
     }
 }
 
@@ -93,12 +101,13 @@ impl State {
 
     /// How many tasks of the current layer may be given out.
     pub(super) fn room_ahead(&self) -> usize {
-        if self.given_layer().is_some() { self.given.room() } else { usize::MAX }
+        if self.given_layer().is_some() { self.given.room(self.tasks.underway()) } else { usize::MAX }
     }
 
     /// Says how many shards may be ahead, by the threads that are there.
     pub(super) fn bound_ahead(&mut self, threads: u64) {
         self.given.most_ahead = most_ahead(self.rules.shards, threads) as usize;
+        self.given.most_in_the_making = most_in_the_making(self.rules.shards, threads) as usize;
     }
 
     /// Notes that a worker reads what a shard of the current layer is made from.
@@ -111,7 +120,7 @@ impl State {
 
     /// Makes reports durable and gives sources back at once, where no more shards may be made before.
     pub(super) fn make_room_ahead(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        if self.room_ahead() == 0 {
+        if self.given_layer().is_some() && self.given.is_full() {
             self.save(now, effects);
             self.give_back(effects);
         }

@@ -63,6 +63,8 @@ pub struct Tasks {
     /// Tasks that wait, by their owners.
     queues: BTreeMap<WorkerId, BTreeSet<Task>>,
     running: BTreeMap<WorkerId, BTreeSet<Task>>,
+    /// How many tasks run in all.
+    underway: usize,
 }
 
 /// What a worker has that has nothing.
@@ -79,6 +81,7 @@ impl Tasks {
             unowned: tasks().collect(),
             queues: BTreeMap::new(),
             running: BTreeMap::new(),
+            underway: 0,
         }
     }
 
@@ -138,6 +141,11 @@ impl Tasks {
         self.running.get(&worker).unwrap_or(&NONE)
     }
 
+    /// How many tasks workers are at.
+    pub fn underway(&self) -> usize {
+        self.underway
+    }
+
     fn queue_mut(&mut self, task: Task) -> &mut BTreeSet<Task> {
         match self.owner(task) {
             Some(owner) => self.queues.entry(owner).or_default(),
@@ -154,7 +162,10 @@ impl Tasks {
         self.leave(task, &was);
         match making {
             TaskProgress::Waiting => drop(self.queue_mut(task).insert(task)),
-            TaskProgress::Running(worker, _) => drop(self.running.entry(worker).or_default().insert(task)),
+            TaskProgress::Running(worker, _) => {
+                self.running.entry(worker).or_default().insert(task);
+                self.underway += 1;
+            }
             TaskProgress::Made(_) => {}
         }
         Some(was)
@@ -163,7 +174,10 @@ impl Tasks {
     fn leave(&mut self, task: Task, was: &TaskProgress) {
         match was {
             TaskProgress::Waiting => drop(self.queue_mut(task).remove(&task)),
-            TaskProgress::Running(worker, _) => drop(self.running.entry(*worker).or_default().remove(&task)),
+            TaskProgress::Running(worker, _) => {
+                self.running.entry(*worker).or_default().remove(&task);
+                self.underway -= 1;
+            }
             TaskProgress::Made(_) => {}
         }
     }
@@ -237,6 +251,7 @@ impl Tasks {
         let queued = self.queues.values().flatten().chain(&self.unowned);
         let running =
             self.running.iter().flat_map(|(worker, tasks)| tasks.iter().map(move |task| (worker, task)));
+        assert_eq!(self.underway, self.running.values().map(BTreeSet::len).sum::<usize>());
         for task in queued {
             assert!(self.known.contains_key(task), "{task:?} waits, and is no task");
         }

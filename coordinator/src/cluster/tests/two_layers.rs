@@ -151,11 +151,12 @@ fn who_still_has_what_was_given_back_deletes_it() {
     assert_eq!(lines, ["b <- give back 0/0"], "and not the whole layer, which is still read");
 }
 
-/// Workers wait where three layers would be there after all, but not for time to pass.
+/// Workers wait where three layers would be there after all, but not for time to pass. One that makes shards
+/// faster than it reports them is not given more.
 #[test]
 fn shards_are_made_no_further_ahead_than_is_given_back() {
     let mut t = Table::with(Rules { replicas: 2, ..two(64) }, "a b").at_depth(2);
-    let most = fathom_run::lookback::most_ahead(64, 2);
+    let most = fathom_run::lookback::most_in_the_making(64, 2);
     let mut made = 0;
     loop {
         let lines = t.take("a", 64);
@@ -164,6 +165,7 @@ fn shards_are_made_no_further_ahead_than_is_given_back() {
             .split(", ")
             .filter_map(|order| order.split_once("make 2/")?.1.split_once(' ')?.0.parse().ok())
             .collect();
+        assert_eq!(shards.len() as u64, most, "all were asked for");
         for shard in shards {
             t.made("a", 2, shard, 1);
             made += 1;
