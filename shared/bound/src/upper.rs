@@ -29,8 +29,8 @@ pub struct Certificate {
     /// One after the other.
     pub stages: Vec<CertifiedStage>,
     /// Whether the stages, which are two, take fewer moves together than one after the other: there are many
-    /// ways to make the first, and one of them leaves little to the second. That is checked by doing the same
-    /// again, for there are more words than can be listed.
+    /// ways to make the first, and one of them leaves little to the second. That is checked by doing the
+    /// same again, for there are more words than can be listed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub joined: bool,
 }
