@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Repeats tests beside four busy loops, to find those that hope for luck.
 #
-#     tests/repeat.sh N [TEST ...]     N times; by default cluster*, processes, crashes and slurm; 'all' is the whole suite
+#     tests/repeat.sh N [FILE ...]     N times the tests of tests/tests/FILE.rs; by default cluster*, processes, crashes and slurm;
+#                                      'all' is the whole suite
 #
 # Each run has a log in target/repeat, and a line in target/repeat/results. Runs that are there already are not made again,
 # so the script goes on after an interruption; remove target/repeat to begin anew.
@@ -10,7 +11,7 @@ cd "$(dirname "$0")/.."
 times=${1:?how often}
 shift
 tests=("$@")
-[ ${#tests[@]} -gt 0 ] || tests=(cluster cluster_faults cluster_network processes crashes slurm)
+[ ${#tests[@]} -gt 0 ] || tests=(cluster cluster_faults cluster_lies cluster_network cluster_two_layers processes crashes slurm)
 logs=target/repeat
 mkdir -p "$logs"
 cargo test --release --workspace --no-run --quiet
@@ -27,7 +28,7 @@ for number in $(seq "$times"); do
     for test in "${tests[@]}"; do
         log=$logs/$test-$number.log
         grep -qs "^$test $number " "$logs/results" && continue
-        selected=(--test "$test")
+        selected=(--test all "$test::")
         [ "$test" = all ] && selected=()
         begun=$SECONDS
         result=ok

@@ -17,19 +17,20 @@ tests=(
     "-p fathom-layer --lib" "-p fathom-layer --test damage" "-p fathom-layer --test durable"
     "-p fathom-layer --test format" "-p fathom-layer --test maps"
     "-p fathom-kernel --lib" "-p fathom-kernel --test engines"
-    "-p fathom-tests --test hostile_files" "-p fathom-tests --test fuzz"
+    "-p fathom-tests --test all -- hostile_files::" "-p fathom-tests --test all -- fuzz::"
 )
 failed=0
 for test in "${tests[@]}"; do
-    read -ra arguments <<<"$test"
+    read -ra arguments <<<"${test%% -- *}"
+    read -ra filter <<<"${test##"${test%% -- *}"}"
     program=$(cargo test --no-run --message-format=json "${arguments[@]}" 2>"$logs/build.log" |
         sed -n 's/.*"profile":{[^}]*"test":true.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1)
     [ -n "$program" ] || { cat "$logs/build.log"; exit 1; }
-    log="$logs/$(basename "${program%-*}").log"
+    log="$logs/${test//[^a-z_]/}.log"
     begun=$SECONDS
     result=ok
     valgrind --quiet --error-exitcode=99 --errors-for-leak-kinds=none --num-callers=30 \
-        "$program" --test-threads=1 >"$log" 2>&1 || result=FAILED
+        "$program" --test-threads=1 "${filter[@]:1}" >"$log" 2>&1 || result=FAILED
     echo "$test: $result, $(sed -n 's/^test result: [a-zA-Z]*\. \([0-9]* passed\).*/\1/p' "$log"), $((SECONDS - begun)) s, see $log"
     [ $result = ok ] || failed=$((failed + 1))
 done

@@ -13,7 +13,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -21,9 +21,6 @@ use std::time::{Duration, Instant};
 pub const PATIENCE: Duration = Duration::from_secs(120);
 /// The time between two checks of a condition that a test waits for.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-
-/// Clusters are to be alone on the processors, lest leases end because others are at work.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Waits until something is so.
 ///
@@ -104,7 +101,6 @@ pub struct Cluster {
     prefix: Vec<String>,
     coordinator: Option<Child>,
     workers: BTreeMap<String, Child>,
-    _alone: MutexGuard<'static, ()>,
 }
 
 impl Cluster {
@@ -113,7 +109,6 @@ impl Cluster {
     /// # Panics
     /// If there is no temporary directory.
     pub fn new(space: &[&str], options: &[&str]) -> Self {
-        let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         // Built before anything waits for them.
         let _ = (fathom(), fathom_worker());
         let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
@@ -125,7 +120,6 @@ impl Cluster {
             prefix: Vec::new(),
             coordinator: None,
             workers: BTreeMap::new(),
-            _alone: alone,
         }
     }
 

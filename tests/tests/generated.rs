@@ -1,6 +1,6 @@
 //! The committed code of the messages is what the generator makes of `fathom.proto`.
 //!
-//! When the messages change, `FATHOM_GENERATE=1 cargo test --release -p fathom-tests --test generated` writes
+//! When the messages change, `FATHOM_GENERATE=1 cargo test --release --test all generated::` writes
 //! the code anew.
 
 use std::fs;
@@ -15,7 +15,8 @@ fn the_code_of_the_messages_is_current() {
     let descriptors = protox::compile([include.join("fathom/v1/fathom.proto")], [include]).unwrap();
     let made = tempfile::tempdir().unwrap();
     tonic_prost_build::configure().bytes(".").out_dir(made.path()).compile_fds(descriptors).unwrap();
-    let code = HEADER.to_owned() + &fs::read_to_string(made.path().join("fathom.v1.rs")).unwrap();
+    let made = fs::read_to_string(made.path().join("fathom.v1.rs")).unwrap();
+    let code = format!("{HEADER}{made}");
     let committed = proto.join("src/v1/generated.rs");
     if std::env::var_os("FATHOM_GENERATE").is_some() {
         fs::write(&committed, &code).unwrap();

@@ -1,0 +1,45 @@
+//! The whole-system tests, as one program: it is linked once, and its tests share the processors.
+//!
+//! `cargo test --release --test all solve::` runs those of one file.
+
+mod architecture;
+mod audit;
+mod bad_input;
+mod bench;
+mod bound;
+mod browser;
+mod cluster;
+mod cluster_faults;
+mod cluster_lies;
+mod cluster_network;
+mod cluster_two_layers;
+mod crashes;
+mod dependencies;
+mod docs;
+mod fuzz;
+mod generated;
+mod golden;
+mod group;
+mod help;
+mod hostile_files;
+mod keys;
+mod known_numbers;
+mod names;
+mod one_way;
+mod page;
+mod planted;
+mod processes;
+mod puzzles;
+mod records;
+mod replaced_files;
+mod report;
+mod same_results;
+mod service;
+mod shapes;
+mod slurm;
+mod solve;
+mod tasks;
+mod two_layers;
+mod verify;
+mod watch;
+mod watching;
