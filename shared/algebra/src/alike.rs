@@ -10,8 +10,8 @@
 //! Kᵢ. Where the quotient G/K is large, parts that depend on each other are joined.
 //!
 //! On one part there are two methods. If Kᵢ has all permutations, or all even permutations, of the cells,
-//! together with all twists of a certain sum, the numbers follow from the sizes of the label classes.
-//! Otherwise a backtracking search along a stabiliser chain finds the elements.
+//! together with all twists whose sum is a multiple of some number, the numbers follow from the sizes of the
+//! label classes. Otherwise a backtracking search along a stabiliser chain finds the elements.
 
 mod chain;
 

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 const SHORT: usize = 4_000;
 /// The largest number of elements that are tried as C.
 const AROUND: usize = 300;
-/// Elements that move more than one point in this number are skipped: they hardly ever have such a word.
+/// Elements that move more than 1/`MOVED` of the points are skipped: they hardly ever have such a word.
 const MOVED: usize = 4;
 /// The largest numbers of elements that are tried as the first and as the second half of X, where Y is one
 /// turn.

@@ -127,8 +127,8 @@ impl Permutation {
         Self { images: images.into() }
     }
 
-    /// Returns this permutation after its points are renamed by `names`: a cycle `(i j k)` becomes `(names(i)
-    /// names(j) names(k))`. The result is the product of `names⁻¹`, `self` and `names`.
+    /// Returns this permutation after its points are renamed by `names`: a cycle `(i j k)` becomes
+    /// `(names(i) names(j) names(k))`. The result is the product of `names⁻¹`, `self` and `names`.
     ///
     /// # Panics
     /// If the two are of different degrees.

@@ -70,8 +70,8 @@ impl Word {
     }
 
     /// Appends a turn. Exponents of one generator add up modulo its order, to a number of at most half the
-    /// order and above minus half the order. A turn with exponent 0 is dropped. `orders` are those
-    /// of the generators, as [`orders`] returns them.
+    /// order and above minus half the order. A turn with exponent 0 is dropped. `orders` are those of the
+    /// generators, as [`orders`] returns them.
     ///
     /// # Panics
     /// If `orders` has no entry for the generator.
