@@ -132,7 +132,7 @@ pub enum ExpressionError {
     /// An exponent that does not fit 64 bits, or that makes too many turns.
     #[error("at offset {at}: the exponent {exponent} is too large")]
     Exponent {
-        /// Byte offset of the exponent.
+        /// Byte offset of the exponent, or of the text without blanks around it.
         at: usize,
         /// The exponent as written.
         exponent: String,

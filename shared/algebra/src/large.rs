@@ -5,9 +5,9 @@
 //! D is perfect, and each of its proper normal subgroups consists of twists only. Two conditions on the group
 //! G must hold:
 //!
-//! - On each large orbit, G contains D. This follows if some element has a cycle of a prime length p with n/2
-//!   < p < n - 2, and if the powers that move no piece turn pieces by amounts whose differences generate all
-//!   turns. (A power of the element is the cycle of length p alone, so by a theorem of C. Jordan all even
+//! - On each large orbit, G contains D. This follows if some element has a cycle of a prime length p with
+//!   n/2 < p < n - 2, and if the powers that move no piece turn pieces by amounts whose differences generate
+//!   all turns. (A power of the element is the cycle of length p alone, so by a theorem of C. Jordan all even
 //!   permutations of the cells are there.)
 //! - No two large orbits are permuted alike: some element has cycles of different lengths on them. For n > 6,
 //!   an automorphism of the group of even permutations of n points is a renaming of the points, so it keeps
