@@ -1,16 +1,17 @@
-//! How many elements of a group cannot be seen, where pieces look alike or hide their orientations: the order
-//! of the stabiliser of a labelling. The number of labelled states is the order of the group over this
-//! number. No states are listed.
+//! Counts the elements of a group whose effect cannot be seen, because pieces look alike or hide their
+//! orientations. These *unseen* elements are the stabiliser of a labelling, so the number of labelled states
+//! is the order of the group divided by the number of unseen elements. No states are listed.
 //!
-//! The cells are cut into *parts*, unions of orbits. Let K be the product of the subgroups Kᵢ that move one
-//! part i alone. An element of a coset gK is unseen if and only if it is on each part, and on part i it may
-//! be any element of gKᵢ. So the number of unseen elements is the number of cosets gK that have one on each
-//! part, times the unseen elements of each Kᵢ. Where the quotient G/K is large, parts that depend on each
-//! other are joined.
+//! The cells are divided into *parts*, unions of orbits. The *kernel* Kᵢ of part i is the subgroup of the
+//! elements of the group G that move part i alone. Let K be the product of all Kᵢ. On part i, a coset gK
+//! does what gKᵢ does, independently of the other parts. So a coset gK contains unseen elements if and only
+//! if it contains for each part an element that is unseen on that part, and then it contains as many as K.
+//! The number of unseen elements is the number of such cosets, times the numbers of unseen elements of all
+//! Kᵢ. Where the quotient G/K is large, parts that depend on each other are joined.
 //!
-//! On one part there are two ways. Where Kᵢ gives all, or all even, permutations of the cells, together with
-//! all twists of a given sum, the numbers follow from the sizes of the classes. Elsewhere elements are looked
-//! for by backtracking along a stabiliser chain.
+//! On one part there are two methods. If Kᵢ has all permutations, or all even permutations, of the cells,
+//! together with all twists whose sum is a multiple of some number, the numbers follow from the sizes of the
+//! label classes. Otherwise a backtracking search along a stabiliser chain finds the elements.
 
 mod chain;
 
@@ -20,26 +21,29 @@ use crate::{OrientedPermutation, Permutation, StabiliserChain};
 use chain::Chain;
 use num_bigint::BigUint;
 
-/// Larger quotients have parts joined.
+/// The largest quotient whose cosets are listed. For a larger quotient, parts are joined.
 const MOST_COSETS: u64 = 256;
-/// So many images are tried at most, of all elements that are looked for.
+/// The largest number of images that one call tries in all its searches.
 const MOST_NODES: u64 = 1 << 24;
 
-/// What stands on a cell: pieces with one label are alike, and show so many of their orientations, a divisor
-/// of their number.
+/// What is seen of the piece on a cell. Pieces with equal labels look alike, and must show equally many
+/// orientations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// The label.
     pub label: u32,
-    /// How many orientations are told apart.
+    /// The number of orientations that are told apart: a divisor of the number of orientations of the cell.
     pub seen: u16,
 }
 
-/// The number of elements of the group that carry each piece to a cell of an equal label and turn it by a
-/// multiple of what it shows. `order` is that of the group. `None` if that takes too long to find out.
+/// Returns the number of elements of the group that carry each piece to a cell of an equal label and turn it
+/// by a multiple of the number of orientations that it shows. `None` if that takes too long.
+///
+/// `order` must be the order of the group. If it is larger, the function does not return.
 ///
 /// # Panics
-/// If there is not one [`Shown`] for each cell, or generators are of different cells.
+/// If a generator is not the identity and there is not one [`Shown`] for each cell, or if generators are of
+/// different cells.
 pub fn unseen_elements(
     generators: &[OrientedPermutation],
     order: &BigUint,
@@ -66,13 +70,13 @@ pub fn unseen_elements(
     }
 }
 
-/// The cells, as points.
+/// The cells of the puzzle, with one point for each cell and orientation.
 struct Cells {
     /// The first point of each cell.
     first: Vec<usize>,
     orders: Vec<u16>,
     shown: Vec<Shown>,
-    /// By point: its cell, and what is seen there.
+    /// For each point: its cell, its label, and its orientation as far as it is seen.
     seen_at: Vec<(usize, u32, u16)>,
 }
 
@@ -92,14 +96,15 @@ impl Cells {
         cells.iter().flat_map(of).collect()
     }
 
-    /// The cell to which an element carries the piece of a cell, and by how much it turns it.
+    /// Returns the cell to which `element` carries the piece on `cell`, and the amount by which it turns the
+    /// piece.
     fn image(&self, element: &Permutation, cell: usize) -> (usize, u16) {
         let point = element.apply(self.first[cell]);
         let to = self.seen_at[point].0;
         (to, (point - self.first[to]) as u16)
     }
 
-    /// Whether two points show the same.
+    /// Returns whether two points show the same label and orientation.
     fn alike(&self, one: usize, other: usize) -> bool {
         let [(_, label, side), (_, other_label, other_side)] = [self.seen_at[one], self.seen_at[other]];
         (label, side) == (other_label, other_side)
@@ -107,21 +112,21 @@ impl Cells {
 }
 
 struct Whole {
-    /// On points.
+    /// The generators, as permutations of the points.
     generators: Vec<Permutation>,
     order: BigUint,
     cells: Cells,
 }
 
-/// A union of orbits.
+/// A union of orbits of cells.
 struct Part {
     cells: Vec<usize>,
-    /// The elements that move this part alone.
+    /// The subgroup of the elements that move this part alone.
     kernel: Chain,
 }
 
 impl Whole {
-    /// A part for each orbit of cells, and for each piece that turns where it stays.
+    /// Returns a part for each orbit of cells, and for each cell whose piece turns but never leaves it.
     fn parts(&self, generators: &[OrientedPermutation]) -> Vec<Part> {
         let on_cells: Vec<Permutation> = generators.iter().map(|g| g.cells().clone()).collect();
         let mut orbits = orbits(self.cells.shown.len(), &on_cells);
@@ -143,8 +148,8 @@ impl Whole {
         Part { cells, kernel: chain.after(outside.len()) }
     }
 
-    /// Joins two parts that depend on each other: the one whose kernel misses most, and the one that gives it
-    /// most.
+    /// Joins two parts that depend on each other: the part whose kernel is smallest relative to the action of
+    /// the whole group on that part, and the part with which it gains most.
     fn join_two(&self, parts: &mut Vec<Part>) {
         let missing = |part: &Part| {
             let inside = self.cells.points(&part.cells);
@@ -184,7 +189,7 @@ impl Whole {
         Some(inside * found)
     }
 
-    /// One element of each coset of the product of the kernels.
+    /// Returns one element of each coset of the product of the kernels.
     fn representatives(&self, parts: &[Part], cosets: u64) -> Vec<Permutation> {
         let mut found = vec![Permutation::identity(self.cells.seen_at.len())];
         let mut next = 0;
@@ -208,32 +213,33 @@ impl Whole {
     }
 }
 
-/// What an element does to some points that it permutes, numbered in their order.
+/// Returns the action of `element` on `points`, a sorted list of points that it permutes, numbered in their
+/// order.
 fn restricted(element: &Permutation, points: &[usize]) -> Permutation {
     Permutation::from_fn(points.len(), |i| {
         points.binary_search(&element.apply(points[i])).expect("the points are permuted")
     })
 }
 
-/// How the unseen elements of a kernel are counted.
+/// How to count the unseen elements of a kernel.
 enum Kind {
-    /// All, or all even, permutations of the cells, and all twists whose sum is a multiple of `sums`.
+    /// By a formula: the kernel has all permutations, or all even permutations, of the cells, and all twists
+    /// whose sum is a multiple of [`Symmetric::sums`].
     Symmetric(Symmetric),
-    /// Any group.
+    /// By searching, for any group.
     Any,
 }
 
 struct Symmetric {
-    /// The number of orientations.
+    /// The number of orientations of each cell.
     order: u16,
-    /// Twists that move no piece have sums that are the multiples of this divisor of the number of
-    /// orientations.
+    /// A divisor of the number of orientations: the sums of twists that move no piece are its multiples.
     sums: u16,
-    /// An element with an odd permutation of the cells, if there is one.
+    /// An element with an odd permutation of the cells, if the kernel has one.
     odd: Option<Permutation>,
-    /// What the pieces show is turned in sums that are multiples of this.
+    /// A divisor of the number of orientations: the sums of twists that cannot be seen are its multiples.
     shown_sums: u16,
-    /// Whether two cells have one label.
+    /// Whether two cells have equal labels.
     has_alike: bool,
 }
 
@@ -260,7 +266,8 @@ impl Kind {
         if permutations != factorial && (odd.is_some() || permutations * 2_u32 != factorial) {
             return None;
         }
-        // All twists of two cells that cancel, and then those that are left have any sums that are there.
+        // The kernel must have all twists of sum 0, for which pairs of opposite twists suffice. Its other
+        // twists are then described by their sums.
         let twist = |by: &[(usize, u16)]| {
             Permutation::from_fn(cells.seen_at.len(), |point| {
                 let (cell, ..) = cells.seen_at[point];
@@ -276,8 +283,8 @@ impl Kind {
         let sums = (1..=order)
             .filter(|sum| order.is_multiple_of(*sum))
             .find(|&sum| part.kernel.contains(&twist(&[(of_part[0], sum % order)])))?;
-        // Even permutations come with sums that twists make up for, and all odd ones with the same sum but
-        // for that: so it is where the sum depends on nothing but the parity.
+        // The formula needs that the sum of an element, modulo the sums of twists, depends on its parity
+        // alone: 0 for even permutations, and the same number for all odd ones.
         let sum = |element: &Permutation| {
             of_part.iter().map(|&cell| u64::from(cells.image(element, cell).1)).sum::<u64>() % u64::from(sums)
         };
@@ -295,7 +302,7 @@ impl Kind {
         Some(Symmetric { order, sums, odd, shown_sums: shown_sums as u16, has_alike })
     }
 
-    /// The number of unseen elements of the kernel.
+    /// Returns the number of unseen elements of the kernel.
     fn unseen(&self, part: &Part, cells: &Cells, nodes: &mut u64) -> Option<BigUint> {
         let symmetric = match self {
             Self::Any => return part.kernel.unseen(cells, nodes),
@@ -308,12 +315,12 @@ impl Kind {
             classes.map(|class| (1..=class.len()).map(BigUint::from).product::<BigUint>()).product();
         let even = if symmetric.has_alike { &exchanges / 2_u32 } else { exchanges.clone() };
         let odd = &exchanges - &even;
-        // Of the elements of one permutation of the cells either none is unseen, or as many as there are
+        // For one permutation of the cells, the kernel has either no unseen element, or as many as it has
         // unseen twists.
         let hidden: BigUint =
             part.cells.iter().map(|&cell| BigUint::from(symmetric.order / cells.shown[cell].seen)).product();
-        // Unseen twists have all multiples of `shown_sums` as sums, equally often; those of the kernel have
-        // multiples of `sums`.
+        // The sums of unseen twists are the multiples of `shown_sums`, equally often. Those in the kernel
+        // also have multiples of `sums` as sums.
         let both = lcm(symmetric.sums, symmetric.shown_sums);
         let twists =
             hidden * u32::from(symmetric.order / both) / u32::from(symmetric.order / symmetric.shown_sums);
@@ -322,7 +329,7 @@ impl Kind {
         Some(twists * if with_odd { even + odd } else { even })
     }
 
-    /// Whether the coset of an element of the whole group has an element that is unseen on the part.
+    /// Returns whether the coset of an element of the whole group has an element that is unseen on the part.
     fn coset_has_unseen(
         &self,
         part: &Part,
@@ -342,7 +349,8 @@ impl Kind {
             .is_even()
         };
         let others = symmetric.odd.iter().map(|odd| element.then(odd));
-        // Even permutations that exchange alike pieces are always there, for the identity is one.
+        // The coset of an even element contains the identity permutation of the cells, which is unseen. The
+        // coset of an odd element needs two alike pieces, which an unseen element exchanges.
         let can = |element: &Permutation| {
             (is_even(element) || symmetric.has_alike) && symmetric.can_be_unseen(element, part, cells)
         };
@@ -351,9 +359,9 @@ impl Kind {
 }
 
 impl Symmetric {
-    /// Whether twists of the kernel, and twists that are not seen, can make up for the sum of the turns of an
-    /// element. The sum of another element with the same permutation of the cells differs by what twists
-    /// of the kernel make up for.
+    /// Returns whether twists of the kernel and unseen twists together can cancel the sum of the turns of
+    /// `element`. Elements with the same permutation of the cells agree here, because their sums differ by
+    /// those of twists of the kernel.
     fn can_be_unseen(&self, element: &Permutation, part: &Part, cells: &Cells) -> bool {
         let sum: u64 = part.cells.iter().map(|&cell| u64::from(cells.image(element, cell).1)).sum();
         sum.is_multiple_of(gcd(self.sums.into(), self.shown_sums.into()))

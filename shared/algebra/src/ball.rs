@@ -5,28 +5,30 @@ use crate::word::{Turn, Word, orders};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 
-/// Powers of a generator that count as one turn go up to this exponent, both ways. Beyond lie only generators
-/// of long cycles, all of whose powers would be more turns than a search can try.
+/// The largest exponent, positive or negative, of a power that counts as one turn. Only generators of order
+/// 14 and above have other powers; all of them would be too many turns for a search.
 const LARGEST_EXPONENT: i64 = 6;
 
-/// Elements by breadth-first search from the identity, where any power of a generator is one turn: all that
-/// are nearer than the last distance, and of that distance those that were found first.
+/// The elements found by breadth-first search from the identity, where each power of a generator up to the
+/// sixth is one turn. The ball has all elements nearer than its last distance, and of that distance the
+/// elements that were found first.
 #[derive(Clone, Debug)]
 pub struct Ball {
     turns: Vec<(Turn, Permutation)>,
     orders: Vec<i64>,
     elements: Vec<Permutation>,
-    /// For each element but the first the one before it, and the index of the turn that leads from there to
-    /// it.
+    /// For each element but the first: the index of an element that is one turn nearer, and the index of the
+    /// turn that leads from there.
     steps: Vec<(u32, u32)>,
     distances: Vec<u8>,
     index: FxHashMap<Permutation, u32>,
-    /// The distance up to which no element is missing.
+    /// The distance up to which no element of the group is missing.
     complete_to: usize,
 }
 
 impl Ball {
-    /// The `most` elements nearest to the identity, or all of the group if it has fewer.
+    /// Finds the `most` elements nearest to the identity, or the whole group if it is smaller. The identity
+    /// is always found.
     ///
     /// # Panics
     /// If a generator is not of degree `degree`, or `most` is not below 2^32.
@@ -69,37 +71,38 @@ impl Ball {
         ball
     }
 
-    /// The orders of the generators.
+    /// Returns the orders of the generators.
     pub fn orders(&self) -> &[i64] {
         &self.orders
     }
 
-    /// Its elements in order of their distances, the identity first.
+    /// Returns the elements in order of their distances, the identity first.
     pub fn elements(&self) -> &[Permutation] {
         &self.elements
     }
 
-    /// All elements up to this distance. Of the last one some may be missing.
+    /// Returns the elements of the ball up to this distance. Elements of the group may be missing beyond
+    /// [`Ball::complete_to`].
     pub fn within(&self, distance: usize) -> &[Permutation] {
         &self.elements[..self.distances.partition_point(|&d| usize::from(d) <= distance)]
     }
 
-    /// The distance up to which no element is missing; `usize::MAX` if none is missing at all.
+    /// Returns the distance up to which no element is missing; `usize::MAX` if the ball is the whole group.
     pub fn complete_to(&self) -> usize {
         self.complete_to
     }
 
-    /// Where an element stands in the order.
+    /// Returns the index of an element in [`Ball::elements`].
     pub fn find(&self, element: &Permutation) -> Option<usize> {
         self.index.get(element).map(|&at| at as usize)
     }
 
-    /// The number of turns in a shortest word of the element at a place.
+    /// Returns the number of turns in a shortest word of the element at an index.
     pub fn distance(&self, at: usize) -> usize {
         self.distances[at].into()
     }
 
-    /// A shortest word of the element at a place.
+    /// Returns a shortest word of the element at an index.
     pub fn word(&self, mut at: usize) -> Word {
         let mut backwards = Vec::new();
         while at != 0 {
@@ -113,13 +116,13 @@ impl Ball {
     }
 }
 
-/// The powers of the generators that count as one turn.
+/// Returns the powers of the generators that count as one turn.
 fn turns(generators: &[Permutation], orders: &[i64]) -> Vec<(Turn, Permutation)> {
     let mut turns = Vec::new();
     for (generator, action) in generators.iter().enumerate() {
         let order = orders[generator];
         let most = LARGEST_EXPONENT.min(order / 2);
-        // An exponent of half the order is its own negative.
+        // Half the order and its negative are the same power.
         let least = if 2 * most == order { 1 - most } else { -most };
         for exponent in (least..=most).filter(|&exponent| exponent != 0) {
             turns.push((Turn { generator, exponent }, action.power(exponent)));
@@ -144,8 +147,8 @@ mod tests {
 
     #[test]
     fn a_whole_group_has_its_growth_function() {
-        // Counted by an independent breadth-first search; the diameter 4 is in table 4 of Jia, Zhang and
-        // Xiang.
+        // The counts are those of an independent breadth-first search; the diameter 4 is in table 4 of Jia,
+        // Zhang and Xiang.
         let ball = Ball::new(4, &square(), 1000);
         assert_eq!(ball.elements().len(), 24);
         assert_eq!(shells(&ball), [1, 4, 10, 8, 1]);

@@ -1,12 +1,12 @@
-//! The order of a generated group: a base and strong generating set by the Schreier-Sims algorithm,
-//! deterministic.
+//! Stabiliser chains: a base and strong generating set of a group by the deterministic Schreier-Sims
+//! algorithm, or by random elements if the order of the group is known.
 
 use crate::Permutation;
 use num_bigint::BigUint;
 
-/// A chain of stabilisers G = G₀ ≥ G₁ ≥ … ≥ 1, where Gᵢ₊₁ fixes the base point of level i. The order of G is
-/// the product of the orbit lengths. (C. C. Sims, *Computational methods in the study of permutation groups*,
-/// 1970.)
+/// A chain of stabilisers G = G₀ ≥ G₁ ≥ … ≥ 1, where Gᵢ₊₁ is the subgroup of Gᵢ that
+/// fixes the base point of level i. The order of G is the product of the orbit lengths. (C. C. Sims,
+/// *Computational methods in the study of permutation groups*, 1970.)
 #[derive(Clone, Debug)]
 pub struct StabiliserChain {
     degree: usize,
@@ -18,12 +18,12 @@ struct Level {
     base: usize,
     generators: Vec<Permutation>,
     orbit: Vec<usize>,
-    /// For each point of the orbit, an element of this level's group that maps the base point to it.
+    /// For each point of the orbit, an element of this level's group that maps the base point to that point.
     transversal: Vec<Option<Permutation>>,
 }
 
 impl StabiliserChain {
-    /// The chain of the group that `generators` generate on `degree` points.
+    /// Computes the chain of the group that `generators` generate on `degree` points.
     pub fn new<'a>(degree: usize, generators: impl IntoIterator<Item = &'a Permutation>) -> Self {
         let mut chain = Self { degree, levels: Vec::new() };
         for generator in generators {
@@ -32,20 +32,24 @@ impl StabiliserChain {
         chain
     }
 
-    /// The chain of the group that `generators` generate, if that is the symmetric or the alternating group
-    /// of all points: found by random elements, and proven by its order, than which none is larger where all
-    /// generators are even. `None` if the group is another one, or so many elements did not show it.
+    /// Computes the chain of the group that `generators` generate, if that is the symmetric or the
+    /// alternating group of all `degree` points. `None` if the group is another one, or if random elements
+    /// did not reach its order in time.
     ///
-    /// Schreier generators of hundreds of points are too many to be looked at.
+    /// A found chain is proven right by its order: no group of degree `degree` has more elements than the
+    /// symmetric group, and no group of even permutations has more than the alternating group.
+    /// [`StabiliserChain::new`] is too slow for these groups on hundreds of points, because there are too
+    /// many Schreier generators.
     pub fn of_giant(degree: usize, generators: &[Permutation]) -> Option<Self> {
-        /// Elements in a row that bring nothing.
+        /// The number of elements in a row that may bring nothing new before the search gives up.
         const PATIENCE: usize = 64;
         let only_even = generators.iter().all(Permutation::is_even);
-        // The group of all even permutations fixes a last pair of points.
+        // An even permutation that fixes all points but two is the identity, so its chain has one level less.
         let levels = (2 + usize::from(only_even)..=degree).rev();
         let is_whole = |chain: &Self| chain.orbit_lengths().eq(levels.clone());
         let mut random = fastrand::Rng::with_seed(degree as u64);
-        // Product replacement: products of the generators, of which one is replaced again and again.
+        // Product replacement: `products` is a list of elements, of which a random one is multiplied by
+        // another one at each step.
         let mut products: Vec<Permutation> =
             generators.iter().cycle().take(generators.len().max(10)).cloned().collect();
         let mut chain = Self::trivial_along(degree, &(0..levels.clone().count()).collect::<Vec<_>>());
@@ -71,12 +75,12 @@ impl StabiliserChain {
         None
     }
 
-    /// The chain of the group of the identity alone, to which elements are added.
+    /// Returns the chain of the trivial group, for elements to be added.
     pub(crate) fn trivial(degree: usize) -> Self {
         Self { degree, levels: Vec::new() }
     }
 
-    /// The chain of the group of the identity alone along these base points.
+    /// Returns the chain of the trivial group along these base points.
     pub(crate) fn trivial_along(degree: usize, base: &[usize]) -> Self {
         let level = |&base: &usize| {
             let mut transversal = vec![None; degree];
@@ -86,18 +90,21 @@ impl StabiliserChain {
         Self { degree, levels: base.iter().map(level).collect() }
     }
 
-    /// An element that fixes the base points before one of them and carries that to a point; `None` if there
-    /// is none.
+    /// Returns the chain's element that fixes the base points before `level` and carries that of `level` to
+    /// `point`; `None` if no element of the group does.
+    ///
+    /// # Panics
+    /// If the chain has no such level, or `point` is not below the degree.
     pub fn carrier(&self, level: usize, point: usize) -> Option<&Permutation> {
         self.levels[level].transversal[point].as_ref()
     }
 
-    /// The number of points.
+    /// Returns the number of points.
     pub(crate) fn degree(&self) -> usize {
         self.degree
     }
 
-    /// An element of the group, each with the same probability.
+    /// Returns a random element of the group. All elements are equally likely.
     pub(crate) fn random(&self, random: &mut fastrand::Rng) -> Permutation {
         let element = Permutation::identity(self.degree);
         self.levels.iter().rev().fold(element, |element, level| {
@@ -107,9 +114,9 @@ impl StabiliserChain {
         })
     }
 
-    /// Adds what an element brings to orbits, without the Schreier generators that would follow. The chain is
-    /// complete when the product of its orbit lengths is the order of the group that the elements come
-    /// from: so this is for groups of known order. Returns whether it brought anything.
+    /// Adds an element without the Schreier generators that would follow from it; returns whether it changed
+    /// the chain. The chain is complete once the product of its orbit lengths is the order of the group from
+    /// which the elements come, so this method is for groups of known order.
     pub(crate) fn insert_element_of_known_group(&mut self, element: &Permutation) -> bool {
         let mut residue = element.clone();
         let mut depth = 0;
@@ -128,10 +135,12 @@ impl StabiliserChain {
             transversal[base] = Some(Permutation::identity(self.degree));
             self.levels.push(Level { base, generators: Vec::new(), orbit: vec![base], transversal });
         }
-        // The residue fixes the base points before, so it belongs to the groups of all levels up to this one.
+        // The residue fixes the base points before `depth`, so it belongs to the groups of all levels up to
+        // `depth`.
         for (at, level) in self.levels[..=depth].iter_mut().enumerate() {
             level.generators.push(residue.clone());
-            // The base points before stay.
+            // The orbit cannot grow any more: it has all points but the earlier base points, which this level
+            // fixes.
             if level.orbit.len() + at == self.degree {
                 continue;
             }
@@ -152,28 +161,28 @@ impl StabiliserChain {
         true
     }
 
-    /// The base: each point is moved by an element that fixes those before it, and only the identity fixes
-    /// them all.
+    /// Returns the base points. Only the identity fixes all of them. In a chain along a given base, a level
+    /// may fix its own base point.
     pub fn base(&self) -> impl Iterator<Item = usize> {
         self.levels.iter().map(|level| level.base)
     }
 
-    /// For each base point its orbit under the elements that fix those before it.
+    /// Returns for each base point its orbit under the elements that fix the base points before it.
     pub fn orbits(&self) -> impl Iterator<Item = &[usize]> {
         self.levels.iter().map(|level| level.orbit.as_slice())
     }
 
-    /// The orbit lengths along the base: their product is the order of the group.
+    /// Returns the orbit lengths along the base. Their product is the order of the group.
     pub fn orbit_lengths(&self) -> impl Iterator<Item = usize> {
         self.orbits().map(<[usize]>::len)
     }
 
-    /// A strong generating set: those of its elements that fix the first i base points generate all that fix
-    /// them.
+    /// Returns a strong generating set: for each i, its elements that fix the first i base points generate
+    /// the stabiliser of these points.
     pub fn strong_generators(&self) -> Vec<&Permutation> {
         let mut all: Vec<&Permutation> = Vec::new();
         for generator in self.levels.iter().flat_map(|level| &level.generators) {
-            // Those of one level may be found again for the next.
+            // A generator of one level may be a generator of the next level too.
             if !all.contains(&generator) {
                 all.push(generator);
             }
@@ -181,19 +190,19 @@ impl StabiliserChain {
         all
     }
 
-    /// The order of the group; `None` if it exceeds 128 bits.
+    /// Returns the order of the group; `None` if it exceeds 128 bits.
     pub fn order(&self) -> Option<u128> {
         self.orbit_lengths().try_fold(1_u128, |order, length| order.checked_mul(length as u128))
     }
 
-    /// The order of the group, however large.
+    /// Returns the order of the group.
     pub fn big_order(&self) -> BigUint {
         self.orbit_lengths().map(BigUint::from).product()
     }
 
-    /// The element that is a product of one element of each level's transversal, of which `choose` picks one
-    /// by their number. Each element of the group is such a product in one way alone: with uniform
-    /// choices all are equally likely, and with all choices each is made once.
+    /// Returns the product of one transversal element of each level. `choose` gets the length of the orbit
+    /// and picks a number below it. Each element of the group is such a product in exactly one way, so
+    /// uniform choices make all elements equally likely, and all choices together list each element once.
     pub fn element(&self, mut choose: impl FnMut(usize) -> usize) -> Permutation {
         self.levels.iter().rev().fold(Permutation::identity(self.degree), |product, level| {
             let point = level.orbit[choose(level.orbit.len())];
@@ -203,23 +212,23 @@ impl StabiliserChain {
         })
     }
 
-    /// Whether `element` lies in the group.
+    /// Returns whether `element` lies in the group.
     pub fn contains(&self, element: &Permutation) -> bool {
         element.degree() == self.degree && self.disagreement(element).is_none()
     }
 
-    /// Points whose images under `element` no element of the group shares, though one shares all but that of
-    /// the last: the beginning of the base, or all of it and one point more. `None` if `element` is in
-    /// the group.
+    /// Returns points such that no element of the group agrees with `element` on all of them, but one agrees
+    /// with `element` on all but the last. The points are the beginning of the base, or the base and one
+    /// point more. `None` if `element` is in the group.
     ///
     /// # Panics
-    /// If `element` is on other points than the group.
+    /// If `element` is not of the degree of the group.
     pub fn disagreement(&self, element: &Permutation) -> Option<Vec<usize>> {
         self.sift(0, element)
     }
 
-    /// [`Self::disagreement`] with the group of level `from` on, by dividing out one transversal element a
-    /// level.
+    /// Computes [`Self::disagreement`] with the group of level `from`, by dividing out one transversal
+    /// element for each level.
     fn sift(&self, from: usize, element: &Permutation) -> Option<Vec<usize>> {
         let bases = || self.base().skip(from);
         let mut residue = element.clone();
@@ -229,15 +238,15 @@ impl StabiliserChain {
                 None => return Some(bases().take(at + 1).collect()),
             }
         }
-        // What was divided out is the only element with these images of the base, and `element` differs from
-        // it where the residue moves a point.
+        // The quotient that was divided out is the only element with these images of the base points, and
+        // `element` differs from it at each point that the residue moves.
         let moved = (0..self.degree).find(|&point| residue.apply(point) != point)?;
         Some(bases().chain([moved]).collect())
     }
 
-    /// Adds an element to the group of level `at`. Each pair of an orbit point and a generator is looked at
-    /// once: either it reaches a new point, or it gives a Schreier generator of the next level
-    /// (Schreier's lemma).
+    /// Adds an element to the group of level `at`. Each pair of an orbit point and a generator is visited
+    /// once: it either reaches a new point, or gives a Schreier generator of the next level (Schreier's
+    /// lemma).
     fn insert(&mut self, at: usize, element: Permutation) {
         if self.sift(at, &element).is_none() {
             return;

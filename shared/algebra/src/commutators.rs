@@ -1,25 +1,27 @@
-//! Words of the form C X Y X' Y' C', of which many short words for elements that move few points are.
+//! Finds words of the form C X Y X' Y' C'. Many short words of elements that move few points have this form.
 
 use crate::{Ball, Permutation, Word};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// So many elements, the nearest ones, are tried as X and as Y.
+/// The largest number of elements that are tried as X and as Y, the nearest ones.
 const SHORT: usize = 4_000;
-/// So many as C.
+/// The largest number of elements that are tried as C.
 const AROUND: usize = 300;
-/// Elements that move a larger part of the points are hardly ever such a word.
+/// Elements that move more than 1/`MOVED` of the points are skipped: they hardly ever have such a word.
 const MOVED: usize = 4;
-/// So many as the halves of X, the first and the second, where Y is one turn.
+/// The largest numbers of elements that are tried as the first and as the second half of X, where Y is one
+/// turn.
 const HALVES: [usize; 2] = [4_000, 50_000];
-/// What may cancel between the parts of a word.
+/// The number of turns that may cancel where parts of a word meet.
 const SLACK: usize = 3;
-/// On more points little is found.
+/// The largest degree that is tried: on more points the search finds little.
 const MOST_POINTS: usize = 256;
 
-/// The shortest word of this form for an element with fewer than `below` turns, if there is one.
+/// Returns the shortest word of this form that it finds for `element` with fewer than `below` turns.
 ///
-/// C X Y X' Y' C' is the element g where Y carries X' to X' C' g C, by conjugation: so these two have cycles
-/// of the same lengths, which few X do.
+/// C X Y X' Y' C' is the element g if and only if Y X' Y' = X' C' g C. The right side is then conjugate to
+/// X', so the two have cycles of the same lengths, which is rarely true: few X remain, for which all Y are
+/// tried.
 pub(crate) fn commutator(ball: &Ball, element: &Permutation, below: usize) -> Option<Word> {
     let moved = (0..element.degree()).filter(|&point| element.apply(point) != point).count();
     if moved * MOVED > element.degree() || element.degree() > MOST_POINTS {
@@ -39,7 +41,7 @@ pub(crate) fn commutator(ball: &Ball, element: &Permutation, below: usize) -> Op
     for (c, by) in around.iter().enumerate() {
         let inside = by.inverse().then(element).then(by);
         let cost = 2 * ball.distance(c);
-        // Another C, no longer, has made the same of the element.
+        // An earlier C, which is no longer than this one, has given the same conjugate of the element.
         if !tried.insert(inside.clone()) {
             continue;
         }
@@ -54,13 +56,14 @@ pub(crate) fn commutator(ball: &Ball, element: &Permutation, below: usize) -> Op
             if kind(&target) != kinds[x] {
                 continue;
             }
-            // Where Y carries the points that the one moves as it should, there is no room for others.
+            // If Y carries the points moved by `target` as it should, it carries them to all points moved by
+            // X', so Y need not be checked on other points.
             let moved: Vec<usize> = (0..degree).filter(|&point| target.apply(point) != point).collect();
             for (y, second) in short.iter().enumerate().skip(1) {
                 if 2 * ball.distance(y) > room {
                     break;
                 }
-                // Y X' = (X' C' g C) Y.
+                // Checks Y X' = (X' C' g C) Y at a point.
                 let is_it =
                     |&point: &usize| back.apply(second.apply(point)) == second.apply(target.apply(point));
                 if moved.iter().all(is_it) {
@@ -75,9 +78,9 @@ pub(crate) fn commutator(ball: &Ball, element: &Permutation, below: usize) -> Op
     best
 }
 
-/// The same where Y is one turn, and X is found by halves: X = P Q. Then C X Y X' Y' C' is the element g
-/// where Q Y Q' is P' (C' g C Y) P. So conjugates of Y are listed for all Q, and those of C' g C Y are looked
-/// up for all P.
+/// Returns the shortest word of this form that it finds, as [`commutator`] does, where Y is one turn and X =
+/// P Q is found by halves. C X Y X' Y' C' is the element g if and only if Q Y Q' = P' (C' g C Y) P. So the
+/// left sides are listed for all Q, and the right sides are looked up for all P.
 pub(crate) fn commutator_with_a_turn(ball: &Ball, element: &Permutation, below: usize) -> Option<Word> {
     let is_local = element.degree() <= MOST_POINTS && {
         let moved = (0..element.degree()).filter(|&point| element.apply(point) != point).count();
@@ -107,7 +110,7 @@ pub(crate) fn commutator_with_a_turn(ball: &Ball, element: &Permutation, below: 
             let of_halves = of_halves.get_or_insert_with(|| {
                 let mut conjugates = FxHashMap::default();
                 for (q, half) in seconds.iter().enumerate() {
-                    // The first is the shortest.
+                    // Elements are in order of distance, so the first Q is a shortest one.
                     conjugates.entry(half.then(turn).then(&half.inverse())).or_insert(q);
                 }
                 conjugates
@@ -140,7 +143,7 @@ fn written(ball: &Ball, c: usize, x: usize, y: usize) -> Word {
     parts.into_iter().fold(c.clone(), |word, part| word.then(part, orders))
 }
 
-/// A number that permutations with cycles of the same lengths share, and others hardly ever.
+/// Returns a hash of the cycle lengths of a permutation, which does not depend on the order of cycles.
 fn kind(permutation: &Permutation) -> u64 {
     let mut seen = [0_u64; MOST_POINTS / 64];
     let images = permutation.images();
@@ -153,7 +156,7 @@ fn kind(permutation: &Permutation) -> u64 {
             length += 1;
             at = usize::from(images[at]);
         }
-        // A cycle counts by itself, whatever its place.
+        // Summands of cycles are added, so the order of cycles does not matter.
         if length > 1 {
             sum = sum.wrapping_add(
                 u64::from(length * length).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(length),

@@ -1,10 +1,10 @@
-//! Cycle notation, both ways: `(1,2,3)(4,5)` as in the literature and `[[1,2,3],[4,5]]` as some programs
-//! write it. Points are counted from 1; commas or blanks separate them; `()` is the identity.
+//! Cycle notation, reading and writing: `(1,2,3)(4,5)` as in the literature and `[[1,2,3],[4,5]]` as some
+//! programs write it. Points are counted from 1; commas or blanks separate them; `()` is the identity.
 //!
 //! In an oriented permutation a point may be followed by the amount that is added to the orientation of the
-//! piece that leaves it: `(1,2+1,3+2)` carries the piece on cell 1 to cell 2 as it is, that on 2 to 3 turned
-//! by 1, and that on 3 to 1 turned by 2. `(4+1)` turns the piece on cell 4 where it is; `-1` is `+2` where
-//! there are 3 orientations.
+//! piece that leaves it: `(1,2+1,3+2)` carries the piece on cell 1 to cell 2 as it is, the piece on cell 2 to
+//! cell 3 turned by 1, and the piece on cell 3 to cell 1 turned by 2. `(4+1)` turns the piece on cell 4 where
+//! it is. With 3 orientations, `-1` means `+2`.
 
 use crate::{NotOriented, OrientedPermutation, Permutation};
 use std::fmt;
@@ -12,13 +12,13 @@ use std::fmt;
 /// Why a text is not a permutation in cycle notation. Positions are byte offsets from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CycleError {
-    /// Something else than what the notation allows at this place.
+    /// Something other than what the notation allows at this place.
     Unexpected {
         /// Byte offset.
         at: usize,
         /// What was found: a character, or the end.
         found: Option<char>,
-        /// What would have been right.
+        /// What the notation allows there.
         expected: &'static str,
     },
     /// A point that is 0 or above the degree.
@@ -30,9 +30,9 @@ pub enum CycleError {
         /// The degree.
         degree: usize,
     },
-    /// A point that stands in two places.
+    /// A point that occurs twice.
     Repeated {
-        /// Byte offset of the second place.
+        /// Byte offset of the second occurrence.
         at: usize,
         /// The point, counted from 1.
         point: usize,
@@ -48,17 +48,17 @@ pub enum CycleError {
     },
     /// A cycle through cells with different numbers of orientations.
     OrderChanges {
-        /// Byte offset of the cycle's first point.
+        /// Byte offset of the cell `from`.
         at: usize,
         /// The cell that a piece leaves, counted from 1.
         from: usize,
-        /// The cell that it reaches, counted from 1.
+        /// The cell that the piece reaches, counted from 1.
         to: usize,
     },
 }
 
 impl CycleError {
-    /// The byte offset at which it was found.
+    /// Returns the byte offset of the error.
     pub fn at(&self) -> usize {
         match self {
             Self::Unexpected { at, .. }
@@ -69,7 +69,7 @@ impl CycleError {
         }
     }
 
-    /// What is wrong there, without the place: for readers of larger texts, which name the place themselves.
+    /// Describes the error without its place, for readers of larger texts, which name the place themselves.
     pub fn reason(&self) -> String {
         match self {
             Self::Unexpected { found: Some(found), expected, .. } => {
@@ -100,14 +100,15 @@ impl Permutation {
     /// Reads a permutation of `degree` points in either notation.
     ///
     /// # Errors
-    /// [`CycleError`] with the place and the reason.
+    /// [`CycleError`] with the place and the reason, if `text` is not in cycle notation, or has points out of
+    /// range or twice.
     pub fn parse(text: &str, degree: usize) -> Result<Self, CycleError> {
         let mut parser = Parser::new(text, degree, None);
         parser.run()?;
         Ok(Permutation::from_images(parser.images).expect("disjoint cycles are a permutation"))
     }
 
-    /// Writes it as `[[1,2,3],[4,5]]`; the identity is `[]`.
+    /// Writes this permutation as `[[1,2,3],[4,5]]`; the identity is `[]`.
     pub fn to_nested_lists(&self) -> String {
         format!(
             "[{}]",
@@ -123,7 +124,8 @@ impl OrientedPermutation {
     /// If an order is 0.
     ///
     /// # Errors
-    /// [`CycleError`] with the place and the reason.
+    /// [`CycleError`] with the place and the reason: as for [`Permutation::parse`], and if an amount is not
+    /// below the order of its cell, or a cycle goes through cells of different orders.
     pub fn parse(text: &str, orders: &[u16]) -> Result<Self, CycleError> {
         assert!(orders.iter().all(|&order| order > 0), "a piece has at least one orientation");
         let mut parser = Parser::new(text, orders.len(), Some(orders));
@@ -138,7 +140,7 @@ impl OrientedPermutation {
     }
 }
 
-/// Writes it as `(1,2+1,3+2)`; the identity is `()`.
+/// Writes the oriented permutation as `(1,2+1,3+2)`; the identity is `()`.
 impl fmt::Display for OrientedPermutation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_identity() {
@@ -166,7 +168,7 @@ impl fmt::Debug for OrientedPermutation {
     }
 }
 
-/// Writes it as `(1,2,3)(4,5)`; the identity is `()`.
+/// Writes the permutation as `(1,2,3)(4,5)`; the identity is `()`.
 impl fmt::Display for Permutation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cycles = self.cycles();
@@ -191,11 +193,11 @@ struct Parser<'a> {
     text: &'a str,
     at: usize,
     degree: usize,
-    /// The order of each cell, where turns are allowed.
+    /// The order of each cell; `None` if points have no amounts behind them.
     orders: Option<&'a [u16]>,
     images: Vec<u16>,
     turns: Vec<u16>,
-    /// Where each point was read.
+    /// The byte offset at which each point was read.
     places: Vec<usize>,
     seen: Vec<bool>,
 }
@@ -239,7 +241,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The rest of a cycle, its opening bracket already read.
+    /// Reads the rest of a cycle, after its opening bracket.
     fn cycle(&mut self, close: char) -> Result<(), CycleError> {
         let mut cycle = Vec::new();
         if !self.accept(close) {
@@ -283,7 +285,7 @@ impl<'a> Parser<'a> {
         Ok(point - 1)
     }
 
-    /// The amount behind a point, 0 if there is none.
+    /// Reads the amount behind a point; 0 if there is none.
     fn turn(&mut self, order: u16) -> Result<u16, CycleError> {
         let backwards = match self.peek() {
             Some('+') => false,
@@ -305,7 +307,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The next character that is not blank.
+    /// Skips blanks, and returns the next character without reading it.
     fn peek(&mut self) -> Option<char> {
         let rest = &self.text[self.at..];
         self.at += rest.len() - rest.trim_start().len();

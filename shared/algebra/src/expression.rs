@@ -1,28 +1,29 @@
-//! Elements written in generators, and sequences of moves: the one place where either is read.
+//! Reads expressions: elements written in generators, and sequences of moves.
 //!
-//! | written | is |
+//! | written | meaning |
 //! |---|---|
 //! | `f*l`, `f l`, `f, l`, `V1(H1)` | a product, read from left to right |
-//! | `FR'`, `flffudrll` | a product of names without anything between them, where that can be read in one way alone |
-//! | `a^-2`, `(V1 H1^2)^-3`, `V_1^{-1}` | a power; `_` and braces, as in formulas, may be left out of a name |
-//! | `R'`, `R2`, `R2'`, `(R U)3` | powers as on cubes: a number behind a name that does not end in a digit, or behind a bracket |
+//! | `FR'`, `flffudrll` | a product of names without blanks, if there is only one way to read it |
+//! | `a^-2`, `(V1 H1^2)^-3`, `V_1^{-1}` | a power; a name may have `_` and braces, as in formulas |
+//! | `R'`, `R2`, `R2'` | a power, as on cubes; a number needs a name that does not end in a digit |
+//! | `(R U)3` | a power: a number directly behind a bracket |
 //! | `[A, B]`, `[A: B]` | the commutator A B A' B', and the conjugate A B A' |
 //! | `()`, `.` | the identity |
 //!
-//! What the names stand for is said by the caller, and need not be permutations: anything with products,
-//! inverses and powers will do, for instance the list of the [turns](Turns) that are made.
+//! The caller says what the names stand for. They need not stand for permutations: any type with products,
+//! inverses and powers is an [`Element`], for instance the list of the [turns](Turns) that a sequence makes.
 
 use crate::word::Turn;
 use crate::{OrientedPermutation, Permutation};
 use std::collections::HashMap;
 
-/// Something that sequences are made of.
+/// A value that expressions are made of.
 pub trait Element: Clone {
-    /// This first, `next` after it.
+    /// Returns the product of this element and `next`.
     fn then(&self, next: &Self) -> Self;
-    /// What takes it back.
+    /// Returns the inverse.
     fn inverse(&self) -> Self;
-    /// So many times; `None` if that is more than can be written down.
+    /// Returns the power with this exponent; `None` if the result is too large to be represented.
     fn power(&self, exponent: i64) -> Option<Self>;
 }
 
@@ -54,12 +55,12 @@ impl Element for OrientedPermutation {
     }
 }
 
-/// Turns one after the other, nothing reduced.
+/// A sequence of turns. Products are not reduced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Turns(pub Vec<Turn>);
 
 impl Turns {
-    /// More turns are not written down.
+    /// The largest number of turns that a power may have.
     const MOST: usize = 1 << 16;
 }
 
@@ -88,54 +89,55 @@ impl Element for Turns {
     }
 }
 
-/// Why a text is no expression. Positions are byte offsets from 0.
+/// Why a text is not an expression. Positions are byte offsets from 0.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpressionError {
-    /// Something else than what an expression allows at this place.
+    /// Something other than what an expression allows at this place.
     #[error("at offset {at}: expected {expected}, found {}", found.map_or("the end".into(), |c| format!("{c:?}")))]
     Unexpected {
         /// Byte offset.
         at: usize,
         /// What was found: a character, or the end.
         found: Option<char>,
-        /// What would have been right.
+        /// What is allowed there.
         expected: &'static str,
     },
-    /// A name that no generator has.
+    /// A name of no generator.
     #[error("at offset {at}: there is no generator {name:?}: they are {known}")]
     NoSuchGenerator {
         /// Byte offset of the name.
         at: usize,
         /// The name as written.
         name: String,
-        /// All names.
+        /// The names of all generators, separated by blanks. Empty if the error comes from [`sequence`],
+        /// which does not know them.
         known: String,
     },
-    /// A name that stands for nothing that can be used.
+    /// A name that is known, but cannot be used.
     #[error("at offset {at}: {reason}")]
     Name {
         /// Byte offset of the name.
         at: usize,
-        /// Why.
+        /// The reason, as the caller gives it.
         reason: String,
     },
-    /// Names without blanks between them that can be read in several ways.
+    /// Names without blanks between them that can be read in more than one way.
     #[error("at offset {at}: {word:?} can be read in more than one way: put blanks between the moves")]
     Ambiguous {
         /// Byte offset of the first name.
         at: usize,
-        /// What is written without blanks.
+        /// The text without blanks.
         word: String,
     },
-    /// An exponent that does not fit 64 bits, or makes too many turns.
+    /// An exponent that does not fit 64 bits, or that makes too many turns.
     #[error("at offset {at}: the exponent {exponent} is too large")]
     Exponent {
-        /// Byte offset of the exponent.
+        /// Byte offset of the exponent, or of the text without blanks around it.
         at: usize,
         /// The exponent as written.
         exponent: String,
     },
-    /// A parenthesis or a bracket that is not closed.
+    /// A parenthesis or bracket that is not closed.
     #[error("at offset {at}: this '{bracket}' is not closed")]
     Open {
         /// Byte offset of the bracket.
@@ -143,16 +145,16 @@ pub enum ExpressionError {
         /// The bracket.
         bracket: char,
     },
-    /// More factors than anybody writes.
+    /// A text with too many factors.
     #[error("at offset {at}: there are more than {limit} factors", limit = MOST_FACTORS)]
     TooLong {
-        /// Byte offset of the first that is too many.
+        /// Byte offset behind the first factor beyond the limit.
         at: usize,
     },
 }
 
 impl ExpressionError {
-    /// The byte offset.
+    /// Returns the byte offset of the error.
     pub fn at(&self) -> usize {
         match self {
             Self::Unexpected { at, .. }
@@ -165,23 +167,23 @@ impl ExpressionError {
         }
     }
 
-    /// What is wrong, without the place.
+    /// Describes the error without its place.
     pub fn reason(&self) -> String {
         let text = self.to_string();
         text.split_once(": ").map_or(text.clone(), |(_, reason)| reason.into())
     }
 }
 
-/// The largest number of factors of a text.
+/// The largest number of factors in a text. The limit bounds the time for a text from outside.
 const MOST_FACTORS: usize = 1 << 18;
-/// The longest name that is looked for.
+/// The longest name that is looked up, in bytes.
 const LONGEST_NAME: usize = 64;
-/// The longest word of names without blanks between them.
+/// The longest text of names without blanks between them, in bytes.
 const LONGEST_WORD: usize = 1 << 10;
 
-/// A generator and its name: no empty one, and without blanks, parentheses, and `*`. Where several names
-/// begin a text, the longest that ends there is meant: beside a generator `V1` there may be one that is
-/// called `V1^2`.
+/// A generator and its name. A name is not empty, and has no blanks, parentheses, or `*`. Where several names
+/// match the start of a text, the longest name behind which a name can end is taken: beside a generator `V1`
+/// there may be a generator called `V1^2`.
 #[derive(Clone, Copy, Debug)]
 pub struct Named<'a> {
     /// The name.
@@ -190,14 +192,14 @@ pub struct Named<'a> {
     pub action: &'a Permutation,
 }
 
-/// Reads an expression as an element of `degree` points. No word is made of it: exponents may be as large as
-/// 64 bits allow.
+/// Reads an expression as a permutation of `degree` points. Powers are computed directly, so exponents may be
+/// as large as 64 bits allow.
 ///
 /// # Errors
-/// [`ExpressionError`] with the place and the reason.
+/// [`ExpressionError`] with the place and the reason. An empty text is an error.
 ///
 /// # Panics
-/// If a generator is of another degree.
+/// If a generator that occurs in the text is not of degree `degree`.
 pub fn parse(text: &str, degree: usize, generators: &[Named]) -> Result<Permutation, ExpressionError> {
     let mut named = |name: &str| Ok(generators.iter().find(|g| g.name == name).map(|g| g.action.clone()));
     let product =
@@ -208,16 +210,16 @@ pub fn parse(text: &str, degree: usize, generators: &[Named]) -> Result<Permutat
             }
             other => other,
         })?;
-    // A text without factors says nothing.
+    // A text without factors is not an expression.
     product.ok_or(ExpressionError::Unexpected { at: text.len(), found: None, expected: FACTOR })
 }
 
-/// Reads a sequence of what `named` gives for names, and what it says of names that cannot be used; `None` if
-/// there is nothing to read.
+/// Reads a sequence of elements, or returns `None` if the text is blank. `named` returns the element for a
+/// name, `None` for an unknown name, or the reason why a known name cannot be used.
 ///
 /// # Errors
-/// [`ExpressionError`] with the place and the reason. Of a name that is unknown it does not tell which there
-/// are.
+/// [`ExpressionError`] with the place and the reason. In [`ExpressionError::NoSuchGenerator`] the list of
+/// known names is empty.
 pub fn sequence<E: Element>(
     text: &str,
     identity: &E,
@@ -231,30 +233,32 @@ struct Parser<'a, E> {
     at: usize,
     identity: &'a E,
     named: &'a mut dyn FnMut(&str) -> Result<Option<E>, String>,
-    /// What has been asked of `named`.
+    /// The answers of `named`, so that `named` is asked once for each name.
     known: HashMap<String, Option<E>>,
     factors: usize,
 }
 
-/// What is open, the product before it, and where it was opened.
+/// An open bracket: the product before it, and its byte offset.
 enum Open<E> {
     Parenthesis(E, usize),
-    /// `[A` before its comma or colon.
+    /// `[A`, before the comma or colon.
     First(E, usize),
-    /// `[A,` or `[A:` with A, and whether it is a commutator.
+    /// `[A,` or `[A:`: also the element A, and whether the bracket is a commutator.
     Second(E, usize, E, bool),
 }
 
 const FACTOR: &str = "a generator or '('";
-/// What a name ends at, unless it has these characters itself.
+/// The characters at which a name ends. A name may contain some of them, such as `V1^2`.
 const ENDS: &str = "*^()[]:,'";
 
 impl<E: Element> Parser<'_, E> {
-    /// What is open waits on a stack of its own: texts may be nested deeper than calls.
+    /// Reads the whole text. Open brackets are kept on an explicit stack, because a text may be nested deeper
+    /// than the call stack allows.
     fn run(mut self) -> Result<Option<E>, ExpressionError> {
         let mut product = self.identity.clone();
         let mut open: Vec<Open<E>> = Vec::new();
-        // Whether a factor has just ended, which '*' needs before it and ')' too, unless it follows '('.
+        // Whether a factor has just ended. `*` must follow a factor, and so must `)`, except right behind
+        // `(`.
         let mut ended = false;
         let mut opened = false;
         let mut is_empty = true;
@@ -276,7 +280,8 @@ impl<E: Element> Parser<'_, E> {
                             let first = std::mem::replace(&mut product, self.identity.clone());
                             open.push(Open::Second(before, at, first, separator == ','));
                         }
-                        // Elsewhere a comma stands between factors, as a blank does.
+                        // In parentheses, and outside of all brackets, a comma separates factors as a blank
+                        // does.
                         other if separator == ',' && !matches!(other, Some(Open::Second(..))) => {
                             open.extend(other)
                         }
@@ -332,7 +337,8 @@ impl<E: Element> Parser<'_, E> {
         }
     }
 
-    /// What a name stands for. In formulas a name may have `_` and braces that are not part of it.
+    /// Returns the element for a name. If a name with `_` is unknown, the name without `_` and braces is
+    /// tried: formulas write `V_{1}` for `V1`.
     fn find(&mut self, name: &str) -> Result<Option<E>, ExpressionError> {
         if let Some(known) = self.known.get(name) {
             return Ok(known.clone());
@@ -347,8 +353,9 @@ impl<E: Element> Parser<'_, E> {
         Ok(found)
     }
 
-    /// What stands at this place: the generator of the longest name that ends here; or a name with a number
-    /// and `'` behind it; or several of those, of which all but the last are multiplied.
+    /// Reads the factor at this place: the longest name that ends here, or a name with a number and `'`
+    /// behind it, or several of those without blanks between them. In the last case the first value is the
+    /// product of all but the last, because a power behind the text applies to the last only.
     fn names(&mut self) -> Result<(Option<E>, E), ExpressionError> {
         let rest = &self.text[self.at..];
         let long = rest.find(|c: char| c.is_whitespace() || "()".contains(c)).unwrap_or(rest.len());
@@ -386,8 +393,8 @@ impl<E: Element> Parser<'_, E> {
             self.at = at + end;
             return Ok((None, found));
         }
-        // From the end: in how many ways the rest of the word can be read, and where its first name ends
-        // then.
+        // By dynamic programming from the end: the number of ways, up to two, to read the rest of the text,
+        // and the first element of the rest with the place where its name ends.
         let mut ways: Vec<(u8, Option<(usize, E)>)> = vec![(0, None); word.len() + 1];
         ways[word.len()].0 = 1;
         for start in (0..word.len()).rev().filter(|&start| word.is_char_boundary(start)) {
@@ -417,8 +424,8 @@ impl<E: Element> Parser<'_, E> {
         }
     }
 
-    /// The names that begin at a place of a word, with a number and `'` behind them or not: where they end,
-    /// and what they are.
+    /// Returns the names that begin at `start` in `word`, each alone and with a number and `'` behind it: the
+    /// place where it ends, and its element.
     fn with_suffix(&mut self, word: &str, start: usize) -> Result<Vec<(usize, E)>, ExpressionError> {
         let mut found = Vec::new();
         for end in
@@ -429,7 +436,7 @@ impl<E: Element> Parser<'_, E> {
                 true => 0,
                 false => word[end..].bytes().take_while(u8::is_ascii_digit).count(),
             };
-            // Digits may begin the next name.
+            // Any number of the digits may belong to this name: the others begin the next name.
             for digits in 0..=digits {
                 let number = &word[end..end + digits];
                 let times = match number {
@@ -449,7 +456,7 @@ impl<E: Element> Parser<'_, E> {
         ExpressionError::Exponent { at: self.at, exponent: exponent.into() }
     }
 
-    /// A number directly behind a bracket.
+    /// Raises `factor` to the power directly behind its bracket, if a number stands there.
     fn times(&mut self, factor: E) -> Result<E, ExpressionError> {
         let start = self.at;
         let digits = self.text[start..].bytes().take_while(u8::is_ascii_digit).count();
@@ -463,7 +470,7 @@ impl<E: Element> Parser<'_, E> {
         Ok(power)
     }
 
-    /// The powers behind a factor.
+    /// Raises `factor` to the powers `'` and `^` behind it.
     fn powers(&mut self, mut factor: E) -> Result<E, ExpressionError> {
         loop {
             match self.peek() {
@@ -483,7 +490,7 @@ impl<E: Element> Parser<'_, E> {
         }
     }
 
-    /// A number, in braces or not, and where it stands.
+    /// Reads a number, with or without braces, and returns its place and value.
     fn exponent(&mut self) -> Result<(usize, i64), ExpressionError> {
         let has_brace = self.peek() == Some('{');
         self.at += usize::from(has_brace);
@@ -508,7 +515,7 @@ impl<E: Element> Parser<'_, E> {
         Ok((start, exponent))
     }
 
-    /// The next character that is not blank.
+    /// Skips blanks, and returns the next character without reading it.
     fn peek(&mut self) -> Option<char> {
         let rest = &self.text[self.at..];
         self.at += rest.len() - rest.trim_start().len();

@@ -1,24 +1,24 @@
-//! A word for any element of a group: not a shortest one, but one that is soon found.
+//! Finds a word for any element of a group quickly; the word need not be a shortest one.
 //!
-//! The element is divided along transversals with short words. So are thousands of its neighbours, whose
-//! words are words for it with a few turns more, because some of them have much shorter ones; and the best
-//! words are shortened part by part.
+//! The element is divided along transversals with short words. Thousands of its neighbours are divided too: a
+//! word for a neighbour becomes a word for the element with a few turns more, and some neighbours have much
+//! shorter words than the element. The best words are then shortened part by part.
 
 use crate::commutators::{commutator, commutator_with_a_turn};
 use crate::shorten::Shortener;
 use crate::transversal::Transversals;
 use crate::{Ball, Group, Permutation, Word};
 
-/// The most elements of the ball. Groups that fit in it get shortest words.
+/// The largest number of elements in the ball. If the whole group fits, all words are shortest ones.
 const BALL: usize = 60_000;
 
-/// The most images that the elements of the ball have in all, which is what its memory is spent on.
+/// The largest number of images that the elements of the ball have together, which bounds its memory.
 const BALL_IMAGES: usize = 4_000_000;
 
-/// So many words are shortened.
+/// The number of words that are shortened.
 const CANDIDATES: usize = 32;
 
-/// What finds words.
+/// Finds words for the elements of one group.
 #[derive(Clone, Debug)]
 pub struct Factoriser<'a> {
     group: &'a Group,
@@ -27,7 +27,8 @@ pub struct Factoriser<'a> {
 }
 
 impl<'a> Factoriser<'a> {
-    /// Prepares to find words in the generators of a group. The same group gives the same words.
+    /// Prepares to find words in the generators of `group`. Results are deterministic: random numbers have
+    /// fixed seeds.
     pub fn new(group: &'a Group) -> Self {
         let most = BALL.min(BALL_IMAGES / group.degree().max(1));
         let ball = Ball::new(group.degree(), group.generators(), most);
@@ -35,7 +36,7 @@ impl<'a> Factoriser<'a> {
         Self { group, ball, transversals }
     }
 
-    /// A word for an element; `None` if it is not in the group.
+    /// Returns a word for `element`; `None` if the element is not in the group.
     ///
     /// # Panics
     /// If the element is of another degree.
@@ -62,7 +63,8 @@ impl<'a> Factoriser<'a> {
         Some(best)
     }
 
-    /// A shortest word of the element as a product of two elements of the ball, if it is one.
+    /// Returns a word for `element` as a product of two elements of the ball with the smallest total
+    /// distance, if there is such a product.
     fn of_two_halves(&self, element: &Permutation) -> Option<Word> {
         let orders = self.ball.orders();
         let second = |near: &Permutation| self.ball.find(&near.inverse().then(element));
@@ -73,11 +75,12 @@ impl<'a> Factoriser<'a> {
         Some(self.ball.word(first).then(&self.ball.word(second), orders))
     }
 
-    /// A word along the transversals, shortened; `None` if the element is not in the group.
+    /// Returns a shortened word along the transversals; `None` if the element is not in the group.
     fn by_transversals(&self, element: &Permutation) -> Option<Word> {
         let sides = [element.clone(), element.inverse()];
         let divided = |side: usize, near: &Permutation| self.transversals.divide(&near.then(&sides[side]));
-        // Turns of a word, which side it is a word for, and the neighbour's place in the ball.
+        // The length of a word, the side (element or inverse) that it stands for, and the neighbour's index
+        // in the ball.
         let mut candidates = Vec::with_capacity(2 * self.ball.elements().len());
         for (at, near) in self.ball.elements().iter().enumerate() {
             for side in 0..sides.len() {

@@ -1,11 +1,11 @@
-//! A group and what can be told of it: order, orbits, which well-known group it is, and why an element is not
-//! in it.
+//! A group and its properties: its order and orbits, whether it is a symmetric or alternating group, and why
+//! an element is not in it.
 
 use crate::orbits::{orbits, smallest_blocks};
 use crate::{Permutation, StabiliserChain};
 use num_bigint::BigUint;
 
-/// The group that permutations generate.
+/// The group that some permutations generate.
 #[derive(Clone, Debug)]
 pub struct Group {
     degree: usize,
@@ -14,63 +14,67 @@ pub struct Group {
     orbits: Vec<GroupOrbit>,
 }
 
-/// Points that a group carries to each other, at least two.
+/// An orbit of at least two points.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupOrbit {
-    /// In increasing order.
+    /// The points, in increasing order.
     pub points: Vec<usize>,
-    /// The partition into the smallest blocks; `None` if the group acts primitively here.
+    /// The partition into the smallest blocks; `None` if the group acts primitively on the orbit.
     pub blocks: Option<Vec<Vec<usize>>>,
 }
 
-/// On more points the symmetric and the alternating group are looked for first.
+/// On more points than this, the symmetric and the alternating group are tried first, because the general
+/// algorithm takes long for them.
 const LARGE: usize = 64;
 
-/// A group by name.
+/// The well-known groups that are recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Nothing but the identity.
+    /// The group of the identity alone.
     Trivial,
-    /// All permutations of so many points; others are fixed.
+    /// All permutations of this number of points; the group fixes the others.
     Symmetric(usize),
-    /// All even permutations of so many points; others are fixed.
+    /// All even permutations of this number of points; the group fixes the others.
     Alternating(usize),
-    /// None of these.
+    /// Any other group.
     Other,
 }
 
 /// Why an element is not in a group. Points are counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WhyNot {
-    /// It carries a point out of its orbit.
+    /// The element carries a point out of its orbit.
     Orbit {
         /// The point.
         from: usize,
         /// Its image.
         to: usize,
     },
-    /// A block of points is turned among itself; but for that, the element is in the group.
+    /// A block of points is turned within itself: followed by a cycle of the points of this block, the
+    /// element is in the group.
     Turned {
-        /// Its points.
+        /// The points of the block.
         block: Vec<usize>,
-        /// Whether the element itself turns them, and not only something else that turning them makes good.
+        /// Whether the element maps the block to itself and moves its points. If not, turning this block
+        /// makes up for the turns of blocks that the element moves.
         alone: bool,
     },
-    /// It permutes the points of some orbits and the blocks of others, all taken together, oddly, all
-    /// generators evenly.
+    /// In total, the element permutes the points of some orbits and the blocks of some orbits oddly, but all
+    /// generators permute them evenly.
     BlockParity {
-        /// Indices of [`Group::orbits`] whose points count.
+        /// The orbits whose points count, as indices of [`Group::orbits`].
         points: Vec<usize>,
-        /// Those whose blocks count.
+        /// The orbits whose blocks count, as indices of [`Group::orbits`].
         blocks: Vec<usize>,
     },
-    /// It permutes the points of these orbits oddly, all generators evenly.
+    /// In total, the element permutes the points of these orbits oddly, but all generators permute them
+    /// evenly.
     Parity {
-        /// Indices of [`Group::orbits`].
+        /// The orbits, as indices of [`Group::orbits`].
         orbits: Vec<usize>,
     },
-    /// No element of the group maps all of these points to the same images, though one does so for all but
-    /// the last.
+    /// No element of the group agrees with the element on all of these points, but one agrees with it on all
+    /// but the last.
     Images {
         /// The points.
         points: Vec<usize>,
@@ -78,7 +82,7 @@ pub enum WhyNot {
 }
 
 impl Group {
-    /// The group that `generators` generate on `degree` points.
+    /// Computes the group that `generators` generate on `degree` points.
     ///
     /// # Panics
     /// If a generator is of another degree.
@@ -93,44 +97,44 @@ impl Group {
         Self { degree, orbits: orbits.collect(), chain, generators }
     }
 
-    /// The number of points.
+    /// Returns the number of points.
     pub fn degree(&self) -> usize {
         self.degree
     }
 
-    /// The generators, as they were given.
+    /// Returns the generators, as they were given.
     pub fn generators(&self) -> &[Permutation] {
         &self.generators
     }
 
-    /// Base and strong generating set.
+    /// Returns the stabiliser chain: a base and a strong generating set.
     pub fn chain(&self) -> &StabiliserChain {
         &self.chain
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn order(&self) -> BigUint {
         self.chain.big_order()
     }
 
-    /// The orbits of more than one point, in order of their smallest points.
+    /// Returns the orbits of more than one point, in order of their smallest points.
     pub fn orbits(&self) -> &[GroupOrbit] {
         &self.orbits
     }
 
-    /// How many points are moved by some element.
+    /// Returns the number of points that some element moves.
     pub fn moved_points(&self) -> usize {
         self.orbits.iter().map(|orbit| orbit.points.len()).sum()
     }
 
-    /// How many generators are odd permutations. If none is, no element is; otherwise half of all elements
-    /// are.
+    /// Returns the number of generators that are odd permutations. If no generator is odd, no element is;
+    /// otherwise half of all elements are.
     pub fn odd_generators(&self) -> usize {
         self.generators.iter().filter(|generator| !generator.is_even()).count()
     }
 
-    /// Whether it is the symmetric or the alternating group of the points that it moves: by its order, for
-    /// the alternating group is the only subgroup of index 2.
+    /// Returns the kind of the group on the points that it moves. The order decides, because the alternating
+    /// group is the only subgroup of index 2 of a symmetric group.
     pub fn kind(&self) -> Kind {
         let moved = self.moved_points();
         let factorial: BigUint = (1..=moved).map(BigUint::from).product();
@@ -143,17 +147,17 @@ impl Group {
         }
     }
 
-    /// The largest k such that any k moved points, in order, can be carried to any k others: 0 where there
-    /// are several orbits, or none.
+    /// Returns the largest k such that the group carries any k moved points, in order, to any k moved points.
+    /// The result is 0 if there are several orbits, or none.
     pub fn transitivity(&self) -> usize {
         let moved = self.moved_points();
         let free = |(fixed, length): &(usize, usize)| *length == moved - fixed;
         let free = self.chain.orbit_lengths().enumerate().take_while(free).count();
-        // Where all points but one stay, so does the last.
+        // A permutation that fixes all points but one fixes that point too.
         if free + 1 == moved { moved } else { free }
     }
 
-    /// Why an element is not in the group; `None` if it is.
+    /// Returns why an element is not in the group; `None` if the element is in the group.
     ///
     /// # Panics
     /// If the element is of another degree.
@@ -170,8 +174,9 @@ impl Group {
         })
     }
 
-    /// A block that must be turned within itself, as the group can turn it, to make an element of the group
-    /// of this one; and whether the element turns that block itself. Blocks that it turns come first.
+    /// Finds a block such that `element`, followed by a cycle of all points of the block, is in the group,
+    /// and says whether `element` itself turns the block. Blocks that `element` turns are tried first. Of an
+    /// orbit without such blocks only the first is tried.
     fn turned_block(&self, element: &Permutation) -> Option<(Vec<usize>, bool)> {
         let of_orbits = self.orbits.iter().filter_map(|orbit| orbit.blocks.as_ref());
         let turns_itself = |block: &&Vec<usize>| {
@@ -187,7 +192,7 @@ impl Group {
             })
             .partition(|(_, alone)| *alone);
         own.into_iter().chain(others).find_map(|(block, alone)| {
-            // By each turn that is a cycle of all its points.
+            // Tries every cycle of all points of the block.
             let mut rest: Vec<usize> = block[1..].to_vec();
             let mut found = false;
             each_order(&mut rest, 0, &mut |rest| {
@@ -204,7 +209,7 @@ impl Group {
         })
     }
 
-    /// A point that `element` carries out of its orbit.
+    /// Returns a point that `element` carries out of its orbit.
     fn leaves_orbit(&self, element: &Permutation) -> Option<usize> {
         let mut orbit_of: Vec<Option<usize>> = vec![None; self.degree];
         for (number, orbit) in self.orbits.iter().enumerate() {
@@ -216,8 +221,10 @@ impl Group {
         })
     }
 
-    /// Orbits whose points, or whose blocks, `element` permutes oddly, all taken together, and all generators
-    /// evenly: points alone if they tell it, blocks alone, or both.
+    /// Finds orbits whose points or blocks `element` in total permutes oddly, but all generators permute
+    /// evenly. Returns the orbits whose points count, and those whose blocks count. The simplest answers are
+    /// tried first: points only; then blocks instead of points for orbits that have blocks; then both
+    /// together.
     fn odd_orbits(&self, element: &Permutation) -> Option<(Vec<usize>, Vec<usize>)> {
         let orbits = || 0..self.orbits.len();
         let keeps_blocks = self.orbits.iter().all(|orbit| blocks_parity(element, orbit).is_some());
@@ -232,9 +239,10 @@ impl Group {
         Some((numbers(points), numbers(blocks)))
     }
 
-    /// Which of the parities, each of the points or of the blocks of an orbit, make an odd one of `element`
-    /// and an even one of all generators, by linear algebra over two elements: a permutation gives one
-    /// coordinate a parity, and products add.
+    /// Chooses from `parities`, each of the points (false) or the blocks (true) of an orbit, some whose sum
+    /// is odd for `element` and even for all generators. Parities of a product add up, so this is linear
+    /// algebra over the field of two elements: each permutation is a vector with one coordinate for each
+    /// parity.
     fn odd_together(&self, element: &Permutation, parities: &[(usize, bool)]) -> Option<Vec<(usize, bool)>> {
         let parity = |p: &Permutation, (orbit, of_blocks): (usize, bool)| match of_blocks {
             true => blocks_parity(p, &self.orbits[orbit]).unwrap_or(false),
@@ -255,7 +263,8 @@ impl Group {
         let mut rest = coordinates(element);
         reduce(&mut rest, &rows);
         let column = rest.iter().position(|&odd| odd)?;
-        // Each row is odd on an even number of these, because a pivot is odd in its own row alone.
+        // Each row has an even number of ones at the columns chosen here: a pivot column has a one in its own
+        // row only.
         let mut odd: Vec<usize> =
             rows.iter().filter(|(_, row)| row[column]).map(|(pivot, _)| *pivot).collect();
         odd.push(column);
@@ -264,10 +273,10 @@ impl Group {
     }
 }
 
-/// Blocks of more points are not turned in all ways.
+/// The size of the largest block whose cycles are tried.
 const MOST_TURNED: usize = 4;
 
-/// All orders of the things from a place on.
+/// Calls `found` with each order of `things` that keeps the first `from`.
 fn each_order(things: &mut [usize], from: usize, found: &mut impl FnMut(&[usize])) {
     if from >= things.len() {
         return found(things);
@@ -279,8 +288,8 @@ fn each_order(things: &mut [usize], from: usize, found: &mut impl FnMut(&[usize]
     }
 }
 
-/// Whether a permutation permutes the blocks of an orbit oddly; `None` if it tears one apart. An orbit
-/// without blocks is permuted evenly.
+/// Returns whether a permutation permutes the blocks of an orbit oddly; `None` if it does not map blocks to
+/// blocks. An orbit without blocks counts as even.
 fn blocks_parity(permutation: &Permutation, orbit: &GroupOrbit) -> Option<bool> {
     let Some(blocks) = &orbit.blocks else { return Some(false) };
     let block_of = |point: usize| blocks.iter().position(|block| block.contains(&point));
@@ -292,7 +301,7 @@ fn blocks_parity(permutation: &Permutation, orbit: &GroupOrbit) -> Option<bool> 
     Some(!Permutation::from_images(images).ok()?.is_even())
 }
 
-/// Clears the pivot columns of a row.
+/// Clears the pivot columns of `row` by adding rows.
 fn reduce(row: &mut [bool], rows: &[(usize, Vec<bool>)]) {
     for (pivot, other) in rows {
         if row[*pivot] {
@@ -301,7 +310,7 @@ fn reduce(row: &mut [bool], rows: &[(usize, Vec<bool>)]) {
     }
 }
 
-/// The parity on an orbit that is mapped to itself.
+/// Returns whether a permutation is odd on an orbit, which it maps to itself.
 fn is_odd_on(permutation: &Permutation, orbit: &[usize]) -> bool {
     let cycles = permutation.cycles();
     let inside = cycles.iter().filter(|cycle| orbit.binary_search(&cycle[0]).is_ok());

@@ -1,24 +1,28 @@
-//! States of groups on many cells, counted without a chain of stabilisers.
+//! Counts the states of puzzles with many cells without a stabiliser chain.
 //!
-//! Let an orbit have n >= 8 cells whose pieces turn modulo m. All that can be done to it is the wreath
-//! product W = C_m wr S_n, whose commutator subgroup D has the even permutations with twists of sum 0: D is
-//! perfect, and each of its proper normal subgroups consists of twists. So much has to be known of the group
-//! G:
+//! Let an orbit have n >= 8 cells whose pieces turn modulo m. All that can be done to the orbit is the wreath
+//! product W = C_m wr S_n. Its commutator subgroup D consists of the even permutations with twists of sum 0.
+//! D is perfect, and each of its proper normal subgroups consists of twists only. Two conditions on the group
+//! G must hold:
 //!
-//! - On each large orbit it contains D. It does if some element has a cycle of a prime length p with n/2 < p
-//!   < n - 2 (a power of it is that cycle alone, so by C. Jordan all even permutations of places are there),
-//!   and if the powers that move no place turn pieces by amounts whose differences generate all turns.
-//! - No two large orbits do the same: some element has different cycles on them. An automorphism of the even
-//!   permutations of n points is a renaming of the points if n > 6, so it keeps lengths of cycles.
+//! - On each large orbit, G contains D. This follows if some element has a cycle of a prime length p with
+//!   n/2 < p < n - 2, and if the powers that move no piece turn pieces by amounts whose differences generate
+//!   all turns. (A power of the element is the cycle of length p alone, so by a theorem of C. Jordan all even
+//!   permutations of the cells are there.)
+//! - No two large orbits are permuted alike: some element has cycles of different lengths on them. For n > 6,
+//!   an automorphism of the group of even permutations of n points is a renaming of the points, so it keeps
+//!   cycle lengths.
 //!
-//! Then G contains the product of these D (Goursat's lemma, and that pairs suffice for perfect groups).
-//! Nothing of it appears in the action on the other cells, whose simple factors are smaller. What is left is
-//! G modulo that product, a small group: the action on the other cells, the parity on each large orbit, and
-//! the sum of its twists. Its states are counted as ever; each stands for as many states as D makes of one.
+//! Then G contains the product of the groups D of all large orbits, by Goursat's lemma and because pairs of
+//! factors suffice for perfect groups. The action on the other cells is independent of this product, because
+//! its simple factors are smaller. What is left is the quotient of G by this product, a small group: the
+//! action on the other cells, the parity on each large orbit, and the sum of the twists of each large orbit.
+//! The states of the quotient are counted with a stabiliser chain. Each of these states stands for the same
+//! number of states of the puzzle: as many as the product makes of one state.
 //!
-//! Where stickers are cells, those of a piece are a block and become one cell; of orbits that are carried
-//! alike, as the two stickers of a wing of a large cube, one is kept. Pieces that are turned, but have one
-//! orientation on each cell, as wings have, are taken for pieces that do not turn.
+//! Where stickers are cells, the stickers of a piece are a block, and become one cell. Of orbits that are
+//! permuted alike, such as the two stickers of a wing of a large cube, only one is kept. Pieces that are
+//! turned but have only one orientation on each cell, as wings do, count as pieces that do not turn.
 
 use crate::orbits::{orbits, smallest_blocks};
 use crate::permutation::gcd;
@@ -26,21 +30,21 @@ use crate::{OrientedPermutation, Permutation, Shown, StabiliserChain, numbered, 
 use num_bigint::BigUint;
 use std::collections::HashMap;
 
-/// Orbits of fewer cells are left to a chain.
+/// The fewest cells of a large orbit. Smaller orbits are left to a stabiliser chain.
 const FEWEST_CELLS: usize = 8;
-/// Those that are left have at most so many points.
+/// The largest number of points that the quotient may have.
 const MOST_POINTS_LEFT: usize = 512;
-/// So many random elements are looked at, at most.
+/// The largest number of random elements that are examined.
 const MOST_SAMPLES: usize = 400;
-/// Pieces have at most so many stickers.
+/// The largest number of stickers of a piece.
 const MOST_STICKERS: usize = 5;
 
-/// The number of states that a group makes of the one in which each piece is at home, where pieces with one
-/// label look alike and show some of their orientations. `None` if the group is not of the kind that is
-/// counted here.
+/// Returns the number of states that a group makes of the state in which each piece is on its own cell, where
+/// pieces with equal labels look alike and show some of their orientations. `None` if the group does not meet
+/// the conditions in the [module documentation](self), or if random elements do not show that.
 ///
 /// # Panics
-/// If there is not one [`Shown`] for each cell, or actions are of different cells.
+/// If there is not one [`Shown`] for each cell, or if actions are of different cells.
 pub fn states_by_orbits(actions: &[OrientedPermutation], shown: &[Shown]) -> Option<BigUint> {
     let mut puzzle = Cells { actions: actions.to_vec(), shown: shown.to_vec() };
     puzzle = puzzle.without_idle_turns()?.with_pieces()?;
@@ -74,7 +78,7 @@ pub fn states_by_orbits(actions: &[OrientedPermutation], shown: &[Shown]) -> Opt
     Some(states * rest.states()?)
 }
 
-/// Actions on cells, and what stands there.
+/// The generators as actions on cells, and what is seen of the piece on each cell.
 struct Cells {
     actions: Vec<OrientedPermutation>,
     shown: Vec<Shown>,
@@ -86,8 +90,9 @@ impl Cells {
         orbits(self.shown.len(), &places)
     }
 
-    /// The same where pieces do not turn that have one orientation on each cell: that of a mark on the cell,
-    /// less that of the mark on the piece's own. Pieces of different marks do not look alike any more.
+    /// Replaces pieces that have only one orientation on each cell by pieces that do not turn. The
+    /// orientation of such a piece is the mark of its cell minus the mark of the piece's own cell, so pieces
+    /// whose own cells have different marks do not look alike any more.
     fn without_idle_turns(self) -> Option<Self> {
         let orders: Vec<u16> = self.actions.first()?.orders().into();
         let (mut marks, mut idle) = (vec![0; orders.len()], vec![false; orders.len()]);
@@ -118,7 +123,8 @@ impl Cells {
         Some(Self { actions: self.actions.iter().map(action).collect::<Option<_>>()?, shown })
     }
 
-    /// The marks on the cells of an orbit whose pieces have one orientation on each cell.
+    /// Returns marks on the cells of an orbit such that each turn is the difference of the marks of two
+    /// cells. `None` if there are none: then a piece has several orientations on one cell.
     fn marks(&self, orbit: &[usize], order: u16) -> Option<HashMap<usize, u16>> {
         let mut marks = HashMap::from([(orbit[0], 0)]);
         let mut open = vec![orbit[0]];
@@ -135,7 +141,7 @@ impl Cells {
         Some(marks)
     }
 
-    /// The same where stickers that stay together are one cell. Of cells whose pieces turn each is one.
+    /// Merges the stickers of each piece into one cell. A cell whose pieces turn stays one cell.
     fn with_pieces(self) -> Option<Self> {
         let before: Vec<u16> = self.actions.first()?.orders().into();
         let places: Vec<Permutation> = self.actions.iter().map(|action| action.cells().clone()).collect();
@@ -167,7 +173,8 @@ impl Cells {
             OrientedPermutation::new(cells, turns, &*orders).ok()
         };
         let actions = self.actions.iter().map(action).collect::<Option<_>>()?;
-        // Of a piece all that is seen are the labels of its stickers, in turn.
+        // What is seen of a piece are the labels of its stickers, up to rotation, and the number of rotations
+        // that can be told apart.
         let looks = pieces.iter().map(|piece| {
             if let [cell] = piece[..] {
                 return (vec![self.shown[cell].label], self.shown[cell].seen);
@@ -184,8 +191,8 @@ impl Cells {
         Some(Self { actions, shown })
     }
 
-    /// The large orbits but those that are carried as another is. What stands there becomes part of the label
-    /// of that. `None` if orbits may be linked otherwise.
+    /// Returns the large orbits without those that are permuted like another one. The labels on a removed
+    /// orbit become part of the labels on that other one. `None` if two orbits may be linked in another way.
     fn without_copies(
         &mut self,
         large: Vec<Vec<usize>>,
@@ -215,7 +222,8 @@ impl Cells {
         Some(kept.into_iter().map(|(_, orbit)| orbit).collect())
     }
 
-    /// For each cell of an orbit the one of another that goes where it goes; `None` if there are none.
+    /// Returns for each cell of `orbit` a cell of `other` such that all actions permute both alike; `None` if
+    /// there is no such map.
     fn copy(&self, orbit: &[usize], other: &[usize]) -> Option<Vec<usize>> {
         other.iter().find_map(|&first| {
             let mut images: HashMap<usize, usize> = HashMap::from([(orbit[0], first)]);
@@ -234,14 +242,15 @@ impl Cells {
         })
     }
 
-    /// The cells of large orbits that were found to be copies.
+    /// Returns the cells of large orbits that are not among `kept`, because they were found to be copies.
     fn gone(&self, kept: &[Vec<usize>]) -> Vec<usize> {
         let mut orbits = self.orbits();
         orbits.retain(|orbit| orbit.len() >= FEWEST_CELLS && !kept.contains(orbit));
         orbits.concat()
     }
 
-    /// Whether samples show that the group has on an orbit all even permutations with twists of sum 0.
+    /// Returns whether samples show that the group has on `orbit` all even permutations with twists of sum 0.
+    /// The [module documentation](self) has the argument.
     fn has_all(&self, orbit: &[usize], samples: &[OrientedPermutation]) -> bool {
         let is_prime = |p: usize| (2..p).take_while(|d| d * d <= p).all(|d| !p.is_multiple_of(d));
         let order = u64::from(self.actions[0].orders()[orbit[0]]);
@@ -251,7 +260,8 @@ impl Cells {
             let cycles = cycles(sample, orbit);
             let n = orbit.len();
             is_alternating |= cycles.iter().any(|&(p, _)| 2 * p > n && p < n - 2 && is_prime(p));
-            // The least power that moves no place turns a piece by the twist of its cycle, so many times.
+            // The least power that moves no piece turns a piece by the twist of its cycle, power / length
+            // times.
             let power =
                 cycles.iter().fold(1, |all: u64, &(length, _)| all / gcd(all, length as u64) * length as u64);
             let by = |&(length, twist): &(usize, u64)| power / length as u64 % order * twist % order;
@@ -263,7 +273,7 @@ impl Cells {
     }
 }
 
-/// Of each cycle that an action has on an orbit its length and the sum of its turns, in increasing order.
+/// Returns the length of each cycle of an action on an orbit, with the sum of its turns, in increasing order.
 fn cycles(action: &OrientedPermutation, orbit: &[usize]) -> Vec<(usize, u64)> {
     let mut seen: Vec<bool> = vec![false; action.degree()];
     let mut cycles = Vec::new();
@@ -282,8 +292,8 @@ fn cycles(action: &OrientedPermutation, orbit: &[usize]) -> Vec<(usize, u64)> {
     cycles
 }
 
-/// Random elements, by product replacement. (F. Celler et al., *Generating random elements of a finite
-/// group*, 1995.) `None` if there are no actions.
+/// Returns random elements, by product replacement. (F. Celler et al., *Generating random elements of a
+/// finite group*, 1995.) `None` if there are no actions.
 fn samples(actions: &[OrientedPermutation]) -> Option<Vec<OrientedPermutation>> {
     const FEWEST: usize = 12;
     let mut random = fastrand::Rng::with_seed(0);
@@ -309,7 +319,8 @@ fn samples(actions: &[OrientedPermutation]) -> Option<Vec<OrientedPermutation>> 
     Some(samples)
 }
 
-/// The stickers of each block in an order that all actions keep up to a rotation.
+/// Orders the stickers of each block such that all actions keep the orders up to rotations. `None` if that is
+/// impossible, or if blocks are too large.
 fn in_order(blocks: &[Vec<usize>], actions: &[Permutation]) -> Option<Vec<Vec<usize>>> {
     let size = blocks[0].len();
     if size > MOST_STICKERS {
@@ -347,7 +358,7 @@ fn in_order(blocks: &[Vec<usize>], actions: &[Permutation]) -> Option<Vec<Vec<us
     })
 }
 
-/// All orders of a few things.
+/// Returns all orders of `things`.
 fn orders_of(things: &[usize]) -> Vec<Vec<usize>> {
     if things.is_empty() {
         return vec![Vec::new()];
@@ -359,17 +370,17 @@ fn orders_of(things: &[usize]) -> Vec<Vec<usize>> {
     (0..things.len()).flat_map(first).collect()
 }
 
-/// The group modulo what large orbits have.
+/// The quotient of the group by the product of the groups D of the large orbits.
 #[derive(Default)]
 struct Rest {
     orders: Vec<u16>,
     shown: Vec<Shown>,
-    /// By action: where cells go, and how they are turned.
+    /// For each action and each cell: where the action carries the piece, and how it turns it.
     images: Vec<Vec<(usize, u16)>>,
 }
 
 impl Rest {
-    /// Cells that are kept as they are.
+    /// Starts the quotient with the action on `cells`, which are not in large orbits.
     fn keep(&mut self, puzzle: &Cells, cells: &[usize]) {
         let numbers: HashMap<usize, usize> = cells.iter().copied().zip(0..).collect();
         self.orders = cells.iter().map(|&cell| puzzle.actions[0].orders()[cell]).collect();
@@ -380,8 +391,8 @@ impl Rest {
         self.images = puzzle.actions.iter().map(image).collect();
     }
 
-    /// What is left of a large orbit: its parity, if no pieces are alike, and the sum of its twists modulo
-    /// `seen`.
+    /// Adds what is left of a large orbit: two cells for the parity, if no pieces are alike, and one cell for
+    /// the sum of the twists modulo `seen`.
     fn add_quotient(&mut self, puzzle: &Cells, orbit: &[usize], has_parity: bool, seen: u16) {
         let mut next = self.shown.iter().map(|shown| shown.label + 1).max().unwrap_or(0);
         let mut add = |shown: &mut Vec<Shown>, orders: &mut Vec<u16>, seen: u16| {
@@ -410,7 +421,7 @@ impl Rest {
         }
     }
 
-    /// How many states it has; `None` if it is too large.
+    /// Returns the number of states of the quotient; `None` if the quotient is too large.
     fn states(&self) -> Option<BigUint> {
         let points: usize = self.orders.iter().map(|&order| usize::from(order)).sum();
         if self.orders.is_empty() {

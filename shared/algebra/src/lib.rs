@@ -1,18 +1,31 @@
 //! Permutations and the groups that they generate.
 //!
-//! Reading order: [`permutation`] (what a permutation is, how two compose), [`oriented`] (pieces that turn on
-//! the way), [`cycles`] (cycle notation, both ways), [`rank`] (lexicographic rank),
-//! [`relabellings`](mod@relabellings) (the symmetries of a set of permutations), [`relabelling`] (one of
-//! them, where pieces turn), [`chain`] (order of a generated group by Schreier-Sims), [`setwise`]
-//! (stabilisers of sets), [`orbits`] (and blocks inside them), [`alike`] (elements that cannot be seen where
-//! pieces look alike), [`large`] (states where cells are many), [`group`] (what can be
-//! told of a group), [`word`] (words in generators), [`expression`] (elements written in generators),
-//! [`ball`] (shortest words, of elements that have short ones), `transversal` (words along a chain),
-//! `shorten`, `commutators`, [`factor`] (a word for any element).
+//! Modules, in reading order:
 //!
-//! **How permutations compose** is said here and nowhere else. A permutation maps points to points. A product
-//! is read from left to right, as in the literature and in GAP: `a.then(&b)` applies `a` first and `b` next,
-//! so `a.then(&b).apply(i) == b.apply(a.apply(i))`. A sequence of moves `x y z` is `x.then(&y).then(&z)`.
+//! - [`permutation`]: permutations and their composition
+//! - [`oriented`]: permutations of cells whose pieces also turn
+//! - [`cycles`]: cycle notation, reading and writing
+//! - [`rank`]: the lexicographic rank of a permutation
+//! - [`relabellings`](mod@relabellings): the symmetries of a set of permutations
+//! - [`relabelling`]: a renaming of cells and of orientations
+//! - [`chain`]: stabiliser chains by the Schreier-Sims algorithm, which give the order of a generated group
+//! - [`setwise`]: stabilisers of sets
+//! - [`orbits`]: orbits, and blocks inside them
+//! - [`alike`]: the number of elements whose effect cannot be seen because pieces look alike
+//! - [`large`]: the number of states of puzzles with many cells
+//! - [`group`]: the properties of a group, and why an element is not in it
+//! - [`word`]: words in generators
+//! - [`expression`]: elements written in generators
+//! - [`ball`]: the elements nearest to the identity, with shortest words
+//! - `transversal`: words along a stabiliser chain
+//! - `shorten`: shorter words for the same element
+//! - `commutators`: words for elements that move few points
+//! - [`factor`]: a word for any element
+//!
+//! **The order of composition** is defined here and nowhere else. A permutation maps points to points. A
+//! product is read from left to right, as in the literature and in GAP: `a.then(&b)` applies `a` first and
+//! `b` next, so `a.then(&b).apply(i) == b.apply(a.apply(i))`. A sequence of moves `x y z` is
+//! `x.then(&y).then(&z)`.
 //!
 //! Points are numbered from 0 in code and from 1 in cycle notation.
 

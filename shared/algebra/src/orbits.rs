@@ -1,9 +1,12 @@
-//! Orbits of a generated group, and blocks inside them.
+//! Orbits of a generated group, and the blocks of an orbit.
 
 use crate::Permutation;
 
-/// The orbits of more than one point of the group that `generators` generate on `degree` points, each in
-/// increasing order, in order of their smallest points.
+/// Returns the orbits of more than one point of the group that `generators` generate on `degree` points. The
+/// points of an orbit are in increasing order, and orbits are in order of their smallest points.
+///
+/// # Panics
+/// If a generator is of a smaller degree.
 pub fn orbits(degree: usize, generators: &[Permutation]) -> Vec<Vec<usize>> {
     let mut classes = Classes::new(degree);
     for generator in generators {
@@ -14,15 +17,16 @@ pub fn orbits(degree: usize, generators: &[Permutation]) -> Vec<Vec<usize>> {
     classes.listed((0..degree).collect()).into_iter().filter(|orbit| orbit.len() > 1).collect()
 }
 
-/// Blocks are the parts of a partition of an orbit that every element of the group maps to parts. This is the
-/// partition into the smallest blocks of more than one point; `None` if the only such block is the whole
-/// orbit, when the group acts on it primitively. (M. D. Atkinson, *An algorithm for finding the blocks of a
-/// permutation group*, 1975.)
+/// Returns the partition of an orbit into the smallest blocks of more than one point. Blocks are the parts of
+/// a partition that every element of the group maps to parts. `None` if the only such block is the whole
+/// orbit, so that the group acts on the orbit primitively. (M. D. Atkinson, *An algorithm for finding the
+/// blocks of a permutation group*, 1975.)
 pub fn smallest_blocks(orbit: &[usize], generators: &[Permutation]) -> Option<Vec<Vec<usize>>> {
     let (&first, others) = orbit.split_first()?;
     let degree = generators.first()?.degree();
     let systems = others.iter().map(|&other| {
-        // The finest partition in which these two are together: whatever is joined is joined in all images.
+        // The finest partition with both points in one part: if two points are in one part, so are their
+        // images.
         let mut classes = Classes::new(degree);
         let mut joined = vec![(first, other)];
         while let Some((a, b)) = joined.pop() {
@@ -35,7 +39,7 @@ pub fn smallest_blocks(orbit: &[usize], generators: &[Permutation]) -> Option<Ve
     systems.min_by_key(|system| system[0].len()).filter(|system| system.len() > 1)
 }
 
-/// A partition of points, by union and find.
+/// A partition of points, as a union-find forest. The root of a class is its smallest point.
 struct Classes {
     parents: Vec<usize>,
 }
@@ -53,14 +57,14 @@ impl Classes {
         point
     }
 
-    /// Unites two classes; whether they were two.
+    /// Unites the classes of two points. Returns whether they were different classes.
     fn join(&mut self, a: usize, b: usize) -> bool {
         let (a, b) = (self.find(a), self.find(b));
         self.parents[a.max(b)] = a.min(b);
         a != b
     }
 
-    /// The classes of these points, in order of the first of each.
+    /// Returns the classes of `points`, each in the order of `points`, by their first points.
     fn listed(&mut self, points: Vec<usize>) -> Vec<Vec<usize>> {
         let mut places = vec![None; self.parents.len()];
         let mut classes: Vec<Vec<usize>> = Vec::new();
@@ -95,8 +99,8 @@ mod tests {
             let generators = parsed(degree, generators);
             smallest_blocks(&(0..degree).collect::<Vec<_>>(), &generators)
         };
-        // The symmetries of a square carry diagonals to diagonals, and those of a hexagon too; a cycle of
-        // prime length has no blocks, and 2-transitive groups have none.
+        // The symmetries of a square map diagonals to diagonals, and so do those of a hexagon. A cycle of
+        // prime length has no blocks, and neither has a 2-transitive group.
         assert_eq!(blocks(4, &["(1,2,3,4)", "(1,3)"]), Some(vec![vec![0, 2], vec![1, 3]]));
         assert_eq!(
             blocks(6, &["(1,2,3,4,5,6)", "(2,6)(3,5)"]),
@@ -108,7 +112,7 @@ mod tests {
 
     #[test]
     fn blocks_are_mapped_to_blocks() {
-        // Two by three by two: the wreath product is imprimitive, with the smaller blocks found first.
+        // A wreath product on 2 x 3 x 2 points: its blocks of two points are found before the larger ones.
         let generators = parsed(12, &["(1,2)", "(1,3,5)(2,4,6)", "(1,7)(2,8)(3,9)(4,10)(5,11)(6,12)"]);
         let blocks = smallest_blocks(&(0..12).collect::<Vec<_>>(), &generators).unwrap();
         assert_eq!(blocks.len(), 6);

@@ -2,15 +2,16 @@
 //!
 //! Each cell has an order, the number of orientations of the pieces that may stand there (1 where pieces have
 //! none). An oriented permutation carries the piece on cell `c` to another cell of the same order and adds
-//! `turn(c)` to its orientation, modulo that order. All of them on the same cells form a wreath product of
-//! cyclic groups, one factor an order. They compose as [permutations do](crate): from left to right.
+//! `turn(c)` to its orientation, modulo that order. All oriented permutations of the same cells form a direct
+//! product of wreath products of cyclic groups, with one factor for each order. They compose as [permutations
+//! do](crate): from left to right.
 
 use crate::Permutation;
 use crate::permutation::gcd;
 use std::fmt;
 
-/// A permutation of cells, with an amount for each cell that is added to the orientation of the piece that
-/// leaves it.
+/// A permutation of cells, with an amount for each cell: the orientation of the piece that leaves the cell
+/// increases by this amount.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OrientedPermutation {
     cells: Permutation,
@@ -18,8 +19,8 @@ pub struct OrientedPermutation {
     orders: Box<[u16]>,
 }
 
-/// Why cells, turns and orders are no oriented permutation, with the evidence. Cells are counted from 0 here,
-/// and from 1 where the error is written.
+/// Why cells, turns and orders are not an oriented permutation. The fields count cells from 0; the message
+/// counts them from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotOriented {
     /// The three lists are not equally long.
@@ -42,9 +43,9 @@ pub enum NotOriented {
     },
     /// A piece goes to a cell of another order.
     OrderChanges {
-        /// The cell that it leaves.
+        /// The cell that the piece leaves.
         from: usize,
-        /// The cell that it reaches.
+        /// The cell that the piece reaches.
         to: usize,
     },
 }
@@ -77,7 +78,7 @@ impl fmt::Display for NotOriented {
 impl std::error::Error for NotOriented {}
 
 impl OrientedPermutation {
-    /// The identity on cells of these orders.
+    /// Returns the identity on cells of these orders.
     ///
     /// # Panics
     /// If there are more than 65,535 cells, or an order is 0.
@@ -87,12 +88,12 @@ impl OrientedPermutation {
         Self { cells: Permutation::identity(orders.len()), turns: vec![0; orders.len()].into(), orders }
     }
 
-    /// The piece on cell `c` goes to `cells.apply(c)` and is turned by `turns[c]`; cell `c` is of order
-    /// `orders[c]`.
+    /// Returns the oriented permutation that carries the piece on cell `c` to `cells.apply(c)` and turns it
+    /// by `turns[c]`. Cell `c` is of order `orders[c]`.
     ///
     /// # Errors
-    /// [`NotOriented`] if a turn is not below the order of its cell, or a cell is sent to one of another
-    /// order.
+    /// [`NotOriented`] if there is not one turn and one order for each cell, if a turn is not below the order
+    /// of its cell, or if a cell is sent to a cell of another order.
     pub fn new(
         cells: Permutation,
         turns: impl Into<Box<[u16]>>,
@@ -118,38 +119,38 @@ impl OrientedPermutation {
         Ok(Self { cells, turns, orders })
     }
 
-    /// A permutation of cells whose pieces have no orientation.
+    /// Returns a permutation of cells whose pieces have no orientation.
     pub fn from_cells(cells: Permutation) -> Self {
         let degree = cells.degree();
         Self { cells, turns: vec![0; degree].into(), orders: vec![1; degree].into() }
     }
 
-    /// The number of cells.
+    /// Returns the number of cells.
     pub fn degree(&self) -> usize {
         self.cells.degree()
     }
 
-    /// What it does to the cells.
+    /// Returns the permutation of the cells.
     pub fn cells(&self) -> &Permutation {
         &self.cells
     }
 
-    /// The amount that it adds to the orientation of the piece that leaves each cell.
+    /// Returns for each cell the amount that is added to the orientation of the piece that leaves the cell.
     pub fn turns(&self) -> &[u16] {
         &self.turns
     }
 
-    /// The order of each cell.
+    /// Returns the order of each cell.
     pub fn orders(&self) -> &[u16] {
         &self.orders
     }
 
-    /// Where the piece on `cell` with `orientation` goes, and its orientation there.
+    /// Returns the cell to which the piece on `cell` with `orientation` goes, and its orientation there.
     pub fn apply(&self, cell: usize, orientation: u16) -> (usize, u16) {
         (self.cells.apply(cell), add(orientation, self.turns[cell], self.orders[cell]))
     }
 
-    /// This one first, `next` after it.
+    /// Returns the product that applies this oriented permutation first and `next` after it.
     ///
     /// # Panics
     /// If the two are not on cells of the same orders.
@@ -162,7 +163,7 @@ impl OrientedPermutation {
         Self { cells: self.cells.then(&next.cells), turns: turns.collect(), orders: self.orders.clone() }
     }
 
-    /// The one that undoes this one.
+    /// Returns the oriented permutation that undoes this one.
     pub fn inverse(&self) -> Self {
         let mut turns = vec![0; self.degree()];
         for cell in 0..self.degree() {
@@ -172,7 +173,8 @@ impl OrientedPermutation {
         Self { cells: self.cells.inverse(), turns: turns.into(), orders: self.orders.clone() }
     }
 
-    /// This one `exponent` times; negative exponents are powers of the inverse.
+    /// Returns this oriented permutation applied `exponent` times; negative exponents are powers of the
+    /// inverse.
     pub fn power(&self, exponent: i64) -> Self {
         let mut square = if exponent < 0 { self.inverse() } else { self.clone() };
         let mut rest = exponent.unsigned_abs();
@@ -187,8 +189,8 @@ impl OrientedPermutation {
         product
     }
 
-    /// The same one after cells and orientations were renamed by `names`: `names⁻¹`, then `self`, then
-    /// `names`.
+    /// Returns this oriented permutation after cells and orientations are renamed by `names`: the product of
+    /// `names⁻¹`, `self` and `names`.
     ///
     /// # Panics
     /// If the two are not on cells of the same orders.
@@ -196,14 +198,14 @@ impl OrientedPermutation {
         names.inverse().then(self).then(names)
     }
 
-    /// Whether every piece stays where it is, as it is.
+    /// Returns whether every piece stays on its cell and is not turned.
     pub fn is_identity(&self) -> bool {
         self.cells.is_identity() && self.turns.iter().all(|&turn| turn == 0)
     }
 
-    /// The smallest positive power that is the identity: a cycle of length l whose turns add up to t is back
-    /// after l o / gcd(t, o) steps, o being the order of its cells, and the least common multiple of
-    /// these is the answer. `None` if it exceeds 64 bits.
+    /// Returns the smallest positive exponent whose power is the identity; `None` if it exceeds 64 bits. A
+    /// cycle of length l on cells of order o, whose turns add up to t, has period l o / gcd(t, o); the result
+    /// is the least common multiple of the periods.
     pub fn order(&self) -> Option<u64> {
         self.cells.cycles_with_fixed_points().iter().try_fold(1_u64, |order, cycle| {
             let orientations = u64::from(self.orders[cycle[0]]);
@@ -213,14 +215,14 @@ impl OrientedPermutation {
         })
     }
 
-    /// The number of points that [`OrientedPermutation::as_points`] permutes: the sum of the orders.
+    /// Returns the number of points that [`OrientedPermutation::as_points`] permutes: the sum of the orders.
     pub fn points(&self) -> usize {
         self.orders.iter().map(|&order| usize::from(order)).sum()
     }
 
-    /// As a permutation of points, one for each cell and orientation: those of the first cell come first, by
-    /// orientation. Composition, inverses and orders are kept: this is a homomorphism, and different ones
-    /// have different images.
+    /// Returns the action on points, one point for each cell and orientation. Points are sorted by cell, then
+    /// by orientation. This map is an injective homomorphism: it keeps products, inverses and orders, and
+    /// maps different oriented permutations to different permutations.
     ///
     /// # Panics
     /// If there are more than 65,535 points.
@@ -243,7 +245,7 @@ impl OrientedPermutation {
     }
 }
 
-/// a + b modulo `order`, without overflow for orders up to 65,535.
+/// Returns a + b modulo `order`, without overflow for orders up to 65,535.
 fn add(a: u16, b: u16, order: u16) -> u16 {
     ((u32::from(a) + u32::from(b)) % u32::from(order)) as u16
 }
@@ -253,7 +255,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Cells of orders 1, 2 and 3, up to four of each, and `N` oriented permutations of them.
+    /// Generates cells of orders 1, 2 and 3, up to four of each, and `N` oriented permutations of these
+    /// cells.
     fn elements<const N: usize>() -> impl Strategy<Value = [OrientedPermutation; N]> {
         proptest::array::uniform3(0_usize..=4).prop_flat_map(|sizes| {
             let orders: Vec<u16> =
@@ -318,7 +321,8 @@ mod tests {
 
     #[test]
     fn the_turn_is_added_as_the_piece_leaves() {
-        // Cell 1 to cell 2 as it is, cell 2 to cell 1 turned by one: twice it turns both.
+        // The piece on cell 1 goes to cell 2 as it is, the piece on cell 2 goes to cell 1 and is turned by
+        // one. So the square turns both pieces.
         let a = OrientedPermutation::parse("(1,2+1)", &[3, 3]).unwrap();
         assert_eq!(a.apply(0, 2), (1, 2));
         assert_eq!(a.apply(1, 2), (0, 0));

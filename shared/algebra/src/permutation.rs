@@ -2,27 +2,27 @@
 
 use std::fmt;
 
-/// A permutation of `0..degree`. The order of composition is stated in the [crate documentation](crate).
+/// A permutation of `0..degree`. The [crate documentation](crate) defines the order of composition.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Permutation {
     images: Box<[u16]>,
 }
 
-/// A list of images that is not a permutation, with the evidence.
+/// The reason why a list of images is not a permutation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotAPermutation {
     /// `images[at]` is `image`, which is not below the degree.
     OutOfRange {
-        /// Where it stands in the list.
+        /// The index in the list.
         at: usize,
-        /// The image found there.
+        /// The image at that index.
         image: u16,
         /// The length of the list.
         degree: usize,
     },
     /// Two points have the same image.
     Repeated {
-        /// The second place at which the image stands.
+        /// The index at which the image stands for the second time.
         at: usize,
         /// The image.
         image: u16,
@@ -43,7 +43,7 @@ impl fmt::Display for NotAPermutation {
 impl std::error::Error for NotAPermutation {}
 
 impl Permutation {
-    /// The identity on `degree` points.
+    /// Returns the identity on `degree` points.
     ///
     /// # Panics
     /// If `degree` exceeds 65,535.
@@ -52,7 +52,7 @@ impl Permutation {
         Self { images: (0..degree).collect() }
     }
 
-    /// The permutation that maps `i` to `images[i]`.
+    /// Returns the permutation that maps `i` to `images[i]`.
     ///
     /// # Errors
     /// [`NotAPermutation`] if an image is out of range or occurs twice.
@@ -70,37 +70,43 @@ impl Permutation {
         Ok(Self { images })
     }
 
-    /// The permutation that maps `i` to `image(i)`.
+    /// Returns the permutation that maps `i` to `image(i)`, for maps that are bijections by construction.
     ///
     /// # Panics
-    /// If `image` is not a bijection of `0..degree`: for maps that are bijections by construction.
+    /// If `image` is not a bijection of `0..degree`.
     pub fn from_fn(degree: usize, image: impl Fn(usize) -> usize) -> Self {
         let images: Vec<u16> = (0..degree).map(|i| image(i) as u16).collect();
         Self::from_images(images).expect("the caller's map is a bijection")
     }
 
-    /// The number of points.
+    /// Returns the number of points.
     pub fn degree(&self) -> usize {
         self.images.len()
     }
 
-    /// The image of point `i`.
+    /// Returns the image of point `i`.
+    ///
+    /// # Panics
+    /// If `i` is not below the degree.
     pub fn apply(&self, i: usize) -> usize {
         self.images[i] as usize
     }
 
-    /// The images of all points in order.
+    /// Returns the images of all points in order.
     pub fn images(&self) -> &[u16] {
         &self.images
     }
 
-    /// This permutation first, `next` after it.
+    /// Returns the product that applies this permutation first and `next` after it.
+    ///
+    /// # Panics
+    /// If the two are of different degrees.
     pub fn then(&self, next: &Self) -> Self {
         assert_eq!(self.degree(), next.degree(), "permutations compose only on the same points");
         Self { images: self.images.iter().map(|&i| next.images[i as usize]).collect() }
     }
 
-    /// The permutation that undoes this one.
+    /// Returns the permutation that undoes this one.
     pub fn inverse(&self) -> Self {
         let mut images = vec![0; self.degree()];
         for (i, &image) in self.images.iter().enumerate() {
@@ -109,7 +115,7 @@ impl Permutation {
         Self { images: images.into() }
     }
 
-    /// This permutation `exponent` times; negative exponents are powers of the inverse.
+    /// Returns this permutation applied `exponent` times; negative exponents are powers of the inverse.
     pub fn power(&self, exponent: i64) -> Self {
         let mut images = vec![0; self.degree()];
         for cycle in self.cycles_with_fixed_points() {
@@ -121,24 +127,27 @@ impl Permutation {
         Self { images: images.into() }
     }
 
-    /// The same permutation after its points were renamed by `names`: a cycle `(i j k)` becomes
-    /// `(names(i) names(j) names(k))`. This is `names⁻¹`, then `self`, then `names`.
+    /// Returns this permutation after its points are renamed by `names`: a cycle `(i j k)` becomes
+    /// `(names(i) names(j) names(k))`. The result is the product of `names⁻¹`, `self` and `names`.
+    ///
+    /// # Panics
+    /// If the two are of different degrees.
     pub fn relabel(&self, names: &Self) -> Self {
         names.inverse().then(self).then(names)
     }
 
-    /// Whether every point is fixed.
+    /// Returns whether every point is fixed.
     pub fn is_identity(&self) -> bool {
         self.images.iter().enumerate().all(|(i, &image)| i == image as usize)
     }
 
-    /// Whether it is a product of an even number of transpositions.
+    /// Returns whether this permutation is a product of an even number of transpositions.
     pub fn is_even(&self) -> bool {
         self.cycles().iter().map(|cycle| cycle.len() - 1).sum::<usize>().is_multiple_of(2)
     }
 
-    /// The smallest positive power that is the identity: the least common multiple of the cycle lengths.
-    /// `None` if it exceeds 64 bits, which takes a degree of several hundred.
+    /// Returns the smallest positive exponent whose power is the identity: the least common multiple of the
+    /// cycle lengths. `None` if the order exceeds 64 bits, which takes a degree of several hundred.
     pub fn order(&self) -> Option<u64> {
         self.cycles().iter().try_fold(1_u64, |order, cycle| {
             let length = cycle.len() as u64;
@@ -146,14 +155,15 @@ impl Permutation {
         })
     }
 
-    /// Its cycles of length two and more, each from its smallest point, in order of that point.
+    /// Returns the cycles of length two and more. Each cycle starts at its smallest point, and cycles are
+    /// sorted by that point.
     pub fn cycles(&self) -> Vec<Vec<usize>> {
         let mut cycles = self.cycles_with_fixed_points();
         cycles.retain(|cycle| cycle.len() > 1);
         cycles
     }
 
-    /// Its cycles, fixed points included as cycles of length one.
+    /// Returns all cycles, as [`Permutation::cycles`] does, with fixed points as cycles of length one.
     pub fn cycles_with_fixed_points(&self) -> Vec<Vec<usize>> {
         let mut seen = vec![false; self.degree()];
         let mut cycles = Vec::new();
@@ -172,7 +182,7 @@ impl Permutation {
     }
 }
 
-/// The greatest common divisor.
+/// Returns the greatest common divisor; `gcd(a, 0)` is `a`.
 pub fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }

@@ -1,4 +1,4 @@
-//! The lexicographic rank of a permutation among all of its degree.
+//! The lexicographic rank of a permutation among all permutations of its degree.
 
 use crate::Permutation;
 
@@ -6,8 +6,8 @@ use crate::Permutation;
 const LARGEST_RANKED_DEGREE: usize = 34;
 
 impl Permutation {
-    /// How many permutations of the same degree have a lexicographically smaller list of images.
-    /// `None` above degree 34, where ranks exceed 128 bits.
+    /// Returns the number of permutations of the same degree whose lists of images are lexicographically
+    /// smaller. `None` above degree 34, where ranks exceed 128 bits.
     pub fn rank(&self) -> Option<u128> {
         let degree = self.degree();
         if degree > LARGEST_RANKED_DEGREE {
@@ -20,8 +20,8 @@ impl Permutation {
         }))
     }
 
-    /// The permutation of this degree and rank: the inverse of [`Permutation::rank`].
-    /// `None` above degree 34 or if `rank` is not below the factorial of the degree.
+    /// Returns the permutation of this degree and rank: the inverse of [`Permutation::rank`]. `None` above
+    /// degree 34, or if `rank` is not below the factorial of the degree.
     pub fn unrank(degree: usize, mut rank: u128) -> Option<Self> {
         if degree > LARGEST_RANKED_DEGREE {
             return None;

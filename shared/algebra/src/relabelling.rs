@@ -1,10 +1,10 @@
-//! A renaming of cells and of how pieces are seen on them.
+//! Renamings of cells and of orientations.
 
 use crate::{OrientedPermutation, Permutation};
 
-/// What is called cell `c` with orientation `i` is called cell `cells.apply(c)` with orientation `factors[c]
-/// i + turns[c]` instead, modulo the order of the cell. A mirror has factors -1 where pieces have three
-/// orientations.
+/// A renaming of cells and orientations. Cell `c` with orientation `i` is renamed to cell `cells.apply(c)`
+/// with orientation `factors[c] i + turns[c]`, modulo the order of the cell. For example, a mirror has
+/// factors -1 where pieces have three orientations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Relabelling {
     cells: Permutation,
@@ -14,16 +14,16 @@ pub struct Relabelling {
 }
 
 impl Relabelling {
-    /// The renaming of cells alone, on which pieces have no orientation.
+    /// Returns a renaming of cells whose pieces have no orientation.
     pub fn from_cells(cells: Permutation) -> Self {
         let degree = cells.degree();
         let ones: Box<[u16]> = vec![1; degree].into();
         Self { cells, factors: ones.clone(), turns: vec![0; degree].into(), orders: ones }
     }
 
-    /// The renaming that is this one on the [points](OrientedPermutation::as_points) of cells of these
-    /// orders; `None` if it tears a cell apart, or changes the orientations on one in another way than a
-    /// renaming may.
+    /// Returns the renaming that acts as `points` on the [points](OrientedPermutation::as_points) of cells of
+    /// these orders. `None` if `points` does not map cells to cells of the same order, or does not map the
+    /// orientations on a cell by a factor and a turn.
     pub fn from_points(points: &Permutation, orders: &[u16]) -> Option<Self> {
         let firsts: Vec<usize> = orders
             .iter()
@@ -57,10 +57,12 @@ impl Relabelling {
         Some(Self { cells, factors: factors.into(), turns: turns.into(), orders: orders.into() })
     }
 
-    /// The renaming with these factors and turns, on cells of these orders.
+    /// Returns the renaming with these factors and turns, on cells of these orders. Each factor must be a
+    /// unit modulo the order of its cell, and each turn must be below that order; neither is checked.
     ///
     /// # Panics
-    /// If there is not one of each a cell, or if a cell goes to one of another order.
+    /// If there is not one factor, one turn and one order for each cell, or if a cell goes to a cell of
+    /// another order.
     pub fn new(
         cells: Permutation,
         factors: impl Into<Box<[u16]>>,
@@ -74,13 +76,13 @@ impl Relabelling {
         Self { cells, factors, turns, orders }
     }
 
-    /// The renaming that moves the names as the permutation moves pieces.
+    /// Returns the renaming that moves the names as `action` moves the pieces.
     pub fn from_action(action: &OrientedPermutation) -> Self {
         let (turns, orders) = (action.turns().into(), action.orders().into());
         Self { cells: action.cells().clone(), factors: vec![1; action.degree()].into(), turns, orders }
     }
 
-    /// This renaming first, `next` after it.
+    /// Returns the product that renames by this renaming first and by `next` after it.
     ///
     /// # Panics
     /// If the two are not on cells of the same orders.
@@ -98,35 +100,37 @@ impl Relabelling {
         Self { cells: self.cells.then(&next.cells), factors, turns, orders }
     }
 
-    /// What it does to the cells.
+    /// Returns the permutation of the cells.
     pub fn cells(&self) -> &Permutation {
         &self.cells
     }
 
-    /// By what the orientation on each cell is multiplied, before something is added: a unit modulo the
-    /// cell's order.
+    /// Returns the factor of each cell, by which an orientation is multiplied before the turn is added: a
+    /// unit modulo the order of the cell.
     pub fn factors(&self) -> &[u16] {
         &self.factors
     }
 
-    /// What is added to the orientation on each cell.
+    /// Returns for each cell the turn that is added to an orientation.
     pub fn turns(&self) -> &[u16] {
         &self.turns
     }
 
-    /// The number of orientations on each cell.
+    /// Returns the number of orientations on each cell.
     pub fn orders(&self) -> &[u16] {
         &self.orders
     }
 
-    /// Whether it names everything as before.
+    /// Returns whether every name stays the same.
     pub fn is_identity(&self) -> bool {
         self.cells.is_identity()
             && self.turns.iter().all(|&turn| turn == 0)
             && self.factors.iter().all(|&factor| factor == 1)
     }
 
-    /// An oriented permutation under its new names.
+    /// Returns `action` under the new names. Cells that `action` carries to each other must have equal
+    /// factors: otherwise the renamed action is not an oriented permutation, and the result is wrong. This
+    /// is not checked.
     ///
     /// # Panics
     /// If the two are not on cells of the same orders.
@@ -134,8 +138,8 @@ impl Relabelling {
         assert_eq!(&*self.orders, action.orders(), "renamed are permutations of the same cells");
         let mut turns = vec![0; action.degree()];
         for cell in 0..action.degree() {
-            // What is called (a(c), t(c)) now was (c, 0), and goes to (c', u), which is now (a(c'), f(c') u +
-            // t(c')).
+            // Let this renaming be (c, i) -> (a(c), f(c) i + t(c)), and let `action` carry (c, 0) to (c', u).
+            // The renamed action carries (a(c), t(c)) to (a(c'), f(c') u + t(c')).
             let (to, turn) = action.apply(cell, 0);
             let order = u32::from(self.orders[cell]);
             let arrives = u32::from(self.factors[to]) * u32::from(turn) + u32::from(self.turns[to]);
@@ -151,7 +155,8 @@ mod tests {
     use super::*;
     use crate::relabellings;
 
-    /// The corner of a cube with three faces that turn about it: mirrors exchange two of them.
+    /// Three cells in a row, whose pieces have three orientations. The set has an exchange of each two
+    /// neighbours, and its inverse.
     #[test]
     fn renamings_of_points_are_renamings_of_cells() {
         let orders = [3_u16; 3];
@@ -179,7 +184,8 @@ mod tests {
                 assert!(set.contains(&renamed));
             }
         }
-        // Turning all pieces alike changes no move, three ways; exchanging the ends of the row inverts.
+        // Turning all pieces by the same amount changes no move, which makes three relabellings; exchanging
+        // the ends of the row makes three more.
         assert!(found.len() >= 6 && factors.contains(&1), "{}", found.len());
     }
 

@@ -1,13 +1,15 @@
 //! Relabellings: the permutations that map a set of permutations onto itself when points are renamed by them.
 //!
-//! Found by backtracking over partial maps. Once it is decided to which point c goes and to which element of
-//! the set x goes, it is decided where x(c) goes; so a few decisions, spread along orbits, leave nothing
-//! open, and a contradiction shows at once. What tells points or elements apart whatever their names (cycle
-//! types, and what is moved to what) is found before, by refining a colouring until it tells no more
-//! (Weisfeiler and Leman): nothing goes to what has another colour. What is decided tells more apart:
-//! if x goes to y, a point in a cycle of x goes to one in a cycle of y that is as long. So the next decision
-//! is about what has few ways left, which keeps the search near what is decided where sets of points know
-//! nothing of each other.
+//! The search backtracks over partial maps. Once the images of a point c and of an element x are decided, the
+//! image of the point x(c) follows. So a few decisions, spread along orbits, decide everything, and a
+//! contradiction shows soon.
+//!
+//! Before the search, a colouring of points and elements is refined until it is stable (Weisfeiler and
+//! Leman). Colours tell points and elements apart by properties that do not depend on names, such as cycle
+//! types. Nothing goes to something of another colour. Decisions tell more apart: if x goes to y, a point in
+//! a cycle of x goes to a point in a cycle of y of the same length. The search always decides a point or
+//! element with few images left. This keeps it near earlier decisions where several sets of points are
+//! independent of each other.
 
 use crate::Permutation;
 use crate::orbits::orbits;
@@ -15,12 +17,13 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use std::hash::Hash;
 
-/// All relabellings `a` such that [`x.relabel(&a)`](Permutation::relabel) is in `set` for every x in `set`,
-/// in order of their images, so the identity first: a group. Points that no element moves stay where they
-/// are.
+/// Returns all relabellings: the permutations `a` such that [`x.relabel(&a)`](Permutation::relabel) is in
+/// `set` for every x in `set`. Relabellings form a group, and are returned in order of their images, so the
+/// identity is first. Points that no element moves stay where they are.
 ///
-/// If there are more than `most`, those of them that fix some points, as few as it takes: a subgroup. Orbits
-/// that are moved with few other points are fixed first: what moves alone has symmetries of its own.
+/// If there are more than `most`, the result is a subgroup: the relabellings that fix certain points, as few
+/// points as possible. Orbits that are moved together with few other points are fixed first, because an orbit
+/// that moves alone has symmetries of its own.
 ///
 /// # Panics
 /// If `set` holds the same permutation twice, or permutations that are not of this degree.
@@ -28,12 +31,15 @@ pub fn relabellings(degree: usize, set: &[Permutation], most: usize) -> Vec<Perm
     relabellings_among(degree, set, most, &|_, _| true, &|_, _| true)
 }
 
-/// Those [`relabellings`] that carry no point to one to which it `may` not go, and no element of the set to
-/// one that is not `alike`, by numbers in the set. If there are too many, those of them that fix points that
-/// are moved with few others.
+/// Returns those [`relabellings`] that carry no point `from` to a point `to` unless `may(from, to)`, and no
+/// element number `x` of the set to an element number `y` unless `alike(x, y)`. If there are more than
+/// `most`, the result is a subgroup, as for [`relabellings`].
+///
+/// The result is a group only if `alike` is an equivalence relation, and `may` allows the identity, products
+/// and inverses.
 ///
 /// # Panics
-/// As [`relabellings`], and if a point may not stay where it is, or an element is not like itself.
+/// As for [`relabellings`]. May also panic if `may` does not let a point stay where it is.
 pub fn relabellings_among(
     degree: usize,
     set: &[Permutation],
@@ -63,7 +69,7 @@ pub fn relabellings_among(
     if let Some(all) = fixing(0) {
         return all;
     }
-    // Those that fix more points are fewer, so the least number of points is found by halving.
+    // Relabellings that fix more points are fewer, so halving finds the least number of points.
     let (mut too_few, mut enough) = (0, order.len());
     let mut found = fixing(order.len()).expect("the identity alone fixes all points");
     while too_few + 1 < enough {
@@ -76,7 +82,7 @@ pub fn relabellings_among(
     found
 }
 
-/// Colours of points and of elements that any relabelling keeps.
+/// Returns colours of points and of elements that every relabelling keeps.
 fn colours(
     degree: usize,
     set: &[Permutation],
@@ -122,7 +128,7 @@ fn colours(
     }
 }
 
-/// For each point the length of its cycle.
+/// Returns for each point the length of its cycle.
 fn cycle_lengths(x: &Permutation) -> Vec<u16> {
     let mut lengths = vec![0; x.degree()];
     for start in 0..x.degree() {
@@ -136,10 +142,10 @@ fn cycle_lengths(x: &Permutation) -> Vec<u16> {
     lengths
 }
 
-/// Numbers for keys in order of first appearance, equal ones for equal keys.
+/// Returns numbers for keys, in order of first appearance: equal keys have equal numbers.
 ///
 /// # Panics
-/// If there are more keys than `N` counts.
+/// If `N` cannot hold the number of different keys.
 pub fn numbered<K, N>(keys: impl Iterator<Item = K>) -> Vec<N>
 where
     K: Hash + Eq,
@@ -153,16 +159,16 @@ where
     .collect()
 }
 
-/// What is known of points and elements before anything is decided.
+/// Properties of points and elements that are known before the search.
 #[derive(Clone, Copy)]
 struct Told<'a> {
-    /// By element and point.
+    /// The length of the cycle of each point, for each element.
     cycles: &'a [Vec<u16>],
     of_points: &'a [usize],
     of_elements: &'a [usize],
 }
 
-/// A hash of what was hashed and one number more.
+/// Returns a hash that combines a hash with another number.
 fn mixed(before: u64, number: u64) -> u64 {
     let mixed = (before.rotate_left(23) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed ^ mixed >> 29
@@ -179,22 +185,22 @@ struct Search<'a> {
     found: Vec<Permutation>,
 }
 
-/// What is decided: where points go, and where elements of the set go.
+/// A partial map: the decided images of points and of elements.
 #[derive(Clone)]
 struct Partial {
     points: Vec<Option<usize>>,
-    /// The point that goes to each.
+    /// For each point, the point that goes there.
     preimages: Vec<Option<usize>>,
     elements: Vec<Option<usize>>,
     taken: Vec<bool>,
-    /// A hash of what the decided elements tell of each point, and of each point as an image: a point goes
-    /// to one whose hash is equal.
+    /// Hashes of what the decided elements tell of each point: as a point to be mapped, and as an image. A
+    /// point can only go to a point with an equal hash.
     marks: Vec<u64>,
     image_marks: Vec<u64>,
 }
 
 impl Search<'_> {
-    /// All that fix some points; `None` if they are too many.
+    /// Finds all relabellings that fix some points; `None` if there are more than `most`.
     fn all(mut self, fixed: &[usize]) -> Option<Vec<Permutation>> {
         let partial = Partial {
             points: vec![None; self.degree],
@@ -209,16 +215,16 @@ impl Search<'_> {
         let stay: Vec<(usize, usize)> = stay.map(|point| (point, point)).collect();
         let begun = self.with(partial, stay, None).expect("the identity is always among them");
         self.extend(begun).then(|| {
-            // The identity comes first in the order of images.
+            // Sorting by images puts the identity first.
             self.found.sort_unstable();
             self.found
         })
     }
 
-    /// Finds all that extend what is decided. False if there are too many.
+    /// Finds all relabellings that extend a partial map. Returns false if there are more than `most`.
     fn extend(&mut self, partial: Partial) -> bool {
         let Some(point) = self.fewest_ways(&partial) else {
-            // All is decided for the elements when it is for the points.
+            // The images of the points determine the images of the elements.
             let images: Vec<u16> = partial.points.iter().flatten().map(|&to| to as u16).collect();
             let relabelling = Permutation::from_images(images).expect("no two points go to one");
             let is_kept = |(number, x): (usize, &Permutation)| {
@@ -230,8 +236,8 @@ impl Search<'_> {
             }
             return self.found.len() <= self.most;
         };
-        // What can go the fewest ways is decided next. An element tells something that moves a point of which
-        // it is known where it goes to one of which it is not.
+        // The point or element with the fewest possible images is decided next. Deciding an element helps
+        // only if it carries a point with a known image to a point without one.
         let known: Vec<(usize, usize)> =
             partial.points.iter().enumerate().filter_map(|(from, to)| Some((from, (*to)?))).collect();
         let tells =
@@ -271,7 +277,7 @@ impl Search<'_> {
         }
     }
 
-    /// The undecided point, if there is one, that what is decided leaves the fewest ways to go.
+    /// Returns the undecided point with the fewest possible images; `None` if all points are decided.
     fn fewest_ways(&self, partial: &Partial) -> Option<usize> {
         let mut ways: HashMap<u64, usize> = HashMap::new();
         for to in (0..self.degree).filter(|&to| partial.preimages[to].is_none()) {
@@ -281,15 +287,15 @@ impl Search<'_> {
         open.min_by_key(|&point| ways.get(&partial.marks[point]).copied().unwrap_or(0))
     }
 
-    /// A hash of an element's colour, and of where it carries the points that are known, as far as that is
-    /// known.
+    /// Returns a hash of the colour of an element and of where it carries the decided points, as far as that
+    /// is decided too.
     fn mark(&self, element: usize, images: impl Iterator<Item = Option<usize>>) -> u64 {
         images.fold(self.told.of_elements[element] as u64, |mark, to| {
             mixed(mark, to.map_or(0, |to| to as u64 + 1))
         })
     }
 
-    /// Whether an element may go to another, by the points that are `known`.
+    /// Returns whether element `x` may go to `y`, given the images of the points in `known`.
     fn may_go(&self, partial: &Partial, x: usize, y: usize, known: &[(usize, usize)]) -> bool {
         !partial.taken[y]
             && (self.alike)(x, y)
@@ -303,14 +309,14 @@ impl Search<'_> {
             })
     }
 
-    /// Decides some points, or an element, and all that follows; `None` if that contradicts itself.
+    /// Decides some points, or an element, and everything that follows. `None` if that is a contradiction.
     fn with(
         &self,
         mut partial: Partial,
         mut points: Vec<(usize, usize)>,
         element: Option<(usize, usize)>,
     ) -> Option<Partial> {
-        // What a point that is known and an element that is known say of another point.
+        // If point c goes to d and element x to y, then x(c) goes to y(d).
         let follows =
             |x: usize, y: usize, (from, to): (usize, usize)| (self.set[x].apply(from), self.set[y].apply(to));
         if let Some((x, y)) = element {
@@ -352,8 +358,8 @@ mod tests {
         (0..all).map(move |rank| Permutation::unrank(degree, rank.into()).unwrap())
     }
 
-    /// By trying all permutations, over all sets of up to three of the permutations of four points, and
-    /// others.
+    /// Compares with a search of all permutations, for all sets of up to three permutations of four points,
+    /// and for others.
     #[test]
     fn all_are_found() {
         let four: Vec<Permutation> = every(4).filter(|x| !x.is_identity()).collect();
@@ -402,7 +408,7 @@ mod tests {
                 })
             })
             .collect();
-        // All 8! relabellings map the set of transpositions onto itself; 6! fix two points.
+        // All 8! permutations map the set of transpositions onto itself; 6! of them fix two points.
         let found = relabellings(8, &transpositions, 1000);
         assert_eq!(found.len(), 720);
         assert!(found.iter().all(|a| a.apply(0) == 0 && a.apply(1) == 1));

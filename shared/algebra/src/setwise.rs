@@ -1,17 +1,17 @@
 //! Stabilisers of sets of points.
 //!
-//! A group of known order is sampled uniformly through its chain of stabilisers. An element that carries a
-//! set S to S', followed by the inverse of a known element that does the same, stabilises S, and is again
-//! uniformly distributed over the stabiliser. The order of the stabiliser is that of the group over the
-//! length of the orbit of S, so it is known when enough elements were drawn: the result is certain, and
-//! randomness decides only how long that takes. (The method is that of random Schreier generators; see A.
-//! Seress, *Permutation Group Algorithms*, 2003, chapters 2 and 4.)
+//! Random elements are drawn uniformly from a group of known order, by its stabiliser chain. Let an element
+//! carry a set S to S'. Its product with the inverse of a known element that carries S to S' stabilises S,
+//! and is uniformly distributed over the stabiliser. The order of the stabiliser is the order of the group
+//! divided by the length of the orbit of S, so it is known when the stabiliser is complete. The result is
+//! therefore certain; only the running time is random. (The method is that of random Schreier generators; see
+//! A. Seress, *Permutation Group Algorithms*, 2003, chapters 2 and 4.)
 
 use crate::{Permutation, StabiliserChain};
 use num_bigint::BigUint;
 use rustc_hash::FxHashMap;
 
-/// A group whose stabilisers of sets are wanted.
+/// A group that can compute the stabilisers of sets of its points.
 #[derive(Clone, Debug)]
 pub struct Stabiliser {
     generators: Vec<Permutation>,
@@ -20,19 +20,19 @@ pub struct Stabiliser {
 }
 
 impl Stabiliser {
-    /// The whole group that `generators` generate on `degree` points.
+    /// Computes the group that `generators` generate on `degree` points.
     pub fn whole(degree: usize, generators: Vec<Permutation>) -> Self {
         let chain = StabiliserChain::new(degree, &generators);
         Self { generators, order: chain.big_order(), chain }
     }
 
-    /// Generators of the group, a few.
+    /// Returns a list of generators of the group.
     pub fn generators(&self) -> &[Permutation] {
         &self.generators
     }
 
-    /// Two, three or four generators of the group, if some are found: most groups have so few. All that are
-    /// known otherwise.
+    /// Searches for two, three or four random generators of the group, which suffice for most groups. Returns
+    /// all known generators if the search fails.
     pub fn few_generators(&self) -> Vec<Permutation> {
         const MOST: usize = 4;
         let mut random = fastrand::Rng::with_seed(0);
@@ -45,9 +45,10 @@ impl Stabiliser {
         self.generators.clone()
     }
 
-    /// Whether random products of elements of the group show that they generate all of it.
+    /// Returns whether random products of `elements` generate the whole group. False may be wrong; true is
+    /// proven by the order.
     fn is_generated_by(&self, elements: &[Permutation], random: &mut fastrand::Rng) -> bool {
-        /// Products in a row that bring nothing.
+        /// The number of products in a row that may bring nothing new before the search gives up.
         const PATIENCE: usize = 12;
         let base: Vec<usize> = self.chain.base().collect();
         let mut chain = StabiliserChain::trivial_along(self.chain.degree(), &base);
@@ -64,12 +65,12 @@ impl Stabiliser {
         false
     }
 
-    /// The number of its elements.
+    /// Returns the number of elements.
     pub fn order(&self) -> &BigUint {
         &self.order
     }
 
-    /// The chain along a base that begins with these points.
+    /// Computes the chain along a base that begins with these points.
     pub fn along(&self, base: &[usize]) -> StabiliserChain {
         let mut chain = StabiliserChain::trivial_along(self.chain.degree(), base);
         let mut random = fastrand::Rng::with_seed(0);
@@ -79,10 +80,11 @@ impl Stabiliser {
         chain
     }
 
-    /// The elements that map a set of points to itself, and the length of the orbit of the set. `None` if
-    /// that is more than `most`.
+    /// Returns the subgroup of the elements that map `set` to itself, and the length of the orbit of `set`.
+    /// `None` if the orbit is longer than `most`.
     pub fn of_set(&self, set: &[usize], most: usize) -> Option<(Self, usize)> {
-        /// To find few generators takes as long as to list so many sets with all.
+        /// Up to this length, listing the orbit with all generators is no slower than searching for a few
+        /// generators.
         const SHORT: usize = 1 << 10;
         let degree = self.chain.degree();
         let start = Bits::of(degree, set.iter().copied());
@@ -105,7 +107,7 @@ impl Stabiliser {
         let mut chain = StabiliserChain::trivial(degree);
         while chain.big_order() != order {
             let mut element = self.chain.random(&mut random);
-            // Back to the set from where the element leads.
+            // Leads the image of the set back to the set, along the path on which the image was found.
             let mut at = numbers[&orbit[0].image(&element)];
             while at > 0 {
                 let (before, generator) = from[at as usize];
@@ -120,17 +122,18 @@ impl Stabiliser {
     }
 }
 
-/// What generators make of a set.
+/// The images of a set under the group, numbered in order of discovery.
 struct Orbit {
     sets: Vec<Bits>,
-    /// By set: its number.
+    /// The number of each set.
     numbers: FxHashMap<Bits, u32>,
-    /// By number: each set but the first comes from an earlier one by a generator.
+    /// For each set but the first: the number of an earlier set, and of the generator that carries the
+    /// earlier set to this one.
     from: Vec<(u32, u32)>,
 }
 
 impl Orbit {
-    /// `None` if it is longer than `most`.
+    /// Lists the orbit of `start`; `None` if the orbit is longer than `most`.
     fn of(start: &Bits, generators: &[Permutation], most: usize) -> Option<Self> {
         let mut numbers = FxHashMap::from_iter([(start.clone(), 0_u32)]);
         let (mut sets, mut from) = (vec![start.clone()], vec![(0, 0)]);
@@ -153,7 +156,7 @@ impl Orbit {
     }
 }
 
-/// A set of points.
+/// A set of points, one bit for each point.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Bits(Box<[u64]>);
 
@@ -187,7 +190,7 @@ mod tests {
 
     #[test]
     fn stabilisers_have_the_order_that_the_orbit_says_and_keep_the_set() {
-        // The symmetric group of 7 points, one of 4 blocks of 2, and M11.
+        // The symmetric group of 7 points, a group of 4 blocks of 2 points with two sets, and M11.
         for (degree, generators, set, length) in [
             (7, &["(1,2)", "(1,2,3,4,5,6,7)"][..], &[0, 2, 5][..], 35),
             (8, &["(1,2)", "(1,3)(2,4)", "(1,3,5,7)(2,4,6,8)"], &[0, 1, 4, 5], 6),
@@ -207,12 +210,12 @@ mod tests {
             let few = stabiliser.few_generators();
             assert!(few.len() <= stabiliser.generators().len());
             assert_eq!(StabiliserChain::new(degree, &few).big_order(), *stabiliser.order());
-            // Along any base the group is the same.
+            // The group is the same along any base.
             let base: Vec<usize> = (0..degree).rev().collect();
             let chain = whole.along(&base);
             assert!(chain.base().take(degree).eq(base) && chain.big_order() == *whole.order());
             assert!(whole.generators().iter().all(|generator| chain.contains(generator)));
-            // Of the stabiliser, too, stabilisers are found.
+            // Stabilisers are found within the stabiliser too.
             let (point, orbit) = stabiliser.of_set(&set[..1], 1000).unwrap();
             assert_eq!(point.order() * orbit, *stabiliser.order());
         }

@@ -1,25 +1,26 @@
-//! Shorter words for the same element: parts of a word are replaced by shorter ones that are known.
+//! Finds shorter words for the same element: parts of a word are replaced by shorter words from a ball.
 
 use crate::{Ball, Permutation, Word};
 
-/// What parts of words are looked up in.
+/// Shortens words by looking up their parts in a ball.
 #[derive(Debug)]
 pub(crate) struct Shortener<'a> {
     ball: &'a Ball,
     generators: &'a [Permutation],
-    /// The elements whose products with elements of the ball are looked up as well, the identity first.
+    /// The elements by which a part is multiplied before it is looked up, the identity first.
     near: &'a [Permutation],
-    /// The turns in the longest part that is looked up.
+    /// The largest number of turns in a part that is looked up.
     longest_part: usize,
 }
 
-/// So many elements are tried as the first factor of a part.
+/// The largest number of elements that are tried as the first factor of a part.
 const NEAR: usize = 400;
 
-/// Parts may be so much longer than the distance up to which any element is found.
+/// The number of turns by which parts may be longer than the distance up to which every element is found.
 const SLACK: usize = 3;
 
-/// How an element is written as a product of two in the ball: the first, the second, turns in all.
+/// An element as a product x⁻¹ y of elements of the ball: the index of x, the index of y, and the number
+/// of turns of both.
 type Split = (usize, usize, usize);
 
 impl<'a> Shortener<'a> {
@@ -31,8 +32,9 @@ impl<'a> Shortener<'a> {
         Self { ball, generators, near, longest_part }
     }
 
-    /// A word of the same element, no longer. Parts that do not overlap are replaced at once, chosen such
-    /// that the whole becomes as short as it can in one go, until nothing is gained.
+    /// Returns a word of the same element that is no longer. Each pass replaces parts that do not overlap,
+    /// chosen such that the word becomes as short as possible. Passes are repeated until the word stays as
+    /// long as it is.
     pub(crate) fn shorten(&self, word: Word) -> Word {
         let mut word = word;
         loop {
@@ -44,8 +46,8 @@ impl<'a> Shortener<'a> {
         }
     }
 
-    /// A shortest path over the places between turns, where a step over a part costs the turns of the best
-    /// word that is known for it.
+    /// Replaces parts along a shortest path. The nodes are the places between turns; an edge over a part
+    /// costs the number of turns of the best known word for that part.
     fn pass(&self, word: &Word) -> Word {
         let turns: Vec<Permutation> =
             word.turns().iter().map(|turn| self.generators[turn.generator].power(turn.exponent)).collect();
@@ -54,7 +56,7 @@ impl<'a> Shortener<'a> {
         };
         let mut best: Vec<(usize, Option<(usize, Split)>)> = (0..=turns.len()).map(|at| (at, None)).collect();
         for start in 0..turns.len() {
-            // Or the turn before is kept.
+            // Keeping the turn before `start` costs one.
             if start > 0 && best[start - 1].0 + 1 < best[start].0 {
                 best[start] = (best[start - 1].0 + 1, None);
             }
@@ -76,7 +78,7 @@ impl<'a> Shortener<'a> {
         self.replaced(word, &best)
     }
 
-    /// An element as a product of two in the ball of fewer than `below` turns.
+    /// Writes an element as a product of two elements of the ball, with fewer than `below` turns.
     fn split(&self, element: &Permutation, below: usize) -> Option<Split> {
         if let Some(at) = self.ball.find(element) {
             let distance = self.ball.distance(at);
@@ -86,11 +88,12 @@ impl<'a> Shortener<'a> {
         for (first, near) in self.near.iter().enumerate().skip(1) {
             let before = self.ball.distance(first);
             let below = found.map_or(below, |(_, _, turns)| turns);
-            // What is not in the ball is farther than it is complete to.
+            // An element that is not in the ball is farther away than the distance to which the ball is
+            // complete.
             if before + 1 >= below || self.ball.complete_to() + 1 >= below {
                 break;
             }
-            // The inverse of an element is as near as it.
+            // `near` stands for its inverse, which is at the same distance.
             if let Some(at) = self.ball.find(&near.then(element)) {
                 let turns = before + self.ball.distance(at);
                 if turns < below {
@@ -101,7 +104,7 @@ impl<'a> Shortener<'a> {
         found
     }
 
-    /// The word along the path that ends at the last place.
+    /// Returns the word along the path to the last place.
     fn replaced(&self, word: &Word, best: &[(usize, Option<(usize, Split)>)]) -> Word {
         let orders = self.ball.orders();
         let mut parts = Vec::new();

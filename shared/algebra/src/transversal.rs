@@ -1,47 +1,49 @@
-//! Transversals with words: for each point of each orbit along a base an element that carries the base point
-//! there, and a word that makes it, as short as can be found. (T. Minkwitz, *An algorithm for solving the
-//! factorization problem in permutation groups*, Journal of Symbolic Computation 26, 1998.)
+//! Transversals with words: for each base point and each point of its orbit, an element that carries the base
+//! point there, and a short word for this element. (T. Minkwitz, *An algorithm for solving the factorization
+//! problem in permutation groups*, Journal of Symbolic Computation 26, 1998.)
 //!
-//! A chain of stabilisers could carry words along, but each of its elements is a product of products, and
-//! their lengths grow exponentially. Here elements with short words are offered instead. One that carries a
-//! base point where nothing carried it yet, or by a shorter word than what did, is kept there; what is left
-//! over after division by what is kept is offered to the next level.
+//! A stabiliser chain could carry words along, but each of its elements is a product of products, so word
+//! lengths grow exponentially. Here elements with short words are offered instead. An element is kept if it
+//! carries a base point to a new point, or has a shorter word than the element kept there so far. The
+//! quotient that is left after division by kept elements is offered to the next level.
 
 use crate::{Ball, Group, Permutation, Word};
 
-/// Leftovers longer than so many turns are dropped at first, and each time that the transversals are gone
-/// through they may be longer by a quarter.
+/// The largest number of turns in the quotients of the first pass; longer ones are dropped. The limit grows
+/// by a quarter with each pass.
 const FIRST_LIMIT: usize = 8;
 
-/// How often they are gone through.
+/// The number of passes. Each pass offers a part of the ball, and then products of the entries.
 const PASSES: usize = 24;
 
-/// Products that are offered in all, besides the ball: this bounds the time for groups of large degree.
+/// The largest number of products that are offered in all passes. The limit bounds the time for groups of
+/// large degree.
 const PRODUCTS: usize = 400_000;
 
-/// An element that carries a base point to a point.
+/// An element that carries a base point to a certain point.
 #[derive(Clone, Debug)]
 struct Entry {
     element: Permutation,
     inverse: Permutation,
     word: Word,
-    /// Whether products with it were offered.
+    /// Whether products with this entry were offered.
     used: bool,
 }
 
-/// For each base point the elements that carry it to the points of its orbit, but for itself.
+/// For each base point, the elements that carry it to the other points of its orbit.
 #[derive(Clone, Debug)]
 pub(crate) struct Transversals {
     base: Vec<usize>,
-    /// By level and point.
+    /// Entries by level and point.
     entries: Vec<Vec<Option<Entry>>>,
-    /// How many points are not reached yet.
+    /// The number of points without an entry.
     missing: usize,
     orders: Vec<i64>,
 }
 
 impl Transversals {
-    /// Transversals of a group along the base of its chain, complete; its generators are the words' letters.
+    /// Computes complete transversals of a group along the base of its chain. The words are in the generators
+    /// of the group.
     pub(crate) fn new(group: &Group, ball: &Ball) -> Self {
         let chain = group.chain();
         let mut found = Self {
@@ -66,7 +68,7 @@ impl Transversals {
         found
     }
 
-    /// Offers an element of the group of a level, with its word.
+    /// Offers an element that fixes the base points before level `from`, with its word.
     fn offer(&mut self, from: usize, mut element: Permutation, mut word: Word, limit: usize) {
         for level in from..self.base.len() {
             if word.len() > limit {
@@ -93,7 +95,8 @@ impl Transversals {
         }
     }
 
-    /// Keeps an element, and its inverse where it is better than what is there.
+    /// Keeps an element, and its inverse if that has a shorter word than the entry at its point, or is the
+    /// first one there.
     fn keep_both(&mut self, level: usize, element: Permutation, word: Word) {
         let (inverse, inverse_word) = (element.inverse(), word.inverse(&self.orders));
         let back = inverse.apply(self.base[level]);
@@ -110,8 +113,8 @@ impl Transversals {
         *place = Some(Entry { element, inverse, word, used: false });
     }
 
-    /// Offers the products of any two elements of a level of which one is new, and while points are missing
-    /// those with elements of later levels too.
+    /// Offers the products of any two entries of a level, unless both were used before. While points are
+    /// missing, products with entries of later levels are offered too.
     fn multiply(&mut self, limit: usize, left: &mut usize) {
         for level in 0..self.base.len() {
             let here: Vec<Entry> = self.entries[level].iter().flatten().cloned().collect();
@@ -138,9 +141,10 @@ impl Transversals {
         }
     }
 
-    /// Offers random words of growing length until no point is missing: where all earlier levels are
-    /// complete, what is left over is any element of the group of a level alike, and sooner or later
-    /// carries its base point anywhere.
+    /// Offers random words of growing length until no point is missing. This ends: once all earlier levels
+    /// are complete, the quotient is a random element of the group of its level, which sooner or later
+    /// carries the base point to each missing point. The ball must contain all turns: otherwise its words may
+    /// generate a smaller group, and the loop never ends.
     fn complete(&mut self, group: &Group, ball: &Ball) {
         let mut random = fastrand::Rng::with_seed(1);
         let mut turns = 16;
@@ -156,8 +160,8 @@ impl Transversals {
         }
     }
 
-    /// The places of the entries whose product is an element: in the order in which they are divided out,
-    /// from the right to the left of the product. `None` if it is not in the group.
+    /// Returns the places of the entries whose product is `element`, in the order of division: from the last
+    /// factor of the product to the first. `None` if `element` is not in the group.
     pub(crate) fn divide(&self, element: &Permutation) -> Option<Vec<(usize, usize)>> {
         let mut residue = element.clone();
         let mut places = Vec::new();
@@ -175,12 +179,12 @@ impl Transversals {
         &self.entries[level][point].as_ref().expect("places are of entries").word
     }
 
-    /// The number of turns of a product, before neighbours cancel.
+    /// Returns the number of turns in the word of a product, before neighbours cancel.
     pub(crate) fn turns(&self, places: &[(usize, usize)]) -> usize {
         places.iter().map(|&place| self.word_at(place).len()).sum()
     }
 
-    /// The word of a product.
+    /// Returns the word of the product of the entries at these places.
     pub(crate) fn word(&self, places: &[(usize, usize)]) -> Word {
         let words = places.iter().rev().map(|&place| self.word_at(place));
         words.fold(Word::identity(), |product, word| product.then(word, &self.orders))

@@ -1,4 +1,4 @@
-//! Words in generators: what to do, one turn after the other.
+//! Words in generators: sequences of powers of generators.
 
 use crate::Permutation;
 
@@ -7,26 +7,27 @@ use crate::Permutation;
 pub struct Turn {
     /// The index of the generator.
     pub generator: usize,
-    /// Its exponent, not 0.
+    /// The exponent, not 0.
     pub exponent: i64,
 }
 
-/// A product of powers of generators, read from left to right like all products, and freely reduced:
-/// neighbours are of different generators.
+/// A product of powers of generators, read from left to right like all products. A word is freely reduced:
+/// neighbouring turns are of different generators.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Word {
     turns: Vec<Turn>,
 }
 
-/// The order of each generator, by which exponents are counted modulo; where it exceeds 63 bits, which takes
-/// a degree of several hundred, the largest number of 63 bits, to which no word counts.
+/// Returns the order of each generator, the modulus of its exponents. An order that exceeds 63 bits, which
+/// takes a degree of several hundred, is replaced by `i64::MAX`; the exponents of words stay far below that.
 pub fn orders(generators: &[Permutation]) -> Vec<i64> {
     let order = |g: &Permutation| g.order().and_then(|order| i64::try_from(order).ok());
     generators.iter().map(|g| order(g).unwrap_or(i64::MAX)).collect()
 }
 
-/// The name of a power, not 0: `R2`, `R'`, `R2'` as on cubes where the name ends in a letter, `V1^2`, `V1'`,
-/// `V1^-2` as on boards elsewhere, and `(R)^2` if that is the name of something else.
+/// Returns the name of a power with an exponent other than 0. Where the base ends in a letter, the name is
+/// written as on cubes: `R2`, `R'`, `R2'`. Elsewhere the name is written as on boards: `V1^2`, `V1'`,
+/// `V1^-2`. If that name is taken by something else, the result is `R^2`, or `(R)^2` if `R^2` is taken too.
 pub fn power_name(base: &str, exponent: i64, is_taken: impl Fn(&str) -> bool) -> String {
     if exponent == 1 {
         return base.into();
@@ -43,37 +44,41 @@ pub fn power_name(base: &str, exponent: i64, is_taken: impl Fn(&str) -> bool) ->
 }
 
 impl Word {
-    /// The empty word, whose product is the identity.
+    /// Returns the empty word, whose product is the identity.
     pub fn identity() -> Self {
         Self::default()
     }
 
-    /// Its turns in order.
+    /// Returns the turns in order.
     pub fn turns(&self) -> &[Turn] {
         &self.turns
     }
 
-    /// The number of turns.
+    /// Returns the number of turns.
     pub fn len(&self) -> usize {
         self.turns.len()
     }
 
-    /// Whether it is the empty word.
+    /// Returns whether this word is empty.
     pub fn is_empty(&self) -> bool {
         self.turns.is_empty()
     }
 
-    /// The number of generators and inverses in it: a turn with exponent 2 counts twice.
+    /// Returns the number of generators and inverses in this word: a turn with exponent 2 counts twice.
     pub fn letters(&self) -> u64 {
         self.turns.iter().map(|turn| turn.exponent.unsigned_abs()).sum()
     }
 
-    /// Appends a turn. Exponents are brought between half the order of the generator and its negative, and
-    /// what cancels vanishes.
+    /// Appends a turn. Exponents of one generator add up modulo its order, to a number of at most half the
+    /// order and above minus half the order. A turn with exponent 0 is dropped. `orders` are those of the
+    /// generators, as [`orders`] returns them.
+    ///
+    /// # Panics
+    /// If `orders` has no entry for the generator.
     pub fn push(&mut self, turn: Turn, orders: &[i64]) {
         let order = orders[turn.generator];
         let before = self.turns.pop_if(|last| last.generator == turn.generator);
-        // Of numbers below the order the sum fits.
+        // Both numbers are below the order, which fits 63 bits, so the sum fits 64 bits.
         let sum = before.map_or(0, |last| last.exponent.rem_euclid(order) as u64)
             + turn.exponent.rem_euclid(order) as u64;
         let exponent = (sum % order as u64) as i64;
@@ -83,14 +88,14 @@ impl Word {
         }
     }
 
-    /// This word first, `next` after it.
+    /// Returns the word of the product of this word and `next`.
     pub fn then(&self, next: &Self, orders: &[i64]) -> Self {
         let mut product = self.clone();
         next.turns.iter().for_each(|&turn| product.push(turn, orders));
         product
     }
 
-    /// The word of the inverse element.
+    /// Returns the word of the inverse element.
     pub fn inverse(&self, orders: &[i64]) -> Self {
         let mut inverse = Self::identity();
         for &turn in self.turns.iter().rev() {
@@ -99,21 +104,21 @@ impl Word {
         inverse
     }
 
-    /// The element of degree `degree` that it makes of these generators.
+    /// Returns the element for which this word stands.
     ///
     /// # Panics
-    /// If it is not a word in so many generators of this degree.
+    /// If a generator of this word is missing from `generators`, or is not of degree `degree`.
     pub fn product(&self, degree: usize, generators: &[Permutation]) -> Permutation {
         self.turns.iter().fold(Permutation::identity(degree), |product, turn| {
             product.then(&generators[turn.generator].power(turn.exponent))
         })
     }
 
-    /// As an expression in the generators' names, `V1*H2'*H3^2`, [each power](power_name) under its one name;
-    /// the empty word is `()`.
+    /// Writes this word as an expression in the names of the generators, such as `V1*H2'*H3^2`. Each power
+    /// has the name that [`power_name`] gives; the empty word is `()`.
     ///
     /// # Panics
-    /// If it is not a word in so many generators.
+    /// If a generator of this word has no name.
     pub fn written(&self, names: &[&str]) -> String {
         if self.turns.is_empty() {
             return "()".into();
@@ -152,7 +157,7 @@ mod tests {
         assert_eq!(word(&[(1, 3)]).written(&names), "b3");
         assert_eq!(word(&[(1, 4)]).written(&names), "b2'");
         assert_eq!(word(&[(2, 2), (0, -1)]).written(&names), "c'*a");
-        // What stands around something that vanishes meets.
+        // Once the turns between two others cancel, the two others meet.
         assert_eq!(word(&[(1, 1), (2, 1), (2, 2), (1, -1)]), Word::identity());
         assert_eq!(Word::identity().written(&names), "()");
         assert_eq!(word(&[(1, i64::MIN)]).turns(), word(&[(1, i64::MIN % 6)]).turns());

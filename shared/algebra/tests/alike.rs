@@ -1,11 +1,11 @@
-//! The elements that cannot be seen are counted as they are when all elements are listed.
+//! Compares the number of unseen elements with a list of all elements, and with known numbers.
 
 use fathom_algebra::{OrientedPermutation, Permutation, Shown, StabiliserChain, unseen_elements};
 use num_bigint::BigUint;
 use proptest::prelude::*;
 use std::collections::HashSet;
 
-/// So many elements are listed.
+/// The largest number of elements that are listed.
 const MOST: usize = 30_000;
 
 fn order(generators: &[OrientedPermutation]) -> BigUint {
@@ -13,7 +13,7 @@ fn order(generators: &[OrientedPermutation]) -> BigUint {
     StabiliserChain::new(generators[0].points(), &on_points).big_order()
 }
 
-/// All elements; `None` if they are many.
+/// Returns all elements; `None` if there are more than `MOST`.
 fn listed(generators: &[OrientedPermutation]) -> Option<Vec<OrientedPermutation>> {
     let identity = OrientedPermutation::identity(generators[0].orders());
     let mut known = HashSet::from([identity.clone()]);
@@ -50,25 +50,25 @@ fn unseen(cycles: &[&str], orders: &[u16], labels: &[u32], seen: &[u16]) -> u64 
 
 #[test]
 fn counted_by_hand() {
-    // Three and three alike of S6; of A6 half as many.
+    // Two labels, three pieces each: 3! 3! elements of S6 are unseen, and half as many of A6.
     let labels = [0, 0, 0, 1, 1, 1];
     assert_eq!(unseen(&["(1,2)", "(1,2,3,4,5,6)"], &[1; 6], &labels, &[1; 6]), 36);
     assert_eq!(unseen(&["(1,2,3)", "(2,3,4,5,6)"], &[1; 6], &labels, &[1; 6]), 18);
-    // Parity ties two orbits: four alike in one, all different in the other.
+    // Two orbits with equal parities: the first has four alike pieces; the second has none, and then two.
     let tied = ["(1,2)(5,6)", "(1,2,3,4)(5,6)", "(5,6,7)", "(6,7,8)"];
     assert_eq!(unseen(&tied, &[1; 8], &[0, 0, 0, 0, 1, 2, 3, 4], &[1; 8]), 12);
     assert_eq!(unseen(&tied, &[1; 8], &[0, 0, 0, 0, 1, 1, 2, 3], &[1; 8]), 24);
-    // Two orbits that do the same.
+    // Two orbits that are permuted alike.
     assert_eq!(unseen(&["(1,2)(5,6)", "(1,2,3,4)(5,6,7,8)"], &[1; 8], &[0, 0, 1, 1, 2, 2, 2, 3], &[1; 8]), 2);
-    // Twists of sum 0 of three pieces, one of which hides them: those of the other two cannot be seen if they
-    // are 0.
+    // Twists of three pieces with sum 0. If one piece hides its twist, the other two twists must be 0, and
+    // then so is the third.
     let twisting = ["(1+1)(2+2)", "(2+1)(3+2)"];
     assert_eq!(unseen(&twisting, &[3; 3], &[0, 1, 2], &[3, 3, 1]), 1);
     assert_eq!(unseen(&twisting, &[3; 3], &[0, 1, 2], &[3, 1, 1]), 3);
-    // A ring of six with a mark, and one with three equal thirds.
+    // Rotations of a ring of six pieces: one piece is marked, and then every other one.
     assert_eq!(unseen(&["(1,2,3,4,5,6)"], &[1; 6], &[0, 1, 1, 1, 1, 1], &[1; 6]), 1);
     assert_eq!(unseen(&["(1,2,3,4,5,6)"], &[1; 6], &[0, 1, 0, 1, 0, 1], &[1; 6]), 3);
-    // Nothing is told apart; nothing moves.
+    // A group of which every element is unseen, and a trivial group.
     assert_eq!(unseen(&["(1,2,3)(4+1)"], &[1, 1, 1, 2], &[0, 0, 0, 1], &[1, 1, 1, 1]), 6);
     assert_eq!(unseen(&["()"], &[2, 2], &[0, 1], &[2, 1]), 1);
 }
@@ -77,7 +77,8 @@ fn counted_by_hand() {
 /// exceptional groups*).
 #[test]
 fn a_group_without_structure() {
-    // x + 1, 2 x, -1/x, and x^3/9 for squares and 9 x^3 for others, modulo 23.
+    // Acting on the projective line over 23 elements: x + 1, 2 x, -1/x, and x^3/9 for squares and 9 x^3 for
+    // others.
     let line = |f: &dyn Fn(u64) -> Option<u64>| {
         // 23 stands for infinity.
         Permutation::from_fn(24, |x| {
@@ -108,11 +109,11 @@ fn a_group_without_structure() {
         let shown: Vec<Shown> = images(cells).into_iter().map(|label| Shown { label, seen: 1 }).collect();
         &all / unseen_elements(&generators, &all, &shown).unwrap()
     };
-    // All sets of up to five points are alike.
+    // The group carries any set of up to five points to any other set of the same size.
     for (cells, sets) in [(1, 24_u32), (2, 276), (3, 2024), (4, 10626), (5, 42504)] {
         assert_eq!(number(&(0..cells).collect::<Vec<_>>()), BigUint::from(sets), "{cells}");
     }
-    // Non-zero squares, zero: a dodecad of the quadratic residue code; there are 2576.
+    // The non-zero squares and zero are a dodecad of the quadratic residue code; there are 2,576 dodecads.
     let mut dodecad: Vec<usize> = squares.iter().map(|&x| x as usize).collect();
     dodecad.push(0);
     assert_eq!(number(&dodecad), BigUint::from(2576_u32));
@@ -152,7 +153,7 @@ proptest! {
         let mut state = marks;
         let mut shown = Vec::new();
         for &(cells, order) in &shape {
-            // Of one label all show equally many orientations.
+            // Pieces of one label must show equally many orientations.
             let divisors: Vec<u16> = (1..=order).filter(|seen| order.is_multiple_of(*seen)).collect();
             let seen: Vec<u16> = (0..3).map(|_| divisors[next(&mut state, divisors.len())]).collect();
             for _ in 0..cells {

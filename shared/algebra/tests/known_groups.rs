@@ -1,4 +1,4 @@
-//! Groups that everybody knows: orders, transitivity, names, and who is not in them.
+//! Well-known groups: their orders, transitivity and kinds, and elements that are not in them.
 
 use fathom_algebra::{Ball, Group, Kind, Permutation, WhyNot};
 use num_bigint::BigUint;
@@ -8,8 +8,8 @@ fn group(degree: usize, generators: &[&str]) -> Group {
     Group::new(degree, generators.iter().map(|g| Permutation::parse(g, degree).unwrap()).collect())
 }
 
-/// Rubik's cube on its 48 stickers, faces in the order up, left, front, right, back, down: as in `CubeGroup`
-/// of SageMath.
+/// Rubik's cube on its 48 stickers, with faces in the order up, left, front, right, back, down, as in
+/// `CubeGroup` of SageMath.
 fn rubik() -> Group {
     let turns = [
         "(1,3,8,6)(2,5,7,4)(9,33,25,17)(10,34,26,18)(11,35,27,19)",
@@ -22,7 +22,8 @@ fn rubik() -> Group {
     group(48, &turns)
 }
 
-/// The maps x -> x + 1 and x -> -1/x of the projective line over p elements, infinity being the last point.
+/// The group of the maps x -> x + 1 and x -> -1/x of the projective line over p elements. The last point is
+/// infinity.
 fn psl2(p: usize) -> Group {
     let inverse = |x: usize| (1..p).find(|y| x * y % p == 1).expect("p is prime");
     let translation = Permutation::from_fn(p + 1, |x| if x == p { p } else { (x + 1) % p });
@@ -36,9 +37,9 @@ fn psl2(p: usize) -> Group {
 
 #[test]
 fn mathieu_groups() {
-    // Generators as in the ATLAS of finite groups (the first M11) and in `MathieuGroup` of GAP (the others).
-    // Orders, and that M11 and M23 are 4-transitive, M12 and M24 5-transitive: J. Dixon and B. Mortimer,
-    // Permutation groups, chapter 6.
+    // The generators are those of the ATLAS of finite groups (the first M11) and of `MathieuGroup` of GAP
+    // (the others). The orders and transitivities are in J. Dixon and B. Mortimer, *Permutation groups*,
+    // chapter 6.
     let eleven = "(1,2,3,4,5,6,7,8,9,10,11)";
     let twelve = [eleven, "(3,7,11,8)(4,10,5,6)", "(1,12)(2,11)(3,6)(4,8)(5,9)(7,10)"];
     let twenty_four = [
@@ -64,7 +65,7 @@ fn mathieu_groups() {
 
 #[test]
 fn projective_groups() {
-    // PSL(2, p) has p (p² - 1) / 2 elements for odd p and is primitive; that of 5 elements is A5 on 6 points.
+    // PSL(2, p) has p (p² - 1) / 2 elements for odd p, and is primitive. PSL(2, 5) is A5 on 6 points.
     for p in [5_usize, 7, 11, 13, 29, 61] {
         let group = psl2(p);
         assert_eq!(group.order(), BigUint::from(p * (p * p - 1) / 2), "p = {p}");
@@ -81,13 +82,13 @@ fn rubiks_cube() {
     assert_eq!(cube.order(), "43252003274489856000".parse().unwrap());
     assert_eq!(cube.chain().order(), Some(43_252_003_274_489_856_000));
     assert_eq!((cube.kind(), cube.transitivity(), cube.odd_generators()), (Kind::Other, 0, 6));
-    // Stickers of a corner and of an edge stay together.
+    // The stickers of a corner or an edge are a block.
     let [corners, edges] = cube.orbits() else { panic!("two orbits") };
     assert_eq!((corners.points.len(), edges.points.len()), (24, 24));
     assert_eq!(corners.blocks.as_ref().unwrap()[0], [0, 8, 34]);
     assert_eq!(edges.blocks.as_ref().unwrap()[0], [1, 33]);
-    // The laws of the cube: corners stay corners, no single edge flips, no single corner twists, and no two
-    // corners trade places alone.
+    // The laws of the cube: no sticker of a corner goes to an edge, no single edge flips, no single corner
+    // twists, and no two corners are exchanged alone.
     let why_not = |cycles| cube.why_not(&Permutation::parse(cycles, 48).unwrap());
     assert_eq!(why_not("(1,2)"), Some(WhyNot::Orbit { from: 0, to: 1 }));
     assert_eq!(why_not("(2,34)"), Some(WhyNot::Turned { block: vec![1, 33], alone: true }));
@@ -107,7 +108,7 @@ fn symmetric_alternating_and_neither() {
         (3, &["(1,2,3)"], Kind::Alternating(3), 1),
         (7, &["(1,2,3)", "(3,4,5,6,7)"], Kind::Alternating(7), 5),
         (4, &["(1,2,3,4)"], Kind::Other, 1),
-        // Half of the permutations of 4 points by number, on two orbits.
+        // A group of order 4 on two orbits.
         (4, &["(1,2)", "(3,4)"], Kind::Other, 0),
         (7, &["(1,2,3)", "(4,5,6,7)"], Kind::Other, 0),
     ] {
@@ -137,7 +138,7 @@ proptest! {
     fn the_reason_is_true(
         generators in proptest::collection::vec(permutation(6), 0..3),
         element in permutation(6),
-        // Many small groups are needed, and two permutations of 6 points rarely make one.
+        // The test needs small groups, which powers of random permutations often generate.
         squares in 1_i64..5,
     ) {
         let generators: Vec<_> = generators.iter().map(|g| g.power(squares)).collect();
@@ -164,7 +165,7 @@ proptest! {
                 prop_assert!(!elements.contains(&element));
                 let stays = |&point: &usize| block.contains(&element.apply(point));
                 prop_assert!(!alone || block.iter().all(stays));
-                // Some element of the group differs on the points that come to the block alone.
+                // Some element of the group differs only on points that come to the block.
                 let differs = |g: &Permutation, p: usize| g.apply(p) != element.apply(p);
                 let all_but = |g: &&Permutation| (0..6).all(|p| !differs(g, p) || block.contains(&element.apply(p)));
                 prop_assert!(elements.iter().any(|g| all_but(&g)));
@@ -206,7 +207,7 @@ proptest! {
             prop_assert_eq!(&images, &orbit.points);
         }
         let moved: Vec<usize> = group.orbits().iter().flat_map(|orbit| orbit.points.clone()).collect();
-        // Images of the first k moved points: all there could be, or k is too many.
+        // The group is k-transitive if the first k moved points have all images that are possible.
         let mut transitivity = 0;
         while transitivity < moved.len() {
             let k = transitivity + 1;

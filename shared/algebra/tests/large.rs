@@ -1,4 +1,5 @@
-//! States counted by what is done to each orbit, compared with those that a chain of stabilisers counts.
+//! Compares the number of states that `states_by_orbits` counts with the number that a stabiliser chain
+//! gives.
 
 use fathom_algebra::{
     OrientedPermutation, Permutation, Shown, StabiliserChain, states_by_orbits, unseen_elements,
@@ -11,8 +12,9 @@ fn shuffled(random: &mut fastrand::Rng, n: usize) -> Vec<usize> {
     images
 }
 
-/// Actions on orbits of so many cells and orientations: all that have twists of sum 0, or any twists, and on
-/// all orbits the same parity, or any.
+/// Returns four random actions on orbits, each given by its number of cells and of orientations. With
+/// `keeps_sums` all twists of an orbit have sum 0; with `is_tied` an action has the same parity on all
+/// orbits.
 fn actions(
     random: &mut fastrand::Rng,
     orbits: &[(usize, u16)],
@@ -64,7 +66,7 @@ fn both_ways_count_alike() {
             let shown = all_shown(&actions[0]);
             let states = states_by_orbits(&actions, &shown);
             assert_eq!(states, Some(by_chain(&actions, &shown)), "{orbits:?} {keeps_sums} {is_tied}");
-            // Every three of an orbit look alike, and every other three hide their orientations.
+            // Three pieces in a row of an orbit look alike, and every other three hide their orientations.
             let alike: Vec<Shown> = orbits
                 .iter()
                 .enumerate()
@@ -81,7 +83,7 @@ fn both_ways_count_alike() {
     }
 }
 
-/// Corners of three stickers and edges of two, and wings whose two stickers are in different orbits.
+/// Corners of three stickers, edges of two stickers, and wings with two stickers in different orbits.
 #[test]
 fn stickers_of_a_piece_count_once() {
     let mut random = fastrand::Rng::with_seed(7);
@@ -99,14 +101,14 @@ fn stickers_of_a_piece_count_once() {
     assert_eq!(states_by_orbits(&stickers, &all_shown(&stickers[0])), Some(states));
 }
 
-/// Corners that turn beside edges of two stickers and wings whose two stickers are in different orbits.
+/// Corners that turn, edges of two stickers, and wings with two stickers in different orbits.
 #[test]
 fn stickers_and_pieces_that_turn_are_counted_together() {
     let mut random = fastrand::Rng::with_seed(8);
     let pieces = actions(&mut random, &[(8, 3), (12, 2), (9, 1)], true, false);
     let states = by_chain(&pieces, &all_shown(&pieces[0]));
     let mixed = pieces.iter().map(|action| {
-        // 8 corners, 24 stickers of edges, and two of each wing.
+        // 8 corners, 24 stickers of edges, and 18 stickers of wings.
         let image = |i: usize| match i {
             0..8 => action.cells().apply(i),
             8..32 => {
@@ -124,8 +126,8 @@ fn stickers_and_pieces_that_turn_are_counted_together() {
     assert_eq!(states_by_orbits(&mixed, &all_shown(&mixed[0])), Some(states));
 }
 
-/// Wings have one orientation on each cell, which depends on the cell. Of two that look alike it tells
-/// whether they are the ones that belong on cells of equal marks.
+/// Wings have one orientation on each cell, which depends on the cell. So the orientation of a wing tells the
+/// mark of its own cell, as far as it is seen, even if wings have equal labels.
 #[test]
 fn pieces_with_one_orientation_a_cell_do_not_turn() {
     let mut random = fastrand::Rng::with_seed(9);
@@ -157,12 +159,12 @@ fn pieces_with_one_orientation_a_cell_do_not_turn() {
 }
 
 /// The order of the group of Rubik's cube is 43,252,003,274,489,856,000. (D. Singmaster, *Notes on Rubik's
-/// Magic Cube*, 1981.) Twists of sum 0 and equal parities say no more of it.
+/// Magic Cube*, 1981.) The random actions keep its laws: twists of sum 0, and equal parities.
 #[test]
 fn rubiks_cube() {
     let mut random = fastrand::Rng::with_seed(3);
     let mut cube = actions(&mut random, &[(8, 3), (12, 2)], true, true);
-    // One of them is odd on corners and edges.
+    // All random actions may be even; this action is odd on corners and on edges.
     let swap = |i| {
         [1, 0].get(i).copied().unwrap_or(if i == 8 {
             9
@@ -178,7 +180,8 @@ fn rubiks_cube() {
     assert_eq!(states.to_string(), "43252003274489856000");
 }
 
-/// M11 has no cycle of length 7, and what moves two sets alike, turning one, is not told apart.
+/// M11 has no cycle of length 7, and two orbits that are permuted alike are not counted if the pieces of one
+/// of them turn.
 #[test]
 fn other_groups_are_not_counted() {
     let parse = |cycles: &str| OrientedPermutation::from_cells(Permutation::parse(cycles, 11).unwrap());

@@ -1,10 +1,10 @@
-//! A stabiliser chain along a base that is given, and the elements of a group that it finds by backtracking.
+//! A stabiliser chain along a given base, and a backtracking search for unseen elements along this chain.
 
 use super::Cells;
 use crate::Permutation;
 use num_bigint::BigUint;
 
-/// A stabiliser chain along a base that is given.
+/// A stabiliser chain along a given base.
 #[derive(Clone)]
 pub(super) struct Chain {
     degree: usize,
@@ -16,7 +16,8 @@ struct Level {
     base: usize,
     generators: Vec<Permutation>,
     orbit: Vec<usize>,
-    /// For each point of the orbit, an element of this level's group that carries the base point to it.
+    /// For each point of the orbit, an element of this level's group that carries the base point to that
+    /// point.
     transversal: Vec<Option<Permutation>>,
 }
 
@@ -46,9 +47,9 @@ impl Level {
 }
 
 impl Chain {
-    /// The chain of a group whose order is known, along a base of all points. Random elements are divided
-    /// along it until the order is reached: it can neither be exceeded nor be reached by a smaller group.
-    /// The elements come from fixed seeds.
+    /// Computes the chain of a group of known order along a base of all points. Random elements, from a fixed
+    /// seed, are inserted until the product of the orbit lengths is `order`, which proves that the chain is
+    /// complete. The loop does not end if `order` exceeds the order of the group.
     pub(super) fn of_order(generators: &[Permutation], base: Vec<usize>, order: &BigUint) -> Self {
         let degree = base.len();
         let mut chain =
@@ -72,14 +73,15 @@ impl Chain {
         self.levels.iter().map(|level| BigUint::from(level.orbit.len())).product()
     }
 
-    /// The elements that fix the first base points.
+    /// Returns the chain of the elements that fix the first `points` base points.
     pub(super) fn after(mut self, points: usize) -> Self {
         self.levels.drain(..points);
         self.levels.retain(|level| level.orbit.len() > 1);
         self
     }
 
-    /// What is left of an element, and the level at which it cannot be divided further.
+    /// Divides an element by transversal elements, as far as possible. Returns the quotient and the level at
+    /// which the division stops.
     fn divided(&self, mut element: Permutation) -> (Permutation, usize) {
         for (at, level) in self.levels.iter().enumerate() {
             let to = element.apply(level.base);
@@ -94,8 +96,8 @@ impl Chain {
         (element, self.levels.len())
     }
 
-    /// Adds an element, if it is new. It is one of the generators of each level whose earlier base points it
-    /// fixes.
+    /// Adds an element, unless it is in the group already; returns whether it was added. The quotient becomes
+    /// a generator of each level whose earlier base points it fixes.
     fn insert(&mut self, element: Permutation) -> bool {
         let (rest, at) = self.divided(element);
         if at == self.levels.len() {
@@ -115,7 +117,7 @@ impl Chain {
         self.divided(element.clone()).0.is_identity()
     }
 
-    /// Whether an element does to a part what one of this group does, which moves that part alone.
+    /// Returns whether some element of this group, which moves `part` alone, agrees with `element` on `part`.
     pub(super) fn contains_on_part(&self, element: &Permutation, cells: &Cells, part: &[usize]) -> bool {
         let points = cells.points(part);
         let mut images: Vec<usize> = (0..self.degree).collect();
@@ -123,9 +125,9 @@ impl Chain {
         self.contains(&Permutation::from_fn(self.degree, |point| images[point]))
     }
 
-    /// The number of unseen elements: they are a group, and its order is the product of the orbit lengths
-    /// along the base. From the last base point to the first, each image that unseen elements already
-    /// found do not reach is looked for.
+    /// Returns the number of unseen elements; `None` if `nodes` runs out. Unseen elements form a group, so
+    /// their number is the product of the orbit lengths along the base. From the last base point to the
+    /// first, a search is made for each image that the unseen elements found so far do not reach.
     pub(super) fn unseen(&self, cells: &Cells, nodes: &mut u64) -> Option<BigUint> {
         let fixed = self.fixed_points();
         let mut order = BigUint::from(1_u32);
@@ -144,7 +146,8 @@ impl Chain {
                 match self.search(at + 1, path, cells, &fixed, nodes)? {
                     Some(element) => found.push(element),
                     None => {
-                        // No point that unseen elements make of this one is reached either.
+                        // No image of `point` under the unseen elements found so far can be reached either:
+                        // from there, `point` would be reached.
                         let mut orbit = vec![point];
                         close(&mut orbit, &found);
                         refused.extend(orbit);
@@ -156,8 +159,8 @@ impl Chain {
         Some(order)
     }
 
-    /// Whether there is an unseen element among the products of an element of this chain and `element` behind
-    /// it, on these cells.
+    /// Returns whether an element of this chain, followed by `element`, is unseen on the cells of `part`;
+    /// `None` if `nodes` runs out.
     pub(super) fn coset_has_unseen(
         &self,
         cells: &Cells,
@@ -165,7 +168,7 @@ impl Chain {
         element: &Permutation,
         nodes: &mut u64,
     ) -> Option<bool> {
-        // Elsewhere nothing is asked: there this element is taken for the identity.
+        // Other parts do not matter, so `element` is replaced by an element that fixes their points.
         let points = cells.points(part);
         let mut images: Vec<usize> = (0..self.degree).collect();
         points.iter().for_each(|&point| images[point] = element.apply(point));
@@ -183,7 +186,7 @@ impl Chain {
         Some(self.search(0, element, cells, &fixed, nodes)?.is_some())
     }
 
-    /// For each level the points that its group moves and that of the next level does not.
+    /// Returns for each level the points that its group moves and the group of the next level fixes.
     fn fixed_points(&self) -> Vec<Vec<usize>> {
         let moves = |at: usize, point: usize| {
             self.levels.get(at).is_some_and(|level| level.generators.iter().any(|g| g.apply(point) != point))
@@ -196,8 +199,8 @@ impl Chain {
             .collect()
     }
 
-    /// An unseen element among the products of an element of level `at` and `behind` after it, if there is
-    /// one. `None` if there are no nodes left.
+    /// Searches for an unseen element that is the product of an element of level `at` and of `behind`.
+    /// Returns `Some(None)` if there is none, and `None` if `nodes` runs out.
     fn search(
         &self,
         at: usize,
@@ -207,7 +210,7 @@ impl Chain {
         nodes: &mut u64,
     ) -> Option<Option<Permutation>> {
         *nodes = nodes.checked_sub(1)?;
-        // Where the points go that the rest of the chain leaves alone is settled.
+        // The points that the rest of the chain fixes have their final images.
         if at > 0 && !fixed[at - 1].iter().all(|&point| cells.alike(point, behind.apply(point))) {
             return Some(None);
         }
@@ -224,7 +227,7 @@ impl Chain {
     }
 }
 
-/// Adds all points to which permutations carry those that are there.
+/// Adds all points to which products of `generators` carry the points that are there.
 fn close(points: &mut Vec<usize>, generators: &[Permutation]) {
     let mut next = 0;
     while next < points.len() {
@@ -238,7 +241,8 @@ fn close(points: &mut Vec<usize>, generators: &[Permutation]) {
     }
 }
 
-/// Random elements of a group: by product replacement (F. Celler and others, 1995), with an accumulator.
+/// A source of random elements of a group, by product replacement with an accumulator. (F. Celler et al.,
+/// *Generating random elements of a finite group*, 1995.)
 struct Random {
     elements: Vec<Permutation>,
     accumulator: Permutation,
@@ -256,7 +260,7 @@ impl Random {
         random
     }
 
-    /// A number below `below` (xorshift64*, S. Vigna 2016).
+    /// Returns a number below `below` (xorshift64*, S. Vigna 2016).
     fn number(&mut self, below: usize) -> usize {
         self.state ^= self.state >> 12;
         self.state ^= self.state << 25;

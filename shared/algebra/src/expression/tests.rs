@@ -1,4 +1,4 @@
-//! Expressions are read as they are meant, and refused where they cannot be.
+//! Expressions are read as they are meant, and texts that are not expressions are refused.
 
 use super::*;
 use crate::Word;
@@ -9,7 +9,7 @@ const DEGREE: usize = 6;
 
 fn generators() -> Vec<(&'static str, Permutation)> {
     let read = |(name, cycles)| (name, Permutation::parse(cycles, DEGREE).unwrap());
-    // A name that is a power of another generator, and means something else than that power.
+    // The last name looks like a power of the third generator, but names another permutation.
     [("a", "(1,2)"), ("b", "(1,2,3,4,5,6)"), ("V1", "(2,4,6)"), ("V1^2", "(1,3,5)")].map(read).to_vec()
 }
 
@@ -22,7 +22,7 @@ fn read(text: &str) -> Result<String, String> {
 
 #[test]
 fn the_product_of_the_article_has_order_105() {
-    // "How to count the number of positions of Rubik's cube", HaskellForMaths, 2009: f*l.
+    // "How to count the number of positions of Rubik's cube", HaskellForMaths, 2009: the product f*l.
     let cycles = [
         ("f", "(1,3,9,7)(2,6,8,4)(17,41,33,29)(18,44,32,26)(19,47,31,23)"),
         ("l", "(21,23,29,27)(22,26,28,24)(1,31,59,11)(4,34,56,14)(7,37,53,17)"),
@@ -120,7 +120,7 @@ fn what_can_be_read_in_two_ways_is_refused() {
         read("R2U").unwrap_err(),
         "at offset 0: \"R2U\" can be read in more than one way: put blanks between the moves"
     );
-    // A name is a name, whatever else it might be made of.
+    // A text that is a name is read as that name, even if it could also be read as a product.
     assert!(read("RU").is_ok() && read("R 2U").is_ok());
 }
 
