@@ -1,5 +1,5 @@
 //! Definitions of cubing.js (`KPuzzleDefinition`, <https://standards.cubing.net/draft/3/kpuzzle/>), also in
-//! the form of before 2023: orbits as an object, `startStateData`, `experimentalDerivedMoves`.
+//! their form before 2023: orbits as an object, `startStateData`, `experimentalDerivedMoves`.
 //!
 //! Cells count from 0. A permutation has, for each cell, the cell that its piece comes from; the orientation
 //! that is added stands at the cell that the piece reaches. All entries of `moves` are generators, even
@@ -307,7 +307,7 @@ fn work_out(
         work_out(name, sequences, identity, done, depth + 1)
     })
     .map_err(|(at, reason)| {
-        // The depth of the references is the reason, not the places on the way there.
+        // References that are too deep are reported as such, without the sequences on the way.
         if reason.starts_with("derived moves") {
             reason
         } else {

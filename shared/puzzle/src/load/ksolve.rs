@@ -20,11 +20,11 @@ use std::collections::{BTreeMap, BTreeSet};
 const KEYWORDS: &str = "Name, Set, Solved, StartState, Move, MoveTransformation, MoveSequence, MoveAlias, Ignore, \
                         Illegal, Multiplicators, ParallelMoves, MoveLimits";
 
-/// The largest number of passes over sequences that use names defined later in the file.
+/// The largest number of times that a sequence may wait for names that are defined later in the file.
 const MAX_DEPTH: usize = 32;
 
-/// The label of pieces that are written as `?`. No number of a file is as large, because twsearch reads
-/// numbers up to 255.
+/// The label of pieces that are written as `?`. A file that twsearch reads has no such number: the largest is
+/// 255.
 const WILD: u64 = u64::MAX;
 
 /// A word and its byte offset.
