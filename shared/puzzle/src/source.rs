@@ -76,7 +76,7 @@ impl PuzzleSpec {
         Self::named(word, family::whole)
     }
 
-    /// Returns the puzzle of a family, for which turning the whole puzzle in the hand costs nothing.
+    /// Returns the puzzle of a family for which turning the whole puzzle in the hand costs nothing.
     ///
     /// # Errors
     /// [`SourceError`] if the family has no such puzzle; the error lists the families that have one.

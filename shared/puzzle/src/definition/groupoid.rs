@@ -146,8 +146,8 @@ impl Pieces {
         self.first.iter().map(kind).collect()
     }
 
-    /// Returns the permutation of the points that a sequence of moves makes which returns to the solved
-    /// shape.
+    /// Returns the permutation of the points that a sequence of moves makes. The sequence must return to the
+    /// solved shape.
     fn permuted(&self, sequence: &OrientedPermutation) -> Permutation {
         let mut images = vec![0; self.points];
         for (cell, first) in self.first.iter().enumerate() {

@@ -108,10 +108,10 @@ impl Definition {
     }
 }
 
-/// Returns the action of a move, and actions that have the same effect wherever the move is possible. The
-/// cells of the guard hold pieces of one label when a turn of the whole exchanges them, so that each such
-/// pair may be exchanged after the move. Only the first `MOST` pairs are used: every pair doubles the number
-/// of actions.
+/// Returns the action of a move, and actions that have the same effect wherever the move is possible: two
+/// cells of the guard that a turn of the whole exchanges hold pieces of one label, so that these pieces may
+/// be exchanged after the move. Only the first `MOST` pairs are used: every pair doubles the number of
+/// actions.
 fn asked_for_exchanged(generator: &Generator, turn: &OrientedPermutation) -> Vec<OrientedPermutation> {
     const MOST: usize = 4;
     let to = |cell: u16| turn.cells().apply(cell.into()) as u16;

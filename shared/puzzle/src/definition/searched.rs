@@ -68,8 +68,8 @@ impl Definition {
         Ok(puzzle)
     }
 
-    /// Returns whether there are so many points that symmetries take long to find, and so many states that no
-    /// symmetries make a search possible.
+    /// Returns whether symmetries would take long to find, because there are many points, and would not help,
+    /// because there are too many states for any search.
     fn is_beyond_all_searches(&self, orders: &[u16]) -> bool {
         const MANY_POINTS: usize = 128;
         const MOST_BITS_OF_STATES: u64 = 128;

@@ -106,7 +106,8 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     puzzle.finished().map_err(Fault::whole)
 }
 
-/// Returns the name of the puzzle. `Gen` does not name one, because PuzzleGeometry calls all its lists so.
+/// Returns the name of the puzzle. `Gen` does not name one, because PuzzleGeometry gives this name to all its
+/// lists.
 fn puzzle_name(name: Option<String>, stem: &str) -> String {
     name.filter(|name| name != "Gen").unwrap_or_else(|| stem.into())
 }
