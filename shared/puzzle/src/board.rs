@@ -1,5 +1,6 @@
 //! The m x n board, or two-dimensional magic cube (Jia, Zhang, Xiang, section 1.2): rows rotate to the left
-//! and to the right, columns upwards and downwards, and a piece pushed out comes back on the other side.
+//! and to the right, columns upwards and downwards, and a piece pushed out on one side comes back on the
+//! other.
 
 use crate::{Metric, Puzzle, PuzzleMove};
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
@@ -22,21 +23,21 @@ pub enum Line {
     Row(usize),
 }
 
-/// Why a word names no board.
+/// Why a text names no board.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BoardError {
-    /// Not of the form `MxN`.
+    /// The text is not of the form `MxN`.
     #[error("{0:?} names no space: a board is written as ROWSxCOLUMNS, for example 3x4")]
     NotABoard(String),
-    /// Zero rows or columns.
+    /// There are zero rows or columns.
     #[error("the board {0:?} has no cells: rows and columns must be at least 1, for example 3x4")]
     Empty(String),
-    /// Above the limit.
+    /// The board has more cells than [`Board::MAX_CELLS`].
     #[error("the board {word:?} has {cells} cells, more than {limit}: choose a smaller board", limit = Board::MAX_CELLS)]
     TooLarge {
-        /// The word as written.
+        /// The text as written.
         word: String,
-        /// Its number of cells.
+        /// The number of cells.
         cells: u128,
     },
 }
@@ -44,10 +45,10 @@ pub enum BoardError {
 impl Board {
     /// The largest number of cells of a board.
     pub const MAX_CELLS: usize = 64;
-    /// The largest number of rows or columns of a board whose group alone is asked for.
+    /// The largest number of rows or columns of a board that is used only for its group.
     pub const LARGEST_SIDE: usize = 16;
 
-    /// A board of `rows` x `columns` cells.
+    /// Creates a board of `rows` x `columns` cells.
     ///
     /// # Errors
     /// [`BoardError`] if it has no cells or more than [`Board::MAX_CELLS`].
@@ -60,10 +61,11 @@ impl Board {
         }
     }
 
-    /// A board with sides of up to [`Board::LARGEST_SIDE`] cells, of which only the group is asked for.
+    /// Reads a board that is used only for its group, with sides of up to [`Board::LARGEST_SIDE`] cells.
     ///
     /// # Errors
-    /// [`BoardError`] if the word names none.
+    /// [`BoardError`] if the text names no board, or if the board has more than [`Board::MAX_CELLS`] cells
+    /// and a side longer than [`Board::LARGEST_SIDE`].
     pub fn for_its_group(word: &str) -> Result<Self, BoardError> {
         let (rows, columns) = sides(word)?;
         let largest = Self::LARGEST_SIDE as u32;
@@ -75,32 +77,32 @@ impl Board {
         }
     }
 
-    /// The number of rows, m.
+    /// Returns the number of rows, m.
     pub fn rows(self) -> usize {
         self.rows
     }
 
-    /// The number of columns, n.
+    /// Returns the number of columns, n.
     pub fn columns(self) -> usize {
         self.columns
     }
 
-    /// The number of cells, m n.
+    /// Returns the number of cells, m n.
     pub fn cells(self) -> usize {
         self.rows * self.columns
     }
 
-    /// The cell in this row and column, both counted from 0.
+    /// Returns the cell in a row and a column, both counted from 0.
     pub fn cell(self, row: usize, column: usize) -> usize {
         row * self.columns + column
     }
 
-    /// Row and column of a cell, counted from 0.
+    /// Returns the row and the column of a cell, both counted from 0.
     pub fn position(self, cell: usize) -> (usize, usize) {
         (cell / self.columns, cell % self.columns)
     }
 
-    /// The board as a puzzle under a metric.
+    /// Returns the board as a puzzle under a metric.
     pub fn puzzle(self, metric: Metric) -> Puzzle {
         let mut puzzle = Puzzle {
             name: self.to_string(),
@@ -115,19 +117,19 @@ impl Board {
             held: None,
         };
         if metric == Metric::Given {
-            // Shifts one way alone are not reflected.
+            // Reflections do not map shifts in one direction to such shifts.
             let symmetries = std::mem::take(&mut puzzle.symmetries);
             puzzle.symmetries = symmetries.into_iter().filter(|a| puzzle.is_symmetry(a)).collect();
         }
         puzzle
     }
 
-    /// The lines: columns first, as the paper lists them.
+    /// Returns the lines: columns first, in the order of the paper.
     pub fn lines(self) -> impl Iterator<Item = Line> {
         (0..self.columns).map(Line::Column).chain((0..self.rows).map(Line::Row))
     }
 
-    /// The number of cells of a line.
+    /// Returns the number of cells of a line.
     pub fn line_length(self, line: Line) -> usize {
         match line {
             Line::Column(_) => self.rows,
@@ -135,10 +137,8 @@ impl Board {
         }
     }
 
-    /// The rotation of a line by `shift` cells: upwards or to the left when positive.
-    ///
-    /// # Panics
-    /// If the line is off the board.
+    /// Returns the rotation of a line by `shift` cells: upwards or to the left when `shift` is positive. The
+    /// rotation of a line that is not on the board is the identity.
     pub fn rotation(self, line: Line, shift: i64) -> Permutation {
         let length = self.line_length(line) as i64;
         let moved = |at: usize| (at as i64 - shift).rem_euclid(length) as usize;
@@ -149,10 +149,11 @@ impl Board {
         })
     }
 
-    /// The permutation that carries each cell, by row and column counted from 0, to another.
+    /// Returns the permutation that carries each cell to the cell that `to` gives; `to` takes and returns a
+    /// row and a column counted from 0.
     ///
     /// # Panics
-    /// If two go to one, or one goes off the board.
+    /// If `to` carries two cells to one, or a cell off the board.
     pub fn on_cells(self, to: impl Fn(usize, usize) -> (usize, usize)) -> Permutation {
         Permutation::from_fn(self.cells(), |cell| {
             let (row, column) = self.position(cell);
@@ -161,7 +162,7 @@ impl Board {
         })
     }
 
-    /// The moves of a metric. A line of length 2 has one rotation, a line of length 1 none.
+    /// Returns the moves of a metric. A line of length 2 has one rotation, a line of length 1 none.
     fn moves(self, metric: Metric) -> Vec<PuzzleMove> {
         let mut moves = Vec::new();
         for line in self.lines() {
@@ -180,8 +181,8 @@ impl Board {
         moves
     }
 
-    /// Translations (the board is a torus), reflections, and on a square board transposition: the group that
-    /// they generate, each element once, the identity first.
+    /// Returns the group that translations (the board is a torus), reflections and, on a square board,
+    /// transposition generate: each element once, the identity first.
     fn symmetries(self) -> Vec<Permutation> {
         let (m, n) = (self.rows, self.columns);
         let mut symmetries = Vec::new();
@@ -198,7 +199,7 @@ impl Board {
                         let column = if flip_columns { n - 1 - column } else { column };
                         self.cell((row + down) % m, (column + right) % n)
                     });
-                    // On lines of length 1 and 2 some of these coincide.
+                    // On boards with lines of length 1 or 2 some of these coincide.
                     if !symmetries.contains(&image) {
                         symmetries.push(image);
                     }
@@ -224,7 +225,7 @@ impl FromStr for Board {
     }
 }
 
-/// Rows and columns as they are written.
+/// Splits the text of a board into the numbers of rows and columns.
 fn sides(word: &str) -> Result<(u32, u32), BoardError> {
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     let (rows, columns) = word
@@ -233,7 +234,7 @@ fn sides(word: &str) -> Result<(u32, u32), BoardError> {
         .ok_or_else(|| BoardError::NotABoard(word.into()))?;
     match (rows.parse(), columns.parse()) {
         (Ok(rows), Ok(columns)) => Ok((rows, columns)),
-        // Digits that exceed 32 bits.
+        // The digits exceed 32 bits.
         _ => Err(BoardError::TooLarge { word: word.into(), cells: u128::MAX }),
     }
 }
@@ -248,7 +249,8 @@ mod tests {
 
     #[test]
     fn numbers_of_moves_and_symmetries() {
-        // (board, multi moves, single moves, symmetries): shared tables of the tests, and by hand for 1xN.
+        // (board, multi moves, single moves, symmetries). The numbers agree with the tables that the tests of
+        // several crates share; those for 1xN are counted by hand.
         for (word, multi, single, symmetries) in [
             ("1x1", 0, 0, 1),
             ("1x2", 1, 1, 2),

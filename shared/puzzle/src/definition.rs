@@ -1,6 +1,5 @@
 //! The definition of any permutation puzzle: orbits of cells, generators that permute and turn the pieces on
-//! them, and what stands where when it is solved. Files and families end here, and all of them are checked
-//! here.
+//! them, and the solved state. All files and families are read into a [`Definition`], which checks them.
 
 mod error;
 mod groupoid;
@@ -20,66 +19,66 @@ use fathom_algebra::{OrientedPermutation, StabiliserChain};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-/// Cells between which pieces move, and the number of ways in which a piece can stand on them.
+/// Cells between which pieces move, all with the same number of orientations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Orbit {
-    /// As people call the pieces: one word.
+    /// What people call the pieces: a name without blanks.
     pub name: String,
     /// The number of cells.
     pub cells: usize,
-    /// The number of orientations of each piece: 1 where it has none.
+    /// The number of orientations of each piece: 1 where pieces have no orientation.
     pub orientations: u16,
 }
 
 /// A named generator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Generator {
-    /// As people write it.
+    /// The name, as people write it.
     pub name: String,
-    /// What it does to the pieces on all cells.
+    /// The action on the pieces of all cells.
     pub action: OrientedPermutation,
-    /// It can be made only while each of these cells holds a piece with the label that belongs there when
-    /// solved. Cells from 0, in increasing order, none of which the action moves; none at all where it
-    /// can always be made.
+    /// The guard: the generator can be applied only while each of these cells holds a piece with the label
+    /// that belongs there when solved. The cells count from 0, in increasing order, and the action moves none
+    /// of them. Empty where the generator can always be applied.
     pub guard: Box<[u16]>,
 }
 
-/// What stands on a cell when the puzzle is solved.
+/// The piece that stands on a cell when the puzzle is solved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Piece {
-    /// Pieces with one label are interchangeable.
+    /// The label: pieces with one label are interchangeable.
     pub label: u16,
-    /// How the piece is turned when the puzzle is solved, modulo `seen`.
+    /// The orientation of the piece when the puzzle is solved, modulo `seen`.
     pub orientation: u16,
-    /// How many of its orientations are told apart, a divisor of the orbit's number: that number where
-    /// orientation counts, 1 where it is not looked at.
+    /// The number of orientations that are told apart, a divisor of the orbit's number of orientations: equal
+    /// to that number where orientation counts, 1 where orientation is ignored.
     pub seen: u16,
 }
 
 /// A puzzle. Cells are numbered across orbits, from 0, in the order of the orbits.
 ///
-/// Always true: generators have distinct names, permute each orbit within itself, and turn pieces by less
-/// than their number of orientations; no generator moves a cell of its guard, and only moves have guards;
-/// pieces with one label belong to one orbit and show equally many orientations.
+/// Invariants: generators have distinct names, permute each orbit within itself, and turn pieces by less than
+/// their number of orientations; no generator moves a cell of its guard, and only moves have guards; pieces
+/// with one label belong to one orbit and have the same `seen`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
     name: String,
     orbits: Vec<Orbit>,
-    /// The orbit of each cell, by its place in `orbits`.
+    /// For each cell the index of its orbit in `orbits`.
     orbit_of: Vec<usize>,
     moves: Vec<Generator>,
     free: Vec<Generator>,
     spare: Vec<Generator>,
     solved: Vec<Piece>,
     always: Box<[u16]>,
-    /// Cells with the pieces that never stand there, in increasing order.
+    /// Pairs of a cell and a piece that never stands there, in increasing order.
     never: Box<[(u16, u16)]>,
     metric: Metric,
     remarks: Remarks,
 }
 
 /// What users are told about how a file was read. Remarks do not belong to the puzzle: definitions that
-/// differ by them alone are equal.
+/// differ only in their remarks are equal.
 #[derive(Clone, Debug, Default)]
 struct Remarks(Vec<String>);
 
@@ -92,16 +91,17 @@ impl PartialEq for Remarks {
 impl Eq for Remarks {}
 
 impl Definition {
-    /// The largest number of points, that is of cells times orientations.
+    /// The largest number of points: the sum over all cells of their numbers of orientations.
     pub const MAX_POINTS: usize = 1 << 14;
     /// The largest number of generators, listed or made by a metric.
     pub const MAX_MOVES: usize = 4096;
 
-    /// A puzzle without moves, all of whose pieces are different and show all their orientations. Its metric
-    /// is [`Metric::Given`].
+    /// Creates a puzzle without moves, whose pieces are all different and show all their orientations. The
+    /// metric is [`Metric::Given`].
     ///
     /// # Errors
-    /// [`DefinitionError`] if the orbits have no cells, too many points, or one name twice.
+    /// [`DefinitionError`] if there are no orbits, an orbit has no cells or no orientations, the name of an
+    /// orbit is bad or given twice, or there are more than [`Definition::MAX_POINTS`] points.
     pub fn new(name: impl Into<String>, orbits: Vec<Orbit>) -> Result<Self, DefinitionError> {
         if orbits.is_empty() || orbits.iter().any(|orbit| orbit.cells == 0) {
             return Err(DefinitionError::NoCells);
@@ -143,18 +143,19 @@ impl Definition {
         })
     }
 
-    /// A puzzle of `degree` cells whose pieces have no orientation.
+    /// Creates a puzzle of `degree` cells in one orbit, whose pieces have no orientation.
     ///
     /// # Errors
-    /// [`DefinitionError`] if there are no cells, or too many.
+    /// [`DefinitionError`] if `degree` is 0 or more than [`Definition::MAX_POINTS`].
     pub fn of_degree(name: impl Into<String>, degree: usize) -> Result<Self, DefinitionError> {
         Self::new(name, vec![Orbit { name: "cells".into(), cells: degree, orientations: 1 }])
     }
 
-    /// Adds a generator that costs one move, behind those that are there.
+    /// Adds a generator that costs one move, after the moves that are there already.
     ///
     /// # Errors
-    /// [`DefinitionError`] if its name is taken or bad, or it does not fit the orbits.
+    /// [`DefinitionError`] if the name is taken or bad, if the action does not fit the orbits, or if there
+    /// are [`Definition::MAX_MOVES`] generators already.
     pub fn add_move(
         &mut self,
         name: impl Into<String>,
@@ -163,12 +164,12 @@ impl Definition {
         self.add_guarded_move(name, action, &[])
     }
 
-    /// Adds a generator that costs one move and can be made only while each cell of `guard` holds a piece
+    /// Adds a generator that costs one move and can be applied only while each cell of `guard` holds a piece
     /// with the label that belongs there when solved. Cells count from 0, in any order.
     ///
     /// # Errors
-    /// As [`Definition::add_move`], and if a cell of the guard is not there, or is moved: what the inverse
-    /// asks for would be another guard then.
+    /// As [`Definition::add_move`], and if a cell of the guard does not exist or is moved by `action`: a move
+    /// that moved its guard would have an inverse with a different guard.
     pub fn add_guarded_move(
         &mut self,
         name: impl Into<String>,
@@ -192,7 +193,7 @@ impl Definition {
         Ok(())
     }
 
-    /// Adds a generator that costs nothing.
+    /// Adds a free move: a generator that costs nothing.
     ///
     /// # Errors
     /// As [`Definition::add_move`].
@@ -206,7 +207,7 @@ impl Definition {
         Ok(())
     }
 
-    /// Adds a named permutation that is no generator unless somebody chooses it by name.
+    /// Adds a spare move: a named permutation that is a generator only if a user chooses it by name.
     ///
     /// # Errors
     /// As [`Definition::add_move`].
@@ -220,11 +221,13 @@ impl Definition {
         Ok(())
     }
 
-    /// Says what stands on each cell when the puzzle is solved. Labels are renumbered in the order in which
-    /// they first occur, and orientations are reduced to those that are seen.
+    /// Sets the piece that stands on each cell when the puzzle is solved. Labels are renumbered in the order
+    /// in which they first occur, and each orientation is reduced modulo `seen`.
     ///
     /// # Errors
-    /// [`DefinitionError`] if the pieces do not fit the cells, or pieces with one label differ.
+    /// [`DefinitionError`] if there is not one piece per cell, if an orientation or `seen` does not fit the
+    /// orbit, if pieces with one label differ in their orbits or in `seen`, or if a cell would hold a piece
+    /// that [never](Definition::set_never) stands there.
     pub fn set_solved(&mut self, pieces: &[Piece]) -> Result<(), DefinitionError> {
         if pieces.len() != self.cells() {
             return Err(DefinitionError::SolvedCells { found: pieces.len(), cells: self.cells() });
@@ -256,11 +259,11 @@ impl Definition {
     }
 
     /// Limits the states to those in which each of these cells holds a piece with the label that belongs
-    /// there when solved: a move that leads to another state cannot be made. Cells count from 0, in any
+    /// there when solved: a move that leads to another state is not possible. Cells count from 0, in any
     /// order.
     ///
     /// # Errors
-    /// [`DefinitionError::AlwaysCell`] if one is not there.
+    /// [`DefinitionError::AlwaysCell`] if a cell does not exist.
     pub fn set_always(&mut self, cells: &[u16]) -> Result<(), DefinitionError> {
         let all = self.cells();
         if let Some(&cell) = cells.iter().find(|&&cell| usize::from(cell) >= all) {
@@ -271,13 +274,13 @@ impl Definition {
         Ok(())
     }
 
-    /// Limits the states to those in which no cell holds a piece with the label of one that is listed beside
-    /// the cell: a move that leads to another state cannot be made. Pieces are told by the cells where they
-    /// belong; cells count from 0, in any order.
+    /// Limits the states: for each pair of a cell and a piece, the cell never holds a piece with the label of
+    /// that piece, and a move that leads to another state is not possible. A piece is named by the cell where
+    /// it belongs; cells count from 0, and the pairs may come in any order.
     ///
     /// # Errors
-    /// [`DefinitionError::AlwaysCell`] if a cell is not there, [`DefinitionError::NeverSolved`] if that rules
-    /// out the solved state.
+    /// [`DefinitionError::AlwaysCell`] if a cell does not exist, [`DefinitionError::NeverSolved`] if a pair
+    /// rules out the solved state.
     pub fn set_never(&mut self, ruled_out: &[(u16, u16)]) -> Result<(), DefinitionError> {
         let all = self.cells();
         let named = ruled_out.iter().flat_map(|&(cell, piece)| [cell, piece]);
@@ -291,16 +294,16 @@ impl Definition {
         Ok(())
     }
 
-    /// Sets the metric that is meant unless another one is asked for.
+    /// Sets the metric that is used unless the user chooses another.
     pub fn set_metric(&mut self, metric: Metric) {
         self.metric = metric;
     }
 
-    /// The definition, now that everything has been added.
+    /// Returns the definition, once everything has been added, if it can be used.
     ///
     /// # Errors
-    /// [`DefinitionError::NoMoves`], or [`DefinitionError::AlwaysFree`] if states are limited where moves are
-    /// free.
+    /// [`DefinitionError::NoMoves`] if there are no moves, or [`DefinitionError::AlwaysFree`] if there are
+    /// both limits on states and free moves.
     pub fn finished(self) -> Result<Self, DefinitionError> {
         match (self.moves.is_empty(), !self.is_limited() || self.free.is_empty()) {
             (true, _) => Err(DefinitionError::NoMoves),
@@ -309,95 +312,99 @@ impl Definition {
         }
     }
 
-    /// What it is called.
+    /// Returns the name of the puzzle.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The orbits.
+    /// Returns the orbits.
     pub fn orbits(&self) -> &[Orbit] {
         &self.orbits
     }
 
-    /// Exactly the listed generators, in their order.
+    /// Returns exactly the listed generators that cost one move, in their order.
     pub fn moves(&self) -> &[Generator] {
         &self.moves
     }
 
-    /// The generators that cost nothing.
+    /// Returns the free moves: the generators that cost nothing.
     pub fn free(&self) -> &[Generator] {
         &self.free
     }
 
-    /// Named permutations that are no generators unless they are chosen by name: whole-puzzle rotations of a
-    /// twsearch file, derived moves of a kpuzzle.
+    /// Returns the spare moves, which are generators only if a user chooses them by name: whole-puzzle
+    /// rotations of a twsearch file, derived moves of a kpuzzle.
     pub fn spare(&self) -> &[Generator] {
         &self.spare
     }
 
-    /// What stands on each cell when the puzzle is solved.
+    /// Returns the piece on each cell when the puzzle is solved.
     pub fn solved(&self) -> &[Piece] {
         &self.solved
     }
 
-    /// The cells to which states are [limited](Definition::set_always), in increasing order; none where all
-    /// states are meant.
+    /// Returns the cells to which states are [limited](Definition::set_always), in increasing order; empty
+    /// where they limit nothing.
     pub fn always(&self) -> &[u16] {
         &self.always
     }
 
-    /// Cells with the pieces that [never](Definition::set_never) stand there, in increasing order.
+    /// Returns the pairs of a cell and a piece that [never](Definition::set_never) stands there, in
+    /// increasing order.
     pub fn never(&self) -> &[(u16, u16)] {
         &self.never
     }
 
-    /// Cells with all pieces that never stand there: also those that look like one that is listed.
+    /// Returns the pairs of [`Definition::never`], and for each of them the pairs with all pieces of the same
+    /// label.
     pub(crate) fn ruled_out(&self) -> impl Iterator<Item = (u16, u16)> {
         let label = |piece: u16| self.solved[usize::from(piece)].label;
         let pieces = move |listed: u16| (0..self.cells() as u16).filter(move |&p| label(p) == label(listed));
         self.never.iter().flat_map(move |&(cell, listed)| pieces(listed).map(move |piece| (cell, piece)))
     }
 
-    /// The metric that is meant unless another one is asked for.
+    /// Returns the metric that is used unless the user chooses another.
     pub fn metric(&self) -> Metric {
         self.metric
     }
 
-    /// Adds a line that users are told about how the puzzle was read.
+    /// Adds a remark: a line for users about how the puzzle was read.
     pub(crate) fn add_remark(&mut self, remark: impl Into<String>) {
         self.remarks.0.push(remark.into());
     }
 
-    /// What users are told about how the puzzle was read: one line each, without a full stop.
+    /// Returns what users are told about how the puzzle was read: one line each, without a full stop.
     pub fn remarks(&self) -> &[String] {
         &self.remarks.0
     }
 
-    /// The number of cells of all orbits.
+    /// Returns the number of cells of all orbits.
     pub fn cells(&self) -> usize {
         self.solved.len()
     }
 
-    /// The number of orientations of the piece on each cell.
+    /// Returns the number of orientations of the piece on each cell.
     pub fn orders(&self) -> Vec<u16> {
         self.orbit_of.iter().map(|&orbit| self.orbits[orbit].orientations).collect()
     }
 
-    /// The cells of orbit `orbit`, by its place in [`Definition::orbits`].
+    /// Returns the cells of an orbit, given by its index in [`Definition::orbits`].
     pub fn cells_of(&self, orbit: usize) -> Range<usize> {
         let first = self.orbits[..orbit].iter().map(|orbit| orbit.cells).sum();
         first..first + self.orbits[orbit].cells
     }
 
-    /// The orbit that a cell belongs to, by its place in [`Definition::orbits`].
+    /// Returns the index in [`Definition::orbits`] of the orbit that a cell belongs to.
     pub fn orbit_of(&self, cell: usize) -> usize {
         self.orbit_of[cell]
     }
 
-    /// A label for each point of [`OrientedPermutation::as_points`], such that a state of the puzzle is how
-    /// the generators have permuted these labels: point k of a cell shows side k - o, modulo what is
-    /// seen, of the piece on that cell, o being its orientation. The stabiliser of the labels is what
-    /// cannot be seen.
+    /// Returns a label for each point of [`OrientedPermutation::as_points`], such that a state of the puzzle
+    /// is the list of these labels as the generators have permuted it.
+    ///
+    /// Point k of a cell shows side k - o, modulo `seen`, of the piece on that cell, where o is the
+    /// orientation of the piece. The stabiliser of the labels is the subgroup of the elements that change
+    /// nothing visible.
     pub fn point_labels(&self) -> Vec<u16> {
         let mut numbers: HashMap<(u16, u16), u16> = HashMap::new();
         let mut labels = Vec::new();
@@ -411,34 +418,37 @@ impl Definition {
         labels
     }
 
-    /// Whether some moves can be made only in some states.
+    /// Returns whether some moves are possible only in some states.
     pub fn is_guarded(&self) -> bool {
         self.is_limited() || self.moves.iter().any(|generator| !generator.guard.is_empty())
     }
 
-    /// Whether some states that moves would lead to are ruled out.
+    /// Returns whether states are limited, so that some states to which moves would lead are ruled out.
     pub fn is_limited(&self) -> bool {
         !self.always.is_empty() || !self.never.is_empty()
     }
 
-    /// Whether every piece has a label of its own and shows all its orientations, so that states are the
-    /// elements of the group.
+    /// Returns whether every piece has a label of its own and shows all its orientations, so that states
+    /// correspond to the elements of the group.
     pub fn is_plain(&self) -> bool {
         let labels: HashSet<u16> = self.solved.iter().map(|piece| piece.label).collect();
         labels.len() == self.cells()
             && self.solved.iter().zip(self.orders()).all(|(piece, order)| piece.seen == order)
     }
 
-    /// The group that moves and free moves generate, on points, if guards are not looked at.
+    /// Returns the group on points that moves and free moves generate when guards and limits are ignored.
     pub fn group(&self) -> StabiliserChain {
         let points = self.orders().iter().map(|&order| usize::from(order)).sum();
         let generators: Vec<_> = self.moves.iter().chain(&self.free).map(|g| g.action.as_points()).collect();
         StabiliserChain::new(points, &generators)
     }
 
-    /// The number of states that moves and free moves reach from the solved one, those that differ by free
-    /// moves being one state: the order of the group over that of the free moves. `None` if pieces are
-    /// interchangeable or hide orientations, if moves have guards, or if the number exceeds 128 bits.
+    /// Returns the number of states that moves and free moves reach from the solved state, where states that
+    /// differ by free moves are one: the order of the group divided by the order of the group of the free
+    /// moves.
+    ///
+    /// `None` if pieces are interchangeable or hide orientations, if moves have guards or states are limited,
+    /// or if an order exceeds 128 bits.
     pub fn states(&self) -> Option<u128> {
         let free: Vec<_> = self.free.iter().map(|generator| generator.action.as_points()).collect();
         let points = free.first().map_or(0, |action| action.degree());
@@ -446,7 +456,7 @@ impl Definition {
         (self.is_plain() && !self.is_guarded()).then(|| self.group().order())?.map(|order| order / free)
     }
 
-    /// A generator that fits the orbits, with a name that is free.
+    /// Returns a generator without a guard, after checking that its name is free and that it fits the orbits.
     fn checked(&self, name: String, action: OrientedPermutation) -> Result<Generator, DefinitionError> {
         check_name(&name)?;
         let listed = || self.moves.iter().chain(&self.free).chain(&self.spare);
@@ -481,7 +491,7 @@ impl Definition {
     }
 }
 
-/// That no cell holds a piece that never stands there.
+/// Checks that no cell holds, when solved, a piece that never stands there.
 fn leaves_solved(solved: &[Piece], never: &[(u16, u16)]) -> Result<(), DefinitionError> {
     let label = |cell: u16| solved[usize::from(cell)].label;
     match never.iter().find(|&&(cell, piece)| label(cell) == label(piece)) {
@@ -490,7 +500,8 @@ fn leaves_solved(solved: &[Piece], never: &[(u16, u16)]) -> Result<(), Definitio
     }
 }
 
-/// Names are words of a list on the command line, and parentheses are kept for names of powers.
+/// Checks a name. The command line separates names by blanks and commas, and parentheses are reserved for the
+/// names of powers.
 fn check_name(name: &str) -> Result<(), DefinitionError> {
     let bad = |c: char| c.is_whitespace() || c.is_control() || ",\"()".contains(c);
     if name.is_empty() || name.contains(bad) { Err(DefinitionError::BadName(name.into())) } else { Ok(()) }

@@ -1,6 +1,6 @@
-//! Puzzles that have a word of their own: families of sorting puzzles such as `pancake:8`, and twisty puzzles
-//! such as `2x2x2` and [Square-1](square1). Boards (`3x4`) have their [own type](crate::Board); those that
-//! are turned over (`3x3+flip`) are families here.
+//! Puzzles that have a name of their own: families of sorting puzzles such as `pancake:8`, and twisty puzzles
+//! such as `2x2x2` and [Square-1](square1). Boards (`3x4`) have their [own type](crate::Board); boards that
+//! can be turned over (`3x3+flip`) are families of this module.
 
 pub mod cube;
 pub mod facelets;
@@ -15,93 +15,94 @@ use crate::definition::Definition;
 use crate::{Board, Metric};
 pub use facelets::{Facelets, facelets};
 
-/// A word, or a pattern of words, and what it stands for.
+/// A name, or a pattern of names, and the puzzles that have these names.
 #[derive(Debug)]
 pub struct Family {
-    /// As it is written, `N` and `K` being numbers: `pancake:N`.
+    /// The pattern of the names, where `M`, `N` and `K` stand for numbers: `pancake:N`.
     pub pattern: &'static str,
-    /// A word of this pattern.
+    /// A name of this pattern.
     pub example: &'static str,
-    /// What it is, in a line.
+    /// A description of one line.
     pub about: &'static str,
-    /// How many states it has, as a formula in N.
+    /// The number of states, as a formula in N.
     pub states: &'static str,
-    /// The metric that is meant unless another one is asked for.
+    /// The metric that is used unless the user chooses another.
     pub metric: Metric,
-    /// The same where turning the whole in the hand costs nothing, if that makes another puzzle.
+    /// The puzzle for which turning the whole in the hand costs nothing, where it differs from the family's
+    /// own puzzle.
     pub in_hand: Option<InHand>,
     build: Build,
 }
 
-/// A puzzle that is turned in the hand at no cost.
+/// A puzzle that may be turned in the hand at no cost.
 #[derive(Debug)]
 pub struct InHand {
-    /// How many states it has.
+    /// The number of states, as a formula.
     pub states: &'static str,
-    /// Whether the family's own puzzle is this one held at a piece: both have the same states at each
-    /// distance, and this one has more symmetries.
+    /// Whether the family's own puzzle is this puzzle held at one piece: both have the same number of states
+    /// at each distance, and this puzzle has more symmetries.
     pub same_distances: bool,
     build: fn() -> Definition,
 }
 
 #[derive(Debug)]
 enum Build {
-    /// The pattern is the word.
+    /// The pattern is the only name.
     One(fn() -> Definition),
-    /// One number, at least this.
+    /// A name has one number, of at least the given value.
     Sized(usize, fn(usize) -> Definition),
-    /// Two numbers N,K with 2 <= K <= N.
+    /// A name has two numbers N,K with 2 <= K <= N.
     Ring(fn(usize, usize) -> Definition),
-    /// A board that is turned over, if that takes one, a square one.
+    /// A name has the board that is turned over, which must be square if `square` is set.
     Turned { square: bool, build: fn(Board) -> Definition },
 }
 
-/// Why a word names no puzzle of a family.
+/// Why a name is that of no puzzle of a family.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FamilyError {
-    /// No family of this name.
+    /// There is no family of this name.
     #[error("{word:?} names no puzzle{}: there are {known}, boards such as 3x4, and files; 'fathom puzzles' tells of each",
         nearest.map_or(String::new(), |nearest| format!(", but perhaps {nearest:?} is meant")))]
     Unknown {
-        /// The word as written.
+        /// The name as written.
         word: String,
-        /// The patterns that there are.
+        /// The patterns of all families.
         known: String,
-        /// The name of a family that is almost the word.
+        /// The name of the family that is meant if there is a slip of the pen.
         nearest: Option<&'static str>,
     },
-    /// A family, with other numbers than it takes.
+    /// The family exists, but not with these numbers.
     #[error("{word:?} is not of the form {pattern} with {limits}: for example {example}")]
     Numbers {
-        /// The word as written.
+        /// The name as written.
         word: String,
-        /// The pattern of its family.
+        /// The pattern of the family.
         pattern: &'static str,
-        /// Which numbers it takes.
+        /// The numbers that the family takes.
         limits: String,
-        /// A word of this pattern.
+        /// A name of this pattern.
         example: &'static str,
     },
-    /// A puzzle that is not also there in the hand.
+    /// The family has no puzzle that may be turned in the hand at no cost.
     #[error("{word:?} is not also turned in the hand at no cost: {known} are")]
     NotInHand {
-        /// The word as written.
+        /// The name as written.
         word: String,
-        /// The words of those that are.
+        /// The names of the families that have such a puzzle.
         known: String,
     },
 }
 
-/// The largest N of a family, the size of the largest board.
+/// The largest N of a family: the number of cells of the largest board.
 pub const MAX_SIZE: usize = Board::MAX_CELLS;
 
-/// All families, in the order in which they are listed to users.
+/// Returns all families, in the order in which users see them.
 pub fn families() -> &'static [Family] {
     &FAMILIES
 }
 
-/// The family whose name is `name` but for a slip of the pen: a letter in four that is wrong, missing, too
-/// many, or changed with the next.
+/// Returns the family whose name is closest to `name`, if they differ only by slips of the pen: at most one
+/// letter in four is wrong, missing, superfluous, or exchanged with its neighbour.
 fn nearest(name: &str) -> Option<&'static str> {
     let names =
         FAMILIES.iter().map(|family| (strsim::damerau_levenshtein(name, family.name()), family.name()));
@@ -109,10 +110,10 @@ fn nearest(name: &str) -> Option<&'static str> {
     (slips <= (name.chars().count() / 4).max(1) && name.chars().count() > 2).then_some(found)
 }
 
-/// The puzzle that a word of a family names.
+/// Returns the puzzle of a name.
 ///
 /// # Errors
-/// [`FamilyError`] with the words that there are, or the numbers that the family takes.
+/// [`FamilyError`] with the patterns that exist, or with the numbers that the family takes.
 pub fn puzzle(word: &str) -> Result<Definition, FamilyError> {
     let turned = word.split_once('+').and_then(|(board, turn)| {
         let is_meant = |family: &&Family| match family.build {
@@ -166,10 +167,10 @@ pub fn puzzle(word: &str) -> Result<Definition, FamilyError> {
     Ok(puzzle)
 }
 
-/// The puzzle that a word of a family names where turning the whole in the hand costs nothing.
+/// Returns the puzzle of a family for which turning the whole in the hand costs nothing.
 ///
 /// # Errors
-/// [`FamilyError::NotInHand`] with those for which there is one.
+/// [`FamilyError::NotInHand`] with the names of the families that have such a puzzle.
 pub fn in_hand(word: &str) -> Result<Definition, FamilyError> {
     let known = || FAMILIES.iter().filter_map(|family| Some((family, family.in_hand.as_ref()?)));
     let (family, in_hand) = known().find(|(family, _)| family.pattern == word).ok_or_else(|| {
@@ -181,7 +182,8 @@ pub fn in_hand(word: &str) -> Result<Definition, FamilyError> {
     Ok(puzzle)
 }
 
-/// The puzzle of this name in a metric that one family alone knows, if it is that family.
+/// Returns the puzzle of this name under a metric of one family, `None` if the name is not that of the
+/// family.
 pub fn in_metric(name: &str, metric: Metric) -> Option<Definition> {
     let build = match (name, metric) {
         ("square1", Metric::Face) => square1::square1,
@@ -193,7 +195,8 @@ pub fn in_metric(name: &str, metric: Metric) -> Option<Definition> {
     Some(puzzle)
 }
 
-/// The puzzle that a word names as a whole: where a family's own is held at a piece, the one in the hand.
+/// Returns the puzzle of a name as a whole: the puzzle in the hand, where the family's own is that puzzle
+/// held at a piece; otherwise the family's own puzzle.
 ///
 /// # Errors
 /// As [`puzzle`].
@@ -206,7 +209,7 @@ pub fn whole(word: &str) -> Result<Definition, FamilyError> {
 }
 
 impl Family {
-    /// The word without its numbers.
+    /// Returns the part of the pattern before the colon: the name without its numbers.
     pub fn name(&self) -> &'static str {
         self.pattern.split(':').next().expect("a split has at least one part")
     }
@@ -425,7 +428,7 @@ mod tests {
             let free = in_hand(word).unwrap();
             assert!(own.free().is_empty() && !free.free().is_empty(), "{word}");
             assert_eq!(free.metric(), family.metric, "{word}");
-            // What has the same name has the same states.
+            // Two puzzles have the same name only if they have the same number of states.
             assert_eq!(twin.same_distances, free.name() == word);
             assert_eq!(twin.same_distances, own.states() == free.states(), "{word}");
             assert_eq!(whole == free, twin.same_distances, "{word}");

@@ -1,5 +1,5 @@
-//! The generators that a metric makes of the listed ones, their names, and the choice of some of them by
-//! name.
+//! The generators that a metric makes of the listed ones, the names of these generators, and the choice of
+//! some of them by name.
 
 use crate::Metric;
 use crate::definition::{Definition, DefinitionError, Generator};
@@ -7,33 +7,34 @@ use fathom_algebra::{OrientedPermutation, expression, power_name};
 use std::collections::HashSet;
 use std::fmt;
 
-/// Why a list of words chooses no generators.
+/// Why a list of names chooses no generators.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectionError {
-    /// A word that names no generator.
+    /// A name is the name of no generator.
     #[error("there is no move {word:?} in the metric '{metric}' of {puzzle}: there are {known}")]
     Unknown {
-        /// The word as written.
+        /// The name as written.
         word: String,
         /// The metric.
         metric: Metric,
-        /// The puzzle.
+        /// The name of the puzzle.
         puzzle: String,
-        /// The names that there are.
+        /// The names of all generators.
         known: Names,
     },
-    /// A word that is there twice.
+    /// A generator is chosen twice.
     #[error("the move {0:?} is chosen twice")]
     Twice(String),
-    /// No words.
+    /// The list is empty. The field is the name of a move, as an example.
     #[error("no moves are chosen: name at least one, for example {0}")]
     Empty(String),
-    /// A metric that makes too many generators.
+    /// The metric makes too many generators.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
 }
 
-/// Names of generators, written with blanks between them and cut short after the first hundred.
+/// Names of generators, displayed with blanks between them; after the first hundred only their number is
+/// shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names(pub Vec<String>);
 
@@ -49,14 +50,15 @@ impl fmt::Display for Names {
 }
 
 impl Definition {
-    /// The generators of a metric, in the order of the listed ones, each followed by its powers. None of them
-    /// is the identity and no two are equal: what is listed keeps its name, and a power that has been
-    /// there before is left out. The powers of a guarded generator have its guard: it leaves those cells
-    /// where they are, so whoever can make it once can go on.
+    /// Returns the generators of a metric, in the order of the listed ones, each followed by its powers.
+    ///
+    /// None of them is the identity and no two are equal: a listed generator keeps its name, and a power that
+    /// equals an earlier generator is left out. The powers of a guarded generator have the same guard: the
+    /// generator does not move those cells, so that it is possible again after it has been applied.
     ///
     /// # Errors
-    /// [`DefinitionError::TooManyMoves`] if a generator has too many powers;
-    /// [`DefinitionError::AlwaysListed`] if powers or inverses are asked for where states are limited.
+    /// [`DefinitionError::TooManyMoves`] if there would be more than [`Definition::MAX_MOVES`];
+    /// [`DefinitionError::AlwaysListed`] if the metric asks for powers or inverses where states are limited.
     pub fn generators(&self, metric: Metric) -> Result<Vec<Generator>, DefinitionError> {
         self.made_of(&self.moves().iter().collect::<Vec<_>>(), metric)
     }
@@ -68,19 +70,21 @@ impl Definition {
         made_of(listed, metric)
     }
 
-    /// The free moves, each followed by its powers, named as those of other generators.
+    /// Returns the free moves, each followed by its powers, which are named like powers of other generators.
     ///
     /// # Errors
-    /// [`DefinitionError::TooManyMoves`] if one of them has too many powers.
+    /// [`DefinitionError::TooManyMoves`] if there would be more than [`Definition::MAX_MOVES`].
     pub fn free_generators(&self) -> Result<Vec<Generator>, DefinitionError> {
         made_of(&self.free().iter().collect::<Vec<_>>(), Metric::Multi)
     }
 
-    /// The generators that `words` names, with commas or blanks between them, in that order: any of those
-    /// that `metric` makes of the listed and of the spare generators.
+    /// Returns the generators that `words` names, in that order; the names are separated by commas or blanks.
+    /// The names may be those of all generators that `metric` makes of the listed and the spare moves, or
+    /// sequences that have the effect of exactly one of them.
     ///
     /// # Errors
-    /// [`SelectionError`] that names the first word that names none, and what there is.
+    /// [`SelectionError`] with the first name that is unknown and the names that exist, with a generator that
+    /// is named twice, or if there are no names; also the errors of [`Definition::generators`].
     pub fn select(&self, metric: Metric, words: &str) -> Result<Vec<Generator>, SelectionError> {
         let all = self.made_of(&self.moves().iter().chain(self.spare()).collect::<Vec<_>>(), metric)?;
         let mut chosen: Vec<Generator> = Vec::new();
@@ -107,8 +111,8 @@ impl Definition {
         Ok(chosen)
     }
 
-    /// The generator that does what a sequence does: `V1^-1` and `V_1^{-1}` are other ways to write `V1'`.
-    /// `None` if there is not exactly one.
+    /// Returns the generator that has the effect of a sequence, `None` if there is not exactly one. So
+    /// `V1^-1` and `V_1^{-1}` are other ways to write `V1'`.
     fn by_what_it_does<'a>(&self, text: &str, all: &'a [Generator]) -> Option<&'a Generator> {
         let identity = OrientedPermutation::identity(self.orders());
         let mut named = |name: &str| {
@@ -138,7 +142,8 @@ fn made_of(listed: &[&Generator], metric: Metric) -> Result<Vec<Generator>, Defi
         let exponents = match (metric, order) {
             (Metric::Given | Metric::Face | Metric::Twist, _) => 0..0,
             (Metric::Single, _) => -1..0,
-            // 1 < order: with more powers than there may be moves, the limit is reached before the end.
+            // Since 1 < order, a range longer than the number of allowed moves reaches the limit before its
+            // end.
             (Metric::Multi, order) => {
                 2..order.unwrap_or(u64::MAX).min(Definition::MAX_MOVES as u64 + 3) as i64
             }
@@ -147,7 +152,7 @@ fn made_of(listed: &[&Generator], metric: Metric) -> Result<Vec<Generator>, Defi
         for exponent in exponents {
             power = if exponent < 0 { generator.action.inverse() } else { power.then(&generator.action) };
             let exponent = match order {
-                // The shorter way round, forwards where both are equally long: R2, not R2'.
+                // The name takes the shorter way round, forwards where both are equally long: R2, not R2'.
                 Some(order) if exponent > 0 && 2 * exponent > order as i64 => exponent - order as i64,
                 _ => exponent,
             };
@@ -203,7 +208,7 @@ mod tests {
         let doubled = puzzle(4, &moves);
         assert_eq!(names(&doubled, Metric::Given), "R Rr R'");
         assert_eq!(names(&doubled, Metric::Multi), "R Rr R'");
-        // The names of powers make way for other moves.
+        // The names of powers avoid the names of listed moves.
         let taken = puzzle(4, &[("R", "(1,2,3)"), ("R'", "(1,2)"), ("R^-1", "(2,3)")]);
         assert_eq!(names(&taken, Metric::Single), "R (R)^-1 R' R^-1");
     }
@@ -217,7 +222,7 @@ mod tests {
             let cells = Permutation::parse(cycles, 6).unwrap();
             lock.add_guarded_move(name, OrientedPermutation::from_cells(cells), guard).unwrap();
         }
-        // W is no power of R or U, for it asks for more.
+        // W is no power of R or U, because its guard has more cells.
         assert_eq!(names(&lock, Metric::Given), "R U W S");
         for (metric, made) in
             [(Metric::Single, "R R' U U' W W' S"), (Metric::Multi, "R R2 R' U U2 U' W W2 W' S")]
@@ -274,7 +279,7 @@ mod tests {
 
     #[test]
     fn too_many_powers_are_refused() {
-        // Cycles of lengths 2, 3, 5, … make an order of 2 * 3 * 5 * 7 * 11 * 13 = 30,030.
+        // Cycles of the lengths 2, 3, 5, 7, 11 and 13 give the order 2 * 3 * 5 * 7 * 11 * 13 = 30,030.
         let long = "(1,2)(3,4,5)(6,7,8,9,10)(11,12,13,14,15,16,17)(18,19,20,21,22,23,24,25,26,27,28)\
                     (29,30,31,32,33,34,35,36,37,38,39,40,41)";
         let long = puzzle(41, &[("R", long)]);

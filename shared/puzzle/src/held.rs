@@ -1,39 +1,40 @@
-//! Sequences for a puzzle that is turned in the hand, written for the same puzzle held still.
+//! Rewrites sequences for a puzzle that is turned in the hand as sequences for the same puzzle held still.
 //!
-//! A turn of the left face of the 2x2x2 cube is a turn of its right face and then a turn of the whole cube.
-//! So three faces do for what six do, if what follows is renamed: what was done so far being Q r, with a turn
-//! r of the whole, the next move x makes Q r x = Q (r x r⁻¹) r, and r x r⁻¹ is a move again.
+//! A turn of the left face of the 2x2x2 cube is a turn of its right face followed by a turn of the whole
+//! cube. So three faces suffice instead of six, if the moves that follow are renamed: when the sequence so
+//! far amounts to Q r, with a turn r of the whole, the next move x gives Q r x = Q (r x r⁻¹) r, and r x
+//! r⁻¹ is a move again.
 
 use crate::definition::FreeGroup;
 use crate::{Definition, Generator};
 use fathom_algebra::{OrientedPermutation, Turn, Turns, expression, power_name};
 use std::borrow::Cow;
 
-/// A puzzle with free moves, and those of its moves that do for all of them.
+/// A puzzle with free moves, and a selection of its moves that can replace all the others.
 #[derive(Debug)]
 pub struct Held<'d> {
     whole: &'d Definition,
-    /// What free moves make: the turns of the whole.
+    /// The group of the free moves: the turns of the whole.
     turns: FreeGroup,
-    /// Of moves that differ by a power and a turn of the whole, the first that is listed.
+    /// Of the moves that differ by a power and a turn of the whole, the one that is listed first.
     moves: Vec<&'d Generator>,
-    /// The turn of the whole that x and y make.
+    /// The turn z of the whole, if the free moves x and y give one.
     third: Option<Generator>,
 }
 
-/// Why a sequence is not converted.
+/// Why a sequence cannot be converted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeldError {
-    /// Nothing is free.
+    /// The puzzle has no free moves.
     #[error("{0} has no free moves: it is not turned in the hand, and there is nothing to convert")]
     NotFree(String),
-    /// Free moves that are not those of a thing in the hand.
+    /// The group of the free moves is larger than that of any object in the hand.
     #[error("the free moves of {puzzle} make more than {limit} turns of the whole", limit = Definition::MOST_FREE)]
     TooManyTurns {
         /// The puzzle.
         puzzle: String,
     },
-    /// A word that is no move.
+    /// A word of the sequence is no move.
     #[error(
         "{word:?} is no move of {puzzle}: there are {known}, each with a number or ' or both behind it if need be"
     )]
@@ -45,7 +46,7 @@ pub enum HeldError {
         /// The names of moves and free moves, with blanks between them.
         known: String,
     },
-    /// A move that becomes none of those that are kept.
+    /// A move becomes none of the selected moves.
     #[error(
         "{word:?} becomes a move that {puzzle} has no name for when the turns of the whole before it are left out"
     )]
@@ -57,19 +58,20 @@ pub enum HeldError {
     },
 }
 
-/// One word of a sequence.
+/// A move or a turn of the whole in a sequence.
 struct SequenceTurn<'h, 't> {
     word: Cow<'t, str>,
     generator: &'h Generator,
     is_free: bool,
-    /// What stands behind the name.
+    /// The text behind the name.
     suffix: Cow<'t, str>,
     exponent: i64,
 }
 
 impl Definition {
-    /// The turn z of the whole, as F turns, of a puzzle whose free moves are x and y, as R and U turn: x
-    /// brings F to the place of U.
+    /// Returns the turn z of the whole, in the direction in which F turns, of a puzzle whose free moves are x
+    /// and y, in the directions of R and U: z = x y x⁻¹, because x brings F to the place of U. `None` if
+    /// there are no such free moves, or if the name `z` is taken.
     pub fn third_rotation(&self) -> Option<Generator> {
         let free = |name: &str| self.free().iter().find(|generator| generator.name == name);
         let mut named = self.moves().iter().chain(self.free()).chain(self.spare());
@@ -81,10 +83,11 @@ impl Definition {
 }
 
 impl<'d> Held<'d> {
-    /// Of a puzzle with free moves.
+    /// Selects the moves of a puzzle with free moves.
     ///
     /// # Errors
-    /// [`HeldError`] if there are none, or they make too many turns.
+    /// [`HeldError`] if there are no free moves, or if they generate more than [`Definition::MOST_FREE`]
+    /// turns.
     pub fn new(whole: &'d Definition) -> Result<Self, HeldError> {
         if whole.free().is_empty() {
             return Err(HeldError::NotFree(whole.name().into()));
@@ -100,16 +103,16 @@ impl<'d> Held<'d> {
         Ok(held)
     }
 
-    /// The moves that sequences are written with.
+    /// Returns the names of the selected moves, with which sequences are written.
     pub fn moves(&self) -> impl Iterator<Item = &str> {
         self.moves.iter().map(|generator| generator.name.as_str())
     }
 
-    /// Writes a sequence with the kept moves alone. Each move keeps its place and, where that is right, what
-    /// stands behind its name.
+    /// Writes a sequence with the selected moves alone. Each move keeps its place, and also the text behind
+    /// its name where that text is still right.
     ///
     /// # Errors
-    /// [`HeldError`] for the first word that is no move, or becomes none.
+    /// [`HeldError`] for the first word that is no move, or that becomes none of the selected moves.
     pub fn convert(&self, sequence: &str) -> Result<String, HeldError> {
         let mut turned = OrientedPermutation::identity(self.whole.orders());
         let mut words = Vec::new();
@@ -135,7 +138,7 @@ impl<'d> Held<'d> {
         Ok(words.join(" "))
     }
 
-    /// Whether two sequences lead to the same state, up to a turn of the whole.
+    /// Returns whether two sequences lead to the same state, up to a turn of the whole.
     ///
     /// # Errors
     /// [`HeldError`] for the first word that is no move.
@@ -152,8 +155,8 @@ impl<'d> Held<'d> {
         })
     }
 
-    /// A power of a kept move, and the turn of the whole behind it, that make `action`. The power `exponent`
-    /// is tried first.
+    /// Splits `action` into a power of a selected move and a turn of the whole after the power. The power
+    /// `exponent` is tried first.
     fn split(
         &self,
         action: &OrientedPermutation,
@@ -168,8 +171,8 @@ impl<'d> Held<'d> {
         })
     }
 
-    /// The steps of a sequence: its words, if each of them is a move; otherwise, of a sequence with brackets,
-    /// or without blanks, the moves that it is short for.
+    /// Returns the steps of a sequence: its words, if each of them is a move; otherwise the moves of the
+    /// sequence as an expression with brackets or without blanks.
     fn steps<'t>(&self, sequence: &'t str) -> Vec<Result<SequenceTurn<'_, 't>, HeldError>> {
         let words: Vec<_> = self.words(sequence).collect();
         match words.iter().any(Result::is_err).then(|| self.written_out(sequence)).flatten() {
@@ -178,7 +181,8 @@ impl<'d> Held<'d> {
         }
     }
 
-    /// The moves that a sequence with brackets, or without blanks, is short for.
+    /// Returns the moves of a sequence that may have brackets or lack blanks, after everything has been
+    /// multiplied out.
     fn written_out<'t>(&self, sequence: &str) -> Option<Vec<SequenceTurn<'_, 't>>> {
         let known: Vec<&Generator> = self.known().map(|(generator, _)| generator).collect();
         let mut named = |name: &str| {
@@ -196,14 +200,14 @@ impl<'d> Held<'d> {
         Some(turns.0.into_iter().filter(|turn| turn.exponent != 0).map(step).collect())
     }
 
-    /// The moves and the turns of the whole, and whether they are such.
+    /// Returns the moves and the turns of the whole, each with whether it is a turn of the whole.
     fn known(&self) -> impl Iterator<Item = (&Generator, bool)> {
         let free = self.whole.free().iter().chain(&self.third);
         self.whole.moves().iter().map(|g| (g, false)).chain(free.map(|g| (g, true)))
     }
 
-    /// The words of a sequence, with blanks between them: a name alone, or with a number, `'` or both behind
-    /// it.
+    /// Reads the words of a sequence, which blanks separate: each is a name, which a number, `'` or both may
+    /// follow.
     fn words<'h, 't>(
         &'h self,
         sequence: &'t str,
@@ -255,7 +259,7 @@ mod tests {
         Held::new(&cube()).unwrap().convert(sequence).unwrap()
     }
 
-    /// Two pairs of the cubing forum, "2x2x2 Cube", To Group or Not to Group.
+    /// Two pairs from the cubing forum, thread "2x2x2 Cube", message "To Group or Not to Group".
     #[test]
     fn published_pairs() {
         assert_eq!(converted("B' R B D D R' B D' B' R B'"), "F' U F U U R' U R' U' R F'");
@@ -265,7 +269,7 @@ mod tests {
     #[test]
     fn spelling_is_kept_and_turns_in_the_hand_are_left_out() {
         assert_eq!(converted("U R2 F2' U3 R'"), "U R2 F2' U3 R'");
-        // After the half turn the bottom is the top.
+        // After the half turn of the whole, the bottom layer is on top.
         assert_eq!(converted("L2 D"), "R2 U");
         assert_eq!(converted("x y2 x'"), "");
         assert_eq!(converted("y R"), converted("B y"));
@@ -300,7 +304,7 @@ mod tests {
         assert!(Held::new(&pocket).unwrap_err().to_string().starts_with("2x2x2 has no free moves"));
     }
 
-    /// One face and turns of the whole, which make the other faces: these have no names.
+    /// With one face and turns of the whole, the sequence can ask for other faces, which have no names.
     #[test]
     fn what_has_no_name_is_refused() {
         let cube = cube();

@@ -1,16 +1,17 @@
 //! Permutation puzzles as moves and symmetries on numbered cells.
 //!
-//! Reading order: [`puzzle`] (what every puzzle is to the engine), [`metric`] (which powers of a move cost
-//! one move), [`board`] (the m x n two-dimensional magic cube), [`notation`] (move names such as `V2^-1`).
-//! Then puzzles of any other shape: [`definition`] (orbits, pieces that turn, generators and their guards,
-//! the solved state; what guards see of a state, and how many states there are), [`generators`] (what a
-//! metric makes of the listed moves), [`load`] (definitions read from files), [`family`] (those that have a
-//! word of their own), [`held`] (sequences for a puzzle in the hand, written for one held still), [`source`]
-//! (any of these, as people ask for it), [`tiles`] (states of boards as people write them).
+//! Reading order: [`puzzle`] (the form in which the engine takes every puzzle), [`metric`] (which powers of a
+//! move cost one move), [`board`] (the m x n two-dimensional magic cube), [`notation`] (move names such as
+//! `V2^-1`). Then puzzles of any other shape: [`definition`] (orbits, oriented pieces, generators and their
+//! guards, the solved state; the shapes that guards see, and the number of states), [`generators`] (the
+//! generators that a metric makes of the listed moves), [`load`] (definitions read from files), [`family`]
+//! (puzzles that have a name of their own), [`held`] (rewrites sequences for a puzzle turned in the hand as
+//! sequences for the puzzle held still), [`source`] (any of these puzzles, by the name that a user gives),
+//! [`tiles`] (states of boards as people write them).
 //!
-//! Invariants: a move is a permutation of the cells, `move.apply(c)` being the cell to which it carries
-//! whatever stands on cell `c`; piece `p` belongs on cell `p`; a symmetry renames cells and pieces alike and
-//! maps the set of moves onto itself.
+//! Invariants: a move is a permutation of the cells, and `move.apply(c)` is the cell to which the move
+//! carries the piece on cell `c`; piece `p` belongs on cell `p`; a symmetry renames cells and pieces alike
+//! and maps the set of moves onto itself.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

@@ -1,7 +1,8 @@
 //! Puzzles read from files: [Fathom's own format](toml), [GAP](gap), [ksolve and twsearch](ksolve), and
-//! [kpuzzle] (cubing.js). `docs/puzzles.md` describes them field by field.
+//! [kpuzzle] (cubing.js). `docs/puzzles.md` describes the formats field by field.
 //!
-//! Each reader finds its faults at byte offsets; what is written here is the file, the line and the column.
+//! Each reader reports a fault at a byte offset; this module turns the offset into a file, a line and a
+//! column.
 
 pub mod algorithm;
 pub mod gap;
@@ -18,10 +19,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The largest file that is read, in bytes: far more than the largest puzzle takes.
+/// The largest file that is read, in bytes: far larger than the file of the largest puzzle.
 pub const MAX_BYTES: u64 = 1 << 24;
 
-/// How a file is written.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
     /// Fathom's own: `.toml`.
@@ -34,41 +35,41 @@ pub enum Format {
     Kpuzzle,
 }
 
-/// Where in a file, lines and columns counted from 1.
+/// A place in a file. Lines and columns count from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The file as it was named.
+    /// The name of the file, as given.
     pub file: String,
-    /// Line and column, where the fault is in one place.
+    /// The line and the column, if the fault is at one place.
     pub line_and_column: Option<(usize, usize)>,
 }
 
 /// What is wrong with the text of a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
-    /// Well written, but no puzzle.
+    /// The text is read, but defines no puzzle.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
-    /// Not cycle notation.
+    /// The text is not cycle notation.
     #[error("{}", .0.reason())]
     Cycles(CycleError),
-    /// Something else than what the format allows at this place.
+    /// There is something that the format does not allow at this place.
     #[error("{0}")]
     Syntax(String),
-    /// A word that the format does not have.
+    /// The format does not have this keyword.
     #[error("unknown keyword {word:?}: there are {known}")]
     UnknownKeyword {
-        /// The word.
+        /// The text in place of a keyword.
         word: String,
-        /// What there is.
+        /// The keywords of the format.
         known: &'static str,
     },
-    /// A part of the format that Fathom does not follow.
+    /// Fathom does not support this part of the format.
     #[error("{what} is not supported: {why}")]
     Unsupported {
         /// The part.
         what: String,
-        /// Why it cannot be passed over, or what to do.
+        /// Why the part cannot be ignored, or what to do.
         why: &'static str,
     },
 }
@@ -76,26 +77,26 @@ pub enum Reason {
 /// Why a file is no definition of a puzzle.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The operating system refused.
+    /// The operating system refused to read the file.
     #[error("{file}: cannot be read: {source}")]
     Read {
-        /// The file as it was named.
+        /// The name of the file, as given.
         file: String,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// Above the limit.
+    /// The file is larger than [`MAX_BYTES`].
     #[error("{file}: the file is larger than {MAX_BYTES} bytes, too large for a puzzle")]
     TooLarge {
-        /// The file as it was named.
+        /// The name of the file, as given.
         file: String,
     },
-    /// The text is wrong.
+    /// The text has a fault.
     #[error("{place}: {reason}")]
     Bad {
-        /// Where.
+        /// The place of the fault.
         place: Place,
-        /// What.
+        /// The kind of fault.
         reason: Box<Reason>,
     },
 }
@@ -111,7 +112,8 @@ impl fmt::Display for Place {
 }
 
 impl Format {
-    /// The format of a file by the end of its name, and by its text where the name does not say (`.txt`).
+    /// Returns the format of a file by the extension of its name, or by its text where the extension does not
+    /// tell (`.txt`).
     pub fn of(file: &str, text: &str) -> Self {
         let extension = Path::new(file).extension().and_then(|e| e.to_str()).unwrap_or_default();
         match extension.to_ascii_lowercase().as_str() {
@@ -123,7 +125,7 @@ impl Format {
         }
     }
 
-    /// By the first line that is neither empty nor a comment.
+    /// Returns the format by the first line that is neither empty nor a comment.
     fn of_text(text: &str) -> Self {
         let mut rest = text.trim_start();
         while rest.starts_with('#') {
@@ -150,7 +152,7 @@ impl Format {
 pub fn load(path: &Path) -> Result<Definition, LoadError> {
     let file = path.display().to_string();
     let read = |source| LoadError::Read { file: file.clone(), source };
-    // The length of a device or of a pipe is not known before it is read.
+    // The length of a device or of a pipe is not known in advance, so the limit applies while reading.
     let mut bytes = Vec::new();
     File::open(path).map_err(read)?.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(read)?;
     if bytes.len() as u64 > MAX_BYTES {
@@ -164,8 +166,8 @@ pub fn load(path: &Path) -> Result<Definition, LoadError> {
     parse(&text, Format::of(&file, &text), &file)
 }
 
-/// Reads the puzzle that a text defines. `file` is named in errors, and gives its name to a puzzle that has
-/// none.
+/// Reads the puzzle that a text defines. `file` is named in errors; where the text does not name the puzzle,
+/// the puzzle gets the stem of `file` as its name.
 ///
 /// # Errors
 /// [`LoadError`] with the file, the place and the reason.
@@ -181,7 +183,7 @@ pub fn parse(text: &str, format: Format, file: &str) -> Result<Definition, LoadE
     .map_err(|fault| fault.in_file(file, text))
 }
 
-/// A reason, and the byte offset at which it was found.
+/// A reason, and the byte offset of the fault; no offset if the fault concerns the file as a whole.
 #[derive(Debug)]
 struct Fault {
     at: Option<usize>,
@@ -197,7 +199,7 @@ impl Fault {
         Self::new(at, Reason::Syntax(reason.into()))
     }
 
-    /// A fault of the file as a whole.
+    /// Creates a fault of the file as a whole.
     fn whole(reason: impl Into<Reason>) -> Self {
         Self { at: None, reason: reason.into() }
     }
@@ -213,7 +215,8 @@ impl Fault {
     }
 }
 
-/// Labels as files give them, by orbit, to labels of a definition, which are numbered across orbits.
+/// Maps labels of a file, which are numbered in each orbit, to labels of a definition, which are numbered
+/// across orbits.
 #[derive(Default)]
 struct LabelNumbers {
     numbers: HashMap<(usize, u64), u16>,
@@ -226,8 +229,8 @@ impl LabelNumbers {
     }
 }
 
-/// The images of a permutation of one orbit as files give it: for each cell, counted from `first`, the cell
-/// that its piece comes from. The error is the place of a number in the list, and what is wrong with it.
+/// Returns the images of a permutation of one orbit. Files give, for each cell, the cell that its piece comes
+/// from, counted from `first`. The error is the index of a number in the list, and the fault.
 fn images_of_sources(sources: &[u64], first: u64) -> Result<Vec<usize>, (usize, String)> {
     let cells = sources.len() as u64;
     let mut images = vec![usize::MAX; sources.len()];
@@ -243,7 +246,7 @@ fn images_of_sources(sources: &[u64], first: u64) -> Result<Vec<usize>, (usize, 
     Ok(images)
 }
 
-/// An orientation that is below the number of orientations.
+/// Checks that an orientation is below the number of orientations.
 fn below(at: usize, turn: u64, order: u16) -> Result<u16, Fault> {
     match u16::try_from(turn) {
         Ok(turn) if turn < order => Ok(turn),

@@ -8,30 +8,30 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Metric {
-    /// Every power: any rotation of one line, the *manipulation* of Jia, Zhang and Xiang.
+    /// Every power: any rotation of one line, called a *manipulation* by Jia, Zhang and Xiang.
     #[default]
     Multi,
     /// The listed move and its inverse: a shift of one line by one cell, either way.
     Single,
-    /// The listed move alone. What is listed need not be closed under inverses.
+    /// The listed move alone. The listed moves need not be closed under inverses.
     Given,
-    /// Of Square-1 alone: a turn of one layer by any amount, or a twist. The listed moves are these.
+    /// For Square-1 only: a turn of one layer by any amount, or a twist. The listed moves are these.
     Face,
-    /// Of Square-1 alone: a twist; turns of the layers are free moves. The listed move is the twist.
+    /// For Square-1 only: a twist. Turns of the layers are free moves, and the twist is the only listed move.
     Twist,
 }
 
 impl Metric {
-    /// The metrics in which a board is searched, in the order in which they are listed to users: those that
-    /// are closed under inverses.
+    /// The metrics that are closed under inverses for every puzzle, in the order in which users see them:
+    /// those in which a board is searched.
     pub const ALL: [Self; 2] = [Self::Multi, Self::Single];
 
-    /// Whether one family alone knows it, which lists its moves.
+    /// Returns whether the metric exists only for one family, which lists the moves of the metric itself.
     pub fn is_of_one_family(self) -> bool {
         matches!(self, Self::Face | Self::Twist)
     }
 
-    /// Its word on the command line and in files.
+    /// Returns the name of the metric on the command line and in files.
     pub fn word(self) -> &'static str {
         match self {
             Self::Multi => "multi",
@@ -49,7 +49,7 @@ impl fmt::Display for Metric {
     }
 }
 
-/// A word that names no metric.
+/// The error for a text that names no metric.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "there is no metric {0:?}: use 'multi' (any rotation of a line, or power of a listed move, is one move), \

@@ -1,8 +1,9 @@
 //! Names of the moves of a board, after the paper: `V<i>^<j>` moves column i up by j, `H<i>^<j>` moves row i
-//! left by j; i counts from 1, a negative j goes the other way, `V1` is `V1^1`, and `V1'` is `V1^-1`.
+//! left by j. The number i counts from 1, a negative j goes the other way, `V1` is `V1^1`, and `V1'` is
+//! `V1^-1`.
 //!
-//! Each rotation has one name, under which it is printed: that of the smallest shift, forwards where both
-//! ways are equally long. All names are read.
+//! A rotation is printed under one name: that of the smallest shift, forwards where both ways are equally
+//! long. All of its names can be read.
 
 use crate::{Board, Line};
 use fathom_algebra::{Permutation, power_name};
@@ -10,12 +11,12 @@ use fathom_algebra::{Permutation, power_name};
 /// Why a text is not a sequence of moves.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotationError {
-    /// Not of the form of a move.
+    /// The text is not of the form of a move.
     #[error(
         "{0:?} is not a move: write V<column> or H<row>, with ^<shift> behind it if it is not 1, such as V2^-1"
     )]
     NotAMove(String),
-    /// A line that the board does not have.
+    /// The move names a line that the board does not have.
     #[error("{word:?} names line {line}, but the board {board} has {lines} of that kind, counted from 1")]
     NoSuchLine {
         /// The move as written.
@@ -24,13 +25,13 @@ pub enum NotationError {
         line: usize,
         /// The board.
         board: Board,
-        /// How many rows or columns it has.
+        /// The number of rows, or of columns, of the board.
         lines: usize,
     },
 }
 
 impl Line {
-    /// The name of the rotation of this line by `shift`.
+    /// Returns the name of the rotation of the line by `shift`.
     pub fn move_name(self, shift: i64) -> String {
         let (letter, number) = match self {
             Self::Column(column) => ('V', column + 1),
@@ -41,17 +42,18 @@ impl Line {
 }
 
 impl Board {
-    /// The name of the rotation of a line by `shift`, which is no multiple of its length.
+    /// Returns the shortest name of the rotation of a line by `shift`, which must not be a multiple of the
+    /// length of the line.
     pub fn move_name(self, line: Line, shift: i64) -> String {
         let length = self.line_length(line) as i64;
         let forwards = shift.rem_euclid(length);
         line.move_name(if 2 * forwards > length { forwards - length } else { forwards })
     }
 
-    /// Reads one move.
+    /// Reads one move as a line and a shift.
     ///
     /// # Errors
-    /// [`NotationError`] that names the word and the reason.
+    /// [`NotationError`] with the text and the reason.
     pub fn parse_move(self, word: &str) -> Result<(Line, i64), NotationError> {
         let not_a_move = || NotationError::NotAMove(word.into());
         let (line, shift) = match (word.split_once('^'), word.strip_suffix('\'')) {
@@ -80,7 +82,7 @@ impl Board {
     /// of the cells.
     ///
     /// # Errors
-    /// [`NotationError`] for the first word that is no move.
+    /// [`NotationError`] for the first text between blanks that is no move.
     pub fn parse_sequence(self, text: &str) -> Result<Permutation, NotationError> {
         text.split_whitespace().try_fold(Permutation::identity(self.cells()), |done, word| {
             let (line, shift) = self.parse_move(word)?;

@@ -1,4 +1,4 @@
-//! What every puzzle is to the engine, whatever it looks like in the hand.
+//! The form in which the engine takes every puzzle.
 
 use fathom_algebra::orbits::orbits;
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
@@ -7,85 +7,88 @@ use num_bigint::BigUint;
 /// A named permutation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// As people write it.
+    /// The name, as people write it.
     pub name: String,
-    /// `action.apply(c)` is where what is on `c` goes.
+    /// The permutation: `action.apply(c)` is the cell to which the piece on cell `c` goes.
     pub action: Permutation,
 }
 
-/// A generator of cost 1 as the engine takes it.
+/// A generator of cost 1, as the engine takes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PuzzleMove {
-    /// As people write it.
+    /// The name, as people write it.
     pub name: String,
-    /// What it does to the pieces on all cells.
+    /// The action on the pieces of all cells.
     pub action: OrientedPermutation,
-    /// It can be made only while all of this is so.
+    /// The move is possible only while all these conditions hold. In increasing order.
     pub guard: Box<[Guard]>,
 }
 
-/// On a cell stands, or does not stand, a piece that cannot be told from one.
+/// The condition that a cell holds, or does not hold, a piece with the label of a given piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Guard {
     /// The cell.
     pub cell: u16,
-    /// The piece, by the cell where it belongs.
+    /// The piece, given by the cell where it belongs.
     pub piece: u16,
-    /// Whether such a piece must be there; otherwise none may be there.
+    /// Whether the cell must hold such a piece; otherwise it must not.
     pub holds: bool,
 }
 
 impl Guard {
-    /// What it becomes when cells, and pieces with them, are renamed.
+    /// Returns the condition after cells and pieces have been renamed.
     pub fn renamed(&self, relabelling: &Relabelling) -> Self {
         let to = |cell: u16| relabelling.cells().apply(cell.into()) as u16;
         Self { cell: to(self.cell), piece: to(self.piece), ..*self }
     }
 }
 
-/// How many states there are of a puzzle whose moves have guards.
+/// The number of states of a puzzle whose moves have guards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counted {
-    /// For each piece what it shows: pieces of one number are interchangeable.
+    /// The labels for which the number holds, one for each piece: pieces with one label are interchangeable.
     pub labels: Vec<u16>,
-    /// The number of states, those that differ by free moves being one.
+    /// The number of states, where states that differ by free moves are one.
     pub states: BigUint,
 }
 
-/// Cells `0..cells`, as many pieces (piece `p` belongs on cell `p`, in orientation 0), moves, and symmetries.
+/// A puzzle on the cells `0..cells` with as many pieces (piece `p` belongs on cell `p`, in orientation 0),
+/// with moves and symmetries.
 #[derive(Clone, Debug)]
 pub struct Puzzle {
-    /// One word, as on the command line.
+    /// The name, as on the command line.
     pub name: String,
     /// The number of cells.
     pub cells: usize,
-    /// How many orientations of each piece are told apart, a divisor of the order of the cells where it
-    /// stands.
+    /// For each piece the number of its orientations that are told apart, a divisor of the order of its
+    /// cells.
     pub seen: Vec<u16>,
-    /// The moves, no two of them equal, none the identity. Where there are free moves, no two differ by a
-    /// free move that follows; and they are all moves of the puzzle behind all free moves: those that
-    /// make all neighbours of a state from one of its words.
+    /// The moves; no two are equal, and none is the identity. With free moves: the products of each free move
+    /// followed by each move, of which no two differ by a free move that follows. Applied to one word of a
+    /// state, they make all neighbours of the state.
     pub moves: Vec<PuzzleMove>,
-    /// The same moves with free moves behind them: no two differ by a free move that comes before, and they
-    /// are all moves of the puzzle before all free moves. Without free moves, `moves`.
+    /// The moves with free moves after them: the products of each move followed by each free move, of which
+    /// no two differ by a free move that comes before. Without free moves, equal to `moves`.
     pub incoming_moves: Vec<PuzzleMove>,
-    /// The group of the free moves, the identity first: what they do to a state makes no other state of it.
+    /// The group of the free moves, the identity first. A free move leads from each word of a state to a word
+    /// of the same state.
     pub free: Vec<OrientedPermutation>,
-    /// The number of states, if that takes more than the order of a group to tell.
+    /// The number of states, where it is known and is not simply the order of a group.
     pub counted: Option<Counted>,
-    /// By piece: those of different numbers never exchange places, whatever cells they have in common. One
-    /// number for all where that is not known.
+    /// For each piece a number: pieces with different numbers never exchange places, although their cells may
+    /// be the same. All numbers are equal where nothing of the kind is known.
     pub kinds: Vec<u16>,
-    /// Relabellings that map the set of moves onto itself, up to free moves that follow, the identity first:
-    /// a group, up to turns of all pieces of an orbit alike, which change no move.
+    /// Relabellings that map the set of moves onto itself, up to free moves that follow; the identity first.
+    /// They form a group up to turns of all pieces of an orbit by the same amount, which change no move.
     pub symmetries: Vec<Relabelling>,
-    /// The same puzzle with more symmetries, on one more cell, the last, of two orientations, that tells how
-    /// it is held, and with one free move, which turns it over as a whole. Where states are limited.
+    /// The same puzzle with more symmetries, where states are limited and there is one: the last of its cells
+    /// is an additional cell with two orientations, which tells how the puzzle is held, and its one free move
+    /// besides the identity turns the whole puzzle over.
     pub held: Option<Box<Self>>,
 }
 
 impl Puzzle {
-    /// Whether `relabelling` maps the set of moves, each followed by free moves, onto itself.
+    /// Returns whether `relabelling` maps the set of moves, each followed by free moves, onto itself.
     pub fn is_symmetry(&self, relabelling: &Relabelling) -> bool {
         let is_kept = |m: &PuzzleMove| {
             let guard = m.guard.iter().map(|guard| guard.renamed(relabelling)).collect();
@@ -94,7 +97,8 @@ impl Puzzle {
         self.moves.iter().all(is_kept)
     }
 
-    /// The orbits of cells under all moves, each in increasing order, by their first cells.
+    /// Returns the orbits of cells under all moves and free moves: the cells of each in increasing order, the
+    /// orbits in the order of their first cells.
     pub fn orbits(&self) -> Vec<Vec<usize>> {
         let moves = self.moves.iter().map(|m| &m.action);
         let actions: Vec<Permutation> =
@@ -107,8 +111,8 @@ impl Puzzle {
         orbits
     }
 
-    /// Whether the inverse of every move is a move, up to free moves, and can be made wherever the move has
-    /// led.
+    /// Returns whether the inverse of every move is a move, up to free moves, and is possible wherever the
+    /// move leads.
     pub fn is_closed_under_inverses(&self) -> bool {
         self.moves.iter().all(|m| {
             let carried =
@@ -131,7 +135,7 @@ mod tests {
     use crate::{Definition, Metric};
     use fathom_algebra::{OrientedPermutation, Permutation};
 
-    /// An inverse that asks for something else does not lead back from everywhere.
+    /// An inverse with a different guard does not lead back from every state.
     #[test]
     fn inverses_have_the_same_guard() {
         let closed = |guards: [&[u16]; 2]| {

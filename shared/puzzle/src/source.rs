@@ -1,4 +1,4 @@
-//! A puzzle as people ask for it: a board, a word of a family, or a file.
+//! A puzzle by the name that a user gives: a board, a member of a family, or a file.
 
 use crate::definition::{Definition, DefinitionError};
 use crate::family::{self, FamilyError};
@@ -7,7 +7,7 @@ use crate::{Board, BoardError, Generator, Metric, Puzzle, PuzzleMove, SelectionE
 use num_bigint::BigUint;
 use std::path::Path;
 
-/// Where a puzzle's moves come from.
+/// A board, or any other puzzle by its definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PuzzleSpec {
     /// A board, whose symmetries are known.
@@ -19,22 +19,22 @@ pub enum PuzzleSpec {
 /// Why there is no such puzzle, or why it cannot be searched.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// Of the form of a board, but none.
+    /// The name has the form of a board, but names none.
     #[error(transparent)]
     Board(#[from] BoardError),
-    /// No word of a family.
+    /// The name is that of no family.
     #[error(transparent)]
     Family(#[from] FamilyError),
-    /// No file that can be used.
+    /// The file cannot be used.
     #[error(transparent)]
     File(#[from] LoadError),
-    /// The moves that were chosen are not there.
+    /// The chosen moves do not exist.
     #[error(transparent)]
     Selection(#[from] SelectionError),
-    /// A metric that makes too many moves, moves that fit together to nothing, or orbits that are not there.
+    /// The metric makes too many moves, the definition is inconsistent, or an orbit does not exist.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
-    /// A metric that another puzzle alone knows.
+    /// The metric exists only for another puzzle.
     #[error("{puzzle} knows no metric '{metric}': square1 alone does")]
     NotItsMetric {
         /// The puzzle.
@@ -42,33 +42,33 @@ pub enum SourceError {
         /// The metric.
         metric: Metric,
     },
-    /// More cells than the search has numbers for.
+    /// The puzzle has more cells than [`PuzzleSpec::MOST_CELLS`].
     #[error("{puzzle} has {}{cells} cells, and puzzles of at most {limit} can be searched: leave some out with --omit", states_and(states.as_ref()), limit = PuzzleSpec::MOST_CELLS)]
     TooManyCells {
         /// The puzzle.
         puzzle: String,
-        /// Its cells.
+        /// The number of cells.
         cells: usize,
-        /// Its states, if they are known.
+        /// The number of states, if it is known.
         states: Option<BigUint>,
     },
 }
 
 impl PuzzleSpec {
-    /// The largest number of cells of a puzzle that is searched.
+    /// The largest number of cells of a puzzle that can be searched: cells have numbers of one byte.
     pub const MOST_CELLS: usize = 255;
 
-    /// The puzzle that a word names: `3x4`, `pancake:8`, or a path.
+    /// Returns the puzzle of a name: `3x4`, `pancake:8`, or the path of a file.
     ///
     /// # Errors
-    /// [`SourceError`] with what there is.
+    /// [`SourceError`] if the name is that of no puzzle; the error lists the names that exist.
     pub fn of_word(word: &str) -> Result<Self, SourceError> {
         Self::named(word, family::puzzle)
     }
 
-    /// The puzzle that a word names as a whole: where a family's own is held at a piece, as `2x2x2` is at a
-    /// corner, the one that is turned in the hand at no cost. It has the same states at each distance,
-    /// and more symmetries.
+    /// Returns the puzzle of a name as a whole: where the puzzle of a family is held at a piece, as `2x2x2`
+    /// is at a corner, the puzzle that may be turned in the hand at no cost. Both have the same number of
+    /// states at each distance, and the second has more symmetries.
     ///
     /// # Errors
     /// As [`PuzzleSpec::of_word`].
@@ -76,10 +76,10 @@ impl PuzzleSpec {
         Self::named(word, family::whole)
     }
 
-    /// The puzzle that a word of a family names where turning the whole in the hand costs nothing.
+    /// Returns the puzzle of a family for which turning the whole puzzle in the hand costs nothing.
     ///
     /// # Errors
-    /// [`SourceError`] with those for which there is one.
+    /// [`SourceError`] if the family has no such puzzle; the error lists the families that have one.
     pub fn in_hand(word: &str) -> Result<Self, SourceError> {
         Ok(Self::Defined(Box::new(family::in_hand(&word.to_lowercase().replace('×', "x"))?)))
     }
@@ -97,7 +97,7 @@ impl PuzzleSpec {
         if path.is_file() || path.extension().is_some() || word.contains('/') {
             return Ok(Self::Defined(Box::new(load::load(path)?)));
         }
-        // Case does not matter, nor which cross is written.
+        // Case does not matter, and `×` may be written for `x`.
         let plain = word.to_lowercase().replace('×', "x");
         let found = of_family(&plain).map_err(|error| match error {
             FamilyError::Unknown { known, nearest, .. } => {
@@ -108,27 +108,28 @@ impl PuzzleSpec {
         Ok(Self::Defined(Box::new(found?)))
     }
 
-    /// The same puzzle, if it knows this metric. In one that a family alone knows its moves may be others.
+    /// Returns the same puzzle under a metric, if the puzzle knows it. Under a metric of one family, the
+    /// moves of the puzzle may change.
     ///
     /// # Errors
-    /// [`SourceError`] if it does not know it.
+    /// [`SourceError::NotItsMetric`] if the puzzle does not know the metric.
     pub fn in_metric(self, metric: Metric) -> Result<Self, SourceError> {
         if !metric.is_of_one_family() || self.metric() == metric {
             return Ok(self);
         }
-        // What has the name of that family, but not a metric of it, is something else.
+        // A puzzle with the family's name, but not with one of the family's metrics, is another puzzle.
         let found = self.metric().is_of_one_family().then(|| family::in_metric(&self.name(), metric));
         let found =
             found.flatten().ok_or_else(|| SourceError::NotItsMetric { puzzle: self.name(), metric })?;
         Ok(Self::Defined(Box::new(found)))
     }
 
-    /// The same puzzle with these of its moves alone, named with commas between them: they are all that is
-    /// listed then, and the metric is [`Metric::Given`]. Its name tells them, and whether there are free
-    /// moves.
+    /// Returns the same puzzle with some of its moves, given by their names with commas between them. They
+    /// become the listed moves, and the metric becomes [`Metric::Given`]. The new name of the puzzle contains
+    /// the names of the moves, and `-free` if there are free moves.
     ///
     /// # Errors
-    /// [`SourceError`] that names the first that is not there.
+    /// [`SourceError`] with the first name that does not exist.
     pub fn with_moves(&self, metric: Metric, names: &str) -> Result<Self, SourceError> {
         let whole = self.definition(metric)?;
         let chosen = whole.select(whole.metric(), names)?;
@@ -152,10 +153,10 @@ impl PuzzleSpec {
         Ok(Self::Defined(Box::new(some.finished()?)))
     }
 
-    /// The same puzzle with all pieces told apart, whatever looks alike. Those of a board always are.
+    /// Returns the same puzzle with all pieces told apart. The pieces of a board always are.
     ///
     /// # Errors
-    /// [`DefinitionError::Guarded`].
+    /// [`DefinitionError::Guarded`] if guards or limits of the puzzle ask for labels.
     pub fn told_apart(self) -> Result<Self, SourceError> {
         match self {
             Self::Board(_) => Ok(self),
@@ -163,11 +164,12 @@ impl PuzzleSpec {
         }
     }
 
-    /// The same puzzle without the pieces of some orbits, and with orientations of others that are not looked
-    /// at.
+    /// Returns the same puzzle without the orbits `omitted`, and with the orientations of the orbits
+    /// `unturned` ignored.
     ///
     /// # Errors
-    /// [`SourceError`] if there are no such orbits, or nothing is left.
+    /// [`SourceError`] if there are no such orbits, guards or limits ask for pieces that are left out, or no
+    /// orbits are left.
     pub fn reduced(self, omitted: &[String], unturned: &[String]) -> Result<Self, SourceError> {
         match (self, omitted.iter().chain(unturned).next()) {
             (same, None) => Ok(same),
@@ -182,8 +184,8 @@ impl PuzzleSpec {
         }
     }
 
-    /// What users are told before the puzzle is searched: how its file was read, and that its moves have no
-    /// inverses.
+    /// Returns what users are told before the puzzle is searched: how its file was read, and whether moves
+    /// lack inverses.
     ///
     /// # Errors
     /// [`DefinitionError`] if the metric makes too many moves.
@@ -206,7 +208,8 @@ impl PuzzleSpec {
         Ok(remarks)
     }
 
-    /// The same puzzle as its file was read when the moves of all files were exactly those that are listed.
+    /// Returns the puzzle under the metric [`Metric::Given`] if its own metric is [`Metric::Multi`]. Earlier
+    /// versions took exactly the listed moves of every file, so that runs they began need this puzzle.
     pub fn under_old_default(&self) -> Option<Self> {
         match self {
             Self::Defined(definition) if definition.metric() == Metric::Multi => {
@@ -218,11 +221,11 @@ impl PuzzleSpec {
         }
     }
 
-    /// Its definition under a metric: the moves are the definition's generators of the definition's own
-    /// metric. Of a board those are listed.
+    /// Returns the definition of the puzzle under a metric: its moves are the generators that the definition
+    /// makes in its own metric. For a board, all moves of `metric` are listed.
     ///
     /// # Errors
-    /// [`DefinitionError`] if there are too many.
+    /// [`DefinitionError`] if there are too many moves.
     pub fn definition(&self, metric: Metric) -> Result<Definition, DefinitionError> {
         match self {
             Self::Board(board) => of_board(*board, metric),
@@ -234,7 +237,7 @@ impl PuzzleSpec {
         }
     }
 
-    /// What it is called.
+    /// Returns the name of the puzzle.
     pub fn name(&self) -> String {
         match self {
             Self::Board(board) => board.to_string(),
@@ -242,7 +245,7 @@ impl PuzzleSpec {
         }
     }
 
-    /// The metric that is meant unless another one is asked for.
+    /// Returns the metric that is used unless the user chooses another.
     pub fn metric(&self) -> Metric {
         match self {
             Self::Board(_) => Metric::default(),
@@ -250,7 +253,7 @@ impl PuzzleSpec {
         }
     }
 
-    /// The number of cells.
+    /// Returns the number of cells.
     pub fn cells(&self) -> usize {
         match self {
             Self::Board(board) => board.cells(),
@@ -258,7 +261,7 @@ impl PuzzleSpec {
         }
     }
 
-    /// How many cells stand in a row, where it is written down.
+    /// Returns the number of cells in one row when a state is written.
     pub fn columns(&self) -> usize {
         match self {
             Self::Board(board) => board.columns(),
@@ -266,7 +269,8 @@ impl PuzzleSpec {
         }
     }
 
-    /// For each cell what stands there when the puzzle is solved: pieces with one value are interchangeable.
+    /// Returns the label of the piece on each cell when the puzzle is solved: pieces with one label are
+    /// interchangeable.
     pub fn solved(&self) -> Vec<usize> {
         match self {
             Self::Board(board) => (0..board.cells()).collect(),
@@ -276,10 +280,11 @@ impl PuzzleSpec {
         }
     }
 
-    /// Whether it can be searched, as far as that shows without its moves.
+    /// Checks what can be checked without the moves: that the puzzle does not have too many cells to be
+    /// searched.
     ///
     /// # Errors
-    /// [`SourceError`] with what the search does not know.
+    /// [`SourceError::TooManyCells`] if there are more than [`PuzzleSpec::MOST_CELLS`].
     pub fn check(&self) -> Result<(), SourceError> {
         let Self::Defined(definition) = self else {
             return Ok(());
@@ -292,11 +297,11 @@ impl PuzzleSpec {
         Ok(())
     }
 
-    /// The puzzle under a metric, with its symmetries, as it is searched. Finding them takes up to tenths of
-    /// a second.
+    /// Returns the puzzle under a metric, with its symmetries, as it is searched. Finding the symmetries
+    /// takes up to tenths of a second.
     ///
     /// # Errors
-    /// [`SourceError`] if it cannot be searched.
+    /// [`SourceError`] if the puzzle has too many cells, or as [`Definition::puzzle`].
     pub fn puzzle(&self, metric: Metric) -> Result<Puzzle, SourceError> {
         self.check()?;
         let definition = match self {
@@ -307,12 +312,13 @@ impl PuzzleSpec {
     }
 }
 
-/// The beginning of what a puzzle has, if its states are known: `120 states and `.
+/// Formats the number of states as the beginning of a list, `120 states and `; empty if the number is not
+/// known.
 pub fn states_and(states: Option<&BigUint>) -> String {
     states.map(|states| format!("{} states and ", grouped(states))).unwrap_or_default()
 }
 
-/// A number of any size with a comma between each three digits.
+/// Formats a number with commas between groups of three digits.
 pub fn grouped(number: &BigUint) -> String {
     let digits = number.to_string();
     let from_the_end = digits.bytes().rev().collect::<Vec<_>>();
@@ -320,7 +326,7 @@ pub fn grouped(number: &BigUint) -> String {
     groups.join(&b',').iter().rev().map(|&byte| char::from(byte)).collect()
 }
 
-/// A board whose listed generators are the moves of a metric.
+/// Returns the definition of a board whose listed generators are the moves of a metric.
 fn of_board(board: Board, metric: Metric) -> Result<Definition, DefinitionError> {
     let mut definition = Definition::of_degree(board.to_string(), board.cells())?;
     for PuzzleMove { name, action, .. } in board.puzzle(metric).moves {
@@ -345,8 +351,8 @@ mod tests {
         assert_eq!(PuzzleSpec::of_word(example).unwrap().cells(), 5);
     }
 
-    /// The symmetries that are found for the moves of a board are those that are known of it, or more: a
-    /// board of one row has also those that multiply places by a number.
+    /// The symmetries found for the moves of a board include those known for boards. There may be more: a
+    /// board of one row also has symmetries that multiply places by a number.
     #[test]
     fn the_symmetries_of_boards_are_found() {
         for word in ["2x3", "3x3", "2x4", "3x4", "2x5", "4x4", "2x6", "3x5", "2x7", "5x5"] {

@@ -1,23 +1,23 @@
-//! States as people write them: the number of the tile on each cell, from 0, row by row, separated by blanks,
-//! commas or semicolons.
+//! States of boards as people write them: the number of the tile on each cell, from 0, row by row, separated
+//! by blanks, commas or semicolons.
 
-/// Reads the tiles on so many cells.
+/// Reads the tiles of a state of `cells` cells.
 ///
 /// # Errors
-/// Why these are not the tiles of a state, as the end of a sentence.
+/// The reason why the text is not the tiles of a state, as the end of a sentence.
 pub fn read(text: &str, cells: usize) -> Result<Vec<usize>, String> {
     read_from(0, text, cells)
 }
 
-/// Whether each tile is there once.
+/// Checks that there are `cells` tiles and that each tile occurs once.
 ///
 /// # Errors
-/// What is wrong, as the end of a sentence.
+/// The fault, as the end of a sentence.
 pub fn check(tiles: &[usize], cells: usize) -> Result<(), String> {
     check_from(0, tiles, cells)
 }
 
-/// The tiles on so many cells, the first of which has this number.
+/// Reads the tiles on `cells` cells, numbered from `first`.
 fn read_from(first: usize, text: &str, cells: usize) -> Result<Vec<usize>, String> {
     let entries = text.split([' ', '\t', ',', ';']).filter(|entry| !entry.is_empty());
     let number = |entry: &str| {
@@ -45,11 +45,11 @@ fn check_from(first: usize, tiles: &[usize], cells: usize) -> Result<(), String>
     Ok(())
 }
 
-/// The tiles of a state on so many cells that were counted from 1, counted from 0. A text that is no tiles is
-/// left as it is.
+/// Renumbers the tiles of a state of `cells` cells from 0 if they are numbered from 1. Returns a text that is
+/// not a list of numbers unchanged.
 ///
 /// # Errors
-/// Why these are not the tiles of a state, as the end of a sentence.
+/// The reason why the numbers are not the tiles of a state, as the end of a sentence.
 pub fn counted_from_one(text: &str, cells: usize) -> Result<String, String> {
     let is_tiles = text.trim_start().starts_with(|c: char| c.is_ascii_digit())
         && text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace() || ",;".contains(c));

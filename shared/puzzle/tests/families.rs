@@ -1,4 +1,4 @@
-//! The families against published counts of states and of states by distance.
+//! The families, compared with published numbers of states and of states at each distance.
 
 mod search;
 
@@ -30,13 +30,13 @@ fn numbers_of_states() {
         ("2x2x2", 3_674_160),
         // The comment of OEIS A080630.
         ("3x3x3-corners", 88_179_840),
-        // 12! 2^11, by which the order of the cube group is 8! 3^7 12! 2^11 / 2.
+        // The order of the cube group, 8! 3^7 12! 2^11 / 2, gives the factor 12! 2^11 for edges.
         ("3x3x3-edges", 980_995_276_800),
         ("3x3x3", 43_252_003_274_489_856_000),
         // The comment of OEIS A079745.
         ("skewb", 3_149_280),
-        // The sum of the table in cayleypy, puzzles_growth.csv; 19,958,400 (OEIS A079766) up to 12 turns in
-        // space.
+        // This is the sum of the table in cayleypy, puzzles_growth.csv; up to 12 turns in space there are
+        // 19,958,400 states (OEIS A079766).
         ("dino", 239_500_800),
         // OEIS A309109 and A309110, n = 3.
         ("pyraminx", 933_120),
@@ -45,10 +45,10 @@ fn numbers_of_states() {
         assert_eq!(family::puzzle(word).unwrap().states(), Some(states), "{word}");
     }
     for (word, states) in [
-        // The corners are those of the pocket cube.
+        // The corners move as those of the pocket cube.
         ("2x2x2", 3_674_160),
         ("3x3x3-corners", 3_674_160),
-        // A turned cube in place of 24.
+        // One state stands for 24 turned cubes.
         ("3x3x3-edges", 980_995_276_800 / 24),
         // The comment of OEIS A079766.
         ("dino", 19_958_400),
@@ -57,7 +57,7 @@ fn numbers_of_states() {
     }
 }
 
-/// A board whose sides are both odd reaches half of all states, and all if turning it over is odd.
+/// A board whose sides are both odd reaches half of all states, and all of them if turning it over is odd.
 #[test]
 fn boards_that_are_turned_over() {
     let factorial = |n: u128| (1..=n).product::<u128>();
@@ -66,14 +66,15 @@ fn boards_that_are_turned_over() {
         ("3x3+flip", factorial(9)),
         ("3x3+flips", factorial(9)),
         ("3x3+transpose", factorial(9)),
-        // Five rows of two exchanges each, and ten exchanges across the diagonal.
+        // The flip makes five rows of two exchanges each, and the transposition ten exchanges across the
+        // diagonal.
         ("5x5+flip", factorial(25) / 2),
         ("5x5+transpose", factorial(25) / 2),
         ("3x5+flip", factorial(15) / 2),
         ("3x5+flips", factorial(15)),
         ("5x3+flip", factorial(15)),
         ("4x4+flips", factorial(16)),
-        // Dihedral groups.
+        // The groups are dihedral.
         ("1x5+flip", 10),
         ("1x6+flip", 12),
         ("1x6+flips", 12),
@@ -81,9 +82,9 @@ fn boards_that_are_turned_over() {
     ] {
         assert_eq!(family::puzzle(word).unwrap().states(), Some(states), "{word}");
     }
-    // Rotations and the flip, then what is made of both.
+    // First come the rotations and the flip, then their products.
     assert_eq!(whole("1x7+flip"), [1, 7, 6]);
-    // Of two columns the flip is the three rows' shifts in one move.
+    // On two columns the flip does what the shifts of the three rows do, in one move.
     assert_eq!(growth(&family::puzzle("3x2+flip").unwrap(), Metric::Multi, 1), [1, 7 + 1]);
     let names = |word: &str, metric| {
         let moves = family::puzzle(word).unwrap().generators(metric).unwrap();
@@ -127,13 +128,14 @@ fn rings() {
         |family: &str| (2..=8).map(|n| whole(&format!("{family}:{n}")).len() - 1).collect::<Vec<_>>();
     assert_eq!(depths("lrx"), [1, 2, 6, 10, 15, 21, 28]);
     assert_eq!(depths("lx"), [1, 2, 6, 11, 18, 25, 35]);
-    // OEIS A186144: how many states lie there.
+    // OEIS A186144 has the number of states at the largest distance.
     let last = |n: usize| *whole(&format!("lx:{n}")).last().unwrap();
     assert_eq!((4..=8).map(last).collect::<Vec<_>>(), [3, 2, 1, 2, 1]);
-    // With k = 2 the turntable of Top Spin is the exchange of LRX.
+    // With k = 2 the turntable of Top Spin makes the exchange of LRX.
     assert_eq!(whole("topspin:7,2"), whole("lrx:7"));
-    // An even ring is shifted by an odd permutation; reversing four is even, reversing three is odd but keeps
-    // the odd places odd (even n), so that halves are never mixed.
+    // A shift of eight pieces is odd, so that all states are reached. A shift of seven pieces and the
+    // reversal of four are even. On an even ring the reversal of three keeps odd places odd, so that the two
+    // halves are never mixed.
     assert_eq!(family::puzzle("topspin:8,4").unwrap().states(), Some(40_320));
     assert_eq!(family::puzzle("topspin:7,4").unwrap().states(), Some(2_520));
     assert_eq!(family::puzzle("topspin:8,3").unwrap().states(), Some(24 * 24 * 2));
@@ -149,19 +151,19 @@ fn pocket_cube() {
     // OEIS A079761.
     let half_turns = [1, 9, 54, 321, 1847, 9992, 50136, 227536, 870072, 1887748, 623800, 2644];
     assert_eq!(growth(&cube, Metric::Multi, ALL), half_turns);
-    // The same states with all faces and free rotations of the cube, which takes the search 24 times as long.
+    // These are the same states with all faces and free rotations of the cube. The search takes 24 times as
+    // long.
     for word in ["2x2x2", "3x3x3-corners"] {
         let free = family::in_hand(word).unwrap();
         assert_eq!(growth(&free, Metric::Multi, 4), half_turns[..=4]);
         assert_eq!(growth(&free, Metric::Single, 4), quarter_turns[..=4]);
-        // Clockwise turns stay clockwise when the cube is held otherwise.
+        // Clockwise turns stay clockwise when the cube is held in another way.
         assert_eq!(growth(&free, Metric::Given, 5), growth(&cube, Metric::Given, 5));
     }
 }
 
-/// In the hand a state takes what the nearest takes of those that it is turned to: so each layer has as many
-/// states as there are classes of states that turns of the whole make alike, by the least distance in the
-/// class.
+/// In the hand, states that turns of the whole make of each other are one class, whose distance is that of
+/// the nearest of them. So each layer has as many states as there are classes with this least distance.
 #[test]
 fn in_the_hand_the_nearest_turned_state_counts() {
     for (word, deepest) in [("dino", 4), ("3x3x3-edges", 3), ("3x3x3-corners", 4)] {
@@ -176,7 +178,7 @@ fn in_the_hand_the_nearest_turned_state_counts() {
                 let turned =
                     |state: &OrientedPermutation| turns.iter().map(|turn| state.then(turn)).collect();
                 let mut classes: Vec<Vec<OrientedPermutation>> = layer.iter().map(turned).collect();
-                // A class that was met nearer, or before in this layer, is no new one.
+                // Classes that were met in an earlier layer, or already in this layer, are left out.
                 classes.retain(|class| {
                     class.iter().all(|state| !known.contains(state)) && known.insert(class[0].clone())
                 });
@@ -187,7 +189,7 @@ fn in_the_hand_the_nearest_turned_state_counts() {
     }
 }
 
-/// The elements at each distance up to `deepest`, of a puzzle all of whose pieces can be told apart.
+/// Returns the elements at each distance up to `deepest`, for a puzzle whose pieces can all be told apart.
 fn layers(puzzle: &Definition, metric: Metric, deepest: usize) -> Vec<Vec<OrientedPermutation>> {
     let moves = puzzle.generators(metric).unwrap();
     let solved = OrientedPermutation::identity(puzzle.orders());
@@ -206,8 +208,8 @@ fn pyraminx() {
     // Jaap Scherphuis, Puzzle Pages, Pyraminx.
     let published = [1, 8, 48, 288, 1728, 9896, 51808, 220111, 480467, 166276, 2457, 32];
     assert_eq!(whole("pyraminx"), published);
-    // A tip takes no move or one, either way, whatever the rest takes: four factors 1 + 2x of the growth
-    // series.
+    // Independently of the rest, a tip takes no move, or one move in either direction: this multiplies the
+    // growth series by 1 + 2x for each of the four tips.
     let mut with_tips = published.to_vec();
     for _tip in 0..4 {
         with_tips.push(0);
@@ -232,7 +234,7 @@ fn beginnings_of_larger_searches() {
     // cayleypy, puzzles_growth.csv.
     let dino = family::puzzle("dino").unwrap();
     assert_eq!(growth(&dino, Metric::Multi, 6), [1, 16, 160, 1408, 11712, 90912, 644756]);
-    // OEIS A080630: a half turn is two moves.
+    // OEIS A080630 counts a half turn as two moves.
     let corners = family::puzzle("3x3x3-corners").unwrap();
     assert_eq!(growth(&corners, Metric::Single, 7), [1, 12, 114, 924, 6539, 39528, 199926, 806136]);
 }

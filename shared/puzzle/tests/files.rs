@@ -1,4 +1,4 @@
-//! The files of docs/examples, and files that are no puzzles.
+//! The files of docs/examples, and texts that define no puzzles.
 
 mod search;
 
@@ -17,7 +17,7 @@ fn example(file: &str) -> Definition {
     load(&examples().join(file)).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A sequence of the puzzle's moves, listed and spare.
+/// Returns the action of a sequence of listed and spare moves.
 fn sequence(puzzle: &Definition, text: &str) -> OrientedPermutation {
     let identity = OrientedPermutation::identity(puzzle.orders());
     algorithm::evaluate(text, &identity, &mut |name| {
@@ -49,7 +49,7 @@ fn the_pocket_cube_is_the_same_in_all_formats() {
     let ksolve = example("2x2x2.tws");
     assert_eq!(ksolve.moves(), cube.moves());
     assert_eq!(ksolve.states(), Some(3_674_160));
-    // Faces and rotations that the kpuzzle derives from three moves are those that geometry makes.
+    // Geometry makes the same faces and rotations that the kpuzzle derives from three moves.
     let kpuzzle = example("2x2x2.kpuzzle.json");
     let six_faces = family::in_hand("2x2x2").unwrap();
     for generator in six_faces.moves().iter().chain(six_faces.free()) {
@@ -62,7 +62,7 @@ fn the_pocket_cube_is_the_same_in_all_formats() {
 
 #[test]
 fn orders_of_well_known_sequences() {
-    // D. Singmaster, Notes on Rubik's Magic Cube: orders of R, R U, R U R' U' and R U'.
+    // The orders of R, R U, R U R' U' and R U' are from D. Singmaster, Notes on Rubik's Magic Cube.
     let cube = family::puzzle("3x3x3").unwrap();
     for (text, order) in [("R", 4), ("R U", 105), ("R U R' U'", 6), ("R U'", 63), ("R2 U2", 6)] {
         assert_eq!(sequence(&cube, text).order(), Some(order), "{text}");
@@ -72,7 +72,7 @@ fn orders_of_well_known_sequences() {
         assert_eq!(sequence(&stickers, text).order(), Some(order), "{text}");
     }
     assert_eq!(stickers.states(), cube.states());
-    // On the 2x2x2 the edges no longer count.
+    // Without edges, the orders on the 2x2x2 are smaller.
     let pocket = example("2x2x2.tws");
     for (text, order) in [("R", 4), ("R U", 15), ("R U R' U'", 6)] {
         assert_eq!(sequence(&pocket, text).order(), Some(order), "{text}");
@@ -83,18 +83,19 @@ fn orders_of_well_known_sequences() {
 fn examples_are_the_puzzles_that_they_say() {
     assert_eq!(example("pyraminx.toml"), family::puzzle("pyraminx").unwrap());
     assert_eq!(example("pancake-5.toml").moves(), family::puzzle("pancake:5").unwrap().moves());
-    // One face and free rotations are the whole cube. OEIS A079761.
+    // One face and free rotations generate the whole cube. The counts are OEIS A079761.
     let free = example("2x2x2-free.toml");
     assert_eq!(free.states(), Some(3_674_160));
     assert_eq!(growth(&free, Metric::Multi, 5), [1, 9, 54, 321, 1847, 9992]);
-    // 6 choose 3 ways to place three white pieces.
+    // There are 6 choose 3 ways to place three white pieces.
     let colours = example("two-colours.toml");
     assert_eq!(colours.states(), None);
     assert_eq!(growth(&colours, Metric::Given, usize::MAX).iter().sum::<usize>(), 20);
-    // 6 * 5 ways to place the two rough pieces, of which the two that stop both discs cannot come about.
+    // There are 6 * 5 ways to place the two rough pieces; the two ways that block both discs cannot be
+    // reached.
     let bandaged = example("bandaged.toml");
     assert_eq!(growth(&bandaged, Metric::Single, usize::MAX).iter().sum::<usize>(), 30 - 2);
-    // The same where no rough piece comes behind the window.
+    // In the limited puzzle, no rough piece comes behind the window.
     let limited = example("limited.toml");
     assert_eq!(growth(&limited, Metric::Given, usize::MAX).iter().sum::<usize>(), 5 * 4);
 }
@@ -114,7 +115,7 @@ fn burnt_pancakes_whose_sides_are_not_looked_at_are_pancakes() {
     let mut burnt = family::puzzle("burnt-pancake:6").unwrap();
     let plain: Vec<Piece> = burnt.solved().iter().map(|&piece| Piece { seen: 1, ..piece }).collect();
     burnt.set_solved(&plain).unwrap();
-    // OEIS A092113, row 6. Turning over one pancake alone changes nothing that is seen.
+    // The counts are OEIS A092113, row 6. Turning over a single pancake changes nothing visible.
     assert_eq!(growth(&burnt, Metric::Given, usize::MAX), [1, 5, 20, 79, 199, 281, 133, 2]);
 }
 
@@ -126,8 +127,7 @@ fn families_are_written_and_read_again() {
     }
 }
 
-/// Definitions of up to three orbits with up to three generators of each kind, labels and hidden
-/// orientations.
+/// Definitions of up to three orbits, with two generators of each kind, equal labels and hidden orientations.
 fn definitions() -> impl Strategy<Value = Definition> {
     let orbits = prop::collection::vec((1_usize..5, 1_u16..5), 1..4);
     let seeds = prop::collection::vec(any::<u64>(), 6);
@@ -142,7 +142,7 @@ fn definitions() -> impl Strategy<Value = Definition> {
             let mut puzzle = Definition::new(name.clone(), orbits.collect()).unwrap();
             puzzle.set_metric([Metric::Multi, Metric::Single, Metric::Given][metric as usize]);
             for (i, &seed) in seeds.iter().enumerate() {
-                // Any map is made a permutation of each orbit by rotating it, and any number a turn.
+                // Each orbit is rotated by some bits of the seed, and pieces are turned by others.
                 let (mut images, mut turns) = (Vec::new(), Vec::new());
                 for (orbit, &(cells, orientations)) in sizes.iter().enumerate() {
                     let first = images.len();
@@ -183,7 +183,7 @@ fn definitions() -> impl Strategy<Value = Definition> {
     )
 }
 
-/// The text of an example with some bytes changed, taken out or doubled.
+/// The text of an example with some bytes changed, inserted or removed, or cut short.
 fn damaged() -> impl Strategy<Value = (Format, String)> {
     let files = [
         "2x2x2.toml",
@@ -230,7 +230,7 @@ fn damaged() -> impl Strategy<Value = (Format, String)> {
 
 const FORMATS: [Format; 4] = [Format::Toml, Format::Gap, Format::Ksolve, Format::Kpuzzle];
 
-/// A definition that is written and read again, or an error that names the file.
+/// Checks that a text gives a definition that can be written and read again, or an error that names the file.
 fn is_read_or_refused(text: &str, format: Format) {
     match parse(text, format, "some.file") {
         Ok(puzzle) => {

@@ -1,4 +1,4 @@
-//! The numbers of states of guarded puzzles, by shapes and by a plain search.
+//! The numbers of states of puzzles with guards, counted by shapes and by a plain search.
 
 mod search;
 
@@ -10,7 +10,7 @@ use search::growth;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// More shapes than the puzzles here have states.
+/// A number of shapes that the puzzles of these tests do not reach.
 const MOST: usize = 100_000;
 
 fn states(puzzle: &Definition) -> Option<BigUint> {
@@ -32,11 +32,11 @@ fn examples() {
         let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples");
         load::load(&examples.join(file)).unwrap()
     };
-    // 6 choose 3 places for three white pieces.
+    // There are 6 choose 3 ways to place three white pieces.
     assert_eq!(states(&example("two-colours.toml")), Some(20_u32.into()));
-    // 6 * 5 places for two rough pieces, but for the two that stop both discs.
+    // There are 6 * 5 ways to place two rough pieces, without the two that block both discs.
     assert_eq!(states(&example("bandaged.toml")), Some(28_u32.into()));
-    // 5 * 4 places for two rough pieces where no one looks.
+    // There are 5 * 4 ways to place two rough pieces outside of the window.
     assert_eq!(states(&example("limited.toml")), Some(20_u32.into()));
 }
 
@@ -54,8 +54,8 @@ fn limited_states_are_closed_under_inverses_and_have_their_symmetries() {
         puzzle.puzzle(Metric::Given).unwrap()
     };
     let all = discs(&[]).symmetries;
-    // The discs can be exchanged, and mirrored: of these four the window keeps one, and of two windows beside
-    // each other two.
+    // The discs can be exchanged and mirrored, which makes four symmetries. One window leaves one of them,
+    // and two windows beside each other leave two.
     assert_eq!(all.len(), 4);
     for (always, symmetries) in [(&[0][..], 1), (&[0, 1], 2), (&[0, 1, 4, 5], 4), (&[0, 4], 2), (&[2, 3], 4)]
     {
@@ -85,8 +85,8 @@ fn a_state_that_a_free_move_does_not_change_is_counted_by_nobody() {
     assert_eq!(states(&puzzle), None);
 }
 
-/// Up to five cells, and up to three whose pieces turn; three moves with guards, perhaps a free one; few
-/// labels.
+/// Puzzles of up to five cells whose pieces have no orientation and up to three whose pieces may have one,
+/// with three guarded moves, perhaps a free move, and few labels.
 fn guarded() -> impl Strategy<Value = Definition> {
     let seeds = prop::collection::vec(any::<u64>(), 4);
     let labels = prop::collection::vec(0_u16..5, 8);
@@ -96,7 +96,8 @@ fn guarded() -> impl Strategy<Value = Definition> {
             let orbits = vec![orbit("plain", plain, 1), orbit("turning", turning, orientations)];
             let mut puzzle = Definition::new("guarded", orbits).unwrap();
             for (i, &seed) in seeds.iter().enumerate() {
-                // Random transpositions make few moves that fix nothing, which could have no guard.
+                // Two transpositions in each orbit leave most moves with fixed cells; a move without any
+                // could have no guard.
                 let mut images: Vec<u16> = (0..puzzle.cells() as u16).collect();
                 for step in 0..2 {
                     let [one, other] = [0, 8].map(|at| (seed >> (16 * step + at)) as usize);
@@ -145,7 +146,7 @@ proptest! {
         let found: usize = growth(&puzzle, Metric::Given, usize::MAX).iter().sum();
         match states(&puzzle) {
             Some(states) => prop_assert_eq!(states, BigUint::from(found)),
-            // Only free moves that leave some state as it is are in the way.
+            // The number is unknown only if a free move fixes some state.
             None => prop_assert!(!puzzle.free().is_empty()),
         }
     }
@@ -156,7 +157,7 @@ proptest! {
         always in prop::collection::vec(0_u16..8, 0..3),
         never in prop::collection::vec((0_u16..8, 0_u16..8), 0..4),
     ) {
-        // With the inverses, for what leads to a state that is meant need not do so when it is repeated.
+        // Inverses are listed, because repeating a possible move may lead to a state that is ruled out.
         let mut limited = Definition::new("limited", puzzle.orbits().to_vec()).unwrap();
         limited.set_solved(puzzle.solved()).unwrap();
         for generator in puzzle.generators(Metric::Single).unwrap() {

@@ -1,4 +1,4 @@
-//! Square-1 against B. Sambale, *Square-1* (2021), and published counts.
+//! Square-1, compared with B. Sambale, *Square-1* (2021), and with published counts.
 
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
 use fathom_puzzle::family::square1::{Layer, Sequence, Turn};
@@ -12,7 +12,8 @@ fn factorial(n: u32) -> BigUint {
     (1..=n).map(BigUint::from).product()
 }
 
-/// Eight corners, eight edges and the middle layer, in one shape.
+/// Returns the number of states in one shape: arrangements of eight corners, of eight edges, and of the
+/// middle layer.
 fn states_in_a_shape() -> BigUint {
     factorial(8).pow(2) * 2_u32
 }
@@ -25,8 +26,8 @@ fn binomial(n: usize, k: usize) -> usize {
 fn shapes_by_passes() {
     let shapes = SquareOneShapes::new();
     let passes = shapes.passes();
-    // The article tells their number, that eight passes find them, and that the last one finds 24; the others
-    // by the same closure over pairs of vectors, apart from this code.
+    // The article gives the sum, says that eight passes find all shapes, and that the last pass finds 24. The
+    // other numbers are from the same closure over pairs of vectors, computed independently of this code.
     let new: Vec<usize> = passes.iter().map(Vec::len).collect();
     assert_eq!(new, [1, 5, 72, 176, 684, 2654, 3958, 944, 24]);
     assert_eq!(new.iter().sum::<usize>(), 8518);
@@ -35,11 +36,11 @@ fn shapes_by_passes() {
 #[test]
 fn every_shape_that_fits_can_be_reached() {
     let shapes = SquareOneShapes::new();
-    // The article: e corners and 12 - 2e edges of a layer behind the cut, in any order.
+    // By the article, e corners and 12 - 2e edges of a layer follow the cut in any order.
     let in_order = |e: usize| binomial(12 - e, e);
     let aligned: usize = (2..=6).map(|e| in_order(e) * in_order(8 - e)).sum();
     assert_eq!((0..shapes.count()).filter(|&shape| shapes.is_aligned(shape)).count(), aligned);
-    // Or a corner lies across the cut, and all others are behind it.
+    // Alternatively a corner lies across the cut, and the other pieces follow in any order.
     let around = |e: usize| in_order(e) + binomial(11 - e, e - 1);
     assert_eq!((2..=6).map(around).collect::<Vec<_>>(), [54, 112, 105, 36, 2]);
     assert_eq!(shapes.count(), (2..=6).map(|e| around(e) * around(8 - e)).sum::<usize>());
@@ -47,13 +48,14 @@ fn every_shape_that_fits_can_be_reached() {
 
 #[test]
 fn shapes_up_to_turns() {
-    // 170 of them: J. Scherphuis, Puzzle Pages. By twists: a closure apart from this code.
+    // There are 170 classes (J. Scherphuis, Puzzle Pages). A closure that is independent of this code gave
+    // the numbers by twists.
     let shapes = SquareOneShapes::new();
     let classes = shapes.classes_by_twists();
     assert_eq!(classes.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 3, 13, 44, 74, 32, 2]);
     assert_eq!(classes.iter().flatten().count(), 170);
     assert_eq!(classes.iter().flatten().flatten().count(), 19_305);
-    // Those of them that can be twisted, likewise: 3678 of S. Chen.
+    // The numbers of shapes that can be twisted are from that closure too; S. Chen gives their sum, 3678.
     let twistable = classes
         .iter()
         .map(|layer| layer.iter().flatten().filter(|&&shape| shapes.is_twistable(shape)).count());
@@ -67,22 +69,22 @@ fn numbers_of_states() {
     let states = square1::in_all_shapes().groupoid(20_000).unwrap();
     assert_eq!(states.states_in_a_shape(), states_in_a_shape());
     assert_eq!(states.states(), Some(states_in_a_shape() * 19_305_u32));
-    // Equation (4.1) of the article.
+    // The number is equation (4.1) of the article.
     assert_eq!(states.states_where(&square1::FRONT), BigUint::from(27_695_466_086_400_u64));
-    // S. Chen, "Square one can be solved in 31 moves in face turn metric" (2017).
+    // The number is that of S. Chen, "Square one can be solved in 31 moves in face turn metric" (2017).
     assert_eq!(states.states_where(&square1::CUT), BigUint::from(11_958_666_854_400_u64));
     let twistable = family::puzzle("square1").unwrap().groupoid(20_000).unwrap();
     assert_eq!(twistable.shapes().count(), 3678);
     assert_eq!(twistable.states(), Some(BigUint::from(11_958_666_854_400_u64)));
-    // M. Masonjones, forum.cubeman.org, node 35 (2005).
+    // The number is that of M. Masonjones, forum.cubeman.org, node 35 (2005).
     let twists = square1::by_twists().groupoid(20_000).unwrap();
     assert_eq!(twists.states(), Some(BigUint::from(435_891_456_000_u64)));
     assert_eq!(square1::in_all_shapes().groupoid(19_304).map(|found| found.states()), None);
 }
 
-/// A word of the article: `s`, and powers of `u` and `d`. The article holds the puzzle upside down: its `u`
-/// turns our bottom layer, both counterclockwise as one looks at it, and its `d` turns our top layer,
-/// counterclockwise as one looks at it from below.
+/// Reads a word of the article: `s`, and powers of `u` and `d`. The article holds the puzzle upside down: its
+/// `u` turns our bottom layer counterclockwise, seen from outside that layer, and its `d` turns our top layer
+/// counterclockwise, seen from below.
 fn article(word: &str) -> Sequence {
     let turns = word.split_whitespace().map(|letter| {
         let times = || letter[1..].parse().unwrap_or(1);
@@ -103,7 +105,7 @@ fn commutator(x: &Sequence, y: &Sequence) -> Sequence {
     product(&[x, y, &x.inverse(), &y.inverse()])
 }
 
-/// What a sequence does to the cells after `first`, if every one of its moves can be made.
+/// Returns the action of a sequence that is carried out after `first`, if every move is possible.
 fn made(puzzle: &Definition, first: &Sequence, sequence: &Sequence) -> Option<OrientedPermutation> {
     let identity = || OrientedPermutation::identity(puzzle.orders());
     let mut state = identity();
@@ -122,8 +124,8 @@ fn made(puzzle: &Definition, first: &Sequence, sequence: &Sequence) -> Option<Or
     sequence.0.iter().try_fold(identity(), |done, turn| Some(done.then(&make(turn, &mut state)?)))
 }
 
-/// The cells of the article's pieces 1 to 16 after `d`: corners are odd, both layers are counted
-/// counterclockwise as one looks at the article's top.
+/// The cells of the article's pieces 1 to 16 after `d`. Corners have odd numbers, and both layers are
+/// numbered counterclockwise, seen from the article's top.
 const NUMBERED: [usize; 16] = {
     let (corner, edge, top, bottom) = (0, 24, 0, 12);
     [
@@ -146,7 +148,8 @@ const NUMBERED: [usize; 16] = {
     ]
 };
 
-/// What a sequence does after `d` to the article's pieces, and whether it turns over the middle layer.
+/// Returns the permutation of the article's pieces that a sequence makes after `d`, and whether the sequence
+/// turns the middle layer over.
 fn effect(sequence: &Sequence) -> (Permutation, bool) {
     let puzzle = family::puzzle("square1").unwrap();
     let action = made(&puzzle, &article("d"), sequence).expect("every move can be made");
@@ -180,7 +183,7 @@ fn manoeuvres_of_the_article() {
         let twists = sequence.0.iter().filter(|&&turn| turn == Turn::Twist).count();
         assert_eq!(turned_over, twists % 2 == 1);
     }
-    // u^-1 s cannot be made with the cube.
+    // In the solved state, u^-1 s is not possible.
     let cube = family::puzzle("square1").unwrap();
     assert_eq!(made(&cube, &Sequence::default(), &article("u-1 s")), None);
     assert!(made(&cube, &Sequence::default(), &article("u s")).is_some());
@@ -239,7 +242,8 @@ fn the_parity_of_the_cube_is_mended() {
     let puzzle = family::puzzle("square1").unwrap();
     let mended = product(&[&f, &article("s"), &f.inverse()]);
     let action = made(&puzzle, &Sequence::default(), &mended).expect("every move can be made");
-    // At the star three corners of one layer are exchanged with three of the other, and the cube comes back.
+    // At the star, three corners of one layer are exchanged with three of the other; then the cube is
+    // restored.
     let label = |cell: usize| puzzle.solved()[cell].label;
     let alone = |cell: usize| puzzle.solved().iter().filter(|piece| piece.label == label(cell)).count() == 1;
     let exchanged: Vec<_> = action.cells().cycles().into_iter().filter(|cycle| alone(cycle[0])).collect();
@@ -248,7 +252,7 @@ fn the_parity_of_the_cube_is_mended() {
     assert!(exchanged.iter().all(|cycle| cycle.len() == 2 && alone(cycle[1]) && cycle.iter().all(is_corner)));
 }
 
-/// By a plain search, the states in which a twist can be made, at each distance.
+/// Returns the number of states at each distance that can be twisted, counted by a plain search.
 fn twistable_growth(puzzle: &Definition, deepest: usize) -> Vec<usize> {
     let generators = puzzle.generators(Metric::Given).unwrap();
     let solved: Vec<u16> = puzzle.solved().iter().map(|piece| 2 * piece.label).collect();
@@ -280,28 +284,28 @@ fn twistable_growth(puzzle: &Definition, deepest: usize) -> Vec<usize> {
 
 #[test]
 fn first_distances_between_twistable_states() {
-    // S. Chen (2017), by J. Scherphuis, Puzzle Pages: turns that end where no twist can be made are not
-    // counted.
+    // The counts are those of S. Chen (2017), after J. Scherphuis, Puzzle Pages. Turns that lead to states
+    // that cannot be twisted are not counted.
     let published = [1, 15, 69, 212, 1141, 3933, 14_029];
     let found = twistable_growth(&family::puzzle("square1").unwrap(), 8);
     assert_eq!(found[..=6], published);
-    // What a run has counted, by cosets and symmetries.
+    // A run, which uses cosets and symmetries, has counted the same.
     let record = include_str!("../../../records/begun/square1-face.json");
     let counts: Vec<String> = found.iter().map(usize::to_string).collect();
     assert!(record.contains(&format!("\"counts\":[{}]", counts.join(","))), "{counts:?}");
-    // No way through the other states is shorter.
+    // Ways through other states are not shorter.
     assert_eq!(twistable_growth(&square1::in_all_shapes(), 5), published[..=5]);
 }
 
-/// Where one more cell tells which half is held, two flips and their product relabel cells. Each of them
-/// keeps the distance of every state, by a plain search of words.
+/// With one more cell, which tells which half is held, two flips and their product relabel cells. A plain
+/// search of words shows that each of them preserves the distance of every state.
 #[test]
 fn flips_of_the_puzzle_that_is_held_either_way_keep_distances() {
     let puzzle = family::puzzle("square1").unwrap();
     let plain = puzzle.puzzle(Metric::Face).unwrap();
     let held = plain.held.as_ref().expect("the halves are alike");
     assert_eq!((held.cells, held.free.len(), held.moves.len()), (plain.cells + 1, 2, plain.moves.len()));
-    // A state is what carries the pieces there: pieces are alike by their labels.
+    // A word has the label and the orientation of the piece on each cell, so equal words are equal states.
     let label = |piece: usize| puzzle.solved().get(piece).map_or(u16::MAX, |piece| piece.label);
     type Word = Vec<(u16, u16)>;
     let word = |state: &OrientedPermutation| -> Word {
@@ -337,7 +341,7 @@ fn flips_of_the_puzzle_that_is_held_either_way_keep_distances() {
         }
         layer = next;
     }
-    // The published counts: two words a state.
+    // The counts are the published ones, with two words for each state.
     for (depth, states) in [1, 15, 69, 212, 1141, 3933].into_iter().enumerate() {
         assert_eq!(depths.values().filter(|&&other| other == depth).count(), 2 * states);
     }
@@ -345,7 +349,7 @@ fn flips_of_the_puzzle_that_is_held_either_way_keep_distances() {
         let mut images = HashMap::new();
         (0..held.cells).all(|piece| {
             let image = label(relabelling.cells().apply(piece));
-            // The middle layer and how the puzzle is held are exchanged.
+            // This relabelling may exchange the middle layer with the cell that tells how the puzzle is held.
             *images.entry(label(piece)).or_insert(image) == image
         })
     };
@@ -359,7 +363,7 @@ fn flips_of_the_puzzle_that_is_held_either_way_keep_distances() {
                 image[relabelling.cells().apply(cell)] = (to[&label], turn);
             }
             let found = depths.get(&image).or_else(|| {
-                // A relabelling may turn the piece that tells how the puzzle is held.
+                // A relabelling may turn the piece of the cell that tells how the puzzle is held.
                 depths.get(&after(&held.free[1], &image))
             });
             assert_eq!(found, Some(depth));

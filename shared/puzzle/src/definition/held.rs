@@ -1,12 +1,12 @@
-//! Puzzles that can be held in two ways, so that more symmetries relabel cells.
+//! Puzzles that can be held in two ways, which gives them more symmetries that relabel cells.
 //!
-//! The twist of Square-1 turns over the right half while the left half is held. When the puzzle is turned
-//! over, as a whole, behind each twist, the same moves turn over the left half while the right half is held.
-//! That exchange of the halves leaves distances as they are, but relabels no cells: which cells are meant
-//! depends on how many twists there were. So a cell is added which tells how the puzzle is held. A *turn of
-//! the whole* R maps moves to moves, R X R⁻¹; it is made free, and turns the piece of the new cell. Then
-//! there are twice as many words, two for each state, and R X, the same move of a puzzle that is held the
-//! other way, is as good as X: relabellings may exchange the two.
+//! The twist of Square-1 turns over the right half while the left half is held. If the whole puzzle is turned
+//! over after each twist, the same moves turn over the left half while the right half is held. This exchange
+//! of the halves preserves distances, but it is no relabelling of the cells: which half a cell belongs to
+//! depends on the number of twists so far. Therefore one cell is added whose orientation tells how the puzzle
+//! is held. A *turn of the whole* R maps moves to moves, R X R⁻¹; R becomes a free move, and turns the
+//! piece of the new cell. Then there are twice as many words, two for each state, and the move R X of the
+//! puzzle held the other way is equivalent to X: relabellings may exchange the two.
 
 use super::searched::symmetries;
 use super::{Definition, Generator};
@@ -15,9 +15,10 @@ use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
 use std::collections::{HashMap, HashSet};
 
 impl Definition {
-    /// The same puzzle with one more cell, behind the others, that tells how it is held, and with a turn of
-    /// the whole as its free move: that with the most symmetries. `None` if none gives more than there are
-    /// without. The puzzle has no free moves.
+    /// Returns the same puzzle with one more cell, the last, that tells how the puzzle is held, and with a
+    /// turn of the whole as its free move: the turn that gives the most symmetries. `None` if no turn gives
+    /// more symmetries than `puzzle` has. Only symmetries that keep labels count, and those that relabel
+    /// cells alike count once. Expects a puzzle without free moves.
     pub(super) fn held(&self, puzzle: &Puzzle, generators: &[Generator], orders: &[u16]) -> Option<Puzzle> {
         let kept = |relabellings: &[Relabelling]| {
             let kept = relabellings.iter().filter(|relabelling| self.keeps_labels(relabelling));
@@ -28,7 +29,7 @@ impl Definition {
             .filter(|turn| self.maps_moves_to_moves(turn, generators))
             .map(|turn| self.held_with(&turn, puzzle, generators, orders))
             .map(|held| (kept(&held.symmetries), held))
-            // Of equals the first.
+            // Of turns with equally many symmetries the first wins.
             .reduce(|best, held| if held.0 > best.0 { held } else { best });
         best.filter(|&(symmetries, _)| symmetries > kept(&puzzle.symmetries)).map(|(_, held)| held)
     }
@@ -77,8 +78,8 @@ impl Definition {
         held
     }
 
-    /// Whether a turn of the whole maps moves to moves with the same guards, and the states that are meant to
-    /// such states.
+    /// Returns whether a turn of the whole maps each move to a move, with the guard mapped along, and the
+    /// cells that limit the states to such cells.
     fn maps_moves_to_moves(&self, turn: &OrientedPermutation, generators: &[Generator]) -> bool {
         let label = |cell: u16| self.solved[usize::from(cell)].label;
         let to = |cell: u16| turn.cells().apply(cell.into()) as u16;
@@ -94,8 +95,8 @@ impl Definition {
             && generators.iter().all(is_known)
     }
 
-    /// Whether a relabelling of the cells, or of these and more behind them, maps pieces with one label to
-    /// pieces with one label.
+    /// Returns whether a relabelling maps pieces with one label, and only them, to pieces with one label. The
+    /// relabelling may have more cells, behind those of the definition.
     fn keeps_labels(&self, relabelling: &Relabelling) -> bool {
         let label = |cell: usize| self.solved.get(cell).map(|piece| (piece.label, piece.seen));
         let mut images = HashMap::new();
@@ -107,9 +108,10 @@ impl Definition {
     }
 }
 
-/// What a move does, and all that does the same where the move can be made: on the cells of its guard, on
-/// each of which it leaves a piece of one label, it may exchange each with the one to which a turn of the
-/// whole carries it.
+/// Returns the action of a move, and actions that have the same effect wherever the move is possible: two
+/// cells of the guard that a turn of the whole exchanges hold pieces of one label, so that these pieces may
+/// be exchanged after the move. Only the first `MOST` pairs are used: every pair doubles the number of
+/// actions.
 fn asked_for_exchanged(generator: &Generator, turn: &OrientedPermutation) -> Vec<OrientedPermutation> {
     const MOST: usize = 4;
     let to = |cell: u16| turn.cells().apply(cell.into()) as u16;
@@ -129,8 +131,9 @@ fn asked_for_exchanged(generator: &Generator, turn: &OrientedPermutation) -> Vec
     })
 }
 
-/// The actions of order two that do to cells what a relabelling does. A piece that stays may be turned in
-/// addition. None that moves no cell: which of two ways such a puzzle is held is told by its pieces already.
+/// Returns the actions of order two that permute the cells as a relabelling does. One piece of two
+/// orientations that stays on its cell may be turned in addition. The identity on the cells gives none: the
+/// pieces alone tell already in which of two such ways the puzzle is held.
 fn turns_of_the_whole(relabelling: &Relabelling) -> Vec<OrientedPermutation> {
     if relabelling.cells().is_identity() {
         return Vec::new();
@@ -151,8 +154,8 @@ fn turns_of_the_whole(relabelling: &Relabelling) -> Vec<OrientedPermutation> {
         .collect()
 }
 
-/// An action on one more cell, the last, of two [orientations](crate::Puzzle::held), whose piece it turns by
-/// `turn`.
+/// Extends an action by one more cell, the last, of two [orientations](crate::Puzzle::held), whose piece it
+/// turns by `turn`.
 pub fn with_hold(action: &OrientedPermutation, turn: u16) -> OrientedPermutation {
     let cells = action.degree();
     let images = (0..=cells).map(|cell| if cell == cells { cell } else { action.cells().apply(cell) } as u16);

@@ -1,14 +1,15 @@
-//! Definitions made of others: with pieces told apart that look alike, without some orbits, and without some
+//! Definitions made from others: with all pieces told apart, without some orbits, and without some
 //! orientations.
 
 use super::{Definition, DefinitionError, Generator, Piece};
 use fathom_algebra::{OrientedPermutation, Permutation};
 
 impl Definition {
-    /// The same puzzle, all pieces and orientations of which are told apart.
+    /// Returns the same puzzle with all pieces and all orientations told apart.
     ///
     /// # Errors
-    /// [`DefinitionError::Guarded`] if guards or limits ask for labels: they would ask for other states then.
+    /// [`DefinitionError::Guarded`] if there are guards or limits: they ask for labels, and would allow other
+    /// states if the labels changed.
     pub fn told_apart(&self) -> Result<Self, DefinitionError> {
         if self.is_guarded() {
             return Err(DefinitionError::Guarded(self.name().into()));
@@ -19,12 +20,12 @@ impl Definition {
         Ok(apart)
     }
 
-    /// The same puzzle without the pieces of some orbits, and with orientations of others that are not looked
-    /// at. Its name tells both.
+    /// Returns the same puzzle without the orbits `omitted`, and with the orientations of the orbits
+    /// `unturned` ignored. The new name contains both lists.
     ///
     /// # Errors
-    /// [`DefinitionError`] if there is no such orbit, a guard or a limit asks for pieces that would be gone,
-    /// or nothing is left.
+    /// [`DefinitionError`] if there is no such orbit, a guard or a limit asks for pieces of an omitted orbit,
+    /// or no orbits are left.
     pub fn reduced(&self, omitted: &[String], unturned: &[String]) -> Result<Self, DefinitionError> {
         let orbit = |name: &String| {
             let found = self.orbits().iter().position(|orbit| orbit.name == *name);
@@ -86,7 +87,8 @@ impl Definition {
         reduced.finished()
     }
 
-    /// Whether the inverse of each move of a metric is a move, as far as can be seen.
+    /// Returns whether the inverse of each move of a metric is a move, when orientations that no piece shows
+    /// are ignored.
     ///
     /// # Errors
     /// [`DefinitionError`] if the metric makes too many moves.

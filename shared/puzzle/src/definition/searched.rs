@@ -1,5 +1,5 @@
-//! A definition as the engine takes it: with nothing in it that cannot be seen, with free moves worked into
-//! the others, and with its symmetries.
+//! A definition as the engine takes it: without orientations that cannot be seen, with free moves combined
+//! into the moves, and with its symmetries.
 
 use super::{Definition, DefinitionError, Groupoid};
 use crate::puzzle::Counted;
@@ -9,21 +9,24 @@ use num_bigint::BigUint;
 use std::collections::{BTreeSet, HashSet};
 
 impl Definition {
-    /// Of the symmetries that are found no more are used.
+    /// The largest number of symmetries that are searched for.
     const MOST_SYMMETRIES: usize = 1024;
 
-    /// Puzzles with guards have their states counted that have at most so many shapes.
+    /// The states of a puzzle with guards are counted only if there are at most this many shapes.
     const MOST_SHAPES: usize = 1 << 18;
 
-    /// The largest order of a group of free moves.
+    /// The largest order of the group of the free moves.
     pub const MOST_FREE: usize = 1024;
 
-    /// The puzzle under a metric. Orientations that no piece of an orbit shows are gone; those that are left
-    /// count from that of the solved piece. Symmetries are found, in up to tenths of a second; of a puzzle
-    /// that has more states than any search goes through the identity alone.
+    /// Returns the puzzle under a metric. Orientations that no piece of an orbit shows are left out; the
+    /// others count from the orientation of the solved piece.
+    ///
+    /// Finding the symmetries takes up to tenths of a second. A puzzle of very many points and states gets
+    /// only the identity, because no search can finish it anyway.
     ///
     /// # Errors
-    /// [`DefinitionError`] if the metric makes too many moves, or the free moves make a large group.
+    /// [`DefinitionError`] if the metric makes too many moves, if the free moves generate a group of more
+    /// than [`Definition::MOST_FREE`] elements, or if there are both limits on states and free moves.
     pub fn puzzle(&self, metric: Metric) -> Result<Puzzle, DefinitionError> {
         let orders = self.seen_orders();
         let seen = |generators: &[Generator]| -> Vec<Generator> {
@@ -65,8 +68,8 @@ impl Definition {
         Ok(puzzle)
     }
 
-    /// Whether there are so many states that no symmetries help, and so many points that symmetries take long
-    /// to find.
+    /// Returns whether symmetries would take long to find, because there are many points, and would not help,
+    /// because there are too many states for any search.
     fn is_beyond_all_searches(&self, orders: &[u16]) -> bool {
         const MANY_POINTS: usize = 128;
         const MOST_BITS_OF_STATES: u64 = 128;
@@ -74,16 +77,17 @@ impl Definition {
             && self.states_by_orbits().is_some_and(|states| states.bits() > MOST_BITS_OF_STATES)
     }
 
-    /// The guard of a move that must also lead from and to a state that is meant.
+    /// Returns the guard of a move together with the limits of the states before and after the move.
     fn limited(&self, m: &PuzzleMove) -> Box<[Guard]> {
         let guard: BTreeSet<Guard> = m.guard.iter().copied().chain(self.limits(&m.action)).collect();
         guard.into_iter().collect()
     }
 
-    /// What must and must not stand where, that an action may lead to a state to which states are limited, by
-    /// [`always`](Definition::set_always) and [`never`](Definition::set_never). That the state before is one
-    /// is asked for as well, though it is one always: so a move asks for what its inverse has led to, and
-    /// they are seen to be inverses.
+    /// Returns what must hold before an action so that the state after the action satisfies the limits set by
+    /// [`always`](Definition::set_always) and [`never`](Definition::set_never).
+    ///
+    /// The limits of the state before the action are included although every state satisfies them: so a move
+    /// and its inverse have guards that the action maps to each other, and are recognised as inverses.
     pub fn limits(&self, action: &OrientedPermutation) -> impl Iterator<Item = Guard> {
         let back = action.cells().inverse();
         self.limits_of_states().flat_map(move |limit| {
@@ -91,14 +95,14 @@ impl Definition {
         })
     }
 
-    /// What is so in all states that are meant.
+    /// Returns the conditions that all states satisfy to which states are limited.
     pub(super) fn limits_of_states(&self) -> impl Iterator<Item = Guard> {
         let always = self.always.iter().map(|&cell| Guard { cell, piece: cell, holds: true });
         always.chain(self.ruled_out().map(|(cell, piece)| Guard { cell, piece, holds: false }))
     }
 
-    /// The number of states of a puzzle that may be too large to be searched; `None` if it does not follow
-    /// from what is done to each orbit, or where there are free moves, guards or limits.
+    /// Returns the number of states of a puzzle that may be too large to be searched. `None` if the number
+    /// does not follow from the action on each orbit by itself, or if there are free moves, guards or limits.
     pub fn states_by_orbits(&self) -> Option<BigUint> {
         if self.is_guarded() || !self.free.is_empty() {
             return None;
@@ -110,18 +114,19 @@ impl Definition {
         states_by_orbits(&actions, &shown.collect::<Vec<_>>())
     }
 
-    /// The group of the free moves, its elements named by powers of them.
+    /// Returns the group of the free moves, with elements named by powers of the free moves.
     ///
     /// # Errors
-    /// [`DefinitionError::TooManyFree`].
+    /// [`DefinitionError::TooManyFree`] if the group has more than [`Definition::MOST_FREE`] elements.
     pub fn free_group(&self) -> Result<FreeGroup, DefinitionError> {
         let powers = self.free_generators().map_err(|_| DefinitionError::TooManyFree)?;
         FreeGroup::of(&powers, &self.orders())
     }
 
-    /// The number of orientations on each cell, without those that no piece of its orbit shows.
+    /// Returns the number of orientations on each cell, without those that no piece of its orbit shows.
     pub fn seen_orders(&self) -> Vec<u16> {
-        // The least common multiple of what the pieces show, as a divisor of the order.
+        // The least common multiple of the `seen` of all pieces, found as the smallest suitable divisor of
+        // the order.
         let of_orbit = |orbit: usize| {
             let tells_all =
                 |order: &u16| self.cells_of(orbit).all(|cell| order.is_multiple_of(self.solved[cell].seen));
@@ -132,7 +137,8 @@ impl Definition {
         self.orbit_of.iter().map(|&orbit| of_orbit[orbit]).collect()
     }
 
-    /// What an action does to the orientations of these orders, counted from those of the solved pieces.
+    /// Returns an action with orientations modulo `orders`, counted from the orientation of the solved
+    /// pieces.
     pub(super) fn seen_action(&self, action: &OrientedPermutation, orders: &[u16]) -> OrientedPermutation {
         let turns = (0..self.cells()).map(|cell| {
             let to = action.cells().apply(cell);
@@ -148,26 +154,26 @@ impl Definition {
 /// The group that the free moves generate.
 #[derive(Clone, Debug)]
 pub struct FreeGroup {
-    /// The identity first.
+    /// The elements, the identity first.
     elements: Vec<OrientedPermutation>,
-    /// Words for them, each name followed by a space.
+    /// A word for each element, each name followed by a space.
     names: Vec<String>,
     known: HashSet<OrientedPermutation>,
 }
 
 impl FreeGroup {
-    /// The elements, the identity first.
+    /// Returns the elements, the identity first.
     pub fn elements(&self) -> &[OrientedPermutation] {
         &self.elements
     }
 
-    /// Whether an action is one of the elements.
+    /// Returns whether an action is one of the elements.
     pub fn contains(&self, action: &OrientedPermutation) -> bool {
         self.known.contains(action)
     }
 
-    /// For each element a shortest word in what generates it, each name followed by a space: empty for the
-    /// identity.
+    /// Returns for each element a shortest word in the generators of the group, each name followed by a
+    /// space; empty for the identity.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -193,8 +199,8 @@ impl FreeGroup {
         Ok(group)
     }
 
-    /// Every free move before every move, but of those that only a free move behind makes different the
-    /// first.
+    /// Returns the products of each free move followed by each move; of products that differ only by a free
+    /// move after the move, the first.
     fn before(&self, moves: &[Generator]) -> Result<Vec<PuzzleMove>, DefinitionError> {
         let differ_behind = |x: &OrientedPermutation, y: &OrientedPermutation| x.inverse().then(y);
         self.distinct(moves, differ_behind, |before, m, name| {
@@ -206,8 +212,8 @@ impl FreeGroup {
         })
     }
 
-    /// Every free move behind every move, but of those that only a free move before makes different the
-    /// first.
+    /// Returns the products of each move followed by each free move; of products that differ only by a free
+    /// move before the move, the first.
     fn behind(&self, moves: &[Generator]) -> Result<Vec<PuzzleMove>, DefinitionError> {
         let differ_before = |x: &OrientedPermutation, y: &OrientedPermutation| y.then(&x.inverse());
         self.distinct(moves, differ_before, |behind, m, name| {
@@ -217,8 +223,9 @@ impl FreeGroup {
         })
     }
 
-    /// All combinations of moves and free moves that free moves do not make equal, on the side where none was
-    /// combined.
+    /// Returns the products that `combine` makes of moves and free moves. Products with equal guards whose
+    /// `difference` is a free move count as one, of which the first is kept; moves that are free moves are
+    /// left out.
     fn distinct(
         &self,
         moves: &[Generator],
@@ -245,9 +252,11 @@ impl FreeGroup {
     }
 }
 
-/// The relabellings that map the moves onto themselves, with their guards, and the free moves onto
-/// themselves, and what limits the states; and their products with free moves. Of those that differ by a turn
-/// of all pieces of an orbit alike, which changes no move, one is found.
+/// Returns the relabellings that map the moves with their guards, the free moves, and the limits of the
+/// states onto themselves, and the products of these relabellings with free moves.
+///
+/// Turning all pieces of an orbit by the same amount changes no move, so of relabellings that differ by such
+/// a turn only one is returned.
 pub(super) fn symmetries(
     puzzle: &Puzzle,
     generators: &[Generator],

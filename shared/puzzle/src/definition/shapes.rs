@@ -1,36 +1,41 @@
-//! What guards see of a state. A *shape* tells where the pieces stand that share their label with others, and
-//! those with a label that a guard asks for; of the places of all other pieces it tells nothing. Whether a
-//! move can be made is told by the shape, and so is the shape that it leads to.
+//! Shapes: the part of a state that guards see. A *shape* tells where the pieces stand that share their label
+//! with others, and where the pieces stand whose label a guard or a limit asks for; it does not tell where
+//! any other piece stands. The shape alone decides whether a move is possible, and to which shape the move
+//! leads.
 
 use super::{Definition, Generator, Piece};
 use fathom_algebra::OrientedPermutation;
 use std::collections::{HashMap, HashSet};
 
-/// A piece that shapes tell nothing of.
+/// Marks a cell with a piece of which shapes tell nothing.
 const UNTOLD: u16 = u16::MAX;
 
-/// The shapes that moves and free moves reach from the solved one, which is number 0, and where they lead.
+/// The shapes that moves and free moves reach from the solved shape, which has number 0, and the moves
+/// between them.
 #[derive(Clone, Debug)]
 pub struct Shapes {
-    /// How the pieces can look that shapes tell of: those of one label follow each other, by orientation.
+    /// All looks of the pieces of which shapes tell: the looks of one label follow each other, by
+    /// orientation.
     looks: Vec<Piece>,
-    /// For each shape and cell the look of the piece there, or [`UNTOLD`].
+    /// For each shape and cell, the index in `looks` of the piece there, or [`UNTOLD`].
     shapes: Vec<Box<[u16]>>,
-    /// For each shape and generator the shape that it leads to, if it can be made.
+    /// For each shape and generator, the shape that the generator leads to; `None` if it is not possible
+    /// there.
     next: Vec<Option<u32>>,
-    /// How many generators there are: the moves, and the free moves behind them.
+    /// The number of generators: the moves, then the free moves.
     generators: usize,
 }
 
 impl Definition {
-    /// The moves, and the free moves behind them: forwards alone, for a move that can be made can be repeated
-    /// until it is undone. Where states are limited it may not be; there the listed moves are all, and
-    /// closed under inverses if the puzzle is searched.
+    /// Returns the moves, then the free moves. Inverses are not needed to reach all shapes, because a
+    /// possible move can be repeated until it undoes itself. Where states are limited, a repetition may be
+    /// ruled out; there the listed moves are all the moves, and they must be closed under inverses for the
+    /// puzzle to be searched.
     pub(super) fn steps(&self) -> impl Iterator<Item = &Generator> {
         self.moves.iter().chain(&self.free)
     }
 
-    /// The shapes that can be reached; `None` if they are more than `most`.
+    /// Returns the shapes that can be reached; `None` if there are more than `most`.
     pub fn shapes(&self, most: usize) -> Option<Shapes> {
         let mut shapes = Shapes::solved(self);
         let mut numbers: HashMap<Box<[u16]>, u32> = HashMap::from([(shapes.shapes[0].clone(), 0)]);
@@ -62,7 +67,7 @@ impl Definition {
 }
 
 impl Shapes {
-    /// The solved one alone.
+    /// Creates the solved shape alone.
     fn solved(puzzle: &Definition) -> Self {
         let mut once = HashSet::new();
         let labels = || puzzle.solved.iter().map(|piece| piece.label);
@@ -85,20 +90,20 @@ impl Shapes {
         Self { looks, shapes, next: Vec::new(), generators: puzzle.steps().count() }
     }
 
-    /// How many there are.
+    /// Returns the number of shapes.
     pub fn count(&self) -> usize {
         self.shapes.len()
     }
 
-    /// Where a shape leads, by the moves and the free moves behind them; `None` for a move that cannot be
-    /// made.
+    /// Returns the shapes to which the moves, then the free moves, lead from a shape; `None` for a move that
+    /// is not possible.
     pub fn next(&self, shape: usize) -> impl Iterator<Item = Option<usize>> {
         let row = &self.next[shape * self.generators..][..self.generators];
         row.iter().map(|next| next.map(|next| next as usize))
     }
 
-    /// Whether each of these cells holds a piece with the label that belongs there when solved, as a guard
-    /// asks.
+    /// Returns whether each of these cells holds a piece with the label that belongs there when solved, as a
+    /// guard asks.
     ///
     /// # Panics
     /// If shapes do not tell of one of these labels.
@@ -106,7 +111,7 @@ impl Shapes {
         self.look_right(&self.shapes[shape], guard)
     }
 
-    /// The same of the looks on all cells.
+    /// As [`Shapes::holds`], for a shape given by the looks on all cells.
     fn look_right(&self, looks: &[u16], guard: &[u16]) -> bool {
         guard.iter().all(|&cell| {
             let solved = self.piece(0, cell.into()).expect("shapes tell of the labels that guards ask for");
@@ -115,7 +120,7 @@ impl Shapes {
         })
     }
 
-    /// Whether the looks on all cells are those of a state to which states are limited.
+    /// Returns whether the looks on all cells satisfy the limits of the states.
     fn are_meant(&self, looks: &[u16], puzzle: &Definition) -> bool {
         let is_there = |&(cell, piece): &(u16, u16)| {
             let found = self.looks.get(usize::from(looks[usize::from(cell)]));
@@ -124,12 +129,12 @@ impl Shapes {
         self.look_right(looks, &puzzle.always) && !puzzle.never.iter().any(is_there)
     }
 
-    /// How the piece on a cell looks, if shapes tell of it.
+    /// Returns the look of the piece on a cell, or `None` if shapes do not tell of the piece.
     pub(crate) fn piece(&self, shape: usize, cell: usize) -> Option<Piece> {
         self.looks.get(usize::from(self.shapes[shape][cell])).copied()
     }
 
-    /// The shape after an action that can be made.
+    /// Returns the shape after an action. Does not check whether the action is possible.
     fn image(&self, shape: usize, action: &OrientedPermutation) -> Box<[u16]> {
         let mut image: Box<[u16]> = vec![UNTOLD; action.degree()].into();
         for (cell, &look) in self.shapes[shape].iter().enumerate() {
@@ -143,7 +148,7 @@ impl Shapes {
         image
     }
 
-    /// Whether a shape is the same after an action.
+    /// Returns whether an action leaves a shape as it is.
     pub(super) fn is_fixed(&self, shape: usize, action: &OrientedPermutation) -> bool {
         self.image(shape, action) == self.shapes[shape]
     }

@@ -170,12 +170,12 @@ fn points_show_the_sides_of_pieces() {
     assert_eq!(puzzle.point_labels(), [0, 1, 2, 3, 4, 5]);
     let piece = |label, orientation, seen| Piece { label, orientation, seen };
     puzzle.set_solved(&[piece(0, 0, 2), piece(0, 1, 2), piece(1, 0, 1)]).unwrap();
-    // The second piece is the first one turned round; the sides of the third are alike.
+    // The second piece equals the first turned by one; both sides of the third look alike.
     assert_eq!(puzzle.point_labels(), [0, 1, 1, 0, 2, 2]);
 }
 
-/// 40 pieces that stand in all ways on a ring and turn: what a search cannot go through is not looked at for
-/// symmetries, which a ring of eight pieces has.
+/// Rings of oriented pieces that reach all arrangements: with 40 pieces the puzzle is too large for any
+/// search and no symmetries are looked for; with eight pieces symmetries are found.
 #[test]
 fn symmetries_of_what_no_search_goes_through_are_not_looked_for() {
     for (cells, has_some) in [(8, true), (40, false)] {

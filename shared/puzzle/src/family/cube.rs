@@ -1,57 +1,58 @@
-//! Puzzles of the shape of a cube. Places are named by the faces that meet there, in clockwise order from the
-//! facelet that orientation is measured by: `URF` is the corner between top, right and front.
+//! Puzzles of the shape of a cube. A place is named by the faces that meet there, clockwise, beginning with
+//! the facelet that defines the orientation: `URF` is the corner between top, right and front.
 
 use super::geometry::{Cell, Cells, Vector, dot, puzzle, sum, turn};
 use crate::definition::Definition;
 
 const FACES: [char; 6] = ['U', 'R', 'F', 'D', 'L', 'B'];
-/// `DBL` is the last: without it seven are left, which `U`, `R` and `F` move.
+/// `DBL` is last: the seven others are the corners that `U`, `R` and `F` move.
 const CORNERS: [&str; 8] = ["URF", "UFL", "ULB", "UBR", "DFR", "DLF", "DRB", "DBL"];
 const EDGES: [&str; 12] = ["UF", "UL", "UB", "UR", "DF", "DL", "DB", "DR", "FR", "FL", "BL", "BR"];
 
 /// The corners at which the skewb is held.
 const HELD_CORNERS: [&str; 4] = ["URF", "ULB", "DLF", "DRB"];
 
-/// The 2x2x2 cube without its corner `DBL`, which none of the three faces moves.
+/// Returns the 2x2x2 cube without its corner `DBL`, which none of the three faces moves.
 pub fn pocket() -> Definition {
     with_faces("2x2x2", &[("corners", cells(&CORNERS[..7], 3))], &FACES[..3])
 }
 
-/// The 2x2x2 cube with all corners and six faces, in the hand.
+/// Returns the 2x2x2 cube in the hand, with all corners and six faces.
 pub fn pocket_in_hand() -> Definition {
     let orbits = [("corners", cells(&CORNERS, 3))];
     in_hand(with_faces("2x2x2", &orbits, &FACES), &orbits)
 }
 
-/// The corners of the 3x3x3 cube.
+/// Returns the corners of the 3x3x3 cube.
 pub fn corners() -> Definition {
     with_faces("3x3x3-corners", &[("corners", cells(&CORNERS, 3))], &FACES)
 }
 
-/// The same in the hand: nothing tells them from those of the 2x2x2 cube.
+/// Returns the corners of the 3x3x3 cube in the hand. They move exactly as the corners of the 2x2x2 cube.
 pub fn corners_in_hand() -> Definition {
     let orbits = [("corners", cells(&CORNERS, 3))];
     in_hand(with_faces("3x3x3-corners-free", &orbits, &FACES), &orbits)
 }
 
-/// The edges of the 3x3x3 cube.
+/// Returns the edges of the 3x3x3 cube.
 pub fn edges() -> Definition {
     with_faces("3x3x3-edges", &[("edges", cells(&EDGES, 2))], &FACES)
 }
 
-/// The same in the hand.
+/// Returns the edges of the 3x3x3 cube in the hand.
 pub fn edges_in_hand() -> Definition {
     let orbits = [("edges", cells(&EDGES, 2))];
     in_hand(with_faces("3x3x3-edges-free", &orbits, &FACES), &orbits)
 }
 
-/// Rubik's cube. Centres stay where they are, and how they are turned is not looked at.
+/// Returns Rubik's cube. The centres stay on their cells, and their orientations are ignored.
 pub fn rubik() -> Definition {
     with_faces("3x3x3", &[("corners", cells(&CORNERS, 3)), ("edges", cells(&EDGES, 2))], &FACES)
 }
 
-/// The skewb: a turn about a corner takes half of the cube along. Four corners that share no edge stay where
-/// they are and hold it; turns about the other four are turns of the opposite half.
+/// Returns the skewb, of which a turn about a corner turns half of the cube. Four corners, no two of which
+/// share an edge, keep their places, so that the puzzle is held at them; a turn about one of the other four
+/// would be a turn of the opposite half.
 pub fn skewb() -> Definition {
     let orbits = skewb_orbits();
     let mut skewb = puzzle("skewb", &orbits);
@@ -71,20 +72,20 @@ fn skewb_orbits() -> [Cells; 3] {
     ]
 }
 
-/// The dino cube: a turn about any of the eight corners takes the three edges there along, which only fit one
-/// way.
+/// Returns the dino cube: a turn about any of the eight corners turns the three edges at the corner. An edge
+/// fits each of its cells in one way only, so edges have no orientation.
 pub fn dino() -> Definition {
     with_corners("dino", &[("edges", cells(&EDGES, 1))])
 }
 
-/// The same in the hand.
+/// Returns the dino cube in the hand.
 pub fn dino_in_hand() -> Definition {
     let orbits = [("edges", cells(&EDGES, 1))];
     in_hand(with_corners("dino-free", &orbits), &orbits)
 }
 
-/// The orbits of the puzzles whose pieces have all their facelets. `2x2x2` has seven corners, or in the hand
-/// eight.
+/// Returns the orbits of a puzzle of this module, given by its name; none if the name is unknown, or if
+/// pieces of the puzzle lack facelets. `2x2x2` has `number` corners: seven, or eight in the hand.
 pub(super) fn orbits(word: &str, number: usize) -> Vec<Cells> {
     match word {
         "2x2x2" => vec![("corners", cells(&CORNERS[..number.min(8)], 3))],
@@ -96,7 +97,7 @@ pub(super) fn orbits(word: &str, number: usize) -> Vec<Cells> {
     }
 }
 
-/// Adds the turns of the whole cube, which cost nothing.
+/// Adds the turns of the whole cube as free moves.
 fn in_hand(mut cube: Definition, orbits: &[Cells]) -> Definition {
     for (name, face) in [("x", 'R'), ("y", 'U')] {
         cube.add_free(name, turn(orbits, direction(face), |_| true)).expect("rotations keep the orbits");
@@ -123,7 +124,7 @@ fn with_faces(name: &str, orbits: &[Cells], faces: &[char]) -> Definition {
     cube
 }
 
-/// Cells by their names, with as many facelets as pieces have orientations.
+/// Returns the cells of these names, each with as many facelets as pieces have orientations.
 fn cells(names: &[&str], orientations: usize) -> Vec<Cell> {
     let cell = |name: &&str| Cell {
         place: place(name),

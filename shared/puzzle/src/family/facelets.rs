@@ -1,4 +1,4 @@
-//! Where the facelets of a puzzle's cells are in space, for those who draw it.
+//! The places of the facelets of a puzzle in space, for code that draws the puzzle.
 
 use super::geometry::{Cell, Cells, Vector};
 use super::{cube, tetrahedron};
@@ -6,15 +6,15 @@ use super::{cube, tetrahedron};
 /// A cell of a puzzle in space: x to the right, y upwards, z to the front.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facelets {
-    /// Where the cell is.
+    /// The place of the cell.
     pub place: Vector,
-    /// The directions of the faces on which its facelets lie. A piece with orientation k has its first
-    /// facelet at place k of them.
+    /// The directions of the faces on which the facelets of the cell lie. A piece with orientation k has its
+    /// first facelet at index k.
     pub directions: Vec<Vector>,
 }
 
-/// The cells of the puzzle that a word names, in their order, if it has so many and each of their facelets is
-/// known.
+/// Returns the cells of the puzzle of a name, in their order. `None` if not all facelets of the puzzle are
+/// known, or if the puzzle does not have `cells` cells.
 pub fn facelets(word: &str, cells: usize) -> Option<Vec<Facelets>> {
     let orbits: Vec<Cells> = match word {
         "2x2x2" | "3x3x3-corners" | "3x3x3-edges" | "3x3x3" | "skewb" => cube::orbits(word, cells),

@@ -1,22 +1,25 @@
-//! Boards whose tiles are labelled on both sides, and which are turned over as a whole (Richard Harris, the
-//! Rubeish Square).
+//! Boards whose tiles are labelled on both sides, and which can be turned over as a whole (Richard Harris,
+//! the Rubeish Square).
 
 use crate::definition::Definition;
 use crate::{Board, Metric};
 use fathom_algebra::{OrientedPermutation, Permutation};
 
-/// `flip` turns the board over from left to right: the first column becomes the last.
+/// Returns the board with the move `flip`, which turns the board over from left to right: the first column
+/// becomes the last.
 pub fn flip(board: Board) -> Definition {
     turned_over(board, "flip", &[("flip", flipped(board))])
 }
 
-/// `flip` as above, and `upend` turns it over from top to bottom: the first row becomes the last.
+/// Returns the board with `flip`, as [`flip`] has it, and `upend`, which turns the board over from top to
+/// bottom: the first row becomes the last.
 pub fn flips(board: Board) -> Definition {
     let upended = board.on_cells(|row, column| (board.rows() - 1 - row, column));
     turned_over(board, "flips", &[("flip", flipped(board)), ("upend", upended)])
 }
 
-/// `transpose` turns a square board over about its diagonal: rows become columns.
+/// Returns a square board with the move `transpose`, which turns the board over about its diagonal: rows
+/// become columns.
 ///
 /// # Panics
 /// If the board is not square.
@@ -28,7 +31,7 @@ fn flipped(board: Board) -> Permutation {
     board.on_cells(|row, column| (row, board.columns() - 1 - column))
 }
 
-/// The board's shifts by one, and what turns it over.
+/// Returns the puzzle of the board's shifts by one cell and the moves that turn the board over.
 fn turned_over(board: Board, word: &str, turns: &[(&str, Permutation)]) -> Definition {
     let mut puzzle =
         Definition::of_degree(format!("{board}+{word}"), board.cells()).expect("boards are small");

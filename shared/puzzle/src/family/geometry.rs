@@ -1,7 +1,7 @@
 //! Turns in space. A cell is a place with the facelets of the piece that belongs there, in clockwise order
-//! seen from outside; a turn carries some cells onto others, and its effect on orientation is where the first
-//! facelet of each arrives. All coordinates are whole: the rotations used map the cube with corners (±1, ±1,
-//! ±1) onto itself.
+//! seen from outside. A turn carries some cells onto others, and turns a piece by the index of the facelet at
+//! which the first facelet of the piece arrives. All coordinates are whole numbers: the rotations map the
+//! cube with the corners (±1, ±1, ±1) onto itself.
 
 use crate::definition::{Definition, Orbit};
 use fathom_algebra::{OrientedPermutation, Permutation};
@@ -10,29 +10,29 @@ use fathom_algebra::{OrientedPermutation, Permutation};
 pub type Vector = [i32; 3];
 
 /// A place and the directions of its facelets. A piece with n facelets has n orientations; orientation k
-/// means that the piece's first facelet is at place k.
+/// means that the first facelet of the piece is at index k.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// Where it is. Cells of one orbit have different places.
+    /// The place. Cells of one orbit have different places.
     pub place: Vector,
-    /// In clockwise order seen from outside; one where orientation does not matter.
+    /// The directions, in clockwise order seen from outside; a single one where orientation does not matter.
     pub facelets: Vec<Vector>,
 }
 
-/// Cells of one kind, by name.
+/// The name of an orbit, and its cells.
 pub type Cells = (&'static str, Vec<Cell>);
 
-/// The sum of two vectors.
+/// Returns the sum of two vectors.
 pub fn sum(a: Vector, b: Vector) -> Vector {
     [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
 }
 
-/// The vector that points the other way.
+/// Returns the vector that points the other way.
 pub fn opposite(a: Vector) -> Vector {
     a.map(|x| -x)
 }
 
-/// The scalar product.
+/// Returns the scalar product.
 pub fn dot(a: Vector, b: Vector) -> i32 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
@@ -41,9 +41,11 @@ fn cross(a: Vector, b: Vector) -> Vector {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// `v` after a clockwise turn about `axis`, seen from outside: by a quarter about an axis of length 1 such as
-/// (0, 1, 0), by a third about one of length √3 such as (1, 1, 1). (Rodrigues' formula: v cos t - (n x v) sin
-/// t + n (n v) (1 - cos t), with cos 90° = 0, cos 120° = -1/2 and sin 120° = √3/2.)
+/// Returns `v` after a clockwise turn about `axis`, seen from outside: by a quarter about an axis of length 1
+/// such as (0, 1, 0), by a third about an axis of length √3 such as (1, 1, 1).
+///
+/// This is Rodrigues' formula for a unit vector n and an angle t, v cos t - (n x v) sin t + n (n v) (1 - cos
+/// t), with cos 90° = 0, cos 120° = -1/2 and sin 120° = √3/2.
 pub fn clockwise(axis: Vector, v: Vector) -> Vector {
     let across = cross(axis, v);
     let along = axis.map(|x| x * dot(axis, v));
@@ -54,7 +56,7 @@ pub fn clockwise(axis: Vector, v: Vector) -> Vector {
     }
 }
 
-/// A puzzle with these cells and no moves yet.
+/// Returns a puzzle with these cells and no moves yet.
 pub fn puzzle(name: &str, orbits: &[Cells]) -> Definition {
     let sizes = orbits.iter().map(|(name, cells)| Orbit {
         name: (*name).into(),
@@ -64,10 +66,10 @@ pub fn puzzle(name: &str, orbits: &[Cells]) -> Definition {
     Definition::new(name, sizes.collect()).expect("twisty puzzles have few cells, and names that differ")
 }
 
-/// The clockwise turn about `axis` of the cells whose place is `turned`.
+/// Returns the clockwise turn about `axis` of the cells for whose places `turned` holds.
 ///
 /// # Panics
-/// If it does not carry those cells onto themselves, facelets onto facelets.
+/// If the turn does not carry those cells onto themselves, and facelets onto facelets.
 pub fn turn(orbits: &[Cells], axis: Vector, turned: impl Fn(Vector) -> bool) -> OrientedPermutation {
     let (mut images, mut turns, mut orders) = (Vec::new(), Vec::new(), Vec::new());
     for (_, cells) in orbits {

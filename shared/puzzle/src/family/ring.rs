@@ -4,23 +4,26 @@ use super::sorting::{exchange, reversal};
 use crate::definition::Definition;
 use fathom_algebra::{OrientedPermutation, Permutation};
 
-/// `L` and `R` shift the ring by one, `X` exchanges the first two pieces (OEIS A186783).
+/// Returns the puzzle in which `L` and `R` shift the ring by one, and `X` exchanges the first two pieces
+/// (OEIS A186783).
 pub fn lrx(n: usize) -> Definition {
     ring(format!("lrx:{n}"), n, [("L", left(n)), ("R", left(n).inverse()), ("X", exchange(n, 0, 1))])
 }
 
-/// [`lrx`] without `R`: the shift to the right takes n - 1 shifts to the left (OEIS A039745).
+/// Returns [`lrx`] without `R`: a shift to the right takes n - 1 shifts to the left (OEIS A039745).
 pub fn lx(n: usize) -> Definition {
     ring(format!("lx:{n}"), n, [("L", left(n)), ("X", exchange(n, 0, 1))])
 }
 
-/// `L` and `R` shift the ring by one, `T` turns round the first `k` pieces: Top Spin is 20 pieces and k = 4.
+/// Returns the puzzle in which `L` and `R` shift the ring by one, and `T` reverses the first `k` pieces: Top
+/// Spin has 20 pieces and k = 4.
 pub fn topspin(n: usize, k: usize) -> Definition {
     let moves = [("L", left(n)), ("R", left(n).inverse()), ("T", reversal(n, k))];
     ring(format!("topspin:{n},{k}"), n, moves)
 }
 
-/// The piece on cell 2 goes to cell 1, and so on; the first becomes the last.
+/// Returns the shift to the left: the piece on cell 1 goes to cell 0, and so on; the first piece becomes the
+/// last.
 fn left(n: usize) -> Permutation {
     Permutation::from_fn(n, |cell| (cell + n - 1) % n)
 }

@@ -3,12 +3,13 @@
 use crate::definition::{Definition, Orbit};
 use fathom_algebra::{OrientedPermutation, Permutation};
 
-/// Pancakes, topmost first: `r<k>` turns over the k topmost, k from 2 to n.
+/// Returns the pancakes, topmost first: `r<k>` turns over the k topmost, for k from 2 to n.
 pub fn pancake(n: usize) -> Definition {
     of_permutations("pancake", n, (2..=n).map(|k| (format!("r{k}"), reversal(n, k))))
 }
 
-/// Burnt pancakes: `r<k>` turns over the k topmost, each of which then shows its other side, k from 1 to n.
+/// Returns the burnt pancakes: `r<k>` turns over the k topmost, each of which then shows its other side, for
+/// k from 1 to n.
 pub fn burnt_pancake(n: usize) -> Definition {
     let pancakes = Orbit { name: "pancakes".into(), cells: n, orientations: 2 };
     let mut puzzle = Definition::new(format!("burnt-pancake:{n}"), vec![pancakes]).expect("n is small");
@@ -20,29 +21,31 @@ pub fn burnt_pancake(n: usize) -> Definition {
     puzzle
 }
 
-/// The star graph of Akers and Krishnamurthy: `t<i>` exchanges piece i with the first, i from 2 to n.
+/// Returns the star graph of Akers and Krishnamurthy: `t<i>` exchanges the i-th piece with the first, for i
+/// from 2 to n.
 pub fn star(n: usize) -> Definition {
     of_permutations("star", n, (1..n).map(|i| (format!("t{}", i + 1), exchange(n, 0, i))))
 }
 
-/// Adjacent transpositions, the Coxeter generators of the symmetric group: `s<i>` exchanges i and i + 1.
+/// Returns the adjacent transpositions, which are the Coxeter generators of the symmetric group: `s<i>`
+/// exchanges the pieces at i and i + 1.
 pub fn coxeter(n: usize) -> Definition {
     of_permutations("coxeter", n, (1..n).map(|i| (format!("s{i}"), exchange(n, i - 1, i))))
 }
 
-/// All transpositions: `t<i>-<j>` exchanges i and j.
+/// Returns all transpositions: `t<i>-<j>` exchanges the pieces at i and j.
 pub fn all_transpositions(n: usize) -> Definition {
     let pairs = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j)));
     let moves = pairs.map(|(i, j)| (format!("t{}-{}", i + 1, j + 1), exchange(n, i, j)));
     of_permutations("all-transpositions", n, moves)
 }
 
-/// The first `k` of `n` in reverse order.
+/// Returns the permutation that reverses the first `k` of `n` cells.
 pub(super) fn reversal(n: usize, k: usize) -> Permutation {
     Permutation::from_fn(n, |cell| if cell < k { k - 1 - cell } else { cell })
 }
 
-/// Cells `i` and `j` of `n` exchanged.
+/// Returns the permutation that exchanges the cells `i` and `j` of `n`.
 pub(super) fn exchange(n: usize, i: usize, j: usize) -> Permutation {
     Permutation::from_fn(n, |cell| match cell {
         _ if cell == i => j,

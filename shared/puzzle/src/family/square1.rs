@@ -1,16 +1,16 @@
-//! Square-1: two layers of corners that are twice as wide as edges, and a cut through both, along which the
-//! right half of the puzzle turns over while no corner lies across it.
+//! Square-1: two layers, in which a corner is twice as wide as an edge, and a cut through both layers. The
+//! right half of the puzzle can be turned over along the cut while no corner lies across the cut.
 //!
-//! A layer is a circle of 12 units of 30 degrees. They count clockwise as one looks at the layer from
-//! outside, from where the cut ends: units 0 to 5 are the right half, from back to front in the top layer,
-//! from front to back in the bottom layer. So the twist exchanges unit k of one layer and unit k of the
-//! other. Each layer has an edge cell k, which is unit k, and a corner cell k, which is units k and
-//! k + 1: corners on the corner cells 5 and 11 lie across the cut. On 32 of the 48 cells nothing stands:
-//! there are 16 pieces `no corner` and 16 pieces `no edge`, which are alike. The middle layer is one piece
-//! that the twist turns over.
+//! A layer is a circle of 12 units of 30 degrees. Units count clockwise, seen from outside the layer, from
+//! the end of the cut: units 0 to 5 are the right half, from back to front in the top layer, from front to
+//! back in the bottom layer. So the twist exchanges unit k of one layer and unit k of the other. In each
+//! layer, edge cell k is unit k, and corner cell k consists of the units k and k + 1: corners on the corner
+//! cells 5 and 11 lie across the cut. On 32 of the 48 cells there is nothing, which the definition expresses
+//! by 16 interchangeable pieces `no corner` and 16 interchangeable pieces `no edge`. The middle layer is one
+//! piece, which the twist turns over.
 //!
-//! When the puzzle is solved, the cut is left of the middle of the front, as people hold it who write down
-//! moves: (1,0) and (0,-1) can be followed by a twist, (-1,0) and (0,1) cannot.
+//! When the puzzle is solved, the cut is left of the middle of the front, as in the usual notation of moves:
+//! a twist can follow (1,0) and (0,-1), but not (-1,0) and (0,1).
 
 pub mod letters;
 pub mod notation;
@@ -29,35 +29,37 @@ pub use standing::{Side, Standing, Stood};
 use crate::definition::{Definition, Orbit, Piece};
 use fathom_algebra::{OrientedPermutation, Permutation};
 
-/// Units of a layer, and cells of each kind.
+/// The number of units of a layer, and of the cells of each kind in a layer.
 const UNITS: usize = 12;
 /// The last unit of the right half.
 const LAST_OF_RIGHT: usize = 5;
-/// The corner cells that lie across the cut in front: of the top layer, of the bottom layer.
+/// The corner cells that lie across the cut in front: in the top layer, in the bottom layer.
 pub const FRONT: [u16; 2] = [LAST_OF_RIGHT as u16, (2 * UNITS - 1) as u16];
-/// The corner cells that lie across the cut.
+/// The four corner cells that lie across the cut.
 pub const CUT: [u16; 4] = [FRONT[0], (UNITS - 1) as u16, (UNITS + LAST_OF_RIGHT) as u16, FRONT[1]];
 
-/// A layer, by its place.
+/// A layer. Its number is that of its block of cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Layer {
-    /// Above.
+    /// The upper layer.
     Top,
-    /// Below.
+    /// The lower layer.
     Bottom,
 }
 
-/// All turns of one layer, and the twist, are the moves; states are those that can be twisted. Between two
-/// twists each layer need be turned only once, and whether a twist can be made depends on each layer by
-/// itself: so the state after the first of these turns can be twisted as well, and no way between such states
-/// is shorter through others.
+/// Returns Square-1 in the face metric: the moves are all turns of one layer, and the twist; the states are
+/// those that can be twisted.
+///
+/// The limit does not change distances. Between two twists each layer need be turned only once, and whether
+/// the twist is possible depends on each layer separately: so the state after the first of these turns can be
+/// twisted as well, and no way between such states is shorter when it passes through other states.
 pub fn square1() -> Definition {
     let mut puzzle = in_all_shapes();
     puzzle.set_always(&CUT).expect("the cut goes through these cells");
     puzzle
 }
 
-/// The same with the states that cannot be twisted.
+/// Returns [`square1`] without the limit: the states include those that cannot be twisted.
 pub fn in_all_shapes() -> Definition {
     let mut puzzle = without_moves("square1");
     for layer in [Layer::Top, Layer::Bottom] {
@@ -70,7 +72,7 @@ pub fn in_all_shapes() -> Definition {
     puzzle
 }
 
-/// The twist is the only move: turns of the layers are free.
+/// Returns Square-1 in the twist metric: the twist is the only move, and turns of the layers are free.
 pub fn by_twists() -> Definition {
     let mut puzzle = without_moves("square1");
     for layer in [Layer::Top, Layer::Bottom] {
@@ -93,13 +95,14 @@ fn orbits() -> Vec<Orbit> {
     vec![orbit("corners", 2 * UNITS, 1), orbit("edges", 2 * UNITS, 1), orbit("middle", 1, 2)]
 }
 
-/// Whether something stands on a cell when the puzzle is solved.
+/// Returns whether a cell holds a real piece, not `no corner` or `no edge`, when the puzzle is solved.
 fn is_piece(cell: usize) -> bool {
     match (cell / UNITS, cell % 3) {
-        // Corners on units 0 and 1, 3 and 4, … above, on 1 and 2, 4 and 5, … below.
+        // Corners are on the units 0 and 1, 3 and 4, … of the top layer, on 1 and 2, 4 and 5, … of the
+        // bottom layer.
         (0, rest) => rest == 0,
         (1, rest) => rest == 1,
-        // Edges on units 2, 5, … above, on 0, 3, … below.
+        // Edges are on the units 2, 5, … of the top layer, on 0, 3, … of the bottom layer.
         (2, rest) => rest == 2,
         (3, rest) => rest == 0,
         _ => true,
@@ -124,7 +127,7 @@ fn without_moves(name: &str) -> Definition {
 }
 
 impl Turn {
-    /// What it does to the cells.
+    /// Returns the action of the move on the 49 cells.
     pub fn action(self) -> OrientedPermutation {
         let cells = 4 * UNITS + 1;
         let to = |cell: usize| match (self, cell / UNITS) {
@@ -133,7 +136,7 @@ impl Turn {
                 part * UNITS + (cell % UNITS + (units + UNITS as i8) as usize) % UNITS
             }
             (Self::Layer(..), _) => cell,
-            // Corners that begin on the last unit of the right half end outside of it.
+            // A corner that begins on the last unit of the right half ends outside of that half.
             (Self::Twist, part) if cell % UNITS + usize::from(part < 2) <= LAST_OF_RIGHT => match part % 2 {
                 0 => cell + UNITS,
                 _ => cell - UNITS,

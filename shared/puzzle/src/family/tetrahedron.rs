@@ -1,20 +1,20 @@
 //! The pyraminx. Its four vertices are every other corner of a cube, so that the midpoints of its six edges
-//! are (up to a factor) the six faces of that cube.
+//! are, up to a factor, the six faces of that cube.
 
 use super::geometry::{Cell, Cells, Vector, clockwise, dot, opposite, puzzle, sum, turn};
 use crate::definition::Definition;
 
-/// The names of the turns, and the vertices about which they are.
+/// The names of the turns, and the vertices that are their axes.
 const VERTICES: [(&str, Vector); 4] =
     [("U", [1, 1, 1]), ("L", [-1, -1, 1]), ("R", [1, -1, -1]), ("B", [-1, 1, -1])];
 
-/// Four axial pieces that turn where they are, and six edges. Each turn takes the axial piece and the three
-/// edges at its vertex along.
+/// Returns the pyraminx without tips: four axial pieces, which turn on their cells, and six edges. A turn
+/// about a vertex turns the axial piece and moves the three edges at the vertex.
 pub fn pyraminx() -> Definition {
     with_turns("pyraminx", &[axial_pieces(), edges()])
 }
 
-/// The same with the four tips, which turn with their vertex (`U`) or alone (`u`).
+/// Returns the pyraminx with its four tips, which turn together with their vertex (`U`) or alone (`u`).
 pub fn pyraminx_with_tips() -> Definition {
     let orbits = orbits("pyraminx+tips");
     let mut pyraminx = with_turns("pyraminx+tips", &orbits);
@@ -25,7 +25,7 @@ pub fn pyraminx_with_tips() -> Definition {
     pyraminx
 }
 
-/// Axial pieces and edges, and if the word has them the tips, further out.
+/// Returns the axial pieces and the edges, and for a word that ends with `tips` also the tips, further out.
 pub(super) fn orbits(word: &str) -> Vec<Cells> {
     let outwards = |cell: Cell| Cell { place: cell.place.map(|x| 3 * x), ..cell };
     let mut orbits = vec![axial_pieces(), edges()];
@@ -35,8 +35,9 @@ pub(super) fn orbits(word: &str) -> Vec<Cells> {
     orbits
 }
 
-/// A turn takes everything with a product of 2 or more with its axis: its axial piece (3), the three edges
-/// there (2) and its tip (9). Other axial pieces have -1, other edges -2, other tips -3.
+/// Returns the puzzle with the turns about the vertices. A turn moves every place whose product with the axis
+/// is 2 or more: the axial piece (3), the three edges (2) and the tip (9) at the vertex. The products of
+/// other axial pieces are -1, of other edges -2, and of other tips -3.
 fn with_turns(name: &str, orbits: &[Cells]) -> Definition {
     let mut pyraminx = puzzle(name, orbits);
     for (name, axis) in VERTICES {
@@ -47,8 +48,8 @@ fn with_turns(name: &str, orbits: &[Cells]) -> Definition {
     pyraminx
 }
 
-/// One piece at each vertex, with facelets on the three faces that meet there. A face is opposite to a
-/// vertex.
+/// Returns one piece at each vertex, with facelets on the three faces that meet there. The direction of a
+/// face is opposite to the vertex that is not on the face.
 fn axial_pieces() -> Cells {
     let cell = |(i, &(_, vertex)): (usize, &(&str, Vector))| {
         let first = opposite(VERTICES[(i + 1) % 4].1);
@@ -58,7 +59,8 @@ fn axial_pieces() -> Cells {
     ("axials", VERTICES.iter().enumerate().map(cell).collect())
 }
 
-/// One piece between each two vertices, with facelets on the two faces opposite to the other vertices.
+/// Returns one piece between each two vertices, with facelets on the two faces opposite to the other
+/// vertices.
 fn edges() -> Cells {
     let mut cells = Vec::new();
     for (i, &(_, a)) in VERTICES.iter().enumerate() {

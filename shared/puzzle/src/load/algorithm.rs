@@ -1,16 +1,16 @@
-//! Sequences of moves in files, as cubing.js and twsearch write them, read by the [one reader of
-//! sequences](fathom_algebra::expression).
+//! Sequences of moves in files, as cubing.js and twsearch write them. The [reader of all
+//! sequences](fathom_algebra::expression) reads them.
 
 use fathom_algebra::{ExpressionError, OrientedPermutation, expression};
 
-/// The largest number of bytes of all sequences of a file.
+/// The largest number of bytes of all sequences of a file together.
 pub const MAX_BYTES: usize = 1 << 20;
 
-/// The permutation that a sequence makes, read from left to right. `move_named` tells what a name does, or
-/// why it does nothing.
+/// Returns the permutation that a sequence makes, read from left to right. `move_named` returns the action of
+/// the move of a name, `None` if there is no such move, or why the name cannot be used.
 ///
 /// # Errors
-/// The byte offset, and what is wrong there.
+/// The byte offset of the fault, and the reason.
 pub fn evaluate(
     text: &str,
     identity: &OrientedPermutation,

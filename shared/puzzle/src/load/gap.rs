@@ -1,30 +1,31 @@
-//! Permutations as [GAP](https://www.gap-system.org) reads them: `name := Group((1,2,3)(4,5), (1,2));`, a list
-//! `[ (1,2,3), (1,2) ]`, or permutations that are assigned to names first; products, powers and conjugates of
-//! permutations; and what PuzzleGeometry and CayleyPy write, `Gen := [...]` with `ip := [[1],[4,7],...]`, the
-//! points that look alike. `#` starts a comment. The puzzle has as many cells as its largest point; points in
-//! between that nothing moves are cells too.
+//! Permutations as [GAP](https://www.gap-system.org) reads them.
 //!
-//! What is no permutation is passed over as long as no move is made of it: numbers, texts, calls of functions
-//! such as `Size(Group(Gen))`. A move that would be made of one is refused.
+//! The forms are `name := Group((1,2,3)(4,5), (1,2));`, a list `[ (1,2,3), (1,2) ]`, permutations that are
+//! assigned to names first, and products, powers and conjugates of permutations. PuzzleGeometry and CayleyPy
+//! write `Gen := [...]`, and `ip := [[1],[4,7],...]` for the points that look alike. `#` starts a comment.
+//! The puzzle has as many cells as its largest point; smaller points that nothing moves are cells too.
+//!
+//! Values that are no permutations are ignored as long as no move is made of them: numbers, texts, calls of
+//! functions such as `Size(Group(Gen))`. A move that would be made of such a value is refused.
 
 use super::{Fault, Reason};
 use crate::definition::{Definition, DefinitionError, Piece};
 use fathom_algebra::{CycleError, OrientedPermutation, Permutation};
 use std::collections::HashMap;
 
-/// How deep lists, calls and parentheses may be nested.
+/// The largest depth to which lists, calls and parentheses may be nested.
 const MAX_DEPTH: usize = 32;
-/// The largest number of statements, and of values in all of them: a puzzle has fewer.
+/// The largest number of values in all statements together: a puzzle has fewer.
 const MAX_VALUES: usize = 1 << 16;
 /// The largest number of points of all permutations together.
 const MAX_POINTS_IN_ALL: usize = 1 << 24;
-/// The largest exponent: the order of a permutation is more than enough, and greater ones may be reduced by
-/// it.
+/// The largest exponent. Larger exponents are never needed, because they can be reduced modulo the order of
+/// the permutation.
 const MAX_EXPONENT: i64 = 1 << 40;
-/// The name that PuzzleGeometry gives to the list of what looks alike.
+/// The name that PuzzleGeometry gives to the list of the points that look alike.
 const ALIKE: &str = "ip";
 
-/// A permutation of as many points as its largest one, where it stands in the text, and the name that it was
+/// A permutation on as many points as its largest one, its byte offset in the text, and the name that it was
 /// assigned to.
 #[derive(Clone, Debug)]
 struct Element {
@@ -33,15 +34,15 @@ struct Element {
     action: Permutation,
 }
 
-/// What stands on the right of `:=`.
+/// The value on the right of `:=`.
 #[derive(Clone, Debug)]
 enum Value {
     Permutation(Element),
     List(Vec<Value>),
     Group(Vec<Element>),
-    /// A whole number.
+    /// A whole number, with its byte offset.
     Number(usize, u64),
-    /// Something that makes no moves: where it stands, and what it is.
+    /// Something that makes no moves: its byte offset, and a description.
     Other(usize, String),
 }
 
@@ -65,14 +66,15 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
             Value::List(_) | Value::Number(..) => passed_over.extend(name),
         }
     }
-    // The last group is what is meant; without a group the last list; without a list all permutations.
+    // The moves are those of the last group; without a group, those of the last list; without a list, all
+    // permutations.
     let (name, mut elements) = match (groups.pop(), lists.pop()) {
         (Some((name, elements)), _) => (name, elements),
         (None, Some((name, values))) => (name, elements_of(values)?),
         (None, None) => (None, single),
     };
-    // The identity generates nothing. Where there is nothing else it is the one move of a puzzle that has one
-    // state.
+    // The identity generates nothing, so it is left out. If there is nothing else, it is the only move of a
+    // puzzle with one state.
     if elements.iter().any(|element| !element.action.is_identity()) {
         elements.retain(|element| !element.action.is_identity());
     } else {
@@ -104,13 +106,14 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     puzzle.finished().map_err(Fault::whole)
 }
 
-/// `Gen`, which PuzzleGeometry calls all its lists, is no name of a puzzle.
+/// Returns the name of the puzzle. `Gen` does not name one, because PuzzleGeometry gives this name to all its
+/// lists.
 fn puzzle_name(name: Option<String>, stem: &str) -> String {
     name.filter(|name| name != "Gen").unwrap_or_else(|| stem.into())
 }
 
-/// The text with comments blanked, so that offsets stay what they are. Of a protocol of a session, in which
-/// lines begin with `gap>`, the answers are blanked too.
+/// Returns the text with comments replaced by blanks, so that offsets stay the same. In the protocol of a
+/// session, where the input lines begin with `gap>` or `>`, the answers are replaced by blanks too.
 fn without_comments(text: &str) -> String {
     let is_protocol = text.lines().any(|line| line.starts_with("gap>"));
     let mut bytes = text.as_bytes().to_vec();
@@ -135,7 +138,8 @@ fn without_comments(text: &str) -> String {
     String::from_utf8(bytes).expect("whole characters are blanked: '#' and '\\n' are ASCII")
 }
 
-/// Whether moves are meant by a list: it has a permutation, or lists of lists of numbers, which are cycles.
+/// Returns whether a list stands for moves: it has a permutation, or lists of lists of numbers, which are
+/// cycles.
 fn holds_permutations(values: &[Value]) -> bool {
     values.iter().any(|value| match value {
         Value::Permutation(_) | Value::Group(_) => true,
@@ -144,7 +148,7 @@ fn holds_permutations(values: &[Value]) -> bool {
     })
 }
 
-/// Whether this is a permutation as a list of its cycles, `[[1,2],[3,4]]`.
+/// Returns whether a list is a permutation in the form of its cycles, `[[1,2],[3,4]]`.
 fn is_cycles(values: &[Value]) -> bool {
     let is_cycle = |value: &Value| match value {
         Value::List(points) => !points.is_empty() && points.iter().all(|p| matches!(p, Value::Number(..))),
@@ -153,7 +157,7 @@ fn is_cycles(values: &[Value]) -> bool {
     !values.is_empty() && values.iter().all(is_cycle)
 }
 
-/// The permutations of a list.
+/// Returns the permutations of a list.
 fn elements_of(values: Vec<Value>) -> Result<Vec<Element>, Fault> {
     let mut elements = Vec::new();
     for value in values {
@@ -177,7 +181,7 @@ fn elements_of(values: Vec<Value>) -> Result<Vec<Element>, Fault> {
     Ok(elements)
 }
 
-/// The permutation of a list of cycles.
+/// Returns the permutation of a list of cycles.
 fn of_cycles(cycles: &[Value]) -> Result<Element, Fault> {
     let points = |cycle: &Value| match cycle {
         Value::List(points) => points.clone(),
@@ -225,7 +229,8 @@ fn of_cycles(cycles: &[Value]) -> Result<Element, Fault> {
 }
 
 impl Value {
-    /// How many values it consists of, how many points its permutations have, and how deep it is nested.
+    /// Returns the number of values in this value, the number of points of its permutations, and the depth to
+    /// which it is nested.
     fn size(&self) -> (usize, usize, usize) {
         let add = |(values, points, depth), (v, p, d): (usize, usize, usize)| {
             (values + v, points + p, d.max(depth))
@@ -248,7 +253,7 @@ fn too_deep(at: usize) -> Fault {
     Fault::syntax(at, format!("lists are nested more than {MAX_DEPTH} deep"))
 }
 
-/// A number of points that a puzzle may have.
+/// Checks that a puzzle may have this many points.
 fn checked_degree(at: usize, largest: u64) -> Result<usize, Fault> {
     match usize::try_from(largest) {
         Ok(degree) if degree <= Definition::MAX_POINTS => Ok(degree),
@@ -259,13 +264,14 @@ fn checked_degree(at: usize, largest: u64) -> Result<usize, Fault> {
     }
 }
 
-/// The same permutation, with further points that it leaves where they are.
+/// Returns the same permutation on more points, which it fixes.
 fn extended(action: &Permutation, degree: usize) -> Permutation {
     Permutation::from_fn(degree, |point| if point < action.degree() { action.apply(point) } else { point })
 }
 
-/// What stands on the points: those of one list are alike, and those of no list too. The elements that change
-/// nothing then are those of the stabiliser of the tuple of sets, `Stabilizer(Group(Gen), ip, OnTuplesSets)`.
+/// Returns the pieces on the points: the points of one list look alike, and so do all points of no list. The
+/// elements that then change nothing visible form the stabiliser of the tuple of sets,
+/// `Stabilizer(Group(Gen), ip, OnTuplesSets)`.
 fn pieces(puzzle: &Definition, at: usize, lists: &[Value]) -> Result<Vec<Piece>, Fault> {
     let cells = puzzle.cells();
     let mut label_of: Vec<Option<u16>> = vec![None; cells];
@@ -300,13 +306,13 @@ struct Reader<'a> {
     text: &'a str,
     at: usize,
     known: HashMap<String, Value>,
-    /// The values that have been made so far, and the points of the permutations among them.
+    /// The number of values that have been made so far, and of the points of the permutations among them.
     values: usize,
     points: usize,
 }
 
 impl Reader<'_> {
-    /// `name := value;` or `value;`, the last semicolon being optional.
+    /// Reads `name := value;` or `value;`; the last semicolon is optional.
     fn statement(&mut self) -> Result<(Option<String>, Value), Fault> {
         let start = self.at;
         let mut name = None;
@@ -331,7 +337,7 @@ impl Reader<'_> {
         Ok((name, value))
     }
 
-    /// A product of powers.
+    /// Reads a product of powers.
     fn value(&mut self, depth: usize) -> Result<Value, Fault> {
         let start = self.at;
         let mut value = self.power(depth)?;
@@ -356,7 +362,8 @@ impl Reader<'_> {
         }
     }
 
-    /// A value and the exponents behind it: numbers, or permutations by which it is conjugated.
+    /// Reads a value and the exponents behind it: each is a number, or a permutation that conjugates the
+    /// value.
     fn power(&mut self, depth: usize) -> Result<Value, Fault> {
         let start = self.at;
         let mut value = self.single(depth)?;
@@ -441,8 +448,8 @@ impl Reader<'_> {
                             self.count(values, points)?;
                             Ok(value)
                         }
-                        // The name of a function of GAP, such as OnTuplesSets; it is refused where a move
-                        // would be made of it.
+                        // This may be the name of a function of GAP, such as OnTuplesSets. It is refused if a
+                        // move would be made of it.
                         None if depth > 0 => {
                             Ok(Value::Other(start, format!("{word:?}, which is not defined,")))
                         }
@@ -454,7 +461,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Counts values that are made, before memory is taken for them.
+    /// Counts values before memory is taken for them, and refuses too many.
     fn count(&mut self, values: usize, points: usize) -> Result<(), Fault> {
         self.values += values;
         self.points += points;
@@ -467,7 +474,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The values up to the closing bracket.
+    /// Reads the values up to the closing bracket.
     fn values(&mut self, close: &str, depth: usize) -> Result<Vec<Value>, Fault> {
         let mut values = Vec::new();
         if self.accept(close) {
@@ -475,7 +482,7 @@ impl Reader<'_> {
         }
         loop {
             values.push(self.value(depth + 1)?);
-            // A range, [1..48].
+            // This is a range, such as [1..48].
             if self.accept("..") {
                 let start = self.at;
                 self.value(depth + 1)?;
@@ -490,7 +497,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A text in quotes, which makes no moves.
+    /// Reads a text in quotes, which makes no moves.
     fn string(&mut self) -> Result<Value, Fault> {
         let start = self.at;
         let quote = self.text.as_bytes()[start];
@@ -504,7 +511,7 @@ impl Reader<'_> {
         }
     }
 
-    /// One permutation: cycles up to the last bracket that follows another directly.
+    /// Reads one permutation: all cycles that directly follow each other.
     fn permutation(&mut self) -> Result<Value, Fault> {
         let start = self.at;
         let mut end = start;
@@ -550,7 +557,7 @@ impl Reader<'_> {
         (end > 0).then(|| rest[..end].to_string())
     }
 
-    /// The next character that is not blank.
+    /// Passes over blanks, and returns the next character without passing over it.
     fn peek(&mut self) -> Option<char> {
         let rest = &self.text[self.at..];
         self.at += rest.len() - rest.trim_start().len();
@@ -572,8 +579,8 @@ impl Reader<'_> {
     }
 }
 
-/// The name of a move: PuzzleGeometry writes `M_` before its names, which GAP would take for numbers
-/// otherwise.
+/// Returns the name of a move. PuzzleGeometry writes `M_` before the names, because GAP would take a name
+/// such as `2U` for a number otherwise.
 fn puzzle_move_name(name: &str) -> String {
     name.strip_prefix("M_").filter(|rest| !rest.is_empty()).unwrap_or(name).into()
 }

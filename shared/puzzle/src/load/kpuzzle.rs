@@ -1,11 +1,11 @@
-//! Definitions of cubing.js (`KPuzzleDefinition`, <https://standards.cubing.net/draft/3/kpuzzle/>), also as they were
-//! written before 2023: orbits as an object, `startStateData`, `experimentalDerivedMoves`.
+//! Definitions of cubing.js (`KPuzzleDefinition`, <https://standards.cubing.net/draft/3/kpuzzle/>), also in
+//! their form before 2023: orbits as an object, `startStateData`, `experimentalDerivedMoves`.
 //!
-//! Cells count from 0. A permutation says for each cell which cell its piece comes from, and the orientation
-//! added stands at the cell that the piece reaches. All entries of `moves` are generators, whole-puzzle
-//! rotations too: choose among them by name. Derived moves are worked out, and [spare](Definition::spare).
-//! cubing.js looks at the orbits of the definition alone: what a pattern or a transformation says of others
-//! is ignored there, and here.
+//! Cells count from 0. A permutation has, for each cell, the cell that its piece comes from; the orientation
+//! that is added stands at the cell that the piece reaches. All entries of `moves` are generators, even
+//! rotations of the whole puzzle: users choose among them by name. Derived moves are evaluated, and become
+//! [spare](Definition::spare). cubing.js only uses the orbits of the definition; it ignores other orbits in a
+//! pattern or a transformation, and so does this reader.
 
 use super::{Fault, LabelNumbers, Reason, algorithm, below, images_of_sources, module};
 use crate::Metric;
@@ -19,7 +19,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// How deep derived moves may refer to each other.
+/// The largest depth to which derived moves may refer to each other.
 const MAX_DEPTH: usize = 32;
 
 #[derive(Deserialize)]
@@ -111,7 +111,7 @@ fn read_json(text: &str) -> Result<Definition, Fault> {
         let action = reader.transformation(&puzzle, raw)?;
         puzzle.add_move(name, action).map_err(|error| Fault::new(reader.place(raw), error))?;
     }
-    // A move of cubing.js may be made any number of times at once: R2 is one move, and so is R3.
+    // In cubing.js a move may have any amount: R2 is one move, and so is R3.
     puzzle.set_metric(Metric::Multi);
     let derived = file.derived_moves.map_or(Vec::new(), |entries| entries.0);
     reader.derived(&mut puzzle, &derived)?;
@@ -123,15 +123,15 @@ fn read_json(text: &str) -> Result<Definition, Fault> {
     puzzle.finished().map_err(Fault::whole)
 }
 
-/// Parts of the file keep where they stand in its text.
+/// Reads the parts of a file. The parts are slices of the text, so that each part has an offset in the text.
 struct Reader<'a> {
     text: &'a str,
-    /// Names of orbits that are told of, though they are none of the definition's.
+    /// Names of orbits that occur in the file, but not among the orbits of the definition.
     ignored: RefCell<BTreeSet<String>>,
 }
 
 impl Reader<'_> {
-    /// The byte offset of a part of the text.
+    /// Returns the byte offset of a part of the text.
     fn place(&self, raw: &RawValue) -> usize {
         (raw.get().as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize)
     }
@@ -166,7 +166,8 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// The orbit of this name, by its place; `None` if it is none of the definition's.
+    /// Returns the index of the orbit of this name; `None`, with a note in `ignored`, if the definition has
+    /// no such orbit.
     fn orbit(&self, puzzle: &Definition, name: &str) -> Option<usize> {
         let found = puzzle.orbits().iter().position(|orbit| orbit.name == name);
         if found.is_none() {
@@ -234,7 +235,7 @@ impl Reader<'_> {
                 let cell = cells.start + from;
                 images[cell] = (cells.start + to) as u16;
                 let (delta, order) = (orientation_delta[to], orders[cell]);
-                // A turn the other way round may be written as a negative number.
+                // A turn in the other direction may be written as a negative number.
                 turns[cell] = match u16::try_from(delta.rem_euclid(order.into())) {
                     Ok(turn) if delta.unsigned_abs() < order.into() => turn,
                     _ => {
@@ -277,7 +278,7 @@ impl Reader<'_> {
             let action = work_out(name, &sequences, &identity, &mut done, 0)
                 .map_err(|reason| Fault::syntax(at, reason))?
                 .expect("the name is one of the sequences");
-            // A move that is listed as well is what is listed.
+            // A listed move takes precedence over a derived move of the same name.
             if puzzle.moves().iter().any(|generator| generator.name == *name) {
                 continue;
             }
@@ -287,7 +288,7 @@ impl Reader<'_> {
     }
 }
 
-/// What a listed or derived move does; `None` if there is none of this name.
+/// Returns the action of a listed or derived move; `None` if there is no move of this name.
 fn work_out(
     name: &str,
     sequences: &HashMap<String, String>,
@@ -306,7 +307,7 @@ fn work_out(
         work_out(name, sequences, identity, done, depth + 1)
     })
     .map_err(|(at, reason)| {
-        // The innermost reason is the one that counts.
+        // References that are too deep are reported as such, without the sequences on the way.
         if reason.starts_with("derived moves") {
             reason
         } else {
@@ -328,12 +329,12 @@ fn check_length<T>(at: usize, orbit: &str, cells: usize, list: &str, numbers: &[
     ))
 }
 
-/// An error of the JSON reader within the part of the text that starts at `start`.
+/// Converts an error of the JSON reader in a part of the text; the part begins at offset `start` of the text.
 fn json_fault(part: &str, start: usize, error: &serde_json::Error) -> Fault {
     let line_start: usize =
         part.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
     let at = (line_start + error.column().saturating_sub(1)).min(part.len());
-    // The reader's own words end in the place within the part.
+    // The message of the reader ends with the place within the part, which is left out.
     let reason = error.to_string();
     let reason = reason.rsplit_once(" at line ").map_or(reason.as_str(), |(reason, _)| reason);
     Fault::syntax(start + at, reason)

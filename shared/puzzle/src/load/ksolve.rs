@@ -1,15 +1,15 @@
 //! Definitions of ksolve and of twsearch (`.def`, `.tws`).
 //!
-//! A row of a permutation says for each cell which cell its piece comes from. Under `Move` and `Solved` cells
-//! count from 1, under `MoveTransformation` and `StartState` from 0. The orientations of a `Move` stand at
-//! the cell that the piece leaves, those of a `MoveTransformation`, like those of a state, at the cell that
-//! it reaches (twsearch, `ksolveformat.txt` and `readksolve.cpp`; ksolve+, `readdef.h`).
+//! A row of a permutation has, for each cell, the cell that its piece comes from. Under `Move` and `Solved`
+//! cells count from 1, under `MoveTransformation` and `StartState` from 0. The orientations of a `Move` stand
+//! at the cell that the piece leaves; those of a `MoveTransformation`, like those of a state, stand at the
+//! cell that the piece reaches (twsearch, `ksolveformat.txt` and `readksolve.cpp`; ksolve+, `readdef.h`).
 //!
-//! Both programs count every power of a move as one move: that is the metric `multi`. Moves that twsearch
-//! takes for rotations of the whole puzzle (`x`, `y`, `z`, and capitals followed by `v`) are no moves to it,
-//! and [spare](Definition::spare) here. A `MoveSequence` is a move to twsearch, which costs 1 like the
-//! others, and a `MoveAlias` is none (`addnewmove` in `readksolve.cpp`, `goodmove` in `filtermoves.cpp`).
-//! Both may use names that the file defines later.
+//! Both programs count every power of a move as one move, which is the metric `multi`. Moves that twsearch
+//! takes for rotations of the whole puzzle (`x`, `y`, `z`, and capitals followed by `v`) are no moves in
+//! twsearch, and [spare](Definition::spare) here. In twsearch a `MoveSequence` is a move that costs 1 like
+//! the others, and a `MoveAlias` is no move (`addnewmove` in `readksolve.cpp`, `goodmove` in
+//! `filtermoves.cpp`). Both may use names that the file defines later.
 
 use super::{Fault, LabelNumbers, Reason, algorithm, below, images_of_sources};
 use crate::Metric;
@@ -20,17 +20,17 @@ use std::collections::{BTreeMap, BTreeSet};
 const KEYWORDS: &str = "Name, Set, Solved, StartState, Move, MoveTransformation, MoveSequence, MoveAlias, Ignore, \
                         Illegal, Multiplicators, ParallelMoves, MoveLimits";
 
-/// How often sequences may wait for others that stand behind them.
+/// The largest number of times that a sequence may wait for names that are defined later in the file.
 const MAX_DEPTH: usize = 32;
 
-/// The label of pieces that are written as `?`: no number of a file is as large, for twsearch reads numbers
-/// up to 255.
+/// The label of pieces that are written as `?`. A file that twsearch reads has no such number: the largest is
+/// 255.
 const WILD: u64 = u64::MAX;
 
 /// A word and its byte offset.
 type Word<'a> = (usize, &'a str);
 
-/// A number of a row, `None` for `?`, and its byte offset.
+/// The byte offset of a number in a row, and the number: `None` for `?`.
 type Number = (usize, Option<u64>);
 
 /// The rows of one set in a state or a move.
@@ -41,7 +41,7 @@ struct Rows {
     orientation: Option<Vec<Number>>,
 }
 
-/// A `MoveSequence` or a `MoveAlias`, which is worked out when the whole file has been read.
+/// A `MoveSequence` or a `MoveAlias`. It is evaluated when the whole file has been read.
 struct Sequence<'a> {
     at: usize,
     name: &'a str,
@@ -50,18 +50,18 @@ struct Sequence<'a> {
     is_alias: bool,
 }
 
-/// What `Illegal` says of one cell.
+/// The pieces that lines with `Illegal` rule out on one cell.
 struct Forbidden {
     at: usize,
     values: BTreeSet<u64>,
 }
 
-/// What all lines with `Illegal` say of the states.
+/// The limits that all lines with `Illegal` set together.
 #[derive(Default, PartialEq, Eq)]
 struct Limits {
-    /// Cells that hold what belongs there: all other pieces of their sets are illegal.
+    /// Cells that hold a piece with their own label: all other pieces of their sets are illegal.
     always: Vec<u16>,
-    /// Cells with pieces that never stand there.
+    /// Pairs of a cell and a piece that never stands there.
     never: Vec<(u16, u16)>,
 }
 
@@ -97,8 +97,8 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     }
 }
 
-/// The same puzzle with its states limited. A move and its powers are listed one by one then: each of them is
-/// a move where it leads to a state that is meant, whatever lies between.
+/// Returns the same puzzle with its states limited. The powers of each move are listed one by one, because
+/// each of them is a move where it leads to an allowed state, even if the states on the way are ruled out.
 fn limited(whole: &Definition, limits: &Limits) -> Result<Definition, DefinitionError> {
     let mut limited = Definition::new(whole.name(), whole.orbits().to_vec())?;
     limited.set_solved(whole.solved())?;
@@ -116,7 +116,8 @@ fn limited(whole: &Definition, limits: &Limits) -> Result<Definition, Definition
     Ok(limited)
 }
 
-/// The words of each line that has any. A word that starts with `#` and what follows it is a comment.
+/// Returns the words of each line that has any. A word that starts with `#` begins a comment, which ends with
+/// the line.
 fn lines_of(text: &str) -> Vec<Vec<Word<'_>>> {
     let mut lines = Vec::new();
     let mut start = 0;
@@ -148,14 +149,15 @@ struct Reader<'a> {
     end: usize,
     name: String,
     orbits: Vec<Orbit>,
-    /// From the first line on that needs all sets.
+    /// The puzzle, from the first line on for which all sets must be known.
     puzzle: Option<Definition>,
     solved: bool,
-    /// For each cell the number that the solved state has there, counted from 1; empty before that state.
+    /// For each cell the number that the solved state has there, counted from 1; empty until that state has
+    /// been read.
     labels: Vec<u64>,
     sequences: Vec<Sequence<'a>>,
     sequence_bytes: usize,
-    /// By cell.
+    /// The illegal pieces, by cell.
     forbidden: BTreeMap<usize, Forbidden>,
 }
 
@@ -179,7 +181,8 @@ impl<'a> Reader<'a> {
             "Solved" | "StartState" => self.solved(at, keyword),
             "Move" | "MoveTransformation" => self.one_move(&line, keyword),
             "MoveSequence" | "MoveAlias" => self.sequence(text, &line, keyword == "MoveAlias"),
-            // Deprecated, or about searches for solutions: states and distances are the same without them.
+            // These are deprecated, or guide searches for solutions: states and distances are the same
+            // without them.
             "Ignore" | "Multiplicators" | "ParallelMoves" | "MoveLimits" => {
                 while let Some(line) = self.line() {
                     if line[0].1 == "End" {
@@ -214,12 +217,12 @@ impl<'a> Reader<'a> {
         };
         let (cells, orientations) = (small(pieces)? as usize, small(orientations)? as u16);
         self.orbits.push(Orbit { name: unquoted(name).into(), cells, orientations });
-        // What is wrong with this set is said at this set.
+        // A trial definition reports a fault of this set at this line.
         Definition::new("", self.orbits.clone()).map_err(|error| Fault::new(at, error))?;
         Ok(())
     }
 
-    /// The puzzle with all its sets.
+    /// Returns the puzzle, which has all sets from the first call on.
     fn puzzle(&mut self, at: usize) -> Result<&mut Definition, Fault> {
         if self.puzzle.is_none() {
             let puzzle = Definition::new(self.name.clone(), self.orbits.clone());
@@ -251,7 +254,7 @@ impl<'a> Reader<'a> {
             written.extend(rows.permutation.iter().map(from_one));
             for (i, piece) in pieces[cells].iter_mut().enumerate() {
                 let (place, label) = rows.permutation[i];
-                // All pieces that are written as '?' are alike.
+                // All pieces of a set that are written as '?' are alike.
                 let label = label.unwrap_or(WILD);
                 if label < first {
                     return Err(Fault::syntax(place, format!("pieces are numbers from {first} on, or '?'")));
@@ -309,7 +312,7 @@ impl<'a> Reader<'a> {
         added.map_err(|error| Fault::new(at, error))
     }
 
-    /// `MoveSequence NAME MOVES`, or `MoveAlias NAME MOVE`.
+    /// Keeps the line `MoveSequence NAME MOVES`, or `MoveAlias NAME MOVE`, to be evaluated later.
     fn sequence(&mut self, text: &'a str, line: &[Word<'a>], is_alias: bool) -> Result<(), Fault> {
         let (&[(at, _), (_, name), (start, _), ..], true) = (line, !is_alias || line.len() == 3) else {
             let expected = if is_alias { "MoveAlias NAME MOVE" } else { "MoveSequence NAME MOVES" };
@@ -330,7 +333,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Adds the sequences to the puzzle, each of them once all names that it uses are known.
+    /// Adds the sequences to the puzzle, each of them when all names that it uses are known.
     fn work_out_sequences(&mut self) -> Result<(), Fault> {
         let Some(puzzle) = &mut self.puzzle else { return Ok(()) };
         let identity = OrientedPermutation::identity(puzzle.orders());
@@ -361,7 +364,7 @@ impl<'a> Reader<'a> {
             }
             match fault {
                 None => break,
-                // Nothing is left to wait for.
+                // No sequence has been added in this pass, so the missing names do not exist.
                 Some(fault) if still.len() == before => return Err(fault),
                 Some(_) if depth == MAX_DEPTH => {
                     let reason = format!("sequences refer to later ones more than {MAX_DEPTH} deep");
@@ -373,7 +376,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// `Illegal SET POSITION VALUE...`: in no state does one of these pieces stand there.
+    /// Reads `Illegal SET POSITION VALUE...`: none of these pieces stands at the position in any state.
     fn illegal(&mut self, line: &[Word<'_>]) -> Result<(), Fault> {
         let &[(at, _), (named, set), position, ref values @ ..] = line else {
             return Err(Fault::syntax(line[0].0, "expected: Illegal SET POSITION VALUES"));
@@ -402,7 +405,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// What cells hold in all states that are not illegal.
+    /// Returns the limits that the illegal pieces set.
     fn limits(&self) -> Result<Limits, Fault> {
         let mut limits = Limits::default();
         for (&cell, Forbidden { at, values }) in &self.forbidden {
@@ -427,7 +430,7 @@ impl<'a> Reader<'a> {
         Ok(limits)
     }
 
-    /// The rows up to `End`.
+    /// Reads the rows up to `End`.
     fn rows(&mut self, what: &str) -> Result<Vec<Rows>, Fault> {
         let mut all: Vec<Rows> = Vec::new();
         loop {
@@ -500,7 +503,7 @@ fn number((at, word): Word<'_>) -> Result<Number, Fault> {
     }
 }
 
-/// Whether twsearch takes this for the name of a rotation of the whole puzzle.
+/// Returns whether twsearch takes a name for that of a rotation of the whole puzzle.
 fn is_rotation(name: &str) -> bool {
     let axis = name.strip_suffix(['2', '\'']).unwrap_or(name);
     let grip = name.strip_suffix('v').unwrap_or_default();

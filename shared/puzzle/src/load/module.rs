@@ -1,29 +1,29 @@
 //! The object that a JavaScript or TypeScript module exports, as JSON: cubing.js keeps its definitions in
 //! such modules.
 //!
-//! Read are constants and one exported value, made of objects, lists, numbers, texts, names of constants
-//! before, `new Array(N).fill(VALUE)`, and `LIST.map((_, i) => i)`. Imports, comments and types are passed
-//! over. Nothing is run: whatever else a module does is refused.
+//! The reader accepts constants and one exported value, made of objects, lists, numbers, texts, names of
+//! earlier constants, `new Array(N).fill(VALUE)`, and `LIST.map((_, i) => i)`. Imports, comments and types
+//! are ignored. Nothing is run: a module that does anything else is refused.
 
 use super::{Fault, MAX_BYTES};
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// How deep objects and lists may be nested.
+/// The largest depth to which objects and lists may be nested.
 const MAX_DEPTH: usize = 32;
 /// The longest list that `new Array` makes.
 const MAX_FILLED: usize = 4096;
 
-/// JSON, and where its parts stood in the module.
+/// JSON, and the places of its parts in the module.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Json {
     pub(super) text: String,
-    /// Offsets in the JSON and in the module, both in increasing order of the first.
+    /// Pairs of an offset in the JSON and an offset in the module, in increasing order of the first.
     places: Vec<(usize, usize)>,
 }
 
 impl Json {
-    /// The offset in the module of an offset in the JSON.
+    /// Returns the offset in the module of the part that contains an offset in the JSON.
     pub(super) fn place(&self, at: usize) -> usize {
         let next = self.places.partition_point(|&(json, _)| json <= at);
         self.places.get(next.saturating_sub(1)).map_or(0, |&(_, module)| module)
@@ -47,14 +47,15 @@ impl Json {
     }
 }
 
-/// Whether a text is a module, and not JSON: it begins with something else than a brace.
+/// Returns whether a text is a module and not JSON: its first character, after blanks and comments, is not a
+/// brace.
 pub(super) fn is_module(text: &str) -> bool {
     let mut reader = Reader { text, at: 0, constants: HashMap::new() };
     reader.skip_blanks();
     !reader.rest().starts_with('{')
 }
 
-/// What a module exports.
+/// Returns the object that a module exports.
 pub(super) fn exported(text: &str) -> Result<Json, Fault> {
     let mut reader = Reader { text, at: 0, constants: HashMap::new() };
     let mut exported: Option<Json> = None;
@@ -140,7 +141,7 @@ impl<'a> Reader<'a> {
         (end > 0).then(|| &rest[..end])
     }
 
-    /// One statement; what it exports, if it does.
+    /// Reads one statement. Returns the value if the statement exports one.
     fn statement(&mut self) -> Result<Option<Json>, Fault> {
         if self.accept(";") {
             return Ok(None);
@@ -177,8 +178,8 @@ impl<'a> Reader<'a> {
         Ok(is_exported.then_some(value))
     }
 
-    /// Passes over a statement that says nothing of values, up to the semicolon outside of braces, or to the
-    /// end of its line.
+    /// Passes over a statement without values, up to the semicolon outside of braces, or to the end of its
+    /// line.
     fn skip_statement(&mut self) {
         let mut depth = 0_u32;
         for (offset, c) in self.rest().char_indices() {
@@ -195,7 +196,7 @@ impl<'a> Reader<'a> {
         self.at = self.text.len();
     }
 
-    /// Passes over `as const`, `as NAME`, `satisfies NAME` behind a value, and over the semicolon.
+    /// Passes over `as const`, `as NAME` and `satisfies NAME` behind a value, and over a semicolon.
     fn skip_type(&mut self) -> Result<(), Fault> {
         while self.accept_word("as") || self.accept_word("satisfies") {
             self.word().ok_or_else(|| self.unexpected("a type"))?;
@@ -252,7 +253,7 @@ impl<'a> Reader<'a> {
             if self.accept(":") {
                 self.value(json, depth + 1)?;
             } else if is_word {
-                // `{ orientation }` is `{ orientation: orientation }`.
+                // `{ orientation }` is short for `{ orientation: orientation }`.
                 self.at = start;
                 json.mark(start);
                 self.named(json, depth + 1)?;
@@ -300,7 +301,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The name of a constant, or `new Array(N).fill(VALUE)`.
+    /// Reads the name of a constant, with or without `.map((_, i) => i)`, or `new Array(N).fill(VALUE)`.
     fn named(&mut self, json: &mut Json, depth: usize) -> Result<(), Fault> {
         let start = self.at;
         let word = self.word().ok_or_else(|| self.unexpected("a value"))?;
@@ -343,7 +344,7 @@ impl<'a> Reader<'a> {
                 }
             },
         }
-        // What follows must end the value: a call or a product is not followed.
+        // The value must end here: calls and products are not evaluated.
         self.skip_blanks();
         match self.rest().chars().next() {
             Some('.' | '(' | '[' | '+' | '-' | '*' | '?') => Err(self.unexpected("the end of a value")),
@@ -351,7 +352,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `.map((_, i) => i)` behind a list of some length: the numbers of its entries.
+    /// Reads `.map((_, i) => i)` behind a list of `length` entries, and writes the numbers of the entries.
     fn numbers(&mut self, json: &mut Json, length: usize) -> Result<(), Fault> {
         self.expect(".map(")?;
         self.expect("(")?;
@@ -400,7 +401,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A text as JSON.
+/// Returns a text as a JSON string.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {

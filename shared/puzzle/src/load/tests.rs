@@ -5,17 +5,17 @@ fn error(format: Format, text: &str) -> String {
     parse(text, format, "file").unwrap_err().to_string()
 }
 
-/// A file of the own format with this line as its last.
+/// Returns the error for a file of Fathom's own format that ends with these lines.
 fn toml_with(line: &str) -> String {
     error(Format::Toml, &format!("orbits = [{{ name = \"a\", cells = 4, orientations = 3 }}]\n{line}\n"))
 }
 
-/// A ksolve file that goes on with these lines.
+/// Returns the error for a ksolve file that ends with these lines.
 fn ksolve_with(lines: &str) -> String {
     error(Format::Ksolve, &format!("Name x\nSet A 3 3\nSet B 2 1\n{lines}"))
 }
 
-/// A kpuzzle with this move `R`, which starts on line 5.
+/// Returns the error for a kpuzzle whose move `R` has this text, which starts on line 5.
 fn kpuzzle_with(movement: &str) -> String {
     let text = format!(
         "{{\n\"name\": \"x\", \"orbits\": [{{\"orbitName\": \"A\", \"numPieces\": 3, \"numOrientations\": 3}}],\n\
@@ -159,7 +159,7 @@ fn gap_texts() {
     assert_eq!(read("R := (1,2);\nU := (2,3);"), "some 3: R (1,2); U (2,3)");
     assert_eq!(read("R := (1,2); U := (2,3); cube := Group(U, R, ());"), "cube 3: U (2,3); R (1,2)");
     assert_eq!(read("(1,2)"), "some 2: g1 (1,2)");
-    // Points are separated by commas in GAP; blanks are read as well.
+    // GAP separates points by commas; the reader accepts blanks as well.
     assert_eq!(read("(1 2 3)"), "some 3: g1 (1,2,3)");
 }
 
@@ -189,7 +189,7 @@ fn faults_of_gap_texts() {
         error("(1,2)^9999999999999999999"),
         "file:1:7: an exponent above 1099511627776: reduce it by the order"
     );
-    // Names of names: what is doubled is counted before memory is taken.
+    // Each name doubles the name before: values are counted before memory is taken for them.
     let doubled: String = (0..40).map(|i| format!("a{} := [a{i}, a{i}];", i + 1)).collect();
     assert_eq!(
         error(&format!("a0 := (1,2); {doubled}")).split_once(": ").unwrap().1,
@@ -217,12 +217,12 @@ fn faults_of_gap_texts() {
 
 #[test]
 fn ksolve_says_where_pieces_come_from() {
-    // twsearch, ksolveformat.txt: the move 13425, 01201 is the state 13425, 02011.
+    // According to ksolveformat.txt of twsearch, the move 13425, 01201 is the state 13425, 02011.
     let text = "Set A 5 3\nMove a\nA\n1 3 4 2 5\n0 1 2 0 1\nEnd\n\
                 MoveTransformation b\nA\n0 2 3 1 4\n0 2 0 1 1\nEnd\n";
     let puzzle = parse(text, Format::Ksolve, "x").unwrap();
     assert_eq!(puzzle.moves()[0].action, puzzle.moves()[1].action);
-    // Cell 2 gets its piece from cell 3, which turns by 2: so piece 3 goes to cell 2.
+    // Cell 2 gets its piece from cell 3, and the piece turns by 2: so the piece on cell 3 goes to cell 2.
     assert_eq!(puzzle.moves()[0].action.to_string(), "(2+1,4,3+2)(5+1)");
 }
 
@@ -233,7 +233,7 @@ fn gap_expressions() {
         let moves: Vec<_> = puzzle.moves().iter().map(|m| format!("{} {}", m.name, m.action)).collect();
         format!("{} {}: {}", puzzle.name(), puzzle.cells(), moves.join("; "))
     };
-    // Products are read from left to right: 1 goes to 2, and on to 3.
+    // Products are read from left to right: 1 goes to 2, and then to 3.
     assert_eq!(
         read("a := (1,2); b := (2,3); G := Group(a*b, a/b, a^b, (a*b)^-1);"),
         "G 3: g1 (1,3,2); g2 (1,3,2); g3 (1,3); g4 (1,2,3)"
@@ -246,12 +246,12 @@ fn gap_expressions() {
         read("x := 5; t := \"(1,9)\"; G := Group((1,2)); Size(G); Print(\"a\", [1..48]);"),
         "G 2: g1 (1,2)"
     );
-    // What a session of GAP looks like.
+    // This is the protocol of a session of GAP.
     let session = "gap> G := Group(\n> (1,2,3),\n> (2,3) );\nGroup([ (1,2,3), (2,9) ])\ngap> Size(G);\n6\n";
     assert_eq!(read(session), "G 3: g1 (1,2,3); g2 (2,3)");
 }
 
-/// Two pieces with three sides, which look alike, turn and change places; and a third.
+/// Two pieces with three sides look alike, turn and change places with each other; a third piece differs.
 #[test]
 fn what_looks_alike_in_gap() {
     let text = "M_A:=(1,2,3)(4,6,5);\nM_B:=(1,4)(2,5)(3,6);\nM_C:=(4,7)(5,8)(6,9);\nGen:=[\nM_A,M_B,M_C\n];\n\
@@ -284,7 +284,7 @@ fn ksolve_files() {
     assert_eq!(solved, [(0, 1, 2), (1, 0, 1), (2, 0, 2), (2, 0, 2), (3, 0, 1), (4, 0, 1)]);
     let names =
         |all: &[crate::Generator]| all.iter().map(|g| format!("{} {}", g.name, g.action)).collect::<Vec<_>>();
-    // A sequence is a move, as to twsearch; an alias is none.
+    // As in twsearch, a sequence is a move, and an alias is none.
     assert_eq!(names(puzzle.moves()), ["R (1+1,2)", "Bb (5,6)", "RR (1+1)(2+1)"]);
     assert_eq!(names(puzzle.spare()), ["x (1,4,3,2)", "UFv ()", "Q (1+1,2)"]);
     assert_eq!(puzzle.metric(), Metric::Multi);
@@ -296,7 +296,7 @@ fn ksolve_sequences_may_use_what_stands_behind_them() {
     let text = "Name x\nSet A 5 1\nSolved\nEnd\nMoveSequence S T R\nMoveAlias T R'\nMoveSequence yz S, x2\nMove R\nA\n2 3 1 4 5\nEnd\nMove x\nA\n2 3 4 5 1\nEnd\n";
     let puzzle = parse(text, Format::Ksolve, "x").unwrap();
     let names: Vec<_> = puzzle.moves().iter().map(|m| format!("{} {}", m.name, m.action)).collect();
-    // What leads to the right cell comes from it: R is (1,3,2), and x is (1,5,4,3,2), twice (1,4,2,5,3).
+    // Rows name the cell that a piece comes from: so R is (1,3,2), and x is (1,5,4,3,2), twice (1,4,2,5,3).
     assert_eq!(names, ["R (1,3,2)", "S ()", "yz (1,4,2,5,3)"]);
     let circle = format!("{text}MoveSequence a b\nMoveSequence b a\n");
     assert_eq!(error(Format::Ksolve, &circle), "file:16:16: there is no move \"b\"");
@@ -310,7 +310,7 @@ fn ksolve_pieces_may_be_wild() {
     assert_eq!(solved, [(0, 0, 3), (1, 0, 1), (1, 0, 1), (2, 1, 3)]);
 }
 
-/// What is illegal limits the states; the powers of R are moves of their own then.
+/// Illegal pieces limit the states; the powers of R are then listed as moves.
 #[test]
 fn what_is_illegal_limits_the_states() {
     let with = |lines: &str| {
@@ -416,7 +416,8 @@ fn kpuzzles_of_both_ages() {
     assert_eq!(parse(old, Format::Kpuzzle, "x").unwrap(), puzzle);
     let solved: Vec<_> = puzzle.solved().iter().map(|p| (p.label, p.orientation, p.seen)).collect();
     assert_eq!(solved, [(0, 0, 4), (1, 1, 2), (1, 1, 2)]);
-    // Cell 1 gets its piece from cell 2 as it is, cell 2 from 3 turned by 1, cell 3 from 1 turned by 2.
+    // Cell 1 gets its piece from cell 2 without a turn, cell 2 from cell 3 turned by 1, cell 3 from cell 1
+    // turned by 2.
     let names: Vec<_> = puzzle.moves().iter().map(|m| format!("{} {}", m.name, m.action)).collect();
     assert_eq!(names, ["b (1+2,3+1,2)", "a (3+1)"]);
     let [b, a] = [0, 1].map(|i| puzzle.moves()[i].action.clone());
@@ -474,7 +475,7 @@ fn files_that_cannot_be_read() {
     assert!(message().ends_with("a.toml:2:6: the file is not text in UTF-8"), "{}", message());
     std::fs::File::create(&path).unwrap().set_len(MAX_BYTES + 1).unwrap();
     assert!(message().ends_with("too large for a puzzle"), "{}", message());
-    // The mark that some editors put in front of a text is no part of it.
+    // The byte order mark that some editors put in front of a text is ignored.
     let text = "\u{feff}degree = 2\n[moves]\na = \"(1,2)\"";
     assert!(parse(text, Format::Toml, "x").is_ok());
 }
@@ -511,15 +512,15 @@ fn modules_are_read_as_what_they_export() {
     assert!(refused("console.log(1)").starts_with("x.js:1:1: expected 'export const NAME = {...}'"));
     assert!(refused("// nothing").starts_with("x.js:1:1: this is neither JSON nor a module"));
     assert!(refused(&format!("export const a = {}", "[".repeat(99))).contains("nested more than 32 deep"));
-    // Places are those of the module.
+    // Places in errors are places in the module.
     let fault = module.replace("numPieces: 3", "numPieces: 2");
     assert!(refused(&fault).starts_with("x.js:10:22: the orbit A has 2 pieces"), "{}", refused(&fault));
-    // Names of names: what is doubled is counted before memory is taken.
+    // Each name doubles the name before: bytes are counted before memory is taken for them.
     let doubled: String = (0..40).map(|i| format!("const a{} = [a{i}, a{i}];", i + 1)).collect();
     assert!(refused(&format!("const a0 = [1];{doubled}")).contains("is larger than 16777216 bytes"));
 }
 
-/// As cubing.js does it: what a transformation says of other orbits than those of the definition is ignored.
+/// As in cubing.js, orbits of a transformation that the definition does not have are ignored.
 #[test]
 fn orbits_of_transformations_alone_are_ignored() {
     let text = "{\"name\": \"x\", \"orbits\": [{\"orbitName\": \"A\", \"numPieces\": 2, \"numOrientations\": 1}],\

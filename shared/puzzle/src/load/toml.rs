@@ -1,4 +1,4 @@
-//! Fathom's own format, both ways. `docs/puzzles.md` describes it field by field.
+//! Fathom's own format, read and written. `docs/puzzles.md` describes the format field by field.
 
 use super::{Fault, Reason};
 use crate::Metric;
@@ -29,7 +29,7 @@ struct File {
     never: Vec<Spanned<Never>>,
 }
 
-/// A cell, and pieces of which none ever stands there.
+/// A cell, and pieces that never stand there.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Never {
@@ -62,7 +62,7 @@ struct Solved {
 #[derive(Default)]
 struct Table(Vec<(Spanned<String>, Spanned<Action>)>);
 
-/// A permutation in cycles; a table where it has a guard as well.
+/// A permutation in cycles, or a table of the permutation and its guard.
 enum Action {
     Cycles(String),
     Guarded { cycles: Spanned<String>, guard: Guard },
@@ -208,7 +208,7 @@ fn read_action(
     Ok((action, guard))
 }
 
-/// Cells as they are counted in files, from 1.
+/// Converts cells from files, which count from 1, to cells that count from 0.
 fn cells(guard: &Guard, whose: &str, cells: usize) -> Result<Vec<u16>, Fault> {
     let index = |&cell: &u64| match cell {
         1.. if cell <= cells as u64 => Ok((cell - 1) as u16),
@@ -220,7 +220,8 @@ fn cells(guard: &Guard, whose: &str, cells: usize) -> Result<Vec<u16>, Fault> {
     guard.get_ref().iter().map(index).collect()
 }
 
-/// The offset in the text of an offset within a string: exact unless the string has escapes.
+/// Returns the offset in the text of an offset within a string. If the string has escapes, the result is the
+/// start of the string.
 fn place_within(text: &str, string: &Spanned<String>, offset: usize) -> usize {
     let written = text.get(string.span()).unwrap_or_default();
     match written.find(string.get_ref().as_str()) {
@@ -238,7 +239,7 @@ fn pieces(puzzle: &Definition, solved: Solved) -> Result<Vec<Piece>, Fault> {
     Ok(pieces)
 }
 
-/// Sets one field of every piece from a list with one number a cell, where the file has it.
+/// Sets one field of every piece from a list with one number for each cell, if the file has the list.
 fn set_all(
     pieces: &mut [Piece],
     name: &str,
@@ -258,7 +259,7 @@ fn set_all(
 }
 
 impl Definition {
-    /// The definition in Fathom's own format. What [`super::parse`] makes of it is equal to this definition.
+    /// Returns the definition in Fathom's own format. [`super::parse`] makes an equal definition of the text.
     pub fn to_toml(&self) -> String {
         let mut text = format!("name = {}\nmetric = \"{}\"\n", quoted(self.name()), self.metric());
         text.push_str("orbits = [\n");
@@ -315,12 +316,12 @@ impl Definition {
     }
 }
 
-/// Cells as they are written.
+/// Writes cells as files have them, counted from 1.
 fn from_one(cells: &[u16]) -> String {
     cells.iter().map(|cell| (cell + 1).to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// A basic string of TOML on one line.
+/// Returns a text as a basic string of TOML, on one line.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {

@@ -1,10 +1,10 @@
-//! The shortest breadth-first search that is obviously right, for definitions of up to 18 cells.
+//! A short breadth-first search that is obviously right, for definitions of up to 18 cells.
 
 use fathom_algebra::OrientedPermutation;
 use fathom_puzzle::{Definition, Metric};
 use rustc_hash::FxHashSet;
 
-/// Label and orientation of the piece on each cell: 7 bits a cell.
+/// The label and the orientation of the piece on each cell, 7 bits a cell.
 type State = u128;
 
 fn moved(state: State, action: &OrientedPermutation, seen: &[u16]) -> State {
@@ -19,7 +19,7 @@ fn moved(state: State, action: &OrientedPermutation, seen: &[u16]) -> State {
     next
 }
 
-/// All that free moves make, the identity first.
+/// Returns the group of the free moves, the identity first.
 pub(crate) fn free_products(puzzle: &Definition) -> Vec<OrientedPermutation> {
     let mut all = vec![OrientedPermutation::identity(puzzle.orders())];
     let mut next = 0;
@@ -35,7 +35,8 @@ pub(crate) fn free_products(puzzle: &Definition) -> Vec<OrientedPermutation> {
     all
 }
 
-/// The number of states at each depth up to `deepest`. States that differ by free moves are counted once.
+/// Returns the number of states at each depth up to `deepest`. States that differ by free moves are counted
+/// once.
 pub(crate) fn growth(puzzle: &Definition, metric: Metric, deepest: usize) -> Vec<usize> {
     let mut seen = vec![1; puzzle.cells()];
     let mut solved: State = 0;
@@ -59,7 +60,7 @@ pub(crate) fn growth(puzzle: &Definition, metric: Metric, deepest: usize) -> Vec
         holds(puzzle.always(), state)
             && puzzle.never().iter().all(|&(cell, piece)| label(cell) != solved(piece))
     };
-    // Two words are hashed faster than one of 128 bits.
+    // Two numbers of 64 bits are hashed faster than one of 128 bits.
     let key = |state: State| (state as u64, (state >> 64) as u64);
     let mut reached: FxHashSet<(u64, u64)> = FxHashSet::default();
     let mut layer = vec![least(solved)];
@@ -69,8 +70,8 @@ pub(crate) fn growth(puzzle: &Definition, metric: Metric, deepest: usize) -> Vec
         counts.push(layer.len());
         let mut next_layer = Vec::new();
         for state in layer {
-            // Free moves may be made before each move: the moves are tried from each of the states that are
-            // one.
+            // Free moves may precede each move: the moves are tried from each of the states that free moves
+            // make one.
             for turned in equals(state) {
                 for generator in moves.iter().filter(|generator| holds(&generator.guard, turned)) {
                     let next = least(moved(turned, &generator.action, seen));

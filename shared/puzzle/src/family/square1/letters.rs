@@ -1,16 +1,16 @@
 //! Moves of Square-1 in the letters of B. Sambale, *Square-1* (2021): u, d and s, manoeuvres made of them,
 //! commutators `[a, b]` and powers.
 //!
-//! The article holds the puzzle upside down. Its u turns our bottom layer, both counterclockwise as one looks
-//! at it; its d turns our top layer, counterclockwise as one looks at it from below.
+//! The article holds the puzzle upside down. Its u turns our bottom layer counterclockwise, seen from outside
+//! that layer; its d turns our top layer counterclockwise, seen from below.
 
 use super::{Layer, Sequence, SequenceError, Turn};
 use fathom_algebra::{ExpressionError, Turns, expression};
 
-/// The letters for moves, in the order of the numbers by which [`Turns`] have them.
+/// The letters for moves. [`Turns`] numbers them in this order.
 const MOVES: [&str; 3] = ["u", "d", "s"];
 
-/// What the article makes of them. All but `f` are made after `d`.
+/// The manoeuvres of the article, and what they are made of. All but `f` begin in the state after `d`.
 pub const MANOEUVRES: [(&str, &str); 6] = [
     ("A", "[s,u^3]^2s"),
     ("B", "[A,d^3]"),
@@ -20,36 +20,36 @@ pub const MANOEUVRES: [(&str, &str); 6] = [
     ("f", "su^3d^-3sud^-2su^2d^2"),
 ];
 
-/// More moves are not written down.
+/// The largest number of moves of a sequence that is read.
 const MOST: usize = 1 << 16;
 
 /// Why a text is no sequence of moves.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LettersError {
-    /// In the usual notation.
+    /// The text is in the usual notation, and has a fault.
     #[error(transparent)]
     Usual(#[from] SequenceError),
-    /// In letters.
+    /// The text is in letters, and has a fault.
     #[error("{0}")]
     Letters(ExpressionError),
-    /// A letter that stands for nothing.
+    /// A letter is the name of no move.
     #[error(
         "at offset {at}: there is no move {name:?}: moves of Square-1 are written (1,0)/(3,-3)/, or T1 / T3 B-3 /, or in the article's letters u d s A B C D t f"
     )]
     NoSuchMove {
-        /// Byte offset.
+        /// The byte offset.
         at: usize,
         /// The letter as written.
         name: String,
     },
-    /// Powers of powers.
+    /// Powers make the sequence longer than is read.
     #[error("the sequence has more than {MOST} moves")]
     TooLong,
 }
 
 impl Sequence {
     /// Reads the usual notation, `(1,0)/(3,-3)/`; the article's letters, `su^3[A,d]`; or the names of moves,
-    /// `T3 B-1 /`. Of letters and names, all turns of a layer between two twists are one.
+    /// `T3 B-1 /`. In letters and names, all turns of one layer between two twists are combined into one.
     ///
     /// # Errors
     /// [`LettersError`] with the place and the reason.
@@ -61,7 +61,7 @@ impl Sequence {
         let mut sequence = Vec::new();
         let mut units = [0, 0];
         for turn in turns(text, &names)?.0 {
-            // Twelve units are none.
+            // Twelve units are a whole turn.
             let times = turn.exponent % 12;
             let twists = match turn.generator.checked_sub(MOVES.len()).map(|at| names[at]) {
                 Some(Turn::Layer(layer, of_one)) => {
@@ -89,18 +89,18 @@ impl Sequence {
     }
 }
 
-/// Turns of both layers, as far as they are no whole ones.
+/// Returns the turns of both layers by these numbers of units, without whole turns.
 fn turned([top, bottom]: [i64; 2]) -> impl Iterator<Item = Turn> {
     Turn::of_layer(Layer::Top, top).into_iter().chain(Turn::of_layer(Layer::Bottom, bottom))
 }
 
-/// The moves by their names: `T3`, `B-1`, `/`.
+/// Returns the moves that names such as `T3`, `B-1` and `/` stand for.
 fn named() -> Vec<Turn> {
     let of = |layer| (-5..=6).filter_map(move |units| Turn::of_layer(layer, units));
     of(Layer::Top).chain(of(Layer::Bottom)).chain([Turn::Twist]).collect()
 }
 
-/// What letters and names are short for.
+/// Returns the moves that a text of letters and names stands for, with their exponents.
 fn turns(text: &str, names: &[Turn]) -> Result<Turns, LettersError> {
     let one = |generator| Turns(vec![fathom_algebra::Turn { generator, exponent: 1 }]);
     let mut known = |name: &str| {
@@ -134,7 +134,8 @@ mod tests {
         Sequence::read(text).map(|sequence| sequence.to_string()).map_err(|error| error.to_string())
     }
 
-    /// What `docs/square-1.md` says of the manoeuvres, which a test of its own makes move by move.
+    /// The letters agree with the description in `docs/square-1.md`; another test carries the manoeuvres out
+    /// move by move.
     #[test]
     fn letters_are_those_of_the_article() {
         for (letters, usual) in [

@@ -1,6 +1,6 @@
-//! The notation in which people write moves of Square-1: `(x,y)` turns the top layer by x and the bottom
-//! layer by y times 30 degrees, each clockwise as one looks at it from outside, and `/` is the twist. Here a
-//! turn of one layer is a move, so `(3,-1)` is two: `T3 B-1`.
+//! The usual notation of moves of Square-1: `(x,y)` turns the top layer by x and the bottom layer by y times
+//! 30 degrees, each clockwise seen from outside the layer, and `/` is the twist. In Fathom a turn of one
+//! layer is a move, so `(3,-1)` is two moves: `T3 B-1`.
 
 use super::{Layer, UNITS};
 use std::fmt;
@@ -9,37 +9,37 @@ use std::str::FromStr;
 /// A move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Turn {
-    /// A layer, turned clockwise by so many units, from -5 to 6 and not 0: `T3`, `B-1`.
+    /// Turns a layer clockwise by a number of units from -5 to 6, but not 0: `T3`, `B-1`.
     Layer(Layer, i8),
-    /// The right half, turned over: `/`.
+    /// Turns the right half over: `/`.
     Twist,
 }
 
-/// Moves, one after the other. Read from `(1,0)/(3,-3)/`, written likewise.
+/// Moves, carried out from left to right. They are read and written in the usual notation, `(1,0)/(3,-3)/`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sequence(pub Vec<Turn>);
 
-/// Why a text is no sequence. Offsets are bytes from 0.
+/// Why a text is no sequence. Offsets count bytes from 0.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SequenceError {
-    /// Something else than a twist or a pair of turns.
+    /// There is something other than a twist or a pair of turns.
     #[error(
         "at offset {at}: expected '/' or '(', found {found:?}: moves of Square-1 are written (1,0)/(3,-3)/"
     )]
     Unexpected {
-        /// Where.
+        /// The offset.
         at: usize,
-        /// What stands there.
+        /// The character at the offset.
         found: char,
     },
-    /// Parentheses around something else than two numbers.
+    /// The parentheses contain something other than two numbers.
     #[error(
         "at offset {at}: {pair:?} is no pair of turns: write both in units of 30 degrees, for example (3,-1)"
     )]
     Pair {
-        /// Where.
+        /// The offset of the parenthesis.
         at: usize,
-        /// From the parenthesis on.
+        /// The text from the parenthesis on, up to the closing one.
         pair: String,
     },
 }
@@ -55,13 +55,13 @@ impl fmt::Display for Turn {
 }
 
 impl Turn {
-    /// The turn of a layer by any number of units; `None` if that is a number of whole turns.
+    /// Returns the turn of a layer by any number of units; `None` if the number makes whole turns.
     pub fn of_layer(layer: Layer, units: i64) -> Option<Self> {
         let units = (units + 5).rem_euclid(UNITS as i64) - 5;
         (units != 0).then_some(Self::Layer(layer, units as i8))
     }
 
-    /// The move that undoes it.
+    /// Returns the move that undoes this move.
     pub fn inverse(self) -> Self {
         match self {
             Self::Layer(layer, units) => {
@@ -73,7 +73,7 @@ impl Turn {
 }
 
 impl Sequence {
-    /// The moves that undo it.
+    /// Returns the sequence that undoes this sequence.
     pub fn inverse(&self) -> Self {
         Self(self.0.iter().rev().map(|turn| turn.inverse()).collect())
     }
@@ -110,7 +110,7 @@ impl FromStr for Sequence {
     }
 }
 
-/// A number of units with or without a minus: two digits are enough.
+/// Reads a number of units: one or two digits, and perhaps a minus.
 fn units(text: &str) -> Option<i64> {
     let text = text.trim();
     let digits = text.strip_prefix('-').unwrap_or(text);

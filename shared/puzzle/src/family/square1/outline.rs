@@ -1,53 +1,54 @@
-//! A shape of Square-1 as people write it: the pieces of the top layer, a slash, and those of the bottom
-//! layer, 2 for a corner and 1 for an edge, clockwise as one looks at the layer from outside, from the cut in
-//! front on. The solved shape is `21212121/12121212`.
+//! A shape of Square-1 as people write it: the pieces of the top layer, a slash, and the pieces of the bottom
+//! layer. A corner is 2 and an edge is 1, clockwise seen from outside the layer, beginning at the cut in
+//! front. The solved shape is `21212121/12121212`.
 
 use super::{Layer, UNITS};
 use std::fmt;
 use std::str::FromStr;
 
-/// Corners in both layers.
+/// The number of corners in both layers.
 const CORNERS: u32 = 8;
 
-/// Where corners and edges are. Edges are on all units that no corner takes.
+/// The units that corners and edges take. Edges are on all units that no corner takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Outline {
-    /// For the top and the bottom layer a bit for each unit on which a corner begins.
+    /// For the top layer and the bottom layer, a bit for each unit on which a corner begins.
     corners: [u16; 2],
 }
 
 /// Why a text is no shape.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OutlineError {
-    /// Not two rows of the digits 1 and 2.
+    /// The text is not two rows of the digits 1 and 2.
     #[error(
         "{0:?} is no shape: write the pieces of both layers, 2 for a corner and 1 for an edge, clockwise from the cut in front, for example 21212121/12121212"
     )]
     Form(String),
-    /// A layer that is not a whole circle.
+    /// The pieces of a layer do not fill the circle.
     #[error(
         "the {layer} layer {pieces:?} takes {units} times 30 degrees, not 12: a corner takes two, an edge one"
     )]
     Units {
         /// `top` or `bottom`.
         layer: &'static str,
-        /// Its pieces as written.
+        /// The pieces of the layer, as written.
         pieces: String,
-        /// How much they take.
+        /// The number of units that the pieces take.
         units: usize,
     },
-    /// Too many corners, or too few.
+    /// There are too many corners, or too few.
     #[error("{text:?} has {corners} corners, and the puzzle has 8")]
     Corners {
         /// The shape as written.
         text: String,
-        /// How many it has.
+        /// The number of corners.
         corners: u32,
     },
 }
 
 impl Outline {
-    /// By what tells on which corner cells a corner is: units of the top layer, then of the bottom layer.
+    /// Creates an outline. `is_corner` tells whether a corner stands on a corner cell; the cells of the top
+    /// layer come first, then those of the bottom layer.
     pub(super) fn new(is_corner: impl Fn(usize) -> bool) -> Self {
         let of = |layer: usize| {
             (0..UNITS).filter(|unit| is_corner(layer * UNITS + unit)).fold(0, |bits, unit| bits | 1 << unit)
@@ -55,19 +56,19 @@ impl Outline {
         Self { corners: [of(0), of(1)] }
     }
 
-    /// The pieces of a layer, clockwise as one looks at the layer from outside: the unit on which each
-    /// begins, and whether it is a corner. The first is the one that begins at the cut in front or next
-    /// behind it.
+    /// Returns the pieces of a layer, clockwise seen from outside the layer: for each the unit on which the
+    /// piece begins, and whether it is a corner. The first piece is the first that begins at the cut in front
+    /// or after the cut.
     pub fn pieces(self, layer: Layer) -> Vec<(usize, bool)> {
         let corners = self.corners[layer as usize];
         let is_corner = |unit: usize| corners >> (unit % UNITS) & 1 == 1;
-        // The second half of a corner is no piece.
+        // No piece begins on the second unit of a corner.
         let begins = |unit: &usize| !is_corner(unit + UNITS - 1);
         let units = (0..UNITS).map(|unit| (unit + front(layer)) % UNITS);
         units.filter(begins).map(|unit| (unit, is_corner(unit))).collect()
     }
 
-    /// Whether no corner lies across the cut in front.
+    /// Returns whether no corner lies across the cut in front.
     pub fn is_aligned(self) -> bool {
         let before = |layer: Layer| (front(layer) + UNITS - 1) % UNITS;
         [Layer::Top, Layer::Bottom]
@@ -76,7 +77,7 @@ impl Outline {
     }
 }
 
-/// The unit behind the cut in front.
+/// Returns the unit that begins at the cut in front.
 fn front(layer: Layer) -> usize {
     match layer {
         Layer::Top => UNITS / 2,
@@ -135,7 +136,8 @@ mod tests {
         let solved: Outline = "21212121/12121212".parse().unwrap();
         assert_eq!(solved.to_string(), "21212121/12121212");
         assert!(solved.is_aligned());
-        // Corners on the units 0 and 1, 3 and 4 and so on above, and one unit later below.
+        // Corners are on the units 0 and 1, 3 and 4 and so on in the top layer, and one unit later in the
+        // bottom layer.
         assert_eq!(solved, Outline::new(|cell| cell % 3 == cell / UNITS));
     }
 

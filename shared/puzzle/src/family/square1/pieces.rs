@@ -1,15 +1,17 @@
-//! What a sequence does to the sixteen pieces of Square-1, numbered as B. Sambale, *Square-1* (2021), numbers
-//! them: 1 to 8 in our bottom layer, 9 to 16 in our top layer, both counterclockwise as one looks at the
-//! article's top, corners odd, and edge 10 over corner 1 after the turn d, by which the article's cube keeps
-//! its shape.
+//! The effect of a sequence on the sixteen pieces of Square-1, with the numbers of B. Sambale, *Square-1*
+//! (2021).
+//!
+//! Pieces 1 to 8 are in our bottom layer, 9 to 16 in our top layer, both counterclockwise seen from the
+//! article's top. Corners have odd numbers. Edge 10 is over corner 1 after the turn d, which leaves the
+//! article's cube in its shape.
 
 use super::{Layer, Sequence, Turn, UNITS, in_all_shapes};
 use fathom_algebra::{OrientedPermutation, Permutation};
 
-/// Pieces of either layer and kind.
+/// The number of pieces: corners and edges of both layers.
 const PIECES: usize = 16;
 
-/// The cells of the pieces 1 to 16 after d.
+/// The cells of the pieces 1 to 16 after the turn d.
 const NUMBERED: [usize; PIECES] = {
     let (corner, edge, top, bottom) = (0, 2 * UNITS, 0, UNITS);
     [
@@ -35,28 +37,30 @@ const NUMBERED: [usize; PIECES] = {
 /// The permutation that a sequence makes of the pieces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Carried {
-    /// Piece i goes to where piece j was: points are numbered from 0.
+    /// The permutation of the pieces: the piece numbered i + 1 goes to the place of the piece numbered
+    /// `apply(i)` + 1.
     pub pieces: Permutation,
     /// Whether the middle layer is turned over.
     pub middle: bool,
-    /// Whether the sequence is made after d, as the article's manoeuvres are, and not from the solved state.
+    /// Whether the sequence begins in the state after d, as the article's manoeuvres do, and not in the
+    /// solved state.
     pub after_d: bool,
 }
 
-/// Why a sequence permutes no pieces.
+/// Why a sequence does not permute the pieces.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotCarried {
-    /// Something is in the way, from the solved state and after d.
+    /// A corner blocks a twist, both from the solved state and after d.
     #[error(
         "move {solved} cannot be made from the solved state, and move {after_d} cannot be made after d, which is (1,0): a corner lies across the cut"
     )]
     Blocked {
-        /// Which of the moves, from 1, when the sequence begins at the solved state.
+        /// The number of the blocked move, from 1, when the sequence begins in the solved state.
         solved: usize,
-        /// The same after d.
+        /// The number of the blocked move, from 1, when the sequence begins after d.
         after_d: usize,
     },
-    /// It ends in another shape.
+    /// The sequence ends in another shape than it begins in.
     #[error(
         "the sequence leads to another shape than it begins in, so that pieces do not come to places of pieces: make it one that comes back, such as A, [s,u^3] or /(6,6)/"
     )]
@@ -64,15 +68,16 @@ pub enum NotCarried {
 }
 
 impl Sequence {
-    /// What the sequence does to the pieces: from the solved state, or, of which the article's letters ask,
-    /// `after_d`; and where that cannot be or leads to another shape, from the other of the two.
+    /// Returns the effect of the sequence on the pieces. The sequence begins after d if `after_d` is set, as
+    /// the article's letters need, and otherwise in the solved state. If the sequence is blocked there, or
+    /// leads to another shape, it begins in the other of the two states.
     ///
     /// # Errors
-    /// [`NotCarried`] if it can be made from neither, or leads to another shape from where it can.
+    /// [`NotCarried`] if the sequence returns to its shape from neither state.
     pub fn carried(&self, after_d: bool) -> Result<Carried, NotCarried> {
         let d = Turn::of_layer(Layer::Top, 1).expect("one is no whole turn");
         let from = [self.made(&[]), self.made(&[d])];
-        // Places of pieces are told after d.
+        // The numbers of places refer to the state after d.
         let conjugated = |action: &OrientedPermutation, after_d: bool| match after_d {
             true => action.clone(),
             false => d.inverse().action().then(action).then(&d.action()),
@@ -96,7 +101,8 @@ impl Sequence {
         }
     }
 
-    /// What it does to the cells after some turns; the number of the move, from 1, that cannot be made.
+    /// Returns the action of the sequence when it begins after the turns `first`. The error is the number,
+    /// from 1, of the move that is blocked.
     fn made(&self, first: &[Turn]) -> Result<OrientedPermutation, usize> {
         let puzzle = in_all_shapes();
         let guard = &puzzle.moves().last().expect("the twist is the last move").guard;
@@ -126,7 +132,7 @@ mod tests {
         Sequence::read(text).unwrap().carried(true).unwrap()
     }
 
-    /// Section 2 of the article.
+    /// The permutations that section 2 of the article gives.
     #[test]
     fn the_permutations_of_the_article() {
         for (letters, cycles) in [
@@ -141,30 +147,31 @@ mod tests {
             let found = carried(letters);
             assert_eq!((found.pieces.to_string().as_str(), found.after_d), (cycles, true), "{letters}");
         }
-        // Turns lead from any shape; from the solved state they mean the same.
+        // Turns are possible in any shape; from the solved state they make the same permutations.
         for (letters, cycles) in [("u^3", "(1,3,5,7)(2,4,6,8)"), ("d^3", "(9,11,13,15)(10,12,14,16)")] {
             assert_eq!(carried(letters).pieces.to_string(), cycles, "{letters}");
         }
-        // Written as usual, the same begins at the solved state, where other pieces lie beside the cut.
+        // In the usual notation the same sequence begins in the solved state, where other pieces lie beside
+        // the cut.
         let usual: Sequence = Sequence::read("A").unwrap().to_string().parse().unwrap();
         let from_solved = usual.carried(false).unwrap();
         assert_eq!(
             (from_solved.pieces.to_string().as_str(), from_solved.after_d),
             ("(3,7)(4,8)(11,13)(12,14)", false)
         );
-        // The same from the solved state, with the turn written before and taken back behind.
+        // The same permutation from the solved state, with d written before the sequence and undone after it.
         let from_solved = carried("dAd^-1");
         assert_eq!((from_solved.pieces, from_solved.after_d), (carried("A").pieces, false));
         let middle = carried("su^6su^6su^6");
         assert!(middle.pieces.is_identity() && middle.middle);
-        // Step 5: f, a twist and f back make an odd permutation.
+        // Step 5: f, a twist and the inverse of f make an odd permutation.
         assert!(!carried("f s f^-1").pieces.is_even());
     }
 
     #[test]
     fn sequences_that_do_not_come_back_are_refused() {
         let refused = |text: &str| Sequence::read(text).unwrap().carried(false).unwrap_err();
-        // Step 5 goes on from the solved cube.
+        // Step 5 begins in the solved state.
         assert_eq!(refused("f"), NotCarried::AnotherShape);
         assert_eq!(refused("u^-1sus"), NotCarried::Blocked { solved: 2, after_d: 2 });
     }

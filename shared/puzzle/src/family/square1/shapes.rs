@@ -1,5 +1,5 @@
-//! The shapes of Square-1, found by turning and twisting: where corners and edges are, colours and middle
-//! layer not looked at. B. Sambale, *Square-1* (2021), section 4.
+//! The shapes of Square-1, found by turning and twisting: the places of corners and edges, without their
+//! colours and without the middle layer. B. Sambale, *Square-1* (2021), section 4.
 
 use super::{CUT, FRONT, Layer, Outline, Turn, UNITS, in_all_shapes};
 use crate::definition::Shapes;
@@ -7,33 +7,33 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-/// More shapes than there are.
+/// An upper bound on the number of shapes.
 const MOST: usize = 1 << 16;
 
-/// All shapes that turns and twists reach, each by its number among [`Shapes`]; 0 is the solved one.
+/// All shapes that turns and twists reach, each given by its number in [`Shapes`]; 0 is the solved shape.
 #[derive(Clone, Debug)]
 pub struct SquareOneShapes {
     shapes: Shapes,
-    /// The places of the turns of each layer among the moves.
+    /// For each layer, the indices of its turns among the moves.
     turns: [Range<usize>; 2],
-    /// The place of the twist.
+    /// The index of the twist among the moves.
     twist: usize,
 }
 
-/// Shapes that are one if layers are turned.
+/// Shapes that differ by turns of the layers, in increasing order.
 pub type Class = Vec<usize>;
 
-/// What is least on a way from shape to shape.
+/// The quantity that a way from shape to shape minimises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Least {
-    /// Twists; and of the ways with as many of these, turns of layers.
+    /// The number of twists; among the ways with the fewest twists, the number of turns of layers.
     Twists,
-    /// Twists and turns of layers together.
+    /// The number of twists and turns of layers together.
     Moves,
 }
 
 impl SquareOneShapes {
-    /// By a search from the solved shape.
+    /// Finds the shapes by a search from the solved shape.
     pub fn new() -> Self {
         let puzzle = in_all_shapes();
         let twist = puzzle.moves().len() - 1;
@@ -41,40 +41,44 @@ impl SquareOneShapes {
         Self { shapes, turns: [0..twist / 2, twist / 2..twist], twist }
     }
 
-    /// How many there are.
+    /// Returns the number of shapes.
     pub fn count(&self) -> usize {
         self.shapes.count()
     }
 
-    /// Whether no corner lies across the cut in front.
+    /// Returns whether no corner lies across the cut in front.
     pub fn is_aligned(&self, shape: usize) -> bool {
         self.shapes.holds(shape, &FRONT)
     }
 
-    /// Whether it can be twisted: no corner lies across the cut.
+    /// Returns whether the shape can be twisted, because no corner lies across the cut.
     pub fn is_twistable(&self, shape: usize) -> bool {
         self.shapes.holds(shape, &CUT)
     }
 
-    /// The shape after a twist, if it can be twisted.
+    /// Returns the shape after a twist, or `None` if the shape cannot be twisted.
     pub fn twisted(&self, shape: usize) -> Option<usize> {
         self.shapes.next(shape).nth(self.twist).flatten()
     }
 
-    /// The shapes that a layer can be turned into, 0 being the top layer: 11 of them, some of which may be
+    /// Returns the 11 shapes that turns of a layer make, where layer 0 is the top layer. Some of them may be
     /// the shape itself.
+    ///
+    /// # Panics
+    /// If there is no such shape or layer.
     pub fn turned(&self, shape: usize, layer: usize) -> impl Iterator<Item = usize> {
         let Range { start, end } = self.turns[layer].clone();
         self.shapes.next(shape).skip(start).take(end - start).map(|next| next.expect("turns have no guards"))
     }
 
-    /// Where corners and edges are.
+    /// Returns the places of corners and edges.
     pub fn outline(&self, shape: usize) -> Outline {
-        // Shapes tell of the cells on which nothing stands.
+        // Shapes tell only of the pieces `no corner` and `no edge`, so a corner cell of which they tell
+        // nothing has a corner.
         Outline::new(|cell| self.shapes.piece(shape, cell).is_none())
     }
 
-    /// The moves that can be made, and the shapes that they lead to.
+    /// Returns the moves that are possible, and the shapes to which they lead.
     pub fn steps(&self, shape: usize) -> impl Iterator<Item = (Turn, usize)> {
         let units = || (1..=UNITS as i64 / 2).chain(1 - UNITS as i64 / 2..=-1);
         let of_layer = move |layer| units().filter_map(move |units| Turn::of_layer(layer, units));
@@ -82,11 +86,12 @@ impl SquareOneShapes {
         turns.zip(self.shapes.next(shape)).filter_map(|(turn, to)| Some((turn, to?)))
     }
 
-    /// A way from one shape to another on which twists or moves are least: the first of these ways, if moves
-    /// come in the order of [`Self::steps`].
+    /// Returns a way from one shape to another that minimises `least`: the first such way when moves come in
+    /// the order of [`Self::steps`].
     pub fn way(&self, from: usize, to: usize, least: Least) -> Vec<Turn> {
-        // From the end, so that from each shape on the way the first step that comes nearer is taken. A twist
-        // takes back a twist, and a turn a turn, so that distances are the same both ways.
+        // The search runs from the end, so that the way can take the first step that comes nearer from each
+        // shape on. A twist undoes a twist, and a turn undoes a turn, so that distances are the same in both
+        // directions. A twist costs more than all turns of a way together when twists are minimised.
         let cost = |turn: Turn| match (turn, least) {
             (Turn::Twist, Least::Twists) => self.count(),
             _ => 1,
@@ -117,7 +122,7 @@ impl SquareOneShapes {
         way
     }
 
-    /// The shape, and all that it can be turned into, each once.
+    /// Returns the shape and all shapes that turns of the layers make of it, each once.
     pub fn class_of(&self, shape: usize) -> Class {
         let top = std::iter::once(shape).chain(self.turned(shape, 0));
         let mut class: Class = top.flat_map(|top| std::iter::once(top).chain(self.turned(top, 1))).collect();
@@ -126,9 +131,9 @@ impl SquareOneShapes {
         class
     }
 
-    /// The article's search: a pass turns all shapes that the last one has come to, and twists what it has
-    /// turned them into wherever that can be done. Told are the aligned shapes that each pass meets
-    /// first; the pass before all others has the solved one.
+    /// Runs the article's search, and returns the aligned shapes that each pass meets first. A pass makes all
+    /// turns of the shapes that the last pass has found by twisting, and twists the results wherever
+    /// possible. The first pass consists of the solved shape.
     pub fn passes(&self) -> Vec<Vec<usize>> {
         let mut known = vec![false; self.count()];
         let mut first_met = |shape: usize| !std::mem::replace(&mut known[shape], true);
@@ -156,7 +161,7 @@ impl SquareOneShapes {
         passes
     }
 
-    /// The shapes up to turns, by the number of twists that lead to them.
+    /// Returns the shapes up to turns, by the number of twists that lead to them.
     pub fn classes_by_twists(&self) -> Vec<Vec<Class>> {
         let mut known = vec![false; self.count()];
         let mut classes: Vec<Vec<Class>> = Vec::new();

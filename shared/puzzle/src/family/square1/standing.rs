@@ -1,41 +1,41 @@
-//! The pieces of a state of Square-1: where each stands, and where it belongs.
+//! The pieces of a state of Square-1: where each of them stands, and where it belongs.
 
 use super::{Layer, UNITS, is_piece};
 
-/// A side of the cube that the solved puzzle is.
+/// A side of the cube that Square-1 is when solved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
-    /// Where the cut ends in the top layer.
+    /// The side at which the cut ends in the top layer.
     Back,
-    /// Of the half that turns over.
+    /// The side of the half that turns over.
     Right,
-    /// Left of whose middle the cut is.
+    /// The side on which the cut lies left of the middle.
     Front,
-    /// Of the half that stays.
+    /// The side of the half that stays.
     Left,
 }
 
-/// A corner or an edge. The units of a place count as [in this module](super).
+/// A corner or an edge. Units count as [in the parent module](super).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// Whether it takes two units.
+    /// Whether the piece is a corner, which takes two units.
     pub is_corner: bool,
-    /// Its layer and its first unit.
+    /// The layer on which the piece stands, and its first unit.
     pub place: (Layer, usize),
-    /// The same in the solved puzzle.
+    /// The layer to which the piece belongs, and its first unit when the puzzle is solved.
     pub home: (Layer, usize),
 }
 
 impl Standing {
-    /// The sides from which its colours are, clockwise as one looks at its layer from outside: turns and
-    /// twists keep their order.
+    /// Returns the sides whose colours the piece has, clockwise seen from outside its layer. Turns and twists
+    /// preserve this order.
     pub fn sides(&self) -> impl Iterator<Item = Side> {
         let (layer, unit) = self.home;
         (unit..=unit + usize::from(self.is_corner)).map(move |unit| side(layer, unit))
     }
 }
 
-/// A state of all pieces.
+/// The places of all pieces in a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stood {
     /// The corners and edges.
@@ -45,8 +45,9 @@ pub struct Stood {
 }
 
 impl Stood {
-    /// By the labels on the cells of the solved puzzle and of a state, and the middle layer; `None` if they
-    /// are not those of Square-1, or pieces are alike.
+    /// Reads the places from the labels on the cells of the solved puzzle and of a state, and from the middle
+    /// layer. `None` if the labels are not those of the 49 cells of Square-1, or if pieces have the same
+    /// label.
     pub fn of(solved: &[u8], word: &[u8], middle: bool) -> Option<Self> {
         if solved.len() != 4 * UNITS + 1 || word.len() != solved.len() {
             return None;
@@ -70,9 +71,9 @@ impl Stood {
     }
 }
 
-/// The side at which a unit of a layer lies when the layers are squares.
+/// Returns the side of the cube at which a unit of a layer lies when the puzzle is solved.
 fn side(layer: Layer, unit: usize) -> Side {
-    // The first three units of a side are those about its middle.
+    // Adding `first` to a unit makes the three units of each side begin at a multiple of three.
     let (sides, first) = match layer {
         Layer::Top => ([Side::Back, Side::Right, Side::Front, Side::Left], 2),
         Layer::Bottom => ([Side::Front, Side::Right, Side::Back, Side::Left], 1),
@@ -95,7 +96,7 @@ mod tests {
         assert_eq!(stood.pieces.len(), 16);
         assert!(stood.pieces.iter().all(|piece| piece.place == piece.home));
         for layer in [Layer::Top, Layer::Bottom] {
-            // An edge in the middle of each side, and a corner where two sides meet.
+            // There is an edge in the middle of each side, and a corner where two sides meet.
             let of = |is_corner| {
                 let there =
                     stood.pieces.iter().filter(move |p| p.is_corner == is_corner && p.place.0 == layer);
