@@ -102,8 +102,8 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Returns the number of symbols. The symbol of a local label in an orientation is `label * turns +
-    /// orientation`.
+    /// Returns the number of symbols. The symbol of a local label in an orientation is
+    /// `label * turns + orientation`.
     pub(crate) fn symbols(&self) -> usize {
         usize::from(self.labels) * usize::from(self.turns)
     }

@@ -4,11 +4,11 @@
 //! fixes), divided by the number of symmetries. These pairs add up coset by coset, so every shard can count
 //! its own:
 //!
-//! - The symmetries that respect the colouring and fix a representative's pattern, its stabiliser, fix states
-//!   inside the coset. These states are found from the axes alone ([`Fixed::inside`]), and each stands for as
-//!   many pairs as the orbit of the coset has patterns.
-//! - The other symmetries, which exist if the planner chose a colouring that not all symmetries respect, fix
-//!   few states. These states are listed once, with their addresses ([`Listed`]).
+//! - A symmetry that respects the colouring fixes states only in cosets whose patterns it fixes, which are
+//!   those with the symmetry in their stabiliser. In a representative coset these states are found from the
+//!   axes alone ([`Fixed::inside`]). Each counts as many pairs as the orbit of the coset has patterns.
+//! - A symmetry that does not respect the colouring, if the planner chose such a colouring, fixes few states.
+//!   These states are listed once, with their addresses ([`Listed`]).
 //!
 //! Up to inversion, the acting group also contains the inversion followed by each symmetry. These actions fix
 //! the states that a symmetry maps to their inverses. Such states are listed in the same way if they are few;

@@ -1,8 +1,8 @@
 //! Letters: a label or a colour together with an orientation, as one byte.
 
-/// The letters for one kind of marks, labels or colours. The letter of mark k in orientation o is `k * width
-/// + o`, where the width is the largest number of orientations that a mark shows. Where pieces do not turn,
-/// the width is 1 and letters are marks.
+/// The letters for one kind of marks, labels or colours. The letter of mark k in orientation o is
+/// `k * width + o`, where the width is the largest number of orientations that a mark shows. Where pieces do
+/// not turn, the width is 1 and letters are marks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Letters {
     width: u8,

@@ -205,7 +205,7 @@ struct Finder<'g> {
     by_smallest: FxHashMap<(usize, u128), Vec<u16>>,
     /// By the key of an action: the frame to which the action leads.
     known: FxHashMap<Box<[u8]>, u16>,
-    /// By axis: whether all words with its pieces are reachable, so that it has a single frame.
+    /// By axis: whether all words with its pieces are reachable, so that the axis has a single frame.
     has_all: Vec<bool>,
     words: usize,
     most_words: usize,

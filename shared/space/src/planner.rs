@@ -36,8 +36,8 @@ pub struct Plan {
     /// The number of entries of the pattern table, whose patterns may be unreachable; 0 if cosets are found
     /// without a table.
     pub patterns: u64,
-    /// The number of representative cosets. In an [outline](Plan::outline) that would take too long to count
-    /// them, an estimate: patterns / symmetries.
+    /// The number of representative cosets. If an [outline](Plan::outline) would take too long to count them,
+    /// an estimate: patterns / symmetries.
     pub representative_cosets: u64,
     /// Whether the number of representative cosets is exact.
     pub is_exact: bool,
@@ -158,7 +158,7 @@ impl Plan {
             plan.representative_cosets = u64::try_from(fixed / actions.len() as u128).ok()?;
             return Some(plan);
         }
-        // Of many patterns symmetries fix few, so patterns / symmetries is a good estimate. With guards most
+        // Symmetries fix few of many patterns, so patterns / symmetries is a good estimate. With guards most
         // patterns are unreachable. Their number is then estimated from the number of words, as if each
         // reachable coset were full except for arrangements with pieces in the places of other kinds.
         let counted =

@@ -6,11 +6,11 @@ use crate::{Colouring, Space};
 /// symmetry maps a colour only to a colour of the same content.
 ///
 /// Axis c has one entry for each arrangement of colour c. The last axis lies inside a row; rows are numbered
-/// in row-major order of the other axes. A packed row takes `row_bytes` bytes: bit i of the row is bit `i %
-/// 8` of its byte `i / 8`, and the bits behind the last are zero. A long last axis may be cut into *blocks*
-/// if all maps carry blocks to blocks. Each block is then a row, and rows are in row-major order of the other
-/// axes and of the blocks. The *position* of a state is its bit offset in that packing, `(row * row_bytes + i
-/// / 8) * 8 + i % 8`.
+/// in row-major order of the other axes. A packed row takes `row_bytes` bytes: bit i of the row is bit
+/// `i % 8` of its byte `i / 8`, and the bits behind the last are zero. A long last axis may be cut into
+/// *blocks* if all maps carry blocks to blocks. Each block is then a row, and rows are in row-major order of
+/// the other axes and of the blocks. The *position* of a state is its bit offset in that packing,
+/// `(row * row_bytes + i / 8) * 8 + i % 8`.
 ///
 /// Where all moves are even and all pieces differ, half of the arrangements cannot be reached: the sum of the
 /// parities of the indices is the same for all states of a coset. The last axis is then *halved*, so that no

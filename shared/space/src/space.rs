@@ -273,7 +273,7 @@ impl Space {
         &self.piece_labels
     }
 
-    /// Returns whether moves turn pieces on their cells, so that pieces have orientations.
+    /// Returns whether pieces have orientations that are told apart.
     pub fn has_turns(&self) -> bool {
         self.letters.width() > 1 || !self.rings.is_empty()
     }

@@ -1,8 +1,8 @@
 //! The closure of patterns part by part.
 //!
 //! The cells are cut into parts that neither moves nor symmetries leave. A pattern is then one pattern on
-//! each part, and a part has few patterns: Square-1 has 257,460 patterns of the corners, and 18 million of
-//! the whole puzzle. The action of moves and symmetries is computed once for each pattern of a part. The
+//! each part, and a part has few patterns: the corners of Square-1 have 257,460 patterns, and the whole
+//! puzzle has 18 million. The action of moves and symmetries is computed once for each pattern of a part. The
 //! pattern from which a move leads to a representative, and the smallest image of that pattern, then take
 //! only a few table look-ups.
 

@@ -3,9 +3,9 @@
 use crate::Space;
 use crate::counting::Fixed;
 
-/// The model of a search's time. Times are in nanoseconds of one thread; the rates are rounded from `fathom
-/// bench` on a 2024 server core. The model only has to rank colourings. The choice of the colouring is part
-/// of what defines a run, so a change of the numbers needs a new version.
+/// The model of a search's time. Times are in nanoseconds of one thread; the rates are rounded from
+/// `fathom bench` on a 2024 server core. The model only has to rank colourings. The choice of the colouring
+/// is part of what defines a run, so a change of the numbers needs a new version.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CostModel {
     /// The name of the model in `run.toml`.
