@@ -497,14 +497,16 @@ impl Space {
         &self.states
     }
 
-    /// Returns whether the states are all even permutations of pieces that all differ.
+    /// Returns whether all pieces differ and do not turn, and the moves generate the alternating group, so
+    /// that they reach only even permutations.
     pub fn has_only_even_states(&self) -> bool {
         let factorial: BigUint = (1..=self.cells()).map(BigUint::from).product();
         self.letters.width() == 1 && self.labels.are_distinct() && self.group_order() * 2_u32 == factorial
     }
 
     /// Returns a function that tells whether moves lead from the solved state to a word, which must have each
-    /// label as often as the solved state. `None` unless all pieces are told apart and do not turn.
+    /// label as often as the solved state. The function ignores guards. `None` unless all pieces are told
+    /// apart and do not turn.
     pub fn membership(&self) -> Option<impl Fn(&[u8]) -> bool> {
         let chain = group(&self.puzzle);
         let is_member = move |word: &[u8]| {
