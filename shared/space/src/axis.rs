@@ -1,54 +1,55 @@
-//! Axes that hold only the words that can be: what an axis tells of pieces, and its words as numbers.
+//! Axes that hold only reachable words: the properties of pieces that an axis holds, and the packing of its
+//! words into numbers.
 //!
 //! An axis has one or several *components*, each a colour with a [`View`]. Its word for a state consists of
-//! one symbol for each cell of each component, in the order of the components and of the cells. A word is
-//! packed into a number such that numbers are in the order of words that are compared by all their pieces
-//! first and by all their orientations next: the words with equal pieces then follow each other.
+//! one symbol for each cell of each component, in the order of the components and of the cells. In the number
+//! of a word all pieces come before all orientations, so that words with equal pieces are consecutive in
+//! numerical order.
 
 use crate::words::multinomial;
 use std::fmt;
 use std::str::FromStr;
 
-/// What a component tells of the pieces of its colour.
+/// The properties of a colour's pieces that a component holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum View {
-    /// Which piece is where.
+    /// The piece on each cell.
     Pieces,
-    /// How whatever stands on each cell is turned.
+    /// The orientation on each cell, whatever piece is there.
     Orientations,
-    /// Both.
+    /// The piece on each cell, and its orientation.
     Both,
 }
 
 impl View {
     const ALL: [(Self, char); 3] = [(Self::Pieces, 'p'), (Self::Orientations, 'o'), (Self::Both, 'b')];
 
-    /// Whether it tells pieces apart.
+    /// Returns whether the view tells pieces apart.
     pub fn has_pieces(self) -> bool {
         self != Self::Orientations
     }
 
-    /// Whether it tells orientations apart.
+    /// Returns whether the view tells orientations apart.
     pub fn has_orientations(self) -> bool {
         self != Self::Pieces
     }
 }
 
-/// A colour, and what an axis tells of it.
+/// A colour, and the properties of its pieces that an axis holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Component {
     /// The colour.
     pub colour: u8,
-    /// What the axis tells.
+    /// The properties that the axis holds.
     pub view: View,
 }
 
-/// The components of an axis. In text each is the number of a colour and a letter: `1p 2o` has the pieces of
-/// colour 1 and the orientations of colour 2, and `b` stands for both.
+/// The components of an axis. In text, a component is the number of a colour followed by a letter: `1p 2o`
+/// has the pieces of colour 1 and the orientations of colour 2; the letter `b` stands for both.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AxisView(pub Vec<Component>);
 
-/// A text that describes no axis.
+/// The error for a text that does not describe an axis.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an axis is given as colours with p, o or b behind each, such as '1p 2o', not as {0:?}")]
 pub struct NoAxis(String);
@@ -78,31 +79,31 @@ impl FromStr for AxisView {
     }
 }
 
-/// How the words of an axis are packed into numbers.
+/// The packing of an axis's words into numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Form {
     parts: Box<[Part]>,
-    /// By place, those of a component together.
+    /// One entry for each place; the places of a component are consecutive.
     places: Box<[Place]>,
 }
 
-/// A component.
+/// The packing of one component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) component: Component,
-    /// How many labels are told apart: 1 if the view has no pieces.
+    /// The number of labels that are told apart, 1 if the view has no pieces.
     pub(crate) labels: u8,
-    /// How many orientations are told apart: 1 if the view has none.
+    /// The number of orientations that are told apart, 1 if the view has none.
     pub(crate) turns: u8,
-    /// The number of its first place.
+    /// The number of the component's first place.
     pub(crate) first: usize,
-    /// How many places there are: the cells of the colour.
+    /// The number of places, one for each cell of the colour.
     pub(crate) places: usize,
 }
 
 impl Part {
-    /// How many symbols there are: the symbol of a local label in an orientation is `label * turns +
-    /// orientation`.
+    /// Returns the number of symbols. The symbol of a local label in an orientation is
+    /// `label * turns + orientation`.
     pub(crate) fn symbols(&self) -> usize {
         usize::from(self.labels) * usize::from(self.turns)
     }
@@ -118,8 +119,8 @@ struct Place {
 }
 
 impl Form {
-    /// The form of an axis whose components have so many places, labels and orientations each; `None` if its
-    /// words need more than 128 bits.
+    /// Makes the form of an axis from its components, each with its numbers of places, labels and
+    /// orientations. Returns `None` if the words need more than 128 bits.
     pub(crate) fn new(components: &[(Component, usize, u8, u8)]) -> Option<Self> {
         let bits = |symbols: u8| u32::from(symbols).next_power_of_two().trailing_zeros();
         let width = components.iter().map(|&(_, places, labels, turns)| {
@@ -139,7 +140,8 @@ impl Form {
             for _ in 0..places {
                 label_shift -= bits(labels);
                 turn_shift -= bits(turns);
-                // A shift by 128 would overflow; where there is nothing to shift, any shift will do.
+                // A shift by 128 would overflow. It occurs only where a field has no bits, and there any
+                // shift will do.
                 all.push(Place {
                     turns,
                     label_shift: label_shift.min(127) as u8,
@@ -152,17 +154,17 @@ impl Form {
         Some(Self { parts: parts.into(), places: all.into() })
     }
 
-    /// The components.
+    /// Returns the components.
     pub(crate) fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// How many places words have.
+    /// Returns the number of places of a word.
     pub(crate) fn places(&self) -> usize {
         self.places.len()
     }
 
-    /// The contribution of a symbol at a place to the number of a word.
+    /// Returns the bits that a symbol at a place adds to the number of a word.
     #[inline]
     pub(crate) fn symbol(&self, place: usize, symbol: u8) -> u128 {
         let place = &self.places[place];
@@ -170,7 +172,7 @@ impl Form {
         u128::from(label) << place.label_shift | u128::from(turn) << place.turn_shift
     }
 
-    /// The symbol at a place of a word.
+    /// Returns the symbol at a place of a word.
     #[inline]
     pub(crate) fn at(&self, word: u128, place: usize) -> u8 {
         let place = &self.places[place];
@@ -179,7 +181,8 @@ impl Form {
         label * place.turns + turn
     }
 
-    /// How many words have the same pieces as a word; `None` if they are too many to be counted in 128 bits.
+    /// Returns the number of words, reachable or not, with the same labels as `word` in any order and in any
+    /// orientations; `None` if the number exceeds 128 bits.
     pub(crate) fn arrangements(&self, word: u128) -> Option<u128> {
         self.parts.iter().try_fold(1_u128, |product, part| {
             let mut counts = vec![0; usize::from(part.labels)];
@@ -191,7 +194,7 @@ impl Form {
         })
     }
 
-    /// The part of a word that tells the pieces.
+    /// Returns the number of a word with all orientations set to 0.
     pub(crate) fn pieces(&self, word: u128) -> u128 {
         (0..self.places.len()).fold(0, |pieces, place| {
             let symbol = self.at(word, place);
@@ -200,18 +203,18 @@ impl Form {
     }
 }
 
-/// What a transform makes of the words of an axis.
+/// The action of a transform on the words of an axis.
 #[derive(Clone, Debug)]
 pub(crate) struct Carry {
-    /// By place of the source and symbol, what that adds to the image.
+    /// By source place and symbol: the bits that the symbol adds to the image.
     images: Vec<u128>,
-    /// By place, where its images begin.
+    /// By source place: the index of its first entry in `images`.
     starts: Vec<u32>,
 }
 
 impl Carry {
-    /// The action from words of one form to words of another under which each symbol of place j of the source
-    /// becomes the symbol `image(j, symbol)`, with its place in the target.
+    /// Makes the action from words of form `from` to words of form `to` that sends symbol s at place j to
+    /// `image(j, s)`, a place and a symbol of the target.
     pub(crate) fn new(from: &Form, to: &Form, mut image: impl FnMut(usize, u8) -> (usize, u8)) -> Self {
         let (mut images, mut starts) = (Vec::new(), Vec::new());
         for part in from.parts() {
@@ -226,7 +229,7 @@ impl Carry {
         Self { images, starts }
     }
 
-    /// The image of a word of `from`.
+    /// Returns the image of a word of form `from`.
     #[inline]
     pub(crate) fn apply(&self, from: &Form, word: u128) -> u128 {
         self.starts.iter().enumerate().fold(0, |image, (place, &start)| {
@@ -235,7 +238,7 @@ impl Carry {
     }
 }
 
-/// Words in increasing order, with their numbers.
+/// Words in increasing order. The number of a word is its position.
 #[derive(Clone, Debug)]
 pub(crate) struct List {
     words: Box<[u128]>,
@@ -243,7 +246,7 @@ pub(crate) struct List {
 }
 
 impl List {
-    /// The list of these words, each once.
+    /// Makes the list of `words`, which must be distinct.
     pub(crate) fn new(mut words: Vec<u128>) -> Self {
         words.sort_unstable();
         let mut numbers = hashbrown::HashTable::with_capacity(words.len());
@@ -253,19 +256,20 @@ impl List {
         Self { words: words.into(), numbers }
     }
 
-    /// The words in their order.
+    /// Returns the words in increasing order.
     pub(crate) fn words(&self) -> &[u128] {
         &self.words
     }
 
-    /// The number of a word; `None` if it is not in the list.
+    /// Returns the number of a word; `None` if the list does not have the word.
     #[inline]
     pub(crate) fn number(&self, word: u128) -> Option<u32> {
         self.numbers.find(hash(word), |&number| self.words[number as usize] == word).copied()
     }
 }
 
-/// A multiplicative hash. The table takes its bucket from the low bits and its tag from the high ones.
+/// Hashes a word by multiplication. The table takes its bucket from the low bits and its tag from the high
+/// ones, so both must depend on the whole word.
 #[inline]
 fn hash(word: u128) -> u64 {
     let mixed = (word as u64 ^ ((word >> 64) as u64).rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -293,7 +297,7 @@ mod tests {
         let word = |symbols: [u8; 3]| {
             symbols.iter().enumerate().fold(0, |word, (place, &symbol)| word | form.symbol(place, symbol))
         };
-        // Labels 0 1 2, the first turned, come before labels 0 2 1, unturned.
+        // Labels 0 1 2 with the first piece turned come before labels 0 2 1 unturned.
         assert!(word([1, 2, 4]) < word([0, 4, 2]));
         assert!(word([0, 3, 4]) < word([1, 2, 4]));
         let turned = word([1, 3, 4]);
@@ -301,7 +305,8 @@ mod tests {
         assert_eq!(form.pieces(turned), word([0, 2, 4]));
         // 3! orders of pieces, and 2^3 ways to turn them.
         assert_eq!(form.arrangements(turned), Some(48));
-        // A colour of one label that does not turn takes no bits, and 24 cells with 24 letters take 120.
+        // A colour of one label that does not turn takes no bits; 24 cells with 12 labels in 2 orientations
+        // take 120, and 26 cells with 24 labels take 130.
         assert!(Form::new(&[(both, 200, 1, 1)]).is_some());
         assert!(Form::new(&[(both, 24, 12, 2)]).is_some());
         assert!(Form::new(&[(both, 26, 24, 1)]).is_none());

@@ -1,4 +1,4 @@
-//! A colouring cuts the space into cosets: all states with one colour pattern.
+//! Colourings. A colouring cuts the space into cosets, each of which is all states with one colour pattern.
 
 use crate::axis::{AxisView, Component, Form, List, View};
 use crate::hidden::Hidden;
@@ -9,29 +9,29 @@ use std::sync::Arc;
 
 /// A partition of the labels, and with them of the pieces, into colours.
 ///
-/// Either colour c is axis c of every coset's tensor, with all arrangements of its pieces, or the axes are
-/// given, with the words that moves reach.
+/// The axes of every coset's tensor are either the colours, where axis c holds all arrangements of colour c,
+/// or given as [`AxisView`]s, where each axis holds only the words that moves reach.
 #[derive(Clone, Debug)]
 pub struct Colouring {
     of_piece: Box<[u8]>,
     of_label: Box<[u8]>,
-    /// The number of a label among the labels of its colour, in increasing order.
+    /// By label: its number among the labels of its colour, in increasing order.
     local: Box<[u8]>,
-    /// Empty where the axes hold only what is reached.
+    /// By colour; empty where the axes hold only reachable words.
     axes: Box<[Words]>,
     reached: Option<Arc<[Reached]>>,
     letters: Letters,
     /// The letters of states.
     state_letters: Letters,
-    /// The letter of patterns for each letter of states.
+    /// By letter of states: the letter of patterns.
     of_letter: Box<[u8]>,
-    /// By letter of states.
+    /// By letter of states: whether the letter is unused, because its label shows fewer orientations.
     stands_for_nothing: Box<[bool]>,
     solved: Box<[u8]>,
     patterns: Ranks,
 }
 
-/// An axis that holds only what moves reach.
+/// An axis that holds only the words that moves reach.
 #[derive(Clone, Debug)]
 pub(crate) struct Reached {
     pub(crate) view: AxisView,
@@ -40,7 +40,7 @@ pub(crate) struct Reached {
     pub(crate) list: List,
 }
 
-/// What a symmetry does to colours.
+/// The action of a symmetry on colours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColourAction {
     /// Where each colour goes.
@@ -51,17 +51,17 @@ pub struct ColourAction {
     pub letters: Box<[u8]>,
 }
 
-/// Why a symmetry is not used with a colouring.
+/// The reason why a symmetry is not used with a colouring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Refusal {
-    /// It does not map colours to colours, or axes to axes.
+    /// The symmetry does not map colours to colours.
     SplitsColours,
-    /// It turns pieces of one colour differently.
+    /// The symmetry turns pieces of one colour differently, or does not map axes to axes.
     TurnsDifferently,
 }
 
 impl Refusal {
-    /// What would happen, in words.
+    /// Returns what would happen if the symmetry were used, as a clause.
     pub fn reason(self) -> &'static str {
         match self {
             Self::SplitsColours => "colours would be split",
@@ -70,37 +70,39 @@ impl Refusal {
     }
 }
 
-/// Why a partition is no colouring that the engine can use.
+/// The reason why a partition is not a colouring that the engine can use.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ColouringError {
-    /// Not one colour a piece, or colours not numbered 0, 1, 2, …
+    /// The list does not have one colour for each piece, or its colours are not numbered 0, 1, 2, …
     #[error("a colouring gives each of {pieces} pieces a colour, numbered from 0 without gaps")]
     NotAPartition {
         /// Pieces of the puzzle.
         pieces: usize,
     },
-    /// Interchangeable pieces in two colours.
+    /// Interchangeable pieces have two colours.
     #[error("pieces with label {label} have more than one colour")]
     SplitsLabel {
         /// The label.
         label: u8,
     },
-    /// Pieces in one colour that never stand on the same cells, or show different numbers of orientations.
+    /// Pieces of one colour never stand on the same cells, or show different numbers of orientations.
     #[error("colour {colour} has pieces of several kinds")]
     MixesKinds {
         /// The colour.
         colour: u8,
     },
-    /// A colour of several labels, one of which a move asks for.
+    /// A guard asks for one label of a colour that has several, so the pattern does not tell whether the move
+    /// is possible.
     #[error("colour {colour} hides whether a move can be made")]
     HidesGuard {
         /// The colour.
         colour: u8,
     },
-    /// Axes that name colours or orientations that there are not, or do not tell all.
+    /// An axis names a colour or orientations that do not exist, or the axes do not hold everything that the
+    /// pattern leaves open exactly once.
     #[error("the axes do not tell all that the colours leave open, or tell it twice")]
     BadAxes,
-    /// Which moves can be made depends on the state, so states are no cosets of a group.
+    /// Moves have guards, so the reachable states of a pattern are not images of one state under a group.
     #[error("axes of what moves reach need moves that can be made in all states")]
     Guarded,
     /// An axis or the number of patterns exceeds the engine's limits.
@@ -109,20 +111,21 @@ pub enum ColouringError {
 }
 
 impl Colouring {
-    /// A colour with more than one arrangement has at most this many pieces.
+    /// The largest number of pieces of a colour that has more than one arrangement.
     pub const LARGEST_COLOUR: usize = 16;
-    /// The largest number of patterns that are counted on the way to axes of what is reached: those of one
-    /// colour at a time.
+    /// The largest number of patterns of one colour that the planner visits when it counts patterns or looks
+    /// for axes of reachable words.
     pub(crate) const MOST_PATTERNS: usize = 1 << 18;
-    /// The same where the axes are given.
+    /// The same limit where the axes are given.
     const MOST_PATTERNS_OF_AXES: usize = 1 << 20;
-    /// The largest number of arrangements of one colour, the length of an axis.
+    /// The largest length of an axis, such as the number of arrangements of one colour.
     pub const LONGEST_AXIS: u64 = 1 << 14;
 
-    /// The colouring that gives piece `p` the colour `of_piece[p]`.
+    /// Makes the colouring that gives piece `p` the colour `of_piece[p]`, with one axis for each colour.
     ///
     /// # Errors
-    /// [`ColouringError`] with the reason.
+    /// [`ColouringError`] if `of_piece` is not a partition that keeps equal labels together and different
+    /// kinds of pieces apart, if a colour hides a guard, or if the limits of the engine are exceeded.
     pub fn new(of_piece: &[u8], space: &Space) -> Result<Self, ColouringError> {
         let (mut colouring, contents) = Self::partition(of_piece, space, &[])?;
         colouring.axes = contents
@@ -143,11 +146,13 @@ impl Colouring {
         Ok(colouring)
     }
 
-    /// The same with these axes, each of which holds the words that moves reach without changing the pattern.
-    /// Orientations that an axis tells are not part of the pattern.
+    /// Makes the colouring with these axes, each of which holds the words that moves reach without changing
+    /// the pattern. Orientations that an axis holds are not part of the pattern. Without `views`, the result
+    /// is that of [`Colouring::new`].
     ///
     /// # Errors
-    /// [`ColouringError`] with the reason.
+    /// [`ColouringError`] as for [`Colouring::new`], and if moves have guards or the axes do not fit the
+    /// colours.
     pub fn with_axes(of_piece: &[u8], views: &[AxisView], space: &Space) -> Result<Self, ColouringError> {
         if views.is_empty() {
             return Self::new(of_piece, space);
@@ -166,7 +171,8 @@ impl Colouring {
         })
     }
 
-    /// The same, where the words of axes are known; they are `None` if they are too many.
+    /// Adds axes whose words are known to a partition. `words` returns the words of an axis, or `None` if
+    /// there are too many.
     pub(crate) fn with_words(
         mut self,
         contents: &[Vec<u8>],
@@ -184,8 +190,8 @@ impl Colouring {
         Ok(self)
     }
 
-    /// Whether the axes tell each piece of a colour of several labels, and each orientation that is not part
-    /// of the pattern, once.
+    /// Checks that the axes hold the pieces of each colour of several labels exactly once, and the
+    /// orientations of each colour at most once. Orientations that no axis holds are part of the pattern.
     fn tells_all(
         &self,
         contents: &[Vec<u8>],
@@ -207,13 +213,13 @@ impl Colouring {
         if all { Ok(()) } else { Err(ColouringError::BadAxes) }
     }
 
-    /// How many orientations the pieces of a colour show.
+    /// Returns the number of orientations that the pieces of a colour show.
     fn seen_of(&self, colour: u8, space: &Space) -> u8 {
         let label = self.of_label.iter().position(|&of_label| of_label == colour);
         space.letters().seen(label.expect("every colour has a label") as u8)
     }
 
-    /// How the words of an axis are packed.
+    /// Returns the packing of an axis's words; `None` if they need more than 128 bits.
     pub(crate) fn form(&self, view: &AxisView, space: &Space) -> Option<Form> {
         let component = |component: &Component| {
             let &Component { colour, view } = component;
@@ -230,8 +236,8 @@ impl Colouring {
         Form::new(&view.0.iter().map(component).collect::<Vec<_>>())
     }
 
-    /// The partition without axes, and for each colour the sizes of its labels. The orientations of the
-    /// colours `turned` are not part of patterns.
+    /// Makes the partition without axes. Also returns, for each colour, the sizes of its labels. The
+    /// orientations of the colours in `turned` are not part of the pattern.
     pub(crate) fn partition(
         of_piece: &[u8],
         space: &Space,
@@ -312,27 +318,30 @@ impl Colouring {
         Ok((colouring, contents))
     }
 
-    /// The colour of each piece.
+    /// Returns the colour of each piece.
     pub fn of_pieces(&self) -> &[u8] {
         &self.of_piece
     }
 
-    /// How many pieces have a smaller colour.
+    /// Returns the number of pieces that have a smaller colour.
     pub(crate) fn first_place(&self, colour: u8) -> usize {
         self.of_piece.iter().filter(|&&of_piece| of_piece < colour).count()
     }
 
-    /// The colour of a label.
+    /// Returns the colour of a label.
     pub fn of_label(&self, label: u8) -> u8 {
         self.of_label[usize::from(label)]
     }
 
-    /// The number of a label among those of its colour.
+    /// Returns the number of a label among the labels of its colour.
     pub fn local(&self, label: u8) -> u8 {
         self.local[usize::from(label)]
     }
 
-    /// The label of a colour that has this number among those of the colour.
+    /// Returns the label with number `local` among the labels of a colour.
+    ///
+    /// # Panics
+    /// If the colour has no such label.
     pub fn label(&self, colour: u8, local: u8) -> u8 {
         (0..self.of_label.len() as u8)
             .filter(|&label| self.of_label(label) == colour)
@@ -340,24 +349,25 @@ impl Colouring {
             .expect("the colour has such a label")
     }
 
-    /// The arrangements of each colour: words of local labels. Axis c of a coset's tensor has as many
-    /// entries. Empty where the axes hold [only what is reached](Colouring::views).
+    /// Returns the arrangements of each colour, as words of local labels. Axis c of a coset's tensor has one
+    /// entry for each arrangement of colour c. Empty where the axes hold [only reachable
+    /// words](Colouring::views).
     pub fn axes(&self) -> &[Words] {
         &self.axes
     }
 
-    /// The axes that hold only what is reached; `None` where they hold all arrangements.
+    /// Returns the axes that hold only reachable words; `None` where the axes hold all arrangements.
     pub(crate) fn reached(&self) -> Option<&[Reached]> {
         self.reached.as_deref()
     }
 
-    /// What the axes tell, where they hold only what is reached; empty where each colour is an axis of all
-    /// its arrangements.
+    /// Returns the views of the axes where these hold only reachable words; empty where each colour is an
+    /// axis of all its arrangements.
     pub fn views(&self) -> Vec<AxisView> {
         self.reached().unwrap_or_default().iter().map(|axis| axis.view.clone()).collect()
     }
 
-    /// How many entries each axis has.
+    /// Returns the length of each axis.
     pub fn lengths(&self) -> Vec<u32> {
         match self.reached() {
             Some(axes) => axes.iter().map(|axis| axis.list.words().len() as u32).collect(),
@@ -365,8 +375,10 @@ impl Colouring {
         }
     }
 
-    /// How many entries of the last axis, where it holds only what is reached, make a block that all maps
-    /// carry to blocks: the words that have the same pieces, if a row holds them.
+    /// Returns the length of the blocks into which the last axis is cut. A block is all words with the same
+    /// pieces, so every map carries blocks to blocks. Only an axis of reachable words is cut, and only if a
+    /// row can hold a block; otherwise the whole axis is one block. Returns 1 where the axes hold all
+    /// arrangements.
     pub(crate) fn block(&self) -> u32 {
         const LONGEST_ROW: usize = 64;
         let Some(axis) = self.reached().and_then(<[Reached]>::last) else {
@@ -375,41 +387,43 @@ impl Colouring {
         let words = axis.list.words();
         let first = axis.form.pieces(words[0]);
         let block = words.iter().take_while(|&&word| axis.form.pieces(word) == first).count();
-        // The group acts on the words of pieces, so each has as many words of orientations.
-        // An axis that may become another one stays whole.
+        // The group permutes the words of pieces transitively, so each has equally many words of
+        // orientations. An axis of which another axis has the length is not cut, because a symmetry may
+        // exchange the two.
         let lengths = self.lengths();
         let is_alone = lengths.iter().filter(|&&length| length as usize == words.len()).count() == 1;
         let cut = words.len() > LONGEST_ROW && (2..=LONGEST_ROW).contains(&block) && is_alone;
         if cut { block as u32 } else { words.len() as u32 }
     }
 
-    /// The number of colours.
+    /// Returns the number of colours.
     pub(crate) fn colours(&self) -> usize {
         self.of_label.iter().map(|&colour| usize::from(colour) + 1).max().unwrap_or(0)
     }
 
-    /// The letters of patterns: colours with orientations.
+    /// Returns the letters of patterns: colours with orientations.
     pub fn letters(&self) -> &Letters {
         &self.letters
     }
 
-    /// The letter of a pattern for a letter of a state.
+    /// Returns the letter of a pattern for a letter of a state.
     #[inline]
     pub fn of_letter(&self, letter: u8) -> u8 {
         self.of_letter[usize::from(letter)]
     }
 
-    /// The pattern of the solved state.
+    /// Returns the pattern of the solved state.
     pub fn solved(&self) -> &[u8] {
         &self.solved
     }
 
-    /// All patterns with this many cells of each colour, reachable or not.
+    /// Returns the ranks of all patterns, reachable or not, that have as many cells of each colour as the
+    /// solved pattern in every orbit.
     pub fn patterns(&self) -> &Ranks {
         &self.patterns
     }
 
-    /// Whether a move can be made in the states of a pattern.
+    /// Returns whether a move is possible in the states of a pattern.
     #[inline]
     pub(crate) fn allows(&self, step: &WordMove, pattern: &[u8]) -> bool {
         let is_met = |asked: &WordGuard| {
@@ -419,13 +433,13 @@ impl Colouring {
         step.guard().iter().all(is_met)
     }
 
-    /// The action of a symmetry on colours; `None` if it does not map colours to colours, or turns pieces of
-    /// one colour differently.
+    /// Returns the action of a symmetry on colours; `None` if the symmetry does not map colours to colours
+    /// and axes to axes, or turns pieces of one colour differently.
     pub fn action(&self, symmetry: &Symmetry) -> Option<ColourAction> {
         self.action_with(&self.views(), symmetry)
     }
 
-    /// Why a symmetry has no action on colours; `None` if it has one.
+    /// Returns why a symmetry has no action on colours; `None` if the symmetry has one.
     pub fn refusal(&self, symmetry: &Symmetry) -> Option<Refusal> {
         if self.action(symmetry).is_some() {
             return None;
@@ -434,7 +448,7 @@ impl Colouring {
         Some(if maps_colours { Refusal::TurnsDifferently } else { Refusal::SplitsColours })
     }
 
-    /// The same with these axes; without any, each colour is one.
+    /// Returns the action of a symmetry where the axes are `views`. Without any, each colour is an axis.
     pub(crate) fn action_with(&self, views: &[AxisView], symmetry: &Symmetry) -> Option<ColourAction> {
         let colours = induced(&self.of_label, &symmetry.labels, self.colours())?;
         let mut letters: Vec<Option<u8>> = vec![None; self.letters.count()];
@@ -448,7 +462,7 @@ impl Colouring {
                 return None;
             }
         }
-        // Letters that stand for nothing may go anywhere.
+        // Letters that no piece shows may go anywhere.
         let letters = letters.into_iter().map(Option::unwrap_or_default).collect();
         let axes = match views {
             [] => colours.clone(),
@@ -457,7 +471,8 @@ impl Colouring {
         Some(ColourAction { colours, axes, letters })
     }
 
-    /// Where the axes go; `None` if a symmetry does not map axes to axes, or patterns' orientations to such.
+    /// Returns where each axis goes; `None` if the symmetry does not map axes to axes, or maps a colour to
+    /// one with another number of orientations in the pattern.
     fn action_on_axes(&self, views: &[AxisView], symmetry: &Symmetry, colours: &[u8]) -> Option<Box<[u8]>> {
         let keeps_orientations =
             |(colour, &to): (usize, &u8)| self.letters.seen(colour as u8) == self.letters.seen(to);
@@ -469,8 +484,8 @@ impl Colouring {
             ..*component
         };
         let axis = |AxisView(components): &AxisView| {
-            // An axis that tells orientations without pieces needs them to change alike, whatever piece it
-            // is.
+            // An axis may hold orientations without pieces. The symmetry must then change these orientations
+            // in the same way for all pieces.
             let is_alike = |part: &&Component| {
                 part.view != View::Orientations || self.renamed_orientations(symmetry, part.colour).is_some()
             };
@@ -487,8 +502,8 @@ impl Colouring {
         views.iter().map(axis).collect()
     }
 
-    /// What a symmetry makes of the orientations of a colour, before what is on a cell is turned; `None` if
-    /// that depends on the piece.
+    /// Returns what a symmetry makes of the orientations of a colour, before it turns the letters on cells;
+    /// `None` if the result depends on the piece.
     fn renamed_orientations(&self, symmetry: &Symmetry, colour: u8) -> Option<Vec<u8>> {
         let mut renamed: Option<Vec<u8>> = None;
         for label in (0..self.of_label.len() as u8).filter(|&label| self.of_label(label) == colour) {

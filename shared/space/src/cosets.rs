@@ -1,5 +1,6 @@
-//! Representative cosets, and what leads from any pattern to its representative: a `table` of all patterns
-//! where that is not too large, a search through the symmetries (`canonical`) otherwise.
+//! Representative cosets, and the way from any pattern to its representative: a `table` of all patterns if
+//! the table is not too large, otherwise a search through the symmetries (`canonical`). For puzzles with
+//! guards, `parts` does the search part by part.
 
 mod canonical;
 mod parts;
@@ -14,24 +15,26 @@ use parts::Parts;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-/// The number of a representative coset, in order of the ranks of their patterns.
+/// The number of a representative coset. Representatives are numbered in the order of their patterns: of
+/// their ranks if there is a pattern table, otherwise letter by letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CosetId(pub u32);
 
-/// A symmetry that maps colours to colours, with that action.
+/// A symmetry that maps colours to colours, with its action on colours.
 #[derive(Clone, Debug)]
 pub struct CosetSymmetry {
-    /// Its action on cells and labels.
+    /// The action on cells and labels.
     pub symmetry: Symmetry,
-    /// Its action on colours.
+    /// The action on colours.
     pub action: ColourAction,
-    /// The number of its inverse among the symmetries in use.
+    /// The number of the inverse among the symmetries in use.
     pub inverse: usize,
 }
 
 /// The cosets of a space under a colouring, up to symmetry, and how moves connect them.
 ///
-/// Memory: 4 bytes a pattern for the table, and for each representative one byte a cell and 4 bytes a move.
+/// Memory: 4 bytes for each pattern if there is a table; and for each representative 1 byte for each cell, 4
+/// bytes for each [arrival](Space::incoming_moves), and 4 bytes for the size of the orbit.
 #[derive(Debug)]
 pub struct CosetGraph {
     space: Space,
@@ -39,55 +42,56 @@ pub struct CosetGraph {
     shape: Shape,
     symmetries: Box<[CosetSymmetry]>,
     index: Index,
-    /// The patterns of the representatives, one after the other.
+    /// The patterns of the representatives, concatenated.
     patterns: Box<[u8]>,
     orbit_sizes: Box<[u32]>,
-    /// By representative and move: the table entry of the pattern from which the move leads to the
+    /// By representative and arrival: the table entry of the pattern from which the arrival leads to the
     /// representative, or [`UNREACHED`] if there is none.
     sources: Box<[u32]>,
     reachable_patterns: u64,
     states_per_coset: u64,
-    /// By representative, where the last axis is halved: the parity of the sum of the indices of its states.
+    /// By representative: the parity of the sum of the indices of its states. Empty unless the last axis is
+    /// halved.
     odd: Box<[bool]>,
-    /// Of axes that hold only what is reached: their words in each representative coset.
+    /// The words in each representative coset, for axes that hold only reachable words.
     frames: Frames,
 }
 
-/// What leads from a pattern to its representative.
+/// The way from a pattern to its representative.
 #[derive(Debug)]
 enum Index {
-    /// By pattern rank: `representative * symmetries + s`, where symmetry s maps the pattern to the
-    /// representative's.
+    /// By pattern rank: `representative * symmetries + s`, where symmetry s maps the pattern to that of the
+    /// representative, or [`UNREACHED`].
     Table(Box<[u32]>),
     /// A search through the symmetries.
     Canonical(Canonical),
 }
 
-/// What a closure finds of the representatives.
+/// The representatives that a closure finds.
 struct Found {
-    /// Their patterns, in the order of their numbers.
+    /// The patterns, concatenated in the order of the representatives' numbers.
     patterns: Vec<u8>,
     orbit_sizes: Box<[u32]>,
     /// See [`CosetGraph::sources`].
     sources: Vec<u32>,
 }
 
-/// The part of a graph that takes long to find, and that can be kept.
+/// The part of a graph with a table that takes long to find, and that can be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CosetTables {
-    /// By pattern rank: `representative * symmetries + s`, where symmetry s maps the pattern to the
-    /// representative's; `u32::MAX` for patterns that moves do not reach.
+    /// By pattern rank: `representative * symmetries + s`, where symmetry s maps the pattern to that of the
+    /// representative; `u32::MAX` for patterns that moves do not reach.
     pub table: Box<[u32]>,
     /// The ranks of the representatives' patterns, in increasing order.
     pub representatives: Box<[u64]>,
-    /// How many patterns are in the orbit of each.
+    /// The number of patterns in the orbit of each representative.
     pub orbit_sizes: Box<[u32]>,
 }
 
-/// Why the cosets cannot be listed.
+/// The reason why the cosets cannot be listed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CosetError {
-    /// Table entries are 32-bit numbers.
+    /// There are more table entries than 32-bit numbers.
     #[error("{patterns} patterns under {symmetries} symmetries are too many for the pattern table")]
     TooMany {
         /// Patterns of the colouring.
@@ -95,13 +99,13 @@ pub enum CosetError {
         /// Symmetries in use.
         symmetries: usize,
     },
-    /// Tensors are addressed by 32-bit positions.
+    /// The positions in a tensor exceed 32 bits.
     #[error("the bit tensor of a coset is too large")]
     TensorTooLarge,
-    /// The words of axes differ too much from coset to coset.
+    /// The words of an axis differ in too many cosets.
     #[error("the words of an axis are different ones in too many cosets")]
     TooManyFrames,
-    /// Tables that were kept are not those of the space.
+    /// Stored tables are not those of the space and the colouring.
     #[error("the tables of cosets are not those of this space and colouring")]
     ForeignTables,
 }
@@ -109,16 +113,18 @@ pub enum CosetError {
 const UNREACHED: u32 = u32::MAX;
 
 impl CosetGraph {
-    /// Lists the cosets by closure from the solved pattern under moves and symmetries.
+    /// Lists the cosets by closure of the solved pattern under moves and symmetries.
     ///
     /// # Errors
-    /// [`CosetError`] if there are more than the tables can address.
+    /// [`CosetError`] if a tensor or the number of cosets is too large, or the words of an axis differ in too
+    /// many cosets.
     pub fn build(space: &Space, colouring: &Colouring) -> Result<Self, CosetError> {
         Self::build_with_frames(space, colouring, Frames::MOST_WORDS)
     }
 
-    /// The same, where the words of axes are listed coset by coset only up to so many in all. If there are
-    /// more, and no symmetries are in use, they are carried over from the home coset.
+    /// Lists the cosets as [`CosetGraph::build`] does, with another limit on the words of axes. They are
+    /// listed coset by coset if there are at most `most_words` in all; otherwise, if no symmetries are in
+    /// use, they are carried over from the home coset, which is that of the solved state.
     ///
     /// # Errors
     /// As for [`CosetGraph::build`].
@@ -133,7 +139,8 @@ impl CosetGraph {
             CosetError::TooMany { patterns: colouring.patterns().total(), symmetries: symmetries.len() };
         if !has_table(colouring, symmetries.len()) {
             let canonical = Canonical::new(colouring, &symmetries);
-            // With guards few patterns of each part are reached; those of all parts together may be many.
+            // With guards, few patterns of each part are reached, though those of all parts together may be
+            // many.
             let parts = space.is_guarded().then(|| Parts::of(space, colouring, &symmetries)).flatten();
             let found = match parts {
                 Some(parts) => parts.close(colouring),
@@ -149,21 +156,23 @@ impl CosetGraph {
         Ok(Self::from_closure(space, colouring, shape, symmetries, tables))
     }
 
-    /// How many entries the pattern table of a space under a colouring has: none where it is made without.
+    /// Returns the number of entries of the pattern table of a space under a colouring, 0 if there is no
+    /// table.
     pub fn table_entries(space: &Space, colouring: &Colouring) -> u64 {
         let symmetries = space.symmetries().iter().filter(|s| colouring.action(s).is_some()).count();
         Self::entries(colouring, symmetries)
     }
 
-    /// The same, where so many symmetries respect the colouring.
+    /// Returns the number of entries if `symmetries` symmetries respect the colouring.
     pub(crate) fn entries(colouring: &Colouring, symmetries: usize) -> u64 {
         if has_table(colouring, symmetries) { colouring.patterns().total() } else { 0 }
     }
 
-    /// The graph of which [`CosetGraph::tables`] were kept, without searching for cosets.
+    /// Restores a graph from stored [`CosetGraph::tables`], without searching for cosets.
     ///
     /// # Errors
-    /// [`CosetError`] as for [`CosetGraph::build`], and if the tables are none of this space and colouring.
+    /// [`CosetError`] as for [`CosetGraph::build`], and if the tables are not those of this space and
+    /// colouring.
     pub fn from_tables(
         space: &Space,
         colouring: &Colouring,
@@ -188,7 +197,7 @@ impl CosetGraph {
         }
     }
 
-    /// The graph with a table.
+    /// Makes a graph with a table, from which the sources are computed.
     fn from_closure(
         space: &Space,
         colouring: &Colouring,
@@ -230,8 +239,8 @@ impl CosetGraph {
         Found { patterns, orbit_sizes, sources }: Found,
     ) -> Self {
         let cells = space.cells();
-        // The state whose indices are all zero has the pieces of each colour in their order, and its parity
-        // is that of the number of its inversions. A state that is reached is even.
+        // The state whose indices are all zero has the pieces of each colour in increasing order. Reachable
+        // states are even, so the parities of their indices add up to the parity of this state's inversions.
         let is_odd = |pattern: &[u8]| {
             let mut next = vec![0_u8; colouring.axes().len()];
             let word = pattern.iter().map(|&colour| {
@@ -267,14 +276,15 @@ impl CosetGraph {
         }
     }
 
-    /// Bytes of the tables of a graph with so many patterns and representatives.
+    /// Returns the size in bytes of the tables of a graph with `patterns` table entries and `representatives`
+    /// representatives.
     pub fn table_bytes(space: &Space, patterns: u64, representatives: u64) -> u64 {
         let a_coset = 4 * space.incoming_moves().len() as u64 + space.cells() as u64 + 4;
         4 * patterns + a_coset * representatives
     }
 
-    /// What [`CosetGraph::build`] takes long to find, where there is a table: the pattern table, the ranks of
-    /// the representatives' patterns, and the sizes of their orbits.
+    /// Returns what [`CosetGraph::build`] takes long to find: the pattern table, which is empty if the graph
+    /// has none, the ranks of the representatives' patterns, and the sizes of their orbits.
     pub fn tables(&self) -> (&[u32], impl ExactSizeIterator<Item = u64>, &[u32]) {
         let patterns = self.patterns.chunks_exact(self.space.cells());
         let ranks = patterns.map(|pattern| self.colouring.patterns().rank(pattern));
@@ -285,73 +295,75 @@ impl CosetGraph {
         (table, ranks, &self.orbit_sizes)
     }
 
-    /// The space.
+    /// Returns the space.
     pub fn space(&self) -> &Space {
         &self.space
     }
 
-    /// The colouring.
+    /// Returns the colouring.
     pub fn colouring(&self) -> &Colouring {
         &self.colouring
     }
 
-    /// The shape of every coset's tensor.
+    /// Returns the shape of every coset's tensor.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// The symmetries of the space that map colours to colours, the identity first. Orbits are under these.
+    /// Returns the symmetries of the space that map colours to colours, the identity first. Orbits of
+    /// patterns are orbits under these symmetries.
     pub fn symmetries(&self) -> &[CosetSymmetry] {
         &self.symmetries
     }
 
-    /// The number of representative cosets.
+    /// Returns the number of representative cosets.
     pub fn len(&self) -> u32 {
         self.orbit_sizes.len() as u32
     }
 
-    /// Never: the solved coset is always there.
+    /// Returns false: the solved coset always exists.
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// The number of patterns that moves reach.
+    /// Returns the number of patterns that moves reach.
     pub fn reachable_patterns(&self) -> u64 {
         self.reachable_patterns
     }
 
-    /// How many states of a coset moves reach: the same for all cosets, because the reachable states of each
-    /// are a coset of one subgroup.
+    /// Returns the number of words in a coset that moves reach. The number is the same for all cosets,
+    /// because moves carry the reachable words of one coset one to one onto those of another.
     pub fn states_per_coset(&self) -> u64 {
         self.states_per_coset
     }
 
-    /// Whether the indices of the states of a representative coset have an odd sum of parities; false unless
-    /// the last axis is halved.
+    /// Returns whether the parities of the indices of a state of a representative coset have an odd sum.
+    /// Always false unless the last axis is halved.
     pub fn is_odd(&self, coset: CosetId) -> bool {
         self.odd.get(coset.0 as usize).is_some_and(|&odd| odd)
     }
 
-    /// How many states of the whole space so many states of this representative coset stand for.
+    /// Returns the number of states of the whole space for which `stored` words of this representative coset
+    /// stand.
     pub fn states(&self, coset: CosetId, stored: u32) -> u64 {
         let words = u128::from(stored) * u128::from(self.orbit_size(coset));
         (words / u128::from(self.space.free_order())) as u64
     }
 
-    /// How many patterns are in the orbit of this representative.
+    /// Returns the number of patterns in the orbit of this representative.
     pub fn orbit_size(&self, coset: CosetId) -> u32 {
         self.orbit_sizes[coset.0 as usize]
     }
 
-    /// The pattern of a representative: the letter, a colour and an orientation, on each cell.
+    /// Returns the pattern of a representative: on each cell a letter, which is a colour with an orientation.
     pub fn pattern(&self, coset: CosetId) -> &[u8] {
         let cells = self.space.cells();
         &self.patterns[coset.0 as usize * cells..][..cells]
     }
 
-    /// The coset from which a move leads into `coset`: as representative `R`, with the number of the symmetry
-    /// that maps R's pattern to the pattern that the [arrival](Space::incoming_moves) `mv` starts from.
-    /// `None` if the move cannot be made there.
+    /// Returns the coset from which the [arrival](Space::incoming_moves) `mv` leads into `coset`, as its
+    /// representative R, and the number of the symmetry that maps the pattern of R to the pattern from which
+    /// the arrival starts. `None` if the move is not possible there.
     #[inline]
     pub fn source(&self, coset: CosetId, mv: usize) -> Option<(CosetId, usize)> {
         let entry = self.sources[coset.0 as usize * self.space.incoming_moves().len() + mv];
@@ -362,14 +374,14 @@ impl CosetGraph {
         Some((representative, self.symmetries[to].inverse))
     }
 
-    /// The cosets from which moves lead into `coset`, by move.
+    /// Returns the cosets from which arrivals lead into `coset`, each with the number of the arrival.
     #[inline]
     pub fn sources(&self, coset: CosetId) -> impl Iterator<Item = (usize, CosetId)> + '_ {
         let moves = 0..self.space.incoming_moves().len();
         moves.filter_map(move |mv| self.source(coset, mv).map(|(source, _)| (mv, source)))
     }
 
-    /// The symmetries, other than the identity, that map the pattern of a representative to itself.
+    /// Returns the symmetries, other than the identity, that map the pattern of a representative to itself.
     pub fn stabiliser(&self, coset: CosetId) -> impl Iterator<Item = usize> {
         let pattern = self.pattern(coset);
         let whole = self.orbit_size(coset) as usize == self.symmetries.len();
@@ -383,9 +395,9 @@ impl CosetGraph {
         })
     }
 
-    /// The address of a state that is given as a word of letters: the representative of its coset, and the
-    /// position there of its image under the symmetry that leads to the representative. `None` if the
-    /// state is known not to be reachable.
+    /// Returns the address of a state that is given as a word of letters: the representative of its coset,
+    /// and the position there of the state's image under the symmetry that leads to the representative.
+    /// `None` if the state is known to be unreachable.
     pub fn locate(&self, word: &[u8]) -> Option<(CosetId, u32)> {
         let pattern: Vec<u8> = word.iter().map(|&letter| self.colouring.of_letter(letter)).collect();
         if !self.colouring.patterns().has(&pattern) {
@@ -396,8 +408,8 @@ impl CosetGraph {
         self.position(coset, &image).map(|position| (coset, position))
     }
 
-    /// The representative of a pattern, and the symmetry that leads there. `None` if it is known not to be
-    /// reachable.
+    /// Returns the representative of a pattern, and the symmetry that leads there. `None` if the pattern is
+    /// known to be unreachable.
     fn find(&self, pattern: &[u8]) -> Option<(CosetId, usize)> {
         match &self.index {
             Index::Table(table) => {
@@ -411,12 +423,12 @@ impl CosetGraph {
         }
     }
 
-    /// The representative of the solved pattern, and the symmetry that leads there.
+    /// Returns the representative of the solved pattern, and the symmetry that leads there.
     pub(crate) fn home(&self) -> (CosetId, usize) {
         self.find(self.colouring.solved()).expect("the solved pattern is reached")
     }
 
-    /// The image of a pattern under one of the symmetries in use.
+    /// Returns the image of a pattern under one of the symmetries in use.
     pub(crate) fn image(&self, symmetry: usize, pattern: &[u8]) -> Vec<u8> {
         let CosetSymmetry { symmetry, action, .. } = &self.symmetries[symmetry];
         let mut image = vec![0; pattern.len()];
@@ -424,13 +436,13 @@ impl CosetGraph {
         image
     }
 
-    /// The words of axes that hold only what is reached.
+    /// Returns the words of axes that hold only reachable words.
     pub(crate) fn frames(&self) -> &Frames {
         &self.frames
     }
 
-    /// The position, in the coset of its pattern, of a state that is given as a word of letters. The pattern
-    /// is that of the representative. `None` if the state is known not to be reachable.
+    /// Returns the position, in a representative coset, of a state that is given as a word of letters. The
+    /// state must have the pattern of the representative. `None` if the state is known to be unreachable.
     pub fn position(&self, coset: CosetId, word: &[u8]) -> Option<u32> {
         if let Some(axes) = self.colouring.reached() {
             let number = |(axis, reached): (usize, &Reached)| {
@@ -451,7 +463,7 @@ impl CosetGraph {
         self.shape.holds(&indices, self.is_odd(coset)).then(|| self.shape.position(&indices))
     }
 
-    /// The word of an axis in a state.
+    /// Returns the word of an axis in a state, as a number.
     fn packed(&self, axis: &Reached, word: &[u8]) -> u128 {
         let letters = self.space.letters();
         let mut packed = 0;
@@ -470,12 +482,13 @@ impl CosetGraph {
         packed
     }
 
-    /// The state with these numbers of words along axes that hold only what is reached.
+    /// Returns the state whose words along the axes have these numbers, for axes that hold only reachable
+    /// words.
     fn word_of(&self, axes: &[Reached], coset: CosetId, indices: &[u32]) -> Vec<u8> {
         let letters = self.colouring.letters();
         let pattern = self.pattern(coset);
-        // The first label of each colour, in the orientation that the pattern tells; and then what the axes
-        // tell.
+        // Each cell starts with the first label of its colour, in the orientation of the pattern. The axes
+        // then overwrite what they hold.
         let told = pattern.iter().map(|&letter| (0, letters.orientation(letter)));
         let mut told: Vec<(u8, u8)> = told.collect();
         for (number, (axis, &index)) in axes.iter().zip(indices).enumerate() {
@@ -500,7 +513,7 @@ impl CosetGraph {
         told.iter().zip(pattern).map(letter).collect()
     }
 
-    /// The state at a position of a representative coset, as a word of letters: the inverse of
+    /// Returns the state at a position of a representative coset, as a word of letters: the inverse of
     /// [`CosetGraph::locate`] up to symmetry.
     pub fn word_at(&self, coset: CosetId, position: u32) -> Vec<u8> {
         let mut indices = vec![0; self.shape.lengths().len()];
@@ -524,7 +537,8 @@ impl CosetGraph {
         word
     }
 
-    /// The coset of a representative's pattern, where representatives are in order of their patterns.
+    /// Finds the coset of a representative's pattern by binary search. The representatives must be in the
+    /// order of their patterns, letter by letter.
     fn representative(&self, pattern: &[u8]) -> Option<CosetId> {
         let cells = self.space.cells();
         let at = |number: usize| &self.patterns[number * cells..][..cells];
@@ -542,7 +556,7 @@ impl CosetGraph {
     }
 }
 
-/// The symmetries that respect the colouring.
+/// Returns the symmetries that respect the colouring.
 fn symmetries_in_use(space: &Space, colouring: &Colouring) -> Box<[CosetSymmetry]> {
     let respecting: Vec<(&Symmetry, ColourAction)> = space
         .symmetries()
@@ -559,12 +573,12 @@ fn symmetries_in_use(space: &Space, colouring: &Colouring) -> Box<[CosetSymmetry
     respecting.iter().map(in_use).collect()
 }
 
-/// Whether every pattern has an entry in a table: not where there are too many, nor where so many symmetries
-/// are in use that it takes less to try them all than to fill the table.
+/// Returns whether there is a table with an entry for every pattern. There is none if the patterns are too
+/// many, or if there are so many symmetries that trying them all takes less time than filling the table.
 fn has_table(colouring: &Colouring, symmetries: usize) -> bool {
     const MOST_PATTERNS: u64 = 1 << 31;
     const MOST_SYMMETRIES: usize = 2048;
-    // Of patterns beside axes of what is reached, a small share is reached.
+    // With axes of reachable words, moves reach only a small share of the patterns.
     colouring.reached().is_none()
         && colouring.patterns().total() < MOST_PATTERNS
         && symmetries <= MOST_SYMMETRIES

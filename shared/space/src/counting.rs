@@ -1,16 +1,18 @@
-//! Classes: states up to symmetry, by Burnside's lemma.
+//! Counts classes, which are states up to symmetry, by Burnside's lemma.
 //!
-//! The number of classes of a layer is the number of pairs (symmetry, state of the layer that it fixes),
-//! divided by the number of symmetries. Those pairs add up coset by coset, so every shard can count its own:
+//! The number of classes of a layer is the number of pairs (symmetry, state of the layer that the symmetry
+//! fixes), divided by the number of symmetries. These pairs add up coset by coset, so every shard can count
+//! its own:
 //!
-//! - symmetries that respect the colouring: those of a representative's stabiliser fix states inside its
-//!   coset, which are found from the axes alone ([`Fixed::inside`]), and stand for as many pairs as the orbit
-//!   has patterns;
-//! - the others (where the planner chose a colouring that fewer symmetries respect) fix few states, which are
-//!   listed once, with their addresses ([`Listed`]).
+//! - A symmetry that respects the colouring fixes states only in cosets whose patterns it fixes, which are
+//!   those with the symmetry in their stabiliser. In a representative coset these states are found from the
+//!   axes alone ([`Fixed::inside`]). Each counts as many pairs as the orbit of the coset has patterns.
+//! - A symmetry that does not respect the colouring, if the planner chose such a colouring, fixes few states.
+//!   These states are listed once, with their addresses ([`Listed`]).
 //!
-//! Up to inversion, the group that acts has inversions followed by symmetries as well. What these fix, states
-//! that a symmetry maps to their inverses, is few too, and is listed in the same way.
+//! Up to inversion, the acting group also contains the inversion followed by each symmetry. These actions fix
+//! the states that a symmetry maps to their inverses. Such states are listed in the same way if they are few;
+//! otherwise each state is tested.
 
 mod inverted;
 mod listed;
@@ -22,7 +24,7 @@ use inverted::{Inversions, Inverted};
 pub use listed::Listed;
 use std::collections::HashSet;
 
-/// Counts what classes are made of, coset by coset.
+/// Counts the pairs from which the numbers of classes follow, coset by coset.
 #[derive(Debug)]
 pub struct Pairs {
     fixed: Option<Fixed>,
@@ -30,22 +32,24 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Spaces of so many states have their classes up to inversion counted unless asked otherwise.
+    /// The largest number of states of a space whose classes up to inversion are counted by default.
     pub const MOST_STATES_INVERTED: u64 = 1_000_000_000;
 
-    /// What is needed to count; with `inverted`, up to inversion as well, if states have inverses.
+    /// Prepares the count of a space's pairs. With `inverted`, pairs up to inversion are counted too, if
+    /// states have inverses.
     pub fn new(graph: &CosetGraph, inverted: bool) -> Self {
         Self { fixed: Fixed::new(graph), inverted: inverted.then(|| Inverted::new(graph).ok()).flatten() }
     }
 
-    /// As [`Pairs::of`], of no states.
+    /// Returns the result of [`Pairs::of`] for a coset without states in the layer.
     pub fn of_nothing(&self) -> (Option<u64>, Option<u64>) {
         (self.fixed.is_some().then_some(0), self.inverted.is_some().then_some(0))
     }
 
-    /// Of a coset's whole orbit: the pairs of a symmetry and a state that it fixes, and those of a symmetry
-    /// and a state that it maps to its inverse; `None` if they are not counted. `states` is the number of
-    /// the coset's states in the layer, `contains(position)` tells whether one is.
+    /// Counts the pairs of the whole orbit of a coset: those of a symmetry and a state that the symmetry
+    /// fixes, and those of a symmetry and a state that the symmetry maps to the state's inverse. `None`
+    /// stands for pairs that are not counted. `states` is the number of the coset's states in the layer, and
+    /// `contains(position)` tells whether the state at a position is one of them.
     pub fn of(
         &self,
         transforms: &mut Transforms<'_>,
@@ -61,28 +65,28 @@ impl Pairs {
 }
 
 impl Space {
-    /// Whether classes up to inversion can be counted.
+    /// Checks that classes up to inversion can be counted.
     ///
     /// # Errors
-    /// [`NoInverses`] with the reason why not.
+    /// [`NoInverses`] with the reason if they cannot.
     pub fn has_inverses(&self) -> Result<(), NoInverses> {
         Inversions::of(self).map(|_| ())
     }
 }
 
-/// The fixed states of a space's symmetries.
+/// The states that the symmetries of a space fix.
 #[derive(Debug)]
 pub struct Fixed {
-    /// Those of symmetries outside those in use.
+    /// The states that symmetries outside those in use fix.
     crossing: Listed,
 }
 
 impl Fixed {
-    /// The most words that are looked at for crossing states.
+    /// The largest number of words that are examined to list these states.
     pub(crate) const MOST_CROSSING: usize = 1 << 23;
 
-    /// Lists the states that symmetries outside those in use fix. `None` if they are too many: then classes
-    /// are not counted.
+    /// Lists the states that symmetries outside those in use fix. Returns `None` if too many words would have
+    /// to be examined; classes are then not counted.
     pub fn new(graph: &CosetGraph) -> Option<Self> {
         let space = graph.space();
         let used: HashSet<&Symmetry> = graph.symmetries().iter().map(|s| &s.symmetry).collect();
@@ -102,8 +106,9 @@ impl Fixed {
         Some(Self { crossing: Listed::of(graph, &placements, &classes, &all, Self::MOST_CROSSING)? })
     }
 
-    /// The pairs (symmetry, state) of a coset's whole orbit. `states` is the number of the coset's states in
-    /// the layer, `contains(position)` tells whether one is.
+    /// Counts the pairs (symmetry, state that the symmetry fixes) of the whole orbit of a coset. `states` is
+    /// the number of the coset's states in the layer, and `contains(position)` tells whether the state at a
+    /// position is one of them.
     pub fn pairs(
         &self,
         transforms: &mut Transforms<'_>,
@@ -112,7 +117,7 @@ impl Fixed {
         contains: impl Fn(u32) -> bool,
     ) -> u64 {
         let graph = transforms.graph();
-        // The identity fixes all.
+        // The identity fixes all states.
         let mut inside = u64::from(states);
         let mut transform = Transform::default();
         for symmetry in graph.stabiliser(coset) {
@@ -126,8 +131,8 @@ impl Fixed {
         inside * u64::from(graph.orbit_size(coset)) + self.crossing.pairs(coset, contains)
     }
 
-    /// Whether a transform of a coset to itself fixes all states, as symmetries do that move only what the
-    /// pattern tells.
+    /// Returns whether a transform of a coset to itself fixes all states. The transform of a symmetry does so
+    /// if the symmetry moves only what the pattern tells.
     fn changes_nothing(transforms: &Transforms<'_>, transform: &Transform) -> bool {
         let keeps = |(axis, &to): (usize, &u8)| axis == usize::from(to);
         let is_identity = |&map: &u32| transforms.map(map).to.iter().zip(0..).all(|(&to, index)| to == index);
@@ -136,8 +141,8 @@ impl Fixed {
 
     /// Calls `found` with the position of every state that a transform of a coset to itself fixes.
     ///
-    /// A tuple of indices is fixed if along each axis c the map leads from index c to the index of the axis
-    /// that c becomes. So along a cycle of axes one index determines the others, and it must come back to
+    /// A tuple of indices is fixed if the map along each axis c leads from index c to the index of the axis
+    /// that c becomes. Along a cycle of axes one index therefore determines the others, and must come back to
     /// itself.
     pub fn inside(transforms: &Transforms<'_>, transform: &Transform, found: &mut impl FnMut(u32)) {
         let shape = transforms.graph().shape();
@@ -169,7 +174,7 @@ impl Fixed {
                 .collect();
             cycles.push((start, fixed));
         }
-        // Every choice of one fixed index for each cycle.
+        // Visit every choice of one fixed index for each cycle.
         let mut indices = vec![0; axes];
         let mut chosen = vec![0; cycles.len()];
         if cycles.iter().any(|(_, fixed)| fixed.is_empty()) {

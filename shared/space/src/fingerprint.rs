@@ -1,9 +1,10 @@
-//! What makes two runs the same run.
+//! The hash that identifies a run.
 
 use crate::{Colouring, Shape, Space};
 
-/// A BLAKE3 hash of everything that the numbering of states depends on: cells, moves, labels, symmetries,
-/// colouring, axes that are given, and the number of shards into which the cosets are cut.
+/// Returns the BLAKE3 hash of everything on which the numbering of states depends: cells, moves, labels,
+/// symmetries, the colouring, axes that are given, the halving of the last axis, and the number of shards
+/// into which the cosets are cut.
 pub fn fingerprint(space: &Space, colouring: &Colouring, shards: u32) -> [u8; 32] {
     let mut hash = blake3::Hasher::new_derive_key("fathom 2026 run fingerprint, version 1");
     let mut field = |name: &str, bytes: &[u8]| {
@@ -74,7 +75,7 @@ mod tests {
                 }
             }
         }
-        // On 2x3 the two metrics have the same moves, and on 3x2 too.
+        // On 2x3, and also on 3x2, both metrics have the same moves.
         assert_eq!(seen.len(), 8);
     }
 }

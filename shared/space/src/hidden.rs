@@ -1,9 +1,10 @@
-//! What a pattern leaves open: the group H of all that moves can do without changing the solved pattern.
+//! The group H of all move sequences that keep the solved pattern, which is what a pattern leaves open.
 //!
-//! The states of a pattern are what H makes of one of them, so the words of an axis are an orbit of H. A
-//! pattern is a list of sets, of the cells of each colour with the orientations there, so H is found as the
-//! stabiliser of one set after the other. That takes as many steps as there are patterns of one colour at a
-//! time, a small number, where listing all patterns would take their product.
+//! The states of a pattern are the images of one of them under H, so the words of an axis are an orbit of H.
+//! A pattern is a list of sets, one for each colour: the cells of the colour with the orientations there. H
+//! is the stabiliser of these sets, found one set after the other. The number of steps is a sum of the
+//! numbers of patterns of single colours, which is small; listing all patterns would take the product of
+//! these numbers.
 
 use crate::axis::{Carry, Form};
 use crate::{Colouring, ColouringError, Space};
@@ -11,16 +12,16 @@ use fathom_algebra::{Permutation, Stabiliser, StabiliserChain};
 use num_bigint::BigUint;
 use rustc_hash::FxHashSet;
 
-/// The group of a pattern, on points: one for each cell and orientation.
+/// The group of a pattern, on points. Each cell has one point for each orientation.
 #[derive(Clone, Debug)]
 pub(crate) struct Hidden {
     group: Stabiliser,
-    /// How many patterns moves reach.
+    /// The number of patterns that moves reach.
     patterns: BigUint,
 }
 
 impl Hidden {
-    /// Where the pattern tells nothing yet: the whole group.
+    /// Returns the whole group, for a pattern that tells nothing.
     pub(crate) fn whole(space: &Space) -> Self {
         let puzzle = space.puzzle();
         let actions = puzzle.moves.iter().map(|m| &m.action).chain(&puzzle.free);
@@ -34,7 +35,7 @@ impl Hidden {
         Self { group: Stabiliser::whole(points, generators), patterns: 1_u32.into() }
     }
 
-    /// Of the patterns of a colouring.
+    /// Returns the group of the solved pattern of a colouring.
     ///
     /// # Errors
     /// [`ColouringError`] if moves have guards, or one colour has more than `most` patterns.
@@ -49,14 +50,14 @@ impl Hidden {
             .ok_or(ColouringError::TooLarge)
     }
 
-    /// The points that say where a colour is in the solved pattern: the cells of the colour, each with the
-    /// orientations that look as in the solved state.
+    /// Returns the points that tell where a colour is in the solved pattern: the cells of the colour, each
+    /// with the orientations that look as in the solved state.
     fn points(space: &Space, colouring: &Colouring, colour: u8) -> Vec<usize> {
         let seen = u16::from(colouring.letters().seen(colour));
         Self::points_of(space, seen, |cell| colouring.of_pieces()[cell] == colour)
     }
 
-    /// The points of some cells, each with every `seen`-th orientation.
+    /// Returns the points of some cells, each with every `seen`-th orientation.
     pub(crate) fn points_of(space: &Space, seen: u16, is_in: impl Fn(usize) -> bool) -> Vec<usize> {
         let mut points = Vec::new();
         let mut first = 0;
@@ -70,23 +71,25 @@ impl Hidden {
         points
     }
 
-    /// Where the pattern tells a set of points as well. `None` if more than `most` sets come of it.
+    /// Returns the group if the pattern also tells a set of points. `None` if the set has more than `most`
+    /// images.
     pub(crate) fn keeping(&self, set: &[usize], most: usize) -> Option<Self> {
         let (group, sets) = self.group.of_set(set, most)?;
         Some(Self { group, patterns: &self.patterns * sets })
     }
 
-    /// The chain of the group along a base that begins with these points.
+    /// Returns the chain of the group along a base that begins with these points.
     pub(crate) fn along(&self, base: &[usize]) -> StabiliserChain {
         self.group.along(base)
     }
 
-    /// How many patterns moves reach.
+    /// Returns the number of patterns that moves reach.
     pub(crate) fn patterns(&self) -> &BigUint {
         &self.patterns
     }
 
-    /// The words of an axis in the states of the solved pattern; `None` if they are more than `most`.
+    /// Returns the words of an axis in the states of the solved pattern; `None` if there are more than
+    /// `most`.
     pub(crate) fn words(
         &self,
         colouring: &Colouring,
@@ -94,7 +97,7 @@ impl Hidden {
         space: &Space,
         most: usize,
     ) -> Option<Vec<u128>> {
-        /// To find few generators takes as long as to list so many words with all.
+        /// Finding few generators takes as long as listing this number of words with all generators.
         const SHORT: usize = 1 << 10;
         let list = |generators: &[Permutation], most| Self::list(generators, colouring, form, space, most);
         let all = self.group.generators();
@@ -104,9 +107,9 @@ impl Hidden {
         })
     }
 
-    /// How many words that would be, where no two elements of the group that differ on the cells of the axis
-    /// make the same word of it: where the axis tells all pieces apart, in all their orientations unless the
-    /// pattern tells these. `None` otherwise.
+    /// Returns the number of words of an axis without listing them. The count needs elements of the group
+    /// that differ on the cells of the axis to give different words: the axis must tell all pieces apart, and
+    /// all their orientations unless the pattern tells these. Otherwise returns `None`.
     pub(crate) fn count(&self, colouring: &Colouring, form: &Form, space: &Space) -> Option<BigUint> {
         let mut base = Vec::new();
         for part in form.parts() {
@@ -126,7 +129,8 @@ impl Hidden {
         Some(chain.orbit_lengths().take(base.len()).map(BigUint::from).product())
     }
 
-    /// What generators make of the solved word of an axis.
+    /// Lists the images of the solved word of an axis under generators. Returns `None` if there are more than
+    /// `most`.
     fn list(
         generators: &[Permutation],
         colouring: &Colouring,
@@ -207,8 +211,8 @@ mod tests {
         Space::new(puzzle, source.metric(), Labels::from_values(source.solved())).unwrap()
     }
 
-    /// By hand: a skewb whose corner is held has 6 centres, which are permuted evenly, 4 corners that are
-    /// permuted evenly, and 3 that only turn.
+    /// The expected lengths are found by hand. A skewb with one corner held still has 6 centres that are
+    /// permuted evenly, 4 corners that are permuted evenly, and 3 corners that only turn.
     #[test]
     fn axes_have_what_the_group_reaches() {
         let space = space("skewb");
@@ -232,7 +236,7 @@ mod tests {
             let views: Vec<AxisView> = views.into_iter().chain(rings).collect();
             let colouring = Colouring::with_axes(&colours, &views, &space).unwrap();
             let hidden = Hidden::of(&space, &colouring, Colouring::MOST_PATTERNS).unwrap();
-            // Of the cells of a ring all but one look alike.
+            // All cells of a ring but one look alike, so `count` does not apply to rings.
             let distinct = views.iter().zip(colouring.lengths()).take(sizes.len());
             for (view, length) in distinct {
                 let form = colouring.form(view, &space).unwrap();
@@ -246,7 +250,7 @@ mod tests {
         assert_eq!(with_turns, [(4, 12 * 27), (6, 360)]);
         let mut without = lengths("p");
         without.sort_unstable();
-        // With orientations in the pattern the corners can do no more than be permuted.
+        // With orientations in the pattern, the corners can only be permuted.
         assert_eq!(without, [(4, 12), (6, 360)]);
     }
 }

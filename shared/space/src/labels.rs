@@ -1,65 +1,65 @@
-//! Which pieces are told apart: pieces with one label are interchangeable.
+//! Labels of pieces. Pieces with equal labels are interchangeable.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// One label a piece. Labels are numbered from 0 in order of first appearance, so that two lists that say the
-/// same are equal.
+/// One label for each piece. Labels are numbered from 0 in the order of first appearance, so that two lists
+/// with the same meaning are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Labels {
     of_piece: Box<[u8]>,
     sizes: Box<[u8]>,
 }
 
-/// Why a list of labels or of tracked pieces does not fit the puzzle.
+/// The reason why a list of labels or of tracked pieces does not fit the puzzle.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LabelError {
-    /// More or fewer labels than pieces.
+    /// The list has more or fewer labels than the puzzle has pieces.
     #[error(
         "the label list has {got} entries, but the puzzle has {pieces} tiles: give one label a tile, row by row"
     )]
     WrongLength {
-        /// Entries of the list.
+        /// The number of entries of the list.
         got: usize,
-        /// Pieces of the puzzle.
+        /// The number of pieces of the puzzle.
         pieces: usize,
     },
-    /// An entry that is no number.
+    /// An entry is not a number.
     #[error(
         "{0:?} is no label: give whole numbers from 0 to 4294967295, separated by commas, such as 0,0,1,1"
     )]
     NotALabel(String),
-    /// An entry of a track list that is neither a number nor a range.
+    /// An entry of a track list is neither a number nor a range.
     #[error("{0:?} names no tiles: give numbers and ranges separated by commas, such as 0-3,8")]
     NotATile(String),
-    /// A tracked piece that does not exist.
+    /// A tracked piece does not exist.
     #[error("tile {tile} is off the board: its {pieces} tiles are numbered from 0 to {last}", last = pieces - 1)]
     OffTheBoard {
         /// The number as written.
         tile: usize,
-        /// Pieces of the puzzle.
+        /// The number of pieces of the puzzle.
         pieces: usize,
     },
 }
 
 impl Labels {
-    /// All pieces different.
+    /// Gives every piece a label of its own.
     ///
     /// # Panics
-    /// If there are more than 255 pieces.
+    /// May panic if there are more than 255 pieces.
     pub fn distinct(pieces: usize) -> Self {
         Self::from_values(0..pieces)
     }
 
-    /// Piece `p` carries the `p`-th value; equal values are one label.
+    /// Gives piece `p` the `p`-th value as a label; equal values are one label.
     ///
     /// # Panics
-    /// If there are more than 255 values.
+    /// May panic if there are more than 255 values.
     pub fn from_values(values: impl IntoIterator<Item = usize>) -> Self {
         Self::from_keys(values)
     }
 
-    /// Piece `p` carries the `p`-th key.
+    /// Gives piece `p` the `p`-th key as a label; equal keys are one label.
     pub(crate) fn from_keys<K: Hash + Eq>(keys: impl IntoIterator<Item = K>) -> Self {
         let mut numbers = HashMap::new();
         let mut sizes: Vec<u8> = Vec::new();
@@ -77,10 +77,10 @@ impl Labels {
         Self { of_piece, sizes: sizes.into() }
     }
 
-    /// Reads `0,0,1,1`: a label for each of `pieces` pieces.
+    /// Reads a list such as `0,0,1,1`, with a label for each of `pieces` pieces.
     ///
     /// # Errors
-    /// [`LabelError`] if an entry is no number or their number is wrong.
+    /// [`LabelError`] if an entry is not a number, or the list does not have `pieces` entries.
     pub fn parse_list(text: &str, pieces: usize) -> Result<Self, LabelError> {
         let values: Vec<usize> = text
             .split(',')
@@ -95,7 +95,7 @@ impl Labels {
         Ok(Self::from_values(values))
     }
 
-    /// Reads `0-3,8`: these pieces keep their identity, all others are alike.
+    /// Reads a list such as `0-3,8`. The listed pieces keep their identity, and all others are alike.
     ///
     /// # Errors
     /// [`LabelError`] if an entry is neither a number nor a range, or names a piece that does not exist.
@@ -117,22 +117,23 @@ impl Labels {
         Ok(Self::from_values((0..pieces).map(|piece| if tracked[piece] { piece } else { pieces })))
     }
 
-    /// The number of pieces.
+    /// Returns the number of pieces.
     pub fn pieces(&self) -> usize {
         self.of_piece.len()
     }
 
-    /// The label of each piece; as piece `p` belongs on cell `p`, this is also the word of the solved state.
+    /// Returns the label of each piece. As piece `p` belongs on cell `p`, these are also the labels of the
+    /// solved state, cell by cell.
     pub fn of_pieces(&self) -> &[u8] {
         &self.of_piece
     }
 
-    /// How many pieces carry each label.
+    /// Returns the number of pieces with each label.
     pub fn sizes(&self) -> &[u8] {
         &self.sizes
     }
 
-    /// Whether all pieces are told apart.
+    /// Returns whether all pieces are told apart.
     pub fn are_distinct(&self) -> bool {
         self.sizes.len() == self.of_piece.len()
     }

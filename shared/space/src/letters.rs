@@ -1,21 +1,22 @@
-//! Letters: what stands on a cell, as one byte: a label or a colour, and an orientation.
+//! Letters: a label or a colour together with an orientation, as one byte.
 
-/// The letters of words of one kind of mark, of labels or of colours. The letter of mark k in orientation o
-/// is `k width + o`, the width being the largest number of orientations that a mark shows: 1 where pieces do
-/// not turn, so that letters are marks.
+/// The letters for one kind of marks, labels or colours. The letter of mark k in orientation o is
+/// `k * width + o`, where the width is the largest number of orientations that a mark shows. Where pieces do
+/// not turn, the width is 1 and letters are marks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Letters {
     width: u8,
     seen: Box<[u8]>,
-    /// By the amount of a turn and by letter.
+    /// By the amount of a turn and by letter: the turned letter.
     turned: Box<[Box<[u8]>]>,
     /// The mark of each letter.
     marks: Box<[u8]>,
 }
 
 impl Letters {
-    /// The letters of marks that show so many orientations each, and that may be turned by less than `turns`.
-    /// `None` if they are more than 255, or turns are, or if a mark shows none.
+    /// Makes the letters of marks, where mark k shows `seen[k]` orientations and is turned by less than
+    /// `turns`. Returns `None` if there are more than 255 letters, if `turns` is more than 255, or if a mark
+    /// shows no orientation.
     pub fn new(seen: &[u16], turns: u16) -> Option<Self> {
         let width = seen.iter().copied().max().unwrap_or(1);
         let letters = usize::from(width) * seen.len();
@@ -39,48 +40,49 @@ impl Letters {
         })
     }
 
-    /// The number of letters, a few of which may stand for nothing.
+    /// Returns the number of letters. Some letters are unused if marks show different numbers of
+    /// orientations.
     pub fn count(&self) -> usize {
         self.marks.len()
     }
 
-    /// The largest number of orientations that a mark shows.
+    /// Returns the largest number of orientations that a mark shows.
     #[inline]
     pub fn width(&self) -> u8 {
         self.width
     }
 
-    /// How many orientations a mark shows.
+    /// Returns the number of orientations that a mark shows.
     pub fn seen(&self, mark: u8) -> u8 {
         self.seen[usize::from(mark)]
     }
 
-    /// The letter of a mark in an orientation, modulo what it shows.
+    /// Returns the letter of a mark in an orientation, which is taken modulo the number that the mark shows.
     #[inline]
     pub fn letter(&self, mark: u8, orientation: u8) -> u8 {
         mark * self.width + orientation % self.seen[usize::from(mark)]
     }
 
-    /// The mark of a letter.
+    /// Returns the mark of a letter.
     #[inline]
     pub fn mark(&self, letter: u8) -> u8 {
         self.marks[usize::from(letter)]
     }
 
-    /// The orientation of a letter.
+    /// Returns the orientation of a letter.
     #[inline]
     pub fn orientation(&self, letter: u8) -> u8 {
         letter % self.width
     }
 
-    /// The letter after a turn by `by`.
+    /// Returns the letter after a turn by `by`, which must be less than the `turns` of [`Letters::new`].
     #[inline]
     pub fn turned(&self, letter: u8, by: u8) -> u8 {
         self.turned[usize::from(by)][usize::from(letter)]
     }
 
-    /// What stands on cell c goes to `cells[c]`, renamed by `renamed` and then turned by `turns[c]` (by
-    /// nothing if that is empty).
+    /// Writes the image of a word: the letter on cell c goes to `cells[c]`, renamed by `renamed` and then
+    /// turned by `turns[c]`. Nothing is turned if `turns` is empty.
     #[inline]
     pub(crate) fn carry(&self, cells: &[u8], turns: &[u8], renamed: &[u8], word: &[u8], image: &mut [u8]) {
         if turns.is_empty() {
@@ -114,7 +116,7 @@ mod tests {
         let plain = Letters::new(&[1; 255], 1).unwrap();
         assert!((0..255).all(|letter| plain.mark(letter) == letter && plain.turned(letter, 0) == letter));
         assert_eq!(Letters::new(&[2; 128], 2), None);
-        // Of six ways to stand one shows two, another three.
+        // Of 6 orientations, the first mark shows 2, and the second 3.
         let mixed = Letters::new(&[2, 3], 6).unwrap();
         assert_eq!([0, 1].map(|mark| mixed.orientation(mixed.turned(mixed.letter(mark, 0), 5))), [1, 2]);
     }

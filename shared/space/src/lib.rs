@@ -1,25 +1,27 @@
-//! A state space cut into cosets, so that a search moves whole bit tensors instead of single states.
+//! Cuts the state space of a puzzle into cosets, so that a search moves whole bit tensors instead of single
+//! states.
 //!
-//! Reading order:
-//! - [`labels`]: which pieces are alike; [`letters`]: labels with orientations; [`words`]: ranks of words
-//!   with fixed content, the one ranking scheme here; [`ranks`]: the same orbit by orbit, with orientations;
-//!   `rings`: pieces that turn and stay;
-//! - [`space`]: puzzle + labels, its moves and its number of states; [`symmetry`]: its symmetries;
-//! - [`colouring`]: the partition that cuts the space; [`shape`]: the bit tensor of one coset;
-//! - [`cosets`]: representative cosets, the pattern table, addresses of states;
-//! - [`transform`]: what a move does to a whole coset; [`counting`]: states and classes; `placements`: words
-//!   that actions fix;
-//! - [`planner`]: the choice of the colouring; [`fingerprint`]: what makes two runs the same run.
+//! Modules, in reading order:
+//! - [`labels`]: which pieces are interchangeable; [`letters`]: labels with orientations; [`words`]: ranks of
+//!   words with fixed content, the only ranking scheme of this crate; [`ranks`]: the same orbit by orbit,
+//!   with orientations; `rings`: pieces that turn and never leave their cell;
+//! - [`space`]: a puzzle with labels, its moves and its number of states; [`symmetry`]: its symmetries;
+//! - [`colouring`]: the partition of the pieces that cuts the space; [`axis`]: axes that hold only reachable
+//!   words; `hidden`: the group that a pattern leaves open; [`shape`]: the bit tensor of one coset;
+//! - [`cosets`]: representative cosets, the pattern table, and the addresses of states;
+//! - [`transform`]: the action of a move on a whole coset; `listed`: the same for axes that hold only
+//!   reachable words; [`counting`]: the number of classes; `placements`: the words that an action fixes;
+//! - [`planner`]: the choice of the colouring; [`fingerprint`]: the hash that identifies a run.
 //!
-//! How a state is written down: as a *word*, `word[cell]` being the letter of the piece on `cell`: its label
-//! and its orientation there. The *pattern* of the state is the word of the colours of those labels, with the
-//! same orientations. The *arrangement* of a colour is the word of its labels on the cells of that colour,
-//! cells in increasing order; its index is its lexicographic rank. A state is addressed by its coset and one
-//! index a colour.
+//! A state is written as a *word*: `word[cell]` is the letter of the piece on `cell`, which is the piece's
+//! label and its orientation there. The *pattern* of the state is the word of the colours of those labels,
+//! with the same orientations. The *arrangement* of a colour is the word of its labels on the cells of that
+//! colour, cells in increasing order; the index of an arrangement is its lexicographic rank. The address of a
+//! state is its coset and one index for each axis.
 //!
-//! Invariants: symmetries map moves to moves, labels to labels of equal size, colours to colours of equal
+//! Invariants: symmetries map moves to moves, labels to labels of equal size, and colours to colours of equal
 //! content; every reachable pattern lies in the orbit of exactly one representative; coset numbers are part
-//! of the format.
+//! of the file format.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

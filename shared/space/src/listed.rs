@@ -1,16 +1,16 @@
-//! Transforms of axes that hold only what is reached.
+//! Transforms of axes that hold only reachable words.
 //!
-//! In each coset the words of an axis are a list of their own, its *frame* there. A transform carries the
-//! words of one frame to those of another: it moves places, and turns and renames what stands on them. Frames
-//! are numbered as they are found, from coset to coset along the moves; but a word's index is its number in
-//! the frame of its coset in the order of words, so that addresses do not depend on how frames were found.
+//! In each coset an axis has a list of words of its own, its *frame* there. A transform maps the words of one
+//! frame to those of another: it moves places, and renames and turns what stands on them. Frames are numbered
+//! in the order of discovery, from coset to coset along the moves. The index of a word is its position in the
+//! sorted frame of its coset, so that addresses do not depend on how frames were found.
 //!
 //! Some groups have nearly as many frames as cosets: M24 with four points told by the pattern has 255,024
-//! cosets, each with 960 words of its own. There each coset has an element of the group that carries the
-//! words of the home coset, one of which is the solved one, to its own; the index of a word is the number of
-//! the word from which it was carried. Frames are *carried* then. The maps are those of the few elements that
-//! keep the home coset's pattern. That is done where no symmetries are in use, which would rename what is
-//! carried.
+//! cosets, each with 960 words of its own. In such a space frames are *carried*: each coset has an element of
+//! the group that carries the words of the home coset, which is that of the solved state, to the words of the
+//! coset. The index of a word is then the number of the word of the home coset from which it is carried, and
+//! a map is the action of one of the few elements that keep the home coset's pattern. Frames are carried only
+//! where no symmetries are in use, because symmetries would rename the words.
 
 mod carried;
 
@@ -24,38 +24,39 @@ use rustc_hash::FxHashMap;
 /// The frames of all axes in all representative cosets.
 #[derive(Debug, Default)]
 pub(crate) struct Frames {
-    /// By axis.
+    /// By axis: the frames, by number. Where frames are carried, only the frame of the home coset.
     lists: Box<[Vec<List>]>,
-    /// By coset and axis; empty where frames are carried.
+    /// By coset and axis: the number of the frame. Empty where frames are carried.
     of: Box<[u16]>,
-    /// Where frames are carried: by coset, colour and place in the home coset, where that goes and how far
-    /// it is turned.
+    /// Where frames are carried, by coset, colour and place in the home coset: the place to which a letter is
+    /// carried, and its turn.
     carriers: Box<[(u8, u8)]>,
-    /// How many of those a coset has.
+    /// The number of entries of `carriers` for each coset.
     cells: usize,
-    /// Where frames are carried, and moves do few different things to indices: by coset and arrival, the
-    /// number of what it does; [`NO_ELEMENT`] for arrivals that cannot be made.
+    /// Where frames are carried and moves have few different actions on indices, by coset and arrival: the
+    /// number of the action, or [`NO_ELEMENT`] if the move is not possible.
     elements: Box<[u32]>,
 }
 
 const NO_ELEMENT: u32 = u32::MAX;
 
 impl Frames {
-    /// All frames together have no more words, or they are carried.
+    /// The largest number of words of all frames together. If there are more, frames are carried.
     pub(crate) const MOST_WORDS: usize = 1 << 22;
     const UNKNOWN: u16 = u16::MAX;
 
-    /// Follows the moves from the solved coset.
+    /// Finds the frames by following the moves from the solved coset. If the frames have more than
+    /// `most_words` words, and no symmetries are in use, they are carried.
     ///
     /// # Errors
-    /// [`CosetError::TooManyFrames`].
+    /// [`CosetError::TooManyFrames`] if there are more words or frames, and symmetries are in use.
     pub(crate) fn find(graph: &CosetGraph, most_words: usize) -> Result<Self, CosetError> {
         let Some(reached) = graph.colouring().reached() else {
             return Ok(Self::default());
         };
         let axes = reached.len();
         let cosets = graph.len() as usize;
-        // Where moves lead to from each coset.
+        // Group the moves by the coset from which they lead.
         let mut starts = vec![0_u32; cosets + 1];
         for coset in (0..graph.len()).map(CosetId) {
             for (_, source) in graph.sources(coset) {
@@ -89,13 +90,14 @@ impl Frames {
             most_words: usize::MAX,
         };
         let (first, to) = graph.home();
-        // The list of the solved pattern, as it is; and what the symmetry to its representative makes of it.
+        // The frame of the solved pattern is known. The symmetry that leads to its representative maps this
+        // frame to that of the home coset.
         let solved: Vec<u16> = (0..axes)
             .map(|axis| finder.enter(axis, reached[axis].list.words().to_vec()))
             .collect::<Result<_, _>>()?;
         let leads = Leads { starts, leads };
         let images = finder.through_symmetry(to, &solved)?;
-        // Those of the home coset are needed in any case.
+        // The limit is set only now, because the frames of the home coset are needed in any case.
         finder.most_words = most_words;
         match finder.follow(&leads, first, &images) {
             Ok(of) => Ok(Self {
@@ -118,39 +120,40 @@ impl Frames {
         }
     }
 
-    /// The number of what an arrival does to indices, if it has one.
+    /// Returns the number of an arrival's action on indices; `None` if actions are not numbered, or the move
+    /// is not possible.
     #[inline]
     pub(crate) fn element(&self, graph: &CosetGraph, coset: CosetId, mv: usize) -> Option<u32> {
         let arrivals = graph.space().incoming_moves().len();
         self.elements.get(coset.0 as usize * arrivals + mv).copied().filter(|&number| number != NO_ELEMENT)
     }
 
-    /// The number of the frame of an axis in a coset; 0 where frames are carried.
+    /// Returns the number of the frame of an axis in a coset; 0 where frames are carried.
     #[inline]
     pub(crate) fn number(&self, coset: CosetId, axis: usize) -> u16 {
         self.of.get(coset.0 as usize * self.lists.len() + axis).copied().unwrap_or(0)
     }
 
-    /// A frame.
+    /// Returns a frame.
     #[inline]
     pub(crate) fn list(&self, axis: usize, number: u16) -> &List {
         &self.lists[axis][usize::from(number)]
     }
 
-    /// The index of a word of an axis in a coset; `None` if it is not one of the words there.
+    /// Returns the index of a word of an axis in a coset; `None` if the frame does not have the word.
     pub(crate) fn index(&self, graph: &CosetGraph, coset: CosetId, axis: usize, word: u128) -> Option<u32> {
         let word = self.carried(graph, coset, axis, word, false);
         self.list(axis, self.number(coset, axis)).number(word)
     }
 
-    /// The word of an axis in a coset that has this index.
+    /// Returns the word of an axis in a coset that has this index.
     pub(crate) fn word(&self, graph: &CosetGraph, coset: CosetId, axis: usize, index: u32) -> u128 {
         let word = self.list(axis, self.number(coset, axis)).words()[index as usize];
         self.carried(graph, coset, axis, word, true)
     }
 
-    /// A word of the home coset carried to another one, or from there. The same word where frames are not
-    /// carried.
+    /// Carries a word from the home coset to `coset`, or from `coset` to the home coset if `to` is false.
+    /// Returns the same word where frames are not carried.
     fn carried(&self, graph: &CosetGraph, coset: CosetId, axis: usize, word: u128, to: bool) -> u128 {
         let Some(carrier) = self.carrier(coset) else {
             return word;
@@ -173,17 +176,17 @@ impl Frames {
         carried
     }
 
-    /// What carries the home coset's frames to a coset's; `None` where frames are not carried.
+    /// Returns what carries the home coset's frames to those of `coset`; `None` where frames are not carried.
     fn carrier(&self, coset: CosetId) -> Option<&[(u8, u8)]> {
         (!self.carriers.is_empty()).then(|| &self.carriers[coset.0 as usize * self.cells..][..self.cells])
     }
 }
 
-/// Where moves lead to from each coset.
+/// The moves that lead out of each coset.
 struct Leads {
-    /// By coset.
+    /// By coset: the index of its first entry in `leads`.
     starts: Vec<u32>,
-    /// Cosets, and the moves.
+    /// Target cosets, and the numbers of the arrivals.
     leads: Vec<(u32, u32)>,
 }
 
@@ -193,23 +196,23 @@ impl Leads {
     }
 }
 
-/// Finds frames.
+/// Finds the frames of all cosets.
 struct Finder<'g> {
     graph: &'g CosetGraph,
     actions: Actions<'g>,
     lists: Vec<Vec<List>>,
-    /// By axis and smallest word.
+    /// By axis and smallest word: the numbers of the frames.
     by_smallest: FxHashMap<(usize, u128), Vec<u16>>,
-    /// By the key of an action: the frame to which it leads.
+    /// By the key of an action: the frame to which the action leads.
     known: FxHashMap<Box<[u8]>, u16>,
-    /// By axis: whether it has all words of its pieces.
+    /// By axis: whether all words with its pieces are reachable, so that the axis has a single frame.
     has_all: Vec<bool>,
     words: usize,
     most_words: usize,
 }
 
 impl Finder<'_> {
-    /// The frame that has these words.
+    /// Returns the frame that has these words. A new frame is entered.
     fn enter(&mut self, axis: usize, words: Vec<u128>) -> Result<u16, CosetError> {
         let smallest = *words.iter().min().expect("a list has a word");
         let same = self.by_smallest.entry((axis, smallest)).or_default();
@@ -229,7 +232,8 @@ impl Finder<'_> {
         Ok(number)
     }
 
-    /// The numbers of the frames of all cosets, by coset and axis, when those of one are known.
+    /// Returns the numbers of the frames of all cosets, by coset and axis, given `frames`, those of coset
+    /// `first`.
     fn follow(&mut self, leads: &Leads, first: CosetId, frames: &[u16]) -> Result<Box<[u16]>, CosetError> {
         let axes = frames.len();
         let mut of = vec![Frames::UNKNOWN; self.graph.len() as usize * axes];
@@ -267,7 +271,7 @@ impl Finder<'_> {
         let mut images = vec![0; frames.len()];
         for (axis, &frame) in frames.iter().enumerate() {
             let (target, key) = self.actions.key(symmetry, axis, frame);
-            // Where an axis has all words there is one frame alone.
+            // An axis that has all words has a single frame.
             if self.has_all[target] {
                 continue;
             }
@@ -289,33 +293,33 @@ impl Finder<'_> {
     }
 }
 
-/// What a transform does to the places of all axes: read for one transform after the other.
+/// The action of a transform on the places of all axes. The buffers serve one transform after the other.
 #[derive(Debug)]
 pub(crate) struct Actions<'g> {
     space: &'g Space,
     colouring: &'g Colouring,
     symmetries: &'g [CosetSymmetry],
     reached: &'g [Reached],
-    /// By symmetry, axis and component: the number of the renaming.
+    /// By symmetry, axis and component: the number of the renaming in `renamed`.
     renamings: Vec<Vec<Vec<u32>>>,
     /// Renamings of the symbols of a component.
     renamed: Vec<Box<[u8]>>,
-    /// For each cell of the target its number among the cells of its colour.
+    /// For each cell of the target: its number among the cells of its colour.
     places: Vec<u8>,
     prepared: Option<CosetId>,
-    /// By colour: where each of its cells goes, as the number among the cells of its colour, and how far it
-    /// is turned.
+    /// By colour, for each of its cells: where the letter goes, as a number among the cells of the colour
+    /// there, and its turn.
     moved: Vec<Vec<(u8, u8)>>,
     /// By colour: the number of orientations on its cells.
     orders: Vec<u16>,
     counts: Vec<u8>,
     key: Vec<u8>,
-    /// What is needed to go back to the home coset, so that nothing is allocated.
+    /// The buffers of [`Actions::between_carried`], so that the calls allocate nothing.
     home: Vec<(u8, u16)>,
     through: Vec<(u8, u8)>,
 }
 
-/// A turn by so much, of so many orientations.
+/// Returns the turn `by` modulo the number of orientations.
 #[inline]
 fn turned(by: u16, order: u16) -> u8 {
     if order == 1 { 0 } else { (by % order) as u8 }
@@ -366,7 +370,7 @@ impl<'g> Actions<'g> {
         }
     }
 
-    /// Notes the pattern to which a transform leads.
+    /// Sets the pattern to which the next transform leads.
     fn prepare(&mut self, pattern: &[u8]) {
         self.prepared = None;
         self.counts.fill(0);
@@ -384,8 +388,8 @@ impl<'g> Actions<'g> {
         }
     }
 
-    /// Reads a transform of a source pattern of which it is known for each cell where what stands there goes,
-    /// and by how much it is turned.
+    /// Reads a transform of the states of a source pattern. `goes_to` returns, for each cell, where its
+    /// letter goes and the turn of that letter.
     fn read(&mut self, pattern: &[u8], goes_to: impl Fn(usize) -> (u8, u16)) {
         self.moved.iter_mut().for_each(Vec::clear);
         for (cell, &letter) in pattern.iter().enumerate() {
@@ -396,8 +400,9 @@ impl<'g> Actions<'g> {
         }
     }
 
-    /// Makes of the transform that was read what it does to indices where frames are carried: from the home
-    /// coset to the source, through the transform, and back from the target.
+    /// Replaces the transform that was read by its action on indices where frames are carried: from the home
+    /// coset to the source, through the transform, and back from the target. Does nothing where frames are
+    /// not carried.
     pub(crate) fn between_carried(&mut self, frames: &Frames, source: CosetId, target: CosetId) {
         let (Some(from), Some(to)) = (frames.carrier(source), frames.carrier(target)) else {
             return;
@@ -422,7 +427,7 @@ impl<'g> Actions<'g> {
     }
 
     /// Reads the transform from the source of an arrival into a coset. Returns the number of the symmetry
-    /// that comes first.
+    /// that acts first.
     pub(crate) fn read_move(&mut self, graph: &CosetGraph, coset: CosetId, mv: usize) -> usize {
         let (source, symmetry) = graph.source(coset, mv).expect("the move can be made");
         self.prepare_coset(graph, coset);
@@ -442,12 +447,13 @@ impl<'g> Actions<'g> {
         self.read(graph.pattern(coset), |cell| (through.cells[cell], u16::from(through.turn(cell))));
     }
 
-    /// The axis that an axis becomes, and a key of all that is done to the words of a frame of it.
+    /// Returns the axis that an axis becomes, and a key that determines the action on the words of one of its
+    /// frames.
     pub(crate) fn key(&mut self, symmetry: usize, axis: usize, frame: u16) -> (usize, &[u8]) {
         self.key.clear();
         self.key.push(axis as u8);
         self.key.extend(frame.to_le_bytes());
-        // Where axes have the same renamings, the one that an axis becomes need not be the same.
+        // Axes with the same renamings may become different axes.
         let target = self.symmetries[symmetry].action.axes[axis];
         self.key.push(target);
         for (part, &renaming) in self.reached[axis].form.parts().iter().zip(&self.renamings[symmetry][axis]) {
@@ -464,7 +470,7 @@ impl<'g> Actions<'g> {
         (target.into(), &self.key)
     }
 
-    /// What the transform that was read makes of the words of an axis.
+    /// Returns the action of the transform that was read on the words of an axis.
     pub(crate) fn carry(&self, symmetry: usize, axis: usize) -> Carry {
         let action = &self.symmetries[symmetry].action;
         let from = &self.reached[axis].form;
@@ -489,12 +495,13 @@ impl<'g> Actions<'g> {
         })
     }
 
-    /// The form of an axis.
+    /// Returns the form of an axis.
     fn form(&self, axis: usize) -> &'g Form {
         &self.reached[axis].form
     }
 
-    /// The map of the indices of a frame of an axis to those of a frame of the axis that it becomes.
+    /// Returns the map from the indices of a frame of an axis to those of a frame of the axis that it
+    /// becomes.
     pub(crate) fn map(&self, symmetry: usize, axis: usize, from: &List, to: &List) -> AxisMap {
         let carry = self.carry(symmetry, axis);
         let form = self.form(axis);
@@ -504,7 +511,7 @@ impl<'g> Actions<'g> {
     }
 }
 
-/// What a symmetry makes of the symbols of a component, before they are turned.
+/// Returns what a symmetry makes of the symbols of a component, before it turns them.
 fn renaming(space: &Space, colouring: &Colouring, s: &CosetSymmetry, colour: u8, view: View) -> Box<[u8]> {
     let letters = space.letters();
     let labels = (0..space.labels().sizes().len() as u8).filter(|&label| colouring.of_label(label) == colour);

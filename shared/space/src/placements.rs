@@ -1,5 +1,5 @@
-//! Words as sets of placements: a placement is a letter on a cell. Symmetries, and the inversion of states,
-//! permute placements.
+//! Words as sets of placements, where a placement is a letter on a cell. Symmetries and the inversion of
+//! states permute placements.
 
 mod fixed;
 mod prefixes;
@@ -16,31 +16,32 @@ pub(crate) type Action = Box<[u16]>;
 /// All placements of a space, numbered.
 #[derive(Debug)]
 pub(crate) struct Placements {
-    /// Cell and letter.
+    /// By number: the cell and the letter.
     of: Vec<(u8, u8)>,
-    /// By cell and letter; `NONE` where the letter stands for nothing or its label never comes to the cell.
+    /// By cell and letter: the number, or `NONE` if the letter is unused or its label never comes to the
+    /// cell.
     numbers: Vec<u16>,
     letters: usize,
-    /// Made when words are listed.
+    /// Made when words are first listed.
     prefixes: OnceLock<Option<Prefixes>>,
 }
 
 const NONE: u16 = u16::MAX;
 
-/// Why states have no inverses among the states.
+/// The reason why states have no inverses among the states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoInverses {
-    /// A state does not tell which permutation leads to it.
+    /// Some pieces look alike, so a state does not determine a permutation.
     #[error("pieces that look alike leave it open which permutation a state is")]
     Alike,
-    /// Which moves can be made depends on the state.
+    /// The moves that are possible depend on the state.
     #[error("its moves can be made only in some states")]
     Guarded,
-    /// The inverse of a state may be at another distance.
+    /// The inverse of a move may not be a move, so the inverse of a state may be at another distance.
     #[error("the inverse of a move may be no move")]
     OneWay,
-    /// The words of a state have inverses in different states, or symmetries that were not found would be
-    /// needed to map them to each other.
+    /// The words of one state have inverses in different states, or symmetries that would map these inverses
+    /// to each other were not found.
     #[error("its free moves are not all known as symmetries")]
     FreeMoves,
 }
@@ -66,22 +67,22 @@ impl Placements {
         Self { of, numbers, letters: letters.count(), prefixes: OnceLock::new() }
     }
 
-    /// Which beginnings of words moves reach; `None` where that is not to be known.
+    /// Returns the reachable beginnings of words; `None` where [`Prefixes::new`] does not find them.
     fn prefixes(&self, space: &Space) -> Option<&Prefixes> {
         self.prefixes.get_or_init(|| Prefixes::new(space)).as_ref()
     }
 
-    /// The number of a placement.
+    /// Returns the number of a placement.
     pub(crate) fn number(&self, cell: u8, letter: u8) -> u16 {
         self.numbers[usize::from(cell) * self.letters + usize::from(letter)]
     }
 
-    /// The cell and the letter of a placement.
+    /// Returns the cell and the letter of a placement.
     pub(crate) fn at(&self, number: u16) -> (u8, u8) {
         self.of[usize::from(number)]
     }
 
-    /// What a symmetry does.
+    /// Returns the action of a symmetry.
     pub(crate) fn of_symmetry(&self, space: &Space, symmetry: &Symmetry) -> Action {
         let image = |&(cell, letter): &(u8, u8)| {
             let renamed = symmetry.letters()[usize::from(letter)];
@@ -91,11 +92,11 @@ impl Placements {
         self.of.iter().map(image).collect()
     }
 
-    /// What inverting a state does: a piece on a cell, turned, becomes the cell's own piece on the piece's
-    /// own cell, turned back; the mark of a ring goes round it the other way.
+    /// Returns the action of inverting a state. If piece p stands on cell c, turned, then in the inverse
+    /// piece c stands on cell p, turned back. The mark of a ring moves round the ring in the other direction.
     ///
     /// # Errors
-    /// [`NoInverses`] if that makes no states, or states at other distances.
+    /// [`NoInverses`] if the result is not a state, or a state at another distance.
     pub(crate) fn inversion(&self, space: &Space) -> Result<Action, NoInverses> {
         let (labels, letters) = (space.labels(), space.letters());
         let shows_all = |(cell, &label): (usize, &u8)| u16::from(letters.seen(label)) == space.order(cell);
@@ -125,7 +126,7 @@ impl Placements {
     }
 }
 
-/// The action of `first`, then `second`.
+/// Returns the action of `first`, then `second`.
 pub(crate) fn then(first: &Action, second: &Action) -> Action {
     first.iter().map(|&to| second[usize::from(to)]).collect()
 }
@@ -138,9 +139,9 @@ fn inverse(action: &Action) -> Action {
     inverse.into()
 }
 
-/// One of each class of `actions` that `by` conjugate to each other, with the number of its members: they fix
-/// equally many words of every layer. `None` if a conjugate is not among `actions`, unless it may be in
-/// `others`.
+/// Returns one member of each class of `actions` that `by` conjugate to each other, as its number in
+/// `actions`, with the number of members. All members of a class fix equally many words of every layer.
+/// Returns `None` if a conjugate is neither in `actions` nor in `others`; members in `others` do not count.
 pub(crate) fn conjugacy_classes(
     actions: &[Action],
     by: &[Action],

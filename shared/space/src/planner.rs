@@ -1,11 +1,11 @@
 //! The choice of the colouring.
 //!
-//! Candidates: the orbits of every subgroup that two symmetries generate (block systems of the symmetry group
-//! are among them), and what comes of cutting their classes into chunks or joining neighbouring ones. Each is
-//! judged by a model (`CostModel`) of the time that a search takes with it; the cheapest whose tables are not
-//! too large is taken. Where its axes have arrangements that no move brings about, axes of what moves
-//! reach (`reached`) are candidates, too. The choice depends on the space alone, never on the machine, so
-//! that the same space has the same digest everywhere.
+//! Candidates are the orbits of every subgroup that two symmetries generate (block systems of the symmetry
+//! group are among them), and the partitions that come from cutting these orbits into chunks or joining
+//! neighbouring ones. A model (`CostModel`) estimates the time of a search with each candidate, and the
+//! cheapest candidate whose tables are not too large is chosen. If its axes have arrangements that moves do
+//! not reach, axes of reachable words (`reached`) are candidates, too. The choice depends only on the space,
+//! never on the machine, so that the same space has the same digest everywhere.
 
 mod cost;
 mod fixed;
@@ -31,23 +31,24 @@ pub struct Plan {
     pub colouring: Colouring,
     /// The shape of a coset's tensor.
     pub shape: Shape,
-    /// How many symmetries of the space respect the colouring.
+    /// The number of symmetries of the space that respect the colouring.
     pub symmetries_used: usize,
-    /// Patterns that have an entry in a table, reachable or not; none where cosets are found without one.
+    /// The number of entries of the pattern table, whose patterns may be unreachable; 0 if cosets are found
+    /// without a table.
     pub patterns: u64,
-    /// Representative cosets: their number, or of an [outline](Plan::outline) that took too long to count
-    /// them, patterns / symmetries.
+    /// The number of representative cosets. If an [outline](Plan::outline) would take too long to count them,
+    /// an estimate: patterns / symmetries.
     pub representative_cosets: u64,
-    /// Whether that number is exact.
+    /// Whether the number of representative cosets is exact.
     pub is_exact: bool,
     /// The cosets, if they were listed to be counted.
     graph: Option<Arc<CosetGraph>>,
 }
 
-/// Why no colouring serves.
+/// The reason why no colouring can be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// Every candidate is beyond the engine's limits.
+    /// Every candidate exceeds the limits of the engine.
     #[error(
         "{space} has {} states, too many to search: no colouring gives axes of at most {axis} arrangements and tables of at most {gibibytes} GiB: choose a smaller puzzle, or tell fewer pieces apart with --track or --labels",
         grouped(states), axis = Colouring::LONGEST_AXIS, gibibytes = Plan::MOST_TABLE_BYTES >> 30
@@ -55,26 +56,28 @@ pub enum PlanError {
     TooLarge {
         /// The puzzle and the metric.
         space: String,
-        /// Its number of states.
+        /// The number of states of the space.
         states: BigUint,
     },
 }
 
 impl Plan {
-    /// The most that the tables of a search may take, in bytes.
+    /// The largest size of the tables of a search, in bytes.
     pub const MOST_TABLE_BYTES: u64 = 8 << 30;
-    /// The most that a coset may take, in bytes. A kernel keeps some ten tensors in memory for each thread.
+    /// The largest size of a packed coset, in bytes. A kernel keeps about ten tensors in memory for each
+    /// thread.
     pub const MOST_COSET_BYTES: u32 = 1 << 24;
-    /// The name of the model by which a colouring is chosen. Another model has another name.
+    /// The name of the model by which a colouring is chosen. A model that chooses differently has another
+    /// name.
     pub const COST_MODEL: &str = CostModel::V3.name;
 
-    /// An outline does not list cosets that take longer, by the model.
+    /// An outline does not list cosets if the listing takes longer than this, by the model.
     const MOST_NANOSECONDS: f64 = 3e8;
 
     /// Chooses a colouring, and counts its cosets.
     ///
     /// # Errors
-    /// [`PlanError`] if no candidate serves.
+    /// [`PlanError`] if every candidate exceeds the limits of the engine.
     pub fn new(space: &Space) -> Result<Self, PlanError> {
         Self::outline(space)?.exact(space)
     }
@@ -82,16 +85,16 @@ impl Plan {
     /// Chooses a colouring. Cosets that take long to list are not counted.
     ///
     /// # Errors
-    /// [`PlanError`] if no candidate serves.
+    /// [`PlanError`] if every candidate exceeds the limits of the engine.
     pub fn outline(space: &Space) -> Result<Self, PlanError> {
         Choices::of(space).next(space).ok_or_else(|| Self::too_large(space))
     }
 
-    /// The same with the cosets counted. If the axes that were chosen turn out not to serve, the next best
-    /// are chosen.
+    /// Counts the cosets of an outline. If the cosets cannot be listed with the chosen axes, the next best
+    /// candidate is chosen.
     ///
     /// # Errors
-    /// [`PlanError`] if none serves.
+    /// [`PlanError`] if no candidate is left.
     pub fn exact(self, space: &Space) -> Result<Self, PlanError> {
         let mut choices: Option<Choices> = None;
         let mut plan = self;
@@ -116,7 +119,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The cosets, if they were listed to be counted.
+    /// Returns the cosets, if they were listed to be counted.
     pub fn graph(&self) -> Option<&Arc<CosetGraph>> {
         self.graph.as_ref()
     }
@@ -155,8 +158,9 @@ impl Plan {
             plan.representative_cosets = u64::try_from(fixed / actions.len() as u128).ok()?;
             return Some(plan);
         }
-        // Symmetries fix few of many patterns. Guards keep most patterns out of reach; of the cosets of the
-        // others, the states in reach fill what pieces that exchange places do.
+        // Symmetries fix few of many patterns, so patterns / symmetries is a good estimate. With guards most
+        // patterns are unreachable. Their number is then estimated from the number of words, as if each
+        // reachable coset were full except for arrangements with pieces in the places of other kinds.
         let counted =
             || Some(Hidden::of(space, &plan.colouring, Colouring::MOST_PATTERNS).ok()?.patterns().clone());
         let reached = match known_patterns.cloned().or_else(counted) {
@@ -180,15 +184,15 @@ impl Plan {
         Some(plan)
     }
 
-    /// The share of the stored bits that are states of different orbits under the symmetries of the space:
-    /// states / (symmetries x stored bits). It is near 1 where nothing is stored that cannot be, and all
-    /// symmetries are used. States that symmetries fix make it a little smaller.
+    /// Returns the share of the stored bits that are states of different orbits under the symmetries of the
+    /// space: states / (symmetries x stored bits). The share is near 1 if no unreachable bits are stored and
+    /// all symmetries are used. States that symmetries fix make the share a little smaller.
     pub fn fill(&self, space: &Space) -> f64 {
         let bits = self.representative_cosets as f64 * self.shape.bits() as f64;
         words_of(space) / space.symmetries().len() as f64 / bits
     }
 
-    /// Why symmetries are not used, and how many for each reason.
+    /// Returns the reasons why symmetries are not used, with the number of symmetries for each.
     pub fn refusals(&self, space: &Space) -> Vec<(Refusal, usize)> {
         let refused = space.symmetries().iter().filter_map(|symmetry| self.colouring.refusal(symmetry));
         let mut counts: BTreeMap<Refusal, usize> = BTreeMap::new();
@@ -196,34 +200,34 @@ impl Plan {
         counts.into_iter().map(|(refusal, count)| (refusal, count / space.free_order() as usize)).collect()
     }
 
-    /// Bytes of the packed tensors of one layer when every coset is dense.
+    /// Returns the size in bytes of the packed tensors of one layer if every coset is dense.
     pub fn layer_bytes(&self) -> u64 {
         self.representative_cosets * u64::from(self.shape.packed_bytes())
     }
 
-    /// Pulls, of a whole coset through one move, that one dense layer takes.
+    /// Returns the number of pulls for one dense layer. A pull carries one whole coset through one move.
     pub fn pulls_per_layer(&self, space: &Space) -> u64 {
         self.representative_cosets * space.moves().len() as u64
     }
 
-    /// Bytes of the tables that a search keeps in memory.
+    /// Returns the size in bytes of the tables that a search keeps in memory.
     pub fn table_bytes(&self, space: &Space) -> u64 {
         CosetGraph::table_bytes(space, self.patterns, self.representative_cosets)
     }
 }
 
-/// What may be chosen, in the order in which that is tried.
+/// The possible choices, in the order in which they are tried.
 struct Choices {
-    /// Axes of what moves reach, the cheapest first.
+    /// Candidates with axes of reachable words, the cheapest first.
     reached: Vec<Candidate>,
-    /// The best colouring whose colours are axes of all their arrangements.
+    /// The best candidate whose colours are axes of all their arrangements.
     best: Option<Candidate>,
 }
 
 impl Choices {
-    /// A fill that is not far from 1.
+    /// The fill from which one of the first candidates is good enough.
     const FULL: f64 = 0.5;
-    /// A fill for which more choices are tried.
+    /// The fill from which a later candidate is good enough.
     const LOW: f64 = 0.4;
 
     fn of(space: &Space) -> Self {
@@ -240,7 +244,7 @@ impl Choices {
         if moves_bring_about_all(space) && best.as_ref().is_some_and(|best| best.is_full(space)) {
             return Self { best, ..none };
         }
-        // Without a table the number of patterns is a guess, by far too small for some groups.
+        // Without a table, the number of patterns is an estimate, which is far too small for some groups.
         let known = best.as_ref().filter(|best| best.is_counted || moves_bring_about_all(space));
         let limit = known.map_or(f64::INFINITY, |best| best.nanoseconds);
         let search = |cuts| reached::Search::run(space, &actions, model, limit, cuts);
@@ -251,15 +255,15 @@ impl Choices {
         Self { reached, best }
     }
 
-    /// The next choice: of axes of what moves reach the first, in order of their costs, that stores few bits
-    /// that are no states, or the one that stores the fewest. How many that are is known when the cosets
-    /// are listed: small spaces have many patterns that symmetries fix.
+    /// Returns the next choice. Of the candidates with axes of reachable words, in order of cost, this choice
+    /// is the first that has a good fill, or the one with the best fill. The fill is known only when the
+    /// cosets are listed, because symmetries fix many patterns of small spaces.
     fn next(&mut self, space: &Space) -> Option<Plan> {
         const TRIED: usize = 6;
         const MOST_TRIED: usize = 24;
         let mut chosen: Option<(Plan, f64, usize)> = None;
         for (number, candidate) in self.reached.iter().enumerate().take(MOST_TRIED) {
-            // What fails to be listed has axes whose words differ too much from coset to coset.
+            // If a candidate cannot be listed, the words of its axes differ too much from coset to coset.
             let Some(plan) = Plan::with(space, candidate) else {
                 continue;
             };
@@ -281,8 +285,8 @@ impl Choices {
     }
 }
 
-/// Whether the largest cosets that there can be would be too many, or states are too many to be counted in 64
-/// bits.
+/// Returns whether even the largest possible cosets would be too many for the tables, or the number of states
+/// exceeds 64 bits.
 fn is_beyond_tables(space: &Space) -> bool {
     let words = space.states() * space.free_order();
     let least = words / (8 * Plan::MOST_COSET_BYTES) / space.symmetries().len();
@@ -294,15 +298,16 @@ fn is_beyond_tables(space: &Space) -> bool {
             > Plan::MOST_TABLE_BYTES.into()
 }
 
-/// Whether moves reach all words, or the half that is even. Where they do, every colouring serves, and the
-/// best of them is kept.
+/// Returns whether moves reach all words, or the even half of them. Every colouring then has a good fill, and
+/// the best one is kept. Also true for spaces with guards, for which there are no axes of reachable words.
 fn moves_bring_about_all(space: &Space) -> bool {
     let words = space.states() * space.free_order();
     space.is_guarded() || space.ranks().is_some_and(|ranks| words * 2_u32 >= ranks.total().into())
 }
 
-/// The symmetric group reaches every pattern, and so does the alternating one when two pieces share a colour.
-/// Of other groups nothing is assumed.
+/// Returns whether moves reach every pattern. They do if they generate the symmetric group, or the
+/// alternating group and two pieces share a colour. Of other groups nothing is assumed, and the result is
+/// false.
 fn reaches_all_patterns(space: &Space, sizes: &[u8]) -> bool {
     let factorial: BigUint = (1..=space.cells()).map(BigUint::from).product();
     if space.letters().width() > 1 || space.free_order() > 1 || space.is_guarded() {
@@ -312,14 +317,14 @@ fn reaches_all_patterns(space: &Space, sizes: &[u8]) -> bool {
         || (space.group_order() * 2_u32 == factorial && sizes.iter().any(|&size| size > 1))
 }
 
-/// The number of words of all states.
+/// Returns the number of words of all states.
 fn words_of(space: &Space) -> f64 {
     u128::try_from(space.states() * space.free_order()).map_or(f64::INFINITY, |words| words as f64)
 }
 
-/// The share of the words of all colours in which each kind of pieces stands where pieces of that kind stand
-/// when solved, as [`fathom_puzzle::Puzzle::kinds`] has them: moves bring about no others without changing
-/// the pattern. 1 if no colour has several kinds.
+/// Returns the share of the words of all colours in which each piece stands where a piece of its kind stands
+/// in the solved state. Kinds are those of [`fathom_puzzle::Puzzle::kinds`]; without a change of the pattern,
+/// moves reach no other words. The share is 1 if no colour has several kinds.
 fn share_of_kinds(space: &Space, of_piece: &[u8]) -> f64 {
     let words = |kind_of: &dyn Fn(usize) -> (u8, u16)| -> f64 {
         let mut classes: HashMap<(u8, u16), HashMap<u8, u8>> = HashMap::new();
@@ -338,21 +343,21 @@ fn share_of_kinds(space: &Space, of_piece: &[u8]) -> f64 {
 
 struct Candidate {
     of_piece: Vec<u8>,
-    /// The colouring with axes of what moves reach, and how many patterns it has; `None` if each colour is
+    /// The colouring with axes of reachable words, and the number of its patterns; `None` if each colour is
     /// an axis of all its arrangements.
     made: Option<(Colouring, BigUint)>,
     nanoseconds: f64,
-    /// Whether that is from a number of patterns that there are.
+    /// Whether `nanoseconds` follows from a known number of patterns, not from an estimate.
     is_counted: bool,
 }
 
 impl Candidate {
-    /// Whether moves bring about all that its axes have. What is not known for certain counts as no.
+    /// Returns whether moves reach all arrangements of the axes. False if the answer is not known.
     fn is_full(&self, space: &Space) -> bool {
         self.share(space) >= 1.0
     }
 
-    /// The share of what its axes have that moves bring about, 0 if it is not known.
+    /// Returns the share of the arrangements of the axes that moves reach, 0 if the share is not known.
     fn share(&self, space: &Space) -> f64 {
         let Ok(colouring) = Colouring::new(&self.of_piece, space) else {
             return 0.0;
@@ -367,7 +372,7 @@ impl Candidate {
         if reaches_all_patterns(space, &sizes) {
             return 1.0;
         }
-        // Without guards the cosets are as large as each other.
+        // Without guards, all reachable patterns have equally many reachable states.
         let words = space.states() * space.free_order();
         let Ok(hidden) = Hidden::of(space, &colouring, Colouring::MOST_PATTERNS) else {
             return 0.0;
@@ -403,7 +408,8 @@ impl Candidate {
             }
             lengths.push((colour, length, size));
         }
-        // The last axis lies inside a word: the longest that fits. Colours with one arrangement come first.
+        // The last axis lies inside a 64-bit word, and is the longest axis that fits. Colours with one
+        // arrangement come first.
         lengths.sort_unstable_by_key(|&(colour, length, _)| (length > 1, length <= 64, length, colour));
         let axes: Vec<u32> = lengths.iter().map(|&(_, length, _)| length as u32).collect();
         let shape =
@@ -416,7 +422,7 @@ impl Candidate {
         let symmetries = respecting.map(|(_, alike)| alike).sum::<usize>();
         let entries = CosetGraph::entries(&colouring, symmetries);
         let symmetries = symmetries as f64;
-        // Without a table, as many patterns as there must be for all states.
+        // Without a table, the estimate is the number of patterns that all states need.
         let patterns = match entries {
             0 => {
                 let coset: f64 = lengths.iter().map(|&(_, length, _)| length as f64).product();
@@ -427,7 +433,7 @@ impl Candidate {
 
         let cosets = (patterns / symmetries).max(1.0);
         let pulls = cosets * space.moves().len() as f64;
-        // A different axis map for every place permutation and renaming that occurs.
+        // Every place permutation and every renaming that occurs has its own axis map.
         let map_bytes: f64 = lengths
             .iter()
             .map(|&(_, length, size)| {
@@ -449,7 +455,7 @@ impl Candidate {
             _ => patterns * model.find_by_table,
         };
         let start = find + map_bytes * model.map_byte;
-        // A row of several words is moved bit by bit.
+        // A row of several 64-bit words is moved bit by bit.
         let bitwise = if shape.row_bits() > 64 { f64::from(shape.row_bits()) } else { 0.0 };
         let pull = model.pull + bitwise + f64::from(shape.rows()) * row;
         let nanoseconds = start + model.layers(pulls, cosets, pull, f64::from(shape.packed_bytes()));
@@ -457,8 +463,8 @@ impl Candidate {
     }
 }
 
-/// One of those symmetries that do the same to letters, and how many they are. Different ones do so where
-/// there are free moves.
+/// Returns one symmetry for each action on labels and letters, with the number of symmetries that have this
+/// action. With free moves, several symmetries have the same action.
 fn actions_on_letters(space: &Space) -> Vec<(&Symmetry, usize)> {
     let mut numbers = HashMap::new();
     let mut actions: Vec<(&Symmetry, usize)> = Vec::new();

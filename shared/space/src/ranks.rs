@@ -1,39 +1,40 @@
-//! Ranks of words of a space, orbit by orbit.
+//! Ranks of the words of a space, orbit by orbit.
 
 use crate::space::CellOrbit;
 use crate::{Letters, Words};
 
-/// All words of letters in which every orbit of cells has the marks that it has in the solved word, each in
-/// any orientation. The rank is a number in mixed radix: for each orbit the [rank](Words) of its marks, then
-/// the orientation on each of its cells, but for the last cell of an orbit whose orientations always have the
-/// same sum.
+/// All words in which every orbit of cells has the same marks as in the solved word, each in any orientation.
+/// The rank is a number in mixed radix: for each orbit the [rank](Words) of its marks, followed by the
+/// orientation on each of its cells. If the sum of an orbit's orientations never changes, its last cell has
+/// no digit.
 #[derive(Clone, Debug)]
 pub struct Ranks {
     parts: Box<[Part]>,
-    /// By letter.
+    /// By letter: the number of its mark among the marks of the orbit.
     locals: Box<[u8]>,
     orientations: Box<[u8]>,
     total: u64,
-    /// All cells are one orbit whose pieces do not turn: the rank is that of the word.
+    /// Whether all cells are one orbit whose pieces do not turn. The rank is then that of the word itself.
     is_plain: bool,
 }
 
 #[derive(Clone, Debug)]
 struct Part {
     cells: Box<[u8]>,
-    /// By number among the marks of the orbit.
+    /// The marks of the orbit, in increasing order.
     marks: Box<[u8]>,
     words: Words,
-    /// The number of orientations.
+    /// The largest number of orientations that one of the marks shows.
     radix: u64,
-    /// How many of the cells have a digit.
+    /// The number of cells whose orientation is a digit of the rank.
     digits: usize,
-    /// How many ranks there are for the orbit.
+    /// The number of ranks for the orbit.
     total: u64,
 }
 
 impl Ranks {
-    /// Ranks for the words that have the letters of `solved`. `None` if they number 2^64 or more.
+    /// Makes the ranks of the words that have in every orbit the marks of `solved`. Returns `None` if there
+    /// are 2^64 or more, or if the tables for an orbit would be too large.
     pub(crate) fn new(orbits: &[CellOrbit], letters: &Letters, solved: &[u8]) -> Option<Self> {
         let mut locals = vec![0; letters.count()];
         let mut total = 1_u64;
@@ -64,17 +65,17 @@ impl Ranks {
         Some(Self { parts: parts.into(), locals: locals.into(), orientations, total, is_plain })
     }
 
-    /// How many there are.
+    /// Returns the number of words.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// The number of cells.
+    /// Returns the number of cells.
     pub fn length(&self) -> usize {
         self.parts.iter().map(|part| part.cells.len()).sum()
     }
 
-    /// The rank of a word.
+    /// Returns the rank of a word.
     #[inline]
     pub fn rank(&self, word: &[u8]) -> u64 {
         if self.is_plain {
@@ -90,8 +91,8 @@ impl Ranks {
         })
     }
 
-    /// Whether a word with the right marks is one of those that are ranked: whether its orientations have the
-    /// sum that never changes.
+    /// Returns whether a word with the right marks is one of the ranked words: whether the orientations of
+    /// each orbit whose sum never changes have the sum 0 modulo their number.
     pub fn has(&self, word: &[u8]) -> bool {
         let orientation = |cell: &u8| u64::from(self.orientations[usize::from(word[usize::from(*cell)])]);
         let implied = |part: &&Part| part.radix > 1 && part.digits < part.cells.len();
@@ -101,11 +102,11 @@ impl Ranks {
             .all(|part| part.cells.iter().map(orientation).sum::<u64>().is_multiple_of(part.radix))
     }
 
-    /// Writes the word of this rank: the inverse of [`Ranks::rank`] on words whose orientations have, in
-    /// orbits where that never changes, the sum 0.
+    /// Writes the word with this rank: the inverse of [`Ranks::rank`] on words that [`Ranks::has`] accepts.
+    /// `letters` must be the letters for which the ranks were made.
     ///
     /// # Panics
-    /// If `rank` is not below [`Ranks::total`], or the letters are not those of the ranks.
+    /// If `rank` is not below [`Ranks::total`], or `word` does not have [`Ranks::length`] cells.
     pub fn unrank(&self, mut rank: u64, letters: &Letters, word: &mut [u8]) {
         assert!(rank < self.total && word.len() == self.length(), "rank {rank} of {} words", self.total);
         let mut marks = vec![0; word.len()];

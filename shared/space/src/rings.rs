@@ -1,27 +1,28 @@
-//! Pieces that turn and never leave their cell, such as the tips of a pyramid: in words such a cell is a ring
-//! of cells, round which a mark goes. How far a piece is turned is then the place of a mark, an arrangement
-//! like that of pieces which colourings make axes of, and not a letter, of which they make patterns.
+//! Rings, for pieces that turn and never leave their cell, such as the tips of a pyramid. In words such a
+//! cell is a ring of cells, around which a mark moves. The orientation of the piece is then the place of the
+//! mark: an arrangement, which a colouring can make an axis of, and not a letter, which would be part of the
+//! pattern.
 
 use fathom_algebra::permutation::gcd;
 use fathom_algebra::{OrientedPermutation, Permutation, Relabelling};
 use fathom_puzzle::{Guard, Puzzle, PuzzleMove};
 
-/// The cells of words.
+/// The cells of words, where some cells of the puzzle are rings.
 #[derive(Clone, Debug)]
 pub(crate) struct Rings {
-    /// By cell of the puzzle: the first cell of words, and how many there are.
+    /// By cell of the puzzle: its first cell in words, and the number of its cells there.
     spread: Box<[(usize, u16)]>,
-    /// The cells of words.
+    /// The number of cells of words.
     cells: usize,
 }
 
 impl Rings {
-    /// Words have no more cells for rings.
+    /// The largest number of cells of words. If there would be more, no rings are made.
     const MOST_CELLS: usize = 128;
 
-    /// Of the pieces of a puzzle that stay and come to all their orientations; none if words would become too
-    /// long. Of a puzzle with a cell that tells [how it is held](Puzzle::held), which free moves alone turn,
-    /// that cell as well.
+    /// Makes rings of the pieces of a puzzle that stay on their cell and reach all their orientations; makes
+    /// none if words would become too long. With `is_held`, the cell that tells [how the puzzle is
+    /// held](Puzzle::held), which only free moves turn, becomes a ring as well.
     pub(crate) fn of(puzzle: &Puzzle, is_held: bool) -> Self {
         let free = if is_held { &puzzle.free[..] } else { &[] };
         let actions = || puzzle.moves.iter().map(|m| &m.action).chain(free);
@@ -46,29 +47,31 @@ impl Rings {
         Self { spread: spread.collect(), cells }
     }
 
-    /// Whether there are none: then the cells of words are those of the puzzle.
+    /// Returns whether there are no rings, so that the cells of words are those of the puzzle.
     pub(crate) fn is_empty(&self) -> bool {
         self.cells == self.spread.len()
     }
 
-    /// By cell of the puzzle: the first cell of words, and how many there are.
+    /// Returns, by cell of the puzzle, its first cell in words and the number of its cells there.
     pub(crate) fn spread(&self) -> &[(usize, u16)] {
         &self.spread
     }
 
-    /// For each cell of words the cell of the puzzle, and how far from the first one of its ring it is.
+    /// Returns, for each cell of words, the cell of the puzzle and the distance from the first cell of its
+    /// ring.
     pub(crate) fn origins(&self) -> impl Iterator<Item = (usize, u16)> + '_ {
         self.spread.iter().enumerate().flat_map(|(cell, &(_, size))| (0..size).map(move |at| (cell, at)))
     }
 
-    /// The ring on which a cell of words is, as its first cell and its size; `None` if it is on none.
+    /// Returns the ring that has a cell of words, as the ring's first cell and size; `None` if the cell is on
+    /// no ring.
     pub(crate) fn ring(&self, cell: usize) -> Option<(usize, usize)> {
         let puzzle_cell = self.spread.partition_point(|&(first, _)| first <= cell) - 1;
         let (first, size) = self.spread[puzzle_cell];
         (size > 1).then_some((first, size.into()))
     }
 
-    /// The same puzzle, on the cells of words.
+    /// Returns the same puzzle on the cells of words.
     pub(crate) fn puzzle(&self, puzzle: &Puzzle) -> Puzzle {
         let guard = |guard: &Guard| {
             let on = |cell: u16| self.spread[usize::from(cell)].0 as u16;
@@ -78,7 +81,8 @@ impl Rings {
             let spread = |m: &PuzzleMove| PuzzleMove {
                 name: m.name.clone(),
                 action: self.action(&m.action),
-                // The piece of a ring is always there, and no other ever.
+                // A guard on a ring is always met: the ring's own piece is always there, and no other piece
+                // ever.
                 guard: m
                     .guard
                     .iter()
@@ -107,7 +111,7 @@ impl Rings {
         }
     }
 
-    /// What an action does to the cells of words.
+    /// Returns the action on the cells of words.
     pub(crate) fn action(&self, action: &OrientedPermutation) -> OrientedPermutation {
         let images = self.origins().map(|(cell, at)| match self.spread[cell] {
             (_, 1) => self.spread[action.cells().apply(cell)].0,
@@ -125,16 +129,17 @@ impl Rings {
         .expect("cells of rings have no turns")
     }
 
-    /// Whether a relabelling maps rings to rings of one size. The moves alone do not tell rings from cells
-    /// whose pieces hide their orientations, but states do: a relabelling that exchanges the two is no
-    /// symmetry of the states.
+    /// Returns whether a relabelling maps rings to rings of the same size. The moves alone do not tell rings
+    /// from cells whose pieces hide their orientations, but states do, so a relabelling that exchanges the
+    /// two is not a symmetry of the states.
     fn are_kept_by(&self, relabelling: &Relabelling) -> bool {
         let size = |cell: usize| self.spread[cell].1;
         (0..self.spread.len()).all(|cell| size(cell) == size(relabelling.cells().apply(cell)))
     }
 
-    /// What a relabelling calls the cells of words. A turn of the piece of a ring is multiplied by a factor;
-    /// that something is added to where the turn counts from on both sides changes nothing.
+    /// Returns the relabelling of the cells of words. The turn of a ring's piece is multiplied by a factor.
+    /// The relabelling also shifts the orientation from which turns count; this shift occurs on both sides
+    /// and has no effect.
     fn relabelling(&self, relabelling: &Relabelling) -> Relabelling {
         let images = self.origins().map(|(cell, at)| {
             let (first, size) = self.spread[relabelling.cells().apply(cell)];
@@ -151,7 +156,7 @@ impl Rings {
         Relabelling::new(cells, of(relabelling.factors(), 1), of(relabelling.turns(), 0), orders)
     }
 
-    /// What is told of a cell of the puzzle, where nothing turns on the cells of a ring.
+    /// Returns `orientations`, or 1 for a cell that is a ring, because nothing turns on the cells of a ring.
     fn once(&self, cell: usize, orientations: u16) -> u16 {
         if self.spread[cell].1 > 1 { 1 } else { orientations }
     }

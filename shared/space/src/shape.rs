@@ -1,42 +1,42 @@
-//! The bit tensor of one coset: one axis a colour, one bit a state.
+//! The bit tensor of one coset, with one axis for each colour and one bit for each state.
 
 use crate::{Colouring, Space};
 
-/// The axes of a tensor and how its bits are packed. All cosets of a space have the same shape, because a
+/// The axes of a tensor, and the packing of its bits. All cosets of a space have the same shape, because a
 /// symmetry maps a colour only to a colour of the same content.
 ///
 /// Axis c has one entry for each arrangement of colour c. The last axis lies inside a row; rows are numbered
-/// in row-major order of the other axes. Packed, a row takes `row_bytes` bytes: bit i of the row is bit `i %
-/// 8` of its byte `i / 8`, and the bits behind the last are zero. A long last axis may be cut into *blocks*
-/// that all maps carry to blocks: each is then a row, and rows are in row-major order of the other axes and
-/// of the blocks. The *position* of a state is its bit offset in that packing, `(row * row_bytes + i / 8) * 8
-/// + i % 8`.
+/// in row-major order of the other axes. A packed row takes `row_bytes` bytes: bit i of the row is bit
+/// `i % 8` of its byte `i / 8`, and the bits behind the last are zero. A long last axis may be cut into
+/// *blocks* if all maps carry blocks to blocks. Each block is then a row, and rows are in row-major order of
+/// the other axes and of the blocks. The *position* of a state is its bit offset in that packing,
+/// `(row * row_bytes + i / 8) * 8 + i % 8`.
 ///
 /// Where all moves are even and all pieces differ, half of the arrangements cannot be reached: the sum of the
-/// parities of the indices is the same for all states of a coset. Then the last axis is *halved*, so that no
+/// parities of the indices is the same for all states of a coset. The last axis is then *halved*, so that no
 /// unreachable bit is stored: the arrangements of rank 2h and 2h + 1, which differ by an exchange of the last
 /// two pieces, share bit h of their row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     lengths: Box<[u32]>,
-    /// Rows from one index of an axis to the next; 0 for the last axis.
+    /// The number of rows from one index of an axis to the next; 0 for the last axis.
     strides: Box<[u32]>,
     rows: u32,
-    /// Of a shape whose last axis is halved: whether the permutation of each lexicographic rank is odd.
+    /// For a shape whose last axis is halved: whether the permutation of each lexicographic rank is odd.
     odd: Option<Box<[bool]>>,
-    /// How many rows the last axis takes: its entries are cut into blocks of equal length, and each is a
-    /// row.
+    /// The number of rows that the last axis takes. Its entries are cut into blocks of equal length, each of
+    /// which is a row.
     blocks: u32,
 }
 
 impl Shape {
-    /// Positions are 32-bit numbers.
+    /// The packed bits of a tensor are fewer than this, because positions are 32-bit numbers.
     pub(crate) const LARGEST_PACKED_BITS: u64 = 1 << 32;
 
-    /// Rows of halved axes are single words.
+    /// The longest axis that is halved: a row of such an axis is a single 64-bit word.
     const LONGEST_HALVED: u32 = 128;
 
-    /// The shape of the cosets of a colouring; `None` if positions would exceed 32 bits.
+    /// Returns the shape of the cosets of a colouring; `None` if positions would exceed 32 bits.
     pub fn of(space: &Space, colouring: &Colouring) -> Option<Self> {
         let lengths = colouring.lengths();
         match colouring.reached() {
@@ -45,18 +45,19 @@ impl Shape {
         }
     }
 
-    /// The shape with these axes of arrangements of pieces of a space; `None` if positions would exceed 32
-    /// bits.
+    /// Makes the shape with these axes of arrangements of pieces of a space; `None` if positions would exceed
+    /// 32 bits.
     pub(crate) fn in_space(space: &Space, lengths: &[u32]) -> Option<Self> {
         let last = *lengths.last()?;
         let halved = space.has_only_even_states() && last.is_multiple_of(2) && last <= Self::LONGEST_HALVED;
         if halved { Self::halved(lengths) } else { Self::new(lengths) }
     }
 
-    /// A shape with these axes, each of the permutations of some pieces, the last one halved.
+    /// Makes a shape with these axes, each of the permutations of some pieces, the last one halved. Returns
+    /// `None` if there is no axis, or if positions would exceed 32 bits.
     ///
     /// # Panics
-    /// If the last length is odd.
+    /// If the length of the last axis is odd.
     pub fn halved(lengths: &[u32]) -> Option<Self> {
         let (last, outer) = lengths.split_last()?;
         assert!(last.is_multiple_of(2), "half of {last} entries");
@@ -75,17 +76,18 @@ impl Shape {
         Some(Self { lengths: lengths.into(), odd: Some((0..longest).map(is_odd).collect()), ..half })
     }
 
-    /// A shape with these axes, at least one; `None` if positions would exceed 32 bits.
+    /// Makes a shape with these axes. Returns `None` if there is no axis, or if positions would exceed 32
+    /// bits.
     pub fn new(lengths: &[u32]) -> Option<Self> {
         Self::blocked(lengths, *lengths.last()?)
     }
 
-    /// A shape with these axes, at least one, the last of which is cut into blocks of `row` entries; `None`
-    /// if positions would exceed 32 bits. Maps of the last axis must carry blocks to blocks, and no other
-    /// axis may become the last.
+    /// Makes a shape with these axes, the last of which is cut into blocks of `row` entries. Returns `None`
+    /// if there is no axis, or if positions would exceed 32 bits. Maps of the last axis must carry blocks to
+    /// blocks, and no other axis may become the last.
     ///
     /// # Panics
-    /// If the last axis cannot be cut like that.
+    /// If `row` does not divide the length of the last axis.
     pub fn blocked(lengths: &[u32], row: u32) -> Option<Self> {
         let (&last, outer) = lengths.split_last()?;
         assert!(last.is_multiple_of(row), "{last} entries in blocks of {row}");
@@ -106,75 +108,79 @@ impl Shape {
         })
     }
 
-    /// The length of each axis.
+    /// Returns the length of each axis.
     #[inline]
     pub fn lengths(&self) -> &[u32] {
         &self.lengths
     }
 
-    /// Rows from one index of each axis to the next; 0 for the last axis.
+    /// Returns the number of rows from one index of each axis to the next; 0 for the last axis.
     #[inline]
     pub fn strides(&self) -> &[u32] {
         &self.strides
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     #[inline]
     pub fn rows(&self) -> u32 {
         self.rows
     }
 
-    /// Bits a row: the length of the last axis, or half of it, or that of its blocks.
+    /// Returns the number of bits of a row: the length of the last axis, half of that length, or the length
+    /// of a block.
     #[inline]
     pub fn row_bits(&self) -> u32 {
         let last = *self.lengths.last().expect("a shape has an axis");
         if self.odd.is_some() { last / 2 } else { last / self.blocks }
     }
 
-    /// How many rows the last axis takes: more than one where it is cut into blocks.
+    /// Returns the number of rows that the last axis takes: more than one if the axis is cut into blocks.
     #[inline]
     pub fn blocks(&self) -> u32 {
         self.blocks
     }
 
-    /// For a shape whose last axis is halved, by index along any axis whether it is odd.
+    /// Returns, for a shape whose last axis is halved, whether each index along an axis is an odd
+    /// permutation.
     #[inline]
     pub fn odd(&self) -> Option<&[bool]> {
         self.odd.as_deref()
     }
 
-    /// Whether a coset whose states have indices of this parity in sum has a state with these indices.
+    /// Returns whether a coset has a state with these indices. `odd` tells whether the parities of the
+    /// indices of the coset's states have an odd sum. Always true unless the last axis is halved.
     pub fn holds(&self, indices: &[u32], odd: bool) -> bool {
         self.odd.as_ref().is_none_or(|is_odd| {
             indices.iter().fold(false, |sum, &index| sum ^ is_odd[index as usize]) == odd
         })
     }
 
-    /// Bytes a row, packed.
+    /// Returns the number of bytes of a packed row.
     #[inline]
     pub fn row_bytes(&self) -> u32 {
         self.row_bits().div_ceil(8)
     }
 
-    /// Bytes of a packed tensor.
+    /// Returns the number of bytes of a packed tensor.
     #[inline]
     pub fn packed_bytes(&self) -> u32 {
         self.rows * self.row_bytes()
     }
 
-    /// Bits of a tensor: the states of a coset, reachable or not, or the reachable half.
+    /// Returns the number of bits of a tensor: the states of a coset, reachable or not, or the reachable half
+    /// if the last axis is halved.
     #[inline]
     pub fn bits(&self) -> u64 {
         u64::from(self.rows) * u64::from(self.row_bits())
     }
 
-    /// All positions, in increasing order.
+    /// Returns all positions in increasing order.
     pub fn positions(&self) -> impl Iterator<Item = u32> {
         let (row, bits) = (self.row_bytes() * 8, self.row_bits());
         (0..self.rows).flat_map(move |number| (0..bits).map(move |bit| number * row + bit))
     }
 
-    /// The position of the state with these indices, one an axis.
+    /// Returns the position of the state with these indices, one for each axis.
     pub fn position(&self, indices: &[u32]) -> u32 {
         let row: u32 = indices.iter().zip(&self.strides).map(|(index, stride)| index * stride).sum();
         let last = indices[self.lengths.len() - 1];
@@ -185,8 +191,9 @@ impl Shape {
         row * self.row_bytes() * 8 + if self.odd.is_some() { last / 2 } else { last }
     }
 
-    /// The indices of the state at a position: the inverse of [`Shape::position`]. `odd` is the parity of the
-    /// sum of the indices of the coset's states; it matters if the last axis is halved.
+    /// Writes the indices of the state at a position: the inverse of [`Shape::position`]. `odd` tells whether
+    /// the parities of the indices of the coset's states have an odd sum; it matters only if the last axis is
+    /// halved.
     pub fn indices(&self, position: u32, odd: bool, indices: &mut [u32]) {
         let (mut row, bit) = (position / (self.row_bytes() * 8), position % (self.row_bytes() * 8));
         let last = self.lengths.len() - 1;

@@ -1,4 +1,4 @@
-//! What is enumerated: the states of a puzzle, up to exchanging pieces with equal labels.
+//! The space that is enumerated: the states of a puzzle, up to exchanging pieces with equal labels.
 
 mod slug;
 mod states;
@@ -11,67 +11,66 @@ use num_bigint::BigUint;
 use states::{count_states, states_by_orbits_of, states_without_words};
 use std::sync::OnceLock;
 
-/// A puzzle under a metric, with labels: a Cayley graph when all labels differ, a Schreier coset graph
-/// otherwise.
+/// A puzzle with a metric and labels. Its states form a Cayley graph if all labels differ, and a Schreier
+/// coset graph otherwise.
 #[derive(Clone, Debug)]
 pub struct Space {
-    /// On the cells of words.
+    /// The puzzle on the cells of words.
     puzzle: Puzzle,
     rings: Rings,
-    /// Whether the last cell of words, a ring, tells [how the puzzle is held](Puzzle::held).
+    /// Whether the last cells of words are a ring that tells [how the puzzle is held](Puzzle::held).
     is_held: bool,
     metric: Metric,
-    /// Of the puzzle's pieces.
+    /// The labels of the puzzle's pieces.
     piece_labels: Labels,
-    /// Of what stands on the cells of words.
+    /// The labels of what stands on the cells of words.
     labels: Labels,
     letters: Letters,
     solved: Box<[u8]>,
-    /// The order of each cell.
+    /// The number of orientations on each cell.
     orders: Box<[u16]>,
     orbits: Box<[CellOrbit]>,
     moves: Vec<WordMove>,
-    /// The moves with free moves behind them: through them a state is reached from all others that lead to
-    /// it.
+    /// The moves followed by free moves. Through them a state is reached from all states that lead to it.
     incoming_moves: Vec<WordMove>,
-    /// What the free moves do to words, the identity first.
+    /// The actions of the free moves on words, the identity first.
     free: Vec<Symmetry>,
     symmetries: Vec<Symmetry>,
-    /// Found when it is asked for: the chain of a large puzzle takes seconds.
+    /// Computed when it is first needed, because the chain of a large puzzle takes seconds.
     group_order: OnceLock<BigUint>,
     states: BigUint,
 }
 
-/// What a move does to words.
+/// The action of a move on words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WordMove {
-    /// The cell to which it carries what stands on each.
+    /// For each cell: the cell to which the move carries what stands there.
     pub cells: Box<[u8]>,
-    /// The turn of what leaves each cell; empty if there are none.
+    /// The turn of what leaves each cell; empty if nothing turns.
     turns: Box<[u8]>,
-    /// What must be so for it.
+    /// The conditions for the move.
     guard: Box<[WordGuard]>,
 }
 
-/// What a move asks of a word.
+/// A condition for a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct WordGuard {
     /// The cell.
     pub(crate) cell: u8,
-    /// A label.
+    /// The label.
     pub(crate) label: u8,
-    /// Whether the label must be there; otherwise any other one must.
+    /// Whether the cell must hold the label; otherwise it must hold any other one.
     pub(crate) holds: bool,
 }
 
 impl WordMove {
-    /// What must be so for it.
+    /// Returns the conditions for the move.
     #[inline]
     pub(crate) fn guard(&self) -> &[WordGuard] {
         &self.guard
     }
 
-    /// The turn of what leaves a cell.
+    /// Returns the turn of what leaves a cell.
     #[inline]
     pub fn turn(&self, cell: usize) -> u8 {
         self.turns.get(cell).copied().unwrap_or(0)
@@ -82,27 +81,27 @@ impl WordMove {
 #[derive(Clone, Debug)]
 pub(crate) struct CellOrbit {
     pub(crate) cells: Box<[u8]>,
-    /// The labels of its pieces.
+    /// The labels of the pieces on these cells.
     pub(crate) labels: Box<[u8]>,
-    /// Whether no move changes the sum of the orientations.
+    /// Whether every move keeps the sum of the orientations.
     pub(crate) keeps_sum: bool,
 }
 
-/// Why a puzzle and labels make no space that Fathom can enumerate.
+/// The reason why a puzzle and labels make no space that Fathom can enumerate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpaceError {
-    /// A guarded move without its inverse among the moves: then the states that moves reach are not those
-    /// from which they lead back.
+    /// A guarded move has no inverse among the moves. The states that moves reach are then not those from
+    /// which moves lead back.
     #[error(
         "{0} has moves that can be made only in some states, and they are not closed under inverses: add the inverses with --metric single"
     )]
     GuardedOneWay(String),
-    /// Labels with which the solved state is none to which the puzzle's states are limited.
+    /// With these labels, the limits on the puzzle's states exclude the solved state.
     #[error(
         "the labels rule out the solved state of {0}: they make a piece look like one that may never stand where it belongs: tell more apart"
     )]
     SolvedRuledOut(String),
-    /// Letters are bytes.
+    /// There are more letters than a byte can tell apart.
     #[error(
         "{name} has {}more pieces and orientations than words have letters for: {letters}, of at most 255: tell fewer apart with --track, --labels or --ignore-orientation, or leave some out with --omit",
         states_and(states.as_ref())
@@ -110,16 +109,16 @@ pub enum SpaceError {
     TooManyLetters {
         /// The puzzle.
         name: String,
-        /// Its states, if they are known.
+        /// The number of states, if it is known.
         states: Option<BigUint>,
-        /// Labels times orientations.
+        /// The number of labels times the number of orientations.
         letters: usize,
     },
-    /// Free moves that change nothing in some states make fewer states of them than in others.
+    /// A free move may change nothing in some states, which would then have fewer words than others.
     #[error("{0} has free moves that may change nothing that can be seen: tell more of its pieces apart")]
     NotFree(String),
-    /// The elements that cannot be seen are not counted in reasonable time, or states are listed and are too
-    /// many.
+    /// The elements of the group that change nothing visible take too long to count, or states are listed and
+    /// are too many.
     #[error(
         "the labelled states of {name} cannot be counted: its group has order {order}, and what cannot be seen of it, or where its moves are blocked, is too much to go through: tell more pieces apart, or leave some out with --omit"
     )]
@@ -132,23 +131,29 @@ pub enum SpaceError {
 }
 
 impl Space {
-    /// Beyond, a chain of stabilisers takes longer than a look at each orbit.
+    /// With more points than this, the states are first counted orbit by orbit, because a chain of
+    /// stabilisers takes longer.
     const MANY_POINTS: usize = 64;
 
-    /// Where moves have guards states are listed up to this number.
+    /// The largest number of words that are listed to count the states of a puzzle with guards.
     const LARGEST_LISTED: usize = 1 << 20;
 
-    /// The space of a puzzle with labels. `metric` is the one that the puzzle's moves were made for.
+    /// Makes the space of a puzzle with labels. `metric` must be the metric for which the puzzle's moves were
+    /// made.
     ///
     /// # Errors
-    /// [`SpaceError`] if the states cannot be counted.
+    /// [`SpaceError`] if guarded moves have no inverses, the labels rule out the solved state, there are too
+    /// many letters, a free move may change nothing, or the states cannot be counted.
+    ///
+    /// # Panics
+    /// If `labels` does not have one label for each cell of the puzzle.
     pub fn new(puzzle: Puzzle, metric: Metric, labels: Labels) -> Result<Self, SpaceError> {
         assert_eq!(puzzle.cells, labels.pieces(), "one label a piece");
         let counted = puzzle.counted.as_ref().filter(|counted| {
             Labels::from_values(counted.labels.iter().map(|&label| label.into())) == labels
         });
         let counted = counted.map(|counted| counted.states.clone());
-        // With other labels symmetries may be others.
+        // With other labels, the puzzle with a cell for how it is held may have other symmetries.
         let is_held = counted.is_some() && puzzle.held.is_some();
         let pieces = puzzle.cells;
         let mut puzzle = puzzle;
@@ -163,18 +168,18 @@ impl Space {
             let label = |piece: u16| labels.of_pieces()[usize::from(piece)];
             !guard.holds && label(guard.cell) == label(guard.piece)
         };
-        // What limits the states is asked for by every move.
+        // A guard that limits the states is a guard of every move.
         let by_all = |guard: &&Guard| puzzle.moves.iter().all(|m| m.guard.contains(guard));
         if puzzle.moves.first().is_some_and(|m| m.guard.iter().filter(by_all).any(alike)) {
             return Err(SpaceError::SolvedRuledOut(puzzle.name));
         }
-        // Pieces that never stand on the same cells are told apart by that.
+        // Pieces that never stand on the same cells are told apart by their cells.
         let orbits_of_pieces = puzzle.orbits();
         let orbit_of = |piece: &usize| orbits_of_pieces.iter().position(|cells| cells.contains(piece));
         let key = |piece| (labels.of_pieces().get(piece), orbit_of(&piece), puzzle.seen[piece]);
         let piece_labels = Labels::from_keys((0..pieces).map(key));
         let rings = Rings::of(&puzzle, is_held);
-        // On a ring the first cell has the mark.
+        // The first cell of a ring has the mark.
         let on_ring = |(piece, at): (usize, u16)| (piece_labels.of_pieces().get(piece), at > 0);
         let labels = Labels::from_keys(rings.origins().map(on_ring));
         let puzzle = rings.puzzle(&puzzle);
@@ -184,7 +189,7 @@ impl Space {
         for (&label, &shown) in of_pieces.iter().zip(&puzzle.seen) {
             seen[usize::from(label)] = shown;
         }
-        // The identity at least is there.
+        // The identity is always a free move.
         let orders: Box<[u16]> = puzzle.free[0].orders().into();
         let turns = orders.iter().copied().max().unwrap_or(1);
         let letters = Letters::new(&seen, turns).ok_or_else(|| SpaceError::TooManyLetters {
@@ -197,7 +202,7 @@ impl Space {
             let mut guard: Vec<WordGuard> = Vec::new();
             for &Guard { cell, piece, holds } in &m.guard {
                 let asked = WordGuard { cell: cell as u8, label: of_pieces[usize::from(piece)], holds };
-                // What looks alike is ruled out once.
+                // A label is ruled out once, although several pieces may have it.
                 if holds || !guard.contains(&asked) {
                     guard.push(asked);
                 }
@@ -234,7 +239,7 @@ impl Space {
         };
         space.free = space.puzzle.free.iter().map(|free| Symmetry::free(free, &space)).collect();
         space.symmetries = space.all_symmetries();
-        // Where states were counted it is known that they are.
+        // If the states were counted before, free moves are known to change every state.
         if counted.is_none() && !space.free_moves_are_free() {
             return Err(SpaceError::NotFree(space.puzzle.name));
         }
@@ -247,28 +252,28 @@ impl Space {
         Ok(space)
     }
 
-    /// The puzzle, on the cells of words: where a piece turns on a cell that it never leaves, these are as
-    /// many as it has orientations, one of them marked.
+    /// Returns the puzzle on the cells of words. A piece that turns and never leaves its cell has one such
+    /// cell for each of its orientations, and one of these cells is marked.
     pub fn puzzle(&self) -> &Puzzle {
         &self.puzzle
     }
 
-    /// The metric.
+    /// Returns the metric.
     pub fn metric(&self) -> Metric {
         self.metric
     }
 
-    /// The labels of what stands on the cells of words.
+    /// Returns the labels of what stands on the cells of words.
     pub fn labels(&self) -> &Labels {
         &self.labels
     }
 
-    /// The labels of the puzzle's pieces.
+    /// Returns the labels of the puzzle's pieces.
     pub fn piece_labels(&self) -> &Labels {
         &self.piece_labels
     }
 
-    /// Whether pieces turn where they stand.
+    /// Returns whether pieces have orientations that are told apart.
     pub fn has_turns(&self) -> bool {
         self.letters.width() > 1 || !self.rings.is_empty()
     }
@@ -277,59 +282,60 @@ impl Space {
         &self.rings
     }
 
-    /// The number of cells of words.
+    /// Returns the number of cells of words.
     pub fn cells(&self) -> usize {
         self.puzzle.cells
     }
 
-    /// The letters of words.
+    /// Returns the letters of words.
     pub fn letters(&self) -> &Letters {
         &self.letters
     }
 
-    /// The largest number of orientations on a cell.
+    /// Returns the largest number of orientations on a cell.
     pub(crate) fn most_turns(&self) -> u16 {
         self.orders.iter().copied().max().unwrap_or(1)
     }
 
-    /// The number of orientations on a cell.
+    /// Returns the number of orientations on a cell.
     pub(crate) fn order(&self, cell: usize) -> u16 {
         self.orders[cell]
     }
 
-    /// The orbits of cells under the moves.
+    /// Returns the orbits of cells under the moves.
     pub(crate) fn orbits(&self) -> &[CellOrbit] {
         &self.orbits
     }
 
-    /// Whether pieces with a label may stand on a cell.
+    /// Returns whether pieces with a label may stand on a cell.
     pub(crate) fn belongs(&self, label: u8, cell: usize) -> bool {
         let has = |orbit: &CellOrbit| orbit.cells.contains(&(cell as u8)) && orbit.labels.contains(&label);
         self.orbits.iter().any(has)
     }
 
-    /// Ranks for all words of labels, reachable or not. `None` if they number 2^64 or more.
+    /// Returns the ranks of all words of labels, reachable or not; `None` if there are 2^64 or more.
     pub fn ranks(&self) -> Option<Ranks> {
         Ranks::new(&self.orbits, &self.letters, &self.solved)
     }
 
-    /// The moves, in the order of the puzzle's moves.
+    /// Returns the moves, in the order of the puzzle's moves.
     pub fn moves(&self) -> &[WordMove] {
         &self.moves
     }
 
-    /// Whether the inverse of every move is a move, so that the depths of neighbours differ by at most one.
-    /// Distances are along moves, from the solved state, in any case.
+    /// Returns whether the inverse of every move is a move, so that the depths of neighbours differ by at
+    /// most one. In any case, distances are counted along moves from the solved state.
     pub fn is_closed_under_inverses(&self) -> bool {
         self.puzzle.is_closed_under_inverses()
     }
 
-    /// The solved state, as a word.
+    /// Returns the solved state as a word.
     pub fn solved(&self) -> &[u8] {
         &self.solved
     }
 
-    /// The state, as a word, to which this permutation of the puzzle's cells leads from the solved one.
+    /// Returns the word of the state to which a permutation of the puzzle's cells leads from the solved
+    /// state.
     pub fn word(&self, state: &OrientedPermutation) -> Vec<u8> {
         let state = match self.is_held {
             true => self.rings.action(&with_hold(state, 0)),
@@ -344,7 +350,7 @@ impl Space {
         word
     }
 
-    /// What stands on each cell of the puzzle: the [label of the piece](Space::piece_labels), and its
+    /// Returns what stands on each cell of the puzzle: the [label of the piece](Space::piece_labels), and its
     /// orientation.
     pub fn pieces(&self, word: &[u8]) -> Vec<(u8, u8)> {
         let last = self.cells() - 1;
@@ -367,8 +373,8 @@ impl Space {
         spread.iter().enumerate().map(on).collect()
     }
 
-    /// The word of the state in which this stands on the cells of the puzzle: the inverse of
-    /// [`Space::pieces`].
+    /// Returns the word of the state with these labels and orientations on the cells of the puzzle: the
+    /// inverse of [`Space::pieces`].
     pub fn word_of_pieces(&self, pieces: &[(u8, u8)]) -> Vec<u8> {
         let labels = self.piece_labels.of_pieces();
         let mut word = self.solved.to_vec();
@@ -384,7 +390,7 @@ impl Space {
         word
     }
 
-    /// How many orientations of a piece of the puzzle are told apart.
+    /// Returns the number of orientations of a piece of the puzzle that are told apart.
     pub fn shown(&self, piece: usize) -> u16 {
         match self.rings.spread()[piece] {
             (_, 1) => self.letters.seen(self.label(piece)).into(),
@@ -392,18 +398,18 @@ impl Space {
         }
     }
 
-    /// Whether moves bring a piece of the puzzle, or one with its label, to a cell of the puzzle.
+    /// Returns whether moves bring a piece of the puzzle, or one with its label, to a cell of the puzzle.
     pub fn comes_to(&self, piece: usize, cell: usize) -> bool {
         self.belongs(self.label(piece), self.rings.spread()[cell].0)
     }
 
-    /// The label of a piece of the puzzle in words; on a ring, of its mark.
+    /// Returns the label of a piece of the puzzle in words; on a ring, the label of its mark.
     fn label(&self, piece: usize) -> u8 {
         self.labels.of_pieces()[self.rings.spread()[piece].0]
     }
 
-    /// Writes to `image` the state to which a move leads from the state `word`. Returns false, and may leave
-    /// anything in `image`, if the move cannot be made there.
+    /// Writes to `image` the state to which a move leads from the state `word`. Returns false if the move is
+    /// not possible there; the contents of `image` are then unspecified.
     #[inline]
     pub fn apply(&self, mv: usize, word: &[u8], image: &mut [u8]) -> bool {
         self.step(mv, &self.letters, word, image);
@@ -413,27 +419,27 @@ impl Space {
         self.moves[mv].guard.iter().all(is_met)
     }
 
-    /// Whether there are moves that cannot be made in all states.
+    /// Returns whether there are moves that are not possible in all states.
     pub fn is_guarded(&self) -> bool {
         self.moves.iter().any(|step| !step.guard.is_empty())
     }
 
-    /// The order of the group of free moves: so many words are one state.
+    /// Returns the order of the group of free moves, which is the number of words of each state.
     pub fn free_order(&self) -> u32 {
         self.puzzle.free.len() as u32
     }
 
-    /// All words of the state that has this word: what free moves make of it.
+    /// Returns all words of the state that has this word: the images of the word under free moves.
     pub fn words_of(&self, word: &[u8]) -> impl Iterator<Item = Vec<u8>> {
         self.free.iter().map(|free| self.image(free, word))
     }
 
-    /// What the free moves do to words, the identity first.
+    /// Returns the actions of the free moves on words, the identity first.
     pub(crate) fn free(&self) -> &[Symmetry] {
         &self.free
     }
 
-    /// What a move does to words of any letters, labels or colours, its guard aside.
+    /// Writes the image under a move of a word of any letters, labels or colours. Does not check the guard.
     #[inline]
     pub(crate) fn step(&self, mv: usize, letters: &Letters, word: &[u8], image: &mut [u8]) {
         let WordMove { cells, turns, .. } = &self.moves[mv];
@@ -448,8 +454,9 @@ impl Space {
         }
     }
 
-    /// The moves with free moves behind them, no two of which differ by a free move before: they lead to a
-    /// word of a state from some word of each state before it. Without free moves, the moves.
+    /// Returns the *arrivals*: the moves followed by free moves, no two of which differ by a free move that
+    /// comes before. They lead to a word of a state from some word of each state before it. Without free
+    /// moves, the arrivals are the moves.
     pub fn incoming_moves(&self) -> &[WordMove] {
         &self.incoming_moves
     }
@@ -467,36 +474,39 @@ impl Space {
         }
     }
 
-    /// The symmetries of the puzzle that map labels to labels, the identity first. Classes are counted up to
-    /// these.
+    /// Returns the symmetries of the puzzle that map labels to labels, the identity first. Classes are
+    /// counted up to these symmetries.
     pub fn symmetries(&self) -> &[Symmetry] {
         &self.symmetries
     }
 
-    /// How many symmetries there are of states: those that differ by a free move do the same.
+    /// Returns the number of symmetries of states. Symmetries that differ by a free move have the same action
+    /// on states.
     pub fn symmetry_order(&self) -> usize {
         self.symmetries.len() / self.puzzle.free.len()
     }
 
-    /// The order of the group that the moves generate (Schreier-Sims).
+    /// Returns the order of the group that the moves and the free moves generate (Schreier-Sims).
     pub fn group_order(&self) -> &BigUint {
         self.group_order.get_or_init(|| group(&self.puzzle).big_order())
     }
 
-    /// The number of states: the order of the group over the order of the subgroup that exchanges only pieces
-    /// with equal labels.
+    /// Returns the number of states. Without guards and free moves, this number is the order of the group
+    /// divided by the order of the subgroup that exchanges only pieces with equal labels.
     pub fn states(&self) -> &BigUint {
         &self.states
     }
 
-    /// Whether the states are all even permutations of pieces that all differ.
+    /// Returns whether all pieces differ and do not turn, and the moves generate the alternating group, so
+    /// that they reach only even permutations.
     pub fn has_only_even_states(&self) -> bool {
         let factorial: BigUint = (1..=self.cells()).map(BigUint::from).product();
         self.letters.width() == 1 && self.labels.are_distinct() && self.group_order() * 2_u32 == factorial
     }
 
-    /// Tells of a word with each label as often as it should be whether moves lead from the solved state to
-    /// it; `None` unless all pieces are told apart and do not turn.
+    /// Returns a function that tells whether moves lead from the solved state to a word, which must have each
+    /// label as often as the solved state. The function ignores guards. `None` unless all pieces are told
+    /// apart and do not turn.
     pub fn membership(&self) -> Option<impl Fn(&[u8]) -> bool> {
         let chain = group(&self.puzzle);
         let is_member = move |word: &[u8]| {
@@ -506,8 +516,9 @@ impl Space {
         (self.letters.width() == 1 && self.labels.are_distinct()).then_some(is_member)
     }
 
-    /// Whether every free move but the identity changes every state: whether it moves, or turns, the cells on
-    /// which some piece with a label of its own could stay.
+    /// Returns whether every free move but the identity changes every state. A free move does so if, in some
+    /// orbit, it keeps fewer cells in place than there are pieces with a label of their own: one of these
+    /// pieces must then move or turn.
     fn free_moves_are_free(&self) -> bool {
         let keeps = |free: &OrientedPermutation, cell: usize| {
             free.cells().apply(cell) == cell && free.turns()[cell] == 0
@@ -522,7 +533,7 @@ impl Space {
     }
 }
 
-/// The group that the moves generate, on points.
+/// Returns the group that the moves and the free moves generate, on points.
 fn group(puzzle: &Puzzle) -> StabiliserChain {
     let moves = puzzle.moves.iter().map(|m| &m.action);
     let generators: Vec<Permutation> = moves.chain(&puzzle.free).map(|action| action.as_points()).collect();
@@ -591,7 +602,7 @@ mod tests {
                 .states()
                 .to_string()
         };
-        // All permutations, and all necklaces of two, three and one.
+        // All permutations, and all necklaces of two, three and one beads, up to rotation.
         assert_eq!((states("0,1,2,3,4,5"), states("0,0,1,1,1,2")), ("120".into(), "10".into()));
     }
 

@@ -1,22 +1,24 @@
-//! Symmetries of a space: what they do to words, and how they compose.
+//! Symmetries of a space: their action on words, and their composition.
 
 use crate::{Letters, Space};
 use fathom_algebra::{OrientedPermutation, Relabelling};
 use std::collections::HashSet;
 
-/// A relabelling of cells, pieces and with them labels that maps moves to moves: d(a g a⁻¹) = d(g).
+/// A relabelling of cells and pieces, and with them of labels, that maps moves to moves, so that
+/// d(a g a⁻¹) = d(g).
 ///
-/// If `a` calls (c, i) henceforth (a(c), f i + t(c)), then a g a⁻¹ has on cell a(c) what g has on c: the
-/// letter (l, o) as (a(l), f o - t(l) + t(c)), t(l) being that of the cell to which pieces of that label
-/// belong. All letters of an orbit can be turned forth and cells back without a difference; so the turn of
-/// each orbit's first cell is 0, and different symmetries do different things.
+/// If `a` renames orientation i on cell c, (c, i), to (a(c), f i + t(c)), then a g a⁻¹ has on cell a(c)
+/// what g has on c, with the letter (l, o) renamed to (a(l), f o - t(l) + t(c)), where t(l) is the turn of
+/// the cell to which pieces of label l belong. Turning all letters of an orbit forth and its cells back makes
+/// no difference. The turn of each orbit's first cell is therefore set to 0, so that different symmetries
+/// have different actions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Symmetry {
     /// Where each cell, and the piece that belongs there, goes.
     pub cells: Box<[u8]>,
-    /// The turn of what leaves each cell; empty if there are none.
+    /// The turn of what leaves each cell; empty if nothing turns.
     turns: Box<[u8]>,
-    /// The factor of what leaves each cell.
+    /// The factor of the orientation of what leaves each cell.
     factors: Box<[u8]>,
     /// Where each label goes.
     pub labels: Box<[u8]>,
@@ -25,7 +27,8 @@ pub struct Symmetry {
 }
 
 impl Symmetry {
-    /// The symmetry with its action on labels; `None` if it does not map labels to labels.
+    /// Returns the symmetry with its action on labels and letters; `None` if the relabelling has no such
+    /// action.
     pub(crate) fn of(relabelling: &Relabelling, of_pieces: &[u8], letters: &Letters) -> Option<Self> {
         let cells: Box<[u8]> = relabelling
             .cells()
@@ -51,7 +54,7 @@ impl Symmetry {
                 }
             }
         }
-        // Letters that stand for nothing go with their label.
+        // Unused letters go with their label.
         let width = letters.width();
         let rest =
             |letter: u8| labels[usize::from(letters.mark(letter))] * width + letters.orientation(letter);
@@ -65,7 +68,7 @@ impl Symmetry {
         })
     }
 
-    /// What a free move does to words: it carries and turns, and renames nothing.
+    /// Returns the action of a free move on words, which moves and turns letters and renames none.
     pub(crate) fn free(action: &OrientedPermutation, space: &Space) -> Self {
         let same = |n: usize| (0..n).map(|i| i as u8).collect();
         let turns = action.turns().iter().map(|&turn| turn as u8);
@@ -80,20 +83,20 @@ impl Symmetry {
         free
     }
 
-    /// Where each letter goes, before it is turned.
+    /// Returns where each letter goes, before it is turned.
     pub fn letters(&self) -> &[u8] {
         &self.letters
     }
 
-    /// The turn of what leaves a cell, after it was renamed.
+    /// Returns the turn of what leaves a cell, which follows the renaming.
     #[inline]
     pub fn turn(&self, cell: usize) -> u8 {
         self.turns.get(cell).copied().unwrap_or(0)
     }
 
-    /// The image of a word: what stands on cell c goes to `cells[c]`, renamed by `renamed` and turned. With
-    /// `renamed` the action on letters of labels this is the image of a state, with the action on those
-    /// of colours that of a pattern.
+    /// Writes the image of a word: what stands on cell c is renamed by `renamed`, turned, and goes to
+    /// `cells[c]`. If `renamed` is the action on letters of labels, the image is that of a state; if it is
+    /// the action on letters of colours, the image is that of a pattern.
     #[inline]
     pub fn carry(&self, letters: &Letters, renamed: &[u8], word: &[u8], image: &mut [u8]) {
         letters.carry(&self.cells, &self.turns, renamed, word, image);
@@ -101,8 +104,8 @@ impl Symmetry {
 }
 
 impl Space {
-    /// All symmetries: those of the puzzle that map labels to labels, each followed by each free move. The
-    /// identity is the first.
+    /// Returns all symmetries: those of the puzzle that map labels to labels, each followed by each free
+    /// move. The identity is the first.
     pub(crate) fn all_symmetries(&self) -> Vec<Symmetry> {
         let (of_pieces, letters) = (self.labels().of_pieces(), self.letters());
         let mut known = HashSet::new();
@@ -122,14 +125,14 @@ impl Space {
         all
     }
 
-    /// The image of a state under a symmetry.
+    /// Returns the image of a state under a symmetry.
     pub fn image(&self, symmetry: &Symmetry, word: &[u8]) -> Vec<u8> {
         let mut image = vec![0; word.len()];
         symmetry.carry(self.letters(), &symmetry.letters, word, &mut image);
         image
     }
 
-    /// The symmetry that does what `second` does after `first`.
+    /// Returns the symmetry that does `first`, then `second`.
     pub(crate) fn compose(&self, first: &Symmetry, second: &Symmetry) -> Symmetry {
         let cells: Box<[u8]> = first.cells.iter().map(|&cell| second.cells[usize::from(cell)]).collect();
         let at = |cell: usize| usize::from(first.cells[cell]);
@@ -156,7 +159,7 @@ impl Space {
         composed
     }
 
-    /// The symmetry that undoes another.
+    /// Returns the inverse of a symmetry.
     pub(crate) fn inverse(&self, symmetry: &Symmetry) -> Symmetry {
         let inverse = |map: &[u8]| {
             let mut inverse = vec![0; map.len()];
@@ -183,7 +186,7 @@ impl Space {
         inverse
     }
 
-    /// Turns all letters of each orbit so that nothing leaves its first cell turned.
+    /// Turns all letters of each orbit so that nothing leaves the orbit's first cell turned.
     fn normalise(&self, symmetry: &mut Symmetry) {
         if symmetry.turns.is_empty() {
             return;
@@ -207,8 +210,8 @@ impl Space {
     }
 }
 
-/// The map of classes that a map of pieces induces: `class[p]` goes to `class[pieces[p]]`, if that is well
-/// defined and one to one.
+/// Returns the map of classes that a map of pieces induces: `class[p]` goes to `class[pieces[p]]`. Returns
+/// `None` if this map is not well defined or not one to one.
 pub(crate) fn induced(class: &[u8], pieces: &[u8], classes: usize) -> Option<Box<[u8]>> {
     const UNSET: u8 = u8::MAX;
     let mut images = vec![UNSET; classes];

@@ -1,13 +1,13 @@
-//! What a move does to a whole coset at once: a permutation of the axes, and one fixed permutation along
-//! each.
+//! The action of a move on a whole coset: a permutation of the axes, and one fixed permutation along each
+//! axis.
 //!
-//! Let R be a representative coset, a⁻¹ the symmetry that carries R to the pattern from which move x leads
-//! into coset C. A state of R, as a word, has the label on cell q carried to cell m(q) = x(a⁻¹(q)) and
-//! renamed by a⁻¹. Cells of colour c of R become cells of colour a⁻¹(c) of C; the j-th of them becomes the
-//! π(j)-th, where π depends on R, C, m and c but not on the state; and its local label l becomes ρ(l), where
-//! ρ depends on a⁻¹ and c alone. So index i along axis c goes to the index, along axis a⁻¹(c), of the word of
-//! i with places moved by π and letters renamed by ρ. With s different pieces of a colour there are at most
-//! s! x s! such maps, each made once.
+//! Let R be a representative coset, and a⁻¹ the symmetry that carries R to the pattern from which move x
+//! leads into coset C. In a state of R, written as a word, the label on cell q goes to cell m(q) =
+//! x(a⁻¹(q)) and is renamed by a⁻¹. The cells of colour c of R become the cells of colour a⁻¹(c)
+//! of C. The j-th of them becomes the π(j)-th, where π depends on R, C, m and c but not on the state. Local
+//! label l becomes ρ(l), where ρ depends on a⁻¹ and c alone. So index i along axis c goes to an index
+//! along axis a⁻¹(c): that of the word of i with places moved by π and letters renamed by ρ. For a
+//! colour of s different pieces there are at most s! x s! such maps, each of which is made once.
 
 #[cfg(doc)]
 use crate::Shape;
@@ -25,7 +25,7 @@ pub struct AxisMap {
 }
 
 impl AxisMap {
-    /// The map that sends index i to `to[i]`.
+    /// Makes the map that sends index i to `to[i]`.
     ///
     /// # Panics
     /// If `to` is not a bijection.
@@ -39,51 +39,52 @@ impl AxisMap {
     }
 }
 
-/// A permutation of axes and a map along each.
+/// A permutation of axes, and a map along each axis.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transform {
-    /// For each axis of the source the axis of the target that it becomes.
+    /// For each axis of the source: the axis of the target that it becomes.
     pub target: Vec<u8>,
-    /// For each axis of the source the number of its [`AxisMap`] in the table that made the transform.
+    /// For each axis of the source: the number of its [`AxisMap`] in the [`Transforms`] that made the
+    /// transform.
     pub maps: Vec<u32>,
-    /// Whether the indices of the source's states have an odd sum of parities: see [`Shape`]. False where
-    /// that says nothing.
+    /// Whether the parities of the indices of the source's states have an odd sum (see [`Shape`]). False
+    /// unless the last axis is halved.
     pub odd: bool,
 }
 
-/// Makes transforms, and keeps each axis map that it made. One for each thread: nothing in it is shared.
+/// Makes transforms, and keeps each axis map. Each thread has its own `Transforms`, so nothing is shared.
 #[derive(Debug)]
 pub struct Transforms<'g> {
     graph: &'g CosetGraph,
-    /// By symmetry and colour: the number of the renaming that the symmetry does to the colour's local
-    /// labels.
+    /// By symmetry and colour: the number of the symmetry's renaming of the colour's local labels.
     renamings: Vec<Vec<u16>>,
     numbers: FxHashMap<(u16, u64), u32>,
     maps: Vec<AxisMap>,
-    /// For each cell of the coset `prepared` its number among the cells of its colour.
+    /// For each cell of the coset `prepared`: its number among the cells of its colour.
     places: Vec<u8>,
     prepared: Option<CosetId>,
     codes: Vec<u64>,
     counts: Vec<u8>,
-    /// Where axes hold only what is reached.
+    /// What is needed where axes hold only reachable words.
     listed: Option<Listed<'g>>,
 }
 
-/// Of axes that hold only what is reached.
+/// The part of [`Transforms`] for axes that hold only reachable words.
 #[derive(Debug)]
 struct Listed<'g> {
     actions: Actions<'g>,
-    /// By the key of an action.
+    /// By the key of an action: the number of the map.
     numbers: FxHashMap<Box<[u8]>, u32>,
-    /// Where what moves do to indices is numbered: by that number and by axis, the number of the map.
+    /// By number of an arrival's action on indices (if numbered), and by axis: the number of the map, or
+    /// [`UNKNOWN`].
     of_element: Vec<u32>,
 }
 
-/// The number of no map.
+/// Stands for a map that is not made yet.
 const UNKNOWN: u32 = u32::MAX;
 
 impl<'g> Transforms<'g> {
-    /// An empty table for the cosets of `graph`.
+    /// Makes an empty table for the cosets of `graph`.
     pub fn new(graph: &'g CosetGraph) -> Self {
         let colouring = graph.colouring();
         let axes = colouring.axes();
@@ -119,26 +120,26 @@ impl<'g> Transforms<'g> {
         }
     }
 
-    /// The graph whose transforms these are.
+    /// Returns the graph whose transforms these are.
     pub fn graph(&self) -> &'g CosetGraph {
         self.graph
     }
 
-    /// The axis map of this number.
+    /// Returns the axis map with this number.
     pub fn map(&self, number: u32) -> &AxisMap {
         &self.maps[number as usize]
     }
 
-    /// All axis maps made so far, by number.
+    /// Returns all axis maps made so far, by number.
     pub fn maps(&self) -> &[AxisMap] {
         &self.maps
     }
 
-    /// The transform from the coset [`CosetGraph::source`] of this [arrival](crate::Space::incoming_moves)
-    /// into `coset`.
+    /// Writes the transform from the coset [`CosetGraph::source`] of this
+    /// [arrival](crate::Space::incoming_moves) into `coset`.
     ///
     /// # Panics
-    /// If there is none.
+    /// If the move is not possible there, so that the arrival has no source.
     pub fn of_move(&mut self, coset: CosetId, mv: usize, transform: &mut Transform) {
         let (source, symmetry) = self.graph.source(coset, mv).expect("the move can be made");
         if let Some(listed) = &mut self.listed {
@@ -171,7 +172,7 @@ impl<'g> Transforms<'g> {
         self.fill(source, coset, symmetry, |cell| cells[usize::from(through[cell])], transform);
     }
 
-    /// The transform of a coset to itself by a symmetry of its [`CosetGraph::stabiliser`].
+    /// Writes the transform of a coset to itself by a symmetry of its [`CosetGraph::stabiliser`].
     pub fn of_symmetry(&mut self, coset: CosetId, symmetry: usize, transform: &mut Transform) {
         if let Some(listed) = &mut self.listed {
             listed.actions.read_symmetry(self.graph, coset, symmetry);
@@ -181,7 +182,7 @@ impl<'g> Transforms<'g> {
         self.fill(coset, coset, symmetry, |cell| through[cell], transform);
     }
 
-    /// The transform that the actions were read from.
+    /// Writes the transform that `actions` has read.
     fn fill_listed(&mut self, source: CosetId, coset: CosetId, symmetry: usize, transform: &mut Transform) {
         let listed = self.listed.as_mut().expect("the axes hold only what is reached");
         let frames = self.graph.frames();
@@ -227,8 +228,8 @@ impl<'g> Transforms<'g> {
             }
             self.prepared = Some(coset);
         }
-        // The place permutation of each colour, four bits a place; places beyond the sixteenth exist only for
-        // colours with a single arrangement, where the code does not matter.
+        // The place permutation of each colour, with four bits for each place. Places beyond the sixteenth
+        // exist only in colours with a single arrangement, for which the code does not matter.
         self.counts.fill(0);
         self.codes.fill(0);
         for (cell, &letter) in self.graph.pattern(source).iter().enumerate() {
@@ -247,7 +248,7 @@ impl<'g> Transforms<'g> {
         }
     }
 
-    /// The number of the map along one axis, made when it is asked for the first time.
+    /// Returns the number of the map along one axis. The map is made when it is first needed.
     fn number(&mut self, symmetry: usize, colour: usize) -> u32 {
         let axes = self.graph.colouring().axes();
         let code = if axes[colour].total() == 1 { 0 } else { self.codes[colour] };
@@ -265,7 +266,7 @@ impl<'g> Transforms<'g> {
     }
 }
 
-/// What an action on labels does to the local labels of a colour.
+/// Returns the renaming of the local labels of a colour by an action on labels.
 fn renaming(graph: &CosetGraph, labels: &[u8], colour: usize) -> Vec<u8> {
     let colouring = graph.colouring();
     (0..colouring.axes()[colour].counts().len() as u8)
@@ -273,8 +274,8 @@ fn renaming(graph: &CosetGraph, labels: &[u8], colour: usize) -> Vec<u8> {
         .collect()
 }
 
-/// The map of the words of `from` to those of `to` that moves place j to place `code >> 4j & 15` and renames
-/// letters.
+/// Returns the map from the words of `from` to those of `to` that moves place j to place `code >> 4j & 15`
+/// and renames letters.
 fn axis_map(from: &Words, to: &Words, code: u64, renaming: &[u8]) -> AxisMap {
     if from.total() == 1 {
         return AxisMap::new(vec![0]);

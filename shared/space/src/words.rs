@@ -1,8 +1,9 @@
-//! All words with a fixed content, and their lexicographic ranks.
+//! Words with fixed content, and their lexicographic ranks.
 //!
-//! Patterns, arrangements and whole states are words: letter `l` occurs `counts[l]` times. The rank is a walk
-//! through the vectors of letters that are left: at each position one table entry says how many words with
-//! what is left begin with a smaller letter. Cost: two dependent loads a position, no division.
+//! Patterns, arrangements and whole states are words in which letter `l` occurs `counts[l]` times. Ranking
+//! walks through the vectors of letters that are left: at each position, one table entry tells how many words
+//! with the letters left begin with a smaller letter. The cost is two dependent loads for each position, and
+//! no division.
 
 use std::sync::OnceLock;
 
@@ -12,7 +13,7 @@ pub struct Words {
     counts: Box<[u8]>,
     length: usize,
     total: u64,
-    /// A vector of letters left is numbered in mixed radix; taking letter `l` away subtracts `strides[l]`.
+    /// A vector of letters left is a number in mixed radix. Taking letter `l` away subtracts `strides[l]`.
     strides: Box<[u32]>,
     full: u32,
     /// See [`Words::smaller`].
@@ -20,10 +21,11 @@ pub struct Words {
 }
 
 impl Words {
-    /// The largest number of "letters left" vectors for which tables are made.
+    /// The largest number of vectors of letters left for which tables are made.
     const LARGEST_TABLE: u64 = 1 << 20;
 
-    /// The words with this content. `None` if they number 2^64 or more, or if the tables would be too large.
+    /// Makes the words with this content. Returns `None` if there are 2^64 or more, or if the tables would be
+    /// too large.
     pub fn new(counts: &[u8]) -> Option<Self> {
         let letters = counts.len();
         let vectors: u64 = counts.iter().try_fold(1_u64, |n, &c| n.checked_mul(u64::from(c) + 1))?;
@@ -47,9 +49,9 @@ impl Words {
         })
     }
 
-    /// `smaller[left * letters + l]`: words with content `left` that begin with a letter smaller than `l`.
-    /// Made when a word is ranked for the first time: the planner asks for the numbers of words of many
-    /// contents whose words are never ranked.
+    /// Returns the table whose entry `left * letters + l` is the number of words with content `left` that
+    /// begin with a letter smaller than `l`. The table is made when a word is first ranked, because the
+    /// planner asks for the number of words of many contents whose words are never ranked.
     #[inline]
     fn smaller(&self) -> &[u64] {
         self.smaller.get_or_init(|| self.table())
@@ -58,8 +60,8 @@ impl Words {
     #[cold]
     fn table(&self) -> Box<[u64]> {
         let (letters, vectors) = (self.counts.len(), self.full as usize + 1);
-        // Words with what is left: the sum over the first letter. Vectors are numbered so that all with one
-        // letter fewer come before.
+        // The number of words with the letters left is a sum over the first letter. Vectors are numbered so
+        // that those with one letter fewer come before.
         let mut words = vec![0_u64; vectors];
         let mut smaller = vec![0_u64; vectors * letters];
         words[0] = 1;
@@ -77,22 +79,22 @@ impl Words {
         smaller.into()
     }
 
-    /// How many such words there are.
+    /// Returns the number of words.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// The number of letters of a word.
+    /// Returns the number of letters of a word.
     pub fn length(&self) -> usize {
         self.length
     }
 
-    /// How often each letter occurs.
+    /// Returns how often each letter occurs.
     pub fn counts(&self) -> &[u8] {
         &self.counts
     }
 
-    /// The lexicographic rank of a word. The letters must have this content.
+    /// Returns the lexicographic rank of a word, which must have this content.
     #[inline]
     pub fn rank(&self, word: impl IntoIterator<Item = u8>) -> u64 {
         let (letters, smaller) = (self.counts.len(), self.smaller());
@@ -105,19 +107,19 @@ impl Words {
         rank
     }
 
-    /// Writes the word of this rank: the inverse of [`Words::rank`].
+    /// Writes the word with this rank: the inverse of [`Words::rank`].
     ///
     /// # Panics
-    /// If `word` is shorter than the words are, or `rank` is not below [`Words::total`].
+    /// If `word` is shorter than [`Words::length`], or `rank` is not below [`Words::total`].
     pub fn unrank(&self, mut rank: u64, word: &mut [u8]) {
         assert!(rank < self.total, "rank {rank} of {} words", self.total);
         let (letters, smaller) = (self.counts.len(), self.smaller());
         let mut left = self.full;
         for place in &mut word[..self.length] {
             let row = &smaller[left as usize * letters..][..letters];
-            // The last letter whose words begin at or before this rank. One of which none are left is never
-            // it: the next letter's words begin at the same rank, and behind the last letter they
-            // begin after all others.
+            // The last letter whose words begin at or before this rank. A letter of which none are left is
+            // never chosen: the words of the next letter begin at the same rank, and a letter after all
+            // letters that are left has an entry larger than any rank.
             let letter = row.iter().rposition(|&begun| begun <= rank).expect("row[0] is 0");
             rank -= row[letter];
             left -= self.strides[letter];
@@ -126,7 +128,8 @@ impl Words {
     }
 }
 
-/// (sum of `counts`)! / product of the factorials; `None` if it exceeds 128 bits on the way.
+/// Returns (sum of `counts`)! / product of the factorials of `counts`; `None` if an intermediate value
+/// exceeds 128 bits.
 pub fn multinomial(counts: &[u8]) -> Option<u128> {
     let mut total = 1_u128;
     let mut placed = 0_u128;

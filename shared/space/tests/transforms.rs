@@ -1,4 +1,4 @@
-//! Every axis transform is compared with applying the move to states one by one.
+//! Compares every axis transform with the move applied to single states.
 
 use fathom_puzzle::{Metric, PuzzleSpec};
 use fathom_space::counting::Fixed;
@@ -21,7 +21,7 @@ fn graph(word: &str, labels: Option<&str>) -> CosetGraph {
     CosetGraph::build(&space, &plan.colouring).unwrap()
 }
 
-/// Spaces that words alone do not name.
+/// Spaces that the name of a puzzle alone does not select.
 const IN_HAND: &str = "2x2x2 in the hand";
 const BY_TWISTS: &str = "square1 by twists";
 const BANDAGED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/bandaged.toml");
@@ -38,7 +38,8 @@ const SPACES: [(&str, Option<&str>); 17] = [
     ("3x3", Some("0,0,0,1,1,1,2,2,2")),
     ("3x4", Some("0,1,2,3,4,4,4,4,4,4,4,4")),
     ("3x3", Some("0,0,1,2,2,1,3,4,5")),
-    // Pieces that turn, in one orbit and in several; free moves, with which cosets have no table; guards.
+    // Pieces that turn, in one orbit and in several; free moves, with which there is no pattern table;
+    // guards.
     ("2x2x2", None),
     ("burnt-pancake:5", None),
     ("skewb", None),
@@ -48,7 +49,7 @@ const SPACES: [(&str, Option<&str>); 17] = [
     (LIMITED, None),
 ];
 
-/// The position of a state inside the coset of its pattern.
+/// Returns the position of a state inside the coset of its pattern.
 fn position(graph: &CosetGraph, coset: CosetId, word: &[u8]) -> u32 {
     graph.position(coset, word).expect("the state is reached")
 }
@@ -68,7 +69,7 @@ fn transformed(transforms: &Transforms<'_>, transform: &Transform, position: u32
     shape.position(&images)
 }
 
-/// A position whose bit is a state, from a random number.
+/// Returns the position of a bit that stands for a state, chosen by a random number.
 fn some_position(graph: &CosetGraph, random: u64) -> u32 {
     let shape = graph.shape();
     let bit = random % shape.bits();
@@ -149,8 +150,7 @@ fn stabilisers_fix_exactly_the_positions_that_counting_lists() {
 }
 
 proptest! {
-    /// A state and its images under symmetries have one address or addresses of one orbit; moves keep the
-    /// number of states a coset.
+    /// The images of a state under symmetries have one address, up to the stabiliser of the coset.
     #[test]
     fn addresses_do_not_depend_on_which_symmetric_copy_is_asked_for(
         which in 0..SPACES.len(), coset: u32, random: u64, symmetry: usize,

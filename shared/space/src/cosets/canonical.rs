@@ -1,5 +1,4 @@
-//! Representatives without a table: of the images of a pattern under all symmetries the smallest, letter by
-//! letter.
+//! Representatives without a table: the smallest image of a pattern under all symmetries, letter by letter.
 
 use super::{CosetSymmetry, Found, UNREACHED};
 use crate::{Colouring, Letters, Space};
@@ -8,35 +7,37 @@ use rustc_hash::FxHashMap;
 
 /// Finds the smallest image of any pattern.
 ///
-/// Symmetries are sorted by what they do to the cells of the image, from the first on. Those that do the same
-/// up to a cell stand together, and where one of them makes a larger letter the others need not be tried.
+/// Symmetries are sorted by their renaming of letters, and then by their action on the cells of the image,
+/// from the first cell on. Symmetries that agree up to a cell are consecutive. If one of them makes a larger
+/// letter up to that cell, the others need not be tried.
 #[derive(Debug)]
 pub(super) struct Canonical {
     letters: Letters,
     cells: usize,
     preimages: Box<[Preimage]>,
-    /// By preimage: on how many first cells of the image it does the same as the one before.
+    /// By preimage: the number of first cells of the image on which it agrees with the preimage before.
     shared: Box<[u8]>,
-    /// By preimage and cell of the image: the next preimage that does not do the same up to that cell.
+    /// By preimage and cell of the image: the next preimage that differs from it on that cell or on an
+    /// earlier one.
     next: Box<[u32]>,
 }
 
-/// A symmetry, read from the image's side.
+/// A symmetry, from the side of the image.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Preimage {
     renamed: Box<[u8]>,
-    /// For each cell the one whose letter comes to it, and the turn of that letter.
+    /// For each cell of the image: the cell from which its letter comes, and the turn of that letter.
     comes: Box<[(u8, u8)]>,
-    /// Its number among the symmetries.
+    /// The number of the symmetry.
     symmetry: usize,
 }
 
 /// The smallest image of a pattern.
 pub(super) struct Form {
     pub(super) pattern: Box<[u8]>,
-    /// The number of a symmetry that leads there.
+    /// The number of a symmetry that leads to the image.
     pub(super) symmetry: usize,
-    /// How many lead there: as many fix the pattern.
+    /// The number of symmetries that lead to the image; equally many fix the pattern.
     fixing: u32,
 }
 
@@ -70,7 +71,7 @@ impl Canonical {
         Self { letters: colouring.letters().clone(), cells, preimages, shared, next: next.into() }
     }
 
-    /// The smallest image of a pattern.
+    /// Returns the smallest image of a pattern.
     pub(super) fn form(&self, pattern: &[u8]) -> Form {
         let mut best: Box<[u8]> = vec![u8::MAX; self.cells].into();
         let (mut symmetry, mut fixing) = (0, 0);
@@ -80,7 +81,7 @@ impl Canonical {
                 let letter = preimage.renamed[usize::from(pattern[usize::from(cell)])];
                 if turn == 0 { letter } else { self.letters.turned(letter, turn) }
             };
-            // On the cells that it shares with the one before, the image is as the best.
+            // On the cells that the image shares with the one before, it agrees with the best image.
             let same = usize::from(self.shared[number]);
             let differs = (same..self.cells).find(|&to| letter(&preimage.comes[to]) != best[to]);
             match differs {
@@ -101,11 +102,11 @@ impl Canonical {
         Form { pattern: best, symmetry, fixing }
     }
 
-    /// Follows the moves backwards from orbit to orbit. That leads to all orbits to which they lead forwards:
-    /// moves without guards generate a finite group, and guarded ones are closed under inverses. `None`
-    /// if there are too many.
+    /// Lists the representatives by following the moves backwards from orbit to orbit. Backward moves lead to
+    /// the same orbits as forward moves, because moves without guards generate a finite group, and guarded
+    /// moves are closed under inverses. Returns `None` if there are too many.
     pub(super) fn close(&self, space: &Space, colouring: &Colouring) -> Option<Found> {
-        /// Representatives whose sources are looked for at once.
+        /// Number of representatives whose sources are found in one step.
         const PIECE: usize = 4096;
         let (cells, moves, group) = (space.cells(), space.incoming_moves().len(), self.preimages.len());
         let solved = self.form(colouring.solved());
@@ -113,7 +114,7 @@ impl Canonical {
         let mut numbers: FxHashMap<Box<[u8]>, u32> = FxHashMap::default();
         let mut found = vec![solved.pattern.clone()];
         numbers.insert(solved.pattern, 0);
-        // By representative, in the order in which they are found, and move.
+        // By representative, in the order of discovery, and by arrival.
         let mut sources: Vec<Option<(u32, u32)>> = Vec::new();
         while sources.len() < found.len() * moves {
             let done = sources.len() / moves;

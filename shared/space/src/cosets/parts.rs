@@ -1,9 +1,10 @@
 //! The closure of patterns part by part.
 //!
-//! The cells are cut into parts that neither moves nor symmetries leave. A pattern is then what it is on each
-//! part, and there are few patterns of a part: those of the corners of Square-1 are 257,460, and of the whole
-//! 18 million. What moves and symmetries do is worked out once for each pattern of a part; where a move leads
-//! to a representative from, and the smallest image of that, are then a few looks into tables.
+//! The cells are cut into parts that neither moves nor symmetries leave. A pattern is then one pattern on
+//! each part, and a part has few patterns: the corners of Square-1 have 257,460 patterns, and the whole
+//! puzzle has 18 million. The action of moves and symmetries is computed once for each pattern of a part. The
+//! pattern from which a move leads to a representative, and the smallest image of that pattern, then take
+//! only a few table look-ups.
 
 use super::{CosetSymmetry, Found, UNREACHED};
 use crate::{Colouring, Letters, Space};
@@ -11,18 +12,19 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// No more parts are told apart, and no more symmetries are tried.
+/// The largest numbers of parts and of symmetries: a [`Key`] has 32 bits for each part, and a set of
+/// symmetries is a `u64`.
 const MOST_PARTS: usize = 4;
 const MOST_SYMMETRIES: usize = u64::BITS as usize;
 
-/// What is not worked out yet, and what a guard forbids.
+/// The entry of a source that is not computed yet; `FORBIDDEN` is the entry of one that a guard rules out.
 const UNKNOWN: u32 = u32::MAX;
 const FORBIDDEN: u32 = u32::MAX - 1;
 
-/// The numbers of the patterns on all parts, 32 bits each, the first part in the highest.
+/// The numbers of the patterns on all parts, 32 bits each, that of the first part in the highest bits.
 type Key = u128;
 
-/// Where the parts end, and what is known of their patterns.
+/// All parts, and what is known of their patterns.
 pub(super) struct Parts<'a> {
     parts: Vec<Part<'a>>,
     symmetries: usize,
@@ -32,13 +34,14 @@ pub(super) struct Parts<'a> {
 struct Part<'a> {
     letters: &'a Letters,
     cells: Range<usize>,
-    /// Bits a letter.
+    /// The number of bits of a letter.
     bits: u32,
-    /// By symmetry, and by move.
+    /// By symmetry, and `sources` by arrival.
     images: Vec<Action<'a>>,
     sources: Vec<Source>,
-    /// The patterns, their numbers, and what is known of each: its images under all symmetries, the smallest
-    /// of them with the symmetries that lead there, and from where each move leads to it.
+    /// The patterns found so far, and their numbers. The tables below have for each pattern: its images under
+    /// all symmetries; the smallest image, with the set of symmetries that lead to it; and its source under
+    /// each arrival.
     patterns: Vec<u128>,
     numbers: FxHashMap<u128, u32>,
     image_of: Vec<u32>,
@@ -46,25 +49,26 @@ struct Part<'a> {
     source_of: Vec<u32>,
 }
 
-/// What a symmetry does to a part: for each cell of the image the cell, and the turn, of what comes there,
-/// and what letters become before.
+/// The action of a symmetry on a part: for each cell of the image, the cell from which its letter comes and
+/// the turn of that letter; and the renaming of letters before they are turned.
 struct Action<'a> {
     comes: Vec<(u8, u8)>,
     renamed: &'a [u8],
 }
 
-/// What undoing a move does to a part: for each cell the cell, and the turn, of what comes there; and what
-/// must then be where.
+/// The inverse of an arrival on a part: for each cell, the cell from which its letter comes and the turn of
+/// that letter; and the guard, which the result must meet.
 struct Source {
     comes: Vec<(u8, u8)>,
     guard: Vec<Asked>,
 }
 
-/// A cell, a colour, and whether that must be there, or any other one.
+/// A cell, a colour, and whether the cell must have this colour or any other one.
 type Asked = (u8, u8, bool);
 
 impl<'a> Parts<'a> {
-    /// `None` where patterns are not cut into parts, or into too many, or parts are too long.
+    /// Cuts the cells into parts. Returns `None` if there is only one part, if there are too many parts or
+    /// symmetries, or if the patterns of a part need more than 128 bits.
     pub(super) fn of(
         space: &Space,
         colouring: &'a Colouring,
@@ -85,9 +89,9 @@ impl<'a> Parts<'a> {
         })
     }
 
-    /// As [`Canonical::close`](super::canonical::Canonical::close).
+    /// Lists the representatives as [`Canonical::close`](super::canonical::Canonical::close) does.
     pub(super) fn close(mut self, colouring: &Colouring) -> Option<Found> {
-        /// Representatives whose sources are looked for at once.
+        /// Number of representatives whose sources are found in one step.
         const PIECE: usize = 1 << 12;
         let (moves, group) = (self.moves, self.symmetries as u32);
         let solved: Vec<u32> = self
@@ -99,7 +103,7 @@ impl<'a> Parts<'a> {
         let mut found = vec![solved];
         let mut sizes = vec![group / fixing];
         let mut numbers: FxHashMap<Key, u32> = FxHashMap::from_iter([(solved, 0)]);
-        // By representative, in the order in which they are found, and move.
+        // By representative, in the order of discovery, and by arrival.
         let mut sources: Vec<u32> = Vec::new();
         let mut done = 0;
         while done < found.len() {
@@ -132,7 +136,7 @@ impl<'a> Parts<'a> {
         Some(self.in_order(&found, &sizes, &sources))
     }
 
-    /// Numbers the representatives by pattern.
+    /// Numbers the representatives in the order of their patterns.
     fn in_order(&self, found: &[Key], sizes: &[u32], sources: &[u32]) -> Found {
         let (moves, group) = (self.moves, self.symmetries as u32);
         let ranks: Vec<Vec<u32>> = self.parts.iter().map(Part::ranks).collect();
@@ -166,12 +170,12 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// The numbers of the patterns of the parts.
+    /// Returns the numbers of the patterns of the parts.
     fn numbers(&self, key: Key) -> impl Iterator<Item = u32> + use<> {
         (0..self.parts.len() as u32).rev().map(move |part| (key >> (u32::BITS * part)) as u32)
     }
 
-    /// Sees to it that the source of a pattern by a move is known.
+    /// Computes the source of a pattern under an arrival, unless the source is known.
     fn work_out(&mut self, key: Key, mv: usize) {
         let moves = self.moves;
         for (number, part) in self.numbers(key).zip(&mut self.parts) {
@@ -181,8 +185,8 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// The pattern from which a move leads to one, as the numbers of its parts; `None` if the move cannot be
-    /// made there. It has been worked out.
+    /// Returns the pattern from which an arrival leads to `key`, as the numbers of its parts; `None` if the
+    /// move is not possible there. [`Parts::work_out`] must have computed the source.
     fn source(&self, key: Key, mv: usize) -> Option<impl Iterator<Item = u32>> {
         let source = move |(number, part): (u32, &Part)| part.source_of[number as usize * self.moves + mv];
         let sources = move || self.numbers(key).zip(&self.parts).map(source);
@@ -190,7 +194,8 @@ impl<'a> Parts<'a> {
         (!is_forbidden).then(sources)
     }
 
-    /// The smallest image of a pattern, the first symmetry that leads there, and how many do.
+    /// Returns the smallest image of a pattern, the first symmetry that leads to that image, and the number
+    /// of symmetries that do.
     fn smallest(&self, pattern: impl Iterator<Item = u32>) -> (Key, u32, u32) {
         let mut leading = u64::MAX >> (MOST_SYMMETRIES - self.symmetries);
         let mut smallest = 0;
@@ -278,7 +283,7 @@ impl<'a> Part<'a> {
         letters.fold(0, |pattern, letter| pattern << self.bits | u128::from(letter))
     }
 
-    /// The number of a pattern, with what symmetries make of it.
+    /// Returns the number of a pattern. A new pattern is entered with its whole orbit.
     fn number_of(&mut self, letters: &[u8]) -> u32 {
         let pattern = self.pack(letters.iter().copied());
         self.number(pattern)
@@ -288,7 +293,7 @@ impl<'a> Part<'a> {
         if let Some(&number) = self.numbers.get(&pattern) {
             return number;
         }
-        // All images are of one orbit: each gets its number, and then its images.
+        // All images are in one orbit. Each image gets its number first, and then its own images.
         let orbit: Vec<u128> = self.images.iter().map(|action| self.image(action, pattern)).collect();
         let first = self.patterns.len();
         for &image in &orbit {
@@ -321,7 +326,7 @@ impl<'a> Part<'a> {
         }))
     }
 
-    /// From where a move leads to a pattern.
+    /// Returns the number of the pattern from which an arrival leads to pattern `number`, or [`FORBIDDEN`].
     fn work_out(&mut self, number: u32, mv: usize, moves: usize) -> u32 {
         let entry = number as usize * moves + mv;
         let known = self.source_of[entry];
@@ -340,7 +345,7 @@ impl<'a> Part<'a> {
         number
     }
 
-    /// The rank of each pattern among all of them.
+    /// Returns the rank of each pattern among all patterns of the part.
     fn ranks(&self) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.patterns.len() as u32).collect();
         order.par_sort_unstable_by_key(|&number| self.patterns[number as usize]);
@@ -352,9 +357,9 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The finest cut of the cells into runs that neither moves nor symmetries leave.
+/// Returns the finest cut of the cells into consecutive ranges that neither moves nor symmetries leave.
 fn ranges(space: &Space, symmetries: &[CosetSymmetry]) -> Vec<Range<usize>> {
-    // Between two cells that are not kept apart there is no cut.
+    // Cells that a move or a symmetry connects are in one range, with all cells between them.
     let mut is_cut = vec![true; space.cells()];
     let mut join = |a: usize, b: usize| is_cut[a.min(b) + 1..=a.max(b)].fill(false);
     for orbit in space.orbits() {
@@ -375,7 +380,7 @@ mod tests {
     use crate::{Labels, Plan};
     use fathom_puzzle::{Metric, PuzzleSpec};
 
-    /// Part by part as in whole patterns, up to which of the symmetries that lead to one image is taken.
+    /// Checks that both closures agree, except for the choice among symmetries that lead to the same image.
     #[test]
     fn parts_close_as_whole_patterns_do() {
         let example = |name: &str| format!("{}/../../docs/examples/{name}", env!("CARGO_MANIFEST_DIR"));

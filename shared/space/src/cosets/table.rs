@@ -1,4 +1,5 @@
-//! The pattern table: for every pattern, by its rank, where it belongs.
+//! The pattern table, which has for every pattern, by rank, its representative and a symmetry that leads
+//! there.
 
 use super::{CosetSymmetry, CosetTables, UNREACHED};
 use crate::{Colouring, Space, Symmetry};
@@ -6,21 +7,22 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// Somebody is about to make the entry.
+/// The entry of a representative that a thread has claimed and is about to write.
 pub(super) const CLAIMED: u32 = u32::MAX - 1;
 
-/// An orbit of patterns, when it is found.
+/// An orbit of patterns, as found.
 struct PatternOrbit {
     /// The smallest rank of its patterns.
     representative: u64,
     size: u32,
-    /// In the order in which orbits are found.
+    /// The number in the order of discovery.
     number: u32,
 }
 
-/// Follows the moves from orbit to orbit, all orbits of a generation at once. The representative of an orbit
-/// is its pattern of smallest rank. It is enough to follow the moves from the representatives, because
-/// symmetries map moves to moves.
+/// Fills the table by following the moves from orbit to orbit, all orbits of a generation at once. The
+/// representative of an orbit is its pattern of smallest rank. Following the moves from the representatives
+/// alone is enough, because symmetries map moves to moves. Returns `None` if the entries would exceed 32
+/// bits.
 pub(super) fn close(
     space: &Space,
     colouring: &Colouring,
@@ -73,7 +75,7 @@ pub(super) fn close(
         entry => renumbered[(entry / group) as usize] * group + entry % group,
     };
     Some(CosetTables {
-        // In place: the table is most of what a search keeps in memory.
+        // The entries are converted in place, because the table takes most of the memory of a search.
         table: finder.table.into_iter().map(renumber).collect(),
         representatives: orbits.iter().map(|orbit| orbit.representative).collect(),
         orbit_sizes: orbits.iter().map(|orbit| orbit.size).collect(),
@@ -84,19 +86,19 @@ pub(super) fn close(
 struct OrbitFinder<'a> {
     colouring: &'a Colouring,
     symmetries: &'a [CosetSymmetry],
-    /// The number of symmetry s after symmetry g, at g times their number plus s; empty if these are too
-    /// many.
+    /// Entry `g * symmetries + s` is the number of the symmetry that does g, then s. Empty if there are too
+    /// many symmetries.
     composed: Vec<u16>,
     table: Vec<AtomicU32>,
     found: AtomicU32,
     too_many: AtomicBool,
 }
 
-/// What a thread needs to look at an orbit.
+/// The buffers of one thread.
 struct Scratch {
-    /// The ranks of the images of a pattern.
+    /// By symmetry: the rank of the image of a pattern.
     images: Vec<u64>,
-    /// Those of the representative of its orbit.
+    /// By symmetry: the rank of the image of the representative of the pattern's orbit.
     of_smallest: Vec<u64>,
     image: Vec<u8>,
     smallest: Vec<u8>,
@@ -114,7 +116,8 @@ impl Scratch {
 }
 
 impl OrbitFinder<'_> {
-    /// Enters the orbit of a pattern into the table, if nobody else has done so or is about to.
+    /// Enters the orbit of a pattern into the table, and returns it. Returns `None` if another call has
+    /// entered or claimed the orbit, or if there are too many orbits.
     fn discover(&self, pattern: &[u8], scratch: &mut Scratch) -> Option<PatternOrbit> {
         let ranks = self.colouring.patterns();
         let entry = |rank: u64| &self.table[rank as usize];
@@ -124,7 +127,7 @@ impl OrbitFinder<'_> {
         let Scratch { images, of_smallest, image, smallest } = scratch;
         self.look(pattern, images, image);
         let &representative = images.iter().min().expect("the identity is a symmetry");
-        // Whoever enters the representative first enters the others.
+        // The thread that claims the representative also enters the other patterns.
         let claim = entry(representative);
         claim.compare_exchange(UNREACHED, CLAIMED, Ordering::Relaxed, Ordering::Relaxed).ok()?;
         let group = self.symmetries.len() as u32;
@@ -134,8 +137,8 @@ impl OrbitFinder<'_> {
             self.too_many.store(true, Ordering::Relaxed);
             return None;
         };
-        // Where a pattern is fixed by symmetries, several lead from it to the representative, and any will
-        // do.
+        // If symmetries fix a pattern, several symmetries lead from the pattern to the representative, and
+        // any of them will do.
         claim.store(base, Ordering::Relaxed);
         if images[0] != representative {
             self.carry_over(representative, images, of_smallest, (smallest, image));
@@ -152,8 +155,9 @@ impl OrbitFinder<'_> {
         Some(PatternOrbit { representative, size, number })
     }
 
-    /// The ranks of all images of a representative, of which those of another pattern of its orbit are known:
-    /// the image under s is that of the pattern under a symmetry that leads to the representative, then s.
+    /// Computes the ranks of all images of a representative from `images`, those of another pattern of its
+    /// orbit. If symmetry g leads from the pattern to the representative, then the image of the
+    /// representative under s is the image of the pattern under g, then s.
     fn carry_over(
         &self,
         representative: u64,
@@ -173,7 +177,7 @@ impl OrbitFinder<'_> {
         }
     }
 
-    /// The ranks of all images of a pattern.
+    /// Computes the ranks of all images of a pattern.
     fn look(&self, pattern: &[u8], images: &mut [u64], image: &mut [u8]) {
         for (CosetSymmetry { symmetry, action, .. }, rank) in self.symmetries.iter().zip(images) {
             symmetry.carry(self.colouring.letters(), &action.letters, pattern, image);
@@ -182,9 +186,9 @@ impl OrbitFinder<'_> {
     }
 }
 
-/// The numbers of all products, for [`OrbitFinder::composed`].
+/// Returns the numbers of all products, for [`OrbitFinder::composed`].
 fn composed(space: &Space, symmetries: &[CosetSymmetry]) -> Vec<u16> {
-    // Products are found in less time than they save where there are this many.
+    // Up to this number, finding the products takes less time than they save.
     const MOST_SYMMETRIES: usize = 512;
     if symmetries.len() > MOST_SYMMETRIES {
         return Vec::new();
@@ -207,7 +211,7 @@ mod tests {
 
     use super::*;
 
-    /// With pieces that turn, letters that symmetries rename, and a whole that turns freely.
+    /// Covers pieces that turn, symmetries that rename letters, and puzzles that turn freely as a whole.
     #[test]
     fn images_of_representatives_follow_from_those_of_other_patterns() {
         for word in ["3x3", "2x5", "3x4", "2x2x2", "pyraminx", "skewb", "topspin:7,4", "3x3x3-corners"] {

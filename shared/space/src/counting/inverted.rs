@@ -4,41 +4,41 @@ use super::Listed;
 use crate::placements::{Action, NoInverses, Placements, conjugacy_classes, then};
 use crate::{CosetGraph, CosetId, Space};
 
-/// Counts the pairs of a symmetry and a state that it maps to its inverse.
+/// Counts the pairs of a symmetry and a state that the symmetry maps to the state's inverse.
 #[derive(Debug)]
 pub(super) enum Inverted {
-    /// They are few: all are known.
+    /// The states of all pairs, because they are few.
     Listed(Listed),
-    /// They are many: each state is asked.
+    /// A test for each state, because the states are many.
     Asked(Box<Asked>),
 }
 
-/// What asks a state.
+/// Tests states one by one.
 #[derive(Debug)]
 pub(super) struct Asked {
     placements: Placements,
-    /// Inversions followed by symmetries.
+    /// The inversion followed by each symmetry.
     actions: Vec<Action>,
 }
 
-/// What leads to the states that symmetries map to their inverses.
+/// The actions that fix the states which symmetries map to their inverses.
 pub(super) struct Inversions {
     asked: Asked,
-    /// Of inversions followed by symmetries one of each class, with the number of its members.
+    /// The inversion followed by a symmetry: one action of each conjugacy class, with the number of its
+    /// members.
     classes: Vec<(Action, u32)>,
     symmetries: Vec<Action>,
 }
 
 impl Inverted {
-    /// Looking at so many words takes a tenth of a second.
+    /// The number of words that are examined in any case, which takes a tenth of a second.
     const FEW: usize = 1 << 18;
-    /// To look at a word takes so many times as long as to ask a state, about.
+    /// Examining a word for the list takes about this many times as long as testing a state.
     const LOOK: u64 = 8;
-    /// However many states there are, so many entries of a list are more than memory should be taken for: up
-    /// to 3 GB.
+    /// The largest number of words that are examined for a list, so that the list takes at most about 3 GB.
     const MOST: usize = 1 << 28;
 
-    /// Of a space that has inverses.
+    /// Prepares the count for the space of a graph. Returns [`NoInverses`] if its states have no inverses.
     pub(super) fn new(graph: &CosetGraph) -> Result<Self, NoInverses> {
         let space = graph.space();
         let worth = usize::try_from(space.states() / Self::LOOK).unwrap_or(usize::MAX);
@@ -50,7 +50,7 @@ impl Inverted {
         })
     }
 
-    /// The pairs of a coset's whole orbit, of the states whose positions `contains` has.
+    /// Counts the pairs of the whole orbit of a coset, for the states whose positions `contains` accepts.
     pub(super) fn pairs(&self, graph: &CosetGraph, coset: CosetId, contains: impl Fn(u32) -> bool) -> u64 {
         match self {
             Self::Listed(listed) => listed.pairs(coset, contains),
@@ -64,7 +64,7 @@ impl Inverted {
 }
 
 impl Inversions {
-    /// Of a space that has inverses.
+    /// Finds the actions for a space. Returns [`NoInverses`] if its states have no inverses.
     pub(super) fn of(space: &Space) -> Result<Self, NoInverses> {
         let placements = Placements::new(space);
         let inversion = placements.inversion(space)?;
@@ -86,19 +86,19 @@ pub struct Inverses {
 }
 
 impl Inverses {
-    /// Of a space.
+    /// Prepares the inversion of the states of a space.
     ///
     /// # Errors
-    /// [`NoInverses`] with the reason why its states have none, or why symmetries do not map them to each
-    /// other.
+    /// [`NoInverses`] if states have no inverses, or if symmetries do not map the inverses of the words of
+    /// one state to each other.
     pub fn of(space: &Space) -> Result<Self, NoInverses> {
         space.has_inverses()?;
         let placements = Placements::new(space);
         Ok(Self { inversion: placements.inversion(space)?, placements })
     }
 
-    /// A word of the inverse of a state, given by a word: where states have several words, symmetries map
-    /// the words of all these inverses to each other.
+    /// Returns a word of the inverse of the state that has this word. If states have several words,
+    /// symmetries map the inverses of the words of one state to each other.
     pub fn inverse(&self, word: &[u8]) -> Vec<u8> {
         let mut inverse = vec![0; word.len()];
         for (&letter, cell) in word.iter().zip(0..) {
@@ -111,7 +111,7 @@ impl Inverses {
 }
 
 impl Asked {
-    /// How many of the actions map a word to itself.
+    /// Returns the number of actions that map a word to itself.
     fn pairs(&self, word: &[u8]) -> u64 {
         let stands: Vec<u16> =
             word.iter().zip(0..).map(|(&letter, cell)| self.placements.number(cell, letter)).collect();
@@ -132,10 +132,10 @@ mod tests {
     use fathom_puzzle::{Metric, PuzzleSpec};
     use std::collections::HashSet;
 
-    /// By listing and by asking, whatever the layer, if only it has all images of its states.
+    /// Checks that listing and testing agree on sets of states that are closed under symmetries.
     #[test]
     fn both_ways_count_alike() {
-        // Of the words of a skewb moves reach a quarter.
+        // Moves reach a quarter of the words of a skewb.
         for (word, metric) in [
             ("3x3", Metric::Single),
             ("2x2x2", Metric::Multi),

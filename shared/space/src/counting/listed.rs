@@ -5,33 +5,33 @@ use crate::{CosetGraph, CosetId};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A state that is fixed by something.
+/// A state that some action fixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Crossing {
-    /// Where it lies.
+    /// The coset of the state.
     coset: CosetId,
-    /// Its position there.
+    /// The position in the coset.
     position: u32,
-    /// How many pairs (action, state) it stands for.
+    /// The number of pairs (action, state) for which the entry stands.
     pairs: u32,
 }
 
-/// Fixed states in order of their addresses; 12 bytes each.
+/// Fixed states in the order of their addresses, 12 bytes each.
 ///
-/// Of states that symmetries make of each other one may be here for all. Which one it is decides what the
-/// pairs of a shard are, though not what those of a layer are: files of an unfinished layer must come from
-/// one way to choose it.
+/// One state may stand for all states that symmetries make of it. The choice of this state affects the pairs
+/// of a shard, but not those of a layer, so all files of an unfinished layer must be made with the same
+/// choice.
 #[derive(Debug, Default)]
 pub struct Listed {
     crossing: Vec<Crossing>,
 }
 
 impl Listed {
-    /// So many new entries are sorted in at a time.
+    /// The smallest number of new entries that are sorted in at a time.
     const BATCH: usize = 1 << 22;
 
-    /// The words that actions fix; each action stands for as many as are written behind it, conjugates by
-    /// `symmetries`. `None` if more than `most` are to be looked at.
+    /// Lists the words that actions fix. Each action comes with the number of its conjugates by `symmetries`,
+    /// for all of which it stands. Returns `None` if more than `most` words would have to be examined.
     pub(crate) fn of(
         graph: &CosetGraph,
         placements: &Placements,
@@ -72,7 +72,8 @@ impl Listed {
         (looked_at.into_inner() <= most).then_some(Self { crossing })
     }
 
-    /// The pairs (action, state) of a coset's whole orbit, of the states whose positions `contains` has.
+    /// Counts the pairs (action, state) of the whole orbit of a coset, for the states whose positions
+    /// `contains` accepts.
     pub fn pairs(&self, coset: CosetId, contains: impl Fn(u32) -> bool) -> u64 {
         let start = self.crossing.partition_point(|c| c.coset < coset);
         let here = self.crossing[start..].iter().take_while(|c| c.coset == coset);
@@ -80,7 +81,7 @@ impl Listed {
     }
 }
 
-/// Brings entries in order, and makes one of those with one address.
+/// Sorts entries, and merges those with the same address.
 fn merge(crossing: &mut Vec<Crossing>) {
     crossing.sort_unstable();
     crossing.dedup_by(|next, kept| {

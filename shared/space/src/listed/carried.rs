@@ -1,4 +1,4 @@
-//! What carries frames from the home coset to the others.
+//! The group elements that carry frames from the home coset to the other cosets.
 
 use super::{Actions, Frames, Leads, NO_ELEMENT, turned};
 use crate::{CosetGraph, CosetId};
@@ -6,7 +6,8 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::sync::Mutex;
 
-/// By coset, what carries the home coset's words to it: moves along the first way that is found.
+/// Returns, by coset, the element that carries the home coset's words there: the moves along the first path
+/// that a breadth-first search finds.
 pub(super) fn carriers(graph: &CosetGraph, leads: &Leads, home: CosetId) -> Box<[(u8, u8)]> {
     let cells = graph.space().cells();
     let mut carriers = vec![(u8::MAX, 0); graph.len() as usize * cells];
@@ -42,11 +43,12 @@ pub(super) fn carriers(graph: &CosetGraph, leads: &Leads, home: CosetId) -> Box<
     carriers.into()
 }
 
-/// For each place of the home coset where it goes, and how far it is turned.
+/// For each place of the home coset: where it goes, and how far its letter is turned.
 type Element = Box<[(u8, u8)]>;
 
-/// By coset and arrival, the number of what it does to indices where frames are carried: an element of the
-/// group that keeps the home coset. `None` if there are too many to be kept.
+/// Returns, by coset and arrival, the number of the arrival's action on indices where frames are carried.
+/// This action is an element of the group that keeps the home coset. Returns `None` if there are too many
+/// elements to keep.
 pub(super) fn elements(graph: &CosetGraph, carried: &Frames) -> Option<Box<[u32]>> {
     const MOST: usize = 1 << 14;
     const COSETS: usize = 1 << 10;

@@ -5,27 +5,27 @@ use super::{Action, Placements, then};
 use crate::Space;
 use std::cmp::Ordering;
 
-/// The words that an action maps to itself. Moves need not reach them all, though most that they do not
-/// reach are passed over where all pieces differ. Of words that symmetries, a group, make of each other and
-/// that the action fixes there is the smallest alone, with their number.
+/// The words that an action maps to itself. Moves need not reach all of them; where all pieces differ, most
+/// unreachable words are skipped. Of the fixed words that symmetries map to each other, only the smallest is
+/// listed, with their number. The symmetries must form a group.
 ///
-/// Such a word is a union of cycles of the action: of those that have each cell once at most, and each
-/// label as often as there are pieces. Words fall into *branches*, by the cycle that has the first cell.
+/// A fixed word is a union of cycles of the action that has each cell once, and each label as often as there
+/// are pieces. Words are divided into *branches* by the cycle that has the first cell.
 pub(crate) struct FixedWords<'a> {
     space: &'a Space,
     prefixes: Option<&'a Prefixes>,
-    /// How many symmetries commute with the action.
+    /// The number of symmetries that commute with the action.
     symmetries: usize,
-    /// How many of them change no word.
+    /// The number of these symmetries that change no word.
     idle: usize,
-    /// The others.
+    /// The others of these symmetries.
     moving: Vec<Renaming>,
-    /// By their first cells.
+    /// By first cell: the cycles of the action, as cells with letters.
     cycles: Vec<Vec<Vec<(u8, u8)>>>,
 }
 
 impl<'a> FixedWords<'a> {
-    /// Of an action, up to these symmetries.
+    /// Prepares the list of the words that an action fixes, up to these symmetries.
     pub(crate) fn of(
         placements: &'a Placements,
         space: &'a Space,
@@ -41,7 +41,8 @@ impl<'a> FixedWords<'a> {
                 cycle.push(placements.of[at]);
                 at = usize::from(action[at]);
             }
-            // Placements come in order of their cells.
+            // Placements are numbered in the order of their cells, so the first cell of a cycle is its
+            // smallest.
             if let Some(&(first, _)) = cycle.first() {
                 cycles[usize::from(first)].push(cycle);
             }
@@ -59,12 +60,13 @@ impl<'a> FixedWords<'a> {
         }
     }
 
-    /// How many branches there are.
+    /// Returns the number of branches.
     pub(crate) fn branches(&self) -> usize {
         self.cycles[0].len()
     }
 
-    /// Calls `found` with the words of a branch until that returns false.
+    /// Calls `found` with each word of a branch, and the number of words for which the word stands, until
+    /// `found` returns false.
     pub(crate) fn visit(&self, branch: usize, found: &mut impl FnMut(&[u8], u32) -> bool) {
         let moving: Vec<&Renaming> = self.moving.iter().collect();
         let mut current = Current {
@@ -79,12 +81,12 @@ impl<'a> FixedWords<'a> {
     }
 }
 
-/// What a symmetry makes of words.
+/// The action of a symmetry on words.
 struct Renaming {
     letters: usize,
-    /// For each cell: from which cell its letter comes.
+    /// By cell: the cell from which its letter comes.
     sources: Vec<u8>,
-    /// For each cell, and each letter on the cell that it comes from: what the letter becomes.
+    /// By cell, and by letter on the cell from which the letter comes: the new letter.
     becomes: Vec<u8>,
 }
 
@@ -101,8 +103,7 @@ impl Renaming {
         Self { letters, sources, becomes }
     }
 
-    /// How the image of a word compares to the word. In a word current, cells that are open make all that
-    /// follows equal.
+    /// Compares the image of a word with the word, up to the first cell where either of them is open.
     fn compare(&self, word: &[Option<u8>]) -> Ordering {
         let pairs = self.sources.iter().zip(word).enumerate().map_while(|(cell, (&from, letter))| {
             let from = word[usize::from(from)]?;
@@ -112,22 +113,23 @@ impl Renaming {
     }
 }
 
-/// A word current.
+/// The word that is being filled, with what is known of it.
 struct Current<'w, F> {
     words: &'w FixedWords<'w>,
-    /// By label: pieces that have no place yet.
+    /// By label: the number of pieces that have no cell yet.
     left: Vec<u8>,
     word: Vec<Option<u8>>,
-    /// What is known of its beginning.
+    /// What is known of the beginning of the word.
     path: Option<Path>,
-    /// The word, when it is made.
+    /// The buffer for the complete word.
     whole: Vec<u8>,
     found: &'w mut F,
 }
 
 impl<F: FnMut(&[u8], u32) -> bool> Current<'_, F> {
-    /// Fills the cells from `cell` on in all ways, but those of which one of the symmetries makes smaller
-    /// words. All others make larger ones. Returns whether it should go on.
+    /// Fills the cells from `cell` on in all ways, except those that one of the symmetries maps to smaller
+    /// words. Symmetries that are not in `symmetries` make larger words. Returns false if `found` has
+    /// returned false.
     fn place(&mut self, cell: usize, symmetries: &[&Renaming]) -> bool {
         let words = self.words;
         if let (Some(prefixes), Some(path)) = (words.prefixes, &mut self.path)
@@ -151,11 +153,11 @@ impl<F: FnMut(&[u8], u32) -> bool> Current<'_, F> {
         (0..words.cycles[cell].len()).all(|number| self.with(cell, number, &equal))
     }
 
-    /// The same, of the words that have a cycle.
+    /// Fills the cells in all ways that contain a cycle. The result is that of [`Current::place`].
     fn with(&mut self, cell: usize, number: usize, symmetries: &[&Renaming]) -> bool {
         let words = self.words;
         let cycle = &words.cycles[cell][number];
-        // Most cycles are ruled out by one letter.
+        // One letter rules out most cycles.
         if let (Some(prefixes), Some(path)) = (words.prefixes, &self.path)
             && !cycle.iter().all(|&(cell, letter)| prefixes.allows(words.space, path, cell.into(), letter))
         {
@@ -191,8 +193,9 @@ mod tests {
     use fathom_algebra::{OrientedPermutation, Permutation};
     use fathom_puzzle::{Definition, Metric};
 
-    /// M11 has 165 elements of order 2 (J. H. Conway et al., *ATLAS of Finite Groups*, 1985): they and the
-    /// identity are their own inverses. Of the other words that are, 35,696 - 166, none is looked at.
+    /// M11 has 165 elements of order 2 (J. H. Conway et al., *ATLAS of Finite Groups*, 1985). These and the
+    /// identity are their own inverses. Of the other words that are their own inverses, 35,696 - 166, none is
+    /// visited.
     #[test]
     fn words_that_moves_do_not_reach_are_passed_over() {
         let mut definition = Definition::of_degree("m11", 11).unwrap();

@@ -1,31 +1,33 @@
-//! Which beginnings of words moves reach.
+//! The beginnings of words that moves reach.
 
 use crate::Space;
 use crate::hidden::Hidden;
 use fathom_algebra::{Permutation, StabiliserChain};
 
-/// Tells of the beginnings of words whether moves reach a word that begins so.
+/// Tells whether moves reach a word with a given beginning.
 ///
-/// A word of pieces that all differ is an element of the group, and what stands on a cell is what its inverse
-/// makes of a point of that cell. A chain of stabilisers along these points tells which images are possible
-/// for each when those before are given: what carries the images of the points before back must carry the
-/// image of any point into the orbit of that point under the elements that fix those before.
+/// A word of pieces that all differ is an element of the group, and the letter on a cell tells to which point
+/// the inverse of the element carries a point of that cell. A chain of stabilisers along these points tells
+/// which images are possible for each point, given the images of the points before: an element that carries
+/// those images back must carry the image of the point into the orbit of the point under the elements that
+/// fix the points before.
 #[derive(Debug)]
 pub(super) struct Prefixes {
-    /// By level and point: where in `tables` that begins which brings the point back to the base point,
-    /// without moving those before; [`OUT_OF_REACH`] if nothing does.
+    /// By level and point: where in `tables` the permutation begins that carries the point back to the base
+    /// point and fixes the base points before, or [`OUT_OF_REACH`] if there is none.
     back: Vec<u32>,
-    /// Permutations of points.
+    /// Permutations of points, concatenated.
     tables: Vec<u8>,
-    /// By level and point: the smallest point of its orbit under what fixes the base points before.
+    /// By level and point: the smallest point of its orbit under the elements that fix the base points
+    /// before.
     orbits: Vec<u8>,
-    /// By level: the cell, and the number of cells of its ring, or 1.
+    /// By level: the cell, and the number of cells of its ring, or 1 if it is on none.
     cells: Vec<(usize, usize)>,
     /// By cell: its first point, and the number of its points.
     points: Vec<(usize, usize)>,
     /// By label: the cell where its piece belongs.
     home: Vec<usize>,
-    /// By cell.
+    /// By cell: whether it is on a ring.
     in_ring: Vec<bool>,
     degree: usize,
 }
@@ -35,9 +37,9 @@ const OUT_OF_REACH: u32 = u32::MAX;
 /// What is known of the beginning of a word.
 #[derive(Clone, Debug)]
 pub(super) struct Path {
-    /// How many levels are known.
+    /// The number of levels that are known.
     levels: usize,
-    /// By level: what carries the base points before it back, as a permutation of points.
+    /// By level: the permutation of points that carries the images of the base points before back.
     back: Vec<u8>,
 }
 
@@ -53,13 +55,15 @@ impl Path {
 }
 
 impl Prefixes {
-    /// Chains of larger degree take longer than they save, and points are bytes.
+    /// The largest number of points. A chain on more points takes more time than it saves, and points are
+    /// stored as bytes.
     const MOST_POINTS: usize = 256;
 
-    /// Where moves reach at least one of so many words, too little is gained.
+    /// Prefixes rule out too little if moves reach at least one of this number of words.
     const WORTH: u64 = 2;
 
-    /// `None` where words are no elements of a group, or where moves reach most of them.
+    /// Makes the chain of a space. Returns `None` if words are not elements of a group, if there are too many
+    /// points, or if moves reach most words.
     pub(super) fn new(space: &Space) -> Option<Self> {
         let shows_all =
             |(cell, &label): (usize, &u8)| u16::from(space.letters().seen(label)) == space.order(cell);
@@ -108,7 +112,7 @@ impl Prefixes {
         Some(Self { back, tables, orbits, cells, points, home, in_ring, degree })
     }
 
-    /// What is known before any cell is.
+    /// Returns what is known before any cell is filled.
     pub(super) fn start(&self) -> Path {
         let identity = (0..self.degree).map(|point| point as u8);
         let mut back: Vec<u8> = identity.collect();
@@ -116,9 +120,9 @@ impl Prefixes {
         Path { levels: 0, back }
     }
 
-    /// Whether moves reach a word that has these letters on the cells before the first open one. `path` is
-    /// what is known of the first of these cells, and what follows from more cells is added. Where that rules
-    /// out what stands on a cell behind, the answer is no as well.
+    /// Returns whether moves reach a word that has these letters on the cells before the first open one.
+    /// `path` is what is known of the first of these cells; what follows from the others is added to `path`.
+    /// Also returns false if the letters before the first open cell rule out a letter behind it.
     pub(super) fn allow(&self, space: &Space, word: &[Option<u8>], path: &mut Path) -> bool {
         let known = path.levels;
         while path.levels < self.cells.len() {
@@ -143,8 +147,8 @@ impl Prefixes {
                 .all(|cell| word[cell].is_none_or(|letter| self.allows(space, path, cell, letter)))
     }
 
-    /// Whether moves reach a word that begins as `path` says and has a letter on a cell behind. That is not
-    /// known of cells of a ring.
+    /// Returns whether moves reach a word with the beginning of `path` and this letter on a cell behind.
+    /// Always true for cells of a ring, of which the answer is not known.
     #[inline]
     pub(super) fn allows(&self, space: &Space, path: &Path, cell: usize, letter: u8) -> bool {
         if self.in_ring[cell] {
@@ -155,25 +159,26 @@ impl Prefixes {
         self.orbits[first + usize::from(image)] == self.orbits[first + self.points[cell].0]
     }
 
-    /// Where what brings the image of the next base point back begins.
+    /// Returns the entry of `back` for the permutation that carries the image of the next base point back.
     #[inline]
     fn table(&self, path: &Path, image: usize) -> u32 {
         let first = path.levels * self.degree;
         self.back[first + usize::from(path.back[first + image])]
     }
 
-    /// The point to which the inverse of a word carries the base point of a level; `None` if it is open.
+    /// Returns the point to which the inverse of a word carries the base point of a level; `None` if the cell
+    /// is open.
     fn image(&self, space: &Space, word: &[Option<u8>], level: usize) -> Option<usize> {
         let (cell, size) = self.cells[level];
         if size == 1 {
             return word[cell].map(|letter| self.image_of(space, letter));
         }
-        // The mark went round the ring, and the inverse brings it back.
+        // The mark has moved round the ring, and the inverse moves it back.
         let at = (0..size).find(|at| word[cell + at] == Some(space.solved()[cell]))?;
         Some(self.points[cell + (size - at) % size].0)
     }
 
-    /// The point to which the inverse of a word carries the first point of a cell with this letter.
+    /// Returns the point to which the inverse of a word carries the first point of a cell with this letter.
     #[inline]
     fn image_of(&self, space: &Space, letter: u8) -> usize {
         let (first, orders) = self.points[self.home[usize::from(space.letters().mark(letter))]];
@@ -181,7 +186,8 @@ impl Prefixes {
     }
 }
 
-/// By point: the smallest point of its orbit under the elements of a chain that fix these base points.
+/// Returns, by point, the smallest point of its orbit under the elements of a chain that fix the base points
+/// `fixed`.
 fn orbits(chain: &StabiliserChain, fixed: &[usize], degree: usize) -> Vec<u8> {
     let fixes = |generator: &&Permutation| fixed.iter().all(|&point| generator.apply(point) == point);
     let generators: Vec<&Permutation> = chain.strong_generators().into_iter().filter(fixes).collect();

@@ -1,58 +1,59 @@
-//! What a search takes, as a model.
+//! A model of the time that a search takes.
 
 use crate::Space;
 use crate::counting::Fixed;
 
-/// The model of a search's time: nanoseconds of one thread, rates rounded from `fathom bench` on a 2024
-/// server core. It need only rank colourings. The choice is part of what defines a run, so a change of the
-/// numbers is a new version.
+/// The model of a search's time. Times are in nanoseconds of one thread; the rates are rounded from
+/// `fathom bench` on a 2024 server core. The model only has to rank colourings. The choice of the colouring
+/// is part of what defines a run, so a change of the numbers needs a new version.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CostModel {
-    /// What `run.toml` calls the model.
+    /// The name of the model in `run.toml`.
     pub(super) name: &'static str,
-    /// Layers whose cosets are dense.
+    /// Number of layers whose cosets are dense.
     pub(super) dense_layers: f64,
-    /// Layers in which every coset is looked at.
+    /// Number of layers in which every coset is examined.
     pub(super) all_layers: f64,
-    /// Finding the representative of a pattern, by a table.
+    /// Time to find the representative of a pattern by a table.
     pub(super) find_by_table: f64,
-    /// The same by trying symmetries, for each of them.
+    /// Time to find the representative by trying symmetries, for each symmetry.
     pub(super) find_by_symmetry: f64,
-    /// Looking at a coset, and at a source of it.
+    /// Time to examine a coset, and to examine a source of a coset.
     pub(super) look_at_coset: f64,
     pub(super) look_at_source: f64,
-    /// A pull, whatever its size.
+    /// Time of a pull, whatever its size.
     pub(super) pull: f64,
-    /// Finding the transform of a pull along axes of what is reached.
+    /// Time to find the transform of a pull along axes of reachable words.
     pub(super) listed_transform: f64,
-    /// A row of up to 32 bits, of up to 64, and each word of a longer one.
+    /// Time to pull a row of up to 32 bits, of up to 64 bits, and each 64-bit word of a longer row.
     pub(super) row_32: f64,
     pub(super) row_64: f64,
     pub(super) word_of_a_long_row: f64,
-    /// The same of rows that are blocks.
+    /// Time to pull a row that is a block, of up to 32 and of up to 64 bits.
     pub(super) block_32: f64,
     pub(super) block_64: f64,
-    /// A bit of the fastest rows.
+    /// Time to pull a bit of the fastest rows.
     pub(super) fastest_bit: f64,
-    /// A byte of a map, as it is made.
+    /// Time to make a byte of a map.
     pub(super) map_byte: f64,
-    /// An entry of a map along an axis of what is reached, as it is made, and how many such maps an axis
-    /// has.
+    /// Time to make an entry of a map along an axis of reachable words, and the number of such maps of an
+    /// axis.
     pub(super) map_entry: f64,
     pub(super) maps: f64,
-    /// Looking at a state that a symmetry may fix, which is done where the symmetry is not used, and one in
-    /// how many states that is at worst.
+    /// Time to examine a state that a symmetry may fix, if the symmetry is not used; and the number of states
+    /// of which, at worst, one is examined.
     pub(super) look_at_fixed: f64,
     pub(super) fixed: f64,
-    /// What does not matter.
+    /// The largest difference in time that does not matter.
     pub(super) negligible: f64,
-    /// Writing a coset, and a byte of it.
+    /// Time to write a coset, and to write a byte of it.
     pub(super) write_coset: f64,
     pub(super) write_byte: f64,
 }
 
 impl CostModel {
-    /// The first numbers, those of axes of what is reached, and for these what unused symmetries cost.
+    /// The third version: the rates of the first one, those of axes of reachable words, and for these axes
+    /// the cost of unused symmetries.
     pub(super) const V3: Self = Self {
         name: "v3",
         dense_layers: 5.0,
@@ -79,24 +80,24 @@ impl CostModel {
         write_byte: 1.0,
     };
 
-    /// Up to here a choice costs about as much as one of this cost.
+    /// Returns the cost up to which choices are about as good as one that costs `nanoseconds`.
     pub(super) fn near(&self, nanoseconds: f64) -> f64 {
         nanoseconds * 1.25 + self.negligible
     }
 
-    /// Counting classes of so many states where some symmetries are not used.
+    /// Returns the time to count the classes of a space with `words` words if some symmetries are not used.
     pub(super) fn unused(&self, words: f64) -> f64 {
         (words / self.fixed).min(Fixed::MOST_CROSSING as f64) * self.look_at_fixed
     }
 
-    /// A search that finds representatives by trying symmetries, where a pull takes `pull` and a coset has so
-    /// many bytes.
+    /// Returns the time of a search that finds representatives by trying symmetries. `pull` is the time of a
+    /// pull, and `bytes` the size of a coset.
     pub(super) fn search(&self, pulls: f64, cosets: f64, symmetries: f64, pull: f64, bytes: f64) -> f64 {
         pulls * symmetries * self.find_by_symmetry + self.layers(pulls, cosets, pull, bytes)
     }
 
-    /// Listing so many cosets: by a table with so many entries, or, with none, by trying symmetries for each
-    /// move.
+    /// Returns the time to list `cosets` cosets: by a table with `entries` entries or, if `entries` is 0, by
+    /// trying symmetries for each move.
     pub(super) fn listing(&self, space: &Space, entries: u64, cosets: u64, symmetries: usize) -> f64 {
         let pulls = cosets as f64 * space.moves().len() as f64;
         match entries {
@@ -105,9 +106,9 @@ impl CostModel {
         }
     }
 
-    /// All layers.
+    /// Returns the time of all layers.
     pub(super) fn layers(&self, pulls: f64, cosets: f64, pull: f64, bytes: f64) -> f64 {
-        // Empty cosets and sources are looked at, too.
+        // Empty cosets and sources are examined, too.
         let look = self.all_layers * (cosets * self.look_at_coset + pulls * self.look_at_source);
         look + self.dense_layers * (pulls * pull + cosets * (self.write_coset + self.write_byte * bytes))
     }

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-/// How many patterns with these colour sizes a symmetry fixes. The colour on the first cell of a cycle of
-/// cells determines the others; it must come back to itself, so its cycle of colours has a length k that
-/// divides the length l of the cycle of cells, and each colour of that cycle is used l / k times.
+/// Returns the number of patterns with these colour sizes that a symmetry fixes. The colour on the first cell
+/// of a cycle of cells determines the colours of the others, and must come back to itself. The cycle of that
+/// colour therefore has a length k that divides the length l of the cycle of cells, and each colour of its
+/// cycle is used l / k times.
 pub(super) fn fixed_patterns(cells: &[u8], colours: &[u8], sizes: &[u8]) -> u128 {
     let colour_cycles = cycle_lengths_by_start(colours);
     let left: Vec<u8> = colour_cycles.iter().map(|&(start, _)| sizes[start]).collect();

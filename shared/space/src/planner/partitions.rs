@@ -4,7 +4,7 @@ use crate::{Space, Symmetry};
 use fathom_algebra::numbered;
 use std::collections::{BTreeSet, HashMap};
 
-/// Partitions of the pieces worth judging, none of which splits a label.
+/// Returns the partitions of the pieces that are worth judging. None of them splits a label.
 pub(super) fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTreeSet<Vec<u8>> {
     let cells = space.cells();
     let mut bases: BTreeSet<Vec<u8>> = BTreeSet::new();
@@ -30,8 +30,8 @@ pub(super) fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTree
         }
         partitions.insert(base);
     }
-    // Pieces that never exchange places fill few words of a colour that has both; but where they are many,
-    // colours without such would make too many patterns.
+    // If pieces that never exchange places share a colour, moves reach few of its words. If there are many
+    // such pieces, separating them may make too many patterns. So partitions of both sorts are candidates.
     let kinds = numbered(space.puzzle().kinds.iter());
     if kinds.iter().any(|&kind| kind != 0) {
         let cut = |partition: &Vec<u8>| numbered(partition.iter().zip(&kinds));
@@ -39,7 +39,8 @@ pub(super) fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTree
         partitions.extend(cut);
         partitions.extend((2..=8).map(|size| chunked(&kinds, size)));
     }
-    // Every partition is cut further where pieces of different kinds are together.
+    // Every partition is cut further where pieces of different orbits, or with different numbers of
+    // orientations, are together.
     let kind: Vec<(usize, u8)> = (0..cells)
         .map(|cell| {
             let orbit = space.orbits().iter().position(|orbit| orbit.cells.contains(&(cell as u8)));
@@ -50,7 +51,8 @@ pub(super) fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTree
     let mut whole = BTreeSet::new();
     for partition in partitions {
         let partition = numbered((0..cells).map(|cell| (partition[cell], kind[cell])));
-        // Either the colours that share a label are joined, or every label with several pieces is a colour.
+        // Either the colours that share a label are joined, or every label with several pieces is a colour of
+        // its own.
         let same_colour = (0..cells).map(|c| {
             let first = partition.iter().position(|&colour| colour == partition[c]);
             (c, first.expect("the colour is there") as u8)
@@ -63,11 +65,11 @@ pub(super) fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTree
         };
         whole.insert(numbered((0..cells).map(key)));
     }
-    // Where pieces look alike, whole orbits have few arrangements.
+    // If pieces look alike, whole orbits have few arrangements.
     if !labels.are_distinct() && space.orbits().len() > 1 {
         whole.insert(numbered(kind.iter()));
     }
-    // And all rings whole.
+    // Each partition is also tried with every ring as one class.
     let rings = |cell: usize| space.rings().ring(cell).map(|(first, _)| first);
     let joined = |partition: &Vec<u8>| {
         numbered((0..cells).map(|cell| match rings(cell) {
@@ -80,7 +82,7 @@ pub(super) fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTree
     whole
 }
 
-/// The finest partition in which both ends of every pair share a class.
+/// Returns the finest partition in which both ends of every pair share a class.
 fn joined(cells: usize, pairs: impl Iterator<Item = (usize, u8)>) -> Vec<u8> {
     fn root(parent: &mut [usize], mut cell: usize) -> usize {
         while parent[cell] != cell {
@@ -97,7 +99,7 @@ fn joined(cells: usize, pairs: impl Iterator<Item = (usize, u8)>) -> Vec<u8> {
     numbered((0..cells).map(|cell| root(&mut parent, cell)))
 }
 
-/// Every class cut into chunks of at most `size` pieces.
+/// Cuts every class into chunks of at most `size` pieces.
 fn chunked(partition: &[u8], size: usize) -> Vec<u8> {
     let mut seen = HashMap::new();
     numbered(partition.iter().map(|&class| {
@@ -107,7 +109,7 @@ fn chunked(partition: &[u8], size: usize) -> Vec<u8> {
     }))
 }
 
-/// Neighbouring classes joined as long as they have at most `size` pieces together.
+/// Joins neighbouring classes as long as they have at most `size` pieces together.
 fn merged(partition: &[u8], size: usize) -> Vec<u8> {
     let classes = partition.iter().map(|&class| usize::from(class) + 1).max().unwrap_or(0);
     let mut groups = vec![0; classes];

@@ -1,11 +1,12 @@
-//! Choices of axes that hold only what moves reach.
+//! Candidates with axes of reachable words.
 //!
-//! The sets of pieces that moves carry among themselves are taken one kind after the other, those that
-//! symmetries exchange alike. Of each set either every piece is told apart by the pattern, or none is and the
-//! set is an axis (or, of a single set, some are: base points of a group such as M24); and its orientations
-//! are told by the pattern, by an axis of their own, or by the axis of the pieces. What the pattern leaves
-//! open is known at each step, so branches whose cosets are too small, and choices that cost more
-//! than the best so far however their axes turn out, end there.
+//! The search decides about the sets of pieces that moves carry among themselves, one class after the other;
+//! a class is the sets that symmetries exchange, which are treated alike. For each set, the pattern tells
+//! either every piece or none, and in the second case the set is an axis. If there is a single set, the
+//! pattern may also tell some of its pieces: base points of a group such as M24. The orientations of a set
+//! are told by the pattern, by an axis of their own, or by the axis of the pieces. The group that the pattern
+//! leaves open is known at each step. A branch of the search ends if its cosets are too small, or if it costs
+//! more than the best candidate so far whatever its axes are.
 
 use super::cost::CostModel;
 use super::{Candidate, Plan};
@@ -15,34 +16,35 @@ use crate::{Colouring, CosetGraph, Shape, Space, Symmetry};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-/// Cosets have at least so many states.
+/// The smallest number of states of a coset.
 const FEWEST_STATES: f64 = 24.0;
 
-/// So many ends of branches are looked at, at most.
+/// The largest number of ends of branches that are judged.
 const MOST_LEAVES: usize = 512;
 
-/// A set of pieces that the pattern tells has at most so many places.
+/// The largest number of images that a set of pieces told by the pattern may have.
 const MOST_SETS: usize = 1 << 16;
 
-/// So many places are looked at in all before the search ends.
+/// The largest number of images of sets in all, after which the search ends.
 const MOST_SETS_IN_ALL: f64 = 2e6;
 
-/// So many words of axes are listed in all before the search ends.
+/// The largest number of words of axes that are listed in all, after which the search ends.
 const MOST_WORDS: usize = 3_000_000;
 
-/// Where sets are cut, which is tried when nothing else serves: so many places of a part, places in all, and
-/// parts.
+/// The limits if sets are cut into parts, which is tried if nothing else serves: the images of a part, the
+/// images in all, and the number of parts.
 const MOST_SETS_OF_PARTS: usize = 1 << 20;
 const MOST_SETS_OF_PARTS_IN_ALL: f64 = 4e6;
 const MOST_PARTS: usize = 4;
 
-/// A base has at most so many points.
+/// The pattern tells fewer base points than this.
 const LONGEST_BASE: usize = 7;
 
-/// So many symmetries may be lost.
+/// The largest number of symmetries of a space in which base points are told, because symmetries are then
+/// lost.
 const FEW_SYMMETRIES: usize = 2;
 
-/// What becomes of the orientations of a set.
+/// Where the orientations of a set are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turning {
     InPattern,
@@ -50,28 +52,28 @@ enum Turning {
     Joint,
 }
 
-/// Which labels of a set are colours of their own; the others are one colour.
+/// The labels of a set that are colours of their own. The others are one colour together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Split {
     All,
     Nothing,
-    /// The first ones: base points of a group that has no sets to be told apart.
+    /// The first labels: base points of a group that has no sets to tell apart.
     First(usize),
-    /// None, but the labels are cut into so many parts, each of which is a colour.
+    /// No labels, but they are cut into this number of parts, each of which is a colour.
     Parts(usize),
 }
 
-/// What becomes of a set.
+/// The decision about a set.
 #[derive(Clone, Copy, Debug)]
 struct Choice {
     split: Split,
     turning: Turning,
 }
 
-/// A set of pieces that moves carry among themselves.
+/// A set of pieces that moves carry among themselves, all with the same number of orientations.
 struct Set {
     cells: Vec<usize>,
-    /// Whether its pieces turn.
+    /// Whether the pieces turn.
     turns: bool,
 }
 
@@ -79,24 +81,24 @@ pub(super) struct Search<'a> {
     space: &'a Space,
     actions: &'a [(&'a Symmetry, usize)],
     model: &'a CostModel,
-    /// Sets that symmetries exchange stand together.
+    /// By class: the sets that symmetries exchange.
     classes: Vec<Vec<Set>>,
-    /// Words of all states.
+    /// The number of words of all states.
     words: f64,
     leaves: usize,
     /// Whether sets may be cut into parts.
     cuts: bool,
-    /// How many places of sets may still be looked at.
+    /// The number of images of sets that may still be visited.
     sets: f64,
-    /// How many words of axes may still be listed.
+    /// The number of words of axes that may still be listed.
     words_left: Cell<usize>,
     found: Vec<Candidate>,
     limit: f64,
 }
 
 impl<'a> Search<'a> {
-    /// Choices that cost less than `limit` and not [much more](CostModel::near) than the cheapest, which
-    /// comes first. With `cuts` sets may be cut into parts, which symmetries need not keep.
+    /// Returns the candidates that cost less than `limit` and not [much more](CostModel::near) than the
+    /// cheapest, which comes first. With `cuts`, sets may be cut into parts that symmetries do not respect.
     pub(super) fn run(
         space: &'a Space,
         actions: &'a [(&'a Symmetry, usize)],
@@ -151,15 +153,14 @@ impl<'a> Search<'a> {
             true => &[Turning::InPattern, Turning::Joint, Turning::Apart],
             false => &[Turning::InPattern],
         };
-        // Where there is but one set, and few or no symmetries, which would be lost, points of a base are
-        // told.
+        // The pattern tells base points only if there is a single set, and few symmetries, which are lost.
         let base = match &self.classes[..] {
             [class] if class.len() == 1 && self.actions.len() <= FEW_SYMMETRIES => {
                 class[0].cells.len().min(LONGEST_BASE)
             }
             _ => 0,
         };
-        // More parts than one, fewer than labels, and none twice.
+        // More than one part, fewer parts than labels, and each division only once.
         let labels = class.iter().map(|set| self.labels(set).len()).max().unwrap_or(0);
         let is_other = |&parts: &usize| parts < labels && labels.div_ceil(labels.div_ceil(parts)) == parts;
         let most_parts = if self.cuts { MOST_PARTS } else { 0 };
@@ -184,7 +185,8 @@ impl<'a> Search<'a> {
         u128::try_from(hidden.patterns()).map_or(0.0, |patterns| self.words / patterns as f64)
     }
 
-    /// What is left open when the pattern tells of a class what a choice says.
+    /// Returns the group that is left open if the pattern tells what a choice says of a class. Returns `None`
+    /// if it is too small, or if a set has too many images.
     fn hide(&mut self, hidden: &Hidden, class: usize, choice: Choice) -> Option<Hidden> {
         let mut hidden = hidden.clone();
         for set in 0..self.classes[class].len() {
@@ -209,7 +211,7 @@ impl<'a> Search<'a> {
         Some(hidden)
     }
 
-    /// The labels of a set.
+    /// Returns the labels of a set.
     fn labels(&self, set: &Set) -> Vec<u8> {
         let mut labels: Vec<u8> =
             set.cells.iter().map(|&cell| self.space.labels().of_pieces()[cell]).collect();
@@ -218,7 +220,7 @@ impl<'a> Search<'a> {
         labels
     }
 
-    /// The cells of each colour of a set.
+    /// Returns the cells of each colour of a set.
     fn colours(&self, set: &Set, choice: Choice) -> Vec<Vec<usize>> {
         let label = |cell: usize| self.space.labels().of_pieces()[cell];
         let labels = self.labels(set);
@@ -366,8 +368,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The sets of pieces, those together that symmetries exchange. Pieces that moves carry among themselves are
-/// one set, or several if they show different numbers of orientations.
+/// Returns the sets of pieces, grouped into classes that symmetries exchange. Pieces that moves carry among
+/// themselves are one set, or several if they show different numbers of orientations.
 fn classes(space: &Space, actions: &[(&Symmetry, usize)]) -> Vec<Vec<Set>> {
     let seen = |cell: u8| space.letters().seen(space.labels().of_pieces()[usize::from(cell)]);
     let mut sets: Vec<(u8, Vec<u8>)> = Vec::new();
@@ -399,18 +401,19 @@ fn classes(space: &Space, actions: &[(&Symmetry, usize)]) -> Vec<Vec<Set>> {
     classes
 }
 
-/// Joins axes that depend on each other, with all images under symmetries, until a word along each is a
-/// state; and short axes, so that rows are as long as words.
+/// Joins axes that depend on each other, with all images of the joined axes under symmetries, until nearly
+/// every combination of words is a state. Also joins short axes, so that rows fill 64-bit words.
 fn join(
     axes: &mut Vec<(AxisView, usize)>,
     states: f64,
     actions: &[(Vec<u8>, usize)],
     length: impl Fn(&AxisView) -> Option<usize>,
 ) {
-    /// Axes that depend on each other, though no two of them do, are joined to so many words at most.
+    /// If axes depend on each other though no two of them do, they are joined to at most this number of
+    /// words.
     const LONGEST_GUESS: usize = 1 << 12;
     const LONGEST_ROW: usize = 64;
-    // Where the axes that there were at first have gone.
+    // The axes before any are joined, to which `actions` refer.
     let first: Vec<AxisView> = axes.iter().map(|(view, _)| view.clone()).collect();
     let product = |axes: &[(AxisView, usize)]| axes.iter().map(|&(_, length)| length as f64).product::<f64>();
     let longest = |axes: &[(AxisView, usize)]| axes.iter().map(|&(_, length)| length).max();
@@ -450,7 +453,7 @@ fn join(
     }
 }
 
-/// The axes when two of them are joined, and with them their images under symmetries.
+/// Returns the axes after two of them, and with these their images under symmetries, are joined.
 fn joined(
     axes: &[(AxisView, usize)],
     first: &[AxisView],
@@ -485,8 +488,9 @@ fn joined(
     views
 }
 
-/// Brings the axis to the end that is to lie inside rows: the longest that fits into a word, unless it is
-/// short; then the longest one whose words have pieces and orientations, for that can be cut into blocks.
+/// Sorts the axes so that the last one, which lies inside rows, is the longest that fits into 64 bits, unless
+/// that one is short. Otherwise it is the longest whose words have both pieces and orientations, because such
+/// an axis can be cut into blocks.
 fn order(axes: &mut [(AxisView, usize)]) {
     const SHORT: usize = 12;
     let rank = |(view, length): &(AxisView, usize)| {

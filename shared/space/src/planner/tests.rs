@@ -25,8 +25,9 @@ fn representatives_are_as_many_as_the_closure_finds() {
 
 #[test]
 fn the_designs_choices_for_large_boards() {
-    // 4x4: four sublattices, 63,063,000 patterns, 499,961 representative cosets under all 128 symmetries,
-    // and 3x4: rows, 826 cosets; 2x6: columns mod 3, 1,556 cosets (the design's prototype).
+    // The expected choices are those of the design's prototype. 4x4: four sublattices, 63,063,000 patterns,
+    // 499,961 representative cosets under all 128 symmetries. 3x4: rows, 826 cosets. 2x6: columns mod 3,
+    // 1,556 cosets.
     let sizes = |word| {
         let space = space(word, None);
         let plan = Plan::new(&space).unwrap();
@@ -37,8 +38,8 @@ fn the_designs_choices_for_large_boards() {
     assert_eq!(sizes("2x6"), (34_650, 1_556, 24, 1_728));
 }
 
-/// Nothing is stored that cannot be, or that a symmetry makes of something else; and where moves bring
-/// about everything, colours are axes as ever.
+/// If moves reach few words, axes of reachable words store few bits that are unreachable or images of others.
+/// If moves reach all words, colours are axes.
 #[test]
 fn puzzles_whose_moves_reach_few_words_are_stored_densely() {
     for (word, is_reached) in
@@ -69,8 +70,9 @@ fn group_space(name: &str, degree: usize, cycles: &[&str], labels: Labels) -> Sp
     Space::new(definition.puzzle(Metric::Multi).unwrap(), Metric::Multi, labels).unwrap()
 }
 
-/// M24 has 244,823,040 elements, and is transitive on each 4 points: 24 x 23 x 22 x 21 patterns, each of
-/// 960 states. (Conway and Sloane, *Sphere Packings, Lattices and Groups*, chapter 11.)
+/// M24 has 244,823,040 elements, and carries any four points to any four points in order. So there are 24 x
+/// 23 x 22 x 21 patterns, each of 960 states. (Conway and Sloane, *Sphere Packings, Lattices and Groups*,
+/// chapter 11.)
 #[test]
 fn a_group_without_sets_is_cut_by_points_of_a_base() {
     let generators = [
@@ -86,8 +88,8 @@ fn a_group_without_sets_is_cut_by_points_of_a_base() {
     assert!(!plan.is_exact);
 }
 
-/// Nine tiles that turn with a square of four of them. A symmetry that leaves all tiles where they are turns
-/// them by different amounts, and fixes so many states that classes would not be counted without it.
+/// Nine tiles, of which squares of four turn. A symmetry that leaves all tiles in place turns them by
+/// different amounts. If it were not used, it would fix so many states that classes could not be counted.
 #[test]
 fn symmetries_are_used_that_turn_pieces_differently() {
     let orbits = vec![Orbit { name: "tiles".into(), cells: 9, orientations: 4 }];
@@ -109,8 +111,7 @@ fn symmetries_are_used_that_turn_pieces_differently() {
     assert_eq!(plan.shape.bits() * 362_880, u64::try_from(space.states()).unwrap());
 }
 
-/// 10 corners of two kinds and 11 edges of two kinds that are permuted in all ways: C(10, 4) x C(11, 5)
-/// states.
+/// 10 corners of two kinds and 11 edges of two kinds, permuted in all ways, have C(10, 4) x C(11, 5) states.
 #[test]
 fn where_pieces_look_alike_whole_sets_are_axes() {
     let turns = ["(1,2,3,4,5,6)(11,12,13,14,15,16)", "(5,6,7,8,9,10)(16,17,18,19,20,21)"];
@@ -124,9 +125,9 @@ fn where_pieces_look_alike_whole_sets_are_axes() {
     assert_eq!((plan.representative_cosets, plan.shape.bits()), (1, 210 * 462));
 }
 
-/// 20 cells that are permuted in all ways, with 7, 7, 3 and 3 pieces alike: neither one label nor two
-/// make few enough patterns and words, but two labels beside the two others do: C(20, 6) x C(14, 7) x
-/// C(6, 3).
+/// 20 cells, permuted in all ways, with 7, 7, 3 and 3 pieces alike. With a colour for one label or for two
+/// labels alone there are too many patterns or words. Two labels in one colour and two in another serve:
+/// C(20, 6) x C(14, 7) x C(6, 3) states.
 #[test]
 fn sets_are_cut_into_parts_where_nothing_else_serves() {
     let labels = [7, 7, 3, 3].iter().zip(0..).flat_map(|(&n, label)| vec![label; n]);
@@ -139,8 +140,8 @@ fn sets_are_cut_into_parts_where_nothing_else_serves() {
     assert_eq!(lengths, [20, 3_432]);
 }
 
-/// An outline chooses what an exact plan does, and says fewer cosets than there are where it does not
-/// list them.
+/// An outline chooses the same colouring as an exact plan. If it does not list the cosets, it reports at most
+/// their number.
 #[test]
 fn outlines_choose_what_exact_plans_do() {
     for word in ["3x4", "2x2x2", "skewb", "pyraminx", "pancake:9"] {

@@ -2,18 +2,18 @@
 
 use super::Space;
 
-/// The letters of labels that a short name has at most.
+/// The largest number of letters for labels in a short name.
 const MOST_LETTERS: usize = 24;
 
 impl Space {
-    /// One word that tells this space from any other, fit for a file name: `3x4-multi`, or with labels as
-    /// letters `2x2-multi-aabb`.
+    /// Returns a name that tells this space from others and is fit for a file name: `3x4-multi`, or with
+    /// labels as letters `2x2-multi-aabb`.
     pub fn slug(&self) -> String {
         self.slug_with(self.letters_of_labels())
     }
 
-    /// A name that is short enough for a directory: letters are left out where the labels are the puzzle's
-    /// own, and are a number where they are many.
+    /// Returns a name that is short enough for a directory. The letters are left out if the labels are the
+    /// puzzle's own, and replaced by a hash if they are many.
     pub fn short_slug(&self, labels_are_its_own: bool) -> String {
         let letters = self.letters_of_labels().filter(|_| !labels_are_its_own);
         self.slug_with(letters.map(|letters| match letters.len() {
@@ -26,7 +26,7 @@ impl Space {
         }))
     }
 
-    /// A letter for each label; `None` if all pieces differ.
+    /// Returns a letter for the label of each piece; `None` if all pieces differ.
     fn letters_of_labels(&self) -> Option<String> {
         let letter = |&label: &u8| match label {
             0..26 => char::from(b'a' + label).to_string(),

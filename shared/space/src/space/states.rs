@@ -1,4 +1,4 @@
-//! How many states a space has.
+//! The number of states of a space.
 
 use super::{Space, group};
 use crate::Labels;
@@ -8,7 +8,7 @@ use fathom_puzzle::Puzzle;
 use num_bigint::BigUint;
 use std::collections::HashSet;
 
-/// The number of states, where that follows from what is done to each orbit.
+/// Returns the number of states, if it follows from the action on each orbit.
 pub(super) fn states_by_orbits_of(puzzle: &Puzzle, labels: &Labels) -> Option<BigUint> {
     if puzzle.free.len() > 1 || puzzle.moves.iter().any(|m| !m.guard.is_empty()) {
         return None;
@@ -17,8 +17,9 @@ pub(super) fn states_by_orbits_of(puzzle: &Puzzle, labels: &Labels) -> Option<Bi
     states_by_orbits(&actions, &shown(puzzle, labels))
 }
 
-/// The number of states of a puzzle that has too many letters for words: where that does not follow from
-/// what is done to each orbit, the order of the group over what cannot be seen of it.
+/// Returns the number of states of a puzzle that has too many letters for words. If this number does not
+/// follow from the action on each orbit, it is the order of the group divided by the number of elements that
+/// change nothing visible.
 pub(super) fn states_without_words(puzzle: &Puzzle, labels: &Labels) -> Option<BigUint> {
     states_by_orbits_of(puzzle, labels).or_else(|| {
         if puzzle.free.len() > 1 || puzzle.moves.iter().any(|m| !m.guard.is_empty()) {
@@ -30,16 +31,18 @@ pub(super) fn states_without_words(puzzle: &Puzzle, labels: &Labels) -> Option<B
     })
 }
 
-/// What can be seen of each piece.
+/// Returns what can be seen of each piece.
 fn shown(puzzle: &Puzzle, labels: &Labels) -> Vec<Shown> {
     let pieces = labels.of_pieces().iter().zip(&puzzle.seen);
     pieces.map(|(&label, &seen)| Shown { label: label.into(), seen }).collect()
 }
 
-/// The orbit length of the solved word. Where all pieces are told apart it is the order of the group. For the
-/// symmetric group it is a multinomial; so it is for the alternating group unless all labels differ, because
-/// exchanging two equal pieces makes any permutation even. In other groups the elements that cannot be seen
-/// are counted; where moves have guards, there is no group, and states are listed.
+/// Counts the states: the length of the orbit of the solved word, divided by the number of words of a state.
+/// If all pieces are told apart, this length is the order of the group. For the symmetric group it is a
+/// multinomial; so it is for the alternating group unless all labels differ, because exchanging two equal
+/// pieces makes any permutation even. In other groups the elements that change nothing visible are counted.
+/// Moves with guards do not generate a group, and words are listed instead. Returns `None` if there are too
+/// many to count or to list.
 pub(super) fn count_states(space: &Space) -> Option<BigUint> {
     let Space { labels, piece_labels, letters, .. } = space;
     let group_order = || space.group_order();
@@ -97,8 +100,8 @@ mod tests {
     use fathom_algebra::Permutation;
     use fathom_puzzle::{Definition, Metric, Orbit};
 
-    /// 50 dials of twelve hours, which have more letters than there are bytes: one move turns the first,
-    /// another the second and all behind it. That makes 12 x 12 states.
+    /// 50 dials of twelve hours need more letters than a byte can tell apart. One move turns the first dial,
+    /// another move all others, so there are 12 x 12 states.
     #[test]
     fn states_are_counted_where_letters_are_too_many() {
         const DIALS: usize = 50;
