@@ -19,8 +19,8 @@ use std::collections::HashMap;
 
 /// A value that expressions are made of.
 pub trait Element: Clone {
-    /// Returns the product of this element and `next`.
-    fn then(&self, next: &Self) -> Self;
+    /// Returns the product of this element and `next`; `None` if the result is too large to be represented.
+    fn then(self, next: &Self) -> Option<Self>;
     /// Returns the inverse.
     fn inverse(&self) -> Self;
     /// Returns the power with this exponent; `None` if the result is too large to be represented.
@@ -28,8 +28,8 @@ pub trait Element: Clone {
 }
 
 impl Element for Permutation {
-    fn then(&self, next: &Self) -> Self {
-        self.then(next)
+    fn then(self, next: &Self) -> Option<Self> {
+        Some(Permutation::then(&self, next))
     }
 
     fn inverse(&self) -> Self {
@@ -42,8 +42,8 @@ impl Element for Permutation {
 }
 
 impl Element for OrientedPermutation {
-    fn then(&self, next: &Self) -> Self {
-        self.then(next)
+    fn then(self, next: &Self) -> Option<Self> {
+        Some(OrientedPermutation::then(&self, next))
     }
 
     fn inverse(&self) -> Self {
@@ -65,8 +65,9 @@ impl Turns {
 }
 
 impl Element for Turns {
-    fn then(&self, next: &Self) -> Self {
-        Self(self.0.iter().chain(&next.0).copied().collect())
+    fn then(mut self, next: &Self) -> Option<Self> {
+        self.0.extend_from_slice(&next.0);
+        (self.0.len() <= MOST_FACTORS).then_some(self)
     }
 
     fn inverse(&self) -> Self {
@@ -145,7 +146,7 @@ pub enum ExpressionError {
         /// The bracket.
         bracket: char,
     },
-    /// A text with too many factors.
+    /// A text with too many factors, or one that is too long when brackets and powers are multiplied out.
     #[error("at offset {at}: there are more than {limit} factors", limit = MOST_FACTORS)]
     TooLong {
         /// Byte offset behind the first factor beyond the limit.
@@ -296,8 +297,13 @@ impl<E: Element> Parser<'_, E> {
                         (Some(Open::Parenthesis(before, _)), ')') => std::mem::replace(&mut product, before),
                         (Some(Open::Second(before, _, a, is_commutator)), ']') => {
                             let b = std::mem::replace(&mut product, before);
-                            let conjugate = a.then(&b).then(&a.inverse());
-                            if is_commutator { conjugate.then(&b.inverse()) } else { conjugate }
+                            let a_inverse = a.inverse();
+                            let conjugate = a.then(&b).and_then(|product| product.then(&a_inverse));
+                            match is_commutator {
+                                true => conjugate.and_then(|conjugate| conjugate.then(&b.inverse())),
+                                false => conjugate,
+                            }
+                            .ok_or(ExpressionError::TooLong { at: self.at })?
                         }
                         (Some(Open::First(..)), ']') => return Err(self.unexpected("',' or ':'")),
                         _ => return Err(self.unexpected("'*', '^', a generator, or the end")),
@@ -315,7 +321,7 @@ impl<E: Element> Parser<'_, E> {
                 Some(_) => {
                     let (before, last) = self.names()?;
                     if let Some(before) = before {
-                        product = product.then(&before);
+                        product = product.then(&before).ok_or(ExpressionError::TooLong { at: self.at })?;
                     }
                     last
                 }
@@ -325,7 +331,8 @@ impl<E: Element> Parser<'_, E> {
             if self.factors > MOST_FACTORS {
                 return Err(ExpressionError::TooLong { at: self.at });
             }
-            product = product.then(&self.powers(factor)?);
+            let factor = self.powers(factor)?;
+            product = product.then(&factor).ok_or(ExpressionError::TooLong { at: self.at })?;
             (ended, opened) = (true, false);
         }
         match open.last() {
@@ -419,7 +426,10 @@ impl<E: Element> Parser<'_, E> {
                 return Ok((before, found));
             }
             self.factors += 1;
-            before = Some(before.map_or(found.clone(), |before| before.then(&found)));
+            before = match before {
+                None => Some(found),
+                Some(before) => Some(before.then(&found).ok_or(ExpressionError::TooLong { at: self.at })?),
+            };
             start = end;
         }
     }

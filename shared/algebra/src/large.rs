@@ -261,16 +261,23 @@ impl Cells {
             let n = orbit.len();
             is_alternating |= cycles.iter().any(|&(p, _)| 2 * p > n && p < n - 2 && is_prime(p));
             // The least power that moves no piece turns a piece by the twist of its cycle, power / length
-            // times.
-            let power =
-                cycles.iter().fold(1, |all: u64, &(length, _)| all / gcd(all, length as u64) * length as u64);
-            let by = |&(length, twist): &(usize, u64)| power / length as u64 % order * twist % order;
+            // times. The power may have hundreds of digits.
+            let power = cycles.iter().fold(BigUint::from(1_u32), |all, &(length, _)| {
+                let common = gcd(remainder(&all, length as u64), length as u64);
+                all * (length as u64 / common)
+            });
+            let by = |&(length, twist): &(usize, u64)| remainder(&(&power / length), order) * twist % order;
             let first = by(&cycles[0]);
             differences =
                 cycles.iter().fold(differences, |all, cycle| gcd(all, (by(cycle) + order - first) % order));
         }
         is_alternating && differences == 1
     }
+}
+
+/// Returns the remainder of a division by a number other than 0.
+fn remainder(number: &BigUint, by: u64) -> u64 {
+    u64::try_from(number % by).expect("the remainder is less than what it is divided by")
 }
 
 /// Returns the length of each cycle of an action on an orbit, with the sum of its turns, in increasing order.

@@ -138,12 +138,19 @@ impl Pieces {
     }
 
     /// Returns for each cell a number for the piece that belongs there: 0 where shapes tell of the piece,
-    /// otherwise 1 plus the first point of the orbit, among `orbits`, that has the piece's first point.
+    /// otherwise 1 plus the first point of the first piece that the piece exchanges places with. Those are
+    /// the pieces that have a point in the orbit, among `orbits`, of the piece's first point: pieces are
+    /// blocks of points.
     fn kinds(&self, orbits: &[Vec<usize>]) -> Vec<u16> {
-        let first_of_orbit =
-            |point: usize| orbits.iter().find(|orbit| orbit.contains(&point)).map_or(point, |orbit| orbit[0]);
-        let kind = |first: &Option<usize>| first.map_or(0, |first| first_of_orbit(first) as u16 + 1);
-        self.first.iter().map(kind).collect()
+        let mut firsts: Vec<usize> = self.first.iter().copied().flatten().collect();
+        firsts.sort_unstable();
+        let first_of_piece = |point: usize| firsts[firsts.partition_point(|&first| first <= point) - 1];
+        let kind = |point: usize| {
+            let orbit = orbits.iter().find(|orbit| orbit.contains(&point));
+            let pieces = orbit.into_iter().flatten().map(|&point| first_of_piece(point));
+            pieces.min().unwrap_or(point) as u16 + 1
+        };
+        self.first.iter().map(|first| first.map_or(0, kind)).collect()
     }
 
     /// Returns the permutation of the points that a sequence of moves makes. The sequence must return to the

@@ -65,7 +65,7 @@ impl Definition {
                 .iter()
                 .flat_map(|g| {
                     let guard = sorted(g.guard.iter().map(|&cell| turn.cells().apply(cell.into()) as u16));
-                    asked_for_exchanged(g, turn).into_iter().flat_map(move |action| {
+                    self.with_exchanged_guards(g, turn).into_iter().flat_map(move |action| {
                         let action = with_hold(&action, 0);
                         let turned = with_hold(turn, 1).then(&action);
                         [(action, g.guard.clone()), (turned, guard.clone())]
@@ -106,29 +106,35 @@ impl Definition {
             *images.entry(from).or_insert(to) == to && *preimages.entry(to).or_insert(from) == from
         })
     }
-}
 
-/// Returns the action of a move, and actions that have the same effect wherever the move is possible: two
-/// cells of the guard that a turn of the whole exchanges hold pieces of one label, so that these pieces may
-/// be exchanged after the move. Only the first `MOST` pairs are used: every pair doubles the number of
-/// actions.
-fn asked_for_exchanged(generator: &Generator, turn: &OrientedPermutation) -> Vec<OrientedPermutation> {
-    const MOST: usize = 4;
-    let to = |cell: u16| turn.cells().apply(cell.into()) as u16;
-    let pairs = generator.guard.iter().filter(|&&cell| cell < to(cell)).take(MOST);
-    pairs.fold(vec![generator.action.clone()], |mut all, &cell| {
-        let exchange = Permutation::from_fn(turn.degree(), |at| match at {
-            at if at == usize::from(cell) => to(cell).into(),
-            at if at == usize::from(to(cell)) => cell.into(),
-            at => at,
-        });
-        let orders = turn.orders();
-        let exchange = OrientedPermutation::new(exchange, vec![0; orders.len()], orders)
-            .expect("a turn of the whole exchanges cells of one kind");
-        let exchanged: Vec<_> = all.iter().map(|action| action.then(&exchange)).collect();
-        all.extend(exchanged);
-        all
-    })
+    /// Returns the action of a move, and actions that have the same effect wherever the move is possible: two
+    /// cells of the guard that a turn of the whole exchanges hold pieces of one label, so that these pieces may
+    /// be exchanged after the move. Pieces whose orientation is told apart are not exchanged, for they may show
+    /// different orientations. Only the first `MOST` pairs are used: every pair doubles the number of actions.
+    fn with_exchanged_guards(
+        &self,
+        generator: &Generator,
+        turn: &OrientedPermutation,
+    ) -> Vec<OrientedPermutation> {
+        const MOST: usize = 4;
+        let to = |cell: u16| turn.cells().apply(cell.into()) as u16;
+        let piece = |cell: u16| self.solved[usize::from(cell)];
+        let alike = |cell: u16| piece(cell).seen == 1 && piece(to(cell)).seen == 1;
+        let pairs = generator.guard.iter().filter(|&&cell| cell < to(cell) && alike(cell)).take(MOST);
+        pairs.fold(vec![generator.action.clone()], |mut all, &cell| {
+            let exchange = Permutation::from_fn(turn.degree(), |at| match at {
+                at if at == usize::from(cell) => to(cell).into(),
+                at if at == usize::from(to(cell)) => cell.into(),
+                at => at,
+            });
+            let orders = turn.orders();
+            let exchange = OrientedPermutation::new(exchange, vec![0; orders.len()], orders)
+                .expect("a turn of the whole exchanges cells of one kind");
+            let exchanged: Vec<_> = all.iter().map(|action| action.then(&exchange)).collect();
+            all.extend(exchanged);
+            all
+        })
+    }
 }
 
 /// Returns the actions of order two that permute the cells as a relabelling does. One piece of two

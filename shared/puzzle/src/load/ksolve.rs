@@ -496,9 +496,10 @@ fn unquoted(name: &str) -> &str {
 fn number((at, word): Word<'_>) -> Result<Number, Fault> {
     match word {
         "?" => Ok((at, None)),
-        _ if word.bytes().all(|byte| byte.is_ascii_digit()) => {
-            Ok((at, Some(word.parse().unwrap_or(u64::MAX))))
-        }
+        _ if word.bytes().all(|byte| byte.is_ascii_digit()) => match word.parse::<u32>() {
+            Ok(number) => Ok((at, Some(number.into()))),
+            Err(_) => Err(Fault::syntax(at, format!("{word} is too large a number"))),
+        },
         _ => Err(Fault::syntax(at, format!("{word:?} is no number"))),
     }
 }
