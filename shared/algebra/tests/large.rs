@@ -196,3 +196,15 @@ fn other_groups_are_not_counted() {
     let twins: Vec<OrientedPermutation> = twins.collect();
     assert_eq!(states_by_orbits(&twins, &all_shown(&twins[0])), None);
 }
+
+/// Random elements of such a group have orders of more than 64 bits.
+#[test]
+fn orbits_may_have_thousands_of_cells() {
+    let mut random = fastrand::Rng::with_seed(5);
+    let (n, order) = (2000, 3_u16);
+    let actions = actions(&mut random, &[(n, order)], true, false);
+    // All permutations, with all twists of sum 0.
+    let states: BigUint =
+        (1..=n as u32).map(BigUint::from).product::<BigUint>() * BigUint::from(order).pow(n as u32 - 1);
+    assert_eq!(states_by_orbits(&actions, &all_shown(&actions[0])), Some(states));
+}

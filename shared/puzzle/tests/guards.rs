@@ -73,6 +73,22 @@ fn limited_states_are_closed_under_inverses_and_have_their_symmetries() {
     }
 }
 
+/// The two edges change places only with a flip.
+#[test]
+fn pieces_that_exchange_places_are_of_one_kind() {
+    let orbit = |name: &str, cells, orientations| Orbit { name: name.into(), cells, orientations };
+    let mut puzzle = Definition::new("flip", vec![orbit("edges", 2, 2), orbit("caps", 2, 1)]).unwrap();
+    let action = |images: [u16; 4], turns: [u16; 4]| {
+        let cells = Permutation::from_images(images.to_vec()).unwrap();
+        OrientedPermutation::new(cells, turns.to_vec(), vec![2, 2, 1, 1]).unwrap()
+    };
+    puzzle.add_move("U", action([0, 1, 3, 2], [0; 4])).unwrap();
+    puzzle.add_guarded_move("R", action([1, 0, 2, 3], [1, 1, 0, 0]), &[2]).unwrap();
+    let groupoid = puzzle.finished().unwrap().groupoid(10).unwrap();
+    let kinds = groupoid.kinds();
+    assert!(kinds[0] == kinds[1] && kinds[0] != 0, "{kinds:?}");
+}
+
 #[test]
 fn a_state_that_a_free_move_does_not_change_is_counted_by_nobody() {
     let mut puzzle = Definition::of_degree("coins", 4).unwrap();

@@ -139,6 +139,9 @@ fn turns_are_listed_as_they_are_made() {
     assert_eq!(read("(a b)^2").unwrap(), [(0, 1), (1, 1), (0, 1), (1, 1)]);
     assert_eq!(read("").unwrap(), []);
     assert!(read("(a b)^99999999").unwrap_err().contains("too large"));
+    // Each level doubles what the level below makes: 40 levels would make 2^40 turns.
+    let nested = (0..40).fold("a".to_owned(), |inner, _| format!("[{inner}, b]"));
+    assert!(read(&nested).unwrap_err().contains("more than 262144 factors"));
 }
 
 #[test]

@@ -178,3 +178,25 @@ fn sorted(cells: impl Iterator<Item = u16>) -> Box<[u16]> {
     cells.sort_unstable();
     cells.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Orbit, Piece};
+
+    #[test]
+    fn pieces_whose_orientation_is_told_apart_are_not_exchanged() {
+        let swap = |turn: u16| {
+            let cells = Permutation::from_images(vec![1, 0]).unwrap();
+            OrientedPermutation::new(cells, vec![turn; 2], vec![2; 2]).unwrap()
+        };
+        for (seen, equivalent) in [(1, 2), (2, 1)] {
+            let orbit = Orbit { name: "edges".into(), cells: 2, orientations: 2 };
+            let mut puzzle = Definition::new("two", vec![orbit]).unwrap();
+            puzzle.set_solved(&[Piece { label: 0, orientation: 0, seen }; 2]).unwrap();
+            let stay = OrientedPermutation::identity(vec![2; 2]);
+            let guarded = Generator { name: "R".into(), action: stay, guard: [0, 1].into() };
+            assert_eq!(puzzle.with_exchanged_guards(&guarded, &swap(0)).len(), equivalent, "{seen}");
+        }
+    }
+}

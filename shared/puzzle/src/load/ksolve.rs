@@ -498,7 +498,7 @@ fn number((at, word): Word<'_>) -> Result<Number, Fault> {
         "?" => Ok((at, None)),
         _ if word.bytes().all(|byte| byte.is_ascii_digit()) => match word.parse::<u32>() {
             Ok(number) => Ok((at, Some(number.into()))),
-            Err(_) => Err(Fault::syntax(at, format!("{word} is too large a number"))),
+            Err(_) => Err(Fault::syntax(at, format!("{word} is too large"))),
         },
         _ => Err(Fault::syntax(at, format!("{word:?} is no number"))),
     }
