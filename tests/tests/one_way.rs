@@ -30,7 +30,7 @@ fn question(source: PuzzleSpec, labels: Labels) -> SpaceSpec {
 }
 
 fn word(word: &str) -> SpaceSpec {
-    let source = PuzzleSpec::of_word(word).unwrap();
+    let source = PuzzleSpec::by_name(word).unwrap();
     let labels = Labels::distinct(source.cells());
     question(source, labels)
 }

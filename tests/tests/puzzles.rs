@@ -159,7 +159,7 @@ fn classes_are_the_orbits_of_symmetries_and_inversion() {
         ("2x2x2", Some("R,R',U,U'")),
         ("pyraminx", Some("U,U',L,L'")),
     ] {
-        let whole = PuzzleSpec::of_word(word).unwrap();
+        let whole = PuzzleSpec::by_name(word).unwrap();
         let (source, metric) = match moves {
             Some(moves) => (whole.with_moves(whole.metric(), moves).unwrap(), Metric::Given),
             None => (whole.clone(), whole.metric()),
@@ -172,7 +172,7 @@ fn classes_are_the_orbits_of_symmetries_and_inversion() {
     let large = ["2x7", "--max-depth", "3"];
     assert_eq!(run(&large)["classes_with_inverse"], Value::Null);
     let told = run(&[&large[..], &["--inverse-classes"]].concat());
-    let expected = classes(PuzzleSpec::of_word("2x7").unwrap(), Metric::Multi, 3);
+    let expected = classes(PuzzleSpec::by_name("2x7").unwrap(), Metric::Multi, 3);
     assert_eq!(value!([told["classes"], told["classes_with_inverse"]]), value!(expected));
 }
 

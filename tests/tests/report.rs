@@ -245,7 +245,7 @@ fn the_states_that_are_drawn_have_shortest_solutions() {
         let run = Run::new(options);
         let told = run.json();
         let metric = told["metric"].as_str().unwrap().parse().unwrap();
-        let source = PuzzleSpec::of_word(options[0]).unwrap();
+        let source = PuzzleSpec::by_name(options[0]).unwrap();
         let labels = Labels::from_values(source.solved());
         let space = SpaceSpec { source, metric, labels }.space().unwrap();
         let examples = told["deepest"]["examples"].as_array().unwrap();
@@ -296,7 +296,7 @@ fn entries_are_named_in_people_s_words() {
 
 #[test]
 fn pieces_that_are_turned_are_written_with_their_turns() {
-    let source = PuzzleSpec::of_word("burnt-pancake:4").unwrap();
+    let source = PuzzleSpec::by_name("burnt-pancake:4").unwrap();
     let labels = Labels::from_values(source.solved());
     let space = SpaceSpec { metric: source.metric(), source, labels }.space().unwrap();
     let distances = Distances::search(&space, None, MEMORY).unwrap();

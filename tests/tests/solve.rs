@@ -386,7 +386,7 @@ fn class(model: &SolveModel, turns: &[Turn]) -> HashSet<Vec<u8>> {
 
 /// The eight published antipodes, as classes under the 48 symmetries of the cube and inversion.
 fn antipodes_of_the_pocket_cube() -> (SolveModel, Vec<HashSet<Vec<u8>>>) {
-    let source = PuzzleSpec::of_word("2x2x2").unwrap();
+    let source = PuzzleSpec::by_name("2x2x2").unwrap();
     let labels = Labels::from_values(source.solved());
     let model = SolveModel::new(&SpaceSpec { source, metric: Metric::Single, labels }).unwrap();
     let classes = ANTIPODES.iter().map(|sequence| class(&model, &turns(sequence))).collect();

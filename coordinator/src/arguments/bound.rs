@@ -47,7 +47,7 @@ impl FromStr for Bounded {
     fn from_str(word: &str) -> Result<Self, BoundedError> {
         match word.parse::<Boards>() {
             _ if word == "square1" => Ok(Self::SquareOne),
-            Err(BoardsError::Board(BoardError::NotABoard(_))) => match PuzzleSpec::of_word(word) {
+            Err(BoardsError::Board(BoardError::NotABoard(_))) => match PuzzleSpec::by_name(word) {
                 Ok(puzzle) => Ok(Self::Puzzle(Box::new(puzzle))),
                 Err(error) if Path::new(word).exists() => Err(error.into()),
                 Err(_) => Err(BoundedError::Unknown(word.into())),

@@ -59,7 +59,7 @@ impl SpaceArguments {
     pub(crate) fn directory(&self) -> Result<Option<&Path>> {
         let path = Path::new(&self.puzzle);
         let is_run =
-            path.join(DEFINITION).exists() || path.is_dir() && PuzzleSpec::of_word(&self.puzzle).is_err();
+            path.join(DEFINITION).exists() || path.is_dir() && PuzzleSpec::by_name(&self.puzzle).is_err();
         let chosen = [
             ("--metric", self.metric.is_some()),
             ("--moves", self.moves.is_some()),
@@ -84,11 +84,11 @@ impl SpaceArguments {
         let (option, found) = match self.free_rotations {
             true => ("--free-rotations: ", PuzzleSpec::in_hand(&self.puzzle)),
             // Names of moves, and numbers of tiles, are those of what the word names by itself.
-            false if names_parts => ("", PuzzleSpec::of_word(&self.puzzle)),
+            false if names_parts => ("", PuzzleSpec::by_name(&self.puzzle)),
             false => ("", PuzzleSpec::whole(&self.puzzle)),
         };
         let reduced = |source: PuzzleSpec| {
-            let source = if self.labelled { source.told_apart()? } else { source };
+            let source = if self.labelled { source.with_distinct_pieces()? } else { source };
             source.reduced(&self.omit, &self.ignore_orientation)
         };
         found.and_then(reduced).map_err(|error| bad_input!("{option}{error}"))

@@ -394,7 +394,7 @@ impl State {
         let may_have = |id: WorkerId| {
             self.is_alive(id) || self.workers.get(id).is_some_and(|w| w.presence() == Presence::Awaited)
         };
-        let made = self.tasks.made().map(|(report, _)| report.task);
+        let made = self.tasks.reports().map(|(report, _)| report.task);
         // One that cannot be made again is waited for.
         let can_be_made = |task: &Task| !self.given.contains(task.shard);
         let made = made.filter(can_be_made);

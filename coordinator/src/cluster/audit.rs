@@ -210,7 +210,7 @@ impl State {
     /// Has shards audited that were made in an earlier life of the coordinator, of the same depth: audits
     /// that were open then were lost.
     pub fn draw_again(&mut self) {
-        let made = self.tasks.made().map(|(report, _)| report).filter(|report| self.is_drawn(report.task));
+        let made = self.tasks.reports().map(|(report, _)| report).filter(|report| self.is_drawn(report.task));
         // What some were made from is not there any more.
         let made = made.filter(|report| !self.given.contains(report.task.shard));
         let made: Vec<Arc<ShardReport>> = made.cloned().collect();
@@ -510,7 +510,7 @@ impl State {
             Some(maker) => workers.contains(&maker),
             None => self.files.holders(task).any(|holder| workers.contains(&holder)),
         };
-        let made = self.tasks.made().map(|(report, maker)| (report.task, maker));
+        let made = self.tasks.reports().map(|(report, maker)| (report.task, maker));
         let made: Vec<Task> =
             made.filter(|&(task, maker)| is_theirs(task, maker)).map(|(task, _)| task).collect();
         let made: Vec<Task> = made.into_iter().filter(|&task| !self.is_settled(task)).collect();

@@ -49,7 +49,7 @@ impl GivenBack {
     }
 
     /// Notes that a shard is made.
-    pub(super) fn made(&mut self, shard: ShardId) {
+    pub(super) fn note_made(&mut self, shard: ShardId) {
         if !self.contains(shard) {
             self.ahead.insert(shard);
         }

@@ -43,7 +43,7 @@ impl State {
     fn commit(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let depth = self.depth;
         let reports: Vec<Arc<ShardReport>> =
-            self.tasks.made().map(|(report, _)| Arc::clone(report)).collect();
+            self.tasks.reports().map(|(report, _)| Arc::clone(report)).collect();
         if let Some(report) = reports.first() {
             self.rules.bounds.counted.get_or_insert_with(|| counted(report));
         }

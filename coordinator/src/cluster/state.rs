@@ -193,7 +193,7 @@ impl State {
         state.unsettled.files = state.files.iter().map(|(task, _)| task).collect();
         for report in past.reports.into_iter().filter(|report| report.task.depth == depth) {
             if state.files.contains(report.task) {
-                state.given.made(report.task.shard);
+                state.given.note_made(report.task.shard);
                 state.tasks.set(report.task, TaskProgress::Made(Arc::new(report)), Millis(0));
             }
         }
@@ -362,7 +362,7 @@ impl State {
         let waits = making == TaskProgress::Waiting;
         if task.depth == self.depth {
             match &making {
-                TaskProgress::Made(_) => self.given.made(task.shard),
+                TaskProgress::Made(_) => self.given.note_made(task.shard),
                 TaskProgress::Waiting | TaskProgress::Running(..) => self.given.unmade(task.shard),
             }
         }

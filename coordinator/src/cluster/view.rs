@@ -115,7 +115,7 @@ fn shard_view(state: &State, task: Task) -> ShardView {
 /// States of shards that are made, and, of workers that are at others, what these workers say that they have
 /// found there. The two overlap while a layer is made; the larger one is what is known for certain.
 fn states(state: &State) -> u64 {
-    let made = state.tasks.made().map(|(report, _)| report.totals.states);
+    let made = state.tasks.reports().map(|(report, _)| report.totals.states);
     let found: u64 = state.workers.alive().map(|(_, worker)| worker.progress.states).sum();
     made.sum::<u64>().max(found)
 }

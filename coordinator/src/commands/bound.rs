@@ -5,7 +5,7 @@ mod square1;
 
 use crate::arguments::{BoundArguments, Bounded};
 use anyhow::Result;
-use fathom_bound::chains::{Told, search};
+use fathom_bound::chains::{Progress, search};
 use fathom_bound::{Boards, Certificate, Chain, LowerBounds, UpperError, upper_bound};
 use fathom_command::bad_input;
 use fathom_command::output;
@@ -74,10 +74,10 @@ fn searched(args: &BoundArguments, board: Board, metric: Metric) -> Result<Certi
     let begun = Instant::now();
     let goes_on = || begun.elapsed().as_secs() < args.time;
     let mut least = u32::MAX;
-    let mut tell = |told: &Told| {
+    let mut tell = |told: &Progress| {
         let tried = match told {
-            Told::Tried(tried) => tried,
-            Told::Joined { order, joined } => {
+            Progress::Tried(tried) => tried,
+            Progress::Joined { order, joined } => {
                 return output::remark(&format!(
                     "{board}, {order}, {} tiles in {} moves and the others in {}: at most {} moves together",
                     joined.tiles.len(),

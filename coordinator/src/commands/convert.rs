@@ -20,7 +20,7 @@ pub(crate) fn convert(args: &ConvertArguments) -> Result<()> {
 /// The puzzle of a word, with its free moves. Of a family that has none, such as the 2x2x2 held at a corner,
 /// the one in the hand.
 fn in_the_hand(word: &str) -> Result<Definition> {
-    match PuzzleSpec::of_word(word).map_err(|error| bad_input!("{error}"))? {
+    match PuzzleSpec::by_name(word).map_err(|error| bad_input!("{error}"))? {
         PuzzleSpec::Board(board) => {
             Err(bad_input!("{board} is a board: it has no free moves, and nothing is converted"))
         }

@@ -44,7 +44,7 @@ fn generators(args: &GroupArguments) -> Result<Generators> {
                 "the board {word:?} is too large: groups of boards to {most}x{most} are told"
             ));
         }
-        Err(_) => PuzzleSpec::of_word(word).map_err(|error| bad_input!("{error}"))?,
+        Err(_) => PuzzleSpec::by_name(word).map_err(|error| bad_input!("{error}"))?,
     };
     if let (PuzzleSpec::Board(board), true) = (&whole, args.moves.is_some())
         && board.cells() > Board::MAX_CELLS

@@ -30,9 +30,9 @@ pub(crate) fn logs(args: &LogsArguments) -> Result<()> {
         let mut coordinator = Coordinator::call(address, &args.access)?;
         let status: ClusterStatus = serde_json::from_str(&coordinator.status()?)?;
         let names: Names = status.workers.into_iter().map(|worker| (worker.id, worker.name)).collect();
-        let asked = Asked::of(args, &names);
+        let filter = LineFilter::of(args, &names);
         return coordinator.follow(|line| match serde_json::from_str(line) {
-            Ok(fields) if asked.is_met_by(&fields) => output::line(&said(line, &fields, as_text, &names)),
+            Ok(fields) if filter.is_met_by(&fields) => output::line(&said(line, &fields, as_text, &names)),
             _ => Ok(()),
         });
     }
@@ -51,7 +51,7 @@ pub(crate) fn logs(args: &LogsArguments) -> Result<()> {
             dirs.join(", ")
         ));
     }
-    let asked = Asked::of(args, &names);
+    let filter = LineFilter::of(args, &names);
     // Within a file lines stay in their order, which is that of time.
     let mut lines: Vec<(String, String)> = Vec::new();
     for file in files {
@@ -59,7 +59,7 @@ pub(crate) fn logs(args: &LogsArguments) -> Result<()> {
         for line in text.lines() {
             // A line that a killed process did not finish says nothing.
             let Ok(fields) = serde_json::from_str::<Value>(line) else { continue };
-            if asked.is_met_by(&fields) {
+            if filter.is_met_by(&fields) {
                 let time = fields["timestamp"].as_str().unwrap_or_default().to_owned();
                 lines.push((time, said(line, &fields, as_text, &names)));
             }
@@ -74,13 +74,13 @@ fn said(line: &str, fields: &Value, as_text: bool, names: &Names) -> String {
 }
 
 /// Which lines are asked for.
-struct Asked<'a> {
+struct LineFilter<'a> {
     args: &'a LogsArguments,
     /// The ids of the worker, if one is asked for.
     ids: Vec<String>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> LineFilter<'a> {
     /// A name stands for all workers that have it; what is no name is the beginning of an id.
     fn of(args: &'a LogsArguments, names: &Names) -> Self {
         let wanted = args.worker.iter().flat_map(|wanted| {

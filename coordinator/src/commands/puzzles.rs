@@ -36,7 +36,7 @@ struct Known {
 
 impl Known {
     fn of(family: &Family) -> Self {
-        let searched = PuzzleSpec::of_word(family.example).and_then(|source| source.puzzle(family.metric));
+        let searched = PuzzleSpec::by_name(family.example).and_then(|source| source.puzzle(family.metric));
         let not_searched = match searched {
             Ok(_) => None,
             Err(error) => Some(error.to_string()),

@@ -118,10 +118,10 @@ pub(crate) fn shapes(args: &ShapesArguments) -> Result<()> {
 }
 
 /// What is told, as text and as JSON, and what is drawn.
-type Told = (String, Value, Vec<(String, Outline)>);
+type PublishedFacts = (String, Value, Vec<(String, Outline)>);
 
 /// How many shapes there are, or each of them up to turns.
-fn whole(shapes: &Shapes, list: bool) -> Told {
+fn whole(shapes: &Shapes, list: bool) -> PublishedFacts {
     let Shapes { all, listed, .. } = shapes;
     let aligned: Vec<usize> = all.passes().iter().map(Vec::len).collect();
     let most = listed.last().map_or(0, |last| last.twists);
@@ -200,7 +200,7 @@ fn whole(shapes: &Shapes, list: bool) -> Told {
 }
 
 /// One shape, and the way to it.
-fn one(shapes: &Shapes, from: usize, to: usize, least: Least) -> Told {
+fn one(shapes: &Shapes, from: usize, to: usize, least: Least) -> PublishedFacts {
     let Shapes { all, listed, place } = shapes;
     let of = &listed[place[to]];
     let way = all.way(from, to, least);

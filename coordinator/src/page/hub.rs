@@ -1,7 +1,7 @@
 //! Between the one who looks at the run and the many who read the page.
 
 use super::snapshot::Snapshot;
-use super::told::Told;
+use super::told::PublishedFacts;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast;
 
@@ -18,7 +18,7 @@ pub(super) struct Hub {
 
 #[derive(Debug, Default)]
 struct Kept {
-    told: Told,
+    told: PublishedFacts,
     newest: Arc<Snapshot>,
 }
 

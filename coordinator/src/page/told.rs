@@ -18,7 +18,7 @@ type Shard = (ShardState, Option<u32>);
 
 /// What every reader knows.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct PublishedFacts {
     run: RunFacts,
     growth: Growth,
     shards: Vec<Shard>,
@@ -30,7 +30,7 @@ pub(super) struct Told {
     turn: usize,
 }
 
-impl Told {
+impl PublishedFacts {
     /// Everything, for a new reader.
     pub(super) fn all(&self) -> String {
         let histories: Vec<Vec<Value>> =
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn a_thousand_workers_are_told_in_a_few_kilobytes_and_all_get_their_turn() {
         let workers = |rate: f64| (0..1024).map(|number| worker(number, rate)).collect();
-        let mut told = Told::default();
+        let mut told = PublishedFacts::default();
         told.change(Snapshot { workers: workers(1e9), ..Snapshot::default() });
         let mut rates = 0;
         for _ in 0..1024_usize.div_ceil(MOST_WORKERS) {
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_worker_that_is_lost_is_told_at_once() {
-        let mut told = Told::default();
+        let mut told = PublishedFacts::default();
         let mut workers: Vec<_> = (0..1024).map(|number| worker(number, 1e9)).collect();
         told.change(Snapshot { workers: workers.clone(), ..Snapshot::default() });
         workers.iter_mut().for_each(|worker| worker.rate = 3e9);
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn shards_that_are_alike_are_told_together() {
         let mut shards = vec![Shard::default(); 16_384];
-        let mut told = Told::default();
+        let mut told = PublishedFacts::default();
         told.change(Snapshot { shards: shards.clone(), ..Snapshot::default() });
         shards[100..200].fill((ShardState::Running, Some(3)));
         shards[200] = (ShardState::Done, Some(3));
@@ -243,7 +243,7 @@ mod tests {
             what: format!("event {number}"),
             ..EventFacts::default()
         };
-        let mut told = Told::default();
+        let mut told = PublishedFacts::default();
         let change = told.change(Snapshot { events: (0..1000).map(event).collect(), ..Snapshot::default() });
         let change: Value = serde_json::from_str(&change.unwrap()).unwrap();
         let events = change["events"].as_array().unwrap();

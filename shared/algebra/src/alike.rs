@@ -53,7 +53,7 @@ pub fn unseen_elements(
         return Some(BigUint::from(1_u32));
     };
     assert_eq!(first.degree(), shown.len(), "one label a cell");
-    let whole = Whole {
+    let whole = LabelledGroup {
         generators: generators.iter().map(OrientedPermutation::as_points).collect(),
         order: order.clone(),
         cells: Cells::of(first.orders(), shown),
@@ -111,7 +111,7 @@ impl Cells {
     }
 }
 
-struct Whole {
+struct LabelledGroup {
     /// The generators, as permutations of the points.
     generators: Vec<Permutation>,
     order: BigUint,
@@ -125,7 +125,7 @@ struct Part {
     kernel: Chain,
 }
 
-impl Whole {
+impl LabelledGroup {
     /// Returns a part for each orbit of cells, and for each cell whose piece turns but never leaves it.
     fn parts(&self, generators: &[OrientedPermutation]) -> Vec<Part> {
         let on_cells: Vec<Permutation> = generators.iter().map(|g| g.cells().clone()).collect();

@@ -40,7 +40,7 @@ impl StabiliserChain {
     /// symmetric group, and no group of even permutations has more than the alternating group.
     /// [`StabiliserChain::new`] is too slow for these groups on hundreds of points, because there are too
     /// many Schreier generators.
-    pub fn of_giant(degree: usize, generators: &[Permutation]) -> Option<Self> {
+    pub fn of_symmetric_or_alternating(degree: usize, generators: &[Permutation]) -> Option<Self> {
         /// The number of elements in a row that may bring nothing new before the search gives up.
         const PATIENCE: usize = 64;
         let only_even = generators.iter().all(Permutation::is_even);
@@ -95,7 +95,7 @@ impl StabiliserChain {
     ///
     /// # Panics
     /// If the chain has no such level, or `point` is not below the degree.
-    pub fn carrier(&self, level: usize, point: usize) -> Option<&Permutation> {
+    pub fn transversal_element(&self, level: usize, point: usize) -> Option<&Permutation> {
         self.levels[level].transversal[point].as_ref()
     }
 

@@ -6,7 +6,7 @@
 //! cell 3 turned by 1, and the piece on cell 3 to cell 1 turned by 2. `(4+1)` turns the piece on cell 4 where
 //! it is. With 3 orientations, `-1` means `+2`.
 
-use crate::{NotOriented, OrientedPermutation, Permutation};
+use crate::{OrientedPermutation, OrientedPermutationError, Permutation};
 use std::fmt;
 
 /// Why a text is not a permutation in cycle notation. Positions are byte offsets from 0.
@@ -132,7 +132,7 @@ impl OrientedPermutation {
         parser.run()?;
         let cells = Permutation::from_images(parser.images).expect("disjoint cycles are a permutation");
         Self::new(cells, parser.turns, orders).map_err(|error| match error {
-            NotOriented::OrderChanges { from, to } => {
+            OrientedPermutationError::OrderChanges { from, to } => {
                 CycleError::OrderChanges { at: parser.places[from], from: from + 1, to: to + 1 }
             }
             _ => unreachable!("turns are checked as they are read, and there are as many as cells"),

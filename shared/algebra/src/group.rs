@@ -88,7 +88,9 @@ impl Group {
     /// If a generator is of another degree.
     pub fn new(degree: usize, generators: Vec<Permutation>) -> Self {
         assert!(generators.iter().all(|g| g.degree() == degree), "generators are of one degree");
-        let giant = (degree > LARGE).then(|| StabiliserChain::of_giant(degree, &generators)).flatten();
+        let giant = (degree > LARGE)
+            .then(|| StabiliserChain::of_symmetric_or_alternating(degree, &generators))
+            .flatten();
         let chain = giant.unwrap_or_else(|| StabiliserChain::new(degree, &generators));
         let orbits = orbits(degree, &generators).into_iter().map(|points| {
             let blocks = smallest_blocks(&points, &generators);

@@ -5,9 +5,9 @@
 //! D is perfect, and each of its proper normal subgroups consists of twists only. Two conditions on the group
 //! G must hold:
 //!
-//! - On each large orbit, G contains D. This follows if some element has a cycle of a prime length p with
-//!   n/2 < p < n - 2, and if the powers that move no piece turn pieces by amounts whose differences generate
-//!   all turns. (A power of the element is the cycle of length p alone, so by a theorem of C. Jordan all even
+//! - On each large orbit, G contains D. This follows if some element has a cycle of a prime length p with n/2
+//!   < p < n - 2, and if the powers that move no piece turn pieces by amounts whose differences generate all
+//!   turns. (A power of the element is the cycle of length p alone, so by a theorem of C. Jordan all even
 //!   permutations of the cells are there.)
 //! - No two large orbits are permuted alike: some element has cycles of different lengths on them. For n > 6,
 //!   an automorphism of the group of even permutations of n points is a renaming of the points, so it keeps
@@ -56,12 +56,12 @@ pub fn states_by_orbits(actions: &[OrientedPermutation], shown: &[Shown]) -> Opt
         return None;
     }
     let mut states = BigUint::from(1_u32);
-    let mut rest = Rest::default();
+    let mut rest = Quotient::default();
     let in_orbit = |cell: &usize| large.iter().any(|orbit| orbit.contains(cell));
-    let gone = puzzle.gone(&large);
+    let copies = puzzle.copies(&large);
     rest.keep(
         &puzzle,
-        &(0..puzzle.shown.len()).filter(|c| !in_orbit(c) && !gone.contains(c)).collect::<Vec<_>>(),
+        &(0..puzzle.shown.len()).filter(|c| !in_orbit(c) && !copies.contains(c)).collect::<Vec<_>>(),
     );
     for orbit in &large {
         let seen = orbit.iter().fold(0, |all, &cell| gcd(all, puzzle.shown[cell].seen.into()));
@@ -243,7 +243,7 @@ impl Cells {
     }
 
     /// Returns the cells of large orbits that are not among `kept`, because they were found to be copies.
-    fn gone(&self, kept: &[Vec<usize>]) -> Vec<usize> {
+    fn copies(&self, kept: &[Vec<usize>]) -> Vec<usize> {
         let mut orbits = self.orbits();
         orbits.retain(|orbit| orbit.len() >= FEWEST_CELLS && !kept.contains(orbit));
         orbits.concat()
@@ -379,14 +379,14 @@ fn orders_of(things: &[usize]) -> Vec<Vec<usize>> {
 
 /// The quotient of the group by the product of the groups D of the large orbits.
 #[derive(Default)]
-struct Rest {
+struct Quotient {
     orders: Vec<u16>,
     shown: Vec<Shown>,
     /// For each action and each cell: where the action carries the piece, and how it turns it.
     images: Vec<Vec<(usize, u16)>>,
 }
 
-impl Rest {
+impl Quotient {
     /// Starts the quotient with the action on `cells`, which are not in large orbits.
     fn keep(&mut self, puzzle: &Cells, cells: &[usize]) {
         let numbers: HashMap<usize, usize> = cells.iter().copied().zip(0..).collect();

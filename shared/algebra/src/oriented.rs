@@ -22,7 +22,7 @@ pub struct OrientedPermutation {
 /// Why cells, turns and orders are not an oriented permutation. The fields count cells from 0; the message
 /// counts them from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NotOriented {
+pub enum OrientedPermutationError {
     /// The three lists are not equally long.
     Lengths {
         /// The number of cells.
@@ -50,7 +50,7 @@ pub enum NotOriented {
     },
 }
 
-impl fmt::Display for NotOriented {
+impl fmt::Display for OrientedPermutationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Lengths { cells, turns, orders } => {
@@ -75,7 +75,7 @@ impl fmt::Display for NotOriented {
     }
 }
 
-impl std::error::Error for NotOriented {}
+impl std::error::Error for OrientedPermutationError {}
 
 impl OrientedPermutation {
     /// Returns the identity on cells of these orders.
@@ -92,16 +92,16 @@ impl OrientedPermutation {
     /// by `turns[c]`. Cell `c` is of order `orders[c]`.
     ///
     /// # Errors
-    /// [`NotOriented`] if there is not one turn and one order for each cell, if a turn is not below the order
-    /// of its cell, or if a cell is sent to a cell of another order.
+    /// [`OrientedPermutationError`] if there is not one turn and one order for each cell, if a turn is not
+    /// below the order of its cell, or if a cell is sent to a cell of another order.
     pub fn new(
         cells: Permutation,
         turns: impl Into<Box<[u16]>>,
         orders: impl Into<Box<[u16]>>,
-    ) -> Result<Self, NotOriented> {
+    ) -> Result<Self, OrientedPermutationError> {
         let (turns, orders) = (turns.into(), orders.into());
         if turns.len() != cells.degree() || orders.len() != cells.degree() {
-            return Err(NotOriented::Lengths {
+            return Err(OrientedPermutationError::Lengths {
                 cells: cells.degree(),
                 turns: turns.len(),
                 orders: orders.len(),
@@ -109,11 +109,11 @@ impl OrientedPermutation {
         }
         for (cell, (&turn, &order)) in turns.iter().zip(&orders).enumerate() {
             if turn >= order {
-                return Err(NotOriented::TurnOutOfRange { cell, turn, order });
+                return Err(OrientedPermutationError::TurnOutOfRange { cell, turn, order });
             }
             let to = cells.apply(cell);
             if orders[to] != order {
-                return Err(NotOriented::OrderChanges { from: cell, to });
+                return Err(OrientedPermutationError::OrderChanges { from: cell, to });
             }
         }
         Ok(Self { cells, turns, orders })

@@ -10,7 +10,7 @@ pub struct Permutation {
 
 /// The reason why a list of images is not a permutation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NotAPermutation {
+pub enum PermutationError {
     /// `images[at]` is `image`, which is not below the degree.
     OutOfRange {
         /// The index in the list.
@@ -29,7 +29,7 @@ pub enum NotAPermutation {
     },
 }
 
-impl fmt::Display for NotAPermutation {
+impl fmt::Display for PermutationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OutOfRange { at, image, degree } => {
@@ -40,7 +40,7 @@ impl fmt::Display for NotAPermutation {
     }
 }
 
-impl std::error::Error for NotAPermutation {}
+impl std::error::Error for PermutationError {}
 
 impl Permutation {
     /// Returns the identity on `degree` points.
@@ -55,15 +55,15 @@ impl Permutation {
     /// Returns the permutation that maps `i` to `images[i]`.
     ///
     /// # Errors
-    /// [`NotAPermutation`] if an image is out of range or occurs twice.
-    pub fn from_images(images: impl Into<Box<[u16]>>) -> Result<Self, NotAPermutation> {
+    /// [`PermutationError`] if an image is out of range or occurs twice.
+    pub fn from_images(images: impl Into<Box<[u16]>>) -> Result<Self, PermutationError> {
         let images = images.into();
         let degree = images.len();
         let mut seen = vec![false; degree];
         for (at, &image) in images.iter().enumerate() {
             match seen.get_mut(image as usize) {
-                None => return Err(NotAPermutation::OutOfRange { at, image, degree }),
-                Some(true) => return Err(NotAPermutation::Repeated { at, image }),
+                None => return Err(PermutationError::OutOfRange { at, image, degree }),
+                Some(true) => return Err(PermutationError::Repeated { at, image }),
                 Some(mark) => *mark = true,
             }
         }
@@ -240,8 +240,8 @@ mod tests {
     fn bad_images_are_refused_with_the_evidence() {
         assert_eq!(
             Permutation::from_images([0, 3, 1]),
-            Err(NotAPermutation::OutOfRange { at: 1, image: 3, degree: 3 })
+            Err(PermutationError::OutOfRange { at: 1, image: 3, degree: 3 })
         );
-        assert_eq!(Permutation::from_images([0, 1, 1]), Err(NotAPermutation::Repeated { at: 2, image: 1 }));
+        assert_eq!(Permutation::from_images([0, 1, 1]), Err(PermutationError::Repeated { at: 2, image: 1 }));
     }
 }

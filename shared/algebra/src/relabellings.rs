@@ -62,7 +62,7 @@ pub fn relabellings_among(
     });
     let order: Vec<usize> = orbits.into_iter().flatten().collect();
     let fixing = |fixed: usize| {
-        let told = Told { cycles: &cycles, of_points: &of_points, of_elements: &of_elements };
+        let told = Invariants { cycles: &cycles, of_points: &of_points, of_elements: &of_elements };
         Search { degree, set, told, numbers: &numbers, most, may, alike, found: Vec::new() }
             .all(&order[..fixed])
     };
@@ -161,7 +161,7 @@ where
 
 /// Properties of points and elements that are known before the search.
 #[derive(Clone, Copy)]
-struct Told<'a> {
+struct Invariants<'a> {
     /// The length of the cycle of each point, for each element.
     cycles: &'a [Vec<u16>],
     of_points: &'a [usize],
@@ -177,7 +177,7 @@ fn mixed(before: u64, number: u64) -> u64 {
 struct Search<'a> {
     degree: usize,
     set: &'a [Permutation],
-    told: Told<'a>,
+    told: Invariants<'a>,
     numbers: &'a HashMap<&'a Permutation, usize>,
     most: usize,
     may: &'a dyn Fn(usize, usize) -> bool,

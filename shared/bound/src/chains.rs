@@ -20,7 +20,7 @@ const MOST_TRIALS: u64 = 1 << 32;
 
 /// What a search tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum Progress {
     /// Stages of one order were looked at.
     Tried(Tried),
     /// The first tiles of an order, and all others, were solved in two stages that were joined.
@@ -82,7 +82,7 @@ pub fn search(
     radius: u32,
     memory_bytes: u64,
     goes_on: &(dyn Fn() -> bool + Sync),
-    tell: &mut dyn FnMut(&Told),
+    tell: &mut dyn FnMut(&Progress),
 ) -> Result<Certificate, UpperError> {
     let puzzle = board.puzzle(metric);
     let only_even = only_even(board, &puzzle)?;
@@ -120,7 +120,7 @@ pub fn search(
             }
             let found = shortest(board.cells(), known)
                 .map(|(cuts, moves)| (Chain { stages: cuts.into_iter().map(&set).collect() }, moves));
-            tell(&Told::Tried(Tried { order: name, table, stages: known.len(), best: found.clone() }));
+            tell(&Progress::Tried(Tried { order: name, table, stages: known.len(), best: found.clone() }));
             let better = |(_, moves): &(Chain, u32)| best.as_ref().is_none_or(|(_, least)| moves < least);
             if let Some(found) = found.filter(better) {
                 best = Some(found);
@@ -128,7 +128,7 @@ pub fn search(
         }
         if table == TABLES[0] && !only_even {
             for (order, tiles) in first_halves(board, &orders) {
-                let tell = &mut |joined: &Joined| tell(&Told::Joined { order, joined: joined.clone() });
+                let tell = &mut |joined: &Joined| tell(&Progress::Joined { order, joined: joined.clone() });
                 let found = joined(board, metric, &tiles, memory_bytes, goes_on, tell);
                 let is_better =
                     |found: &Joined| together.as_ref().is_none_or(|best| found.moves < best.moves);
@@ -191,7 +191,7 @@ fn shortest(tiles: usize, stages: &FxHashMap<(usize, usize), Option<u32>>) -> Op
 mod tests {
     use super::*;
 
-    fn found(word: &str, goes_on: bool) -> (Certificate, Vec<Told>) {
+    fn found(word: &str, goes_on: bool) -> (Certificate, Vec<Progress>) {
         let board: Board = word.parse().unwrap();
         let mut tried = Vec::new();
         let certificate =
@@ -210,9 +210,9 @@ mod tests {
                 (god_number, Ok(())),
                 "{board}"
             );
-            let moves = |told: &Told| match told {
-                Told::Tried(tried) => Some(tried.best.as_ref()?.1),
-                Told::Joined { joined, .. } => Some(joined.moves),
+            let moves = |told: &Progress| match told {
+                Progress::Tried(tried) => Some(tried.best.as_ref()?.1),
+                Progress::Joined { joined, .. } => Some(joined.moves),
             };
             let least = tried.iter().filter_map(moves).min();
             assert_eq!(least, Some(god_number));

@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn puzzles_of_any_kind_are_bounded_by_their_words() {
         let bound = |word: &str, metric, depth| {
-            let puzzle = PuzzleSpec::of_word(word).unwrap().puzzle(metric).unwrap();
+            let puzzle = PuzzleSpec::by_name(word).unwrap().puzzle(metric).unwrap();
             by_words(&puzzle, depth, 1 << 30)
         };
         // Counted by hand since Singmaster's notes of 1981: no cube in fewer than 18 turns of faces.

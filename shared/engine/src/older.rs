@@ -65,7 +65,7 @@ impl Older {
     }
 
     /// Notes that a shard of the new layer is made.
-    pub(crate) fn made(&mut self, report: &ShardReport) {
+    pub(crate) fn note_made(&mut self, report: &ShardReport) {
         self.made.push(report.clone());
     }
 

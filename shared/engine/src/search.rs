@@ -365,7 +365,7 @@ impl Search<'_> {
                         );
                         self.observer.shard_made(&report, ended.took);
                         if let Some(older) = &mut older {
-                            older.made(&report);
+                            older.note_made(&report);
                         }
                         reports[shard.0 as usize] = Some(report);
                     }

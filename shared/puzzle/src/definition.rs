@@ -38,8 +38,8 @@ pub struct Generator {
     /// The action on the pieces of all cells.
     pub action: OrientedPermutation,
     /// The guard: the generator can be applied only while each of these cells holds a piece with the label
-    /// that belongs there when solved. The cells count from 0, in increasing order, and the action moves none
-    /// of them. Empty where the generator can always be applied.
+    /// that belongs there when solved. The cells count from 0, in increasing order, and the action moves
+    /// none of them. Empty where the generator can always be applied.
     pub guard: Box<[u16]>,
 }
 
@@ -50,8 +50,8 @@ pub struct Piece {
     pub label: u16,
     /// The orientation of the piece when the puzzle is solved, modulo `seen`.
     pub orientation: u16,
-    /// The number of orientations that are told apart, a divisor of the orbit's number of orientations: equal
-    /// to that number where orientation counts, 1 where orientation is ignored.
+    /// The number of orientations that are told apart, a divisor of the orbit's number of orientations:
+    /// equal to that number where orientation counts, 1 where orientation is ignored.
     pub seen: u16,
 }
 
@@ -253,7 +253,7 @@ impl Definition {
             }
             solved.push(Piece { label, orientation: orientation % seen, seen });
         }
-        leaves_solved(&solved, &self.never)?;
+        check_solved_allowed(&solved, &self.never)?;
         self.solved = solved;
         Ok(())
     }
@@ -289,7 +289,7 @@ impl Definition {
         }
         let never: Box<[(u16, u16)]> =
             ruled_out.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
-        leaves_solved(&self.solved, &never)?;
+        check_solved_allowed(&self.solved, &never)?;
         self.never = never;
         Ok(())
     }
@@ -304,7 +304,7 @@ impl Definition {
     /// # Errors
     /// [`DefinitionError::NoMoves`] if there are no moves, or [`DefinitionError::AlwaysFree`] if there are
     /// both limits on states and free moves.
-    pub fn finished(self) -> Result<Self, DefinitionError> {
+    pub fn validated(self) -> Result<Self, DefinitionError> {
         match (self.moves.is_empty(), !self.is_limited() || self.free.is_empty()) {
             (true, _) => Err(DefinitionError::NoMoves),
             (_, false) => Err(DefinitionError::AlwaysFree),
@@ -492,7 +492,7 @@ impl Definition {
 }
 
 /// Checks that no cell holds, when solved, a piece that never stands there.
-fn leaves_solved(solved: &[Piece], never: &[(u16, u16)]) -> Result<(), DefinitionError> {
+fn check_solved_allowed(solved: &[Piece], never: &[(u16, u16)]) -> Result<(), DefinitionError> {
     let label = |cell: u16| solved[usize::from(cell)].label;
     match never.iter().find(|&&(cell, piece)| label(cell) == label(piece)) {
         Some(&(cell, _)) => Err(DefinitionError::NeverSolved { cell: usize::from(cell) + 1 }),

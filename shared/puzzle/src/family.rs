@@ -114,21 +114,21 @@ fn nearest(name: &str) -> Option<&'static str> {
 ///
 /// # Errors
 /// [`FamilyError`] with the patterns that exist, or with the numbers that the family takes.
-pub fn puzzle(word: &str) -> Result<Definition, FamilyError> {
-    let turned = word.split_once('+').and_then(|(board, turn)| {
+pub fn by_name(text: &str) -> Result<Definition, FamilyError> {
+    let turned = text.split_once('+').and_then(|(board, turn)| {
         let is_meant = |family: &&Family| match family.build {
             Build::Turned { .. } => family.pattern.split_once('+').is_some_and(|(_, word)| word == turn),
             _ => false,
         };
         Some((FAMILIES.iter().find(is_meant)?.name(), Some(board)))
     });
-    let (name, numbers) = turned.unwrap_or_else(|| match word.split_once(':') {
+    let (name, numbers) = turned.unwrap_or_else(|| match text.split_once(':') {
         Some((name, numbers)) => (name, Some(numbers)),
-        None => (word, None),
+        None => (text, None),
     });
     let family = FAMILIES.iter().find(|family| family.name() == name).ok_or_else(|| {
         let patterns: Vec<_> = FAMILIES.iter().map(|family| family.pattern).collect();
-        FamilyError::Unknown { word: word.into(), known: patterns.join(", "), nearest: nearest(name) }
+        FamilyError::Unknown { word: text.into(), known: patterns.join(", "), nearest: nearest(name) }
     })?;
     let limits = match &family.build {
         Build::One(_) => "no numbers".into(),
@@ -138,7 +138,7 @@ pub fn puzzle(word: &str) -> Result<Definition, FamilyError> {
         Build::Turned { square: true, .. } => format!("1 <= M = N and M N <= {MAX_SIZE}"),
     };
     let wrong = || FamilyError::Numbers {
-        word: word.into(),
+        word: text.into(),
         pattern: family.pattern,
         limits,
         example: family.example,
@@ -204,7 +204,7 @@ pub fn whole(word: &str) -> Result<Definition, FamilyError> {
     let is_held = |family: &Family| family.in_hand.as_ref().is_some_and(|in_hand| in_hand.same_distances);
     match FAMILIES.iter().any(|family| family.pattern == word && is_held(family)) {
         true => in_hand(word),
-        false => puzzle(word),
+        false => by_name(word),
     }
 }
 
@@ -405,7 +405,7 @@ mod tests {
     #[test]
     fn every_example_is_a_puzzle_with_the_metric_of_its_family() {
         for family in families() {
-            let puzzle = puzzle(family.example).unwrap();
+            let puzzle = by_name(family.example).unwrap();
             assert_eq!(puzzle.name(), family.example);
             assert_eq!(puzzle.metric(), family.metric, "{}", family.example);
             assert!(!puzzle.generators(family.metric).unwrap().is_empty());
@@ -417,7 +417,7 @@ mod tests {
     fn some_are_turned_in_the_hand() {
         for family in families() {
             let word = family.example;
-            let (own, whole) = (puzzle(word).unwrap(), whole(word).unwrap());
+            let (own, whole) = (by_name(word).unwrap(), whole(word).unwrap());
             let Some(twin) = &family.in_hand else {
                 assert_eq!(whole, own);
                 let refused = in_hand(word).unwrap_err().to_string();
@@ -438,16 +438,16 @@ mod tests {
     #[test]
     fn the_smallest_and_largest_of_each_family_exist() {
         for word in ["pancake:2", "burnt-pancake:1", "star:2", "coxeter:2", "all-transpositions:2"] {
-            assert!(puzzle(word).is_ok(), "{word}");
+            assert!(by_name(word).is_ok(), "{word}");
         }
         for word in ["lrx:2", "lx:2", "topspin:2,2", "topspin:64,64", "all-transpositions:64", "lrx:64"] {
-            assert!(puzzle(word).is_ok(), "{word}");
+            assert!(by_name(word).is_ok(), "{word}");
         }
     }
 
     #[test]
     fn words_that_name_no_puzzle_are_refused_with_what_there_is() {
-        let message = |word: &str| puzzle(word).unwrap_err().to_string();
+        let message = |word: &str| by_name(word).unwrap_err().to_string();
         assert!(message("pancakes").starts_with("\"pancakes\" names no puzzle, but perhaps \"pancake"));
         assert!(message("nonsense").starts_with(
             "\"nonsense\" names no puzzle: there are MxN+flip, MxN+flips, MxM+transpose, pancake:N, burnt-pancake:N, "

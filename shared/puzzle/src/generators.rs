@@ -60,14 +60,18 @@ impl Definition {
     /// [`DefinitionError::TooManyMoves`] if there would be more than [`Definition::MAX_MOVES`];
     /// [`DefinitionError::AlwaysListed`] if the metric asks for powers or inverses where states are limited.
     pub fn generators(&self, metric: Metric) -> Result<Vec<Generator>, DefinitionError> {
-        self.made_of(&self.moves().iter().collect::<Vec<_>>(), metric)
+        self.expand_metric(&self.moves().iter().collect::<Vec<_>>(), metric)
     }
 
-    fn made_of(&self, listed: &[&Generator], metric: Metric) -> Result<Vec<Generator>, DefinitionError> {
+    fn expand_metric(
+        &self,
+        listed: &[&Generator],
+        metric: Metric,
+    ) -> Result<Vec<Generator>, DefinitionError> {
         if matches!(metric, Metric::Multi | Metric::Single) && self.is_limited() {
             return Err(DefinitionError::AlwaysListed(self.name().into()));
         }
-        made_of(listed, metric)
+        expand_metric(listed, metric)
     }
 
     /// Returns the free moves, each followed by its powers, which are named like powers of other generators.
@@ -75,7 +79,7 @@ impl Definition {
     /// # Errors
     /// [`DefinitionError::TooManyMoves`] if there would be more than [`Definition::MAX_MOVES`].
     pub fn free_generators(&self) -> Result<Vec<Generator>, DefinitionError> {
-        made_of(&self.free().iter().collect::<Vec<_>>(), Metric::Multi)
+        expand_metric(&self.free().iter().collect::<Vec<_>>(), Metric::Multi)
     }
 
     /// Returns the generators that `words` names, in that order; the names are separated by commas or blanks.
@@ -86,18 +90,17 @@ impl Definition {
     /// [`SelectionError`] with the first name that is unknown and the names that exist, with a generator that
     /// is named twice, or if there are no names; also the errors of [`Definition::generators`].
     pub fn select(&self, metric: Metric, words: &str) -> Result<Vec<Generator>, SelectionError> {
-        let all = self.made_of(&self.moves().iter().chain(self.spare()).collect::<Vec<_>>(), metric)?;
+        let all = self.expand_metric(&self.moves().iter().chain(self.spare()).collect::<Vec<_>>(), metric)?;
         let mut chosen: Vec<Generator> = Vec::new();
         for word in words.split([',', ' ', '\t', '\n']).filter(|word| !word.is_empty()) {
             let found = all.iter().find(|generator| generator.name == word);
-            let generator = found.or_else(|| self.by_what_it_does(word, &all)).ok_or_else(|| {
-                SelectionError::Unknown {
+            let generator =
+                found.or_else(|| self.by_effect(word, &all)).ok_or_else(|| SelectionError::Unknown {
                     word: word.into(),
                     metric,
                     puzzle: self.name().into(),
                     known: Names(all.iter().map(|generator| generator.name.clone()).collect()),
-                }
-            })?;
+                })?;
             if chosen.contains(generator) {
                 return Err(SelectionError::Twice(word.into()));
             }
@@ -113,7 +116,7 @@ impl Definition {
 
     /// Returns the generator that has the effect of a sequence, `None` if there is not exactly one. So
     /// `V1^-1` and `V_1^{-1}` are other ways to write `V1'`.
-    fn by_what_it_does<'a>(&self, text: &str, all: &'a [Generator]) -> Option<&'a Generator> {
+    fn by_effect<'a>(&self, text: &str, all: &'a [Generator]) -> Option<&'a Generator> {
         let identity = OrientedPermutation::identity(self.orders());
         let mut named = |name: &str| {
             let mut known = self.moves().iter().chain(self.spare()).chain(all);
@@ -125,7 +128,7 @@ impl Definition {
     }
 }
 
-fn made_of(listed: &[&Generator], metric: Metric) -> Result<Vec<Generator>, DefinitionError> {
+fn expand_metric(listed: &[&Generator], metric: Metric) -> Result<Vec<Generator>, DefinitionError> {
     let mut seen: HashSet<(OrientedPermutation, Box<[u16]>)> = HashSet::new();
     let mut made: Vec<Generator> = Vec::new();
     let mut add = |name: String, action: OrientedPermutation, guard: &[u16]| {

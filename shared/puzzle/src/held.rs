@@ -300,7 +300,7 @@ mod tests {
                 "{error}"
             );
         }
-        let pocket = family::puzzle("2x2x2").unwrap();
+        let pocket = family::by_name("2x2x2").unwrap();
         assert!(Held::new(&pocket).unwrap_err().to_string().starts_with("2x2x2 has no free moves"));
     }
 

@@ -4,11 +4,11 @@
 //! Each reader reports a fault at a byte offset; this module turns the offset into a file, a line and a
 //! column.
 
-pub mod algorithm;
 pub mod gap;
+mod javascript;
 pub mod kpuzzle;
 pub mod ksolve;
-mod module;
+pub mod sequence;
 pub mod toml;
 
 use crate::definition::{Definition, DefinitionError};

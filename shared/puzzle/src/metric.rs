@@ -27,7 +27,7 @@ impl Metric {
     pub const ALL: [Self; 2] = [Self::Multi, Self::Single];
 
     /// Returns whether the metric exists only for one family, which lists the moves of the metric itself.
-    pub fn is_of_one_family(self) -> bool {
+    pub fn is_square1_only(self) -> bool {
         matches!(self, Self::Face | Self::Twist)
     }
 

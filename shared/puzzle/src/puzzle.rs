@@ -63,27 +63,27 @@ pub struct Puzzle {
     /// For each piece the number of its orientations that are told apart, a divisor of the order of its
     /// cells.
     pub seen: Vec<u16>,
-    /// The moves; no two are equal, and none is the identity. With free moves: the products of each free move
-    /// followed by each move, of which no two differ by a free move that follows. Applied to one word of a
-    /// state, they make all neighbours of the state.
+    /// The moves; no two are equal, and none is the identity. With free moves: the products of each free
+    /// move followed by each move, of which no two differ by a free move that follows. Applied to one
+    /// word of a state, they make all neighbours of the state.
     pub moves: Vec<PuzzleMove>,
     /// The moves with free moves after them: the products of each move followed by each free move, of which
     /// no two differ by a free move that comes before. Without free moves, equal to `moves`.
     pub incoming_moves: Vec<PuzzleMove>,
-    /// The group of the free moves, the identity first. A free move leads from each word of a state to a word
-    /// of the same state.
+    /// The group of the free moves, the identity first. A free move leads from each word of a state to a
+    /// word of the same state.
     pub free: Vec<OrientedPermutation>,
     /// The number of states, where it is known and is not simply the order of a group.
     pub counted: Option<Counted>,
-    /// For each piece a number: pieces with different numbers never exchange places, although their cells may
-    /// be the same. All numbers are equal where nothing of the kind is known.
+    /// For each piece a number: pieces with different numbers never exchange places, although their cells
+    /// may be the same. All numbers are equal where nothing of the kind is known.
     pub kinds: Vec<u16>,
     /// Relabellings that map the set of moves onto itself, up to free moves that follow; the identity first.
     /// They form a group up to turns of all pieces of an orbit by the same amount, which change no move.
     pub symmetries: Vec<Relabelling>,
-    /// The same puzzle with more symmetries, where states are limited and there is one: the last of its cells
-    /// is an additional cell with two orientations, which tells how the puzzle is held, and its one free move
-    /// besides the identity turns the whole puzzle over.
+    /// The same puzzle with more symmetries, where states are limited and there is one: the last of its
+    /// cells is an additional cell with two orientations, which tells how the puzzle is held, and its
+    /// one free move besides the identity turns the whole puzzle over.
     pub held: Option<Box<Self>>,
 }
 

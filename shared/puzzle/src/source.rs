@@ -62,8 +62,8 @@ impl PuzzleSpec {
     ///
     /// # Errors
     /// [`SourceError`] if the name is that of no puzzle; the error lists the names that exist.
-    pub fn of_word(word: &str) -> Result<Self, SourceError> {
-        Self::named(word, family::puzzle)
+    pub fn by_name(word: &str) -> Result<Self, SourceError> {
+        Self::named(word, family::by_name)
     }
 
     /// Returns the puzzle of a name as a whole: where the puzzle of a family is held at a piece, as `2x2x2`
@@ -71,7 +71,7 @@ impl PuzzleSpec {
     /// states at each distance, and the second has more symmetries.
     ///
     /// # Errors
-    /// As [`PuzzleSpec::of_word`].
+    /// As [`PuzzleSpec::by_name`].
     pub fn whole(word: &str) -> Result<Self, SourceError> {
         Self::named(word, family::whole)
     }
@@ -114,11 +114,11 @@ impl PuzzleSpec {
     /// # Errors
     /// [`SourceError::NotItsMetric`] if the puzzle does not know the metric.
     pub fn in_metric(self, metric: Metric) -> Result<Self, SourceError> {
-        if !metric.is_of_one_family() || self.metric() == metric {
+        if !metric.is_square1_only() || self.metric() == metric {
             return Ok(self);
         }
         // A puzzle with the family's name, but not with one of the family's metrics, is another puzzle.
-        let found = self.metric().is_of_one_family().then(|| family::in_metric(&self.name(), metric));
+        let found = self.metric().is_square1_only().then(|| family::in_metric(&self.name(), metric));
         let found =
             found.flatten().ok_or_else(|| SourceError::NotItsMetric { puzzle: self.name(), metric })?;
         Ok(Self::Defined(Box::new(found)))
@@ -150,17 +150,17 @@ impl PuzzleSpec {
         for remark in whole.remarks() {
             some.add_remark(remark.clone());
         }
-        Ok(Self::Defined(Box::new(some.finished()?)))
+        Ok(Self::Defined(Box::new(some.validated()?)))
     }
 
     /// Returns the same puzzle with all pieces told apart. The pieces of a board always are.
     ///
     /// # Errors
     /// [`DefinitionError::Guarded`] if guards or limits of the puzzle ask for labels.
-    pub fn told_apart(self) -> Result<Self, SourceError> {
+    pub fn with_distinct_pieces(self) -> Result<Self, SourceError> {
         match self {
             Self::Board(_) => Ok(self),
-            Self::Defined(definition) => Ok(Self::Defined(Box::new(definition.told_apart()?))),
+            Self::Defined(definition) => Ok(Self::Defined(Box::new(definition.with_distinct_pieces()?))),
         }
     }
 
@@ -342,13 +342,13 @@ mod tests {
 
     #[test]
     fn words_name_boards_families_and_files() {
-        assert!(matches!(PuzzleSpec::of_word("3x4"), Ok(PuzzleSpec::Board(_))));
-        assert!(matches!(PuzzleSpec::of_word("0x4"), Err(SourceError::Board(_))));
-        assert_eq!(PuzzleSpec::of_word("pancake:8").unwrap().cells(), 8);
-        assert!(matches!(PuzzleSpec::of_word("pancakes"), Err(SourceError::Family(_))));
-        assert!(matches!(PuzzleSpec::of_word("no/such.toml"), Err(SourceError::File(_))));
+        assert!(matches!(PuzzleSpec::by_name("3x4"), Ok(PuzzleSpec::Board(_))));
+        assert!(matches!(PuzzleSpec::by_name("0x4"), Err(SourceError::Board(_))));
+        assert_eq!(PuzzleSpec::by_name("pancake:8").unwrap().cells(), 8);
+        assert!(matches!(PuzzleSpec::by_name("pancakes"), Err(SourceError::Family(_))));
+        assert!(matches!(PuzzleSpec::by_name("no/such.toml"), Err(SourceError::File(_))));
         let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/pancake-5.toml");
-        assert_eq!(PuzzleSpec::of_word(example).unwrap().cells(), 5);
+        assert_eq!(PuzzleSpec::by_name(example).unwrap().cells(), 5);
     }
 
     /// The symmetries found for the moves of a board include those known for boards. There may be more: a
@@ -372,7 +372,7 @@ mod tests {
 
     #[test]
     fn some_of_the_moves_are_chosen() {
-        let board = PuzzleSpec::of_word("2x3").unwrap();
+        let board = PuzzleSpec::by_name("2x3").unwrap();
         let some = board.with_moves(Metric::Multi, "V1,H1^2,H1").unwrap();
         assert_eq!((some.name(), some.metric()), ("2x3-V1-H1'-H1".into(), Metric::Given));
         let names: Vec<_> = some.puzzle(Metric::Given).unwrap().moves.into_iter().map(|m| m.name).collect();
@@ -387,27 +387,27 @@ mod tests {
             let metric = source.metric();
             source.with_moves(metric, moves).unwrap().name()
         };
-        let (held, free) = (PuzzleSpec::of_word("2x2x2").unwrap(), PuzzleSpec::in_hand("2x2x2").unwrap());
+        let (held, free) = (PuzzleSpec::by_name("2x2x2").unwrap(), PuzzleSpec::in_hand("2x2x2").unwrap());
         assert_eq!(PuzzleSpec::whole("2x2x2").unwrap(), free);
         assert_ne!(held, free);
         assert_eq!(named(held, "U,R2"), "2x2x2-U-R2");
         assert_eq!(named(free, "U,R2"), "2x2x2-free-U-R2");
         assert_eq!(named(PuzzleSpec::in_hand("dino").unwrap(), "URF"), "dino-free-URF");
-        let face = PuzzleSpec::of_word("square1").unwrap();
+        let face = PuzzleSpec::by_name("square1").unwrap();
         let twist = face.clone().in_metric(Metric::Twist).unwrap();
         assert_eq!((named(face, "/"), named(twist, "/")), ("square1-/".into(), "square1-free-/".into()));
     }
 
     #[test]
     fn one_family_alone_knows_its_metrics() {
-        let face = PuzzleSpec::of_word("square1").unwrap();
+        let face = PuzzleSpec::by_name("square1").unwrap();
         assert_eq!(face.metric(), Metric::Face);
         let twist = face.clone().in_metric(Metric::Twist).unwrap();
         assert_eq!((twist.name(), twist.metric()), ("square1".into(), Metric::Twist));
         assert_eq!(twist.in_metric(Metric::Face).unwrap(), face);
         let other = Definition::of_degree("square1", 5).unwrap();
         for source in [
-            PuzzleSpec::of_word("3x4").unwrap(),
+            PuzzleSpec::by_name("3x4").unwrap(),
             PuzzleSpec::in_hand("dino").unwrap(),
             PuzzleSpec::Defined(Box::new(other)),
         ] {

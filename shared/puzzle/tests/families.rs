@@ -11,7 +11,7 @@ use std::path::Path;
 const ALL: usize = usize::MAX;
 
 fn whole(word: &str) -> Vec<usize> {
-    let puzzle = family::puzzle(word).unwrap();
+    let puzzle = family::by_name(word).unwrap();
     growth(&puzzle, puzzle.metric(), ALL)
 }
 
@@ -42,7 +42,7 @@ fn numbers_of_states() {
         ("pyraminx", 933_120),
         ("pyraminx+tips", 75_582_720),
     ] {
-        assert_eq!(family::puzzle(word).unwrap().states(), Some(states), "{word}");
+        assert_eq!(family::by_name(word).unwrap().states(), Some(states), "{word}");
     }
     for (word, states) in [
         // The corners move as those of the pocket cube.
@@ -80,14 +80,14 @@ fn boards_that_are_turned_over() {
         ("1x6+flips", 12),
         ("2x1+flips", 2),
     ] {
-        assert_eq!(family::puzzle(word).unwrap().states(), Some(states), "{word}");
+        assert_eq!(family::by_name(word).unwrap().states(), Some(states), "{word}");
     }
     // First come the rotations and the flip, then their products.
     assert_eq!(whole("1x7+flip"), [1, 7, 6]);
     // On two columns the flip does what the shifts of the three rows do, in one move.
-    assert_eq!(growth(&family::puzzle("3x2+flip").unwrap(), Metric::Multi, 1), [1, 7 + 1]);
+    assert_eq!(growth(&family::by_name("3x2+flip").unwrap(), Metric::Multi, 1), [1, 7 + 1]);
     let names = |word: &str, metric| {
-        let moves = family::puzzle(word).unwrap().generators(metric).unwrap();
+        let moves = family::by_name(word).unwrap().generators(metric).unwrap();
         moves.into_iter().map(|generator| generator.name).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(names("2x3+flips", Metric::Multi), "V1 V2 V3 H1 H1' H2 H2' flip upend");
@@ -136,14 +136,14 @@ fn rings() {
     // A shift of eight pieces is odd, so that all states are reached. A shift of seven pieces and the
     // reversal of four are even. On an even ring the reversal of three keeps odd places odd, so that the two
     // halves are never mixed.
-    assert_eq!(family::puzzle("topspin:8,4").unwrap().states(), Some(40_320));
-    assert_eq!(family::puzzle("topspin:7,4").unwrap().states(), Some(2_520));
-    assert_eq!(family::puzzle("topspin:8,3").unwrap().states(), Some(24 * 24 * 2));
+    assert_eq!(family::by_name("topspin:8,4").unwrap().states(), Some(40_320));
+    assert_eq!(family::by_name("topspin:7,4").unwrap().states(), Some(2_520));
+    assert_eq!(family::by_name("topspin:8,3").unwrap().states(), Some(24 * 24 * 2));
 }
 
 #[test]
 fn pocket_cube() {
-    let cube = family::puzzle("2x2x2").unwrap();
+    let cube = family::by_name("2x2x2").unwrap();
     // B. Norskog, cubing forum, "2x2x2 Cube".
     let quarter_turns =
         [1, 6, 27, 120, 534, 2256, 8969, 33058, 114149, 360508, 930588, 1350852, 782536, 90280, 276];
@@ -168,7 +168,7 @@ fn pocket_cube() {
 fn in_the_hand_the_nearest_turned_state_counts() {
     for (word, deepest) in [("dino", 4), ("3x3x3-edges", 3), ("3x3x3-corners", 4)] {
         let free = family::in_hand(word).unwrap();
-        let (still, metric) = (family::puzzle(word).unwrap(), free.metric());
+        let (still, metric) = (family::by_name(word).unwrap(), free.metric());
         let (layers, turns) = (layers(&still, metric, deepest), search::free_products(&free));
         assert_eq!(turns.len(), 24, "{word}");
         let mut known = HashSet::new();
@@ -218,7 +218,7 @@ fn pyraminx() {
         }
     }
     assert_eq!(with_tips.iter().sum::<usize>(), 75_582_720);
-    let tips = family::puzzle("pyraminx+tips").unwrap();
+    let tips = family::by_name("pyraminx+tips").unwrap();
     assert_eq!(growth(&tips, Metric::Multi, 6), with_tips[..=6]);
 }
 
@@ -232,10 +232,10 @@ fn skewb() {
 #[test]
 fn beginnings_of_larger_searches() {
     // cayleypy, puzzles_growth.csv.
-    let dino = family::puzzle("dino").unwrap();
+    let dino = family::by_name("dino").unwrap();
     assert_eq!(growth(&dino, Metric::Multi, 6), [1, 16, 160, 1408, 11712, 90912, 644756]);
     // OEIS A080630 counts a half turn as two moves.
-    let corners = family::puzzle("3x3x3-corners").unwrap();
+    let corners = family::by_name("3x3x3-corners").unwrap();
     assert_eq!(growth(&corners, Metric::Single, 7), [1, 12, 114, 924, 6539, 39528, 199926, 806136]);
 }
 

@@ -3,7 +3,7 @@
 mod search;
 
 use fathom_algebra::{OrientedPermutation, StabiliserChain};
-use fathom_puzzle::load::{algorithm, load, parse};
+use fathom_puzzle::load::{load, parse, sequence};
 use fathom_puzzle::{Definition, Format, Metric, Orbit, Piece, families, family};
 use proptest::prelude::*;
 use search::growth;
@@ -20,7 +20,7 @@ fn example(file: &str) -> Definition {
 /// Returns the action of a sequence of listed and spare moves.
 fn sequence(puzzle: &Definition, text: &str) -> OrientedPermutation {
     let identity = OrientedPermutation::identity(puzzle.orders());
-    algorithm::evaluate(text, &identity, &mut |name| {
+    sequence::evaluate(text, &identity, &mut |name| {
         let named = puzzle.moves().iter().chain(puzzle.spare()).find(|generator| generator.name == name);
         Ok(named.map(|generator| generator.action.clone()))
     })
@@ -44,7 +44,7 @@ fn every_example_loads() {
 
 #[test]
 fn the_pocket_cube_is_the_same_in_all_formats() {
-    let cube = family::puzzle("2x2x2").unwrap();
+    let cube = family::by_name("2x2x2").unwrap();
     assert_eq!(example("2x2x2.toml"), cube);
     let ksolve = example("2x2x2.tws");
     assert_eq!(ksolve.moves(), cube.moves());
@@ -63,7 +63,7 @@ fn the_pocket_cube_is_the_same_in_all_formats() {
 #[test]
 fn orders_of_well_known_sequences() {
     // The orders of R, R U, R U R' U' and R U' are from D. Singmaster, Notes on Rubik's Magic Cube.
-    let cube = family::puzzle("3x3x3").unwrap();
+    let cube = family::by_name("3x3x3").unwrap();
     for (text, order) in [("R", 4), ("R U", 105), ("R U R' U'", 6), ("R U'", 63), ("R2 U2", 6)] {
         assert_eq!(sequence(&cube, text).order(), Some(order), "{text}");
     }
@@ -81,8 +81,8 @@ fn orders_of_well_known_sequences() {
 
 #[test]
 fn examples_are_the_puzzles_that_they_say() {
-    assert_eq!(example("pyraminx.toml"), family::puzzle("pyraminx").unwrap());
-    assert_eq!(example("pancake-5.toml").moves(), family::puzzle("pancake:5").unwrap().moves());
+    assert_eq!(example("pyraminx.toml"), family::by_name("pyraminx").unwrap());
+    assert_eq!(example("pancake-5.toml").moves(), family::by_name("pancake:5").unwrap().moves());
     // One face and free rotations generate the whole cube. The counts are OEIS A079761.
     let free = example("2x2x2-free.toml");
     assert_eq!(free.states(), Some(3_674_160));
@@ -112,7 +112,7 @@ fn the_fault_in_the_documentation_is_told_as_it_says() {
 
 #[test]
 fn burnt_pancakes_whose_sides_are_not_looked_at_are_pancakes() {
-    let mut burnt = family::puzzle("burnt-pancake:6").unwrap();
+    let mut burnt = family::by_name("burnt-pancake:6").unwrap();
     let plain: Vec<Piece> = burnt.solved().iter().map(|&piece| Piece { seen: 1, ..piece }).collect();
     burnt.set_solved(&plain).unwrap();
     // The counts are OEIS A092113, row 6. Turning over a single pancake changes nothing visible.
@@ -122,7 +122,7 @@ fn burnt_pancakes_whose_sides_are_not_looked_at_are_pancakes() {
 #[test]
 fn families_are_written_and_read_again() {
     for family in families() {
-        let puzzle = family::puzzle(family.example).unwrap();
+        let puzzle = family::by_name(family.example).unwrap();
         assert_eq!(parse(&puzzle.to_toml(), Format::Toml, "x").unwrap(), puzzle, "{}", family.example);
     }
 }

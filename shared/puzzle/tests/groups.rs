@@ -212,7 +212,7 @@ fn groups_without_moves_and_without_generators() {
 #[test]
 fn states_follow_from_what_is_done_to_each_orbit() {
     let order = Some("43252003274489856000".parse().unwrap());
-    assert_eq!(fathom_puzzle::family::puzzle("3x3x3").unwrap().states_by_orbits(), order);
+    assert_eq!(fathom_puzzle::family::by_name("3x3x3").unwrap().states_by_orbits(), order);
     let stickers = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/rubik.gap");
     let stickers = fathom_puzzle::load::load(&stickers).unwrap();
     assert_eq!(stickers.states_by_orbits(), order);

@@ -20,7 +20,7 @@ fn states(puzzle: &Definition) -> Option<BigUint> {
 #[test]
 fn without_guards_it_is_the_order_of_the_group() {
     for family in families().iter().filter(|family| !family.name().starts_with("square1")) {
-        let puzzle = family::puzzle(family.example).unwrap();
+        let puzzle = family::by_name(family.example).unwrap();
         assert!(puzzle.states().is_some());
         assert_eq!(states(&puzzle), puzzle.states().map(BigUint::from), "{}", family.example);
     }
@@ -84,7 +84,7 @@ fn pieces_that_exchange_places_are_of_one_kind() {
     };
     puzzle.add_move("U", action([0, 1, 3, 2], [0; 4])).unwrap();
     puzzle.add_guarded_move("R", action([1, 0, 2, 3], [1, 1, 0, 0]), &[2]).unwrap();
-    let groupoid = puzzle.finished().unwrap().groupoid(10).unwrap();
+    let groupoid = puzzle.validated().unwrap().groupoid(10).unwrap();
     let kinds = groupoid.kinds();
     assert!(kinds[0] == kinds[1] && kinds[0] != 0, "{kinds:?}");
 }

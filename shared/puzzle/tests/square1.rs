@@ -73,7 +73,7 @@ fn numbers_of_states() {
     assert_eq!(states.states_where(&square1::FRONT), BigUint::from(27_695_466_086_400_u64));
     // The number is that of S. Chen, "Square one can be solved in 31 moves in face turn metric" (2017).
     assert_eq!(states.states_where(&square1::CUT), BigUint::from(11_958_666_854_400_u64));
-    let twistable = family::puzzle("square1").unwrap().groupoid(20_000).unwrap();
+    let twistable = family::by_name("square1").unwrap().groupoid(20_000).unwrap();
     assert_eq!(twistable.shapes().count(), 3678);
     assert_eq!(twistable.states(), Some(BigUint::from(11_958_666_854_400_u64)));
     // The number is that of M. Masonjones, forum.cubeman.org, node 35 (2005).
@@ -151,7 +151,7 @@ const NUMBERED: [usize; 16] = {
 /// Returns the permutation of the article's pieces that a sequence makes after `d`, and whether the sequence
 /// turns the middle layer over.
 fn effect(sequence: &Sequence) -> (Permutation, bool) {
-    let puzzle = family::puzzle("square1").unwrap();
+    let puzzle = family::by_name("square1").unwrap();
     let action = made(&puzzle, &article("d"), sequence).expect("every move can be made");
     let number =
         |cell: usize| NUMBERED.iter().position(|&numbered| numbered == cell).expect("it is a cube again");
@@ -184,7 +184,7 @@ fn manoeuvres_of_the_article() {
         assert_eq!(turned_over, twists % 2 == 1);
     }
     // In the solved state, u^-1 s is not possible.
-    let cube = family::puzzle("square1").unwrap();
+    let cube = family::by_name("square1").unwrap();
     assert_eq!(made(&cube, &Sequence::default(), &article("u-1 s")), None);
     assert!(made(&cube, &Sequence::default(), &article("u s")).is_some());
 }
@@ -225,7 +225,7 @@ fn the_documentation_tells_the_manoeuvres() {
             "/(-3,-3)/(-2,-1)/(2,-2)/(-2,2)/(2,1)/(3,3)/",
         ),
     ] {
-        let cube = family::puzzle("square1").unwrap();
+        let cube = family::by_name("square1").unwrap();
         let of = |sequence: &Sequence| {
             made(&cube, &Sequence::default(), sequence).expect("every move can be made")
         };
@@ -239,7 +239,7 @@ fn the_parity_of_the_cube_is_mended() {
     let [u3, d3, s, t] = ["u3", "d3", "s", "u d-1 s d u-1 s"].map(|word| effect(&article(word)).0);
     assert!([u3, d3, s, t].iter().all(Permutation::is_even));
     let f = article("s u3 d-3 s u d-2 s u2 d2");
-    let puzzle = family::puzzle("square1").unwrap();
+    let puzzle = family::by_name("square1").unwrap();
     let mended = product(&[&f, &article("s"), &f.inverse()]);
     let action = made(&puzzle, &Sequence::default(), &mended).expect("every move can be made");
     // At the star, three corners of one layer are exchanged with three of the other; then the cube is
@@ -287,7 +287,7 @@ fn first_distances_between_twistable_states() {
     // The counts are those of S. Chen (2017), after J. Scherphuis, Puzzle Pages. Turns that lead to states
     // that cannot be twisted are not counted.
     let published = [1, 15, 69, 212, 1141, 3933, 14_029];
-    let found = twistable_growth(&family::puzzle("square1").unwrap(), 8);
+    let found = twistable_growth(&family::by_name("square1").unwrap(), 8);
     assert_eq!(found[..=6], published);
     // A run, which uses cosets and symmetries, has counted the same.
     let record = include_str!("../../../records/begun/square1-face.json");
@@ -301,7 +301,7 @@ fn first_distances_between_twistable_states() {
 /// search of words shows that each of them preserves the distance of every state.
 #[test]
 fn flips_of_the_puzzle_that_is_held_either_way_keep_distances() {
-    let puzzle = family::puzzle("square1").unwrap();
+    let puzzle = family::by_name("square1").unwrap();
     let plain = puzzle.puzzle(Metric::Face).unwrap();
     let held = plain.held.as_ref().expect("the halves are alike");
     assert_eq!((held.cells, held.free.len(), held.moves.len()), (plain.cells + 1, 2, plain.moves.len()));

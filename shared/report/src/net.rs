@@ -10,7 +10,7 @@ use super::deepest::Example;
 use super::people::is_of_its_word;
 use super::shapes;
 use fathom_puzzle::PuzzleSpec;
-use fathom_puzzle::family::square1::Stood;
+use fathom_puzzle::family::square1::Placement;
 use fathom_puzzle::family::{Facelets, facelets};
 use std::fmt::Write;
 
@@ -56,7 +56,7 @@ pub(crate) fn svg(source: &PuzzleSpec, labels: Option<&[u8]>, example: &Example)
     if source.name() == SQUARE_1 && is_of_its_word(source) {
         // The last cell is the middle layer, which is turned over or not.
         let middle = example.orientations.as_ref().and_then(|turns| turns.last()) == Some(&1);
-        return Stood::of(labels?, &example.word, middle).map(|state| shapes::state(&state));
+        return Placement::of(labels?, &example.word, middle).map(|state| shapes::state(&state));
     }
     if labels.is_some() {
         return None;
@@ -193,7 +193,7 @@ mod tests {
 
     /// The state that a move makes of the solved one, drawn; and the axis of the move.
     fn after(word: &str, mv: Option<usize>) -> (Vec<Facelet>, String) {
-        let source = PuzzleSpec::of_word(word).unwrap();
+        let source = PuzzleSpec::by_name(word).unwrap();
         let puzzle = source.puzzle(Metric::Single).unwrap();
         let cells = facelets(word, source.cells()).unwrap();
         let (mut word, mut turns): (Vec<u8>, Vec<u8>) =
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn turns_mix_the_faces_that_they_should() {
         for word in ["2x2x2", "3x3x3-corners", "3x3x3-edges", "3x3x3", "pyraminx"] {
-            let moves = PuzzleSpec::of_word(word).unwrap().puzzle(Metric::Single).unwrap().moves.len();
+            let moves = PuzzleSpec::by_name(word).unwrap().puzzle(Metric::Single).unwrap().moves.len();
             for mv in 0..moves {
                 let (net, name) = after(word, Some(mv));
                 let whole = colours(&net).values().filter(|colours| colours.len() == 1).count();

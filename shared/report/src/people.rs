@@ -149,7 +149,7 @@ pub fn words(source: &PuzzleSpec, metric: &str, labelled: bool) -> Option<Words>
 pub(crate) fn is_of_its_word(source: &PuzzleSpec) -> bool {
     let name = source.name();
     let metric = source.metric();
-    let found = [PuzzleSpec::of_word(&name), PuzzleSpec::whole(&name), PuzzleSpec::in_hand(&name)];
+    let found = [PuzzleSpec::by_name(&name), PuzzleSpec::whole(&name), PuzzleSpec::in_hand(&name)];
     found.into_iter().filter_map(|found| found.ok()?.in_metric(metric).ok()).any(|found| found == *source)
 }
 
@@ -164,7 +164,7 @@ mod tests {
             .iter()
             .filter(|family| !family.example.contains('+') || family.example.starts_with("pyraminx"))
         {
-            let source = PuzzleSpec::of_word(family.example).unwrap();
+            let source = PuzzleSpec::by_name(family.example).unwrap();
             let metric = source.metric().to_string();
             let words = words(&source, &metric, false).unwrap_or_else(|| panic!("{}", family.example));
             assert!(words.counted.contains("exactly n") && !words.title.contains(':'), "{words:?}");
@@ -173,12 +173,12 @@ mod tests {
 
     #[test]
     fn a_name_alone_is_no_puzzle() {
-        let board = PuzzleSpec::of_word("3x4").unwrap();
+        let board = PuzzleSpec::by_name("3x4").unwrap();
         assert_eq!(words(&board, "multi", false).unwrap().title, "The 3 × 4 board");
         assert_eq!(words(&board, "multi", true), None);
         assert_eq!(title(&PuzzleSpec::whole("2x2x2").unwrap(), "multi"), "The pocket cube");
-        let mut definition = PuzzleSpec::of_word("pancake:5").unwrap().definition(Metric::Given).unwrap();
-        let other = PuzzleSpec::of_word("star:5").unwrap().definition(Metric::Given).unwrap();
+        let mut definition = PuzzleSpec::by_name("pancake:5").unwrap().definition(Metric::Given).unwrap();
+        let other = PuzzleSpec::by_name("star:5").unwrap().definition(Metric::Given).unwrap();
         assert!(words(&PuzzleSpec::Defined(Box::new(definition.clone())), "given", false).is_some());
         for (name, action) in other.moves().iter().map(|m| (m.name.clone(), m.action.clone())) {
             // One more move, under a name that is free.

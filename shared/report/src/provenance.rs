@@ -55,7 +55,7 @@ impl Provenance {
         workers.sort_unstable();
         let (puzzle, definition_file) = match &manifest.spec.source {
             PuzzleSpec::Board(board) => (board.to_string(), None),
-            PuzzleSpec::Defined(defined) => match family::puzzle(defined.name()) {
+            PuzzleSpec::Defined(defined) => match family::by_name(defined.name()) {
                 Ok(family) if family == **defined => (defined.name().into(), None),
                 _ => (PUZZLE.into(), Some(PUZZLE)),
             },

@@ -3,7 +3,7 @@
 //! middle of the front in both.
 
 use super::colours::{self, BOTTOM, TOP};
-use fathom_puzzle::family::square1::{Layer, Outline, Side, Stood};
+use fathom_puzzle::family::square1::{Layer, Outline, Placement, Side};
 use std::f64::consts::{PI, SQRT_2};
 use std::fmt::Write;
 
@@ -91,7 +91,7 @@ fn cut(svg: &mut String, layer: Layer, middle: Point, radius: f64) {
 
 /// A state: both layers as above, each piece in its colours, those of its sides around it; and between the
 /// layers the front of the middle layer.
-pub(crate) fn state(state: &Stood) -> String {
+pub(crate) fn state(state: &Placement) -> String {
     let [width, height] = [2.0 * ROOM + FRONT, ROOM];
     let mut svg = format!(
         r#"<svg class="net" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" aria-label="The state, from above, in front and from below">"#
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn solved_sides_have_one_colour() {
         let solved: Vec<u8> = square1().solved().iter().map(|piece| piece.label as u8).collect();
-        let drawn = |middle| state(&Stood::of(&solved, &solved, middle).unwrap());
+        let drawn = |middle| state(&Placement::of(&solved, &solved, middle).unwrap());
         let straight = drawn(false);
         let [front, back, left, right] = [Side::Front, Side::Back, Side::Left, Side::Right].map(colours::of);
         let all = BTreeMap::from([(TOP, 8), (BOTTOM, 8), (front, 8), (back, 6), (left, 6), (right, 6)]);

@@ -81,7 +81,7 @@ pub fn plain<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [
 
 /// Sets rows of numbers below a header, however many columns there are.
 pub fn columns(header: &[String], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    lines(&made(header, rows, CellAlignment::Right))
+    lines(&table(header, rows, CellAlignment::Right))
 }
 
 /// Sets rows of words below a header, one line each.
@@ -95,7 +95,7 @@ pub fn wrapped<const N: usize>(
     rows: impl IntoIterator<Item = [String; N]>,
     width: u16,
 ) -> String {
-    let mut table = made(header, rows, CellAlignment::Left);
+    let mut table = table(header, rows, CellAlignment::Left);
     table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
     for column in table.column_iter_mut().take(N - 1) {
         column.set_constraint(ColumnConstraint::ContentWidth);
@@ -108,10 +108,10 @@ fn set<const N: usize>(
     rows: impl IntoIterator<Item = [String; N]>,
     alignment: CellAlignment,
 ) -> String {
-    lines(&made(header, rows, alignment))
+    lines(&table(header, rows, alignment))
 }
 
-fn made(
+fn table(
     header: impl Into<Row>,
     rows: impl IntoIterator<Item = impl Into<Row>>,
     alignment: CellAlignment,

@@ -418,7 +418,7 @@ mod tests {
 
     #[test]
     fn run_toml_keeps_axes_of_what_moves_reach() {
-        let source = PuzzleSpec::of_word("skewb").unwrap();
+        let source = PuzzleSpec::by_name("skewb").unwrap();
         let (metric, labels) = (source.metric(), Labels::from_values(source.solved()));
         let spec = SpaceSpec { source, metric, labels };
         let space = spec.space().unwrap();

@@ -7,7 +7,7 @@ use fathom_algebra::expression::{self, Named};
 use fathom_algebra::{CycleError, ExpressionError, Group, OrientedPermutation, Permutation, Turn, Turns};
 use fathom_engine::membership::why_not;
 use fathom_puzzle::family::square1::{LettersError, Sequence};
-use fathom_puzzle::load::algorithm;
+use fathom_puzzle::load::sequence;
 use fathom_puzzle::tiles;
 use fathom_puzzle::{Generator, PuzzleSpec};
 
@@ -108,7 +108,7 @@ impl SolveModel {
             Ok(all.find(|generator| generator.name == name).map(|generator| generator.action.clone()))
         };
         let identity = OrientedPermutation::identity(definition.orders());
-        let element = algorithm::evaluate(text, &identity, &mut move_named);
+        let element = sequence::evaluate(text, &identity, &mut move_named);
         let element = element.map_err(|(at, reason)| StateError::Moves { at, reason })?;
         if !definition.is_guarded() {
             return Ok(element);

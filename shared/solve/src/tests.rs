@@ -26,7 +26,7 @@ const RULED_OUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/example
 fn question(word: &str, metric: Option<Metric>, labels: Option<&str>) -> SpaceSpec {
     let source = match word.strip_suffix(" whole") {
         Some(word) => PuzzleSpec::whole(word),
-        None => PuzzleSpec::of_word(word),
+        None => PuzzleSpec::by_name(word),
     };
     let source = source.and_then(|source| {
         let metric = metric.unwrap_or(source.metric());

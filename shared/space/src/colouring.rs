@@ -1,7 +1,7 @@
 //! Colourings. A colouring cuts the space into cosets, each of which is all states with one colour pattern.
 
 use crate::axis::{AxisView, Component, Form, List, View};
-use crate::hidden::Hidden;
+use crate::hidden::PatternGroup;
 use crate::space::WordGuard;
 use crate::symmetry::induced;
 use crate::{Letters, Ranks, Space, Symmetry, WordMove, Words};
@@ -19,21 +19,21 @@ pub struct Colouring {
     local: Box<[u8]>,
     /// By colour; empty where the axes hold only reachable words.
     axes: Box<[Words]>,
-    reached: Option<Arc<[Reached]>>,
+    reached: Option<Arc<[ReachedAxis]>>,
     letters: Letters,
     /// The letters of states.
     state_letters: Letters,
     /// By letter of states: the letter of patterns.
     of_letter: Box<[u8]>,
     /// By letter of states: whether the letter is unused, because its label shows fewer orientations.
-    stands_for_nothing: Box<[bool]>,
+    is_unused: Box<[bool]>,
     solved: Box<[u8]>,
     patterns: Ranks,
 }
 
 /// An axis that holds only the words that moves reach.
 #[derive(Clone, Debug)]
-pub(crate) struct Reached {
+pub(crate) struct ReachedAxis {
     pub(crate) view: AxisView,
     pub(crate) form: Form,
     /// The words in states that have the solved pattern.
@@ -164,7 +164,7 @@ impl Colouring {
             .map(|component| component.colour)
             .collect();
         let (colouring, contents) = Self::partition(of_piece, space, &turned)?;
-        let hidden = Hidden::of(space, &colouring, Self::MOST_PATTERNS_OF_AXES)?;
+        let hidden = PatternGroup::of(space, &colouring, Self::MOST_PATTERNS_OF_AXES)?;
         let bare = colouring.clone();
         colouring.with_words(&contents, views, space, |_, form| {
             hidden.words(&bare, form, space, Self::LONGEST_AXIS as usize)
@@ -184,7 +184,7 @@ impl Colouring {
         let reached = views.iter().map(|view| {
             let form = self.form(view, space).ok_or(ColouringError::TooLarge)?;
             let list = words(view, &form).ok_or(ColouringError::TooLarge)?;
-            Ok(Reached { view: view.clone(), form, list: List::new(list) })
+            Ok(ReachedAxis { view: view.clone(), form, list: List::new(list) })
         });
         self.reached = Some(reached.collect::<Result<_, _>>()?);
         Ok(self)
@@ -294,7 +294,7 @@ impl Colouring {
         let of_letter: Box<[u8]> =
             (0..space.letters().count()).map(|letter| of_letter(letter as u8)).collect();
         let letter = |number| number as u8;
-        let stands_for_nothing = (0..space.letters().count())
+        let is_unused = (0..space.letters().count())
             .map(letter)
             .map(|letter| {
                 space.letters().orientation(letter) >= space.letters().seen(space.letters().mark(letter))
@@ -311,7 +311,7 @@ impl Colouring {
             letters,
             state_letters: space.letters().clone(),
             of_letter,
-            stands_for_nothing,
+            is_unused,
             solved,
             patterns,
         };
@@ -357,19 +357,19 @@ impl Colouring {
     }
 
     /// Returns the axes that hold only reachable words; `None` where the axes hold all arrangements.
-    pub(crate) fn reached(&self) -> Option<&[Reached]> {
+    pub(crate) fn reached_axes(&self) -> Option<&[ReachedAxis]> {
         self.reached.as_deref()
     }
 
     /// Returns the views of the axes where these hold only reachable words; empty where each colour is an
     /// axis of all its arrangements.
     pub fn views(&self) -> Vec<AxisView> {
-        self.reached().unwrap_or_default().iter().map(|axis| axis.view.clone()).collect()
+        self.reached_axes().unwrap_or_default().iter().map(|axis| axis.view.clone()).collect()
     }
 
     /// Returns the length of each axis.
     pub fn lengths(&self) -> Vec<u32> {
-        match self.reached() {
+        match self.reached_axes() {
             Some(axes) => axes.iter().map(|axis| axis.list.words().len() as u32).collect(),
             None => self.axes.iter().map(|axis| axis.total() as u32).collect(),
         }
@@ -381,7 +381,7 @@ impl Colouring {
     /// arrangements.
     pub(crate) fn block(&self) -> u32 {
         const LONGEST_ROW: usize = 64;
-        let Some(axis) = self.reached().and_then(<[Reached]>::last) else {
+        let Some(axis) = self.reached_axes().and_then(<[ReachedAxis]>::last) else {
             return 1;
         };
         let words = axis.list.words();
@@ -453,7 +453,7 @@ impl Colouring {
         let colours = induced(&self.of_label, &symmetry.labels, self.colours())?;
         let mut letters: Vec<Option<u8>> = vec![None; self.letters.count()];
         for (number, (&letter, &to)) in self.of_letter.iter().zip(symmetry.letters()).enumerate() {
-            if self.stands_for_nothing[number] {
+            if self.is_unused[number] {
                 continue;
             }
             let to = self.of_letter(to);

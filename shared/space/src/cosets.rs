@@ -7,7 +7,7 @@ mod parts;
 mod table;
 
 use crate::colouring::ColourAction;
-use crate::colouring::Reached;
+use crate::colouring::ReachedAxis;
 use crate::listed::Frames;
 use crate::{Colouring, Shape, Space, Symmetry};
 use canonical::Canonical;
@@ -374,7 +374,7 @@ impl CosetGraph {
         Some((representative, self.symmetries[to].inverse))
     }
 
-    /// Returns the cosets from which arrivals lead into `coset`, each with the number of the arrival.
+    /// Returns the cosets from which incoming lead into `coset`, each with the number of the arrival.
     #[inline]
     pub fn sources(&self, coset: CosetId) -> impl Iterator<Item = (usize, CosetId)> + '_ {
         let moves = 0..self.space.incoming_moves().len();
@@ -444,8 +444,8 @@ impl CosetGraph {
     /// Returns the position, in a representative coset, of a state that is given as a word of letters. The
     /// state must have the pattern of the representative. `None` if the state is known to be unreachable.
     pub fn position(&self, coset: CosetId, word: &[u8]) -> Option<u32> {
-        if let Some(axes) = self.colouring.reached() {
-            let number = |(axis, reached): (usize, &Reached)| {
+        if let Some(axes) = self.colouring.reached_axes() {
+            let number = |(axis, reached): (usize, &ReachedAxis)| {
                 let packed = self.packed(reached, word);
                 self.frames.index(self, coset, axis, packed)
             };
@@ -464,7 +464,7 @@ impl CosetGraph {
     }
 
     /// Returns the word of an axis in a state, as a number.
-    fn packed(&self, axis: &Reached, word: &[u8]) -> u128 {
+    fn packed(&self, axis: &ReachedAxis, word: &[u8]) -> u128 {
         let letters = self.space.letters();
         let mut packed = 0;
         for part in axis.form.parts() {
@@ -484,7 +484,7 @@ impl CosetGraph {
 
     /// Returns the state whose words along the axes have these numbers, for axes that hold only reachable
     /// words.
-    fn word_of(&self, axes: &[Reached], coset: CosetId, indices: &[u32]) -> Vec<u8> {
+    fn word_of(&self, axes: &[ReachedAxis], coset: CosetId, indices: &[u32]) -> Vec<u8> {
         let letters = self.colouring.letters();
         let pattern = self.pattern(coset);
         // Each cell starts with the first label of its colour, in the orientation of the pattern. The axes
@@ -518,7 +518,7 @@ impl CosetGraph {
     pub fn word_at(&self, coset: CosetId, position: u32) -> Vec<u8> {
         let mut indices = vec![0; self.shape.lengths().len()];
         self.shape.indices(position, self.is_odd(coset), &mut indices);
-        if let Some(axes) = self.colouring.reached() {
+        if let Some(axes) = self.colouring.reached_axes() {
             return self.word_of(axes, coset, &indices);
         }
         let axes = self.colouring.axes();
@@ -579,7 +579,7 @@ fn has_table(colouring: &Colouring, symmetries: usize) -> bool {
     const MOST_PATTERNS: u64 = 1 << 31;
     const MOST_SYMMETRIES: usize = 2048;
     // With axes of reachable words, moves reach only a small share of the patterns.
-    colouring.reached().is_none()
+    colouring.reached_axes().is_none()
         && colouring.patterns().total() < MOST_PATTERNS
         && symmetries <= MOST_SYMMETRIES
 }

@@ -14,13 +14,13 @@ use rustc_hash::FxHashSet;
 
 /// The group of a pattern, on points. Each cell has one point for each orientation.
 #[derive(Clone, Debug)]
-pub(crate) struct Hidden {
+pub(crate) struct PatternGroup {
     group: Stabiliser,
     /// The number of patterns that moves reach.
     patterns: BigUint,
 }
 
-impl Hidden {
+impl PatternGroup {
     /// Returns the whole group, for a pattern that tells nothing.
     pub(crate) fn whole(space: &Space) -> Self {
         let puzzle = space.puzzle();
@@ -206,7 +206,7 @@ mod tests {
     use fathom_puzzle::PuzzleSpec;
 
     fn space(word: &str) -> Space {
-        let source = PuzzleSpec::of_word(word).unwrap();
+        let source = PuzzleSpec::by_name(word).unwrap();
         let puzzle = source.puzzle(source.metric()).unwrap();
         Space::new(puzzle, source.metric(), Labels::from_values(source.solved())).unwrap()
     }
@@ -235,7 +235,7 @@ mod tests {
             let rings = rings.map(|colour| format!("{colour}p").parse().unwrap());
             let views: Vec<AxisView> = views.into_iter().chain(rings).collect();
             let colouring = Colouring::with_axes(&colours, &views, &space).unwrap();
-            let hidden = Hidden::of(&space, &colouring, Colouring::MOST_PATTERNS).unwrap();
+            let hidden = PatternGroup::of(&space, &colouring, Colouring::MOST_PATTERNS).unwrap();
             // All cells of a ring but one look alike, so `count` does not apply to rings.
             let distinct = views.iter().zip(colouring.lengths()).take(sizes.len());
             for (view, length) in distinct {

@@ -15,7 +15,7 @@
 mod carried;
 
 use crate::axis::{Carry, Form, List, View};
-use crate::colouring::Reached;
+use crate::colouring::ReachedAxis;
 use crate::cosets::CosetSymmetry;
 use crate::{AxisMap, Colouring, CosetError, CosetGraph, CosetId, Space};
 use carried::{carriers, elements};
@@ -28,8 +28,8 @@ pub(crate) struct Frames {
     lists: Box<[Vec<List>]>,
     /// By coset and axis: the number of the frame. Empty where frames are carried.
     of: Box<[u16]>,
-    /// Where frames are carried, by coset, colour and place in the home coset: the place to which a letter is
-    /// carried, and its turn.
+    /// Where frames are carried, by coset, colour and place in the home coset: the place to which a letter
+    /// is carried, and its turn.
     carriers: Box<[(u8, u8)]>,
     /// The number of entries of `carriers` for each coset.
     cells: usize,
@@ -51,7 +51,7 @@ impl Frames {
     /// # Errors
     /// [`CosetError::TooManyFrames`] if there are more words or frames, and symmetries are in use.
     pub(crate) fn find(graph: &CosetGraph, most_words: usize) -> Result<Self, CosetError> {
-        let Some(reached) = graph.colouring().reached() else {
+        let Some(reached) = graph.colouring().reached_axes() else {
             return Ok(Self::default());
         };
         let axes = reached.len();
@@ -75,7 +75,7 @@ impl Frames {
                 *end += 1;
             }
         }
-        let has_all = |axis: &Reached| {
+        let has_all = |axis: &ReachedAxis| {
             let words = axis.list.words();
             axis.form.arrangements(words[0]) == Some(words.len() as u128)
         };
@@ -124,8 +124,8 @@ impl Frames {
     /// is not possible.
     #[inline]
     pub(crate) fn element(&self, graph: &CosetGraph, coset: CosetId, mv: usize) -> Option<u32> {
-        let arrivals = graph.space().incoming_moves().len();
-        self.elements.get(coset.0 as usize * arrivals + mv).copied().filter(|&number| number != NO_ELEMENT)
+        let incoming = graph.space().incoming_moves().len();
+        self.elements.get(coset.0 as usize * incoming + mv).copied().filter(|&number| number != NO_ELEMENT)
     }
 
     /// Returns the number of the frame of an axis in a coset; 0 where frames are carried.
@@ -159,7 +159,7 @@ impl Frames {
             return word;
         };
         let colouring = graph.colouring();
-        let form = &colouring.reached().expect("frames are of what is reached")[axis].form;
+        let form = &colouring.reached_axes().expect("frames are of what is reached")[axis].form;
         let mut carried = 0;
         for part in form.parts() {
             let first = colouring.first_place(part.component.colour);
@@ -186,7 +186,7 @@ impl Frames {
 struct Leads {
     /// By coset: the index of its first entry in `leads`.
     starts: Vec<u32>,
-    /// Target cosets, and the numbers of the arrivals.
+    /// Target cosets, and the numbers of the incoming.
     leads: Vec<(u32, u32)>,
 }
 
@@ -299,7 +299,7 @@ pub(crate) struct Actions<'g> {
     space: &'g Space,
     colouring: &'g Colouring,
     symmetries: &'g [CosetSymmetry],
-    reached: &'g [Reached],
+    reached: &'g [ReachedAxis],
     /// By symmetry, axis and component: the number of the renaming in `renamed`.
     renamings: Vec<Vec<Vec<u32>>>,
     /// Renamings of the symbols of a component.
@@ -328,7 +328,7 @@ fn turned(by: u16, order: u16) -> u8 {
 impl<'g> Actions<'g> {
     pub(crate) fn new(graph: &'g CosetGraph) -> Self {
         let (space, colouring) = (graph.space(), graph.colouring());
-        let reached = colouring.reached().unwrap_or_default();
+        let reached = colouring.reached_axes().unwrap_or_default();
         let mut numbers: FxHashMap<Box<[u8]>, u32> = FxHashMap::default();
         let mut renamed = Vec::new();
         let mut number = |renaming: Box<[u8]>| {
@@ -338,7 +338,7 @@ impl<'g> Actions<'g> {
             })
         };
         let renamings = graph.symmetries().iter().map(|s| {
-            let of_axis = |axis: &Reached| {
+            let of_axis = |axis: &ReachedAxis| {
                 let parts = axis.form.parts().iter();
                 parts
                     .map(|part| {

@@ -12,7 +12,7 @@ mod fixed;
 mod partitions;
 mod reached;
 
-use crate::hidden::Hidden;
+use crate::hidden::PatternGroup;
 use crate::words::multinomial;
 pub use fathom_puzzle::grouped;
 
@@ -36,8 +36,8 @@ pub struct Plan {
     /// The number of entries of the pattern table, whose patterns may be unreachable; 0 if cosets are found
     /// without a table.
     pub patterns: u64,
-    /// The number of representative cosets. If an [outline](Plan::outline) would take too long to count them,
-    /// an estimate: patterns / symmetries.
+    /// The number of representative cosets. If an [outline](Plan::outline) would take too long to count
+    /// them, an estimate: patterns / symmetries.
     pub representative_cosets: u64,
     /// Whether the number of representative cosets is exact.
     pub is_exact: bool,
@@ -152,7 +152,7 @@ impl Plan {
             graph: None,
             colouring,
         };
-        if plan.colouring.reached().is_none() && reaches_all_patterns(space, &sizes) {
+        if plan.colouring.reached_axes().is_none() && reaches_all_patterns(space, &sizes) {
             let fixed: u128 =
                 actions.iter().map(|(cells, action)| fixed_patterns(cells, &action.colours, &sizes)).sum();
             plan.representative_cosets = u64::try_from(fixed / actions.len() as u128).ok()?;
@@ -161,8 +161,9 @@ impl Plan {
         // Symmetries fix few of many patterns, so patterns / symmetries is a good estimate. With guards most
         // patterns are unreachable. Their number is then estimated from the number of words, as if each
         // reachable coset were full except for arrangements with pieces in the places of other kinds.
-        let counted =
-            || Some(Hidden::of(space, &plan.colouring, Colouring::MOST_PATTERNS).ok()?.patterns().clone());
+        let counted = || {
+            Some(PatternGroup::of(space, &plan.colouring, Colouring::MOST_PATTERNS).ok()?.patterns().clone())
+        };
         let reached = match known_patterns.cloned().or_else(counted) {
             _ if space.is_guarded() => {
                 let bits = plan.shape.bits() as f64 * share_of_kinds(space, &candidate.of_piece);
@@ -241,11 +242,11 @@ impl Choices {
             .into_iter()
             .filter_map(|of_piece| Candidate::judge(space, &actions, model, of_piece))
             .min_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds));
-        if moves_bring_about_all(space) && best.as_ref().is_some_and(|best| best.is_full(space)) {
+        if reaches_most_words(space) && best.as_ref().is_some_and(|best| best.is_full(space)) {
             return Self { best, ..none };
         }
         // Without a table, the number of patterns is an estimate, which is far too small for some groups.
-        let known = best.as_ref().filter(|best| best.is_counted || moves_bring_about_all(space));
+        let known = best.as_ref().filter(|best| best.is_counted || reaches_most_words(space));
         let limit = known.map_or(f64::INFINITY, |best| best.nanoseconds);
         let search = |cuts| reached::Search::run(space, &actions, model, limit, cuts);
         let mut reached = search(false);
@@ -300,7 +301,7 @@ fn is_beyond_tables(space: &Space) -> bool {
 
 /// Returns whether moves reach all words, or the even half of them. Every colouring then has a good fill, and
 /// the best one is kept. Also true for spaces with guards, for which there are no axes of reachable words.
-fn moves_bring_about_all(space: &Space) -> bool {
+fn reaches_most_words(space: &Space) -> bool {
     let words = space.states() * space.free_order();
     space.is_guarded() || space.ranks().is_some_and(|ranks| words * 2_u32 >= ranks.total().into())
 }
@@ -374,7 +375,7 @@ impl Candidate {
         }
         // Without guards, all reachable patterns have equally many reachable states.
         let words = space.states() * space.free_order();
-        let Ok(hidden) = Hidden::of(space, &colouring, Colouring::MOST_PATTERNS) else {
+        let Ok(hidden) = PatternGroup::of(space, &colouring, Colouring::MOST_PATTERNS) else {
             return 0.0;
         };
         let bits = hidden.patterns() * shape.bits();

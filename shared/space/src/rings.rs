@@ -95,7 +95,7 @@ impl Rings {
         Puzzle {
             name: puzzle.name.clone(),
             cells: self.cells,
-            seen: self.origins().map(|(cell, _)| self.once(cell, puzzle.seen[cell])).collect(),
+            seen: self.origins().map(|(cell, _)| self.order_on_words(cell, puzzle.seen[cell])).collect(),
             moves: moves(&puzzle.moves),
             incoming_moves: moves(&puzzle.incoming_moves),
             free: puzzle.free.iter().map(|free| self.action(free)).collect(),
@@ -120,7 +120,7 @@ impl Rings {
         let cells = images.map(|image| image as u16).collect::<Vec<_>>();
         let turns =
             self.origins().map(|(cell, _)| if self.spread[cell].1 > 1 { 0 } else { action.turns()[cell] });
-        let orders = self.origins().map(|(cell, _)| self.once(cell, action.orders()[cell]));
+        let orders = self.origins().map(|(cell, _)| self.order_on_words(cell, action.orders()[cell]));
         OrientedPermutation::new(
             Permutation::from_images(cells).expect("an action permutes the cells of each ring"),
             turns.collect::<Vec<_>>(),
@@ -157,7 +157,7 @@ impl Rings {
     }
 
     /// Returns `orientations`, or 1 for a cell that is a ring, because nothing turns on the cells of a ring.
-    fn once(&self, cell: usize, orientations: u16) -> u16 {
+    fn order_on_words(&self, cell: usize, orientations: u16) -> u16 {
         if self.spread[cell].1 > 1 { 1 } else { orientations }
     }
 }

@@ -39,7 +39,7 @@ impl Shape {
     /// Returns the shape of the cosets of a colouring; `None` if positions would exceed 32 bits.
     pub fn of(space: &Space, colouring: &Colouring) -> Option<Self> {
         let lengths = colouring.lengths();
-        match colouring.reached() {
+        match colouring.reached_axes() {
             Some(_) => Self::blocked(&lengths, colouring.block()),
             None => Self::in_space(space, &lengths),
         }

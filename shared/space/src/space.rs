@@ -454,9 +454,9 @@ impl Space {
         }
     }
 
-    /// Returns the *arrivals*: the moves followed by free moves, no two of which differ by a free move that
+    /// Returns the *incoming*: the moves followed by free moves, no two of which differ by a free move that
     /// comes before. They lead to a word of a state from some word of each state before it. Without free
-    /// moves, the arrivals are the moves.
+    /// moves, the incoming are the moves.
     pub fn incoming_moves(&self) -> &[WordMove] {
         &self.incoming_moves
     }

@@ -112,7 +112,7 @@ impl<'g> Transforms<'g> {
             prepared: None,
             codes: vec![0; axes.len()],
             counts: vec![0; axes.len()],
-            listed: colouring.reached().map(|_| Listed {
+            listed: colouring.reached_axes().map(|_| Listed {
                 actions: Actions::new(graph),
                 numbers: FxHashMap::default(),
                 of_element: Vec::new(),

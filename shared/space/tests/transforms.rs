@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 fn graph(word: &str, labels: Option<&str>) -> CosetGraph {
     let source = match word {
         IN_HAND => PuzzleSpec::in_hand("2x2x2").unwrap(),
-        BY_TWISTS => PuzzleSpec::of_word("square1").unwrap().in_metric(Metric::Twist).unwrap(),
-        _ => PuzzleSpec::of_word(word).unwrap(),
+        BY_TWISTS => PuzzleSpec::by_name("square1").unwrap().in_metric(Metric::Twist).unwrap(),
+        _ => PuzzleSpec::by_name(word).unwrap(),
     };
     let labels = match labels {
         Some(list) => Labels::parse_list(list, source.cells()).unwrap(),

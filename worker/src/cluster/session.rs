@@ -191,7 +191,7 @@ pub enum Action {
 
 /// A request for orders that is not answered.
 #[derive(Clone, Copy, Debug)]
-struct Asked {
+struct PendingRequest {
     number: u64,
     tasks: u32,
 }
@@ -243,7 +243,7 @@ pub struct Session {
     /// since.
     discarding: BTreeMap<Task, Vec<Action>>,
     pace: Pace,
-    asked: Option<Asked>,
+    pending_request: Option<PendingRequest>,
     requests: u64,
     ask_again: Duration,
     /// How orders have ended, as far as no report tells.
@@ -273,7 +273,7 @@ impl Session {
             discard_after_copy: BTreeMap::new(),
             discarding: BTreeMap::new(),
             pace: Pace::default(),
-            asked: None,
+            pending_request: None,
             requests: 0,
             ask_again: Duration::ZERO,
             outcomes: Vec::new(),
@@ -298,7 +298,7 @@ impl Session {
                 self.is_registering = false;
                 self.heartbeat = heartbeat;
                 (self.is_beating, self.beat_due) = (false, now);
-                (self.asked, self.ask_again) = (None, now);
+                (self.pending_request, self.ask_again) = (None, now);
                 self.holders = Arc::default();
                 actions.push(Action::UseHolders(Arc::clone(&self.holders)));
                 actions.push(Action::KeepOnly(needed));
@@ -310,8 +310,8 @@ impl Session {
                 }
             }
             Input::OrdersAnswered { number, session, known, orders, holders } => {
-                if self.asked.is_some_and(|asked| asked.number == number) {
-                    self.asked = None;
+                if self.pending_request.is_some_and(|request| request.number == number) {
+                    self.pending_request = None;
                     self.ask_again = now + WORTH_HAVING;
                 }
                 if self.lasts(session, known, &mut actions) {
@@ -370,7 +370,7 @@ impl Session {
             return None;
         }
         let beat = (!self.is_beating).then_some(self.beat_due);
-        let ask = (self.asked.is_none() && self.leaving.is_none()).then_some(self.ask_again);
+        let ask = (self.pending_request.is_none() && self.leaving.is_none()).then_some(self.ask_again);
         let report = (!self.outcomes.is_empty() && !self.is_reporting).then_some(self.report_due);
         beat.into_iter().chain(ask).chain(report).min()
     }
@@ -525,14 +525,14 @@ impl Session {
         // soon, the session waits for it.
         let most = self.pace.most(self.threads);
         let free = if 2 * busy <= most { (most - busy) as u32 } else { 0 };
-        let is_enough = match self.asked {
-            Some(asked) => asked.tasks > 0 || free == 0,
+        let is_enough = match self.pending_request {
+            Some(request) => request.tasks > 0 || free == 0,
             None => free == 0 && now < self.ask_again,
         };
         if self.leaving.is_none() && !is_enough {
             self.requests += 1;
             let number = self.requests;
-            self.asked = Some(Asked { number, tasks: free });
+            self.pending_request = Some(PendingRequest { number, tasks: free });
             debug!(free, "asking for orders");
             actions.push(Action::Ask { number, session, tasks: free, holders_version: self.holders.version });
         }

@@ -13,7 +13,7 @@ use fathom_task::{Kernel, Store, store};
 
 /// The bounds of a run, and the reports of all its shards, by depth.
 fn searched(word: &str, shards: u32) -> (Bounds, Vec<Vec<ShardReport>>, u64) {
-    let source = PuzzleSpec::of_word(word).unwrap();
+    let source = PuzzleSpec::by_name(word).unwrap();
     let metric = source.metric();
     let labels = Labels::from_values(source.solved());
     let spec = SpaceSpec { source, metric, labels };
@@ -57,7 +57,7 @@ fn true_reports_are_plausible() {
     for (word, shards) in
         [("2x2x2", 3), ("pyraminx", 2), ("square1-shapes", 1), ("pancake:7", 1), ("skewb", 2)]
     {
-        if PuzzleSpec::of_word(word).is_err() {
+        if PuzzleSpec::by_name(word).is_err() {
             continue;
         }
         let (mut bounds, reports, all) = searched(word, shards);

@@ -101,7 +101,7 @@ impl Tasks {
     }
 
     /// The reports of those shards of the current layer that are made, and who has made each.
-    pub fn made(&self) -> impl Iterator<Item = (&Arc<ShardReport>, Option<WorkerId>)> {
+    pub fn reports(&self) -> impl Iterator<Item = (&Arc<ShardReport>, Option<WorkerId>)> {
         let of_layer = self.known.range(self.first()..).map(|(_, state)| state);
         of_layer.filter_map(|state| Some((state.report()?, state.maker)))
     }

@@ -108,9 +108,10 @@ impl Definition {
     }
 
     /// Returns the action of a move, and actions that have the same effect wherever the move is possible: two
-    /// cells of the guard that a turn of the whole exchanges hold pieces of one label, so that these pieces may
-    /// be exchanged after the move. Pieces whose orientation is told apart are not exchanged, for they may show
-    /// different orientations. Only the first `MOST` pairs are used: every pair doubles the number of actions.
+    /// cells of the guard that a turn of the whole exchanges hold pieces of one label, so that these pieces
+    /// may be exchanged after the move. Pieces whose orientation is told apart are not exchanged, for
+    /// they may show different orientations. Only the first `MOST` pairs are used: every pair doubles the
+    /// number of actions.
     fn with_exchanged_guards(
         &self,
         generator: &Generator,

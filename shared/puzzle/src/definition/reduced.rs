@@ -10,7 +10,7 @@ impl Definition {
     /// # Errors
     /// [`DefinitionError::Guarded`] if there are guards or limits: they ask for labels, and would allow other
     /// states if the labels changed.
-    pub fn told_apart(&self) -> Result<Self, DefinitionError> {
+    pub fn with_distinct_pieces(&self) -> Result<Self, DefinitionError> {
         if self.is_guarded() {
             return Err(DefinitionError::Guarded(self.name().into()));
         }
@@ -84,7 +84,7 @@ impl Definition {
         for remark in self.remarks() {
             reduced.add_remark(remark.clone());
         }
-        reduced.finished()
+        reduced.validated()
     }
 
     /// Returns whether the inverse of each move of a metric is a move, when orientations that no piece shows

@@ -58,7 +58,7 @@ impl Definition {
         for m in puzzle.moves.iter_mut().chain(&mut puzzle.incoming_moves) {
             m.guard = self.limited(m);
         }
-        puzzle.symmetries = match self.is_beyond_all_searches(&orders) {
+        puzzle.symmetries = match self.is_too_large_for_symmetries(&orders) {
             true => vec![Relabelling::from_action(&puzzle.free[0])],
             false => symmetries(&puzzle, &generators, &self.limits_of_states().collect(), &orders),
         };
@@ -70,7 +70,7 @@ impl Definition {
 
     /// Returns whether symmetries would take long to find, because there are many points, and would not help,
     /// because there are too many states for any search.
-    fn is_beyond_all_searches(&self, orders: &[u16]) -> bool {
+    fn is_too_large_for_symmetries(&self, orders: &[u16]) -> bool {
         const MANY_POINTS: usize = 128;
         const MOST_BITS_OF_STATES: u64 = 128;
         orders.iter().map(|&order| usize::from(order)).sum::<usize>() > MANY_POINTS

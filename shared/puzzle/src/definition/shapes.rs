@@ -8,7 +8,7 @@ use fathom_algebra::OrientedPermutation;
 use std::collections::{HashMap, HashSet};
 
 /// Marks a cell with a piece of which shapes tell nothing.
-const UNTOLD: u16 = u16::MAX;
+const UNTRACKED: u16 = u16::MAX;
 
 /// The shapes that moves and free moves reach from the solved shape, which has number 0, and the moves
 /// between them.
@@ -17,7 +17,7 @@ pub struct Shapes {
     /// All looks of the pieces of which shapes tell: the looks of one label follow each other, by
     /// orientation.
     looks: Vec<Piece>,
-    /// For each shape and cell, the index in `looks` of the piece there, or [`UNTOLD`].
+    /// For each shape and cell, the index in `looks` of the piece there, or [`UNTRACKED`].
     shapes: Vec<Box<[u16]>>,
     /// For each shape and generator, the shape that the generator leads to; `None` if it is not possible
     /// there.
@@ -47,7 +47,7 @@ impl Definition {
                     continue;
                 }
                 let image = shapes.image(at, &generator.action);
-                if !shapes.are_meant(&image, self) {
+                if !shapes.satisfy_limits(&image, self) {
                     shapes.next.push(None);
                     continue;
                 }
@@ -85,7 +85,7 @@ impl Shapes {
             first + piece.orientation
         };
         let solved = puzzle.solved.iter();
-        let solved = solved.map(|&piece| if told.contains(&piece.label) { look(piece) } else { UNTOLD });
+        let solved = solved.map(|&piece| if told.contains(&piece.label) { look(piece) } else { UNTRACKED });
         let shapes = vec![solved.collect()];
         Self { looks, shapes, next: Vec::new(), generators: puzzle.steps().count() }
     }
@@ -108,11 +108,11 @@ impl Shapes {
     /// # Panics
     /// If shapes do not tell of one of these labels.
     pub fn holds(&self, shape: usize, guard: &[u16]) -> bool {
-        self.look_right(&self.shapes[shape], guard)
+        self.labels_match(&self.shapes[shape], guard)
     }
 
     /// As [`Shapes::holds`], for a shape given by the looks on all cells.
-    fn look_right(&self, looks: &[u16], guard: &[u16]) -> bool {
+    fn labels_match(&self, looks: &[u16], guard: &[u16]) -> bool {
         guard.iter().all(|&cell| {
             let solved = self.piece(0, cell.into()).expect("shapes tell of the labels that guards ask for");
             let piece = self.looks.get(usize::from(looks[usize::from(cell)]));
@@ -121,12 +121,12 @@ impl Shapes {
     }
 
     /// Returns whether the looks on all cells satisfy the limits of the states.
-    fn are_meant(&self, looks: &[u16], puzzle: &Definition) -> bool {
+    fn satisfy_limits(&self, looks: &[u16], puzzle: &Definition) -> bool {
         let is_there = |&(cell, piece): &(u16, u16)| {
             let found = self.looks.get(usize::from(looks[usize::from(cell)]));
             found.is_some_and(|found| found.label == puzzle.solved[usize::from(piece)].label)
         };
-        self.look_right(looks, &puzzle.always) && !puzzle.never.iter().any(is_there)
+        self.labels_match(looks, &puzzle.always) && !puzzle.never.iter().any(is_there)
     }
 
     /// Returns the look of the piece on a cell, or `None` if shapes do not tell of the piece.
@@ -136,10 +136,10 @@ impl Shapes {
 
     /// Returns the shape after an action. Does not check whether the action is possible.
     fn image(&self, shape: usize, action: &OrientedPermutation) -> Box<[u16]> {
-        let mut image: Box<[u16]> = vec![UNTOLD; action.degree()].into();
+        let mut image: Box<[u16]> = vec![UNTRACKED; action.degree()].into();
         for (cell, &look) in self.shapes[shape].iter().enumerate() {
             image[action.cells().apply(cell)] = match self.piece(shape, cell) {
-                None => UNTOLD,
+                None => UNTRACKED,
                 Some(Piece { orientation, seen, .. }) => {
                     look - orientation + (orientation + action.turns()[cell]) % seen
                 }

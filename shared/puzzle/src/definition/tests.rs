@@ -32,7 +32,7 @@ fn orbits_without_sense_are_refused() {
         format!("the puzzle has {} points (cells times orientations), more than 16384", usize::MAX)
     );
     assert_eq!(Definition::of_degree("x", 16384).unwrap().cells(), 16384);
-    assert_eq!(Definition::of_degree("x", 2).unwrap().finished(), Err(DefinitionError::NoMoves));
+    assert_eq!(Definition::of_degree("x", 2).unwrap().validated(), Err(DefinitionError::NoMoves));
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn limits_that_do_not_fit_are_refused() {
             puzzle.select(metric, "R").unwrap_err().to_string().starts_with("the states of test are limited")
         );
     }
-    assert!(puzzle.clone().finished().is_ok());
+    assert!(puzzle.clone().validated().is_ok());
     let ruled_out = Err(DefinitionError::NeverSolved { cell: 2 });
     assert_eq!(puzzle.set_never(&[(0, 2), (1, 1)]), ruled_out);
     assert_eq!(puzzle.set_never(&[(0, 2), (1, 5)]), Err(DefinitionError::AlwaysCell { cell: 6, cells: 5 }));
@@ -112,7 +112,7 @@ fn limits_that_do_not_fit_are_refused() {
     assert_eq!(puzzle.set_solved(&alike.collect::<Vec<_>>()), Err(DefinitionError::NeverSolved { cell: 1 }));
     puzzle.add_free("x", swap).unwrap();
     assert_eq!(puzzle.puzzle(Metric::Given).unwrap_err(), DefinitionError::AlwaysFree);
-    assert_eq!(puzzle.finished(), Err(DefinitionError::AlwaysFree));
+    assert_eq!(puzzle.validated(), Err(DefinitionError::AlwaysFree));
 }
 
 #[test]

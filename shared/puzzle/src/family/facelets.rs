@@ -35,7 +35,7 @@ mod tests {
     #[test]
     fn puzzles_have_as_many_cells_as_are_known() {
         for word in ["2x2x2", "3x3x3-corners", "3x3x3-edges", "3x3x3", "skewb", "pyraminx", "pyraminx+tips"] {
-            for source in [PuzzleSpec::of_word(word), PuzzleSpec::whole(word)] {
+            for source in [PuzzleSpec::by_name(word), PuzzleSpec::whole(word)] {
                 let cells = source.unwrap().cells();
                 assert_eq!(facelets(word, cells).unwrap().len(), cells, "{word}");
             }

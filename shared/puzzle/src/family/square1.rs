@@ -22,9 +22,9 @@ pub mod standing;
 pub use letters::LettersError;
 pub use notation::{Sequence, SequenceError, Turn};
 pub use outline::{Outline, OutlineError};
-pub use pieces::{Carried, NotCarried};
+pub use pieces::{Effect, NoEffect};
 pub use shapes::{Least, SquareOneShapes};
-pub use standing::{Side, Standing, Stood};
+pub use standing::{PlacedPiece, Placement, Side};
 
 use crate::definition::{Definition, Orbit, Piece};
 use fathom_algebra::{OrientedPermutation, Permutation};

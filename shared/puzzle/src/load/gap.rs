@@ -103,7 +103,7 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
         let first = passed_over[..passed_over.len().min(3)].join(", ");
         puzzle.add_remark(format!("passed over, for no move is made of it: {first}{more}"));
     }
-    puzzle.finished().map_err(Fault::whole)
+    puzzle.validated().map_err(Fault::whole)
 }
 
 /// Returns the name of the puzzle. `Gen` does not name one, because PuzzleGeometry gives this name to all its

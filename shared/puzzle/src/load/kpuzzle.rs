@@ -7,7 +7,7 @@
 //! [spare](Definition::spare). cubing.js only uses the orbits of the definition; it ignores other orbits in a
 //! pattern or a transformation, and so does this reader.
 
-use super::{Fault, LabelNumbers, Reason, algorithm, below, images_of_sources, module};
+use super::{Fault, LabelNumbers, Reason, below, images_of_sources, javascript, sequence};
 use crate::Metric;
 use crate::definition::{Definition, Orbit, Piece};
 use fathom_algebra::{OrientedPermutation, Permutation};
@@ -93,10 +93,10 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Entries<T> {
 }
 
 pub(super) fn read(text: &str) -> Result<Definition, Fault> {
-    if !module::is_module(text) {
+    if !javascript::is_module(text) {
         return read_json(text);
     }
-    let json = module::exported(text)?;
+    let json = javascript::exported(text)?;
     read_json(&json.text).map_err(|fault| Fault { at: fault.at.map(|at| json.place(at)), ..fault })
 }
 
@@ -120,7 +120,7 @@ fn read_json(text: &str) -> Result<Definition, Fault> {
         let names = ignored.join(", ");
         puzzle.add_remark(format!("ignored, for the definition has no such orbits: {names}"));
     }
-    puzzle.finished().map_err(Fault::whole)
+    puzzle.validated().map_err(Fault::whole)
 }
 
 /// Reads the parts of a file. The parts are slices of the text, so that each part has an offset in the text.
@@ -257,8 +257,8 @@ impl Reader<'_> {
         let mut bytes = 0;
         for (name, raw) in entries {
             bytes += raw.get().len();
-            if bytes > algorithm::MAX_BYTES || sequences.len() > Definition::MAX_MOVES {
-                let limits = (Definition::MAX_MOVES, algorithm::MAX_BYTES);
+            if bytes > sequence::MAX_BYTES || sequences.len() >= Definition::MAX_MOVES {
+                let limits = (Definition::MAX_MOVES, sequence::MAX_BYTES);
                 let reason = format!(
                     "there are more than {} derived moves, or more than {} bytes of them",
                     limits.0, limits.1
@@ -303,7 +303,7 @@ fn work_out(
     if depth > MAX_DEPTH {
         return Err(format!("derived moves refer to each other in a circle, or more than {MAX_DEPTH} deep"));
     }
-    let action = algorithm::evaluate(sequence, identity, &mut |name| {
+    let action = sequence::evaluate(sequence, identity, &mut |name| {
         work_out(name, sequences, identity, done, depth + 1)
     })
     .map_err(|(at, reason)| {

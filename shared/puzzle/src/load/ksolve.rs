@@ -11,7 +11,7 @@
 //! the others, and a `MoveAlias` is no move (`addnewmove` in `readksolve.cpp`, `goodmove` in
 //! `filtermoves.cpp`). Both may use names that the file defines later.
 
-use super::{Fault, LabelNumbers, Reason, algorithm, below, images_of_sources};
+use super::{Fault, LabelNumbers, Reason, below, images_of_sources, sequence};
 use crate::Metric;
 use crate::definition::{Definition, DefinitionError, Orbit, Piece};
 use fathom_algebra::{OrientedPermutation, Permutation};
@@ -90,7 +90,7 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
             if limits != Limits::default() {
                 puzzle = limited(&puzzle, &limits).map_err(Fault::whole)?;
             }
-            puzzle.finished().map_err(Fault::whole)
+            puzzle.validated().map_err(Fault::whole)
         }
         None if reader.orbits.is_empty() => Err(Fault::whole(DefinitionError::NoCells)),
         None => Err(Fault::whole(DefinitionError::NoMoves)),
@@ -325,8 +325,8 @@ impl<'a> Reader<'a> {
         let (last, word) = line[line.len() - 1];
         let name = unquoted(name);
         self.sequence_bytes += last + word.len() - start;
-        if self.sequence_bytes > algorithm::MAX_BYTES {
-            let reason = format!("the sequences of the file have more than {} bytes", algorithm::MAX_BYTES);
+        if self.sequence_bytes > sequence::MAX_BYTES {
+            let reason = format!("the sequences of the file have more than {} bytes", sequence::MAX_BYTES);
             return Err(Fault::syntax(at, reason));
         }
         self.sequences.push(Sequence { at, name, start, text: &text[start..last + word.len()], is_alias });
@@ -343,7 +343,7 @@ impl<'a> Reader<'a> {
             let mut fault = None;
             let mut still = Vec::new();
             for sequence in waiting {
-                let action = algorithm::evaluate(sequence.text, &identity, &mut |name| {
+                let action = sequence::evaluate(sequence.text, &identity, &mut |name| {
                     let mut all = puzzle.moves().iter().chain(puzzle.spare());
                     Ok(all.find(|generator| generator.name == name).map(|generator| generator.action.clone()))
                 });

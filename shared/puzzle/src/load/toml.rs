@@ -188,7 +188,7 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
             add(&mut puzzle, name.into_inner(), action).map_err(|error| Fault::new(at, error))?;
         }
     }
-    puzzle.finished().map_err(Fault::whole)
+    puzzle.validated().map_err(Fault::whole)
 }
 
 type Guard = Spanned<Vec<u64>>;

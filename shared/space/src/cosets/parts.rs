@@ -39,9 +39,9 @@ struct Part<'a> {
     /// By symmetry, and `sources` by arrival.
     images: Vec<Action<'a>>,
     sources: Vec<Source>,
-    /// The patterns found so far, and their numbers. The tables below have for each pattern: its images under
-    /// all symmetries; the smallest image, with the set of symmetries that lead to it; and its source under
-    /// each arrival.
+    /// The patterns found so far, and their numbers. The tables below have for each pattern: its images
+    /// under all symmetries; the smallest image, with the set of symmetries that lead to it; and its
+    /// source under each arrival.
     patterns: Vec<u128>,
     numbers: FxHashMap<u128, u32>,
     image_of: Vec<u32>,
@@ -60,11 +60,11 @@ struct Action<'a> {
 /// that letter; and the guard, which the result must meet.
 struct Source {
     comes: Vec<(u8, u8)>,
-    guard: Vec<Asked>,
+    guard: Vec<GuardTerm>,
 }
 
 /// A cell, a colour, and whether the cell must have this colour or any other one.
-type Asked = (u8, u8, bool);
+type GuardTerm = (u8, u8, bool);
 
 impl<'a> Parts<'a> {
     /// Cuts the cells into parts. Returns `None` if there is only one part, if there are too many parts or
@@ -252,8 +252,8 @@ impl<'a> Part<'a> {
                 let back = |turn: u8| (space.order(cell) as u8 - turn) % space.order(cell) as u8;
                 (inside(step.cells[cell]), back(step.turn(cell)))
             };
-            let guard = step.guard().iter().filter(|asked| cells.contains(&usize::from(asked.cell)));
-            let guard = guard.map(|asked| (inside(asked.cell), colouring.of_label(asked.label), asked.holds));
+            let guard = step.guard().iter().filter(|term| cells.contains(&usize::from(term.cell)));
+            let guard = guard.map(|term| (inside(term.cell), colouring.of_label(term.label), term.holds));
             Source { comes: cells.clone().map(comes).collect(), guard: guard.collect() }
         });
         Some(Self {
@@ -338,8 +338,9 @@ impl<'a> Part<'a> {
             let letter = self.letter(pattern, cell);
             if turn == 0 { letter } else { self.letters.turned(letter, turn) }
         }));
-        let is_met =
-            |&(cell, colour, holds): &Asked| (self.letters.mark(self.letter(from, cell)) == colour) == holds;
+        let is_met = |&(cell, colour, holds): &GuardTerm| {
+            (self.letters.mark(self.letter(from, cell)) == colour) == holds
+        };
         let number = if source.guard.iter().all(is_met) { self.number(from) } else { FORBIDDEN };
         self.source_of[entry] = number;
         number
@@ -388,7 +389,7 @@ mod tests {
             [example("bandaged.toml"), example("pyraminx-free.tws"), "pyraminx".into(), "skewb".into()];
         let mut cut = 0;
         for word in words {
-            let source = PuzzleSpec::of_word(&word).unwrap();
+            let source = PuzzleSpec::by_name(&word).unwrap();
             let metric = source.metric();
             let labels = Labels::from_values(source.solved());
             let space = Space::new(source.puzzle(metric).unwrap(), metric, labels).unwrap();
@@ -422,7 +423,7 @@ mod tests {
             }
         }
         assert!(cut > 1, "nothing was cut into parts");
-        let source = PuzzleSpec::of_word("square1").unwrap();
+        let source = PuzzleSpec::by_name("square1").unwrap();
         let space = Space::new(
             source.puzzle(Metric::Face).unwrap(),
             Metric::Face,

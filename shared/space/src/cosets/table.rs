@@ -216,7 +216,7 @@ mod tests {
     fn images_of_representatives_follow_from_those_of_other_patterns() {
         for word in ["3x3", "2x5", "3x4", "2x2x2", "pyraminx", "skewb", "topspin:7,4", "3x3x3-corners"] {
             let metric = if word.starts_with("topspin") { Metric::Given } else { Metric::Multi };
-            let puzzle = PuzzleSpec::of_word(word).unwrap().puzzle(metric).unwrap();
+            let puzzle = PuzzleSpec::by_name(word).unwrap().puzzle(metric).unwrap();
             let labels = Labels::distinct(puzzle.cells);
             let space = Space::new(puzzle, metric, labels).unwrap();
             let colouring = Plan::new(&space).unwrap().colouring;

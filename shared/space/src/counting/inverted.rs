@@ -10,12 +10,12 @@ pub(super) enum Inverted {
     /// The states of all pairs, because they are few.
     Listed(Listed),
     /// A test for each state, because the states are many.
-    Asked(Box<Asked>),
+    Tested(Box<StateTest>),
 }
 
 /// Tests states one by one.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct StateTest {
     placements: Placements,
     /// The inversion followed by each symmetry.
     actions: Vec<Action>,
@@ -23,7 +23,7 @@ pub(super) struct Asked {
 
 /// The actions that fix the states which symmetries map to their inverses.
 pub(super) struct Inversions {
-    asked: Asked,
+    test: StateTest,
     /// The inversion followed by a symmetry: one action of each conjugacy class, with the number of its
     /// members.
     classes: Vec<(Action, u32)>,
@@ -34,19 +34,19 @@ impl Inverted {
     /// The number of words that are examined in any case, which takes a tenth of a second.
     const FEW: usize = 1 << 18;
     /// Examining a word for the list takes about this many times as long as testing a state.
-    const LOOK: u64 = 8;
+    const TESTS_PER_WORD: u64 = 8;
     /// The largest number of words that are examined for a list, so that the list takes at most about 3 GB.
     const MOST: usize = 1 << 28;
 
     /// Prepares the count for the space of a graph. Returns [`NoInverses`] if its states have no inverses.
     pub(super) fn new(graph: &CosetGraph) -> Result<Self, NoInverses> {
         let space = graph.space();
-        let worth = usize::try_from(space.states() / Self::LOOK).unwrap_or(usize::MAX);
+        let worth = usize::try_from(space.states() / Self::TESTS_PER_WORD).unwrap_or(usize::MAX);
         let most = worth.clamp(Self::FEW, Self::MOST);
-        let Inversions { asked, classes, symmetries } = Inversions::of(space)?;
-        Ok(match Listed::of(graph, &asked.placements, &classes, &symmetries, most) {
+        let Inversions { test, classes, symmetries } = Inversions::of(space)?;
+        Ok(match Listed::of(graph, &test.placements, &classes, &symmetries, most) {
             Some(listed) => Self::Listed(listed),
-            None => Self::Asked(asked.into()),
+            None => Self::Tested(test.into()),
         })
     }
 
@@ -54,9 +54,9 @@ impl Inverted {
     pub(super) fn pairs(&self, graph: &CosetGraph, coset: CosetId, contains: impl Fn(u32) -> bool) -> u64 {
         match self {
             Self::Listed(listed) => listed.pairs(coset, contains),
-            Self::Asked(asked) => {
+            Self::Tested(test) => {
                 let states = graph.shape().positions().filter(|&position| contains(position));
-                let pairs = states.map(|position| asked.pairs(&graph.word_at(coset, position)));
+                let pairs = states.map(|position| test.pairs(&graph.word_at(coset, position)));
                 pairs.sum::<u64>() * u64::from(graph.orbit_size(coset))
             }
         }
@@ -74,7 +74,7 @@ impl Inversions {
         let classes = conjugacy_classes(&actions, &symmetries, &[]).ok_or(NoInverses::FreeMoves)?;
         let classes = classes.into_iter().map(|(number, members)| (actions[number].clone(), members));
         let classes = classes.collect();
-        Ok(Self { asked: Asked { placements, actions }, classes, symmetries })
+        Ok(Self { test: StateTest { placements, actions }, classes, symmetries })
     }
 }
 
@@ -110,7 +110,7 @@ impl Inverses {
     }
 }
 
-impl Asked {
+impl StateTest {
     /// Returns the number of actions that map a word to itself.
     fn pairs(&self, word: &[u8]) -> u64 {
         let stands: Vec<u16> =
@@ -142,14 +142,14 @@ mod tests {
             ("topspin:7,4", Metric::Given),
             ("skewb", Metric::Multi),
         ] {
-            let puzzle = PuzzleSpec::of_word(word).unwrap().puzzle(metric).unwrap();
+            let puzzle = PuzzleSpec::by_name(word).unwrap().puzzle(metric).unwrap();
             let labels = Labels::distinct(puzzle.cells);
             let space = Space::new(puzzle, metric, labels).unwrap();
             let plan = Plan::new(&space).unwrap();
             let graph = CosetGraph::build(&space, &plan.colouring).unwrap();
-            let Inversions { asked, classes, symmetries } = Inversions::of(&space).unwrap();
-            let listed = Listed::of(&graph, &asked.placements, &classes, &symmetries, usize::MAX).unwrap();
-            let [listed, asked] = [Inverted::Listed(listed), Inverted::Asked(asked.into())];
+            let Inversions { test, classes, symmetries } = Inversions::of(&space).unwrap();
+            let listed = Listed::of(&graph, &test.placements, &classes, &symmetries, usize::MAX).unwrap();
+            let [listed, test] = [Inverted::Listed(listed), Inverted::Tested(test.into())];
             let is_in = |word: &[u8]| {
                 let images = space.symmetries().iter().map(|symmetry| space.image(symmetry, word));
                 let smallest = images.min().expect("the identity is a symmetry");
@@ -159,7 +159,7 @@ mod tests {
             for coset in (0..graph.len()).map(CosetId) {
                 let states = graph.shape().positions();
                 let layer: HashSet<u32> = states.filter(|&p| is_in(&graph.word_at(coset, p))).collect();
-                for (pairs, way) in pairs.iter_mut().zip([&listed, &asked]) {
+                for (pairs, way) in pairs.iter_mut().zip([&listed, &test]) {
                     *pairs += way.pairs(&graph, coset, |position| layer.contains(&position));
                 }
             }

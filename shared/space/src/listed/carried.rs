@@ -52,7 +52,7 @@ type Element = Box<[(u8, u8)]>;
 pub(super) fn elements(graph: &CosetGraph, carried: &Frames) -> Option<Box<[u32]>> {
     const MOST: usize = 1 << 14;
     const COSETS: usize = 1 << 10;
-    let arrivals = graph.space().incoming_moves().len();
+    let incoming = graph.space().incoming_moves().len();
     let numbers: Mutex<FxHashMap<Element, u32>> = Mutex::default();
     let number = |element: &[(u8, u8)]| {
         let mut numbers =
@@ -60,13 +60,13 @@ pub(super) fn elements(graph: &CosetGraph, carried: &Frames) -> Option<Box<[u32]
         let next = numbers.len() as u32;
         (numbers.len() < MOST).then(|| *numbers.entry(element.into()).or_insert(next))
     };
-    let mut elements = vec![NO_ELEMENT; graph.len() as usize * arrivals];
-    let pieces = elements.par_chunks_mut(COSETS * arrivals).enumerate();
+    let mut elements = vec![NO_ELEMENT; graph.len() as usize * incoming];
+    let pieces = elements.par_chunks_mut(COSETS * incoming).enumerate();
     let is_known = pieces.map_init(
         || (Actions::new(graph), FxHashMap::<Element, u32>::default(), Vec::new()),
         |(actions, known, element), (piece, elements)| {
             for (at, found) in elements.iter_mut().enumerate() {
-                let (coset, mv) = (CosetId((piece * COSETS + at / arrivals) as u32), at % arrivals);
+                let (coset, mv) = (CosetId((piece * COSETS + at / incoming) as u32), at % incoming);
                 let Some((source, _)) = graph.source(coset, mv) else {
                     continue;
                 };

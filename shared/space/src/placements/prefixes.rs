@@ -1,7 +1,7 @@
 //! The beginnings of words that moves reach.
 
 use crate::Space;
-use crate::hidden::Hidden;
+use crate::hidden::PatternGroup;
 use fathom_algebra::{Permutation, StabiliserChain};
 
 /// Tells whether moves reach a word with a given beginning.
@@ -96,12 +96,12 @@ impl Prefixes {
             home[usize::from(label)] = cell;
         }
         let base: Vec<usize> = cells.iter().map(|&(cell, _)| points[cell].0).collect();
-        let chain = Hidden::whole(space).along(&base);
+        let chain = PatternGroup::whole(space).along(&base);
         let degree = points.iter().map(|&(_, size)| size).sum();
         let (mut back, mut tables) = (Vec::new(), Vec::new());
         for (level, point) in (0..cells.len()).flat_map(|level| (0..degree).map(move |point| (level, point)))
         {
-            let Some(carrier) = chain.carrier(level, point) else {
+            let Some(carrier) = chain.transversal_element(level, point) else {
                 back.push(OUT_OF_REACH);
                 continue;
             };

@@ -40,8 +40,8 @@ pub(super) struct CostModel {
     /// axis.
     pub(super) map_entry: f64,
     pub(super) maps: f64,
-    /// Time to examine a state that a symmetry may fix, if the symmetry is not used; and the number of states
-    /// of which, at worst, one is examined.
+    /// Time to examine a state that a symmetry may fix, if the symmetry is not used; and the number of
+    /// states of which, at worst, one is examined.
     pub(super) look_at_fixed: f64,
     pub(super) fixed: f64,
     /// The largest difference in time that does not matter.

@@ -11,7 +11,7 @@
 use super::cost::CostModel;
 use super::{Candidate, Plan};
 use crate::axis::{AxisView, Component, View};
-use crate::hidden::Hidden;
+use crate::hidden::PatternGroup;
 use crate::{Colouring, CosetGraph, Shape, Space, Symmetry};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -126,14 +126,14 @@ impl<'a> Search<'a> {
             limit,
         };
         let mut chosen = Vec::new();
-        search.branch(&Hidden::whole(space), &mut chosen);
+        search.branch(&PatternGroup::whole(space), &mut chosen);
         let Search { mut found, limit, .. } = search;
         found.retain(|candidate| candidate.nanoseconds <= limit);
         found.sort_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds));
         found
     }
 
-    fn branch(&mut self, hidden: &Hidden, chosen: &mut Vec<Choice>) {
+    fn branch(&mut self, hidden: &PatternGroup, chosen: &mut Vec<Choice>) {
         if self.leaves >= MOST_LEAVES
             || self.sets <= 0.0
             || self.words_left.get() == 0
@@ -181,19 +181,19 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn states_per_coset(&self, hidden: &Hidden) -> f64 {
+    fn states_per_coset(&self, hidden: &PatternGroup) -> f64 {
         u128::try_from(hidden.patterns()).map_or(0.0, |patterns| self.words / patterns as f64)
     }
 
     /// Returns the group that is left open if the pattern tells what a choice says of a class. Returns `None`
     /// if it is too small, or if a set has too many images.
-    fn hide(&mut self, hidden: &Hidden, class: usize, choice: Choice) -> Option<Hidden> {
+    fn hide(&mut self, hidden: &PatternGroup, class: usize, choice: Choice) -> Option<PatternGroup> {
         let mut hidden = hidden.clone();
         for set in 0..self.classes[class].len() {
             for cells in self.colours(&self.classes[class][set], choice) {
                 let seen = self.space.letters().seen(self.space.labels().of_pieces()[cells[0]]);
                 let seen = if choice.turning == Turning::InPattern { seen.into() } else { 1 };
-                let points = Hidden::points_of(self.space, seen, |cell| cells.contains(&cell));
+                let points = PatternGroup::points_of(self.space, seen, |cell| cells.contains(&cell));
                 let before = self.states_per_coset(&hidden);
                 let is_cut = matches!(choice.split, Split::Parts(_));
                 let most = if is_cut { MOST_SETS_OF_PARTS } else { MOST_SETS };
@@ -243,7 +243,7 @@ impl<'a> Search<'a> {
         alone.iter().map(of).chain(rest).collect()
     }
 
-    fn judge(&self, hidden: &Hidden, chosen: &[Choice]) -> Option<Candidate> {
+    fn judge(&self, hidden: &PatternGroup, chosen: &[Choice]) -> Option<Candidate> {
         let space = self.space;
         let mut of_piece = vec![0; space.cells()];
         let mut views: Vec<AxisView> = Vec::new();

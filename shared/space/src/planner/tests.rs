@@ -45,7 +45,7 @@ fn puzzles_whose_moves_reach_few_words_are_stored_densely() {
     for (word, is_reached) in
         [("skewb", true), ("pyraminx", true), ("dino", false), ("2x2x2", false), ("3x4", false)]
     {
-        let source = PuzzleSpec::of_word(word).unwrap();
+        let source = PuzzleSpec::by_name(word).unwrap();
         let puzzle = source.puzzle(source.metric()).unwrap();
         let space = Space::new(puzzle, source.metric(), Labels::from_values(source.solved())).unwrap();
         let plan = Plan::new(&space).unwrap();
@@ -145,7 +145,7 @@ fn sets_are_cut_into_parts_where_nothing_else_serves() {
 #[test]
 fn outlines_choose_what_exact_plans_do() {
     for word in ["3x4", "2x2x2", "skewb", "pyraminx", "pancake:9"] {
-        let source = PuzzleSpec::of_word(word).unwrap();
+        let source = PuzzleSpec::by_name(word).unwrap();
         let puzzle = source.puzzle(source.metric()).unwrap();
         let space = Space::new(puzzle, source.metric(), Labels::from_values(source.solved())).unwrap();
         let (outline, plan) = (Plan::outline(&space).unwrap(), Plan::new(&space).unwrap());

@@ -36,7 +36,7 @@ const NUMBERED: [usize; PIECES] = {
 
 /// The permutation that a sequence makes of the pieces.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Carried {
+pub struct Effect {
     /// The permutation of the pieces: the piece numbered i + 1 goes to the place of the piece numbered
     /// `apply(i)` + 1.
     pub pieces: Permutation,
@@ -49,7 +49,7 @@ pub struct Carried {
 
 /// Why a sequence does not permute the pieces.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotCarried {
+pub enum NoEffect {
     /// A corner blocks a twist, both from the solved state and after d.
     #[error(
         "move {solved} cannot be made from the solved state, and move {after_d} cannot be made after d, which is (1,0): a corner lies across the cut"
@@ -73,8 +73,8 @@ impl Sequence {
     /// leads to another shape, it begins in the other of the two states.
     ///
     /// # Errors
-    /// [`NotCarried`] if the sequence returns to its shape from neither state.
-    pub fn carried(&self, after_d: bool) -> Result<Carried, NotCarried> {
+    /// [`NoEffect`] if the sequence returns to its shape from neither state.
+    pub fn carried(&self, after_d: bool) -> Result<Effect, NoEffect> {
         let d = Turn::of_layer(Layer::Top, 1).expect("one is no whole turn");
         let from = [self.made(&[]), self.made(&[d])];
         // The numbers of places refer to the state after d.
@@ -92,12 +92,12 @@ impl Sequence {
                 .collect();
             if let Some(images) = images {
                 let pieces = Permutation::from_images(images).expect("no two pieces come to one place");
-                return Ok(Carried { pieces, middle: action.turns()[4 * UNITS] == 1, after_d });
+                return Ok(Effect { pieces, middle: action.turns()[4 * UNITS] == 1, after_d });
             }
         }
         match from {
-            [Err(solved), Err(after_d)] => Err(NotCarried::Blocked { solved, after_d }),
-            _ => Err(NotCarried::AnotherShape),
+            [Err(solved), Err(after_d)] => Err(NoEffect::Blocked { solved, after_d }),
+            _ => Err(NoEffect::AnotherShape),
         }
     }
 
@@ -128,7 +128,7 @@ impl Sequence {
 mod tests {
     use super::*;
 
-    fn carried(text: &str) -> Carried {
+    fn carried(text: &str) -> Effect {
         Sequence::read(text).unwrap().carried(true).unwrap()
     }
 
@@ -172,7 +172,7 @@ mod tests {
     fn sequences_that_do_not_come_back_are_refused() {
         let refused = |text: &str| Sequence::read(text).unwrap().carried(false).unwrap_err();
         // Step 5 begins in the solved state.
-        assert_eq!(refused("f"), NotCarried::AnotherShape);
-        assert_eq!(refused("u^-1sus"), NotCarried::Blocked { solved: 2, after_d: 2 });
+        assert_eq!(refused("f"), NoEffect::AnotherShape);
+        assert_eq!(refused("u^-1sus"), NoEffect::Blocked { solved: 2, after_d: 2 });
     }
 }

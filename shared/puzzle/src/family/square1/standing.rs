@@ -17,7 +17,7 @@ pub enum Side {
 
 /// A corner or an edge. Units count as [in the parent module](super).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct PlacedPiece {
     /// Whether the piece is a corner, which takes two units.
     pub is_corner: bool,
     /// The layer on which the piece stands, and its first unit.
@@ -26,7 +26,7 @@ pub struct Standing {
     pub home: (Layer, usize),
 }
 
-impl Standing {
+impl PlacedPiece {
     /// Returns the sides whose colours the piece has, clockwise seen from outside its layer. Turns and twists
     /// preserve this order.
     pub fn sides(&self) -> impl Iterator<Item = Side> {
@@ -37,14 +37,14 @@ impl Standing {
 
 /// The places of all pieces in a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stood {
+pub struct Placement {
     /// The corners and edges.
-    pub pieces: Vec<Standing>,
+    pub pieces: Vec<PlacedPiece>,
     /// Whether the right half of the middle layer is turned over.
     pub middle: bool,
 }
 
-impl Stood {
+impl Placement {
     /// Reads the places from the labels on the cells of the solved puzzle and of a state, and from the middle
     /// layer. `None` if the labels are not those of the 49 cells of Square-1, or if pieces have the same
     /// label.
@@ -65,7 +65,7 @@ impl Stood {
                 _ => (Layer::Bottom, cell % UNITS),
             };
             let is_corner = cell < 2 * UNITS;
-            is_piece(home).then(|| Standing { is_corner, place: at(cell), home: at(home) })
+            is_piece(home).then(|| PlacedPiece { is_corner, place: at(cell), home: at(home) })
         };
         Some(Self { pieces: cells().filter_map(stands).collect(), middle })
     }
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_solved_puzzle_is_a_cube() {
-        let stood = Stood::of(&solved(), &solved(), false).unwrap();
+        let stood = Placement::of(&solved(), &solved(), false).unwrap();
         assert_eq!(stood.pieces.len(), 16);
         assert!(stood.pieces.iter().all(|piece| piece.place == piece.home));
         for layer in [Layer::Top, Layer::Bottom] {
@@ -118,7 +118,7 @@ mod tests {
     fn pieces_that_are_alike_belong_nowhere() {
         let mut alike = solved();
         alike[3] = alike[0];
-        assert_eq!(Stood::of(&alike, &alike, false), None);
-        assert_eq!(Stood::of(&solved()[1..], &solved()[1..], false), None);
+        assert_eq!(Placement::of(&alike, &alike, false), None);
+        assert_eq!(Placement::of(&solved()[1..], &solved()[1..], false), None);
     }
 }
