@@ -4,7 +4,7 @@
 //! [`job`] (what a worker must know of a run), [`store`] (where layer files lie), [`layer`] (a whole layer,
 //! open for reading), [`window`] (which part of it is in memory), [`union`] (all layers in one, where all are
 //! read), [`expand`] (one task), [`waits`] (what threads spend their time on), [`pool`] (threads that do
-//! tasks), [`watched`] (states whose depths are noted), [`words`] (of which an audit takes random ones),
+//! tasks), [`watched`] (states whose depths are noted), [`sample`] (from which an audit draws random states),
 //! [`error`].
 //!
 //! Invariants: a task is a function of the layers that it reads; doing it twice gives the same file; a task
