@@ -125,10 +125,22 @@ impl Forecast {
     /// [`fathom_command::exit::BadInput`] if a worker's memory does not suffice; others if the search of a
     /// small space fails.
     pub fn of(manifest: &RunManifest, space: &Space, plan: &Plan, cluster: Cluster) -> Result<Self> {
+        let pull = dense_pull_time(&plan.shape, Engine::fastest(&plan.shape));
+        let pull_seconds = pull.expect("the fastest engine does the shape").as_secs_f64();
+        Self::with_pull_time(manifest, space, plan, cluster, pull_seconds)
+    }
+
+    /// The same where the time of a dense pull is known, in seconds.
+    fn with_pull_time(
+        manifest: &RunManifest,
+        space: &Space,
+        plan: &Plan,
+        cluster: Cluster,
+        pull_seconds: f64,
+    ) -> Result<Self> {
         let Cluster { workers, threads, memory_bytes, .. } = cluster;
         let cosets = plan.representative_cosets;
         let cache = cache_bytes(memory_bytes, space, plan.patterns, cosets, &plan.shape, threads)?;
-        let pull = dense_pull_time(&plan.shape, Engine::fastest(&plan.shape));
         let colouring = manifest.cut(space)?;
         let graph = CosetGraph::build(space, &colouring)?;
         let simulation = Simulation {
@@ -137,7 +149,7 @@ impl Forecast {
             graph: &graph,
             cluster,
             cache_bytes: cache as f64,
-            pull_seconds: pull.expect("the fastest engine does the shape").as_secs_f64(),
+            pull_seconds,
         };
         let mut growth = Growth::of(manifest, &graph)?;
         let ahead = most_in_the_making(manifest.shards, u64::from(workers) * threads as u64);
