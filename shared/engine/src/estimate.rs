@@ -151,7 +151,8 @@ impl Peak {
     /// the new layer takes the room of the older one, but for the shards that are being made. With all
     /// layers kept, what the older ones compress to is taken as two dense layers more. Where layers are
     /// many, their directories are the most: with moves that are not closed under inverses they are taken to
-    /// be 64 (`lx:10` has 59). `max_depth` bounds the number of states a layer can have.
+    /// be 64 (`lx:10` has 59). `max_depth` bounds the number of states a layer can have. Every worker may
+    /// hold a copy of each file that is read: those who audit a shard, or take it over, fetch its files.
     pub fn bytes(self, space: &Space, plan: &Plan) -> u64 {
         let entries = plan.representative_cosets * COSET_OVERHEAD_BYTES;
         let dense = plan.layer_bytes();
@@ -177,14 +178,20 @@ impl Peak {
                 let shards = self.shards.unwrap_or_else(by_size);
                 let at_once = match self.workers {
                     None => self.threads as u64 + 1,
-                    Some(_) => most_in_the_making(shards, self.threads as u64),
+                    // A worker has at least one thread.
+                    Some(workers) => most_in_the_making(shards, u64::from(workers).max(self.threads as u64)),
                 };
                 (largest + entries).div_ceil(shards.into()) * at_once.min(shards.into())
             }
             Keep::Last | Keep::All => 0,
         };
+        let read = match lookback {
+            Lookback::Two => 2,
+            Lookback::All => layers,
+        };
+        let copies = u64::from(self.workers.unwrap_or(1).saturating_sub(1)) * read * (largest + entries);
         let kept = if plan.patterns < PATTERNS_WORTH_KEEPING { 0 } else { plan.table_bytes(space) };
-        RUN_OVERHEAD_BYTES + kept + layers * largest + directories * entries + in_the_making
+        RUN_OVERHEAD_BYTES + kept + layers * largest + directories * entries + in_the_making + copies
     }
 }
 
