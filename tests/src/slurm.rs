@@ -94,6 +94,8 @@ TaskPlugin=task/none
 MpiDefault=none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
+# Slurm looks for jobs that can start each second, not each minute.
+SchedulerParameters=batch_sched_delay=0,bf_interval=1,sched_interval=1
 ReturnToService=2
 KillWait=5
 StateSaveLocation={path}/state

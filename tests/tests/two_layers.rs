@@ -222,8 +222,8 @@ fn a_disk_for_two_layers_is_enough() {
         assert!(!directory.path().join("refused").exists());
     }
     // Each of two workers may have a copy of the two layers that are read: a run that keeps two then has four
-    // layers and the shards in the making, one that keeps three has five. `three` and `two` differ by 0.8 of a
-    // layer, so that the limit is 4.7 layers.
+    // layers and the shards in the making, one that keeps three has five. `three` and `two` differ by 0.8 of
+    // a layer, so that the limit is 4.7 layers.
     let limit = three + (three - two) * 21 / 10;
     let refused = begin("refused", two, &["--keep", "two", "--workers", "2"]);
     assert_eq!(refused.status.code(), Some(2));
