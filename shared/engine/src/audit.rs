@@ -1,11 +1,11 @@
-//! An audit: the layers of a run are held against what must be true of distances, by code that shares no
+//! An audit: checks the layers of a run against what must be true of distances, with code that shares no
 //! kernel, no numbering of cosets and no transform with the search.
 //!
-//! A state is a plain word here, and moves are made on it one by one (`plain`); which layer has it is
-//! looked up in the files (`kept`); what must be true of it and of its neighbours is said in
-//! `statements`. Random states of each layer are taken from its files, under a random symmetry, and are
-//! plain words from then on. Random states at large are what random elements of the puzzle's group make of
-//! the solved state, each as likely as any other (Schreier-Sims).
+//! Module `plain` has states as plain words, and makes moves on them one by one. Module `kept` looks up in
+//! the files which layers have a state. Module `statements` has what must be true of a state and of its
+//! neighbours. Random states of a layer are drawn from its files, a random symmetry is applied to each, and
+//! from then on they are plain words. Random states at large are images of the solved state under uniformly
+//! random elements of the puzzle's group (Schreier-Sims).
 
 mod kept;
 mod layer;
@@ -29,91 +29,95 @@ use serde::Serialize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// An error rate is excluded when so many wrong states would stay unnoticed with at most this probability.
+/// The significance level of [`Audited::excluded`]: a share of wrong states counts as excluded if a sample
+/// without wrong states has at most this probability under it.
 const DOUBT: f64 = 0.001;
 
-/// Contradictions that are told; of the others there is a number.
+/// The most contradictions that are listed; the others are only counted.
 const MOST_TOLD: usize = 20;
 
-/// States that a thread takes at a time.
+/// The number of states that a thread takes at a time.
 const CHUNK: u64 = 64;
 
-/// What to audit.
+/// The options of an audit.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How many random states of each layer, and at large; `None` for every state of the space.
+    /// The number of random states of each layer, and of random states at large; `None` for every state of
+    /// the space.
     pub samples: Option<u64>,
-    /// The same states are taken for the same seed.
+    /// The seed of the random states.
     pub seed: u64,
-    /// Threads.
+    /// The number of threads.
     pub threads: usize,
-    /// Bytes of memory that tables may take.
+    /// The memory budget of the tables, in bytes.
     pub memory_bytes: u64,
 }
 
-/// What an audit found.
+/// The result of an audit.
 #[derive(Clone, Debug, Serialize)]
 pub struct Audit {
-    /// Whether the run has finished all layers.
+    /// Whether the finished layers hold every state of the space, by their counts.
     pub complete: bool,
-    /// The layers that were kept.
+    /// The audited layers, by depth. An audit by samples skips layers that were not kept.
     pub layers: Vec<Audited>,
-    /// Random states of the whole space, if any were taken.
+    /// The random states of the whole space, if any were drawn.
     pub at_large: Option<AtLarge>,
-    /// What the kept layers do not suffice for.
+    /// The statements that could not be checked, because layers were not kept or moves have guards.
     pub unchecked: Vec<String>,
-    /// Every state of the space was looked at, and nothing contradicts the run.
+    /// Whether every state of the space was checked, and nothing contradicts the run.
     pub proof: bool,
-    /// How many states contradict the run.
+    /// The number of contradictions.
     pub wrong: u64,
-    /// The first of them.
+    /// The first contradictions.
     pub contradictions: Vec<Contradiction>,
 }
 
 /// A layer that was audited.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Audited {
-    /// Its depth.
+    /// The depth.
     pub depth: u32,
-    /// Its states, by the journal.
+    /// The number of states, by the journal.
     pub states: u64,
-    /// How many were looked at.
+    /// The number of states that were checked.
     pub checked: u64,
-    /// Whether these are all, or all that are stored.
+    /// Whether all states were checked, or all stored representatives.
     pub all: bool,
-    /// How many contradict the run.
+    /// The number of contradictions.
     pub wrong: u64,
-    /// The share of wrong states that is excluded at 99.9 %, if no wrong one was found among some of them.
+    /// The share of wrong states that is excluded at 99.9 %; `None` if a wrong state was found or all were
+    /// checked.
     pub excluded: Option<f64>,
 }
 
-/// Random states of the whole space.
+/// The result for random states of the whole space.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AtLarge {
-    /// How many were looked at.
+    /// The number of states that were checked.
     pub checked: u64,
-    /// How many of them some kept layer has.
+    /// The number of those that some kept layer has.
     pub in_layers: u64,
-    /// How many contradict the run.
+    /// The number of contradictions.
     pub wrong: u64,
-    /// The share of wrong states that is excluded at 99.9 %, if no wrong one was found.
+    /// The share of wrong states that is excluded at 99.9 %; `None` if a wrong state was found.
     pub excluded: Option<f64>,
 }
 
-/// What some states added up to.
+/// Counts of checked states.
 #[derive(Debug, Default)]
 struct Tally {
     checked: u64,
-    /// The number of states that the layer of each depth has.
+    /// By depth: the number of checked states that the layer has.
     by_depth: Vec<u64>,
     wrong: u64,
     contradictions: Vec<Contradiction>,
 }
 
-/// Audits the layers that a run has kept.
+/// Audits the layers that a run has kept in its directory or its shared store.
 ///
 /// # Errors
-/// If there is nothing to audit, what is asked does not fit the layers or memory, or a file is damaged.
+/// If no layer can be read, all states are asked for and not all layers were kept, the tables exceed
+/// `memory_bytes`, or a file is damaged.
 pub fn audit(run: &RunDirectory, disk: &dyn Disk, options: Options) -> Result<Audit> {
     let kept = Kept::open(run, options.memory_bytes, disk)?;
     let plain = plain_of(&run.manifest, kept.graph.space())?;
@@ -126,13 +130,13 @@ pub fn audit(run: &RunDirectory, disk: &dyn Disk, options: Options) -> Result<Au
     audit_kept(&plain, kept, options)
 }
 
-/// Audits layers whose files lie elsewhere, by random states; at least one layer.
+/// Audits at least one layer whose files lie elsewhere, by random states.
 ///
 /// # Errors
 /// If a layer cannot be read.
 ///
 /// # Panics
-/// If all states are asked for, or there are no layers.
+/// If `options.samples` is `None`, or `layers` is empty.
 pub fn audit_far(
     manifest: &RunManifest,
     graph: Arc<CosetGraph>,
@@ -144,10 +148,10 @@ pub fn audit_far(
     audit_kept(&plain, Kept::far(graph, layers), options)
 }
 
-/// The cosets of a run, if their tables fit into so many bytes, and how the run is cut.
+/// Returns the coset graph of a run, built anew, and the geometry of its files.
 ///
 /// # Errors
-/// If they do not fit, or what the run's definition says does not hold.
+/// If the tables do not fit into `memory_bytes`, or the definition contradicts itself.
 pub fn tables_of(definition: &RunManifest, memory_bytes: u64) -> Result<(CosetGraph, Geometry)> {
     crate::tables::within(definition, memory_bytes, |space, colouring| {
         Ok(CosetGraph::build(space, colouring)?)
@@ -218,7 +222,7 @@ fn sampled(plain: &Plain, kept: &Kept, samples: u64, options: Options) -> Result
     Ok(Audit { complete: kept.is_complete, layers, at_large, unchecked, proof: false, wrong, contradictions })
 }
 
-/// Every state of the space.
+/// Checks every state of the space.
 fn exhaustive(plain: &Plain, kept: &Kept, options: Options) -> Result<Audit> {
     let space = kept.graph.space();
     let words = u64::try_from(space.states() * space.free_order()).ok();
@@ -236,7 +240,7 @@ fn exhaustive(plain: &Plain, kept: &Kept, options: Options) -> Result<Audit> {
             look(plain, kept, options.threads, words, None, take)?
         }
         None => {
-            // The words themselves, twice, and what hash tables take.
+            // Two copies of each word, and the entries of the hash tables.
             let bytes = words.saturating_mul(4 * space.cells() as u64 + 96);
             if bytes > options.memory_bytes {
                 return Err(bad_input!(
@@ -300,8 +304,8 @@ fn exhaustive(plain: &Plain, kept: &Kept, options: Options) -> Result<Audit> {
     })
 }
 
-/// States of a layer: as many as are asked for, each word as likely as any other; or one of each that is
-/// stored, if those are no more. Also whether it is these.
+/// Returns states of a layer under random symmetries, and whether they are all that is stored. If the layer
+/// stores more than `samples` states, `samples` states are drawn, each word as likely as any other.
 fn of_layer(kept: &Kept, depth: u32, samples: u64, random: &mut fastrand::Rng) -> Result<(Vec<State>, bool)> {
     let files = kept.files(depth).context("a layer that was opened is there")?;
     let space = kept.graph.space();
@@ -319,7 +323,8 @@ fn of_layer(kept: &Kept, depth: u32, samples: u64, random: &mut fastrand::Rng) -
     Ok((renamed.collect(), all))
 }
 
-/// Looks at states, numbered from 0, on so many threads.
+/// Checks the states `take(0)` to `take(number - 1)` on `threads` threads. `depth` is the layer from which
+/// the states were taken, if they were taken from one.
 fn look(
     plain: &Plain,
     kept: &Kept,
@@ -364,7 +369,9 @@ fn look(
     Ok(all.into_inner().expect("nothing panics while adding"))
 }
 
-/// The share of wrong states of which so many random ones would all be right with a probability of [`DOUBT`].
+/// Returns the share p of wrong states for which (1 - p)^`checked` = [`DOUBT`]: with a larger share, a sample
+/// of `checked` states without a wrong one is less likely than that. `None` if a state was wrong or none was
+/// checked.
 fn excluded(checked: u64, wrong: u64) -> Option<f64> {
     (checked > 0 && wrong == 0).then(|| 1.0 - DOUBT.powf(1.0 / checked as f64))
 }

@@ -1,11 +1,11 @@
 //! `run.db`: what the coordinator knows of the layers, in SQLite.
 //!
-//! A layer's row and those of its shards are committed in one transaction, durably, after its files are
-//! durable. So a layer that is in the journal is on disk, and one that is not is made again, from whatever of
-//! its files are there.
+//! A layer's row and the rows of its shards are committed in one durable transaction, after the layer's files
+//! are durable. So a layer that is in the journal is on disk, and a layer that is not is made again, from
+//! those of its files that exist.
 //!
-//! A rollback journal and not WAL, so that a run can be asked how far it is from other hosts and from
-//! directories that cannot be written to. One commit a layer is few enough to pay for it.
+//! The database uses a rollback journal and not WAL, so that `fathom status` can read it from other hosts and
+//! from read-only directories. One commit a layer is rare enough to pay for that.
 
 mod cluster;
 mod patience;
@@ -26,14 +26,14 @@ use std::path::Path;
 /// The version of the schema.
 const SCHEMA: i32 = 4;
 
-/// What has become of a layer's files.
+/// The state of a layer's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Files {
     /// The files are as the search wrote them.
     Live,
     /// The files are compressed.
     Archived,
-    /// Deleted, or about to be.
+    /// The files are deleted, or about to be.
     Removed,
 }
 
@@ -52,23 +52,23 @@ impl Files {
 /// A finished layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerRow {
-    /// Its depth.
+    /// The depth.
     pub depth: Depth,
-    /// Its states.
+    /// The number of states.
     pub states: u64,
-    /// Its states up to symmetry, if they were counted.
+    /// The number of states up to symmetry, if counted.
     pub classes: Option<u64>,
-    /// Its states up to symmetry and inversion, if they were counted.
+    /// The number of states up to symmetry and inversion, if counted.
     pub classes_with_inverse: Option<u64>,
-    /// States in the stored representatives.
+    /// The number of states in the stored representatives.
     pub stored: u64,
-    /// Bytes of its files as the search wrote them.
+    /// The size of the layer's files in bytes, as the search wrote them.
     pub bytes: u64,
-    /// Wall-clock seconds that it took, interruptions left out.
+    /// Wall-clock seconds that the layer took, without interruptions.
     pub seconds: f64,
-    /// Its digest.
+    /// The digest of the layer.
     pub digest: Digest,
-    /// What has become of its files.
+    /// The state of the layer's files.
     pub files: Files,
 }
 
@@ -77,14 +77,14 @@ pub struct LayerRow {
 pub struct ShardRow {
     /// The shard.
     pub shard: ShardId,
-    /// Its states, and what was counted of them.
+    /// The counts of the shard's states and fixed pairs.
     pub totals: Totals,
-    /// The digest of its cosets' checksums.
+    /// The digest of the checksums of the shard's cosets.
     pub digest: Digest,
 }
 
 impl ShardRow {
-    /// The row of a report.
+    /// Returns the row of a report.
     pub fn of(report: &ShardReport) -> Self {
         let mut digest = LayerDigest::new(report.task.depth.0);
         digest.add(&report.checksums);
@@ -95,23 +95,23 @@ impl ShardRow {
 /// A process that has worked on a run. The fields of `status --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProcessRow {
-    /// When it began, in seconds since 1970.
+    /// When the process began, in seconds since 1970.
     pub begun: u64,
-    /// Its version.
+    /// The version of Fathom.
     pub version: String,
-    /// The processor, as it names itself.
+    /// The name of the processor, as the operating system reports it.
     pub processor: Option<String>,
-    /// Kernel threads.
+    /// The number of kernel threads.
     pub threads: usize,
-    /// What computed.
+    /// The name of the engine, or `reference`.
     pub kernel: String,
-    /// Bytes of memory that it was to take at most.
+    /// The memory budget, in bytes.
     pub memory_bytes: u64,
-    /// The bytes of layers in the page cache, which are among these.
+    /// The part of the budget that is for layers in the page cache, in bytes.
     pub cache_bytes: u64,
-    /// Wall-clock seconds until the last layer that it committed.
+    /// Wall-clock seconds from the start of the process to its last commit of a layer.
     pub seconds: f64,
-    /// The most bytes of memory that it had for itself when it committed a layer.
+    /// The most anonymous memory, in bytes, that the process had at the commit of a layer.
     pub peak_anonymous_bytes: Option<u64>,
 }
 
@@ -120,26 +120,26 @@ pub struct ProcessRow {
 pub struct Watched {
     /// The number of the tile on each cell, row by row.
     pub tiles: Box<[u8]>,
-    /// Its depth; `None` as long as it was not found.
+    /// The depth; `None` until the state is found.
     pub depth: Option<Depth>,
 }
 
-/// A layer to be committed, with all that is noted in the same transaction.
+/// A layer to commit, with everything that is written in the same transaction.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
     /// The layer.
     pub layer: &'a LayerRow,
     /// Its shards, in order.
     pub shards: &'a [ShardRow],
-    /// The layer that becomes removed.
+    /// The layer whose files are marked as removed.
     pub retired: Option<Depth>,
-    /// Numbers of the watched states that lie in the layer.
+    /// The numbers of the watched states that lie in the layer.
     pub found: &'a [u32],
-    /// What is known of this process by now, if it made the layer.
+    /// The row of this process, if it made the layer.
     pub process: Option<&'a ProcessRow>,
-    /// What the threads of this process spent their time on, if it made the layer.
+    /// The time that the threads of this process spent on each activity, if the process made the layer.
     pub waits: Option<&'a Waits>,
-    /// Who holds which files, if workers do.
+    /// The holders of files, if workers keep the layers.
     pub holders: &'a [(Task, WorkerId)],
 }
 
@@ -147,18 +147,18 @@ pub struct Entry<'a> {
 #[derive(Debug)]
 pub struct Journal {
     database: Connection,
-    /// The row of this process, once it has committed a layer.
+    /// The rowid of this process, once it has committed a layer.
     process: Option<i64>,
-    /// Whether writing waits while somebody else holds the database, or fills its disk.
+    /// Whether writes wait while another process locks the database, or while its disk is full.
     waits: bool,
-    /// The finished layers, once this process has committed one: from then on nobody else adds any, and a
-    /// commit need not read them.
+    /// The finished layers, once this process has committed one. From then on no other process adds layers,
+    /// so a commit need not read them again.
     known: Option<Known>,
-    /// Whether commits are held back to be made durable together.
+    /// Whether commits are held back, to be made durable together.
     held: bool,
 }
 
-/// The finished layers, and the digest up to them.
+/// The finished layers, and the run digest over them.
 #[derive(Debug)]
 struct Known {
     layers: Vec<LayerRow>,
@@ -166,10 +166,7 @@ struct Known {
 }
 
 impl Journal {
-    /// Creates the journal of a new run, with the tiles of the states that are to be watched.
-    ///
-    /// # Errors
-    /// If SQLite or the file system refuses.
+    /// Creates the journal of a new run. `watched` has the tiles of each state to watch.
     pub fn create(path: &Path, fingerprint: Digest, watched: &[Box<[u8]>]) -> Result<Self> {
         let mut database = Connection::open(path)?;
         configure(&database)?;
@@ -211,10 +208,12 @@ impl Journal {
         Ok(Self { database, process: None, waits: false, known: None, held: false })
     }
 
-    /// Opens the journal of a run that has this fingerprint. It can be read even where it cannot be written.
+    /// Opens the journal of the run with this fingerprint. A journal in a read-only directory can be opened
+    /// as well, for reading.
     ///
     /// # Errors
-    /// If it is of a newer version, of another run, damaged, or cannot be read.
+    /// If the journal has another schema, belongs to another run, contains triggers or views, or cannot be
+    /// read.
     pub fn open(path: &Path, fingerprint: Digest) -> Result<Self> {
         let database = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         configure(&database)?;
@@ -240,10 +239,11 @@ impl Journal {
         }
     }
 
-    /// The finished layers, in order of depth.
+    /// Returns the finished layers in order of depth.
     ///
     /// # Errors
-    /// If SQLite refuses, depths are missing, or a digest is not the one that was committed.
+    /// If the journal cannot be read, the row of a depth is missing, or a run digest differs from the
+    /// committed one.
     pub fn layers(&self) -> Result<Vec<LayerRow>> {
         match &self.known {
             Some(known) => Ok(known.layers.clone()),
@@ -296,11 +296,8 @@ impl Journal {
         Ok(Known { layers, digest })
     }
 
-    /// Holds commits back until [`Journal::release`]: they are made durable together then. Until that a crash
-    /// undoes them all.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
+    /// Holds commits back until [`Journal::release`], which makes them durable together. A crash before the
+    /// release undoes all of them.
     pub fn hold(&mut self) -> Result<()> {
         if !self.held {
             self.patiently(|journal| Ok(journal.database.execute_batch("BEGIN IMMEDIATE")?))?;
@@ -309,15 +306,12 @@ impl Journal {
         Ok(())
     }
 
-    /// Whether commits are held back.
+    /// Returns whether commits are held back.
     pub fn is_held(&self) -> bool {
         self.held
     }
 
-    /// Makes durable what was held back.
-    ///
-    /// # Errors
-    /// If SQLite refuses; then the commits are still held back.
+    /// Makes the commits durable that were held back. If that fails, the commits are still held back.
     pub fn release(&mut self) -> Result<()> {
         if self.held {
             self.patiently(|journal| Ok(journal.database.execute_batch("COMMIT")?))?;
@@ -326,10 +320,7 @@ impl Journal {
         Ok(())
     }
 
-    /// The shards of a finished layer, in order.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
+    /// Returns the shards of a finished layer in order.
     pub fn shards(&self, depth: Depth) -> Result<Vec<ShardRow>> {
         let mut query = self.database.prepare(
             "SELECT depth, shard, stored, states, pairs, inverse_pairs, digest
@@ -341,11 +332,11 @@ impl Journal {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The digests of the shards of a finished layer, of which there are so many: a file of the layer that
-    /// has another one is not what was committed.
+    /// Returns the digests of the `shards` shards of a finished layer, in order. A layer file with another
+    /// digest is not the file that was committed.
     ///
     /// # Errors
-    /// If SQLite refuses, or a shard is missing.
+    /// If the journal cannot be read, or lacks a shard.
     pub fn digests(&self, depth: Depth, shards: u32) -> Result<Vec<Digest>> {
         let rows = self.shards(depth).context("cannot read run.db")?;
         if rows.iter().map(|row| row.shard).ne((0..shards).map(ShardId)) {
@@ -354,10 +345,7 @@ impl Journal {
         Ok(rows.into_iter().map(|row| row.digest).collect())
     }
 
-    /// The watched states, in the order in which they were given.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
+    /// Returns the watched states in the order in which they were given.
     pub fn watched(&self) -> Result<Vec<Watched>> {
         let mut query = self.database.prepare("SELECT tiles, depth FROM watched ORDER BY number")?;
         let rows = query.query_map([], |row| {
@@ -367,10 +355,7 @@ impl Journal {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The processes that have worked on the run, in order.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
+    /// Returns the processes that have worked on the run, oldest first.
     pub fn processes(&self) -> Result<Vec<ProcessRow>> {
         let mut query = self.database.prepare(
             "SELECT begun, version, processor, threads, kernel, memory_bytes, cache_bytes, seconds, peak_anonymous_bytes
@@ -392,10 +377,7 @@ impl Journal {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Commits a layer in one transaction.
-    ///
-    /// # Errors
-    /// If SQLite refuses; then the journal is as it was.
+    /// Commits a layer in one transaction. If that fails, the journal is unchanged.
     pub fn commit(&mut self, entry: &Entry<'_>) -> Result<()> {
         self.patiently(|journal| journal.commit_once(entry))
     }
@@ -417,10 +399,10 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes a layer in one transaction. Returns the row of this process.
+    /// Writes a layer in one transaction. Returns the rowid of this process, if it has one.
     fn write_layer(&mut self, entry: &Entry<'_>, run_digest: Digest) -> Result<Option<i64>> {
         let Entry { layer, shards, retired, found, process, waits, holders } = *entry;
-        // Inside the transaction of commits that are held back, if they are.
+        // A savepoint nests in the transaction of commits that are held back, if there is one.
         let transaction = self.database.savepoint()?;
         transaction.execute(
             "INSERT INTO layer VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
@@ -474,10 +456,7 @@ impl Journal {
         Ok(row)
     }
 
-    /// Notes what has become of a layer's files.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
+    /// Sets the state of a layer's files.
     pub fn set_files(&mut self, depth: Depth, files: Files) -> Result<()> {
         self.patiently(|journal| set_files(&journal.database, depth, files))?;
         if let Some(known) = &mut self.known {
@@ -488,7 +467,7 @@ impl Journal {
 }
 
 impl Known {
-    /// Notes what has become of the files of a layer.
+    /// Sets the state of the files of a layer, if `depth` is a known one.
     fn note_files(&mut self, depth: Option<Depth>, files: Files) {
         if let Some(layer) = depth.and_then(|depth| self.layers.get_mut(depth.0 as usize)) {
             layer.files = files;
@@ -496,12 +475,12 @@ impl Known {
     }
 }
 
-/// What a shard adds up to, of a row that has depth and shard before it.
+/// Reads the totals of a shard from a row whose first two columns are depth and shard.
 fn totals(row: &Row<'_>) -> rusqlite::Result<Totals> {
     Ok(Totals { stored: row.get(2)?, states: row.get(3)?, pairs: row.get(4)?, inverse_pairs: row.get(5)? })
 }
 
-/// Notes what is known of a process by now: in its row, or in a new one, which is returned.
+/// Writes the row of a process: updates `row`, or inserts a new row. Returns its rowid.
 fn note_process(database: &Connection, process: &ProcessRow, row: Option<i64>) -> Result<i64> {
     if let Some(row) = row {
         database.execute(
@@ -532,8 +511,8 @@ fn set_files(database: &Connection, depth: Depth, files: Files) -> Result<()> {
     Ok(())
 }
 
-/// That there is nothing in a journal that would run by itself. Fathom makes no triggers and no views, and
-/// whoever gives a run directory to others could have put some in.
+/// Checks that the journal has no triggers and no views, which would run by themselves. Fathom makes none,
+/// but someone who hands a run directory to others could have added some.
 fn require_no_code(database: &Connection) -> Result<()> {
     let mut query =
         database.prepare("SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'view')")?;
@@ -547,12 +526,12 @@ fn require_no_code(database: &Connection) -> Result<()> {
     }
 }
 
-/// Synchronous EXTRA, so that a commit survives a power cut, because files of older layers are deleted in
-/// reliance on it. Readers wait for a commit to end.
+/// Sets up a connection. With synchronous EXTRA a commit survives a power cut; the files of older layers are
+/// deleted in reliance on that. The busy timeout makes readers wait for a commit to end.
 fn configure(database: &Connection) -> Result<()> {
     database.pragma_update(None, "synchronous", "EXTRA")?;
     database.busy_timeout(std::time::Duration::from_secs(10))?;
-    // What somebody else has put into the schema does not run.
+    // Code that someone else added to the schema after it was checked does not run either.
     database.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
     database.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
     database.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;

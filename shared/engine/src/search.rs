@@ -1,4 +1,5 @@
-//! The search: layer after layer, each cut into tasks, merged and committed before the next begins.
+//! The search on one machine: each layer is cut into tasks, computed, and committed before the next layer
+//! begins.
 
 use crate::commit::{Commit, Committed, commit_layer};
 use crate::directory::{RunDirectory, Visited};
@@ -19,38 +20,40 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tracing::{debug, info, info_span, warn};
 
-/// How often progress is shown and signals are noticed.
+/// The interval at which progress is shown and stop requests are noticed.
 const TICK: Duration = Duration::from_millis(100);
 
-/// How to search.
+/// The options of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Kernel threads.
+    /// The number of kernel threads.
     pub threads: usize,
-    /// The engine.
+    /// The kernel.
     pub kernel: Kernel,
-    /// The last depth to make; `None` for all.
+    /// The last depth to make; `None` for all depths.
     pub max_depth: Option<u32>,
-    /// Bytes of memory that may be taken: for tables and tensors, and what is left for layers in the page
+    /// The memory budget in bytes: tables and tensors take their part, and the rest is for layers in the page
     /// cache.
     pub memory_bytes: u64,
-    /// The depths of a new search that is younger are made durable together: so much is lost at most when
-    /// the process is killed.
+    /// A new search that is younger than this makes its layers durable together, so a crash loses at most
+    /// this much work. Zero makes each layer durable at once.
     pub sync_after: Duration,
 }
 
 impl Options {
-    /// A second: a small search takes less, and would mostly wait for the disk.
+    /// The usual value of `sync_after`. A small search takes less than a second, and with a sync for each
+    /// layer it would mostly wait for the disk.
     pub const SYNC_AFTER: Duration = Duration::from_secs(1);
 }
 
-/// How a search is asked to stop.
+/// The flags by which a search is asked to stop.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
-    /// It should stop at the next coset.
+    /// Set by the caller: the search stops at the next coset.
     pub requested: Arc<AtomicBool>,
-    /// It does not look at `requested` yet, for it is still making its tables: nothing would be lost by
-    /// ending the process at once. The search sets it to false when it begins.
+    /// Set by the caller while the search makes its tables: the search does not read `requested` yet, and
+    /// ending the process at once would lose nothing. The search sets the flag to false when the tables are
+    /// ready.
     pub at_once: Arc<AtomicBool>,
 }
 
@@ -59,18 +62,18 @@ pub struct Stop {
 pub enum End {
     /// Every state was visited.
     Complete,
-    /// The last depth that was asked for is made.
+    /// The last depth that the options ask for is made.
     MaxDepth,
     /// The stop flag was set.
     Stopped,
 }
 
-/// Continues a run from its last committed layer, until the run is complete or `stop` is set. `observer`
-/// hears of each step.
+/// Continues a run from its last committed layer, until the run is complete, `max_depth` is made, or `stop`
+/// is set. `observer` is told of each step.
 ///
 /// # Errors
 /// If a file cannot be read or written, data are damaged, or counts contradict each other. Layers that were
-/// committed before stay.
+/// committed before stay committed.
 pub fn search(
     run: &mut RunDirectory,
     disk: &dyn Disk,
@@ -120,8 +123,9 @@ pub fn search(
         seconds: begun.elapsed().as_secs_f64(),
         peak_anonymous_bytes: machine::anonymous_bytes(),
     };
-    // Where nothing is committed yet, there is nothing that a crash could damage. But what is not durable
-    // makes no room, and a run that keeps two layers has none to spare.
+    // Syncs are deferred only while no layer is committed, because then a crash can damage nothing. A run
+    // that keeps two layers does not defer: it deletes a shard only when what was made from it is durable,
+    // and its disk may have no room for both.
     let defers = !options.sync_after.is_zero() && run.manifest.keep != Keep::Two;
     let is_new = defers && run.visited()?.layers.is_empty();
     let disk = Deferred::new(disk, is_new);
@@ -132,7 +136,7 @@ pub fn search(
     let store = Store::new(&store_path, disk);
     let counters = Counters::default();
     stop.at_once.store(false, Ordering::Relaxed);
-    // Also set when a task fails, so that the others end early.
+    // `halt` is also set when a task fails, so that the other tasks end early.
     let halt = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let pool = Pool::start(scope, options.threads, &job, &store, &counters, &halt)
@@ -168,12 +172,13 @@ struct Search<'a> {
     stop: &'a Stop,
     observer: &'a dyn Observer,
     options: Options,
-    /// Layers whose files stay as they are, and that are read for what was visited: open, for data are
-    /// checked when they are first read.
+    /// The layers before the two newest that the search still reads, to subtract what was visited. Their
+    /// files do not change any more, so the layers stay open: opening one again would check its data again.
     archived: BTreeMap<Depth, Arc<Layer>>,
-    /// Layers that are read no longer, whose files are removed when the commits behind them are durable.
+    /// Layers that the search no longer reads. Their files are removed once the commits of the layers after
+    /// them are durable.
     retired: Vec<Depth>,
-    /// When this process began.
+    /// When this search began.
     begun: Instant,
     process: ProcessRow,
 }
@@ -181,14 +186,15 @@ struct Search<'a> {
 impl Search<'_> {
     fn go_on(&mut self) -> Result<End> {
         let end = self.make_layers();
-        // Also after a failure: the layers before it stay.
+        // The commits are released after a failure too, so that the layers before it stay.
         let released = self.release();
         let end = end?;
         released?;
         Ok(end)
     }
 
-    /// Makes durable what was held back while the search was young.
+    /// Makes durable the layers that were held back while the search was young, and ends the deferral. Does
+    /// nothing if none are held back.
     fn release(&mut self) -> Result<()> {
         if !self.run.journal.is_held() {
             return Ok(());
@@ -228,8 +234,8 @@ impl Search<'_> {
         Ok(End::Complete)
     }
 
-    /// Makes one layer and commits it; `None` if stopped. `left` is the number of states that were not
-    /// visited yet.
+    /// Makes one layer and commits it. Returns `None` if the search was stopped. `left` is the number of
+    /// states that are not visited yet.
     fn make(&mut self, depth: Depth, left: u64) -> Result<Option<LayerRow>> {
         let begun = Instant::now();
         self.require_room(depth, left)?;
@@ -256,8 +262,8 @@ impl Search<'_> {
         Ok(Some(layer))
     }
 
-    /// Looks whether the disk will hold a layer before it is begun. Where that is no more than a guess it
-    /// warns alone: if the disk runs full, the run can be resumed. `left` states are not visited yet.
+    /// Checks that the disk can hold the layer at `depth`. Only warns when the size is an estimate: if the
+    /// disk does run full, the run can be resumed. `left` is the number of states that are not visited yet.
     fn require_room(&self, depth: Depth, left: u64) -> Result<()> {
         let layers = self.run.journal.layers().context("cannot read run.db")?;
         let cosets = u64::from(self.job.graph.len());
@@ -267,7 +273,7 @@ impl Search<'_> {
         let share =
             |bytes: u64, part: u64| (u128::from(bytes) * u128::from(part) / u128::from(shards)) as u64;
         let needed = match (self.run.manifest.keep, &layers[..]) {
-            // What is given back makes room, except for the shards that are being made.
+            // Shards of the older layer that are given back make room, except for the shards in the making.
             (Keep::Two, [.., older, _]) => {
                 let at_once = missing.min(self.options.threads as u64 + 1);
                 share(bytes, missing).saturating_sub(share(older.bytes, missing)).max(share(bytes, at_once))
@@ -303,7 +309,8 @@ impl Search<'_> {
         }
     }
 
-    /// Has every task of a layer done, and returns the reports in order of shards; `None` if stopped.
+    /// Runs all tasks of a layer. Returns the reports in order of shards, or `None` if the search was
+    /// stopped.
     fn do_tasks(&mut self, depth: Depth) -> Result<Option<Vec<ShardReport>>> {
         self.store.remove_unfinished(depth)?;
         self.store.prepare(depth)?;
@@ -334,7 +341,8 @@ impl Search<'_> {
             (Task { depth, shard }, before)
         });
         self.counters.begin();
-        // Threads must not be ahead of what is given back by more shards than there is room for.
+        // The shards that were made and whose sources are not given back yet must fit on the disk, so only a
+        // few tasks are submitted ahead.
         let ahead = if older.is_some() { self.options.threads + 1 } else { cut.shards() as usize };
         let mut running = 0;
         for (task, before) in tasks.by_ref().take(ahead) {
@@ -402,12 +410,12 @@ impl Search<'_> {
         self.observer.layer_ends(self.progress());
         match failure {
             Some(error) => Err(self.explain_task(depth, error)),
-            // With no failure, tasks without report were stopped.
+            // If no task failed, a task without a report was stopped.
             None => Ok(reports.into_iter().collect()),
         }
     }
 
-    /// Opens the older layer of two, shard by shard, for the tasks of the layer at `depth`.
+    /// Opens the older of the two layers, shard by shard, for the tasks of the layer at `depth`.
     fn open_older(&self, depth: Depth, older: Depth) -> Result<(Older, Vec<Arc<Layer>>)> {
         let reports = self.run.journal.reports().context("cannot read run.db")?;
         let reports = reports.iter().filter(|report| report.task.depth == depth);
@@ -422,7 +430,7 @@ impl Search<'_> {
         Progress { cosets: cosets.load(Ordering::Relaxed), states: states.load(Ordering::Relaxed) }
     }
 
-    /// What the failure of a task means, and what to do.
+    /// Returns the error of a failed task, with what to do about it.
     fn explain_task(&self, depth: Depth, error: TaskError) -> anyhow::Error {
         match error {
             TaskError::Layer(error) => self.explain(depth, error),
@@ -436,7 +444,7 @@ impl Search<'_> {
         }
     }
 
-    /// What a failure of the disk means for the layer that was to be made, and what to do.
+    /// Returns the error of a layer file at `depth`, with what to do about it.
     fn explain(&self, depth: Depth, error: LayerError) -> anyhow::Error {
         let path = self.run.path.display();
         let advice = if error.is_quota() {
@@ -459,8 +467,8 @@ impl Search<'_> {
         anyhow::Error::new(error).context(advice)
     }
 
-    /// Compresses the layers that are read no longer, or for what was visited alone, when `newest` is
-    /// committed, if they are kept.
+    /// Compresses the layers before the two newest, if they are kept; `newest` is the last committed depth.
+    /// Does nothing while commits are held back.
     fn archive(&mut self, newest: Option<Depth>) -> Result<()> {
         if self.run.journal.is_held() {
             return Ok(());
@@ -475,24 +483,27 @@ impl Search<'_> {
     }
 }
 
-/// Whether a layer is as the search wrote it, though the search reads it no longer.
+/// Returns whether a layer is due for compression: it is before the two newest, and its files are as the
+/// search wrote them.
 fn is_behind(layer: &LayerRow, newest: Option<Depth>) -> bool {
     layer.files == Files::Live && is_passed(layer.depth, newest)
 }
 
-/// Whether a layer at a depth is read no longer, or for what was visited alone, when `newest` is there.
+/// Returns whether the layer at `depth` is before the two newest when `newest` is committed. The search reads
+/// such a layer only to subtract what was visited, if at all.
 fn is_passed(depth: Depth, newest: Option<Depth>) -> bool {
     newest.is_some_and(|newest| depth.0 + 1 < newest.0)
 }
 
-/// Whether nothing is left to do: every state is visited, and the files are those that should be kept.
+/// Returns whether nothing is left to do: every state is visited, kept layers are compressed, and nothing
+/// remains to sweep.
 ///
 /// # Errors
 /// If the journal or the directory cannot be read, or the journal contradicts itself.
 pub fn is_settled(run: &RunDirectory, disk: &dyn Disk) -> Result<bool> {
     let Visited { layers, visited, all } = run.visited()?;
     if visited == all && run.store_path()?.is_none() {
-        // Workers see to their files.
+        // The workers compress and delete their own files.
         return Ok(true);
     }
     let newest = layers.last().map(|layer| layer.depth);
@@ -500,7 +511,7 @@ pub fn is_settled(run: &RunDirectory, disk: &dyn Disk) -> Result<bool> {
     Ok(visited == all && !behind && leftovers(&Store::new(&store_path(run)?, disk), &layers)?.is_empty())
 }
 
-/// The store that this process is to read and write.
+/// Returns the directory in which this process reads and writes layers.
 fn store_path(run: &RunDirectory) -> Result<PathBuf> {
     run.store_path()?.ok_or_else(|| {
         bad_input!(
@@ -510,13 +521,15 @@ fn store_path(run: &RunDirectory) -> Result<PathBuf> {
     })
 }
 
-/// What interruptions have left behind of a run with these layers. A current layer is no leftover.
+/// Returns what interruptions have left behind of a run with these layers. The files of the current layer are
+/// no leftovers.
 ///
 /// # Errors
 /// If the directory cannot be listed.
 pub fn leftovers(store: &Store<'_>, layers: &[LayerRow]) -> Result<Leftovers> {
     let removed = |depth: Depth| layers.get(depth.0 as usize).is_some_and(|l| l.files == Files::Removed);
-    // What is left of the older of two layers is read for the layer that is made now.
+    // The current layer is made from what is left of the older of two layers, although the journal has that
+    // layer as removed.
     let is_read = |depth: Depth| depth.0 as usize + 2 >= layers.len();
     Ok(store.leftovers(|depth| is_read(depth) || !removed(depth))?)
 }

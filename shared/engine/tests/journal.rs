@@ -1,4 +1,4 @@
-//! Journals that others have written to, or hold.
+//! Journals that another process has written to, or holds.
 
 use fathom_engine::journal::Journal;
 use fathom_layer::Digest;
@@ -13,7 +13,7 @@ fn journal(path: &Path) -> Journal {
     Journal::create(path, RUN, &[]).unwrap()
 }
 
-/// Whoever gives away a run directory could have put code into its journal.
+/// Someone who hands over a run directory could have put code into its journal.
 #[test]
 fn triggers_and_views_of_a_foreign_journal_are_refused() {
     for (code, what) in [
@@ -29,7 +29,7 @@ fn triggers_and_views_of_a_foreign_journal_are_refused() {
     }
 }
 
-/// One that comes after the journal was opened does not run either.
+/// A trigger that is added after the journal was opened does not run either.
 #[test]
 fn a_late_trigger_does_not_run() {
     let directory = tempfile::tempdir().unwrap();

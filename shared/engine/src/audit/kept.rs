@@ -1,4 +1,4 @@
-//! The layers that a run has kept, asked for the depth of a state.
+//! The layers that a run has kept, and the depths of states in them.
 
 use super::layer::{KeptLayer, OnDisk, Place};
 use super::plain::State;
@@ -15,39 +15,40 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-/// Stands in a table for a state of no kept layer.
+/// The entry of the table for a position that no kept layer has.
 const NONE: u8 = u8::MAX;
 
 /// A finished layer.
 pub struct FinishedLayer {
-    /// Its states.
+    /// The number of states.
     pub states: u64,
-    /// States in the stored representatives.
+    /// The number of states in the stored representatives.
     pub stored: u64,
-    /// Its files, if they are kept.
+    /// The layer's files, if they are kept.
     pub files: Option<Box<dyn KeptLayer>>,
 }
 
-/// Layers, open for reading.
+/// The finished layers of a run, open for reading as far as they are kept.
 pub(super) struct Kept {
     pub(super) graph: Arc<CosetGraph>,
     /// The finished layers, by depth.
     pub(super) layers: Vec<FinishedLayer>,
-    /// Every state is in one of the finished layers, by the journal.
+    /// Whether the counts of the finished layers add up to all states of the space.
     pub(super) is_complete: bool,
-    /// Whether moves lead back, so that the depths of neighbours differ by at most one.
+    /// Whether the moves are closed under inverses, so that the depths of neighbours differ by at most one.
     pub(super) is_closed: bool,
-    /// Whether to look up many states takes hardly longer than one.
+    /// Whether the files are on other hosts, so that a lookup of many states takes hardly longer than a
+    /// lookup of one.
     is_far: bool,
-    /// The depth of each state, by coset and position, where that fits into memory.
+    /// The depth of each state, by coset and position, if the table fits into memory.
     table: Option<Box<[u8]>>,
 }
 
 impl Kept {
-    /// Opens the layers of a run.
+    /// Opens the layers of a run whose files are on this host.
     ///
     /// # Errors
-    /// If there are none to read, they are not those that were committed, or tables do not fit
+    /// If there is no layer to read, a layer is not the one that was committed, or the tables do not fit into
     /// `memory_bytes`.
     pub(super) fn open(run: &RunDirectory, memory_bytes: u64, disk: &dyn Disk) -> Result<Self> {
         let path = run.path.display();
@@ -97,43 +98,44 @@ impl Kept {
         }
     }
 
-    /// Layers whose files lie elsewhere.
+    /// Takes layers whose files are on other hosts.
     pub(super) fn far(graph: Arc<CosetGraph>, layers: Vec<FinishedLayer>) -> Self {
         Self { is_far: true, ..Self::of(graph, layers) }
     }
 
-    /// The depth of the last finished layer.
+    /// Returns the depth of the last finished layer.
     pub(super) fn last(&self) -> u32 {
         self.layers.len() as u32 - 1
     }
 
-    /// Whether the files of a finished layer are there.
+    /// Returns whether the files of a finished layer are kept.
     pub(super) fn has(&self, depth: u32) -> bool {
         self.files(depth).is_some()
     }
 
-    /// The files of a finished layer, if they are there.
+    /// Returns the files of a finished layer, if they are kept.
     pub(super) fn files(&self, depth: u32) -> Option<&dyn KeptLayer> {
         self.layers.get(depth as usize)?.files.as_deref()
     }
 
-    /// The depths whose layers are there.
+    /// Returns the depths whose layers are kept.
     pub(super) fn depths(&self) -> impl Iterator<Item = u32> {
         (0..=self.last()).filter(|&depth| self.has(depth))
     }
 
-    /// Whether the layers of all these depths are there.
+    /// Returns whether the layers of all these depths are kept.
     pub(super) fn has_all(&self, depths: std::ops::RangeInclusive<u32>) -> bool {
         depths.into_iter().all(|depth| self.has(depth))
     }
 
-    /// Bytes of a table of all positions.
+    /// Returns the size of the table in bytes: one byte for each position of each coset.
     pub(super) fn table_bytes(&self) -> u64 {
         u64::from(self.graph.len()) * u64::from(self.graph.shape().packed_bytes()) * 8
     }
 
-    /// Reads all layers into a table, if that fits into so many bytes, so that a state takes one look.
-    /// Returns the first states that two layers have, with the depth of the second.
+    /// Reads all layers into a table, so that the lookup of a state reads one byte. Does nothing if the table
+    /// exceeds `memory_bytes` or the files are on other hosts. Returns the first 16 states that two layers
+    /// have, each with the larger depth.
     ///
     /// # Errors
     /// If a file is damaged.
@@ -159,7 +161,7 @@ impl Kept {
         Ok(twice)
     }
 
-    /// Looks many states up at once, where that is faster.
+    /// Prepares lookups of these states: if the files are on other hosts, looks all of them up at once.
     ///
     /// # Errors
     /// If a layer cannot be read.
@@ -184,7 +186,7 @@ impl Kept {
         Ok(Lookup { kept: self, ahead })
     }
 
-    /// The depths of the kept layers that have a state: one at most, if they are right.
+    /// Returns the depths of the kept layers that have a state: at most one, if the layers are right.
     fn depths_of(&self, state: &State) -> Result<Vec<u32>> {
         let Some((coset, position)) = self.locate(state) else {
             return Ok(Vec::new());
@@ -206,21 +208,21 @@ impl Kept {
         self.graph.locate(&self.graph.space().word_of_pieces(state))
     }
 
-    /// A stored state as a plain word.
+    /// Returns a stored state as a plain word.
     pub(super) fn state(&self, (coset, position): Place) -> State {
         let space = self.graph.space();
         space.pieces(&self.graph.word_at(coset, position)).into()
     }
 }
 
-/// The depths of states, of which some were looked up before.
+/// Lookups of depths; some states were looked up ahead.
 pub(super) struct Lookup<'a> {
     pub(super) kept: &'a Kept,
     ahead: HashMap<State, Vec<u32>>,
 }
 
 impl Lookup<'_> {
-    /// The depths of the kept layers that have a state: one at most, if they are right.
+    /// Returns the depths of the kept layers that have a state: at most one, if the layers are right.
     ///
     /// # Errors
     /// If a layer cannot be read.

@@ -5,31 +5,32 @@ use fathom_space::{CosetGraph, CosetId};
 use fathom_task::{Layer, Words};
 use std::sync::Arc;
 
-/// The place at which a layer stores a state: the coset, and the position in the coset.
+/// The place of a state in a layer: the coset, and the position in the coset.
 pub type Place = (CosetId, u32);
 
-/// A finished layer that an audit looks into.
+/// A finished layer that an audit can read.
 pub trait KeptLayer: Send + Sync {
-    /// Whether the layer has a state at each of these places.
+    /// Returns, for each of these places, whether the layer has a state there.
     ///
     /// # Errors
     /// If the layer cannot be read.
     fn contain(&self, places: &[Place]) -> Result<Vec<bool>>;
 
-    /// Random stored states, so that each word of the layer is as likely as any other.
+    /// Draws `samples` stored states at random, such that each word of the layer is as likely as any other. A
+    /// stored state is therefore weighted by the size of its coset's orbit.
     ///
     /// # Errors
     /// If the layer cannot be read, or has no states.
     fn draw(&self, samples: u64, random: &mut fastrand::Rng) -> Result<Vec<Place>>;
 
-    /// Shows each stored state.
+    /// Calls `show` with the place of each stored state.
     ///
     /// # Errors
     /// If the layer cannot be read.
     fn for_each(&self, show: &mut dyn FnMut(Place)) -> Result<()>;
 }
 
-/// A layer whose files are all here.
+/// A layer whose files are all on this host.
 pub(super) struct OnDisk {
     pub(super) layer: Layer,
     pub(super) graph: Arc<CosetGraph>,

@@ -1,35 +1,35 @@
 //! States as plain words of pieces and orientations, and moves that are made on them one by one.
 //!
-//! This shares with the search the puzzle's own moves and nothing else: no cosets, no numbering, no
-//! transforms, no kernels.
+//! This module shares only the puzzle's moves with the search: no cosets, no numbering, no transforms, no
+//! kernels.
 
 use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
 use fathom_puzzle::{Guard, Puzzle};
 use fathom_space::Space;
 use std::collections::HashSet;
 
-/// What stands on each cell of the puzzle: a label, and the orientation of the piece.
+/// The label and the orientation of the piece on each cell of the puzzle.
 pub(super) type State = Box<[(u8, u8)]>;
 
-/// A puzzle, as far as its states are told apart.
+/// A puzzle with labelled pieces: what is needed to make moves on states and to tell states apart.
 #[derive(Debug)]
 pub(super) struct Plain {
     /// The label of each piece.
     labels: Vec<u8>,
-    /// How many orientations are told apart, for each label.
+    /// By label: the number of orientations that are told apart.
     seen: Vec<u8>,
     moves: Vec<(Action, Box<[Guard]>)>,
-    /// The identity first.
+    /// The free moves, the identity first.
     free: Vec<Action>,
-    /// The group of moves and free moves on points, which are the orientations of the cells in order.
+    /// The group of moves and free moves, acting on points. A point is one orientation on one cell.
     group: StabiliserChain,
     points: Vec<(u8, u8)>,
-    /// Whether different elements of the group make different words.
+    /// Whether the elements of the group and the words of states correspond one to one.
     is_faithful: bool,
     solved: HashSet<State>,
 }
 
-/// What a move does to all states.
+/// The action of a move on states, cell by cell: the target cell, and the turn.
 #[derive(Debug)]
 struct Action {
     to: Vec<u8>,
@@ -46,7 +46,7 @@ impl Action {
 }
 
 impl Plain {
-    /// The puzzle of a space, before the space makes words of its states.
+    /// Prepares a puzzle with the labels of `space`.
     pub(super) fn new(puzzle: &Puzzle, space: &Space) -> Self {
         let labels = space.piece_labels().of_pieces().to_vec();
         let mut seen = vec![1; labels.iter().map(|&label| usize::from(label) + 1).max().unwrap_or(0)];
@@ -78,28 +78,29 @@ impl Plain {
         plain
     }
 
-    /// Whether some moves cannot be made in all states.
+    /// Returns whether some moves have guards.
     pub(super) fn is_guarded(&self) -> bool {
         self.moves.iter().any(|(_, guard)| !guard.is_empty())
     }
 
-    /// Whether a word is one of the solved state.
+    /// Returns whether a word is a word of the solved state.
     pub(super) fn is_solved(&self, state: &State) -> bool {
         self.solved.contains(state)
     }
 
-    /// The group of moves and free moves, if its elements are the words of states, one each.
+    /// Returns the group of moves and free moves if its elements and the words of states correspond one to
+    /// one.
     pub(super) fn faithful_group(&self) -> Option<&StabiliserChain> {
         Some(&self.group).filter(|_| self.is_faithful)
     }
 
-    /// The group of moves and free moves, which makes all states of the solved one; `None` where moves are
-    /// guarded.
+    /// Returns the group of moves and free moves, whose elements carry the solved state to every state.
+    /// `None` if moves have guards.
     pub(super) fn group(&self) -> Option<&StabiliserChain> {
         Some(&self.group).filter(|_| !self.is_guarded())
     }
 
-    /// The word that an element of the group makes of the solved state.
+    /// Returns the word to which an element of the group carries the solved state.
     pub(super) fn word(&self, element: &Permutation) -> State {
         let mut word = vec![(0, 0); self.labels.len()];
         for (point, &(piece, turn)) in self.points.iter().enumerate() {
@@ -112,18 +113,18 @@ impl Plain {
         word.into()
     }
 
-    /// The words that free moves make of a word: all those of its state.
+    /// Returns all words of a state, given one of them: its images under free moves.
     pub(super) fn words_of(&self, word: &State) -> impl Iterator<Item = State> {
         self.free.iter().map(|free| self.after(free, word))
     }
 
-    /// A word of each state to which a move leads.
+    /// Returns one word of each state to which a move leads.
     pub(super) fn successors(&self, word: &State) -> impl Iterator<Item = State> {
         let may = self.moves.iter().filter(|(_, guard)| self.allows(guard, word));
         may.map(|(action, _)| self.after(action, word))
     }
 
-    /// A word of each state from which a move leads to the state of a word.
+    /// Returns one word of each state from which a move leads to the state of `word`.
     pub(super) fn predecessors(&self, word: &State) -> Vec<State> {
         let words: Vec<State> = self.words_of(word).collect();
         let back = words.iter().flat_map(|word| {
@@ -133,7 +134,7 @@ impl Plain {
         back.collect()
     }
 
-    /// All words of all states, by closure under moves and free moves.
+    /// Returns all words of all states, as the closure of the solved state under moves and free moves.
     pub(super) fn close(&self) -> Vec<State> {
         let mut seen = self.solved.clone();
         let mut open: Vec<State> = self.solved.iter().cloned().collect();
@@ -148,7 +149,8 @@ impl Plain {
         seen.into_iter().collect()
     }
 
-    /// A word for people: on each cell the label, and with a `+` how far the piece is turned, if it is.
+    /// Writes a word for people: for each cell the label, followed by `+` and the orientation if that is not
+    /// 0.
     pub(super) fn written(word: &State) -> String {
         let cell = |&(label, turn): &(u8, u8)| match turn {
             0 => label.to_string(),

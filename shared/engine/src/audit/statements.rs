@@ -1,34 +1,40 @@
-//! What must be true of a state, by the depths of its neighbours.
+//! What must be true of a state, given the depths of its neighbours.
 //!
-//! A function f from all states to depths is the distance from the solved states if f is 0 on these alone,
-//! every other state has a predecessor whose f is one less, and none whose f is less than that. (By
-//! induction: the second gives d <= f. If d < f for a state, take one of least d = k; a predecessor of it has
-//! d = k - 1, and f = d there, so f = k - 1 < f - 1 at a predecessor.) The proof does not care how f was
-//! found. So with all layers kept and all states looked at, nothing but these statements is relied on.
+//! A function f from states to depths is the distance d from the solved states if it has three properties:
+//! (1) f is 0 exactly on the solved states; (2) every other state has a predecessor with f one less; (3) no
+//! state has a predecessor with f less than that.
+//!
+//! Proof: by (1) and (2), f(s) moves lead from a solved state to s, so d <= f. Suppose that d < f for some
+//! state s, and take one with the smallest d(s) = k. By (1), k > 0, so s has a predecessor with d = k - 1,
+//! where f = d. Then f = k - 1 < f(s) - 1 at a predecessor of s, against (3).
+//!
+//! The proof does not use how f was found. With all layers kept and all states checked, an audit relies on
+//! nothing but these statements.
 
 use super::kept::{Kept, Lookup};
 use super::plain::{Plain, State};
 use anyhow::Result;
 
-/// A state of which a statement does not hold.
+/// A state for which a statement does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Contradiction {
-    /// The depth of the layer that has it; `None` if no kept layer has.
+    /// The depth of the layer that has the state; `None` if no kept layer has it.
     pub depth: Option<u32>,
-    /// What stands on each cell of the puzzle: the label of the piece, and with a `+` how far it is turned.
+    /// The label of the piece on each cell of the puzzle, followed by `+` and the orientation if that is not
+    /// 0.
     pub state: String,
-    /// What does not hold.
+    /// The statement that does not hold.
     pub reason: String,
 }
 
-/// The depths that a neighbour of a state may have, by that of the state and the direction of the move.
+/// The direction of the move between a state and its neighbour.
 #[derive(Clone, Copy)]
 enum Neighbour {
     Predecessor,
     Successor,
 }
 
-/// All states whose depths may be asked for when these are looked at.
+/// Returns all states whose depths [`check`] may look up for these states: the states and their neighbours.
 pub(super) fn concerned(plain: &Plain, states: &[State]) -> impl Iterator<Item = State> {
     let of_one = |state: &State| -> Vec<State> {
         let neighbours = plain.predecessors(state).into_iter().chain(plain.successors(state));
@@ -37,8 +43,8 @@ pub(super) fn concerned(plain: &Plain, states: &[State]) -> impl Iterator<Item =
     states.iter().flat_map(of_one)
 }
 
-/// Looks at one state, which should be at `depth` if that is told. Returns the depth of the layer that has
-/// it, and what does not hold.
+/// Checks one state, which should be at `depth` if that is given. Returns the depth of the layer that has the
+/// state, and the statement that does not hold, if there is one.
 ///
 /// # Errors
 /// If a layer cannot be read.
@@ -62,7 +68,7 @@ pub(super) fn check(
     Ok((at, reason.map(|reason| Contradiction { depth: at, state: Plain::written(state), reason })))
 }
 
-/// What does not hold of a state of a layer.
+/// Returns the statement that does not hold for a state that the layer at `depth` has.
 fn of_layer(plain: &Plain, lookup: &Lookup<'_>, state: &State, depth: u32) -> Result<Option<String>> {
     let kept = lookup.kept;
     match (depth, plain.is_solved(state)) {
@@ -92,7 +98,7 @@ fn of_layer(plain: &Plain, lookup: &Lookup<'_>, state: &State, depth: u32) -> Re
     Ok(None)
 }
 
-/// What does not hold of a state that no kept layer has.
+/// Returns the statement that does not hold for a state that no kept layer has.
 fn of_none(plain: &Plain, lookup: &Lookup<'_>, state: &State) -> Result<Option<String>> {
     let kept = lookup.kept;
     if kept.has(0) && plain.is_solved(state) {
@@ -115,7 +121,7 @@ fn of_none(plain: &Plain, lookup: &Lookup<'_>, state: &State) -> Result<Option<S
     Ok(None)
 }
 
-/// Why a neighbour of a state at a depth cannot be where it was found.
+/// Returns the reason why a neighbour of a state at `depth` cannot be in the layers `found`.
 fn misplaced(kept: &Kept, neighbour: &State, found: &[u32], depth: u32, which: Neighbour) -> Option<String> {
     let written = Plain::written(neighbour);
     let direction = match which {
@@ -134,7 +140,8 @@ fn misplaced(kept: &Kept, neighbour: &State, found: &[u32], depth: u32, which: N
     })
 }
 
-/// The depths that a neighbour may have, whether there are layers of them or not.
+/// Returns the depths that a neighbour may have by properties (2) and (3), whether or not there are such
+/// layers.
 fn possible(kept: &Kept, depth: u32, which: Neighbour) -> std::ops::RangeInclusive<u32> {
     match which {
         Neighbour::Successor => match kept.is_closed {
@@ -148,7 +155,8 @@ fn possible(kept: &Kept, depth: u32, which: Neighbour) -> std::ops::RangeInclusi
     }
 }
 
-/// The same, as the first and the last finished layer; `None` if a neighbour may be in no finished layer.
+/// Returns the first and the last depth of [`possible`], limited to the finished layers if the run is
+/// complete. `None` if the neighbour may be in a layer that is not finished.
 fn range(kept: &Kept, depth: u32, which: Neighbour) -> Option<(u32, u32)> {
     let possible = possible(kept, depth, which);
     let most = match kept.is_complete {
@@ -158,7 +166,7 @@ fn range(kept: &Kept, depth: u32, which: Neighbour) -> Option<(u32, u32)> {
     (most <= kept.last()).then_some((*possible.start(), most))
 }
 
-/// The statements that the kept layers do not suffice for, for people.
+/// Returns the statements that the kept layers do not suffice to check, as text for people.
 pub(super) fn unchecked(kept: &Kept) -> Vec<String> {
     let depths: Vec<u32> = (0..=kept.last()).collect();
     let say = |depths: Vec<u32>, what: &str| -> Option<String> {
@@ -170,7 +178,7 @@ pub(super) fn unchecked(kept: &Kept) -> Vec<String> {
     let is_full = |depth: u32, which| {
         kept.has(depth) && range(kept, depth, which).is_none_or(|(least, most)| kept.has_all(least..=most))
     };
-    // A predecessor that was found at a depth that is possible is at no other.
+    // A predecessor that was found at a possible depth is not also at an impossible one.
     let are_found = |depth| {
         range(kept, depth, Neighbour::Predecessor).is_some_and(|(least, most)| kept.has_all(least..=most))
     };
@@ -196,7 +204,7 @@ pub(super) fn unchecked(kept: &Kept) -> Vec<String> {
     .collect()
 }
 
-/// Numbers in order, as ranges.
+/// Writes increasing numbers as ranges.
 fn ranges(numbers: &[u32]) -> String {
     let runs = numbers.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
         [one] => one.to_string(),

@@ -1,5 +1,5 @@
-//! What the journal knows of a run on many hosts: where its layers lie, who the workers are, and how far the
-//! current layer is.
+//! The journal's tables for a run on many hosts: where the layers are, the workers, the holders of files, and
+//! the finished shards of the current layer.
 
 use super::{Files, Journal, LayerRow, set_files, totals};
 use anyhow::{Context, Result};
@@ -13,15 +13,15 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The place of a run's layers.
+/// The place where a run keeps its layers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum LayersAt {
     /// The layers lie in the run's own directory.
     #[default]
     RunDirectory,
-    /// The layers lie in another directory, which all who work on the run see.
+    /// The layers lie in another directory, which all hosts of the run can access.
     SharedStore(PathBuf),
-    /// The layers lie with the workers, each shard with some of them.
+    /// The layers lie in the stores of the workers, each shard in some of them.
     Workers,
 }
 
@@ -47,10 +47,10 @@ impl fmt::Display for LayersAt {
 }
 
 impl Journal {
-    /// The place of the run's layers.
+    /// Returns the place of the run's layers.
     ///
     /// # Errors
-    /// If SQLite refuses, or they lie where this version does not know of.
+    /// If the journal cannot be read, or names a place that this version does not know.
     pub fn layers_at(&self) -> Result<LayersAt> {
         let query =
             self.database.query_row("SELECT layers_at FROM cluster", [], |row| row.get(0)).optional()?;
@@ -61,10 +61,8 @@ impl Journal {
             .with_context(|| format!("the layers lie at {text:?}, which this version does not know"))
     }
 
-    /// Begins another life of the coordinator, whose layers lie there from now on. Returns its number.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
+    /// Begins a new epoch of the coordinator, and sets the place of its layers. Returns the number of the
+    /// epoch, from 1.
     pub fn begin_epoch(&mut self, layers_at: &LayersAt) -> Result<u64> {
         self.patiently(|journal| journal.begin_epoch_once(layers_at))
     }
@@ -80,10 +78,7 @@ impl Journal {
         Ok(epoch)
     }
 
-    /// Notes a worker, or its new name or address.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
+    /// Records a worker, or replaces its name and address.
     pub fn save_worker(&mut self, worker: WorkerId, name: &str, address: &str) -> Result<()> {
         self.patiently(|journal| {
             let row = params![worker.0, name, address];
@@ -92,23 +87,18 @@ impl Journal {
         })
     }
 
-    /// Notes that a worker makes nothing any more, because an audit has shown that it was wrong.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
+    /// Records that a worker is set aside: an audit has shown that its results were wrong, so it gets no more
+    /// tasks.
     pub fn set_aside(&mut self, worker: WorkerId) -> Result<()> {
         self.patiently(|journal| {
-            // Runs of earlier versions have no such table.
+            // Journals of earlier versions do not have this table.
             journal.database.execute("CREATE TABLE IF NOT EXISTS set_aside (worker BLOB PRIMARY KEY)", [])?;
             journal.database.execute("INSERT OR IGNORE INTO set_aside VALUES (?1)", params![worker.0])?;
             Ok(())
         })
     }
 
-    /// The workers that were set aside.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
+    /// Returns the workers that were set aside.
     pub fn workers_set_aside(&self) -> Result<BTreeSet<WorkerId>> {
         if !self.database.table_exists(None, "set_aside")? {
             return Ok(BTreeSet::new());
@@ -118,14 +108,12 @@ impl Journal {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Forgets reports of the current layer, and who holds the files; notes that wrong files may lie about.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
+    /// Deletes the reports of these tasks of the current layer and the holders of their files, and records
+    /// the tasks as disowned: stores may still have wrong files of them.
     pub fn forget_reports(&mut self, tasks: &[Task]) -> Result<()> {
         self.patiently(|journal| {
             let transaction = journal.database.transaction()?;
-            // Runs of earlier versions have no such table.
+            // Journals of earlier versions do not have this table.
             let columns = "depth INTEGER NOT NULL, shard INTEGER NOT NULL, PRIMARY KEY (depth, shard)";
             transaction.execute(&format!("CREATE TABLE IF NOT EXISTS disowned ({columns})"), [])?;
             for Task { depth, shard } in tasks {
@@ -141,10 +129,7 @@ impl Journal {
         })
     }
 
-    /// The shards of which wrong files may lie about.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
+    /// Returns the tasks of which stores may have wrong files.
     pub fn disowned(&self) -> Result<BTreeSet<Task>> {
         if !self.database.table_exists(None, "disowned")? {
             return Ok(BTreeSet::new());
@@ -156,20 +141,14 @@ impl Journal {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The workers that were ever there: id, name, address.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
+    /// Returns all workers that ever registered: identifier, name and address.
     pub fn workers(&self) -> Result<Vec<(WorkerId, String, String)>> {
         let mut query = self.database.prepare("SELECT id, name, address FROM worker ORDER BY id")?;
         let rows = query.query_map([], |row| Ok((WorkerId(row.get(0)?), row.get(1)?, row.get(2)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Who holds the files of the newest layers.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
+    /// Returns the holders of the files of the newest layers.
     pub fn holders(&self) -> Result<Vec<(Task, WorkerId)>> {
         let mut query = self.database.prepare("SELECT depth, shard, worker FROM holder")?;
         let rows = query.query_map([], |row| {
@@ -179,10 +158,7 @@ impl Journal {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Notes shards that are done of the current layer, and who holds their files.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
+    /// Records finished shards of the current layer, and the holders of their files.
     pub fn save_reports(&mut self, reports: &[Arc<ShardReport>], held: &[(Task, WorkerId)]) -> Result<()> {
         self.patiently(|journal| journal.save_reports_once(reports, held))
     }
@@ -195,11 +171,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Notes shards that are done of the current layer, and that those of the layer at `older` from which
-    /// they were made may be deleted from now on. So that layer counts as removed.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
+    /// Records finished shards of the current layer, and that the shards of the layer at `older` from which
+    /// they were made may be deleted. The layer at `older` counts as removed from then on.
     pub fn give_back(&mut self, reports: &[ShardReport], older: Depth) -> Result<()> {
         self.patiently(|journal| {
             let transaction = journal.database.transaction()?;
@@ -212,11 +185,9 @@ impl Journal {
         Ok(())
     }
 
-    /// Notes that files of the older layer may be deleted from now on, each with whether an audit has agreed
-    /// with what was made from it; and who holds that. So the older layer counts as removed.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
+    /// Records that `files` of the older layer may be deleted, and who holds the shards made from them. The
+    /// flag of a file tells whether an audit agreed with the shard that was made from it. The older layer
+    /// counts as removed from then on.
     pub fn give_back_held(&mut self, files: &[(Task, bool)], held: &[(Task, WorkerId)]) -> Result<()> {
         self.patiently(|journal| {
             let transaction = journal.database.transaction()?;
@@ -236,11 +207,8 @@ impl Journal {
         }
     }
 
-    /// The shards of the current layer, which follows these, whose sources two depths before may have been
-    /// deleted, and whether an audit has agreed with each.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
+    /// Returns the shards of the current layer, the one after `layers`, whose sources two depths before may
+    /// have been deleted. The value of a shard tells whether an audit agreed with it.
     pub fn given_back(&self, layers: &[LayerRow]) -> Result<BTreeMap<ShardId, bool>> {
         let older = layers.len().checked_sub(2).and_then(|older| layers.get(older));
         let Some(older) = older.filter(|_| self.database.table_exists(None, "given_back").unwrap_or(false))
@@ -252,10 +220,7 @@ impl Journal {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The shards that are done of the current layer.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
+    /// Returns the reports of the finished shards of the current layer.
     pub fn reports(&self) -> Result<Vec<ShardReport>> {
         let mut query = self.database.prepare(
             "SELECT depth, shard, stored, states, pairs, inverse_pairs, bytes, watched, checksums
@@ -281,16 +246,13 @@ impl Journal {
         .collect()
     }
 
-    /// How many shards are done of the current layer.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
+    /// Returns the number of finished shards of the current layer.
     pub fn shards_done(&self) -> Result<u64> {
         Ok(self.database.query_row("SELECT count(*) FROM report", [], |row| row.get(0))?)
     }
 }
 
-/// Notes shards that are done, in the place of what was noted of them before.
+/// Records finished shards, replacing their earlier reports.
 fn note_reports<R: Borrow<ShardReport>>(database: &Connection, reports: &[R]) -> Result<()> {
     let mut insert =
         database.prepare("INSERT OR REPLACE INTO report VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
@@ -311,13 +273,13 @@ fn note_reports<R: Borrow<ShardReport>>(database: &Connection, reports: &[R]) ->
     Ok(())
 }
 
-/// Notes that files of a layer may be deleted, and so that the layer counts as removed. Rows of layers before
-/// it are of no use any more.
+/// Records that files of one layer may be deleted, and marks the layer as removed. Rows of earlier layers are
+/// deleted, because nothing reads them any more.
 fn note_given_back(database: &Connection, files: &[(Task, bool)]) -> Result<()> {
     let Some((Task { depth, .. }, _)) = files.first() else {
         return Ok(());
     };
-    // Runs of earlier versions have no such table.
+    // Journals of earlier versions do not have this table.
     let columns = "depth INTEGER NOT NULL, shard INTEGER NOT NULL, audited INTEGER NOT NULL, PRIMARY KEY (depth, shard)";
     database.execute(&format!("CREATE TABLE IF NOT EXISTS given_back ({columns})"), [])?;
     database.execute("DELETE FROM given_back WHERE depth < ?1", [depth.0])?;
@@ -328,7 +290,7 @@ fn note_given_back(database: &Connection, files: &[(Task, bool)]) -> Result<()> 
     set_files(database, *depth, Files::Removed)
 }
 
-/// Notes who holds some files, and nobody else does.
+/// Records the holders of files, replacing all earlier holders of the same files.
 pub(super) fn note_holders(database: &Connection, holders: &[(Task, WorkerId)]) -> Result<()> {
     let mut delete = database.prepare("DELETE FROM holder WHERE depth = ?1 AND shard = ?2")?;
     let mut insert = database.prepare("INSERT OR IGNORE INTO holder VALUES (?1, ?2, ?3)")?;

@@ -1,9 +1,9 @@
 //! Waiting while the journal cannot be written.
 //!
-//! A run that is served must not end because somebody looks into run.db with a tool that locks it, or because
-//! the disk is full for a while. Such a state is a pause: the log says so, the same call is made again and
-//! again, and the run goes on when the call succeeds. All other failures, and a database that cannot be
-//! opened for [`MOST_OPENING`] pauses, are errors.
+//! A coordinator must not end because someone looks into run.db with a tool that locks it, or because the
+//! disk is full for a while. In both cases the same call is made again after a pause, and the log says so,
+//! until the call succeeds. A database that cannot be opened is tried again for [`MOST_OPENING`] pauses. All
+//! other failures are errors at once.
 
 use super::Journal;
 use anyhow::Result;
@@ -11,23 +11,20 @@ use rusqlite::{Error, ErrorCode};
 use std::time::Duration;
 use tracing::{info, warn};
 
-/// The first pause, and the longest.
+/// The first pause. Each pause is twice as long as the one before, up to `LONGEST`.
 const SHORTEST: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_secs(1);
-/// The number of the pause before which nothing is said: most holders are done by then.
+/// The number of pauses before the first line in the log: most locks are released by then.
 const QUIET: i32 = 8;
-/// Pauses between two lines in the log.
+/// The number of pauses between two lines in the log.
 const BETWEEN_LINES: i32 = 60;
-/// Pauses for a database that cannot be opened.
+/// The most pauses for a database that cannot be opened.
 const MOST_OPENING: i32 = 300;
 
 const MESSAGE: &str = "the journal cannot be written now, and is tried again and again";
 
 impl Journal {
-    /// Has calls wait from now on while another process holds the database, or its disk is full.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
+    /// Makes all later calls wait while another process locks the database, or while its disk is full.
     pub fn wait_while_busy(&mut self) -> Result<()> {
         self.database.busy_handler(Some(|pauses| {
             pause(pauses, "another process holds run.db");
@@ -37,7 +34,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Makes a change, again and again if the journal waits. Each try is a transaction of its own.
+    /// Makes a change; if the journal waits, tries again until the change succeeds. Each try must be a
+    /// transaction of its own.
     pub(super) fn patiently<T>(&mut self, mut change: impl FnMut(&mut Self) -> Result<T>) -> Result<T> {
         let mut pauses = 0;
         loop {
@@ -68,14 +66,15 @@ fn pause(pauses: i32, reason: &str) {
     std::thread::sleep(SHORTEST.saturating_mul(1 << pauses.clamp(0, 16)).min(LONGEST));
 }
 
-/// Whether a failure may pass by itself, and if so for how many pauses at most it is waited for that.
+/// Returns whether a failure may pass by itself: `Some(most)` if so, with the number of pauses to wait at
+/// most, where `None` is no limit.
 fn may_pass(error: &anyhow::Error) -> Option<Option<i32>> {
     let Error::SqliteFailure(failure, _) = error.chain().find_map(|cause| cause.downcast_ref())? else {
         return None;
     };
     match failure.code {
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::DiskFull => Some(None),
-        // File descriptors may be short; but the directory may also be gone.
+        // File descriptors may be short for a while; but the directory may also be gone for good.
         ErrorCode::CannotOpen => Some(Some(MOST_OPENING)),
         _ => None,
     }
@@ -98,7 +97,7 @@ mod tests {
         journal.save_worker(WorkerId([number; 16]), &"n".repeat(1000), "")
     }
 
-    /// Has the disk run full: after so many pages SQLite says what it says then.
+    /// Simulates a full disk: SQLite reports one when the database has more than `pages` pages.
     fn set_most_pages(journal: &Journal, pages: u32) {
         journal.database.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).expect("a limit");
     }
@@ -109,7 +108,7 @@ mod tests {
         set_most_pages(&journal, 1);
         let error = (0..100).find_map(|number| save(&mut journal, number).err()).expect("it is full");
         assert_eq!(may_pass(&error), Some(None), "{error:#}");
-        // Without patience that was the end. With it, it is so only until there is room.
+        // Without waiting, a full disk is an error. With waiting, the call succeeds once there is room.
         journal.wait_while_busy().expect("it waits");
         let mut tries = 0;
         let saved = journal.patiently(|journal| {

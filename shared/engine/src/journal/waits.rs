@@ -1,7 +1,7 @@
-//! What the threads of a search spent their time on, depth by depth.
+//! The time that the threads of a search spent on each activity, by depth.
 //!
-//! The table is made when the first layer is committed of which that is known: journals of earlier versions
-//! have none, and earlier versions do not look for it.
+//! The table is created with the first layer whose times are known: journals of earlier versions do not have
+//! it, and earlier versions do not read it.
 
 use super::Journal;
 use anyhow::Result;
@@ -10,10 +10,7 @@ use fathom_task::Waits;
 use rusqlite::{Connection, params};
 
 impl Journal {
-    /// What the threads of processes that searched by themselves spent their time on, by depth.
-    ///
-    /// # Errors
-    /// If SQLite refuses.
+    /// Returns the times of the threads of processes that searched by themselves, by depth.
     pub fn waits(&self) -> Result<Vec<(Depth, Waits)>> {
         if !self.database.table_exists(None, "wait")? {
             return Ok(Vec::new());
