@@ -1,4 +1,5 @@
-//! The barrier: the reports of all shards of a layer are added up, checked, and committed in one transaction.
+//! The barrier at the end of a layer: the reports of all its shards are added up, checked, and committed in
+//! one transaction.
 
 use crate::directory::{RunDirectory, Visited};
 use crate::journal::{Entry, Files, LayerRow, ProcessRow, ShardRow};
@@ -12,18 +13,18 @@ use fathom_task::Waits;
 use std::borrow::Borrow;
 use tracing::{info, warn};
 
-/// What a commit notes beside the reports.
+/// What a commit records besides the reports.
 #[derive(Clone, Copy, Debug)]
 pub struct Commit<'a> {
-    /// Symmetries of the space.
+    /// The number of symmetries of the space.
     pub symmetries: u64,
     /// Wall-clock seconds that the layer took.
     pub seconds: f64,
-    /// This process, if it made the layer.
+    /// The row of this process, if it made the layer.
     pub process: Option<&'a ProcessRow>,
-    /// What the threads of this process spent their time on, if it made the layer.
+    /// The time that the threads of this process spent on each activity, if the process made the layer.
     pub waits: Option<&'a Waits>,
-    /// Who holds the files of the newest layers, if workers do.
+    /// The holders of the files of the newest layers, if workers hold them.
     pub holders: &'a [(Task, WorkerId)],
 }
 
@@ -32,16 +33,15 @@ pub struct Commit<'a> {
 pub struct Committed {
     /// The layer's row in the journal.
     pub layer: LayerRow,
-    /// The layer that the search reads no longer, and that the journal has as removed: the caller deletes
-    /// its files now. If an interruption leaves them there, they do no harm, and are swept away when the
-    /// run goes on.
+    /// The layer that the search no longer reads, and that the journal has as removed: the caller deletes its
+    /// files. Files that an interruption leaves there do no harm, and are swept away when the run goes on.
     pub retired: Option<Depth>,
 }
 
-/// Commits the layer at the next depth. `reports` are those of all its shards, in order.
+/// Commits the layer at the next depth. `reports` has the reports of all its shards, in order.
 ///
 /// # Errors
-/// If the counts cannot be true, or run.db cannot be written; then nothing is committed.
+/// If the counts cannot be true, or run.db cannot be written. Nothing is committed then.
 pub fn commit_layer<R: Borrow<ShardReport>>(
     run: &mut RunDirectory,
     disk: &dyn Disk,
@@ -78,7 +78,7 @@ pub fn commit_layer<R: Borrow<ShardReport>>(
     if !found.is_empty()
         && let Err(error) = watch::write(&run.path, &run.journal, disk)
     {
-        // It is written once more at the end.
+        // A failure is not fatal: the file is written again at the end of the run.
         warn!(error = format!("{error:#}"), "watched states are not written");
     }
     info!(
@@ -93,22 +93,22 @@ pub fn commit_layer<R: Borrow<ShardReport>>(
     Ok(Committed { layer, retired })
 }
 
-/// The classes of a layer, as far as they were counted.
+/// The numbers of classes of a layer, as far as they were counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Classes {
-    /// States up to symmetry.
+    /// The number of states up to symmetry.
     pub up_to_symmetry: Option<u64>,
-    /// States up to symmetry and inversion.
+    /// The number of states up to symmetry and inversion.
     pub with_inverse: Option<u64>,
 }
 
 impl Classes {
-    /// By Burnside's lemma: the pairs of a symmetry and a state that it fixes, by the number of symmetries;
-    /// with inversions these are twice as many, and half of them map a state to itself if they map it to
-    /// its inverse before.
+    /// Computes the numbers of classes by Burnside's lemma: the number of pairs of a symmetry and a state
+    /// that it fixes, divided by the number of symmetries. With inversion the group is twice as large, and
+    /// its other half contributes the pairs of a symmetry and a state that the symmetry maps to its inverse.
     ///
     /// # Errors
-    /// The reason, if the numbers are no multiples of each other.
+    /// If a number of pairs is not a multiple of the order of the group; the string is the reason.
     pub fn of(totals: &Totals, symmetries: u64) -> Result<Self, String> {
         let ratio = |pairs: u64, symmetries: u64| match pairs.is_multiple_of(symmetries) {
             true => Ok(pairs / symmetries),
@@ -123,14 +123,15 @@ impl Classes {
     }
 }
 
-/// The most states to which moves lead from one state: each move behind and before each free move.
+/// Returns a bound of the number of states to which moves lead from one state: each move can be preceded or
+/// followed by each free move.
 pub fn most_successors(space: &Space) -> u64 {
     let moves = space.moves().len() as u64;
     moves.saturating_mul(space.free_order().into()).max(space.incoming_moves().len() as u64)
 }
 
-/// Checks that a layer can follow another one: depth 0 is the solved state, and each state of a later layer
-/// is one move from the layer before.
+/// Checks that a layer is not too large to follow the last of `layers`: depth 0 is the solved state alone,
+/// and each state of a later layer is one move from the layer before.
 fn check_growth(layer: &LayerRow, layers: &[LayerRow], space: &Space) -> Result<()> {
     let most = match layers.last() {
         None => 1,

@@ -1,8 +1,8 @@
-//! A run's directory: `run.toml`, `run.db`, `lock`, `log.jsonl`, `layers/`, for large runs `cosets.bin`, and
-//! `watched.csv` if states are watched.
+//! A run's directory, with `run.toml`, `run.db`, `lock`, `log.jsonl`, `layers/`, for large runs `cosets.bin`,
+//! and if states are watched `watched.csv`.
 //!
-//! A directory is made in an order that can be interrupted anywhere: the lock, the journal, and `run.toml`
-//! last. Without `run.toml` there is no run yet, and beginning again is safe.
+//! The lock is created first, then the journal, and `run.toml` last, so that creation can be interrupted
+//! anywhere: without `run.toml` there is no run yet, and creating it again is safe.
 
 use crate::journal::{Journal, LayerRow, LayersAt};
 use anyhow::{Context, Result, anyhow};
@@ -18,40 +18,40 @@ use std::sync::Arc;
 
 /// The name of the journal.
 pub const JOURNAL: &str = "run.db";
-/// What an interrupted creation may leave behind.
+/// The files that an interrupted creation may leave behind.
 const LEFTOVERS: [&str; 4] = [LOCK, JOURNAL, "run.db-journal", "run.toml.tmp"];
-/// Progress as JSON lines.
+/// The name of the log, which has progress as JSON lines.
 pub const LOG: &str = "log.jsonl";
 
-/// The directory of a run, opened.
+/// The open directory of a run.
 #[derive(Debug)]
 pub struct RunDirectory {
     /// The path of the directory.
     pub path: PathBuf,
-    /// What it enumerates.
+    /// The definition of the run.
     pub manifest: RunManifest,
-    /// The space, derived once: that takes time where symmetries are found.
+    /// The space. It is derived once, because finding the symmetries can take long.
     pub space: Space,
-    /// Its cosets, if they were listed when it was planned: the first search takes them.
+    /// The coset graph, if planning has built it: the first search takes it from here.
     pub graph: Option<Arc<CosetGraph>>,
-    /// What is known of its layers.
+    /// The journal.
     pub journal: Journal,
-    /// Held as long as this process works on the run; `None` for readers.
+    /// The lock, held as long as this process works on the run; `None` for readers.
     _lock: Option<File>,
 }
 
-/// What a run has visited.
+/// The states that a run has visited, counted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Visited {
     /// The finished layers, in order of depth.
     pub layers: Vec<LayerRow>,
-    /// Their states.
+    /// The number of states in them.
     pub visited: u64,
-    /// The states of the space.
+    /// The number of states of the space.
     pub all: u64,
 }
 
-/// What stands at a path.
+/// What is found at a path.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Found {
     /// Nothing, an empty directory, or a run that was interrupted while its directory was made.
@@ -62,10 +62,10 @@ pub enum Found {
     Other,
 }
 
-/// Looks at a path without changing anything.
+/// Finds out what is at a path, without changing anything.
 ///
 /// # Errors
-/// If it cannot be read.
+/// If the path cannot be read.
 pub fn look(path: &Path) -> Result<Found> {
     match path.join(DEFINITION).try_exists() {
         Ok(true) => return Ok(Found::Run),
@@ -90,10 +90,10 @@ pub fn look(path: &Path) -> Result<Found> {
 }
 
 impl RunDirectory {
-    /// Makes the directory of a new run, which is to watch the states with the tiles `watched`, and locks it.
+    /// Creates the directory of a new run and locks it. `watched` has the tiles of each state to watch.
     ///
     /// # Errors
-    /// If another process holds it or the file system refuses.
+    /// If the path is occupied, another process holds the lock, or the file system refuses.
     pub fn create(
         path: &Path,
         manifest: RunManifest,
@@ -104,7 +104,8 @@ impl RunDirectory {
         Self::create_planned(path, manifest, (space, None), watched, disk)
     }
 
-    /// The same, of a run whose space is known, and perhaps its cosets.
+    /// Does the same as [`RunDirectory::create`] for a run whose space, and perhaps whose coset graph, is
+    /// already known.
     ///
     /// # Errors
     /// The errors of [`RunDirectory::create`].
@@ -119,7 +120,7 @@ impl RunDirectory {
             let absent: Vec<&Path> = path.ancestors().take_while(|path| !path.exists()).collect();
             disk.create_directory(path)?;
             let lock = lock::exclusive(path)?;
-            // Another process may have begun, and even ended, since the caller looked.
+            // Another process may have begun, and even ended, a run here since the caller looked.
             if look(path)? != Found::Nothing {
                 return Err(bad_input!(
                     "another process has begun a run there meanwhile: ask again to go on with it"
@@ -151,7 +152,7 @@ impl RunDirectory {
         Ok(Self { path: path.into(), manifest, space, graph, journal, _lock: Some(lock) })
     }
 
-    /// Opens and locks the directory of a run, to go on with it.
+    /// Opens and locks the directory of a run, to continue the run.
     ///
     /// # Errors
     /// If there is no run, another process holds it, or its files are missing or damaged.
@@ -161,8 +162,8 @@ impl RunDirectory {
         Self::read(path, manifest, Some(lock))
     }
 
-    /// Opens the directory of a run to read all of it, while nobody else may change it. The directory may be
-    /// one that cannot be written to.
+    /// Opens the directory of a run to read all of it, with a lock that keeps other processes from changing
+    /// it. The directory may be read-only.
     ///
     /// # Errors
     /// If there is no run, another process holds it, or its files are missing or damaged.
@@ -172,7 +173,7 @@ impl RunDirectory {
         Self::read(path, manifest, Some(lock))
     }
 
-    /// Opens the directory of a run for reading, whoever works on it.
+    /// Opens the directory of a run for reading without a lock, even if another process works on the run.
     ///
     /// # Errors
     /// If there is no run, or its files are missing or damaged.
@@ -180,10 +181,10 @@ impl RunDirectory {
         Self::read(path, RunManifest::read(path)?, None)
     }
 
-    /// The directory in which the layers lie; `None` if they lie with workers.
+    /// Returns the directory whose `layers/` has the run's layers; `None` if workers keep them.
     ///
     /// # Errors
-    /// If the journal cannot be read.
+    /// If the journal cannot be read, or names an unknown place.
     pub fn store_path(&self) -> Result<Option<PathBuf>> {
         Ok(match self.journal.layers_at().context("cannot read run.db")? {
             LayersAt::RunDirectory => Some(self.path.clone()),
@@ -192,18 +193,18 @@ impl RunDirectory {
         })
     }
 
-    /// The digests of the shards of a finished layer, in order.
+    /// Returns the digests of the shards of a finished layer, in order.
     ///
     /// # Errors
-    /// If the journal cannot be read, or lacks one.
+    /// If the journal cannot be read, or lacks a shard.
     pub fn digests(&self, depth: Depth) -> Result<Vec<Digest>> {
         self.journal.digests(depth, self.manifest.shards)
     }
 
-    /// What was visited so far, by the journal.
+    /// Returns what was visited so far, by the journal.
     ///
     /// # Errors
-    /// If it cannot be read, or says what cannot be.
+    /// If the journal cannot be read, has a layer without states, or counts more states than the space has.
     pub fn visited(&self) -> Result<Visited> {
         let layers = self.journal.layers().context("cannot read run.db")?;
         let all = u64::try_from(self.space.states()).context("the space has 2^64 states or more")?;

@@ -1,5 +1,5 @@
-//! What a run will need: memory, disk, time. Sizes are computed, rates are measured on this machine for a
-//! moment, and the growth is guessed.
+//! What a run will need of memory, disk and time. Sizes are computed, the speed of the kernel is measured on
+//! this machine for a moment, and the growth is guessed.
 
 use crate::journal::LayerRow;
 use fathom_kernel::{Bits, Engine, SLACK_BYTES};
@@ -16,80 +16,85 @@ use std::collections::HashSet;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// A directory entry of a layer file, with the padding of its data.
+/// The bytes that a coset takes in a layer file besides its data: its directory entry, and at most this much
+/// padding.
 pub const COSET_OVERHEAD_BYTES: u64 = ENTRY_BYTES as u64 + ALIGNMENT;
 
-/// Those bits as bytes: no encoding takes more a state.
+/// The most bytes a state that any encoding takes: a coset with fewer than one state in [`SPARSE_BITS`] bits
+/// is sparse.
 const MOST_BYTES_A_STATE: u64 = 32;
 
-/// With so many times as many states in the mean, practically all cosets are dense, though their number is a
-/// guess.
+/// If a layer has this many times the states at which cosets of average filling become dense, practically all
+/// its cosets are dense, even though the number of its states is a guess.
 const CERTAINLY_DENSE: f64 = 4.0;
 
-/// run.db and log.jsonl of a small run, headers of files, file system blocks that are not full.
+/// The bytes of run.db and log.jsonl of a small run, of the headers of layer files, and of partly filled file
+/// system blocks.
 const RUN_OVERHEAD_BYTES: u64 = 256 << 10;
 
-/// What a run will need. The fields of `plan --json`, in its order.
+/// What a run will need. The fields are those of `plan --json`, in its order.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     /// The puzzle.
     pub space: String,
     /// The metric.
     pub metric: String,
-    /// The label of each tile; `None` if all differ.
+    /// The label of each piece; `None` if all differ.
     pub labels: Option<Vec<u8>>,
-    /// States of the space.
+    /// The number of states of the space.
     pub states: u64,
-    /// Moves.
+    /// The number of moves.
     pub moves: usize,
-    /// The colour of each tile.
+    /// The colour of each piece.
     pub colouring: Vec<u8>,
-    /// Arrangements of each colour: the axes of a coset's tensor.
+    /// The lengths of the axes of a coset's tensor: for each colour, the number of its arrangements.
     pub axes: Vec<u32>,
-    /// What each axis tells, where axes hold only what moves reach; empty where each colour is an axis of
-    /// all its arrangements.
+    /// The properties that each axis holds, if axes have only the words that moves reach; empty if each
+    /// colour is an axis of all its arrangements.
     pub reached: Vec<String>,
-    /// Symmetries of the space.
+    /// The number of symmetries of the space.
     pub symmetries: usize,
-    /// Those that respect the colouring, by which the search is smaller.
+    /// The number of symmetries that respect the colouring, by which the search is smaller.
     pub symmetries_used: usize,
-    /// Why the others are not used, with their number.
+    /// The reasons why the other symmetries are not used, each with the number of symmetries.
     pub symmetries_unused: Vec<(&'static str, usize)>,
-    /// Colour patterns.
+    /// The number of patterns.
     pub patterns: u64,
-    /// Cosets that are stored.
+    /// The number of representative cosets.
     pub representative_cosets: u64,
-    /// Whether that number is exact: cosets that take long to list are not counted, but estimated as
-    /// patterns / symmetries.
+    /// Whether `representative_cosets` is exact. If the cosets would take long to list, the number is
+    /// estimated as patterns / symmetries.
     pub cosets_are_exact: bool,
-    /// Bits of a coset.
+    /// The number of bits of a coset.
     pub coset_bits: u64,
-    /// States / (symmetries x stored bits): near 1 where nothing is stored that cannot be.
+    /// States / (symmetries x stored bits): near 1 if no unreachable bits are stored and all symmetries are
+    /// used.
     pub fill: f64,
-    /// Bytes of a layer whose cosets are all dense.
+    /// The size in bytes of a layer whose cosets are all dense.
     pub layer_bytes: u64,
-    /// Bytes of memory, without the page cache.
+    /// The memory that the run needs in bytes, without the page cache.
     pub memory_bytes: u64,
-    /// Bytes of disk at the peak.
+    /// The disk space at the peak, in bytes.
     pub disk_peak_bytes: u64,
-    /// The same with two layers at the peak; `None` where more are needed or were asked for.
+    /// The disk space at the peak if the run keeps two layers, in bytes; `None` unless the estimate is for
+    /// [`Keep::Last`].
     pub disk_peak_bytes_of_two: Option<u64>,
-    /// Threads assumed.
+    /// The number of threads assumed.
     pub threads: usize,
     /// Microseconds to pull one dense coset through one move, measured on this machine.
     pub pull_microseconds: f64,
-    /// Seconds of the search, roughly.
+    /// A rough estimate of the duration of the search, in seconds.
     pub seconds: f64,
 }
 
 impl Estimate {
-    /// The estimate for a run with `threads` threads.
+    /// Estimates what a run with `threads` threads needs. Measures the kernel for about 20 ms.
     pub fn of(space: &Space, plan: &Plan, threads: usize, keep: Keep) -> Self {
         let peak = |keep| Peak { keep, threads, ..Peak::default() }.bytes(space, plan);
         let pull = dense_pull_time(&plan.shape, Engine::fastest(&plan.shape))
             .expect("the fastest engine does the shape");
         let pulls = plan.pulls_per_layer(space) as f64;
-        // Written, synced and read again, at a gigabyte a second.
+        // A layer is written, synced and read again, each at a gigabyte a second.
         let bytes = (plan.layer_bytes() * 3) as f64 / 1e9;
         let dense_layer = pulls * pull.as_secs_f64() / threads as f64 + bytes;
         let start = plan.patterns as f64 * 60e-9;
@@ -195,10 +200,11 @@ impl Peak {
     }
 }
 
-/// A bound of the number of states at a depth; `None` beyond 2^64.
+/// Returns a bound of the number of states at a depth; `None` if the bound exceeds 2^64.
 ///
-/// In a Cayley graph all states look alike, so that depth a + b has at most as many states as depth a times
-/// depth b: the first depths are counted.
+/// In a Cayley graph all states look alike, so depth a + b has at most as many states as depth a times depth
+/// b. The first depths are counted, and the bound is the product of their counts. Elsewhere the bound is the
+/// number of move sequences.
 fn most_states(space: &Space, depth: u32) -> Option<u64> {
     const MOST_STATES: usize = 1 << 13;
     let mut counts = vec![1, space.moves().len() as u64];
@@ -220,27 +226,29 @@ fn most_states(space: &Space, depth: u32) -> Option<u64> {
             newest = next;
         }
     }
-    // Depth 0 is asked for without a search.
+    // With `depth` 0 no depth was counted but depth 0 itself.
     let step = (counts.len() as u32 - 1).max(1);
     let whole = counts[counts.len() - 1].checked_pow(depth / step)?;
     whole.checked_mul(counts.get((depth % step) as usize).copied().unwrap_or(1).max(1))
 }
 
-/// What the layer after some others will need of the disk.
+/// The disk space that the next layer needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Need {
-    /// Bytes.
+    /// The number of bytes.
     pub bytes: u64,
-    /// Whether practically all its cosets will be dense, so that the bytes are no guess.
+    /// Whether practically all its cosets will be dense, so that `bytes` is no guess.
     pub certain: bool,
 }
 
 impl Need {
-    /// Of the layer after `layers`, whose dense cosets take so many bytes each, when `left` states are not
-    /// visited yet. The number of states is taken to
-    /// grow by the same factor as last time, and is no larger than what is left. A sparse coset takes
-    /// four bytes a state, and cosets are dense from one state in [`SPARSE_BITS`] bits on; as some have
-    /// more states than others, a share of them is dense before that, which grows steeply.
+    /// Estimates the disk space of the layer after `layers`, with `cosets` cosets that take `packed_bytes`
+    /// bytes each when dense, if `left` states are not visited yet.
+    ///
+    /// The number of stored states is assumed to grow by the same factor as last time, and to be no larger
+    /// than what is left. A sparse coset takes four bytes a state, and a coset is dense from one state in
+    /// [`SPARSE_BITS`] bits on. Some cosets have more states than others, so a share of them is dense before
+    /// the average coset is; this share is taken to grow with the fourth power of the filling.
     pub fn after(layers: &[LayerRow], left: u64, cosets: u64, packed_bytes: u32) -> Self {
         let dense = cosets * u64::from(packed_bytes);
         let stored = match layers {
@@ -256,24 +264,26 @@ impl Need {
     }
 }
 
-/// How many layers are worth counting as dense. A layer grows by a factor of about 0.6 times the moves,
-/// because moves commute and cancel; cosets are dense from one state in 256 on, and the search goes on for
-/// two layers after the largest.
+/// Returns the number of dense layers that take as long as the whole search. A layer is taken to be larger
+/// than the one before by a factor of 0.6 times the moves, because moves commute and cancel. Cosets are dense
+/// from one state in [`SPARSE_BITS`] bits on, and the search goes on for two layers after the largest.
 fn dense_layers(space: &Space) -> f64 {
     let growth = (0.6 * space.moves().len() as f64).max(2.0);
     2.0 + (SPARSE_BITS as f64).ln() / growth.ln()
 }
 
-/// The median time of a dense pull, over a few milliseconds; `None` if the engine does not do the shape here.
+/// Returns the median time of a dense pull, measured for about 20 ms; `None` if the engine does not support
+/// the shape on this processor.
 pub fn dense_pull_time(shape: &Shape, engine: Engine) -> Option<Duration> {
     let mut kernel = engine.kernel(shape)?;
     let axes = shape.lengths().len();
-    // The reversed order is a map whose network uses every stage.
+    // The reversed order is a map that uses every stage of its bit network.
     let maps: Vec<AxisMap> =
         shape.lengths().iter().map(|&length| AxisMap::new((0..length).rev().collect())).collect();
     let mut target: Vec<u8> = (0..axes as u8).collect();
     let kept = Transform { target: target.clone(), maps: (0..axes as u32).collect(), odd: false };
-    // Where the last axis can trade places it does so for about one move in so many.
+    // If the last axis has the same length as another, moves can exchange the two. Half of the pulls that are
+    // measured do so.
     let equal = shape.lengths()[..axes - 1].iter().position(|&length| length == shape.lengths()[axes - 1]);
     if let Some(other) = equal {
         target.swap(other, axes - 1);
@@ -300,7 +310,7 @@ mod tests {
     use fathom_puzzle::{Board, Metric};
     use fathom_space::Labels;
 
-    /// States of 4x4 by distance: `records/4x4-multi.json`.
+    /// The counts are those of `records/4x4-multi.json`.
     #[test]
     fn no_depth_has_more_states_than_the_bound() {
         let board: Board = "4x4".parse().unwrap();

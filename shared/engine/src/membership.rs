@@ -1,8 +1,9 @@
-//! Why an element is not in a group, in words.
+//! The reasons why an element is not in a group, as text.
 
 use fathom_algebra::{Group, Permutation, WhyNot};
 
-/// Why an element is not in a group: a word for the kind of the reason, and a sentence.
+/// Returns why an element is not in a group: a keyword for the kind of the reason, and a sentence. `None` if
+/// the element is in the group.
 pub fn why_not(group: &Group, element: &Permutation) -> Option<(&'static str, String)> {
     Some(match group.why_not(element)? {
         WhyNot::Orbit { from, to } => {
@@ -43,7 +44,7 @@ pub fn why_not(group: &Group, element: &Permutation) -> Option<(&'static str, St
     })
 }
 
-/// Points or orbits, counted from 1.
+/// Writes indices of points or orbits, counted from 1 and separated by spaces.
 fn numbers(indices: impl Iterator<Item = usize>) -> String {
     indices.map(|index| (index + 1).to_string()).collect::<Vec<_>>().join(" ")
 }

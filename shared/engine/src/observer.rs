@@ -1,38 +1,38 @@
-//! What a search tells while it works: to a terminal, a log, a page, or a program that uses the engine.
+//! The events of a search, for a terminal, a log, a page, or a program that uses the engine.
 
 use crate::journal::LayerRow;
 use fathom_run::{Depth, ShardReport};
 use std::time::Duration;
 
-/// How far the current layer is.
+/// The progress of the current layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Cosets that are done, out of those with which the layer began.
+    /// The number of cosets done, of those that [`Observer::layer_begins`] gave.
     pub cosets: u64,
-    /// States found in them.
+    /// The number of states found in them.
     pub states: u64,
 }
 
-/// Receives what a search tells. Each method does nothing unless it is implemented. Calls come from the
-/// thread that searches, in the order of events; a slow observer delays the search.
+/// Receives the events of a search. Each method does nothing unless it is implemented. The calls come from
+/// the thread that searches, in the order of events, so a slow observer delays the search.
 pub trait Observer {
-    /// The search begins to make its tables, or to read them.
+    /// The search begins to make its tables, or to read them from the run's directory.
     fn tables_begin(&self) {}
 
-    /// The tables are there.
+    /// The tables are ready, or could not be made.
     fn tables_end(&self) {}
 
-    /// The search begins to make the layer at `depth`, which has this many cosets and shards.
+    /// The search begins the layer at `depth`, which has this many cosets and shards.
     fn layer_begins(&self, depth: Depth, cosets: u64, shards: u32) {
         let _ = (depth, cosets, shards);
     }
 
-    /// The layer has come this far. Called about ten times a second and after each shard.
+    /// The layer has made this progress. Called at least ten times a second, and after each shard.
     fn progress(&self, progress: Progress) {
         let _ = progress;
     }
 
-    /// A shard is made. Its file is durable when the layer is committed.
+    /// A shard is made. Its file need not be durable before the layer is committed.
     fn shard_made(&self, report: &ShardReport, took: Duration) {
         let _ = (report, took);
     }
@@ -48,13 +48,13 @@ pub trait Observer {
     }
 }
 
-/// Ignores everything.
+/// An observer that ignores all events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
 impl Observer for Silent {}
 
-/// Tells both, one after the other.
+/// An observer that passes events on to two others, in order.
 #[derive(Clone, Copy)]
 pub struct Both<'a>(pub &'a dyn Observer, pub &'a dyn Observer);
 
