@@ -1,4 +1,4 @@
-//! A whole search in thirty lines: `cargo run --release -p fathom-engine --example enumerate -- 3x3
+//! A complete search in thirty lines: `cargo run --release -p fathom-engine --example enumerate -- 3x3
 //! /tmp/run`.
 
 use fathom_engine::directory::RunDirectory;

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 pub const COSET_OVERHEAD_BYTES: u64 = ENTRY_BYTES as u64 + ALIGNMENT;
 
 /// The most bytes a state that any encoding takes: a coset with fewer than one state in [`SPARSE_BITS`] bits
-/// is sparse.
+/// is sparse, which takes 4 bytes a state.
 const MOST_BYTES_A_STATE: u64 = 32;
 
 /// If a layer has this many times the states at which cosets of average filling become dense, practically all
@@ -47,7 +47,8 @@ pub struct Estimate {
     pub moves: usize,
     /// The colour of each piece.
     pub colouring: Vec<u8>,
-    /// The lengths of the axes of a coset's tensor: for each colour, the number of its arrangements.
+    /// The lengths of the axes of a coset's tensor. If `reached` is empty, each colour is an axis, whose
+    /// length is the number of its arrangements.
     pub axes: Vec<u32>,
     /// The properties that each axis holds, if axes have only the words that moves reach; empty if each
     /// colour is an axis of all its arrangements.
@@ -136,28 +137,29 @@ impl Estimate {
     }
 }
 
-/// What the disk of a search at its peak depends on, beside the space.
+/// The parameters, besides the space, of the disk space of a search at its peak.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Peak {
     /// The layers that are kept.
     pub keep: Keep,
-    /// The last depth, if it is given.
+    /// The last depth, if one was given.
     pub max_depth: Option<u32>,
-    /// Threads: each has a shard in the making.
+    /// The number of threads, each of which has a shard in the making.
     pub threads: usize,
-    /// Shards, if not by size.
+    /// The number of shards; `None` for a number by the size of a layer.
     pub shards: Option<u32>,
-    /// Worker processes that share the threads; `None` for a search by one process.
+    /// The number of worker processes that share the threads; `None` for a search by one process.
     pub workers: Option<u32>,
 }
 
 impl Peak {
-    /// Disk at the peak: the layer that is made and the two before it, all as if dense. With two layers kept,
-    /// the new layer takes the room of the older one, but for the shards that are being made. With all
-    /// layers kept, what the older ones compress to is taken as two dense layers more. Where layers are
-    /// many, their directories are the most: with moves that are not closed under inverses they are taken to
-    /// be 64 (`lx:10` has 59). `max_depth` bounds the number of states a layer can have. Every worker may
-    /// hold a copy of each file that is read: those who audit a shard, or take it over, fetch its files.
+    /// Returns the disk space at the peak, in bytes: the layer in the making and the two before it, all as if
+    /// dense. With two layers kept, the new layer takes the room of the older one, except for the shards in
+    /// the making. With all layers kept, the older ones are taken to compress to two dense layers. If there
+    /// are many layers, their directories take the most: with moves that are not closed under inverses the
+    /// number of layers is taken to be 64 (`lx:10` has 59). `max_depth` bounds the number of states of a
+    /// layer. Every worker may hold a copy of each file that is read, because workers that audit a shard or
+    /// take it over fetch its files.
     pub fn bytes(self, space: &Space, plan: &Plan) -> u64 {
         let entries = plan.representative_cosets * COSET_OVERHEAD_BYTES;
         let dense = plan.layer_bytes();
@@ -165,7 +167,7 @@ impl Peak {
         let largest = match self.max_depth {
             Some(depth) => most_states(space, depth)
                 .map(|states| states.div_ceil(plan.symmetries_used as u64 / u64::from(space.free_order())))
-                // Cosets that symmetries fix have their states several times.
+                // A coset that symmetries fix stores several states of one orbit, so the number is doubled.
                 .map(|states| states.saturating_mul(2))
                 .and_then(|stored| stored.checked_mul(MOST_BYTES_A_STATE))
                 .map_or(dense, |bytes| bytes.min(dense)),
@@ -264,9 +266,9 @@ impl Need {
     }
 }
 
-/// Returns the number of dense layers that take as long as the whole search. A layer is taken to be larger
-/// than the one before by a factor of 0.6 times the moves, because moves commute and cancel. Cosets are dense
-/// from one state in [`SPARSE_BITS`] bits on, and the search goes on for two layers after the largest.
+/// Estimates the number of dense layers of a search. A layer is taken to be larger than the one before by a
+/// factor of 0.6 times the moves, because moves commute and cancel. Cosets are dense from one state in
+/// [`SPARSE_BITS`] bits on, and the search goes on for two layers after the largest.
 fn dense_layers(space: &Space) -> f64 {
     let growth = (0.6 * space.moves().len() as f64).max(2.0);
     2.0 + (SPARSE_BITS as f64).ln() / growth.ln()

@@ -1,12 +1,13 @@
 //! The older of the two layers that a layer is made from, in a run that keeps two.
 //!
-//! Only shard s of the new layer reads shard s of the older one. So that shard is given back as soon as what
-//! was made from it is durable and its report is in the journal, in this order: a crash between the two
-//! leaves a shard too many, never one too few. From its first shard on that is given back, the older layer
-//! counts as removed in the journal: nobody else looks for its files.
+//! Only shard s of the new layer reads shard s of the older one. So shard s of the older layer is given back,
+//! that is deleted, as soon as the new shard is durable and its report is in the journal, in this order: a
+//! crash in between leaves one shard too many, never one too few. As soon as its first shard may be deleted,
+//! the older layer counts as removed in the journal, so that nothing else looks for its files.
 //!
-//! What was given back cannot be made again, for the layers before it are gone too. A new shard that is not
-//! what its report says is made again as long as the older one is there, and ends the run otherwise.
+//! A shard that was given back cannot be made again, because the layers before it are gone too. If the file
+//! of a new shard is not what its report says, the shard is made again as long as its source is there;
+//! otherwise the run ends.
 
 use crate::journal::Journal;
 use anyhow::{Context, Result};
@@ -18,21 +19,22 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tracing::{debug, warn};
 
-/// The shards of the older layer that are still there.
+/// The older layer, and the new shards whose sources are still to be given back.
 #[derive(Debug)]
 pub(crate) struct Older {
     depth: Depth,
-    /// Reports of new shards whose sources are not given back yet.
+    /// The reports of new shards whose sources are not given back yet.
     made: Vec<ShardReport>,
 }
 
 impl Older {
-    /// Opens the layer at a depth, whose shards have these digests, for each task of the layer two above it.
-    /// `made` are the digests of the shards of that layer whose reports are in the journal.
+    /// Opens the layer at `depth`, one [`Layer`] for each shard: the sources of the tasks of the layer two
+    /// above. `digests` has the committed digest of each shard. `made` has the digests of those shards of the
+    /// layer two above whose reports are in the journal.
     ///
     /// # Errors
-    /// [`TaskError::GivenBack`] if a shard is needed again that was given back; otherwise if files are
-    /// missing, damaged or not those that were committed.
+    /// [`TaskError::GivenBack`] if a shard that was given back is needed again; otherwise if files are
+    /// missing, damaged, or not those that were committed.
     pub(crate) fn open(
         store: &Store<'_>,
         geometry: &Geometry,
@@ -64,16 +66,16 @@ impl Older {
         Ok((Self { depth, made: Vec::new() }, layers))
     }
 
-    /// Notes that a shard of the new layer is made.
+    /// Records that a shard of the new layer is made.
     pub(crate) fn note_made(&mut self, report: &ShardReport) {
         self.made.push(report.clone());
     }
 
-    /// Gives back what the new shards were made from, unless commits are held back: then the new files are
-    /// not durable.
+    /// Gives back the sources of the new shards. Does nothing while commits are held back, because the new
+    /// files are not durable then.
     ///
     /// # Errors
-    /// If the journal cannot be written, or the disk refuses.
+    /// If the journal cannot be written, or a file cannot be deleted.
     pub(crate) fn give_back(&mut self, journal: &mut Journal, store: &Store<'_>) -> Result<()> {
         if self.made.is_empty() || journal.is_held() {
             return Ok(());
@@ -90,7 +92,8 @@ impl Older {
     }
 }
 
-/// Compares a shard with its report in the journal. One that can be made again is deleted if it is damaged.
+/// Checks that the file of a shard is what its report in the journal says. A damaged file is deleted if the
+/// shard can be made again.
 fn check_made(
     store: &Store<'_>,
     geometry: &Geometry,
@@ -111,7 +114,7 @@ fn check_made(
     }
 }
 
-/// Whether what was written is not there any more.
+/// Returns whether what was written is lost.
 fn is_gone(error: &LayerError) -> bool {
     error.is_missing() || error.is_damage()
 }

@@ -1,4 +1,5 @@
-//! How fast this machine encodes and decodes cosets, and writes and reads files: for `fathom bench`.
+//! The rates at which this machine encodes and decodes cosets, and writes and reads files, for `fathom
+//! bench`.
 
 use anyhow::{Context, Result};
 use fathom_layer::{Disk, DiskFile, Identity, LayerFile, LayerWriter, LocalDisk, Totals, archive};
@@ -9,19 +10,19 @@ use std::io;
 use std::path::Path;
 use std::time::Instant;
 
-/// Cosets in a layer file of the benchmark.
+/// The number of cosets in the layer file of the benchmark.
 const COSETS: u32 = 1000;
 
-/// Bytes of the file with which the disk is measured.
+/// The size in bytes of the file with which the disk is measured, and of each write.
 const FILE_BYTES: usize = 1 << 30;
 const PIECE_BYTES: usize = 1 << 20;
 
-/// What was measured, as it is called, and its rate.
+/// A measured rate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rate {
-    /// What is done.
+    /// The activity.
     pub what: &'static str,
-    /// Bytes of packed tensors, or of the file, a second.
+    /// Bytes of packed tensors, or of the file, per second.
     pub bytes_per_second: f64,
 }
 
@@ -33,7 +34,7 @@ impl Rate {
     }
 }
 
-/// A disk that writes nothing.
+/// A disk that discards all writes, so that encoding is measured alone.
 #[derive(Debug)]
 struct Nowhere;
 
@@ -68,7 +69,7 @@ impl DiskFile for Nowhere {
     }
 }
 
-/// Rates of encoding and decoding cosets of a shape on one thread, files in the page cache.
+/// Measures the encoding and decoding of cosets of a shape on one thread, with files in the page cache.
 ///
 /// # Errors
 /// If files cannot be written or read in `directory`.
@@ -81,7 +82,7 @@ pub fn encodings(shape: &Shape, directory: &Path) -> Result<Vec<Rate>> {
         first_coset: 0,
         cosets: COSETS,
         packed_bytes: shape.packed_bytes(),
-        // The tensors are random bytes.
+        // Rows of whole bytes have no padding bits, which random tensors would have to leave zero.
         row_bits: 8,
     };
     let write = |disk: &dyn Disk, path: &Path, packed: &[u8]| -> Result<()> {
@@ -110,7 +111,7 @@ pub fn encodings(shape: &Shape, directory: &Path) -> Result<Vec<Rate>> {
                 })?
                 .0,
             );
-            // Once to bring it into the page cache.
+            // The first read brings the file into the page cache.
             read(&path)?;
             rates.push(Rate::of("decompress dense", bytes, || read(&path))?.0);
         }
@@ -118,7 +119,8 @@ pub fn encodings(shape: &Shape, directory: &Path) -> Result<Vec<Rate>> {
     Ok(rates)
 }
 
-/// Bytes of which one bit in so many is set, a power of two, and always the same ones.
+/// Returns bytes in which one bit in `one_in`, a power of two, is set at random. The bytes are the same each
+/// time.
 fn random(bytes: usize, one_in: u32) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut bit = || {
@@ -131,7 +133,8 @@ fn random(bytes: usize, one_in: u32) -> Vec<u8> {
     (0..bytes).map(|_| (0..8).fold(0, |byte, _| byte << 1 | bit())).collect()
 }
 
-/// Rates of writing a file and syncing it, and of reading it by a memory map when it has left the page cache.
+/// Measures writing and syncing a file, and reading the file through a memory map after it has left the page
+/// cache.
 ///
 /// # Errors
 /// If files cannot be written or read in `directory`.

@@ -1,4 +1,4 @@
-//! Results: what a run has found so far, as values and as one JSON object.
+//! The results of a run so far, as values and as one JSON object.
 
 use crate::directory::{RunDirectory, Visited};
 use crate::journal::LayerRow;
@@ -8,41 +8,41 @@ use fathom_space::Space;
 use indicatif::HumanCount;
 use serde::Serialize;
 
-/// What is known of a run. The fields of `--json`, in its order.
+/// The results of a run. The fields are those of `--json`, in its order.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// The puzzle.
     pub space: String,
     /// The metric.
     pub metric: String,
-    /// The label of each tile; `None` if all differ.
+    /// The label of each piece; `None` if all differ.
     pub labels: Option<Vec<u8>>,
-    /// States of the space.
+    /// The number of states of the space.
     pub states: u64,
-    /// The largest depth; `None` unless complete.
+    /// The largest depth; `None` unless the run is complete.
     pub god_number: Option<u32>,
     /// Whether every state was visited.
     pub complete: bool,
-    /// States at depth 0, 1, 2, …
+    /// The number of states at depth 0, 1, 2, …
     pub counts: Vec<u64>,
-    /// States up to symmetry at each depth; `None` if not counted.
+    /// The number of states up to symmetry at each depth; `None` if not counted.
     pub classes: Option<Vec<u64>>,
-    /// States up to symmetry and inversion at each depth; `None` if not counted.
+    /// The number of states up to symmetry and inversion at each depth; `None` if not counted.
     pub classes_with_inverse: Option<Vec<u64>>,
     /// The number of symmetries up to which classes are counted.
     pub symmetries: usize,
-    /// Cosets that are stored.
+    /// The number of representative cosets.
     pub representative_cosets: u64,
     /// Wall-clock seconds that the layers took.
     pub seconds: f64,
-    /// Bytes of each layer's files as the search wrote them.
+    /// The size of each layer's files in bytes, as the search wrote them.
     pub layer_bytes: Vec<u64>,
     /// The digest of all layers so far.
     pub digest: String,
-    /// How many of the watched states lie at each depth; `None` if none are watched.
+    /// The number of watched states at each depth; `None` if none are watched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watched: Option<Vec<u64>>,
-    /// Watched states that were not found.
+    /// The number of watched states that were not found.
     #[serde(skip)]
     pub watched_missing: u64,
     /// Wall-clock seconds that each layer took.
@@ -53,10 +53,10 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The summary of a run, from its definition and its journal alone.
+    /// Summarises a run from its definition and its journal alone.
     ///
     /// # Errors
-    /// If the journal cannot be read.
+    /// If the journal cannot be read, or contradicts itself.
     pub fn of(run: &RunDirectory) -> Result<Self> {
         let spec = &run.manifest.spec;
         let space = &run.space;
@@ -95,33 +95,34 @@ impl Summary {
         })
     }
 
-    /// What the largest distance is called.
+    /// Returns the name of the largest distance: it is God's number only if all pieces differ.
     pub fn largest_distance_is(&self) -> &'static str {
         if self.labels.is_some() { "largest distance" } else { "God's number" }
     }
 
-    /// That the counts of a complete run add up, and to what; `None` if it is not complete.
+    /// Returns the sentence that the counts of a complete run add up, with their sum and what that number is;
+    /// `None` if the run is not complete.
     pub fn check(&self) -> Option<String> {
         self.complete.then(|| self.check_of_all())
     }
 
-    /// The same as it will be said when the run is complete.
+    /// Returns the sentence of [`Summary::check`] as it will be when the run is complete.
     pub fn check_of_all(&self) -> String {
         format!("the counts add up to {}, {}", HumanCount(self.states), self.what_states_are)
     }
 
-    /// The JSON object, on one line.
+    /// Returns the JSON object on one line.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("numbers, strings and lists are JSON")
     }
 }
 
-/// Rounded to what is worth telling.
+/// Rounds seconds to microseconds.
 fn microseconds(seconds: f64) -> f64 {
     (seconds * 1e6).round() / 1e6
 }
 
-/// What the number of states is, in words.
+/// Returns in words what the number of states of a space is.
 fn what_states_are(space: &Space) -> String {
     if space.is_guarded() {
         "the states that moves with guards reach, counted by shapes and loops".into()

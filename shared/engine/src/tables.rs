@@ -1,4 +1,4 @@
-//! The tables of cosets of those who look into a run, and do not search.
+//! The tables of cosets for commands that read a run and do not search.
 
 use anyhow::Result;
 use fathom_command::bad_input;
@@ -6,10 +6,11 @@ use fathom_run::{Geometry, RunError, RunManifest};
 use fathom_space::{Colouring, CosetGraph, Space};
 use indicatif::HumanBytes;
 
-/// The cosets of a run, which `make` makes if their tables fit into `memory_bytes`, and how the run is cut.
+/// Returns the coset graph of a run and the geometry of its files. `make` is called to make the graph if its
+/// tables fit into `memory_bytes`.
 ///
 /// # Errors
-/// If the tables do not fit, or what the run's definition says does not hold.
+/// If the tables do not fit, the definition contradicts itself, or `make` fails.
 pub fn within(
     definition: &RunManifest,
     memory_bytes: u64,

@@ -1,4 +1,4 @@
-//! Reading everything that a run has left on disk, and comparing it with its journal.
+//! Verification: reads every file that a run keeps on disk, and compares it with the journal.
 
 use crate::commit::Classes;
 use crate::directory::RunDirectory;
@@ -12,16 +12,16 @@ use fathom_space::{CosetGraph, CosetId, Transforms};
 use fathom_task::{Cache, Job, Method, Store, Watched};
 use std::sync::Arc;
 
-/// What was read and found right.
+/// What was read and found to be right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
-    /// Layers whose files are there.
+    /// The number of layers with files.
     pub layers: u32,
-    /// Layer files read.
+    /// The number of layer files.
     pub files: u64,
-    /// Their bytes.
+    /// The size of these files in bytes.
     pub bytes: u64,
-    /// States counted again.
+    /// The number of states that were counted again.
     pub states: u64,
 }
 
@@ -29,7 +29,7 @@ pub struct Verified {
 /// journal.
 ///
 /// # Errors
-/// The first thing that is not as it should be.
+/// The first contradiction that is found.
 pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
     let job = job(&run.manifest)?;
     let geometry = job.geometry;
@@ -65,11 +65,12 @@ pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
     Ok(verified)
 }
 
-/// Reads every layer file that a store holds of a run, checks every checksum, counts again, and compares with
-/// what the files say of themselves and of each other. What was committed is not known here.
+/// Reads every layer file of a run that a store holds, checks every checksum, counts again, and compares with
+/// what the files say of themselves and of each other. The journal is not at hand here, so whether the files
+/// are those that were committed is not checked.
 ///
 /// # Errors
-/// The first thing that is not as it should be.
+/// The first contradiction that is found.
 pub fn verify_store(manifest: &RunManifest, store: &Store<'_>) -> Result<Verified> {
     let job = job(manifest)?;
     let mut counter = Counter::new(&job, Some(store));
@@ -91,16 +92,16 @@ pub fn verify_store(manifest: &RunManifest, store: &Store<'_>) -> Result<Verifie
     Ok(verified)
 }
 
-/// Reads a layer file whole, checks every checksum and counts again. `store` is where the file of the same
-/// shard one depth before may lie.
+/// Reads a whole layer file, checks every checksum and counts again. If `store` has the file of the same
+/// shard one depth before, the numbers of visited states are compared with that file.
 ///
 /// # Errors
-/// The first thing that is not as it should be.
+/// The first contradiction that is found.
 pub fn verify_file(job: &Job, store: &Store<'_>, file: &LayerFile, depth: Depth) -> Result<ShardReport> {
     Counter::new(job, Some(store)).count(file, depth)
 }
 
-/// What is needed for counting. Kept tables are not relied on.
+/// Makes the job that counting needs. The coset graph is built anew, because kept tables are not relied on.
 fn job(manifest: &RunManifest) -> Result<Job> {
     let (space, colouring) = manifest.check()?;
     let graph = CosetGraph::build(&space, &colouring)?;
@@ -156,7 +157,7 @@ fn verify_layer(
     Ok(())
 }
 
-/// Looks every watched state up: it is in the layer of its depth, and in no other.
+/// Looks up every watched state: the layer must have it exactly if the layer's depth is the recorded one.
 fn verify_watched(
     job: &Job,
     store: &Store<'_>,
@@ -182,10 +183,10 @@ fn verify_watched(
     Ok(())
 }
 
-/// Counts layer files anew, from their bits.
+/// Counts the states of layer files anew, from their bits.
 struct Counter<'j> {
     job: &'j Job,
-    /// The store in which the files of the layers before may lie.
+    /// The store that may have the files of the layers before.
     store: Option<&'j Store<'j>>,
     transforms: Transforms<'j>,
 }
@@ -195,7 +196,7 @@ impl<'j> Counter<'j> {
         Self { job, store, transforms: Transforms::new(&job.graph) }
     }
 
-    /// The file of the same shard one depth before, if it is there.
+    /// Returns the file of the same shard one depth before, if the store has it.
     fn before(&self, task: Task) -> Result<Option<LayerFile>> {
         let Some((store, depth)) = self.store.zip(task.depth.previous()) else {
             return Ok(None);

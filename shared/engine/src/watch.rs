@@ -1,5 +1,5 @@
-//! States whose depths a run notes: read from a file when the run begins, kept in its journal, and written to
-//! `watched.csv` in its directory.
+//! The states whose depths a run records: they are read from a file when the run begins, kept in the journal,
+//! and written to `watched.csv` in the run's directory.
 
 use crate::journal::{Journal, Watched};
 use anyhow::{Context, Result, anyhow};
@@ -13,10 +13,10 @@ use std::path::Path;
 const TABLE: &str = "watched.csv";
 
 impl Watched {
-    /// Its word of labels.
+    /// Returns the state as a word of labels.
     ///
     /// # Errors
-    /// If these are not the tiles of the space.
+    /// If the tiles are not a permutation of the tiles of the space.
     pub fn word(&self, space: &Space) -> Result<Vec<u8>> {
         let tiles: Vec<usize> = self.tiles.iter().map(|&tile| tile.into()).collect();
         let tiles = tiles::check(&tiles, space.cells());
@@ -25,16 +25,18 @@ impl Watched {
     }
 }
 
-/// The labels of tiles.
+/// Returns the label of each tile.
 fn word(tiles: &[u8], space: &Space) -> Vec<u8> {
     tiles.iter().map(|&tile| space.labels().of_pieces()[usize::from(tile)]).collect()
 }
 
-/// Reads a list of states: one a line, the number of the tile on each cell row by row, separated by spaces or
-/// commas. Empty lines, and what follows a `#`, say nothing.
+/// Reads a list of states from a file, or from standard input if `path` is `-`. A line has one state: the
+/// number of the tile on each cell, row by row, separated by spaces or commas. Empty lines and text after a
+/// `#` are ignored.
 ///
 /// # Errors
-/// [`fathom_command::exit::BadInput`] with the line that is no state of the space.
+/// [`fathom_command::exit::BadInput`] if the file cannot be read or has no states, if pieces of the space
+/// have orientations, or, with the number of the line, if a line is no state of the space.
 pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
     let text = match path == Path::new("-") {
         true => std::io::read_to_string(std::io::stdin()),
@@ -74,11 +76,11 @@ pub fn read(path: &Path, space: &Space) -> Result<Vec<Box<[u8]>>> {
     }
 }
 
-/// Writes `watched.csv`, with a line for each watched state, in the order in which they were given: the tiles
-/// on its cells, and its depth if that is known. Nothing is written where nothing is watched.
+/// Writes `watched.csv`: a line for each watched state, in the order in which they were given, with the tiles
+/// on its cells and its depth if that is known. Writes nothing if no states are watched.
 ///
 /// # Errors
-/// If the journal cannot be read or the disk refuses.
+/// If the journal cannot be read, or the file cannot be written.
 pub fn write(run: &Path, journal: &Journal, disk: &dyn Disk) -> Result<()> {
     let watched = journal.watched().context("cannot read run.db")?;
     if watched.is_empty() {
