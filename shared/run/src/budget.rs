@@ -1,29 +1,30 @@
-//! How the memory that a process may take is shared out: to tables and kernels, and the rest to layers in the
-//! page cache.
+//! The division of a process's memory budget: tables and kernels take their part, and the rest is for layers
+//! in the page cache.
 
 use crate::RunError;
 use fathom_space::{CosetGraph, Shape, Space};
 
-/// A coset's checksum, on its way from the task to the layer's digest, and the coset's place in the window on
-/// a layer.
+/// The bytes for each coset of a layer: the checksum, until it is added to the layer's digest, and the place
+/// in the window on a layer.
 const CHECKSUM_BYTES: u64 = 64;
 
-/// What a kernel keeps: accumulators and copies of a source, and the tensor to be written.
+/// The number of tensors of a thread: the kernel's accumulators and copies of a source, and the tensor to be
+/// written.
 const TENSORS: u64 = 6;
 
-/// Axis maps and write buffers of a thread.
+/// The bytes of a thread's axis maps and write buffers.
 const THREAD_BYTES: u64 = 6 << 20;
 
-/// The rest of the process.
+/// The bytes of the rest of the process.
 const PROCESS_BYTES: u64 = 16 << 20;
 
-/// The least cache: with less of a layer in memory, cosets would leave it before they are read.
+/// The smallest cache in bytes: in a smaller one, cosets would leave memory before they are read.
 const LEAST_CACHE_BYTES: u64 = 1 << 20;
 
-/// Bytes of memory that are left for layers when a search may take `memory_bytes` in all.
+/// Returns the bytes of memory that are left for layers if a search may take `memory_bytes` in all.
 ///
 /// # Errors
-/// [`RunError::Memory`] if that is too little.
+/// [`RunError::Memory`] if `memory_bytes` is too little.
 pub fn cache_bytes(
     memory_bytes: u64,
     space: &Space,
@@ -39,8 +40,8 @@ pub fn cache_bytes(
     }
 }
 
-/// Bytes of memory besides the page cache: tables, a checksum for each coset of a layer, and for each thread
-/// some tensors and buffers.
+/// Returns the bytes of memory that a search needs besides the page cache: the tables, a checksum for each
+/// coset of a layer, and some tensors and buffers for each thread.
 pub fn memory_bytes(space: &Space, patterns: u64, cosets: u64, shape: &Shape, threads: usize) -> u64 {
     let unpacked = u64::from(shape.rows()) * u64::from(shape.row_bits()).next_power_of_two().max(32) / 8;
     CosetGraph::table_bytes(space, patterns, cosets)

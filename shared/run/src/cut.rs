@@ -1,9 +1,9 @@
-//! How the representative cosets are cut into shards.
+//! The division of the representative cosets into shards.
 
 use crate::ShardId;
 use std::ops::Range;
 
-/// `cosets` cosets in `shards` contiguous ranges whose lengths differ by at most one.
+/// The division of `cosets` cosets into `shards` contiguous ranges whose lengths differ by at most one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShardCut {
     cosets: u32,
@@ -11,33 +11,33 @@ pub struct ShardCut {
 }
 
 impl ShardCut {
-    /// Cuts `cosets` into `shards`; `None` unless 1 <= shards <= cosets.
+    /// Cuts `cosets` cosets into `shards` shards; `None` unless 1 <= shards <= cosets.
     pub fn new(cosets: u32, shards: u32) -> Option<Self> {
         (1..=cosets).contains(&shards).then_some(Self { cosets, shards })
     }
 
-    /// The number of cosets.
+    /// Returns the number of cosets.
     pub fn cosets(self) -> u32 {
         self.cosets
     }
 
-    /// The number of shards.
+    /// Returns the number of shards.
     pub fn shards(self) -> u32 {
         self.shards
     }
 
-    /// All shards in order.
+    /// Returns all shards in order.
     pub fn ids(self) -> impl Iterator<Item = ShardId> + Clone {
         (0..self.shards).map(ShardId)
     }
 
-    /// The cosets of a shard.
+    /// Returns the range of cosets of a shard.
     pub fn range(self, shard: ShardId) -> Range<u32> {
         let start = |shard: u32| (u64::from(shard) * u64::from(self.cosets) / u64::from(self.shards)) as u32;
         start(shard.0)..start(shard.0 + 1)
     }
 
-    /// The shard of a coset.
+    /// Returns the shard of a coset.
     pub fn shard_of(self, coset: u32) -> ShardId {
         let (cosets, shards) = (u64::from(self.cosets), u64::from(self.shards));
         ShardId((((u64::from(coset) + 1) * shards - 1) / cosets) as u32)

@@ -25,12 +25,12 @@ pub enum RunError {
     TooManyShards {
         /// The space.
         space: String,
-        /// Its representative cosets.
+        /// The number of its representative cosets.
         cosets: u64,
-        /// Shards asked for.
+        /// The number of shards asked for.
         asked: u32,
     },
-    /// Classes up to inversion were asked for, and states have no inverses.
+    /// Classes up to inversion were asked for, but states have no inverses.
     #[error(
         "classes of {space} up to inversion cannot be counted, for {reason}: leave out --inverse-classes"
     )]
@@ -40,12 +40,12 @@ pub enum RunError {
         /// Why there are no inverses.
         reason: NoInverses,
     },
-    /// Fewer layers were to be kept than are read.
+    /// Fewer layers were to be kept than the search reads.
     #[error(
         "the moves are not closed under inverses, so each layer is made from all before it, and all are kept: leave out --keep"
     )]
     AllLayersNeeded,
-    /// The memory that may be taken does not suffice.
+    /// The memory budget does not suffice.
     #[error(
         "{space} needs {:.2} of memory, and may take {:.2}: give it more with --memory, use fewer threads, choose a smaller board, or ask for less with --track or --labels",
         ByteSize(*needed), ByteSize(*allowed)
@@ -58,7 +58,7 @@ pub enum RunError {
         /// Bytes that may be taken.
         allowed: u64,
     },
-    /// A directory is no run's.
+    /// A directory is not the directory of a run.
     #[error(
         "{} is no run directory, for it has no {DEFINITION}: name the directory of a run, or begin one with 'fathom run'",
         path.display()
@@ -73,13 +73,13 @@ pub enum RunError {
         path.display()
     )]
     Busy {
-        /// The lock.
+        /// The lock file.
         path: PathBuf,
     },
     /// A file could not be opened, read or locked.
     #[error("cannot {action} {}", path.display())]
     Io {
-        /// What was tried.
+        /// What was tried, as a verb.
         action: &'static str,
         /// The file.
         path: PathBuf,
@@ -108,13 +108,13 @@ pub enum RunError {
     /// `run.toml` was written by a newer version.
     #[error("it has format {found}, and this version of Fathom reads up to {FORMAT}: use a newer version")]
     NewerFormat {
-        /// Its format.
+        /// The format in the file.
         found: u32,
     },
-    /// `run.toml` is not what is written.
+    /// `run.toml` does not have the syntax or the fields that Fathom writes.
     #[error(transparent)]
     Syntax(#[from] toml::de::Error),
-    /// The board in `run.toml` is none.
+    /// The board in `run.toml` is not a board.
     #[error(transparent)]
     Board(#[from] BoardError),
     /// The puzzle in `run.toml` cannot be read.
@@ -123,33 +123,33 @@ pub enum RunError {
     /// The puzzle in `run.toml` is too large.
     #[error("its puzzle has {cells} cells, more than can be searched")]
     TooManyCells {
-        /// Its cells.
+        /// The number of cells.
         cells: usize,
     },
-    /// `run.toml` has another number of labels than the puzzle has pieces.
+    /// The number of labels in `run.toml` is not the number of pieces of the puzzle.
     #[error("it has {labels} labels for the {cells} tiles of {puzzle}")]
     LabelCount {
-        /// Labels.
+        /// The number of labels.
         labels: usize,
-        /// Pieces.
+        /// The number of pieces.
         cells: usize,
         /// The puzzle.
         puzzle: String,
     },
-    /// The fingerprint in `run.toml` is no digest.
+    /// The fingerprint in `run.toml` is not a digest.
     #[error("its fingerprint is not 64 hexadecimal digits")]
     FingerprintSyntax,
-    /// What `run.toml` says has another fingerprint than the one in it.
+    /// The fingerprint in `run.toml` does not match the definition in it.
     #[error(
         "its fingerprint is {expected}, but what it says has fingerprint {got}: it was changed, or written by another version"
     )]
     Fingerprint {
         /// The fingerprint in the file.
         expected: String,
-        /// The fingerprint of what the file says.
+        /// The fingerprint of the definition in the file.
         got: String,
     },
-    /// An axis in `run.toml` is none.
+    /// An axis in `run.toml` is not an axis.
     #[error(transparent)]
     Axis(#[from] NoAxis),
     /// The colouring in `run.toml` does not fit the space.
@@ -161,26 +161,26 @@ pub enum RunError {
     /// The cosets cannot be cut as `run.toml` says.
     #[error("{cosets} cosets cannot be cut into {shards} shards")]
     Cut {
-        /// Cosets.
+        /// The number of cosets.
         cosets: u64,
-        /// Shards.
+        /// The number of shards.
         shards: u32,
     },
-    /// There are other cosets than `run.toml` says.
+    /// The number of cosets is not the one in `run.toml`.
     #[error("run.toml says {expected} representative cosets, and there are {found}: it was changed")]
     CosetCount {
-        /// Cosets by `run.toml`.
+        /// The number of cosets by `run.toml`.
         expected: u32,
-        /// Cosets that there are.
+        /// The number of cosets that were found.
         found: u32,
     },
-    /// The cosets cannot be found.
+    /// The cosets cannot be listed.
     #[error(transparent)]
     Cosets(#[from] CosetError),
 }
 
 impl RunError {
-    /// Whether the user asked for what cannot be done, so that asking otherwise is the way out.
+    /// Returns whether the user asked for something impossible, so that other arguments are the way out.
     pub fn is_bad_input(&self) -> bool {
         match self {
             Self::Puzzle(_)
@@ -197,7 +197,7 @@ impl RunError {
     }
 }
 
-/// Whether an error is a [`RunError`] that is the user's: for the exit codes of commands.
+/// Returns whether an error is a [`RunError`] that is bad input of the user: for the exit codes of commands.
 pub fn is_bad_input(error: &(dyn Error + 'static)) -> bool {
     error.downcast_ref::<RunError>().is_some_and(RunError::is_bad_input)
 }

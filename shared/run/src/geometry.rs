@@ -1,28 +1,27 @@
-//! Which layer file holds which shard of which layer, for those who need no more of the cosets than their
-//! number.
+//! The sizes and identities of a run's layer files, for code that does not need the coset graph.
 
 use crate::{Depth, RunError, RunManifest, ShardCut, ShardId};
 use fathom_layer::{Identity, Tensor};
 use fathom_space::{Colouring, CosetGraph, Shape, Space};
 
-/// The shards of a run, and what their files are like.
+/// The shards of a run, and the sizes of the tensors in their files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// How cosets are cut into shards.
+    /// The division of the cosets into shards.
     pub cut: ShardCut,
     /// The run's fingerprint.
     pub fingerprint: [u8; 32],
-    /// Bytes of a packed tensor.
+    /// The size of a packed tensor in bytes.
     pub packed_bytes: u32,
-    /// Bits of a row of a tensor.
+    /// The length of a row of a tensor in bits.
     pub row_bits: u32,
 }
 
 impl Geometry {
-    /// The geometry of a run, for whose manifest space and colouring were derived.
+    /// Returns the geometry of a run. `space` and `colouring` must be those of the manifest.
     ///
     /// # Errors
-    /// If the manifest contradicts itself.
+    /// [`RunError::TensorTooLarge`] or [`RunError::Cut`] if the manifest contradicts itself.
     pub fn of(manifest: &RunManifest, space: &Space, colouring: &Colouring) -> Result<Self, RunError> {
         let shape = Shape::of(space, colouring).ok_or(RunError::TensorTooLarge)?;
         let (cosets, shards) = (manifest.representative_cosets, manifest.shards);
@@ -39,13 +38,13 @@ impl Geometry {
     /// Checks that a graph has as many cosets as the run's manifest says.
     ///
     /// # Errors
-    /// [`RunError::CosetCount`] if not.
+    /// [`RunError::CosetCount`] if it has not.
     pub fn check_graph(&self, graph: &CosetGraph) -> Result<(), RunError> {
         let (expected, found) = (self.cut.cosets(), graph.len());
         if found == expected { Ok(()) } else { Err(RunError::CosetCount { expected, found }) }
     }
 
-    /// Which layer file holds a shard of a layer.
+    /// Returns the identity of the file that holds a shard of a layer.
     pub fn identity(&self, depth: Depth, shard: ShardId) -> Identity {
         let cosets = self.cut.range(shard);
         Identity {
@@ -59,7 +58,7 @@ impl Geometry {
         }
     }
 
-    /// The tensors of all cosets.
+    /// Returns the sizes of each coset's tensor.
     pub fn tensor(&self) -> Tensor {
         Tensor { packed_bytes: self.packed_bytes, row_bits: self.row_bits }
     }

@@ -1,10 +1,10 @@
-//! What a run is, for whoever works on it: what is enumerated and how it is cut up, the same for all
-//! processes and hosts.
+//! The definition of a run, which is the same for all processes and hosts: what is enumerated, and how it is
+//! cut into shards.
 //!
-//! Reading order: [`manifest`] (`run.toml`), [`cut`] (cosets into shards), [`geometry`] (which file
-//! holds what), [`lock`] (who works on it), [`task`] (what is done, and what is reported of it), [`lookback`]
-//! (from which layers), [`worker_id`] (who does it), [`tables`] (the cosets, kept in a file), [`budget`]
-//! (what of it all is in memory), [`error`].
+//! Reading order: [`manifest`] (`run.toml`), [`cut`] (cosets into shards), [`geometry`] (sizes and identities
+//! of files), [`lock`] (which processes work on a run), [`task`] (the unit of work, and its report),
+//! [`lookback`] (the layers that a layer is made from), [`worker_id`] (the identity of a worker), [`tables`]
+//! (the cosets, kept in a file), [`budget`] (the division of memory), [`error`].
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

@@ -1,6 +1,7 @@
-//! Who works on a run's directory: one process that decides, or any number that do tasks.
+//! The lock of a run's directory: it is held by one process that decides which layers are finished, or by any
+//! number of processes that do tasks or read.
 //!
-//! A lock is held until its file is closed, by whatever end of the process.
+//! A lock is held until its file is closed, however the process ends.
 
 use crate::RunError;
 use std::fs::{File, TryLockError};
@@ -10,28 +11,28 @@ use std::path::{Path, PathBuf};
 /// The name of the file that is locked.
 pub const LOCK: &str = "lock";
 
-/// The lock of the one process that decides which layers are finished.
+/// Takes the lock of the one process that decides which layers are finished.
 ///
 /// # Errors
-/// [`RunError::Busy`] if another process works on the run.
+/// [`RunError::Busy`] if another process holds a lock of the run.
 pub fn exclusive(run: &Path) -> Result<File, RunError> {
     take(run, File::try_lock)
 }
 
-/// The lock of a process that does tasks, which others may do as well.
+/// Takes the lock of a process that does tasks. Several processes may hold it at once.
 ///
 /// # Errors
-/// [`RunError::Busy`] if a process decides on the run.
+/// [`RunError::Busy`] if a process holds the exclusive lock.
 pub fn shared(run: &Path) -> Result<File, RunError> {
     take(run, File::try_lock_shared)
 }
 
-/// The lock of a process that reads alone, while nobody decides on the run. It can be had where nothing can
-/// be written: of a lock that cannot be made the directory itself takes the place, for nobody else can make
-/// one either.
+/// Takes the lock of a process that only reads, while no process decides on the run. In a read-only directory
+/// without a lock file, the directory itself is locked instead: no other process can create the lock file
+/// either.
 ///
 /// # Errors
-/// [`RunError::Busy`] if a process decides on the run.
+/// [`RunError::Busy`] if a process holds the exclusive lock.
 pub fn reading(run: &Path) -> Result<File, RunError> {
     match shared(run) {
         Err(RunError::Io { source, .. }) if is_read_only(&source) => {
@@ -53,7 +54,8 @@ fn is_read_only(error: &io::Error) -> bool {
 
 fn take(run: &Path, lock: impl Fn(&File) -> Result<(), TryLockError>) -> Result<File, RunError> {
     let path = run.join(LOCK);
-    // Reading and writing, for over NFS a shared lock needs the one and an exclusive lock the other.
+    // The file is opened for reading and writing, because over NFS a shared lock needs read access and an
+    // exclusive lock needs write access.
     let file = File::options()
         .create(true)
         .truncate(false)

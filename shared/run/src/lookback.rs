@@ -1,13 +1,14 @@
-//! Which layers a layer is made from.
+//! The layers that a layer is made from.
 
 use crate::{Depth, Keep, RunError};
 use fathom_space::Space;
 
-/// How far back the layers lie that a layer is made from.
+/// How many of the layers before it a layer is made from.
 ///
-/// A move leads from depth d to depth d + 1 or less. How much less depends on the way back: where it is a
-/// move too, no less than d - 1, and a new layer is what moves lead to from the newest, without the two
-/// newest. Otherwise a move may lead back to any depth, and the new layer is without all before it.
+/// A move leads from depth d to depth d + 1 or less. If the inverse of every move is a move, it leads to
+/// depth d - 1 at least: the new layer is the set of states to which moves lead from the newest layer,
+/// without the states of the two newest layers. Otherwise a move may lead back to any depth, and the states
+/// of all layers before must be taken away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookback {
     /// A layer is made from the two before it: the moves are closed under inverses.
@@ -17,12 +18,12 @@ pub enum Lookback {
 }
 
 impl Lookback {
-    /// That of the moves of a space.
+    /// Returns the lookback of the moves of a space.
     pub fn of(space: &Space) -> Self {
         if space.is_closed_under_inverses() { Self::Two } else { Self::All }
     }
 
-    /// The layers that the one at a depth is made from, the newest first.
+    /// Returns the depths of the layers that the layer at `depth` is made from, the newest first.
     pub fn below(self, depth: Depth) -> impl Iterator<Item = Depth> {
         let most = match self {
             Self::Two => 2,
@@ -31,10 +32,11 @@ impl Lookback {
         (0..depth.0).rev().take(most).map(Depth)
     }
 
-    /// Which layers a run keeps, if this was asked for: where all are read, all.
+    /// Returns which layers a run keeps if the user asked for `asked`. Where all layers are read, all are
+    /// kept.
     ///
     /// # Errors
-    /// [`RunError::AllLayersNeeded`] if fewer were asked for than are read.
+    /// [`RunError::AllLayersNeeded`] if the user asked for fewer layers than are read.
     pub fn keep(self, asked: Option<Keep>) -> Result<Keep, RunError> {
         match (self, asked) {
             (Self::Two, asked) => Ok(asked.unwrap_or_default()),
@@ -44,15 +46,15 @@ impl Lookback {
     }
 }
 
-/// How many shards workers with so many threads may have made, of so many, before what they were made from is
-/// given back, in a run that [keeps two layers](Keep::Two). Reports are made durable together, and copies and
-/// audits take their time: with fewer shards ahead workers would wait for them.
+/// Returns, for a run that [keeps two layers](Keep::Two) and has `shards` shards, the most shards that
+/// workers with `threads` threads may have made whose sources are not given back yet. Reports are made
+/// durable together, and copies and audits take time: with a smaller number, workers would wait for them.
 pub fn most_ahead(shards: u32, threads: u64) -> u64 {
     u64::from(shards.div_ceil(8)) + 2 * threads
 }
 
-/// How many shards more than two layers have lie with workers that have so many threads: those that are
-/// [ahead](most_ahead), and those that each thread is at and has waiting.
+/// Returns the most shards beyond two whole layers that lie with workers that have `threads` threads: the
+/// shards made [ahead](most_ahead), and for each thread the shard that it makes and one that waits.
 pub fn most_in_the_making(shards: u32, threads: u64) -> u64 {
     u64::from(shards).min(most_ahead(shards, threads) + 2 * threads)
 }

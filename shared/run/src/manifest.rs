@@ -1,4 +1,4 @@
-//! What a run is asked to enumerate, and how it is cut up: `run.toml`.
+//! `run.toml`, the definition of a run: what the run enumerates, and how the cosets are cut into shards.
 
 use crate::{Lookback, RunError};
 use fathom_layer::Digest;
@@ -16,24 +16,24 @@ use std::str::FromStr;
 /// The name of the file in a run's directory.
 pub const DEFINITION: &str = "run.toml";
 
-/// The version of `run.toml` and `run.db` that is written, and the newest that is read.
+/// The format version of `run.toml` and `run.db` that is written, and the newest that is read.
 ///
-/// 3 differs from 2 by axes and the cost model, which version 0.1.0 does not know.
+/// Version 3 added axes and the cost model, which Fathom 0.1.0 does not know.
 pub const FORMAT: u32 = 3;
 
-/// What `run.toml` says of its author: the program and its version.
+/// The author that is written to `run.toml`: the program and its version.
 const AUTHOR: &str = concat!("fathom ", env!("CARGO_PKG_VERSION"));
 
-/// Bytes of a dense layer that make another shard.
+/// A run has one shard for each of these bytes of a dense layer.
 const SHARD_BYTES: u64 = 256 << 10;
-/// Bytes of a dense layer that make two shards, so that two processors have work.
+/// The bytes of a dense layer from which on there are at least two shards, so that two processors have work.
 const PAIR_BYTES: u64 = 32 << 10;
-/// Cosets that make another shard, however small they are.
+/// A run has at least one shard for each of these cosets, however small the cosets are.
 const SHARD_COSETS: u64 = 1 << 14;
-/// The most shards that a run is cut into unless asked otherwise.
+/// The most shards that a run is cut into unless the user asks otherwise.
 const MOST_SHARDS: u64 = 512;
-/// The same where all layers are read: each of their shards is a memory map then, and Linux gives a process
-/// 65,530.
+/// The most shards if all layers are read: each shard of each layer is a memory map then, and Linux allows a
+/// process 65,530 maps.
 const MOST_SHARDS_OF_ALL: u64 = 64;
 
 /// What the user asks to enumerate.
@@ -48,10 +48,10 @@ pub struct SpaceSpec {
 }
 
 impl SpaceSpec {
-    /// The space.
+    /// Derives the space.
     ///
     /// # Errors
-    /// If the space is beyond what can be counted.
+    /// If the puzzle cannot be made, or its states cannot be counted.
     pub fn space(&self) -> Result<Space, RunError> {
         let puzzle = self.source.puzzle(self.metric)?;
         Ok(Space::new(puzzle, self.metric, self.labels.clone())?)
@@ -62,18 +62,18 @@ impl SpaceSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Keep {
-    /// The last two, when a layer is committed; three while one is made.
+    /// The last two layers after a commit; three while a layer is made.
     #[default]
     Last,
-    /// The last two, also while a layer is made: a shard of the older one is given back as soon as the only
-    /// shard that is made from it is there.
+    /// The last two layers, even while a layer is made: a shard of the older one is given back as soon as the
+    /// only shard that is made from it is finished.
     Two,
-    /// All, compressed.
+    /// All layers, compressed.
     All,
 }
 
 impl Keep {
-    /// Its word on the command line.
+    /// Returns the name on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Self::Last => "last",
@@ -100,32 +100,32 @@ impl fmt::Display for Keep {
     }
 }
 
-/// Everything that defines a run. Written once, when the run's directory is made.
+/// Everything that defines a run. It is written once, when the run's directory is created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunManifest {
     /// What is enumerated.
     pub spec: SpaceSpec,
     /// The colour of each piece.
     pub colouring: Vec<u8>,
-    /// The axes, where they hold only what moves reach; empty where each colour is an axis of all its
+    /// The axes, if they have only the words that moves reach; empty if each colour is an axis of all its
     /// arrangements.
     pub axes: Vec<AxisView>,
-    /// The cost model by which colouring and axes were chosen; `None` in runs of version 0.1.0, which did
-    /// not note it.
+    /// The cost model by which colouring and axes were chosen; `None` in runs of version 0.1.0, which did not
+    /// record it.
     pub cost_model: Option<String>,
-    /// How many representative cosets there are.
+    /// The number of representative cosets.
     pub representative_cosets: u64,
-    /// How many shards the cosets are cut into.
+    /// The number of shards.
     pub shards: u32,
-    /// Which layers stay.
+    /// The layers that are kept.
     pub keep: Keep,
-    /// Whether classes are counted up to inversion as well.
+    /// Whether classes up to inversion are counted as well.
     pub inverse_classes: bool,
-    /// The fingerprint of all that the numbering of states depends on.
+    /// The fingerprint of everything on which the numbering of states depends.
     pub fingerprint: Digest,
 }
 
-/// `run.toml` as it is written.
+/// The fields of `run.toml`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -136,11 +136,11 @@ struct File {
     /// Left out when all pieces differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     labels: Option<Vec<u8>>,
-    /// The definition of a puzzle that is no board, in the format of files that people write.
+    /// The definition of a puzzle that is not a board, in the TOML format of definition files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     puzzle: Option<String>,
     colouring: Vec<u8>,
-    /// Left out where each colour is an axis.
+    /// Left out if each colour is an axis.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     axes: Vec<String>,
     /// Left out in runs of version 0.1.0.
@@ -154,19 +154,20 @@ struct File {
     fingerprint: String,
 }
 
-/// Only the field that decides whether the others are understood.
+/// The one field that decides whether the others are understood.
 #[derive(Deserialize)]
 struct Version {
     format: u32,
 }
 
 impl RunManifest {
-    /// Plans a run. `shards` as the user asks, or by the size of a layer. Classes up to inversion are counted
-    /// if the user asks for them, and always where there are [few states](Pairs::MOST_STATES_INVERTED).
+    /// Plans a run. With `None` the number of shards depends on the size of a layer. Classes up to inversion
+    /// are counted if `inverse_classes` is set, and always if there are inverses and [few
+    /// states](Pairs::MOST_STATES_INVERTED).
     ///
     /// # Errors
-    /// [`RunError`] if there are fewer cosets than shards, layers would not be kept that are read, or
-    /// there are no inverses.
+    /// [`RunError`] if there are fewer cosets than shards, `keep` drops layers that the search reads, or
+    /// `inverse_classes` is set and states have no inverses.
     pub fn plan(
         spec: SpaceSpec,
         space: &Space,
@@ -206,8 +207,8 @@ impl RunManifest {
         })
     }
 
-    /// How many shards a run is cut into unless asked otherwise: by the size of a layer, and equally many for
-    /// each of so many workers if there are enough.
+    /// Returns the number of shards that a run is cut into unless the user asks otherwise. The number depends
+    /// on the size of a layer. It is a multiple of `workers`, unless it is less than `workers`.
     pub fn shards_by_size(plan: &Plan, lookback: Lookback, workers: u32) -> u32 {
         let most = match lookback {
             Lookback::Two => MOST_SHARDS,
@@ -221,7 +222,7 @@ impl RunManifest {
         if by_size < workers { by_size } else { by_size - by_size % workers }
     }
 
-    /// The text of `run.toml`.
+    /// Returns the text of `run.toml`.
     pub fn to_toml(&self) -> String {
         let labels = &self.spec.labels;
         let file = File {
@@ -249,7 +250,7 @@ impl RunManifest {
     /// Reads the text of `run.toml`.
     ///
     /// # Errors
-    /// If it is of a newer version, or not what [`RunManifest::to_toml`] writes.
+    /// If the text has a newer format, or is not what [`RunManifest::to_toml`] writes.
     pub fn from_toml(text: &str) -> Result<Self, RunError> {
         let Version { format } = toml::from_str(text).map_err(RunError::NoFormat)?;
         if format > FORMAT {
@@ -291,8 +292,8 @@ impl RunManifest {
     /// Reads `run.toml` in the directory of a run, and checks it.
     ///
     /// # Errors
-    /// [`RunError::NoRun`] if there is none; otherwise if it cannot be used. The error names the version that
-    /// wrote the file if that was another one.
+    /// [`RunError::NoRun`] if there is no `run.toml`; otherwise if the file cannot be used. The error names
+    /// the version of Fathom that wrote the file if that is another version.
     pub fn read(run: &Path) -> Result<Self, RunError> {
         let path = run.join(DEFINITION);
         let text = match std::fs::read_to_string(&path) {
@@ -313,10 +314,10 @@ impl RunManifest {
             .map_err(|source| RunError::Unusable { path, source: Box::new(source) })
     }
 
-    /// The colouring, with its axes.
+    /// Returns the colouring, with its axes.
     ///
     /// # Errors
-    /// If it is none of the space.
+    /// If the colouring does not fit the space.
     pub fn cut(&self, space: &Space) -> Result<Colouring, ColouringError> {
         Colouring::with_axes(&self.colouring, &self.axes, space)
     }
@@ -332,10 +333,11 @@ impl RunManifest {
         Ok((space, colouring))
     }
 
-    /// Checks that a space that was derived before, and a colouring of it, are those of the run.
+    /// Checks that an already derived space and a colouring of it are those of the run.
     ///
     /// # Errors
-    /// [`RunError::Fingerprint`] if they are not.
+    /// [`RunError::Fingerprint`] if they are not; [`RunError::AllLayersNeeded`] if the run keeps fewer layers
+    /// than the search reads.
     pub fn check_cut(&self, space: &Space, colouring: &Colouring) -> Result<(), RunError> {
         Lookback::of(space).keep(Some(self.keep))?;
         let got = Digest(fingerprint(space, colouring, self.shards));
@@ -347,10 +349,10 @@ impl RunManifest {
     }
 }
 
-/// What wrote the `run.toml` in the directory of a run: `fathom` and its version.
+/// Returns the program and version that wrote the `run.toml` in the directory of a run.
 ///
 /// # Errors
-/// If it cannot be read.
+/// If the file cannot be read.
 pub fn written_by(run: &Path) -> Result<String, RunError> {
     let path = run.join(DEFINITION);
     let text = match std::fs::read_to_string(&path) {
@@ -361,7 +363,7 @@ pub fn written_by(run: &Path) -> Result<String, RunError> {
 }
 
 fn author(text: &str) -> Result<String, toml::de::Error> {
-    /// Only the field that is asked for.
+    /// The one field that is needed.
     #[derive(Deserialize)]
     struct Author {
         written_by: String,
@@ -384,8 +386,8 @@ mod tests {
         RunManifest::plan(spec, &space, &plan, None, Keep::All, false).unwrap()
     }
 
-    /// A layer of 3x3 takes 5,520 bytes, of 2x2x2 45,360, and of 2x6 2,688,768, which is 10 times 256 KiB and
-    /// more.
+    /// A dense layer of 3x3 takes 5,520 bytes, of 2x2x2 45,360, and of 2x6 2,688,768, which is a little more
+    /// than 10 times 256 KiB.
     #[test]
     fn shards_are_cut_by_size() {
         for (word, workers, shards) in
@@ -436,12 +438,12 @@ mod tests {
         assert!(RunManifest::from_toml(&broken).unwrap_err().to_string().contains("an axis is given as"));
     }
 
-    /// Another model would choose otherwise: what was chosen stands in the file, whoever chose it.
+    /// Another cost model would choose a different colouring, but the one in the file is used.
     #[test]
     fn what_was_chosen_is_not_chosen_anew() {
         let planned = manifest("0,1,2,3,4,5,6,7,8");
         let (space, _) = planned.check().unwrap();
-        // Each piece has a colour of its own, which no plan of a board has.
+        // Here each piece has a colour of its own, which no plan of a board chooses.
         let colouring: Vec<u8> = (0..9).collect();
         assert_ne!(planned.colouring, colouring);
         let cut = Colouring::new(&colouring, &space).unwrap();

@@ -1,10 +1,10 @@
-//! `cosets.bin`: the tables of cosets of a run, kept so that it goes on sooner. Worth it only where they take
-//! long to find.
+//! `cosets.bin`: the tables of a run's cosets, kept so that a run resumes sooner. They are kept only if they
+//! take long to make.
 //!
-//! Little-endian: `FATHOMC1`, the run's fingerprint (32 bytes), the number of patterns and of representatives
-//! (8 bytes each), the rank of each representative's pattern (8 bytes), the size of its orbit (4 bytes), the
-//! pattern table (4 bytes a pattern), and the BLAKE3 hash of all that. Nothing depends on the file: where it
-//! is missing or damaged, it is made again.
+//! The numbers are little-endian. The file has `FATHOMC1`, the run's fingerprint (32 bytes), the number of
+//! patterns and of representatives (8 bytes each), the rank of each representative's pattern (8 bytes each),
+//! the size of each representative's orbit (4 bytes each), the pattern table (4 bytes a pattern), and the
+//! BLAKE3 hash of all that. If the file is missing or damaged, the tables are made again.
 
 use crate::RunError;
 use bytesize::ByteSize;
@@ -19,13 +19,15 @@ use tracing::warn;
 const NAME: &str = "cosets.bin";
 const MAGIC: &[u8; 8] = b"FATHOMC1";
 
-/// Fewer patterns are gone through in about the time that it takes to write a file and sync it.
+/// The smallest number of patterns for which tables are kept. Tables of fewer patterns are made in about the
+/// time that it takes to write a file and sync it.
 pub const PATTERNS_WORTH_KEEPING: u64 = 1 << 15;
 
-/// Bytes that are read or written at once.
+/// The number of bytes that are read or written at once.
 const PIECE: usize = 1 << 20;
 
-/// Why kept tables cannot be used, or tables cannot be kept. The search makes them again.
+/// Why kept tables cannot be used, or tables cannot be kept. Neither ends the search, which makes its tables
+/// again.
 #[derive(Debug, thiserror::Error)]
 enum TablesError {
     #[error(transparent)]
@@ -44,10 +46,11 @@ enum TablesError {
     NoRoom { bytes: u64, free: u64 },
 }
 
-/// The cosets of a run: from its directory if they are there, or made, and then kept there unless that fails.
+/// Returns the coset graph of a run: from the tables in the run's directory, or built anew. A new graph's
+/// tables are kept there, unless that fails.
 ///
 /// # Errors
-/// If there are more than the tables can address.
+/// If there are more cosets than the tables can address.
 pub fn cosets(
     run: &Path,
     fingerprint: Digest,
@@ -63,7 +66,8 @@ pub fn cosets(
     Ok(graph)
 }
 
-/// Keeps the tables of cosets in the directory of a run, if they are worth it, and unless that fails.
+/// Writes the tables of a coset graph to the directory of a run, if they have at least
+/// [`PATTERNS_WORTH_KEEPING`] patterns. A failure is only logged.
 pub fn keep(run: &Path, fingerprint: Digest, graph: &CosetGraph, disk: &dyn Disk) {
     if CosetGraph::table_entries(graph.space(), graph.colouring()) >= PATTERNS_WORTH_KEEPING
         && let Err(error) = write(run, fingerprint, graph, disk)
@@ -73,10 +77,11 @@ pub fn keep(run: &Path, fingerprint: Digest, graph: &CosetGraph, disk: &dyn Disk
     }
 }
 
-/// The cosets of a run for those who only read: from its directory if they are there, or made and not kept.
+/// Returns the coset graph of a run for a process that only reads: from the tables in the run's directory, or
+/// built anew and not kept.
 ///
 /// # Errors
-/// If there are more than the tables can address.
+/// If there are more cosets than the tables can address.
 pub fn cosets_for_reading(
     run: &Path,
     fingerprint: Digest,
@@ -89,7 +94,7 @@ pub fn cosets_for_reading(
     }
 }
 
-/// The cosets that are kept in the run's directory, if they are whole.
+/// Returns the coset graph from the tables in the run's directory, if they are there and whole.
 fn kept(run: &Path, fingerprint: Digest, space: &Space, colouring: &Colouring) -> Option<CosetGraph> {
     let path = run.join(NAME);
     if colouring.patterns().total() < PATTERNS_WORTH_KEEPING || !path.exists() {
@@ -128,7 +133,7 @@ fn read(path: &Path, fingerprint: Digest, colouring: &Colouring) -> Result<Coset
     Ok(tables)
 }
 
-/// A file of which everything that is read is hashed.
+/// A file whose bytes are hashed as they are read.
 struct Hashed {
     inner: BufReader<File>,
     hasher: blake3::Hasher,
@@ -166,7 +171,7 @@ fn write(run: &Path, fingerprint: Digest, graph: &CosetGraph, disk: &dyn Disk) -
         Ok(disk.sync_directory(run)?)
     });
     if written.is_err() {
-        // Layers need the room more.
+        // The unfinished file is removed, because layers need the room more.
         let _ = disk.remove(&temporary);
     }
     written
@@ -198,7 +203,7 @@ fn write_to(
     Ok(file.finish()?)
 }
 
-/// A file that is written in large pieces, and hashed.
+/// A file whose bytes are collected into large pieces, hashed, and written.
 struct Pieces {
     file: Box<dyn DiskFile>,
     hasher: blake3::Hasher,

@@ -3,17 +3,17 @@
 use fathom_layer::{Digest, Totals};
 use std::fmt;
 
-/// A distance from solved.
+/// A distance from the solved state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Depth(pub u32);
 
 impl Depth {
-    /// The depth after this one.
+    /// Returns the next depth.
     pub fn next(self) -> Self {
         Self(self.0 + 1)
     }
 
-    /// The depth before this one, if there is one.
+    /// Returns the previous depth; `None` for depth 0.
     pub fn previous(self) -> Option<Self> {
         self.0.checked_sub(1).map(Self)
     }
@@ -35,8 +35,8 @@ impl fmt::Display for ShardId {
     }
 }
 
-/// A task makes one shard of the layer at one depth, from the layers before it. It also names the file that
-/// it makes. Tasks are ordered by depth, then by shard.
+/// The task of making one shard of the layer at one depth, from the layers before it. A task also names the
+/// file that it makes. Tasks are ordered by depth, then by shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Task {
     /// The depth of the layer to make.
@@ -45,17 +45,17 @@ pub struct Task {
     pub shard: ShardId,
 }
 
-/// What a finished shard of a layer adds up to.
+/// The report of a finished shard: counts and checksums.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShardReport {
-    /// What was made.
+    /// The task.
     pub task: Task,
-    /// Its states, and what is counted of them.
+    /// The counts of the shard's states and fixed pairs.
     pub totals: Totals,
-    /// Bytes of the layer file.
+    /// The size of the layer file in bytes.
     pub bytes: u64,
-    /// Checksums of the cosets in order.
+    /// The checksums of the cosets, in order.
     pub checksums: Vec<Digest>,
-    /// Numbers of the watched states that lie in it.
+    /// The numbers of the watched states that lie in the shard.
     pub watched: Vec<u32>,
 }
