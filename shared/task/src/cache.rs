@@ -1,41 +1,42 @@
-//! How much of the layers should be in memory: what is left of the memory that a process may take when its
-//! tables and threads have theirs. Processes that share a machine share the memory too, as they come and go.
+//! The memory for layers: what is left of a process's memory budget when tables and threads have theirs.
+//! Processes on one machine may share a budget, whose shares change as they come and go.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long the number of processes that share the memory is believed.
+/// The time for which a count of the sharing processes is used again.
 const BELIEVED: Duration = Duration::from_secs(1);
-/// So much is taken for layers however little there is.
+/// The bytes for layers if the budget leaves fewer.
 const LEAST: u64 = 1 << 20;
 
 /// The memory for layers.
 #[derive(Debug)]
 pub struct Cache {
-    /// Bytes that all who share it may take together.
+    /// The budget of all sharing processes together, in bytes.
     all: u64,
-    /// Bytes that this process takes for other things.
+    /// The bytes that this process takes for other things than layers.
     taken: u64,
-    /// How many share it; `None` for one.
+    /// Counts the sharing processes; `None` if this process does not share.
     sharers: Option<fn() -> usize>,
-    /// How many there were when it was looked last.
+    /// The last count, and its time.
     known: Mutex<Option<(Instant, usize)>>,
 }
 
 impl Cache {
-    /// Of `memory_bytes` that a process may take, when `cache_bytes` are left of them.
+    /// Makes the cache of a process with a budget of `memory_bytes`, of which `cache_bytes` are for layers.
     pub fn new(memory_bytes: u64, cache_bytes: u64) -> Self {
         let taken = memory_bytes.saturating_sub(cache_bytes);
         Self { all: memory_bytes, taken, sharers: None, known: Mutex::default() }
     }
 
-    /// The same process, which has its share of `all` bytes alone. `sharers` counts those who share.
+    /// Makes the process share a budget of `all` bytes equally with other processes. `sharers` counts the
+    /// processes, this one included.
     #[must_use]
     pub fn shared(self, all: u64, sharers: fn() -> usize) -> Self {
         Self { all, sharers: Some(sharers), ..self }
     }
 
-    /// Bytes of memory that this process may take now.
+    /// Returns the bytes of memory that this process may take now.
     pub fn memory_bytes(&self) -> u64 {
         let Some(sharers) = self.sharers else { return self.all };
         let now = Instant::now();
@@ -45,7 +46,7 @@ impl Cache {
         self.all / count as u64
     }
 
-    /// Bytes of layers that should be in memory now, at most.
+    /// Returns the most bytes of layers that should be in memory now.
     pub fn bytes(&self) -> u64 {
         self.memory_bytes().saturating_sub(self.taken).max(LEAST)
     }
@@ -62,7 +63,7 @@ mod tests {
         assert_eq!((alone().memory_bytes(), alone().bytes()), (8 * GIB, 7 * GIB));
         let two = alone().shared(8 * GIB, || 2);
         assert_eq!((two.memory_bytes(), two.bytes()), (4 * GIB, 3 * GIB));
-        // A process that sees not even itself.
+        // A count of 0 is a process that does not even see itself.
         assert_eq!(alone().shared(8 * GIB, || 0).bytes(), 7 * GIB);
         assert_eq!(alone().shared(8 * GIB, || 100).bytes(), LEAST);
     }

@@ -1,4 +1,4 @@
-//! One task: a shard of a layer from the layers before it.
+//! One task: makes a shard of a layer from the layers before it.
 
 use crate::layer::bits;
 use crate::union::OfTask;
@@ -12,35 +12,36 @@ use fathom_space::{CosetId, Transform, Transforms};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How many cosets before its turn what a coset is made from is read from disk: a disk's latency is that of a
-/// few cosets.
+/// How many cosets ahead the sources of a coset are fetched: a read from disk takes about as long as a few
+/// cosets.
 const FETCH_AHEAD: u32 = 16;
 
-/// A coset is nearly full if at most one in this many of its states is left. Then a few pulls may bring all
-/// that is left.
+/// A coset is nearly full if at most one in this many of its states is left. A few pulls may then find
+/// everything that is left, and the other pulls can be skipped.
 pub const NEARLY_FULL: u32 = 8;
 
 /// Numbers of pulls after which a nearly full coset is checked for completion.
 pub const COMPLETION_CHECKS: [u32; 3] = [3, 6, 12];
 
-/// What becomes of the whole file of a task that an interrupted run has left.
+/// What happens to a complete file of the task that an interrupted run has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leftover {
-    /// It is what the task makes, and is reported.
+    /// The file is taken as the result of the task.
     Counts,
-    /// Nobody looks at it.
+    /// The file is not read, and is replaced.
     IsReplaced,
 }
 
-/// What was visited before a task's depth.
+/// The states that were visited before a task's depth.
 struct Visited<'a> {
     /// The layers that the task reads, the newest first.
     layers: &'a [&'a Layer],
-    /// All of them in one, if there is such a one.
+    /// The union of these layers, if there is one.
     union: Option<OfTask<'a>>,
 }
 
-/// Does tasks on one thread. Keeps the axis maps and bit networks that it made.
+/// Does tasks on one thread. Keeps the axis maps and bit networks that it has made for later cosets and
+/// tasks.
 pub struct Expander<'j> {
     job: &'j Job,
     transforms: Transforms<'j>,
@@ -52,7 +53,7 @@ pub struct Expander<'j> {
 }
 
 impl<'j> Expander<'j> {
-    /// An expander for the tasks of a run.
+    /// Makes an expander for the tasks of a run.
     pub fn new(job: &'j Job) -> Self {
         let shape = job.graph.shape();
         let engine = match job.method {
@@ -70,11 +71,11 @@ impl<'j> Expander<'j> {
         }
     }
 
-    /// Does a task and writes its file. `before` are the layers [below](fathom_run::Lookback::below) the one
-    /// to make, the newest first. A task whose `stop` is set ends at the next coset.
+    /// Does a task and writes its file. `before` has the layers [below](fathom_run::Lookback::below) the one
+    /// to make, the newest first. If `stop` becomes true, the task ends at the next coset.
     ///
     /// # Errors
-    /// [`TaskError`]; then there is no new file.
+    /// [`TaskError`] if the task did not end with a report. No new file is left then.
     pub fn run(
         &mut self,
         store: &Store<'_>,
@@ -99,7 +100,7 @@ impl<'j> Expander<'j> {
         self.with_watched(store, computed?)
     }
 
-    /// Adds the watched states that lie in a shard.
+    /// Adds the watched states that lie in a shard to its report.
     fn with_watched(&self, store: &Store<'_>, mut report: ShardReport) -> Result<ShardReport, TaskError> {
         let (job, task) = (self.job, report.task);
         report.watched = job.watched.found(job.geometry.cut.range(task.shard), || {
@@ -108,11 +109,11 @@ impl<'j> Expander<'j> {
         Ok(report)
     }
 
-    /// Finds once more what a task comes to, with another engine if one is named that does these cosets. Its
-    /// file is neither looked at nor written.
+    /// Computes the report of a task once more, with another engine if `engine` is given and supports the
+    /// cosets. The task's file is neither read nor written.
     ///
     /// # Errors
-    /// [`TaskError`], as for [`Expander::run`].
+    /// The errors of [`Expander::run`].
     pub fn audit(
         &mut self,
         store: &Store<'_>,
@@ -133,7 +134,8 @@ impl<'j> Expander<'j> {
         Ok(ShardReport { task, totals, bytes: 0, checksums: writer.abandon(), watched: Vec::new() })
     }
 
-    /// The report of a task that an interrupted run left finished.
+    /// Returns the report of a task whose complete file an interrupted run has left. If a source of the task
+    /// was given back, the file must be there.
     fn finished(
         &self,
         store: &Store<'_>,
@@ -170,8 +172,8 @@ impl<'j> Expander<'j> {
     ) -> Result<ShardReport, TaskError> {
         let job = self.job;
         let mut writer = store.writer(&job.geometry, task)?;
-        // The new layer will be about as large as the newest. If both do not fit, it would leave memory
-        // before it is read.
+        // The new layer will be about as large as the newest. If both do not fit into the cache, the new one
+        // would leave memory before it is read, so it is not cached at all.
         if before.first().is_some_and(|newest| newest.bytes() > job.cache.bytes() / 2) {
             writer.uncache();
         }
@@ -187,7 +189,8 @@ impl<'j> Expander<'j> {
         Ok(ShardReport { task, totals, bytes, checksums, watched: Vec::new() })
     }
 
-    /// Pushes the cosets of a task. Returns the writer, and what they add up to.
+    /// Computes the cosets of a task and pushes them to `writer`. Returns the writer, and the sum of the
+    /// counts.
     fn push_all<'d>(
         &mut self,
         mut writer: LayerWriter<'d>,
@@ -243,7 +246,8 @@ impl<'j> Expander<'j> {
         Ok((writer, totals))
     }
 
-    /// Has what a coset is made from read ahead.
+    /// Prefetches the sources of a coset. Does nothing if the newest layer has no window, or if the coset is
+    /// full.
     fn prefetch(&self, coset: CosetId, before: &[&Layer]) -> Result<(), TaskError> {
         let Some(newest) = before.first().filter(|newest| newest.is_windowed()) else {
             return Ok(());
@@ -257,8 +261,9 @@ impl<'j> Expander<'j> {
         Ok(())
     }
 
-    /// Finds the states of a coset at the task's depth: leaves them in `packed`, and returns their number.
-    /// With none, `packed` may hold anything. `left` states of the coset were not visited before.
+    /// Finds the states of a coset at the task's depth, writes them to `packed`, and returns their number. If
+    /// there are none, `packed` is unspecified. `left` is the number of the coset's states that were not
+    /// visited before.
     fn find(
         &mut self,
         task: Task,
@@ -276,7 +281,7 @@ impl<'j> Expander<'j> {
         }
     }
 
-    /// The states of a coset into which moves lead from `newest`, without those that were visited.
+    /// Finds the states of a coset to which moves lead from `newest` and that were not visited before.
     fn pull(
         &mut self,
         coset: CosetId,
@@ -320,14 +325,15 @@ impl<'j> Expander<'j> {
         found
     }
 
-    /// Takes the first state out of `packed`, as a fault of the memory would.
+    /// Removes the first state from `packed`, to simulate a fault of the memory.
     fn lose_first(&mut self) {
         if let Some(byte) = self.packed.iter_mut().find(|byte| **byte != 0) {
             *byte &= *byte - 1;
         }
     }
 
-    /// Leaves in `packed` what the kernel has collected and was not visited.
+    /// Writes the states that the kernel has collected and that were not visited before to `packed`. Returns
+    /// their number.
     fn without(&mut self, coset: CosetId, visited: &Visited<'_>) -> Result<u32, TaskError> {
         match &visited.union {
             Some(union) => self.kernel.subtract(union.coset(coset)),
@@ -340,9 +346,9 @@ impl<'j> Expander<'j> {
         Ok(self.kernel.pack(&mut self.packed))
     }
 
-    /// The words of the solved state that lie in this coset.
+    /// Writes the words of the solved state that lie in this coset to `packed`. Returns their number.
     fn solved(&mut self, coset: CosetId) -> u32 {
-        // A coset with none is not cleared: all but a few of millions.
+        // `packed` is not cleared for a coset without one, as all but a few of millions are.
         if !self.solved.iter().any(|&(of_word, _)| of_word == coset) {
             return 0;
         }
@@ -355,7 +361,8 @@ impl<'j> Expander<'j> {
         found
     }
 
-    /// The states of a coset that the plain search found at the task's depth.
+    /// Writes the states of a coset that the reference engine found at the task's depth to `packed`. Returns
+    /// their number.
     fn look_up(&mut self, task: Task, coset: CosetId) -> u32 {
         let Method::Reference(distances) = &self.job.method else {
             return 0;

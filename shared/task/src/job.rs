@@ -1,4 +1,4 @@
-//! What a worker must know of a run: the same for all tasks of it.
+//! What threads need to know of a run to do its tasks: the same for all tasks.
 
 use crate::{Cache, Layer, Resources, Union, Watched};
 use anyhow::{Context, Result};
@@ -15,44 +15,45 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A run, as far as tasks need it.
+/// The parts of a run that tasks need.
 #[derive(Debug)]
 pub struct Job {
-    /// The cosets.
+    /// The coset graph.
     pub graph: Arc<CosetGraph>,
-    /// The pairs by which classes are counted.
+    /// The counter of the pairs from which the numbers of classes follow.
     pub pairs: Pairs,
-    /// Which file holds what.
+    /// The sizes and identities of the layer files.
     pub geometry: Geometry,
     /// The layers from which a layer is made.
     pub lookback: Lookback,
-    /// All layers before the one that is made, where all are read and memory holds them.
+    /// The union of all layers before the one in the making, if tasks read all layers and memory can hold the
+    /// union.
     pub union: Option<Union>,
-    /// How new layers are found.
+    /// The method by which new layers are found.
     pub method: Method,
-    /// Bytes of layers that should be in memory, at most.
+    /// The memory for layers.
     pub cache: Cache,
-    /// States that are looked up in every shard that is made.
+    /// The watched states, which are looked up in every shard that is made.
     pub watched: Watched,
 }
 
-/// How new layers are found.
+/// The method by which new layers are found.
 #[derive(Debug)]
 pub enum Method {
-    /// Cosets are pulled through moves.
+    /// An engine pulls cosets through moves.
     Cosets(Engine),
-    /// Distances are looked up that a plain search found.
+    /// The distances that a plain search found are looked up.
     Reference(Distances),
 }
 
-/// What finds the layers.
+/// The user's choice of a method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kernel {
     /// The plain breadth-first search in memory, which checks all others.
     Reference,
-    /// Cosets, with one engine.
+    /// This engine, which pulls cosets.
     Cosets(Engine),
-    /// Cosets, with the fastest engine for their shape on this processor.
+    /// The fastest engine for the shape of the cosets on this processor.
     #[default]
     Fastest,
 }
@@ -84,11 +85,11 @@ impl fmt::Display for Kernel {
 }
 
 impl Kernel {
-    /// The engine for cosets of a shape; the reference engine needs none.
+    /// Returns the engine for cosets of a shape. The reference engine pulls no cosets, so the answer for it
+    /// is arbitrary.
     ///
     /// # Errors
-    /// [`fathom_command::exit::BadInput`] if the engine that was asked for does not do this shape on this
-    /// processor.
+    /// [`fathom_command::exit::BadInput`] if the chosen engine does not support the shape on this processor.
     pub fn engine(self, shape: &Shape) -> Result<Engine> {
         match self {
             Self::Reference => Ok(Engine::Portable),
@@ -106,11 +107,13 @@ impl Kernel {
 }
 
 impl Job {
-    /// Makes a run's tables, or reads them from the directory `tables` if they are kept there. What speaks
-    /// against it is found before anything is written.
+    /// Makes a run's tables, or reads them from the directory `tables` if they are kept there. Everything is
+    /// checked before anything is written, except for the number of cosets and the memory of the reference
+    /// engine.
     ///
     /// # Errors
-    /// If the manifest contradicts itself, the engine does not suit it, or memory does not suffice.
+    /// If the manifest contradicts itself, the engine does not support its cosets, or memory does not
+    /// suffice.
     pub fn load(
         manifest: &RunManifest,
         tables: &Path,
@@ -121,8 +124,8 @@ impl Job {
         Self::of(manifest, (&space, &colouring), None, tables, resources, disk)
     }
 
-    /// The same where the space and the colouring are known already, and perhaps the cosets. They must be
-    /// those of the [manifest](RunManifest::check_cut).
+    /// Does the same as [`Job::load`] if the space and the colouring, and perhaps the coset graph, are
+    /// already known. They must be those of the [manifest](RunManifest::check_cut).
     ///
     /// # Errors
     /// The errors of [`Job::load`].
@@ -167,26 +170,27 @@ impl Job {
         Ok(Self { graph, pairs, geometry, lookback, union, method, cache, watched: Watched::default() })
     }
 
-    /// A layer that is to be read; `newest` if it is the one that tasks pull from. A large one stays in
-    /// memory only as far as the cache reaches.
+    /// Prepares a layer for reading. `newest` tells whether tasks pull from the layer. If such a layer is
+    /// large, it gets a window, which keeps only a part of it in memory.
     pub fn windowed(&self, layer: Layer, newest: bool) -> Layer {
-        // A small newest layer is still in memory.
+        // A newest layer that is small is still in memory.
         let cache_bytes = self.cache.bytes();
         if !newest || layer.bytes() <= cache_bytes / 4 {
             return layer;
         }
-        // The rest of the cache is for what passes through it: the layer before that, and the new one.
+        // The rest of the cache is for what passes through memory once: the layer before the newest, and the
+        // new one.
         layer.with_window(cache_bytes / 16 * 15)
     }
 
-    /// What no states add up to.
+    /// Returns the counts of a coset without states in the layer.
     pub fn nothing(&self) -> Totals {
         let (pairs, inverse_pairs) = self.pairs.of_nothing();
         Totals { stored: 0, states: 0, pairs, inverse_pairs }
     }
 
-    /// What a coset adds up to that has `stored` states in a layer, of which `contains` tells by their
-    /// positions.
+    /// Returns the counts of a coset that has `stored` states in a layer. `contains(position)` tells whether
+    /// the state at a position is one of them.
     pub fn count(
         &self,
         transforms: &mut Transforms<'_>,
@@ -202,8 +206,8 @@ impl Job {
         Totals { stored: stored.into(), states, pairs, inverse_pairs }
     }
 
-    /// The fastest engine that does the cosets on this processor and is not the one of this word; `None` if
-    /// there is no other, or the usual one is another one.
+    /// Returns the fastest engine other than the one named `word` that supports the cosets on this processor.
+    /// `None` if there is none, or if this job does not use `word` itself.
     pub fn engine_other_than(&self, word: &str) -> Option<Engine> {
         let is_usual = self.kernel() == word;
         let shape = self.graph.shape();
@@ -211,7 +215,7 @@ impl Job {
         Engine::ALL.into_iter().rfind(does).filter(|_| is_usual)
     }
 
-    /// The word for what computes.
+    /// Returns the name of the engine, or `reference`.
     pub fn kernel(&self) -> &'static str {
         match self.method {
             Method::Cosets(engine) => engine.word(),

@@ -1,14 +1,14 @@
-//! Tasks: making one shard of a layer from the layers before it, from files to files.
+//! Tasks: each makes one shard of a layer from the layers before it, from files to a file.
 //!
-//! Reading order: [`resources`] (what may be taken of this machine), [`cache`] (its memory for layers),
-//! [`job`] (what a worker must know of a run), [`store`] (where layer files lie), [`layer`] (a whole layer,
-//! open for reading), [`window`] (which part of it is in memory), [`union`] (all layers in one, where all are
-//! read), [`expand`] (one task), [`waits`] (what threads spend their time on), [`pool`] (threads that do
-//! tasks), [`watched`] (states whose depths are noted), [`sample`] (from which an audit draws random states),
-//! [`error`].
+//! Reading order: [`resources`] (the limits of a process), [`cache`] (the memory for layers), [`job`] (what
+//! threads need to know of a run), [`store`] (the directory of layer files), [`layer`] (a whole layer, open
+//! for reading), [`window`] (the part of a layer that is in memory), [`union`] (all layers in one, if tasks
+//! read all of them), [`expand`] (one task), [`waits`] (the time that threads spend on each activity),
+//! [`pool`] (threads that do tasks), [`watched`] (states whose depths are recorded), [`sample`] (random
+//! states of a layer, for audits), [`error`].
 //!
-//! Invariants: a task is a function of the layers that it reads; doing it twice gives the same file; a task
-//! that ends early leaves nothing under a final name.
+//! Invariants: a task is a function of the layers that it reads, so doing it twice gives the same file. A
+//! task that ends early leaves nothing under a final name.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

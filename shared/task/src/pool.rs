@@ -12,19 +12,19 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{Builder, Scope};
 use std::time::{Duration, Instant};
 
-/// What the threads have done of the present layer, for progress.
+/// What the threads have done of the current layer, for progress.
 #[derive(Debug, Default)]
 pub struct Counters {
-    /// Cosets done.
+    /// The number of cosets done.
     pub cosets: AtomicU64,
-    /// States found.
+    /// The number of states found.
     pub states: AtomicU64,
-    /// What the threads spent their time on.
+    /// The time that the threads spent on each activity.
     pub spent: Spent,
 }
 
 impl Counters {
-    /// Sets them to zero, at the beginning of a layer.
+    /// Sets the counters to zero, at the beginning of a layer.
     pub fn begin(&self) {
         self.cosets.store(0, Ordering::Relaxed);
         self.states.store(0, Ordering::Relaxed);
@@ -32,32 +32,32 @@ impl Counters {
     }
 }
 
-/// What is done with a task.
+/// What a thread does with a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Its file is made.
+    /// The thread makes the task's file.
     Make(Leftover),
-    /// What it comes to is found once more, with this engine if one is named, and only reported.
+    /// The thread computes the report once more, with this engine if one is given, and writes nothing.
     Audit(Option<Engine>),
 }
 
 impl Purpose {
-    /// Whether nothing is written.
+    /// Returns whether the task's file is not written.
     pub fn is_audit(self) -> bool {
         matches!(self, Self::Audit(_))
     }
 }
 
-/// A task that ended, one way or the other.
+/// A task that has ended, with or without a report.
 #[derive(Debug)]
 pub struct Ended {
     /// The task.
     pub task: Task,
-    /// What was done with it.
+    /// What the thread did with the task.
     pub purpose: Purpose,
-    /// Its report, or why there is none.
+    /// The report, or the reason why there is none.
     pub result: Result<ShardReport, TaskError>,
-    /// How long it took.
+    /// The time that the task took.
     pub took: Duration,
 }
 
@@ -67,7 +67,7 @@ struct Order {
     before: Vec<Arc<Layer>>,
 }
 
-/// All threads have ended, by panics.
+/// The error that all threads have ended, by panics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("every kernel thread has panicked")]
 pub struct NoThreads;
@@ -79,23 +79,24 @@ pub struct Pool {
     ended: Receiver<Ended>,
 }
 
-/// Gives tasks to the threads of a pool, which end when this is dropped.
+/// The sending end of a pool. The threads end when it is dropped and the tasks given before are done.
 #[derive(Debug)]
 pub struct Orders(Sender<Order>);
 
 impl Orders {
-    /// Gives a task to the threads. `before` as in [`Expander::run`].
+    /// Gives a task to the threads. `before` is as in [`Expander::run`].
     pub fn submit(&self, task: Task, purpose: Purpose, before: Vec<Arc<Layer>>) {
-        // Without threads there is nobody to take it, and what ends says so.
+        // If all threads have ended, the order is lost, and the receiving end of the pool tells so.
         let _ = self.0.send(Order { task, purpose, before });
     }
 }
 
 impl Pool {
-    /// Starts `threads` threads, which end when the pool is dropped, and at the latest with the scope.
+    /// Starts `threads` threads, which end when the pool is dropped and the tasks given before are done; the
+    /// scope waits for them. If `stop` becomes true, tasks end early.
     ///
     /// # Errors
-    /// If the operating system gives no thread.
+    /// If a thread cannot be spawned.
     pub fn start<'scope, 'env>(
         scope: &'scope Scope<'scope, 'env>,
         threads: usize,
@@ -104,7 +105,7 @@ impl Pool {
         counters: &'env Counters,
         stop: &'env AtomicBool,
     ) -> std::io::Result<Self> {
-        // A layer's tasks are submitted together, and one layer at a time.
+        // The tasks of one layer fit into the queue, so that submitting them does not block.
         let (orders, inbox) = bounded::<Order>(job.geometry.cut.shards() as usize);
         let (outbox, ended) = unbounded();
         for number in 0..threads {
@@ -114,7 +115,8 @@ impl Pool {
                 for Order { task, purpose, before } in inbox {
                     let start = Instant::now();
                     let before: Vec<&Layer> = before.iter().map(|layer| &**layer).collect();
-                    // A panic must not leave the run waiting for a report. The expander is not used again.
+                    // A panic must not leave the run waiting for a report. The thread ends after a panic,
+                    // because its expander may be in any state.
                     let run = AssertUnwindSafe(|| match purpose {
                         Purpose::Make(leftover) => {
                             expander.run(store, task, leftover, &before, counters, stop)
@@ -134,20 +136,21 @@ impl Pool {
         Ok(Self { orders: Orders(orders), ended })
     }
 
-    /// Has the threads make the file of a task. `before` as in [`Expander::run`].
+    /// Gives the threads a task whose file is to be made. `before` is as in [`Expander::run`].
     pub fn submit(&self, task: Task, before: Vec<Arc<Layer>>) {
         self.orders.submit(task, Purpose::Make(Leftover::Counts), before);
     }
 
-    /// Its two ends, for threads of their own. Of tasks that end is heard until all threads have ended.
+    /// Splits the pool into its two ends, for use by different threads. The iterator ends when all threads
+    /// have ended.
     pub fn into_ends(self) -> (Orders, impl Iterator<Item = Ended> + Send) {
         (self.orders, self.ended.into_iter())
     }
 
-    /// Waits for the next task that ends; `None` if none did within the time.
+    /// Waits for the next task that ends. Returns `None` if none does within `timeout`.
     ///
     /// # Errors
-    /// [`NoThreads`] if none is left to end any.
+    /// [`NoThreads`] if all threads have ended.
     pub fn next(&self, timeout: Duration) -> Result<Option<Ended>, NoThreads> {
         match self.ended.recv_timeout(timeout) {
             Ok(ended) => Ok(Some(ended)),

@@ -1,17 +1,17 @@
-//! What may be taken of this machine.
+//! The limits of a process.
 
 use crate::Kernel;
 
-/// What a process has for its tasks.
+/// The resources that a process may use for its tasks.
 #[derive(Clone, Copy, Debug)]
 pub struct Resources {
-    /// The engine.
+    /// The kernel.
     pub kernel: Kernel,
-    /// Kernel threads.
+    /// The number of kernel threads.
     pub threads: usize,
-    /// Bytes of memory that may be taken: for tables and tensors, and what is left for layers in the page
+    /// The memory budget in bytes: tables and tensors take their part, and the rest is for layers in the page
     /// cache.
     pub memory_bytes: u64,
-    /// The last depth that will be asked for, if that is known; it saves the reference engine work.
+    /// The last depth that will be asked for, if that is known. It saves the reference engine work.
     pub max_depth: Option<u32>,
 }

@@ -1,11 +1,11 @@
-//! The words of the states that a layer stores, numbered in the order of their cosets, so that random ones
-//! can be taken of which each is as likely as any other.
+//! A numbering of the words of the states that a layer stores, in the order of their cosets. A random number
+//! gives a random state such that each word is as likely as any other.
 
 use fathom_layer::{LayerError, Stored};
 use fathom_space::{CosetGraph, CosetId};
 use std::ops::Range;
 
-/// How many words lie in some cosets.
+/// The numbers of words in some cosets.
 #[derive(Clone, Debug)]
 pub struct Words {
     /// The first coset.
@@ -15,11 +15,11 @@ pub struct Words {
 }
 
 impl Words {
-    /// Counts the words of cosets of a layer: a stored state stands for as many in each as the coset has
-    /// images.
+    /// Counts the words in the cosets `cosets` of a layer. A stored state stands for one word in each coset
+    /// of the orbit. `states` returns the number of states that a coset stores.
     ///
     /// # Errors
-    /// Those of `states`, which tells how many a coset stores.
+    /// The errors of `states`.
     pub fn count(
         graph: &CosetGraph,
         cosets: Range<u32>,
@@ -34,16 +34,17 @@ impl Words {
         Ok(Self { up_to: up_to.collect::<Result<_, LayerError>>()?, first })
     }
 
-    /// How many there are.
+    /// Returns the number of words.
     pub fn number(&self) -> u128 {
         self.up_to.last().copied().unwrap_or(0)
     }
 
-    /// The coset of a word, and the position of the stored state that stands for it; `None` if there are not
-    /// so many words, or fewer states than were counted.
+    /// Returns the place of the stored state that stands for a word: the coset, and the position in the
+    /// coset. `stored` reads a coset. `None` if `word` is not less than the number of words, or the coset has
+    /// fewer states than were counted.
     ///
     /// # Errors
-    /// Those of `stored`, which reads a coset.
+    /// The errors of `stored`.
     pub fn place<'a>(
         &self,
         graph: &CosetGraph,

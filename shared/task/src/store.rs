@@ -1,4 +1,4 @@
-//! Where layer files lie: `layers/d007/s00012.layer` below a run's directory.
+//! A directory of layer files, such as `layers/d007/s00012.layer` below a run's directory.
 
 use crate::Layer;
 use fathom_layer::writer::TEMPORARY_SUFFIX;
@@ -19,49 +19,49 @@ pub struct Store<'d> {
 /// What interruptions have left behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Leftovers {
-    /// Layers that should be gone.
+    /// The layers that should have been removed.
     pub layers: Vec<Depth>,
-    /// Files that were never finished.
+    /// The files that were never finished.
     pub unfinished: Vec<PathBuf>,
 }
 
 impl Leftovers {
-    /// Whether there is nothing to sweep.
+    /// Returns whether there is nothing to sweep.
     pub fn is_empty(&self) -> bool {
         self.layers.is_empty() && self.unfinished.is_empty()
     }
 }
 
 impl<'d> Store<'d> {
-    /// The store in the directory of a run.
+    /// Returns the store in the directory of a run.
     pub fn new(run: &Path, disk: &'d dyn Disk) -> Self {
         Self { directory: run.join("layers"), disk }
     }
 
-    /// The directory of a layer.
+    /// Returns the directory of a layer.
     pub fn layer_directory(&self, depth: Depth) -> PathBuf {
         self.directory.join(format!("d{:03}", depth.0))
     }
 
-    /// The path of a layer file.
+    /// Returns the path of a layer file.
     pub fn path(&self, depth: Depth, shard: ShardId) -> PathBuf {
         self.layer_directory(depth).join(format!("s{:05}.layer", shard.0))
     }
 
-    /// Removes what interrupted tasks left unfinished in the directory of a layer. Not for a directory in
-    /// which other processes may be at work.
+    /// Removes the unfinished files that interrupted tasks left in the directory of a layer. Must not be
+    /// called while other processes may write to the directory.
     ///
     /// # Errors
-    /// [`LayerError::Io`] if the disk refuses.
+    /// [`LayerError::Io`] if the directory cannot be listed, or a file cannot be removed.
     pub fn remove_unfinished(&self, depth: Depth) -> Result<(), LayerError> {
         let files = self.own_files(depth)?;
         files.iter().filter(|path| is_temporary(path)).try_for_each(|path| self.remove_file(path))
     }
 
-    /// Makes the directory of a layer.
+    /// Creates the directory of a layer, durably.
     ///
     /// # Errors
-    /// [`LayerError::Io`] if the disk refuses.
+    /// [`LayerError::Io`] if the directory is a symbolic link, or cannot be created.
     pub fn prepare(&self, depth: Depth) -> Result<(), LayerError> {
         let directory = self.layer_directory(depth);
         if is_link(&directory) {
@@ -70,17 +70,18 @@ impl<'d> Store<'d> {
             return Err(failed("write in", &directory)(source));
         }
         self.disk.create_directory(&directory).map_err(failed("create", &directory))?;
-        // The new directory's own name, and that of the directory which holds it.
+        // The entry of the layer's directory in `layers`, and that of `layers` in the run's directory, are
+        // made durable.
         for directory in [&self.directory, self.directory.parent().unwrap_or(&self.directory)] {
             self.disk.sync_directory(directory).map_err(failed("sync", directory))?;
         }
         Ok(())
     }
 
-    /// Begins the file of a task.
+    /// Begins writing the file of a task.
     ///
     /// # Errors
-    /// [`LayerError::Io`] if the disk refuses.
+    /// [`LayerError::Io`] if the file cannot be created.
     pub fn writer(&self, geometry: &Geometry, task: Task) -> Result<LayerWriter<'d>, LayerError> {
         LayerWriter::create(
             self.disk,
@@ -89,11 +90,11 @@ impl<'d> Store<'d> {
         )
     }
 
-    /// The report of a task whose file is there already, whole; `None` if it is not. A damaged file is
-    /// removed: nothing was built on it yet.
+    /// Returns the report of a task whose complete file is already there; `None` if there is none. A damaged
+    /// file is removed, because nothing was made from it yet.
     ///
     /// # Errors
-    /// [`LayerError`] if there is a file that belongs elsewhere, or the disk refuses.
+    /// [`LayerError`] if there is a file that belongs elsewhere, or the file cannot be read or removed.
     pub fn finished(&self, geometry: &Geometry, task: Task) -> Result<Option<ShardReport>, LayerError> {
         let path = self.path(task.depth, task.shard);
         if !path.try_exists().map_err(failed("look for", &path))? {
@@ -118,7 +119,7 @@ impl<'d> Store<'d> {
         }
     }
 
-    /// The report of a task whose file is there, read from end to end.
+    /// Returns the report of a task whose file is there, after reading and checking the whole file.
     ///
     /// # Errors
     /// [`LayerError`] if the file is missing, damaged or not the right one.
@@ -128,11 +129,11 @@ impl<'d> Store<'d> {
         report(task, &file)
     }
 
-    /// Opens a shard of a layer. Whether it holds what was committed is for the caller to
-    /// [check](LayerFile::check_digest).
+    /// Opens a shard of a layer. The caller must [check](LayerFile::check_digest) that the file holds what
+    /// was committed.
     ///
     /// # Errors
-    /// [`LayerError`] if its file is missing, damaged or not the right one.
+    /// [`LayerError`] if the file is missing, damaged or not the right one.
     pub fn open_shard(
         &self,
         geometry: &Geometry,
@@ -142,10 +143,10 @@ impl<'d> Store<'d> {
         LayerFile::open(&self.path(depth, shard), &geometry.identity(depth, shard))
     }
 
-    /// The depths of which there is a directory, in order.
+    /// Returns the depths whose layers have a directory, in order.
     ///
     /// # Errors
-    /// [`LayerError::Io`] if they cannot be listed.
+    /// [`LayerError::Io`] if the directory cannot be listed.
     pub fn depths(&self) -> Result<Vec<Depth>, LayerError> {
         let mut depths: Vec<Depth> =
             list(&self.directory)?.iter().filter_map(|path| depth_of(path)).collect();
@@ -153,10 +154,10 @@ impl<'d> Store<'d> {
         Ok(depths)
     }
 
-    /// The shards of a layer that are there, finished, in order.
+    /// Returns the finished shards of a layer, in order.
     ///
     /// # Errors
-    /// [`LayerError::Io`] if they cannot be listed.
+    /// [`LayerError::Io`] if the directory cannot be listed.
     pub fn shards(&self, depth: Depth) -> Result<Vec<ShardId>, LayerError> {
         let files = list(&self.layer_directory(depth))?;
         let mut shards: Vec<ShardId> = files.iter().filter_map(|path| shard_of(path)).collect();
@@ -164,22 +165,23 @@ impl<'d> Store<'d> {
         Ok(shards)
     }
 
-    /// Which layer file of this store has a path, if one has.
+    /// Returns the task whose file in this store has this path; `None` if the path is not one of a layer
+    /// file.
     pub fn task_of(&self, path: &Path) -> Option<Task> {
         let path = path.strip_prefix(&self.directory).ok()?;
         Some(Task { depth: depth_of(path.parent()?)?, shard: shard_of(path)? })
     }
 
-    /// How many files of a layer are there, finished.
+    /// Returns the number of finished shards of a layer.
     ///
     /// # Errors
-    /// [`LayerError::Io`] if they cannot be listed.
+    /// [`LayerError::Io`] if the directory cannot be listed.
     pub fn finished_files(&self, depth: Depth) -> Result<u64, LayerError> {
         Ok(self.shards(depth)?.len() as u64)
     }
 
-    /// Opens a whole layer. Whether it holds what was committed is for the caller to
-    /// [check](Layer::check_digests).
+    /// Opens a whole layer. The caller must [check](Layer::check_digests) that the files hold what was
+    /// committed.
     ///
     /// # Errors
     /// [`LayerError`] if one of its files is missing, damaged or not the right one.
@@ -192,11 +194,11 @@ impl<'d> Store<'d> {
         Ok(Layer::new(geometry.cut, files))
     }
 
-    /// Deletes a layer; files that are gone already are no error, and files that are not Fathom's stay: among
-    /// them those behind a symbolic link.
+    /// Deletes a layer. Files that are already gone are no error. Files that are not Fathom's stay, and so
+    /// does everything behind a symbolic link.
     ///
     /// # Errors
-    /// [`LayerError::Io`] if the disk refuses.
+    /// [`LayerError::Io`] if the directory cannot be listed, or a file cannot be removed.
     pub fn remove(&self, depth: Depth) -> Result<(), LayerError> {
         let directory = self.layer_directory(depth);
         let files = self.own_files(depth)?;
@@ -214,10 +216,10 @@ impl<'d> Store<'d> {
         }
     }
 
-    /// Deletes the file of a shard, because it is damaged or is read no longer.
+    /// Deletes the file of a shard, because the file is damaged or no longer read.
     ///
     /// # Errors
-    /// [`LayerError::Io`] if the disk refuses.
+    /// [`LayerError::Io`] if the directory is a symbolic link, or the file cannot be removed.
     pub fn discard(&self, task: Task) -> Result<(), LayerError> {
         let directory = self.layer_directory(task.depth);
         if is_link(&directory) {
@@ -228,7 +230,7 @@ impl<'d> Store<'d> {
         self.remove_file(&self.path(task.depth, task.shard))
     }
 
-    /// Removes a file; one that is gone already is no error, for another process may have removed it.
+    /// Removes a file. A file that is already gone is no error, because another process may have removed it.
     fn remove_file(&self, path: &Path) -> Result<(), LayerError> {
         match self.disk.remove(path) {
             Err(error) if is_absent(&error) => Ok(()),
@@ -236,11 +238,11 @@ impl<'d> Store<'d> {
         }
     }
 
-    /// What interruptions have left behind: layers that are not `kept`, and unfinished files of layers that
-    /// are.
+    /// Returns what interruptions have left behind: layers that are not `kept`, and unfinished files of
+    /// layers that are.
     ///
     /// # Errors
-    /// [`LayerError::Io`] if it cannot be listed.
+    /// [`LayerError::Io`] if a directory cannot be listed.
     pub fn leftovers(&self, kept: impl Fn(Depth) -> bool) -> Result<Leftovers, LayerError> {
         let mut found = Leftovers::default();
         for depth in self.depths()? {
@@ -254,8 +256,8 @@ impl<'d> Store<'d> {
         Ok(found)
     }
 
-    /// The files in the directory of a layer that may be deleted: none if the directory is a symbolic link,
-    /// for what lies behind it may be somebody else's.
+    /// Returns the files in the directory of a layer that may be deleted: none if the directory is a symbolic
+    /// link, because what is behind it may belong to someone else.
     fn own_files(&self, depth: Depth) -> Result<Vec<PathBuf>, LayerError> {
         let directory = self.layer_directory(depth);
         match is_link(&directory) {
@@ -270,7 +272,7 @@ impl<'d> Store<'d> {
     /// Deletes what interruptions have left behind.
     ///
     /// # Errors
-    /// [`LayerError::Io`] if the disk refuses.
+    /// [`LayerError::Io`] if a file cannot be removed.
     pub fn sweep(&self, leftovers: &Leftovers) -> Result<(), LayerError> {
         for path in &leftovers.unfinished {
             self.remove_file(path)?;
@@ -278,18 +280,18 @@ impl<'d> Store<'d> {
         leftovers.layers.iter().try_for_each(|&depth| self.remove(depth))
     }
 
-    /// Compresses a layer that the search no longer reads. Returns its bytes.
+    /// Compresses a layer that the search no longer reads. Returns the size of its files in bytes.
     ///
     /// # Errors
-    /// [`LayerError`] if it is damaged or the disk refuses.
+    /// [`LayerError`] if a file is damaged, or cannot be read or replaced.
     pub fn archive(&self, geometry: &Geometry, depth: Depth) -> Result<u64, LayerError> {
         geometry.cut.ids().map(|shard| self.archive_shard(geometry, depth, shard)).sum()
     }
 
-    /// Compresses a shard of a layer that the search no longer reads. Returns its bytes.
+    /// Compresses a shard of a layer that the search no longer reads. Returns the size of its file in bytes.
     ///
     /// # Errors
-    /// [`LayerError`] if it is damaged or the disk refuses.
+    /// [`LayerError`] if the file is damaged, or cannot be read or replaced.
     pub fn archive_shard(
         &self,
         geometry: &Geometry,
@@ -300,7 +302,7 @@ impl<'d> Store<'d> {
     }
 }
 
-/// What a finished file adds up to, by its header and its directory.
+/// Returns the report of a finished file from its header and its directory.
 ///
 /// # Errors
 /// [`LayerError`] if the directory is damaged.
@@ -314,7 +316,7 @@ pub fn report(task: Task, file: &LayerFile) -> Result<ShardReport, LayerError> {
     })
 }
 
-/// The paths in a directory; none if it is absent.
+/// Returns the paths in a directory; none if the directory is absent.
 fn list(directory: &Path) -> Result<Vec<PathBuf>, LayerError> {
     let entries = match fs::read_dir(directory) {
         Err(error) if is_absent(&error) => return Ok(Vec::new()),
@@ -335,12 +337,12 @@ fn is_temporary(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(TEMPORARY_SUFFIX.as_bytes())
 }
 
-/// The depth of a layer's directory.
+/// Returns the depth of a layer's directory.
 fn depth_of(path: &Path) -> Option<Depth> {
     path.file_name()?.to_str()?.strip_prefix('d')?.parse().ok().map(Depth)
 }
 
-/// The shard of a layer file.
+/// Returns the shard of a layer file.
 fn shard_of(path: &Path) -> Option<ShardId> {
     path.file_name()?.to_str()?.strip_prefix('s')?.strip_suffix(".layer")?.parse().ok().map(ShardId)
 }

@@ -1,12 +1,14 @@
-//! All layers before the one that is made, in one tensor a coset, where all are read.
+//! The union of all layers before the one in the making, as one tensor for each coset, for runs whose tasks
+//! read all layers.
 //!
-//! Moves that are not closed under inverses may lead back to any depth, so a new layer is what moves lead to
-//! without all layers before it. Reading each of these at each depth takes time that grows with the depth.
-//! The union grows by one layer a depth instead: a task adds the newest layer, and subtracts the union.
+//! If the moves are not closed under inverses, moves may lead back to any depth, so the states of all earlier
+//! layers must be taken away from a new layer. Reading all of them at each depth takes time that grows with
+//! the depth. The union grows by only one layer a depth: a task adds the newest layer, and subtracts the
+//! union.
 //!
-//! The union is in memory alone. A process that begins, or a worker that makes a shard for the first time,
-//! adds all layers once; nothing has to be made durable, and nothing can contradict the files. Where memory
-//! does not hold the union, there is none, and tasks read all layers.
+//! The union is only in memory. A process that begins, or a worker that makes a shard for the first time,
+//! adds all layers once. So nothing has to be made durable, and the union cannot contradict the files. If
+//! memory cannot hold the union, there is none, and tasks read all layers.
 
 use crate::Layer;
 use fathom_kernel::{Bits, SLACK_BYTES};
@@ -15,7 +17,7 @@ use fathom_run::{ShardCut, ShardId};
 use fathom_space::CosetId;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The union, shard by shard.
+/// The union of layers, shard by shard.
 #[derive(Debug)]
 pub struct Union {
     cut: ShardCut,
@@ -23,16 +25,16 @@ pub struct Union {
     shards: Box<[Mutex<OfShard>]>,
 }
 
-/// A shard of it.
+/// One shard of the union.
 #[derive(Debug, Default)]
 struct OfShard {
-    /// The packed tensors of its cosets, one after the other; empty if nothing was added.
+    /// The packed tensors of the shard's cosets, one after the other; empty until the first layer is added.
     bits: Vec<u8>,
-    /// The number of layers in it, from depth 0 on.
+    /// The number of layers in the union, from depth 0 on.
     layers: usize,
 }
 
-/// The shard that a task reads. No other task adds to it meanwhile.
+/// The shard of the union that a task reads. While it exists, no other task can add to the shard.
 #[derive(Debug)]
 pub struct OfTask<'a> {
     of: MutexGuard<'a, OfShard>,
@@ -41,27 +43,28 @@ pub struct OfTask<'a> {
 }
 
 impl Union {
-    /// Without any layer, of cosets that take so many bytes each.
+    /// Makes a union without layers, for cosets that take `packed_bytes` bytes each.
     pub fn new(cut: ShardCut, packed_bytes: u32) -> Self {
         let shards = cut.ids().map(|_| Mutex::default()).collect();
         Self { cut, packed_bytes: packed_bytes as usize, shards }
     }
 
-    /// Bytes of memory that it takes when something was added to each shard.
+    /// Returns the memory of a union with layers in all shards, in bytes.
     pub fn bytes(cut: ShardCut, packed_bytes: u32) -> u64 {
         u64::from(cut.cosets()) * u64::from(packed_bytes) + u64::from(cut.shards()) * SLACK_BYTES as u64
     }
 
-    /// The union of all layers that a task of this shard reads, the newest first, to which it adds those that
-    /// are not in it yet. `None` if it has more than these: the task makes a lost file again.
+    /// Adds the layers of `before` that are missing to a shard of the union, and returns the shard. `before`
+    /// has all layers that a task of the shard reads, the newest first. Returns `None` if the union already
+    /// has more layers than these, because the task makes a lost file again.
     ///
     /// # Errors
-    /// [`LayerError`] if a layer is damaged; then nothing of the shard is in the union any more.
+    /// [`LayerError`] if a layer is damaged. The shard's union is then empty again.
     ///
     /// # Panics
-    /// If the files of the shard are not here.
+    /// If a coset of the shard is not [held](Layer::holds) by one of the layers to add.
     pub fn of_task(&self, shard: ShardId, before: &[&Layer]) -> Result<Option<OfTask<'_>>, LayerError> {
-        // Whoever panicked has left half of a layer here.
+        // A panic may have left a partly added layer, so this shard's union starts again.
         let lock = &self.shards[shard.0 as usize];
         let mut of = lock.lock().unwrap_or_else(|poisoned| {
             lock.clear_poison();
@@ -90,7 +93,7 @@ impl Union {
 }
 
 impl OfTask<'_> {
-    /// The states of a coset that lie in any of the layers.
+    /// Returns the states of a coset that lie in any of the layers.
     pub fn coset(&self, coset: CosetId) -> Bits<'_> {
         let start = (coset.0 - self.first) as usize * self.packed_bytes;
         Bits::Dense(&self.of.bits[start..start + self.packed_bytes + SLACK_BYTES])

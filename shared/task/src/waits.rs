@@ -1,30 +1,30 @@
-//! What kernel threads spend their time on.
+//! The time that kernel threads spend on each activity.
 //!
-//! A thread is always at one of six things, so that their seconds, summed over the threads, are the seconds
-//! of a depth times the threads. Sources are read through maps: what is read for the first time is checked,
-//! and counts as `sources`; a page that has left memory since comes back in the middle of a pull, and counts
-//! as `kernel`.
+//! A thread is always at one of six activities, so their seconds, summed over the threads, are the seconds of
+//! a depth times the number of threads. Sources are read through memory maps: data that are read for the
+//! first time are checked, which counts as `sources`; a page that has left memory since then comes back in
+//! the middle of a pull, which counts as `kernel`.
 
 use serde::Serialize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// What a kernel thread is at.
+/// The activity of a kernel thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// It computes.
+    /// Computing.
     Kernel,
-    /// It reads the layer that moves lead from.
+    /// Reading the layer that moves lead from.
     Sources,
-    /// It reads what was visited before, and takes that away.
+    /// Reading what was visited before, and taking that away.
     Subtract,
-    /// It encodes and writes.
+    /// Encoding and writing.
     Write,
-    /// It makes a shard durable.
+    /// Making a shard durable.
     Sync,
 }
 
-/// Seconds, summed over the threads.
+/// The seconds spent on each activity, summed over the threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Waits {
     /// Computing.
@@ -42,26 +42,27 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// The words for the causes, in order.
+    /// The names of the activities, in order.
     pub const CAUSES: [&str; 6] = ["kernel", "sources", "subtract", "write", "sync", "barrier"];
 
-    /// The seconds, in the order of the words.
+    /// Returns the seconds, in the order of [`Waits::CAUSES`].
     pub fn seconds(&self) -> [f64; 6] {
         [self.kernel, self.sources, self.subtract, self.write, self.sync, self.barrier]
     }
 }
 
-/// The time that all threads together have spent on each thing, of one depth.
+/// The time that all threads together have spent on each [`Cause`] at one depth.
 #[derive(Debug, Default)]
 pub struct Spent([AtomicU64; 5]);
 
 impl Spent {
-    /// Sets all to nothing, at the beginning of a depth.
+    /// Sets all times to zero, at the beginning of a depth.
     pub fn begin(&self) {
         self.0.iter().for_each(|nanoseconds| nanoseconds.store(0, Ordering::Relaxed));
     }
 
-    /// What so many threads spent their time on in a depth that took so long. The rest is `barrier`.
+    /// Returns the times of a depth that took `took` on `threads` threads. The time that is not accounted for
+    /// is `barrier`.
     pub fn waits(&self, threads: usize, took: Duration) -> Waits {
         let [kernel, sources, subtract, write, sync] =
             self.0.each_ref().map(|nanoseconds| nanoseconds.load(Ordering::Relaxed) as f64 / 1e9);
@@ -71,7 +72,7 @@ impl Spent {
     }
 }
 
-/// Tells the time from one thing to the next, on one thread.
+/// A stopwatch for the activities of one thread.
 #[derive(Debug)]
 pub(crate) struct Stopwatch {
     last: Instant,
@@ -83,7 +84,7 @@ impl Stopwatch {
         Self { last: Instant::now(), spent: [Duration::ZERO; 5] }
     }
 
-    /// What was done since the last lap was this.
+    /// Counts the time since the last lap, or since the start, as time of `cause`.
     #[inline]
     pub(crate) fn lap(&mut self, cause: Cause) {
         let now = Instant::now();
@@ -91,7 +92,7 @@ impl Stopwatch {
         self.last = now;
     }
 
-    /// Adds all laps to what all threads have spent.
+    /// Adds all laps to the times of all threads.
     pub(crate) fn add_to(self, all: &Spent) {
         for (all, mine) in all.0.iter().zip(self.spent) {
             all.fetch_add(mine.as_nanos() as u64, Ordering::Relaxed);

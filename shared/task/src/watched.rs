@@ -1,23 +1,24 @@
-//! States whose depths are noted: each is looked up in the shard that it would be in, when the shard is made.
+//! The states whose depths are recorded: when a shard is made, each watched state that the shard could have
+//! is looked up in it.
 
 use fathom_layer::{LayerError, LayerFile};
 use fathom_space::CosetGraph;
 
-/// The place of a state in the layer that has it.
+/// The place of a watched state in the layer that has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Address {
     coset: u32,
     position: u32,
-    /// The number of the state among the watched ones.
+    /// The number of the state in the list of watched states.
     number: u32,
 }
 
-/// The addresses of watched states, in order.
+/// The addresses of the watched states, ordered by coset and position.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Watched(Vec<Address>);
 
 impl Watched {
-    /// Of states given as words of labels. Those that moves do not reach have no address.
+    /// Locates states given as words of labels. States that moves do not reach have no address.
     pub fn new(graph: &CosetGraph, words: &[Vec<u8>]) -> Self {
         let located = words.iter().zip(0..).filter_map(|(word, number)| {
             let (coset, position) = graph.locate(word)?;
@@ -28,17 +29,18 @@ impl Watched {
         Self(addresses)
     }
 
-    /// The numbers of those whose coset lies in this range, and which may so be in its layer files.
+    /// Returns the addresses of the watched states whose coset lies in this range.
     fn among(&self, cosets: std::ops::Range<u32>) -> &[Address] {
         let start = self.0.partition_point(|address| address.coset < cosets.start);
         let end = self.0.partition_point(|address| address.coset < cosets.end);
         &self.0[start..end]
     }
 
-    /// The numbers of those that lie in a file, which is only opened if it can hold any.
+    /// Returns the numbers of the watched states that lie in the layer file of the cosets `cosets`. `open` is
+    /// called only if the file could have any.
     ///
     /// # Errors
-    /// Those of `open`, and [`LayerError`] if a coset is damaged.
+    /// The errors of `open`, and [`LayerError`] if a coset is damaged.
     pub fn found(
         &self,
         cosets: std::ops::Range<u32>,

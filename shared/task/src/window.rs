@@ -1,9 +1,10 @@
-//! Which cosets of a large layer are in memory: those that tasks will read soon are fetched ahead of them,
-//! and no more stay than the memory budget allows.
+//! The part of a large layer that is in memory: the cosets that tasks will read soon are fetched ahead of
+//! them, and no more cosets stay than the memory budget allows.
 //!
-//! A coset is a source of about as many cosets as there are moves, some of them close by. Those that were
-//! read again since they came under review last get a second chance before they must leave (the clock
-//! algorithm). The operating system is only advised: what it evicts on its own is read again when it is
+//! A coset is a source of about as many cosets as there are moves, some of them soon after each other. The
+//! cosets that came first are reviewed first when the window is over its budget (the clock algorithm): a
+//! coset that was wanted again since its last review gets a second chance, and any other leaves. The window
+//! only advises the operating system: a page that the system evicts on its own is read again when it is
 //! needed.
 
 use std::collections::VecDeque;
@@ -18,30 +19,31 @@ const READ_AGAIN: u8 = 2;
 #[derive(Debug)]
 pub struct Window {
     most_bytes: u64,
-    /// The state of each coset.
+    /// By coset: `OUT`, `IN` or `READ_AGAIN`.
     state: Box<[AtomicU8]>,
     queue: Mutex<Queue>,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
-    /// Cosets in memory with their bytes; the first one is reviewed next.
+    /// The cosets in memory, each with its bytes; the first one is reviewed next.
     cosets: VecDeque<(u32, u32)>,
     bytes: u64,
 }
 
 impl Window {
-    /// An empty window for a layer of so many cosets, which keeps `most_bytes` of them.
+    /// Makes an empty window for a layer of `cosets` cosets, which keeps at most `most_bytes` bytes of them
+    /// in memory.
     pub fn new(cosets: u32, most_bytes: u64) -> Self {
         let state = (0..cosets).map(|_| AtomicU8::new(OUT)).collect();
         Self { most_bytes, state, queue: Mutex::default() }
     }
 
-    /// Notes that a coset is about to be read. If it is not in the window, `fetch` is called, which tells the
-    /// bytes that it takes, and `release` for each coset that must leave.
+    /// Records that a coset is about to be read. If the coset is not in the window, calls `fetch`, which
+    /// returns its size in bytes, and then `release` for each coset that must leave.
     ///
     /// # Errors
-    /// Those of `fetch`.
+    /// The errors of `fetch`.
     pub fn prefetch<E>(
         &self,
         coset: u32,
@@ -57,7 +59,7 @@ impl Window {
         let mut leaving = Vec::new();
         {
             let mut queue = self.queue.lock().expect("nothing panics with the queue");
-            // Two threads may want it at once.
+            // Two threads may have fetched the coset at once; only one adds it.
             if state.compare_exchange(OUT, IN, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
                 queue.cosets.push_back((coset, bytes));
                 queue.bytes += u64::from(bytes);
@@ -85,7 +87,8 @@ mod tests {
     use super::*;
     use std::convert::Infallible;
 
-    /// Wants cosets of 10 bytes in this order; returns which were fetched and which released.
+    /// Prefetches cosets of 10 bytes in this order. Returns the cosets that were fetched, and those that were
+    /// released.
     fn follow(most_bytes: u64, wanted: &[u32]) -> (Vec<u32>, Vec<u32>) {
         let window = Window::new(10, most_bytes);
         let (mut fetched, mut released) = (Vec::new(), Vec::new());
@@ -108,7 +111,7 @@ mod tests {
     fn what_was_read_again_stays_longer() {
         assert_eq!(follow(20, &[1, 2, 1, 3]), (vec![1, 2, 3], vec![2]));
         assert_eq!(follow(20, &[1, 2, 3]), (vec![1, 2, 3], vec![1]));
-        // A second chance is one chance.
+        // A coset gets its second chance only once.
         assert_eq!(follow(20, &[1, 2, 1, 3, 4, 5]), (vec![1, 2, 3, 4, 5], vec![2, 3, 1]));
     }
 

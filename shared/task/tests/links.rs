@@ -1,4 +1,4 @@
-//! Layer directories that are symbolic links to directories of others.
+//! Layer directories that are symbolic links to directories that belong to someone else.
 
 use fathom_layer::LocalDisk;
 use fathom_run::Depth;
@@ -19,7 +19,7 @@ fn files_behind_a_link_are_not_deleted() {
     }
     symlink(&elsewhere, run.join("layers/d003")).unwrap();
     let store = Store::new(&run, &LocalDisk);
-    // Whether it is refused or passed over, nothing is gone.
+    // Each call may fail or do nothing, but must delete nothing.
     let _ = store.remove(Depth(3));
     let _ = store.remove_unfinished(Depth(3));
     for kept in [true, false] {
