@@ -1,4 +1,4 @@
-//! `run.db`: what the coordinator knows of the layers, in SQLite.
+//! `run.db`, the journal of a run: its committed layers, in SQLite.
 //!
 //! A layer's row and the rows of its shards are committed in one durable transaction, after the layer's files
 //! are durable. So a layer that is in the journal is on disk, and a layer that is not is made again, from

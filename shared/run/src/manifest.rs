@@ -16,7 +16,8 @@ use std::str::FromStr;
 /// The name of the file in a run's directory.
 pub const DEFINITION: &str = "run.toml";
 
-/// The format version of `run.toml` and `run.db` that is written, and the newest that is read.
+/// The format version of `run.toml` that is written, and the newest that is read. The schema of `run.db` has
+/// a version of its own.
 ///
 /// Version 3 added axes and the cost model, which Fathom 0.1.0 does not know.
 pub const FORMAT: u32 = 3;

@@ -85,8 +85,8 @@ impl fmt::Display for Kernel {
 }
 
 impl Kernel {
-    /// Returns the engine for cosets of a shape. The reference engine pulls no cosets, so the answer for it
-    /// is arbitrary.
+    /// Returns the engine for cosets of a shape. The reference engine pulls no cosets; the portable engine
+    /// stands in for it.
     ///
     /// # Errors
     /// [`fathom_command::exit::BadInput`] if the chosen engine does not support the shape on this processor.

@@ -1,8 +1,8 @@
 //! What must be true of a state, given the depths of its neighbours.
 //!
 //! A function f from states to depths is the distance d from the solved states if it has three properties:
-//! (1) f is 0 exactly on the solved states; (2) every other state has a predecessor with f one less; (3) no
-//! state has a predecessor with f less than that.
+//! (1) f is 0 exactly on the solved states; (2) every other state s has a predecessor with depth f(s) - 1;
+//! (3) no predecessor of a state s has a depth less than f(s) - 1.
 //!
 //! Proof: by (1) and (2), f(s) moves lead from a solved state to s, so d <= f. Suppose that d < f for some
 //! state s, and take one with the smallest d(s) = k. By (1), k > 0, so s has a predecessor with d = k - 1,
@@ -140,8 +140,9 @@ fn misplaced(kept: &Kept, neighbour: &State, found: &[u32], depth: u32, which: N
     })
 }
 
-/// Returns the depths that a neighbour may have by properties (2) and (3), whether or not there are such
-/// layers.
+/// Returns the depths that a neighbour may have by property (3), whether or not there are such layers. If the
+/// moves are closed under inverses, every predecessor is also a successor, and the depths differ by at most
+/// one.
 fn possible(kept: &Kept, depth: u32, which: Neighbour) -> std::ops::RangeInclusive<u32> {
     match which {
         Neighbour::Successor => match kept.is_closed {
