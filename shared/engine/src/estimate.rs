@@ -16,8 +16,8 @@ use std::collections::HashSet;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// The bytes that a coset takes in a layer file besides its data: its directory entry, and at most this much
-/// padding.
+/// The most bytes that a coset takes in a layer file besides its data: its directory entry, and the padding
+/// of its data.
 pub const COSET_OVERHEAD_BYTES: u64 = ENTRY_BYTES as u64 + ALIGNMENT;
 
 /// The most bytes a state that any encoding takes: a coset with fewer than one state in [`SPARSE_BITS`] bits
@@ -205,8 +205,8 @@ impl Peak {
 /// Returns a bound of the number of states at a depth; `None` if the bound exceeds 2^64.
 ///
 /// In a Cayley graph all states look alike, so depth a + b has at most as many states as depth a times depth
-/// b. The first depths are counted, and the bound is the product of their counts. Elsewhere the bound is the
-/// number of move sequences.
+/// b. The first depths are counted, and the bound is the product of their counts. In other graphs the bound
+/// is the number of move sequences.
 fn most_states(space: &Space, depth: u32) -> Option<u64> {
     const MOST_STATES: usize = 1 << 13;
     let mut counts = vec![1, space.moves().len() as u64];

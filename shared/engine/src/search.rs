@@ -123,9 +123,9 @@ pub fn search(
         seconds: begun.elapsed().as_secs_f64(),
         peak_anonymous_bytes: machine::anonymous_bytes(),
     };
-    // Syncs are deferred only while no layer is committed, because then a crash can damage nothing. A run
-    // that keeps two layers does not defer: it deletes a shard only when what was made from it is durable,
-    // and its disk may have no room for both.
+    // Syncs are deferred only in a run that has no committed layer yet, because then a crash can damage
+    // nothing. A run that keeps two layers does not defer: it deletes a shard only when what was made from it
+    // is durable, and its disk may have no room for both.
     let defers = !options.sync_after.is_zero() && run.manifest.keep != Keep::Two;
     let is_new = defers && run.visited()?.layers.is_empty();
     let disk = Deferred::new(disk, is_new);
@@ -341,8 +341,8 @@ impl Search<'_> {
             (Task { depth, shard }, before)
         });
         self.counters.begin();
-        // The shards that were made and whose sources are not given back yet must fit on the disk, so only a
-        // few tasks are submitted ahead.
+        // If the run keeps two layers, the shards that were made and whose sources are not given back yet
+        // must fit on the disk, so only a few tasks are submitted ahead.
         let ahead = if older.is_some() { self.options.threads + 1 } else { cut.shards() as usize };
         let mut running = 0;
         for (task, before) in tasks.by_ref().take(ahead) {
