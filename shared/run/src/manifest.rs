@@ -25,11 +25,12 @@ pub const FORMAT: u32 = 3;
 /// The author that is written to `run.toml`: the program and its version.
 const AUTHOR: &str = concat!("fathom ", env!("CARGO_PKG_VERSION"));
 
-/// A run has one shard for each of these bytes of a dense layer.
+/// The usual number of shards is the size of a dense layer divided by this number of bytes.
 const SHARD_BYTES: u64 = 256 << 10;
 /// The bytes of a dense layer from which on there are at least two shards, so that two processors have work.
 const PAIR_BYTES: u64 = 32 << 10;
-/// A run has at least one shard for each of these cosets, however small the cosets are.
+/// The number of shards is at least the number of cosets divided by this number, however small the cosets
+/// are.
 const SHARD_COSETS: u64 = 1 << 14;
 /// The most shards that a run is cut into unless the user asks otherwise.
 const MOST_SHARDS: u64 = 512;

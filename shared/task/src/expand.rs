@@ -110,7 +110,8 @@ impl<'j> Expander<'j> {
     }
 
     /// Computes the report of a task once more, with another engine if `engine` is given and supports the
-    /// cosets. The task's file is neither read nor written.
+    /// cosets. The task's file is neither read nor replaced: the cosets are written to a temporary file,
+    /// which is removed.
     ///
     /// # Errors
     /// The errors of [`Expander::run`].

@@ -37,7 +37,7 @@ impl Counters {
 pub enum Purpose {
     /// The thread makes the task's file.
     Make(Leftover),
-    /// The thread computes the report once more, with this engine if one is given, and writes nothing.
+    /// The thread computes the report once more, with this engine if one is given, and leaves no file.
     Audit(Option<Engine>),
 }
 

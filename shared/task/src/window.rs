@@ -1,7 +1,7 @@
 //! The part of a large layer that is in memory: the cosets that tasks will read soon are fetched ahead of
 //! them, and no more cosets stay than the memory budget allows.
 //!
-//! A coset is a source of about as many cosets as there are moves, some of them soon after each other. The
+//! A coset is a source of about as many cosets as there are moves, some of them close to each other. The
 //! cosets that came first are reviewed first when the window is over its budget (the clock algorithm): a
 //! coset that was wanted again since its last review gets a second chance, and any other leaves. The window
 //! only advises the operating system: a page that the system evicts on its own is read again when it is
