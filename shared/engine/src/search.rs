@@ -393,10 +393,10 @@ impl Search<'_> {
             }
             self.observer.progress(self.progress());
             if failure.is_none() {
-                self.release_when_grown()?;
+                let stop = |_: &_| self.halt.store(true, Ordering::Relaxed);
+                self.release_when_grown().inspect_err(stop)?;
                 if let Some(older) = &mut older {
-                    let given = older.give_back(&mut self.run.journal, self.store);
-                    given.inspect_err(|_| self.halt.store(true, Ordering::Relaxed))?;
+                    older.give_back(&mut self.run.journal, self.store).inspect_err(stop)?;
                 }
             }
             if has_ended

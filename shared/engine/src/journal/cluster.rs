@@ -211,10 +211,10 @@ impl Journal {
     /// have been deleted. The value of a shard tells whether an audit agreed with it.
     pub fn given_back(&self, layers: &[LayerRow]) -> Result<BTreeMap<ShardId, bool>> {
         let older = layers.len().checked_sub(2).and_then(|older| layers.get(older));
-        let Some(older) = older.filter(|_| self.database.table_exists(None, "given_back").unwrap_or(false))
-        else {
+        let Some(older) = older else { return Ok(BTreeMap::new()) };
+        if !self.database.table_exists(None, "given_back")? {
             return Ok(BTreeMap::new());
-        };
+        }
         let mut query = self.database.prepare("SELECT shard, audited FROM given_back WHERE depth = ?1")?;
         let rows = query.query_map([older.depth.0], |row| Ok((ShardId(row.get(0)?), row.get(1)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
