@@ -6,7 +6,7 @@ use fathom_command::{bad_input, output};
 use fathom_engine::directory::{Found, JOURNAL, RunDirectory, Visited, look};
 use fathom_engine::journal::{Files, LayersAt};
 use fathom_layer::tree_bytes;
-use fathom_run::lock::{self, LOCK};
+use fathom_run::lock::{self, LOCK, Lock};
 use fathom_run::manifest::DEFINITION;
 use indicatif::HumanBytes;
 use serde_json::json;
@@ -86,7 +86,7 @@ fn note_removal(path: &Path) -> Result<()> {
 }
 
 /// Locks of the stores of workers that were started here.
-fn stores(path: &Path) -> Result<Vec<fs::File>> {
+fn stores(path: &Path) -> Result<Vec<Lock>> {
     let Ok(entries) = fs::read_dir(path.join("workers")) else {
         return Ok(Vec::new());
     };

@@ -33,8 +33,9 @@ pub struct Commit<'a> {
 pub struct Committed {
     /// The layer's row in the journal.
     pub layer: LayerRow,
-    /// The layer that the search no longer reads, and that the journal has as removed: the caller deletes its
-    /// files. Files that an interruption leaves there do no harm, and are swept away when the run goes on.
+    /// The layer that the search no longer reads, and that the journal has as removed: the caller deletes
+    /// its files. Files that an interruption leaves there do no harm, and are swept away when the run
+    /// goes on.
     pub retired: Option<Depth>,
 }
 

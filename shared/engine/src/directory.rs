@@ -9,10 +9,10 @@ use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_layer::{Digest, Disk};
 use fathom_run::Depth;
-use fathom_run::lock::{self, LOCK};
+use fathom_run::lock::{self, LOCK, Lock};
 use fathom_run::manifest::{DEFINITION, RunManifest};
 use fathom_space::{CosetGraph, Space};
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub struct RunDirectory {
     /// The journal.
     pub journal: Journal,
     /// The lock, held as long as this process works on the run; `None` for readers.
-    _lock: Option<File>,
+    _lock: Option<Lock>,
 }
 
 /// The states that a run has visited, counted.
@@ -116,7 +116,7 @@ impl RunDirectory {
         watched: &[Box<[u8]>],
         disk: &dyn Disk,
     ) -> Result<Self> {
-        let make = || -> Result<(Journal, File)> {
+        let make = || -> Result<(Journal, Lock)> {
             let absent: Vec<&Path> = path.ancestors().take_while(|path| !path.exists()).collect();
             disk.create_directory(path)?;
             let lock = lock::exclusive(path)?;
@@ -221,7 +221,7 @@ impl RunDirectory {
         Ok(Visited { layers, visited, all })
     }
 
-    fn read(path: &Path, manifest: RunManifest, lock: Option<File>) -> Result<Self> {
+    fn read(path: &Path, manifest: RunManifest, lock: Option<Lock>) -> Result<Self> {
         let db = path.join(JOURNAL);
         if !db.try_exists()? {
             return Err(anyhow!(

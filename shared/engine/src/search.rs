@@ -32,8 +32,8 @@ pub struct Options {
     pub kernel: Kernel,
     /// The last depth to make; `None` for all depths.
     pub max_depth: Option<u32>,
-    /// The memory budget in bytes: tables and tensors take their part, and the rest is for layers in the page
-    /// cache.
+    /// The memory budget in bytes: tables and tensors take their part, and the rest is for layers in the
+    /// page cache.
     pub memory_bytes: u64,
     /// A new search that is younger than this makes its layers durable together, so a crash loses at most
     /// this much work. Zero makes each layer durable at once.

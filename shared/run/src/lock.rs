@@ -1,7 +1,7 @@
 //! The lock of a run's directory: it is held by one process that decides which layers are finished, or by any
 //! number of processes that do tasks or read.
 //!
-//! A lock is held until its file is closed, however the process ends.
+//! A lock is held until it is dropped, or until the process ends, however it ends.
 
 use crate::RunError;
 use std::fs::{File, TryLockError};
@@ -11,11 +11,23 @@ use std::path::{Path, PathBuf};
 /// The name of the file that is locked.
 pub const LOCK: &str = "lock";
 
+/// A lock that is held. Dropping the lock releases it at once. Closing the file would not do: a child process
+/// that another thread has forked has the file open, too, until the child begins its program.
+#[derive(Debug)]
+pub struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // The system releases the lock when the last process closes the file.
+        let _ = self.0.unlock();
+    }
+}
+
 /// Takes the lock of the one process that decides which layers are finished.
 ///
 /// # Errors
 /// [`RunError::Busy`] if another process holds a lock of the run.
-pub fn exclusive(run: &Path) -> Result<File, RunError> {
+pub fn exclusive(run: &Path) -> Result<Lock, RunError> {
     take(run, File::try_lock)
 }
 
@@ -23,7 +35,7 @@ pub fn exclusive(run: &Path) -> Result<File, RunError> {
 ///
 /// # Errors
 /// [`RunError::Busy`] if a process holds the exclusive lock.
-pub fn shared(run: &Path) -> Result<File, RunError> {
+pub fn shared(run: &Path) -> Result<Lock, RunError> {
     take(run, File::try_lock_shared)
 }
 
@@ -33,7 +45,7 @@ pub fn shared(run: &Path) -> Result<File, RunError> {
 ///
 /// # Errors
 /// [`RunError::Busy`] if a process holds the exclusive lock.
-pub fn reading(run: &Path) -> Result<File, RunError> {
+pub fn reading(run: &Path) -> Result<Lock, RunError> {
     match shared(run) {
         Err(RunError::Io { source, .. }) if is_read_only(&source) => {
             let path = run.join(LOCK);
@@ -52,7 +64,7 @@ fn is_read_only(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied)
 }
 
-fn take(run: &Path, lock: impl Fn(&File) -> Result<(), TryLockError>) -> Result<File, RunError> {
+fn take(run: &Path, lock: impl Fn(&File) -> Result<(), TryLockError>) -> Result<Lock, RunError> {
     let path = run.join(LOCK);
     // The file is opened for reading and writing, because over NFS a shared lock needs read access and an
     // exclusive lock needs write access.
@@ -70,9 +82,9 @@ fn locked(
     file: File,
     path: PathBuf,
     lock: impl Fn(&File) -> Result<(), TryLockError>,
-) -> Result<File, RunError> {
+) -> Result<Lock, RunError> {
     match lock(&file) {
-        Ok(()) => Ok(file),
+        Ok(()) => Ok(Lock(file)),
         Err(TryLockError::WouldBlock) => Err(RunError::Busy { path }),
         Err(TryLockError::Error(source)) => Err(RunError::Io { action: "lock", path, source }),
     }
@@ -85,7 +97,7 @@ mod tests {
     #[test]
     fn one_decides_or_many_do_tasks() {
         let run = tempfile::tempdir().unwrap();
-        let is_busy = |taken: Result<File, RunError>| matches!(taken, Err(RunError::Busy { .. }));
+        let is_busy = |taken: Result<Lock, RunError>| matches!(taken, Err(RunError::Busy { .. }));
         let decides = exclusive(run.path()).unwrap();
         assert!(is_busy(exclusive(run.path())));
         assert!(is_busy(shared(run.path())));
@@ -96,5 +108,15 @@ mod tests {
         assert!(is_busy(exclusive(run.path())));
         drop((works, reads));
         assert!(is_busy(exclusive(run.path())), "one still works");
+    }
+    /// A child process that is forked, and has not begun its program, has all files of this process open.
+    #[test]
+    fn a_lock_ends_though_a_child_has_its_file() {
+        let run = tempfile::tempdir().unwrap();
+        let lock = exclusive(run.path()).unwrap();
+        let of_a_child = lock.0.try_clone().unwrap();
+        drop(lock);
+        exclusive(run.path()).unwrap();
+        drop(of_a_child);
     }
 }

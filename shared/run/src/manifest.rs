@@ -112,8 +112,8 @@ pub struct RunManifest {
     /// The axes, if they have only the words that moves reach; empty if each colour is an axis of all its
     /// arrangements.
     pub axes: Vec<AxisView>,
-    /// The cost model by which colouring and axes were chosen; `None` in runs of version 0.1.0, which did not
-    /// record it.
+    /// The cost model by which colouring and axes were chosen; `None` in runs of version 0.1.0, which did
+    /// not record it.
     pub cost_model: Option<String>,
     /// The number of representative cosets.
     pub representative_cosets: u64,

@@ -26,8 +26,8 @@ pub struct Job {
     pub geometry: Geometry,
     /// The layers from which a layer is made.
     pub lookback: Lookback,
-    /// The union of all layers before the one in the making, if tasks read all layers and memory can hold the
-    /// union.
+    /// The union of all layers before the one in the making, if tasks read all layers and memory can hold
+    /// the union.
     pub union: Option<Union>,
     /// The method by which new layers are found.
     pub method: Method,

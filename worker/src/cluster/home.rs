@@ -4,10 +4,11 @@
 use anyhow::{Context, Result, anyhow};
 use fathom_layer::{Digest, Disk};
 use fathom_run::WorkerId;
+use fathom_run::lock::{self, Lock};
 use fathom_run::manifest::{DEFINITION, RunManifest};
-use fathom_run::{Geometry, Task, lock};
+use fathom_run::{Geometry, Task};
 use fathom_task::Store;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use tracing::{info, warn};
 
@@ -18,7 +19,7 @@ const ID: &str = "worker-id";
 pub struct Home {
     path: PathBuf,
     id: WorkerId,
-    _lock: File,
+    _lock: Lock,
 }
 
 impl Home {
