@@ -354,6 +354,11 @@ fn faults_of_ksolve_files() {
     assert_eq!(ksolve_with("Move R\nA\n1 2 x\nEnd"), "file:6:5: \"x\" is no number");
     assert_eq!(ksolve_with("Move R\nA\n1 2 ?\nEnd"), "file:6:5: a move tells all numbers; '?' is for Solved");
     assert_eq!(ksolve_with("Solved\nA\n1 0 3\nEnd"), "file:6:3: pieces are numbers from 1 on, or '?'");
+    // The largest number of 64 bits is no '?'.
+    assert_eq!(
+        ksolve_with("Solved\nA\n18446744073709551615 2 3\nEnd"),
+        "file:6:1: 18446744073709551615 is too large"
+    );
     assert_eq!(ksolve_with("Move R\nA\nEnd"), "file:5:1: no numbers stand behind the name of the set");
     assert_eq!(ksolve_with("Move R\n1 2 3\nEnd"), "file:5:1: numbers stand behind the name of a set");
     assert_eq!(ksolve_with("Move R\nA\n1 2 3"), "file:6:6: the file ends within Move R: End is missing");
