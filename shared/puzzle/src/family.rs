@@ -199,7 +199,7 @@ pub fn in_metric(name: &str, metric: Metric) -> Option<Definition> {
 /// held at a piece; otherwise the family's own puzzle.
 ///
 /// # Errors
-/// As [`puzzle`].
+/// As [`by_name`].
 pub fn whole(word: &str) -> Result<Definition, FamilyError> {
     let is_held = |family: &Family| family.in_hand.as_ref().is_some_and(|in_hand| in_hand.same_distances);
     match FAMILIES.iter().any(|family| family.pattern == word && is_held(family)) {
