@@ -1,44 +1,45 @@
-//! Positive-sequence arrangements (Jia, Zhang, Xiang, sections 4.3.2 and 5.4): words in which the rotations
-//! of parallel lines that follow each other are merged where they are of one line, and stand in order where
-//! they are not.
+//! Positive-sequence arrangements (Jia, Zhang, Xiang, sections 4.3.2 and 5.4). These are words in which
+//! consecutive rotations of parallel lines are merged if they are of the same line, and sorted if they are
+//! not.
 //!
-//! Every state is the product of such a word that is no longer than any other word for it, so at most as many
-//! states lie at distance k as there are arrangements of length k. The paper counts in the metric in which a
-//! rotation costs one move; here a rotation costs what it costs in the metric asked for, which is the same
-//! argument.
+//! Every state is the product of such a word, and no other word for the state is shorter. So at most as many
+//! states lie at distance k as there are arrangements of length k. The paper counts in the metric in which
+//! each rotation costs one move. Here a rotation costs what the given metric charges; the argument is the
+//! same.
 
 use crate::Tally;
 use fathom_puzzle::{Board, Line, Metric};
 
-/// The numbers of arrangements of length 0, 1, 2, … of a board.
+/// Iterates over the numbers of arrangements of length 0, 1, 2, … of a board.
 #[derive(Clone, Debug)]
 pub struct Arrangements {
     lines: Vec<Line>,
-    /// The rotations of each line that cost 1, 2, … moves: how many are even, how many odd.
+    /// The numbers of even and odd rotations of each line that cost 1, 2, … moves.
     rotations: Vec<Vec<(u32, u32)>>,
     rows: Vec<Row>,
 }
 
-/// The arrangements of one length.
+/// The numbers of arrangements of one length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Those that end with a rotation of each line, in the order of [`Board::lines`]: |v¹|, |v²|, … and
-    /// |h¹|, |h²|, … in the paper.
+    /// The arrangements that end with a rotation of each line, in the order of [`Board::lines`]: |v¹|,
+    /// |v²|, … and |h¹|,
+    /// h²|, … in the paper.
     pub by_last_line: Vec<Tally>,
-    /// All of them; at length 0 the empty one.
+    /// All arrangements of the length; at length 0, only the empty one.
     pub total: Tally,
 }
 
 impl Arrangements {
-    /// The arrangements of a board under a metric.
+    /// Makes the iterator for a board and a metric.
     pub fn new(board: Board, metric: Metric) -> Self {
         let lines: Vec<Line> = board.lines().collect();
         let rotations = lines.iter().map(|&line| rotations(board, line, metric)).collect();
         Self { lines, rotations, rows: Vec::new() }
     }
 
-    /// |v(i)| and |h(i)| by the paper's recursion: the last rotation, of line k, follows an arrangement that ends with an earlier
-    /// parallel line or with any line across, or the empty one.
+    /// Returns |v(i)| and |h(i)| by the paper's recursion: the last rotation, of line k, follows an
+    /// arrangement that is empty, or ends with an earlier parallel line or with any line across.
     fn by_last_line(&self, length: usize) -> Vec<Tally> {
         let is_column = |at: usize| matches!(self.lines[at], Line::Column(_));
         let ending_with = |k: usize| {
@@ -59,7 +60,7 @@ impl Arrangements {
     }
 }
 
-/// Row after row, without end.
+/// Yields one row for each length, without end.
 impl Iterator for Arrangements {
     type Item = Row;
 
@@ -78,7 +79,7 @@ impl Iterator for Arrangements {
     }
 }
 
-/// The rotations of a line by what they cost: how many of each cost are even and odd permutations.
+/// Returns the numbers of even and odd rotations of a line, by cost.
 fn rotations(board: Board, line: Line, metric: Metric) -> Vec<(u32, u32)> {
     let length = board.line_length(line);
     let mut by_cost = Vec::new();
@@ -130,7 +131,7 @@ mod tests {
         let mut sum = first.total.total();
         for ([length, v1, v2, v3, v4, all, sum_to_here], row) in TABLE_2.into_iter().zip(arrangements) {
             let by_last_line: Vec<BigUint> = row.by_last_line.iter().map(Tally::total).collect();
-            // Lemma 4.3.8: rows and columns alike.
+            // Lemma 4.3.8: rows and columns have equal counts.
             assert_eq!(by_last_line, [v1, v2, v3, v4, v1, v2, v3, v4].map(BigUint::from), "length {length}");
             assert_eq!(row.total.total(), BigUint::from(all), "length {length}");
             sum += row.total.total();
@@ -138,8 +139,8 @@ mod tests {
         }
     }
 
-    /// All arrangements of up to a length, written out: each continued in every way that keeps parallel lines
-    /// in order.
+    /// Counts all arrangements up to a length by generating them: each is continued in every way that keeps
+    /// parallel lines in order.
     fn written_out(board: Board, metric: Metric, longest: usize) -> Vec<Tally> {
         fn go_on(
             board: Board,

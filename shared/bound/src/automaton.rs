@@ -1,23 +1,24 @@
-//! The words without a forbidden part, as an automaton: those that can be normal forms for all that is known.
+//! An automaton that accepts the words without a forbidden part: those that may be normal forms as far as is
+//! known.
 //!
-//! A word of up to K letters is forbidden if it is no normal form. The automaton of all words that have no
+//! A word of up to K letters is forbidden if it is not a normal form. The automaton of all words without a
 //! forbidden part is that of Aho and Corasick (*Efficient string matching*, 1975) for the smallest forbidden
-//! words: its states are the beginnings of such words, and after any word it is in the longest one that the
-//! word ends with. Words of up to K letters that it accepts are the normal forms themselves; of longer ones
-//! it accepts at least all normal forms.
+//! words: its states are the beginnings of such words, and after any word the automaton is in the state of
+//! the longest beginning that the word ends with. The accepted words of up to K letters are exactly the
+//! normal forms; longer accepted words include at least all normal forms.
 
 use crate::{NormalForms, Tally};
 use fathom_puzzle::Puzzle;
 
-/// Counts the words that have no part among the forbidden ones of a ball.
+/// Counts the words that have no forbidden part.
 #[derive(Clone, Debug)]
 pub struct Automaton {
-    /// The index of the first step from each state, and behind them the end of the last ones.
+    /// The index of the first step from each state, and the end of the last steps.
     begins: Vec<usize>,
     steps: Vec<Transition>,
 }
 
-/// The moves after which one state follows another.
+/// A move from one state to the next.
 #[derive(Clone, Copy, Debug)]
 struct Transition {
     to: u32,
@@ -25,17 +26,17 @@ struct Transition {
 }
 
 impl Automaton {
-    /// The automaton of the words that the normal forms of a puzzle leave.
+    /// Makes the automaton of the words that the normal forms of a puzzle allow.
     pub fn new(forms: &NormalForms, puzzle: &Puzzle) -> Self {
         let is_odd: Vec<bool> = puzzle.moves.iter().map(|m| !m.action.cells().is_even()).collect();
-        // Of nodes as long as the normal forms go nothing is known that could be forbidden after them.
+        // No forbidden words are known beyond the longest normal forms, so these are no states.
         let known = forms.nodes(forms.depth()).start;
         let mut begins_forbidden = vec![false; known];
         for node in (0..known).rev() {
             let children = forms.children(node);
-            // The letters after a node are among those after the node without its first letter. One that is
-            // missing makes a forbidden word that is smallest: it is a normal form without its
-            // first letter, and without its last one.
+            // The letters that continue a node are among those that continue the node without its first
+            // letter. A letter that is missing makes a smallest forbidden word: without its first letter, and
+            // without its last one, that word is a normal form.
             begins_forbidden[node] = node == 0
                 || children.len() < forms.children(forms.link(node)).len()
                 || children.into_iter().any(|child| child < known && begins_forbidden[child]);
@@ -62,12 +63,12 @@ impl Automaton {
         Self { begins, steps }
     }
 
-    /// The number of its states.
+    /// Returns the number of states.
     pub fn states(&self) -> usize {
         self.begins.len() - 1
     }
 
-    /// How many words of length 0, 1, 2, … it accepts, without end.
+    /// Returns the numbers of accepted words of length 0, 1, 2, …, without end.
     pub fn counts(&self) -> impl Iterator<Item = Tally> {
         let mut words = vec![Tally::default(); self.states()];
         words[0] = Tally::one();
@@ -79,7 +80,7 @@ impl Automaton {
         })
     }
 
-    /// Counts the words that are one letter longer, from those that end in each state.
+    /// Counts the words that are one letter longer, by the states in which the words end.
     fn step(&self, words: &[Tally]) -> Vec<Tally> {
         let mut longer = vec![Tally::default(); words.len()];
         for (tally, ends) in words.iter().zip(self.begins.windows(2)) {
@@ -113,8 +114,7 @@ mod tests {
         Automaton::new(&forms, puzzle).counts().take(lengths).collect()
     }
 
-    /// All words none of whose parts of up to `depth` letters comes behind another word for the same
-    /// permutation.
+    /// Counts all words in which each part of up to `depth` letters is the first word for its permutation.
     fn words_without_forbidden_parts(puzzle: &Puzzle, depth: usize, longest: usize) -> Vec<Tally> {
         let product = |word: &[usize]| {
             let moves = word.iter().map(|&letter| puzzle.moves[letter].action.cells());
@@ -169,7 +169,7 @@ mod tests {
         }
     }
 
-    /// Growth functions of searches over Lehmer ranks, as in tests/data/boards.json; 3x3 is Table 1 of the
+    /// Growth functions from searches over Lehmer ranks, as in tests/data/boards.json; 3x3 is Table 1 of the
     /// paper.
     const GROWTH: [(&str, Metric, &[u64]); 6] = [
         ("2x2", Metric::Multi, &[1, 4, 10, 8, 1]),
@@ -209,8 +209,8 @@ mod tests {
 
     #[test]
     fn knowing_two_letters_is_the_counting_of_the_paper() {
-        // Lines of two and three cells merge and commute within two letters, in any metric; in multi all
-        // lines do.
+        // Rotations of one line merge, and those of parallel lines commute, within two letters: in the metric
+        // single if lines have two or three cells, in multi for all lines.
         for (word, metric) in
             [("3x3", Metric::Multi), ("3x3", Metric::Single), ("4x4", Metric::Multi), ("3x5", Metric::Multi)]
         {

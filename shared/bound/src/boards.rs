@@ -1,31 +1,34 @@
-//! Which boards are asked for: one, or all whose sides are in a range.
+//! Boards on the command line: one, or all whose sides are in a range.
 
 use fathom_puzzle::{Board, BoardError};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// `MxN`, or `MIN..MAX` for all boards with between MIN and MAX rows, and as many columns.
+/// `MxN`, or `MIN..MAX` for all boards with MIN to MAX rows and MIN to MAX columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Boards {
     /// One board.
     One(Board),
-    /// All with sides in this range, both ends among them.
+    /// All boards with sides in this range, both ends included.
     Sides(RangeInclusive<usize>),
 }
 
-/// Why a word names no boards.
+/// Why a text names no boards.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BoardsError {
-    /// No board, or one that is too large, in the range or alone.
+    /// The text is no board, or the board, or the largest of the range, is too large.
     #[error(transparent)]
     Board(#[from] BoardError),
-    /// Two dots, but not between two numbers in order.
+    /// The text has two dots, but not between two numbers in order.
     #[error("{0:?} is no range of boards: write the least and the largest side, for example 2..8")]
     NotARange(String),
 }
 
 impl Boards {
-    /// All boards with sides in a range that was read.
+    /// Returns all boards with sides in `sides`, which must come from a parsed [`Boards::Sides`].
+    ///
+    /// # Panics
+    /// The iterator panics if a side is 0, or if the largest board is too large.
     pub fn all(sides: &RangeInclusive<usize>) -> impl Iterator<Item = Board> {
         let of_rows = |rows| sides.clone().map(move |columns| Board::new(rows, columns));
         sides

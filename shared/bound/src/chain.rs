@@ -1,10 +1,10 @@
-//! Chains: which tiles are solved after each stage of a way to solve a board.
+//! Chains: the tiles that are solved after each stage of a solution of a board.
 
 use fathom_puzzle::Board;
 use fathom_space::Labels;
 use fathom_space::labels::LabelError;
 
-/// Growing sets of tiles, the last one all of them.
+/// Growing sets of tiles, the last of which has all tiles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
     /// The tiles that are solved after each stage, in increasing order.
@@ -14,30 +14,31 @@ pub struct Chain {
 /// Why a text is no chain.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChainError {
-    /// No list of tiles.
+    /// A stage is no list of tiles.
     #[error("the stage {text:?}: {error}")]
     Tiles {
         /// The stage as written.
         text: String,
-        /// What is wrong.
+        /// The reason.
         error: LabelError,
     },
-    /// A stage that gives up what is solved, or solves nothing.
+    /// A stage does not keep all solved tiles, or solves no further tile.
     #[error(
         "the stage {0:?} must name all tiles of the stage before it, and more: write for example \"0-3;0-7;0-15\""
     )]
     NotGrowing(String),
-    /// Tiles are left at the end.
+    /// The last stage does not solve all tiles.
     #[error("the last stage {0:?} leaves tiles unsolved: it must name all, 0-{1}")]
     NotAll(String, usize),
 }
 
 impl Chain {
     /// Reads stages such as `0-3;0-7;0-15`, each with all tiles that are solved after it. A stage that leaves
-    /// one tile has solved it too.
+    /// one tile has solved that tile too.
     ///
     /// # Errors
-    /// [`ChainError`] for the first stage that is none.
+    /// [`ChainError`] for the first stage that is malformed or does not grow, or if tiles are left at the
+    /// end.
     pub fn parse(text: &str, board: Board) -> Result<Self, ChainError> {
         let mut stages: Vec<Vec<usize>> = Vec::new();
         for part in text.split(';') {

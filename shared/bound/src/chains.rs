@@ -1,9 +1,9 @@
-//! A search for a good chain: which tiles are solved after which, so that few moves are enough in all.
+//! Searches for a good chain: which tiles each stage solves, so that few moves are enough in total.
 //!
-//! Tiles are solved in some order. For one order, what a stage takes depends only on how many tiles are
-//! solved before it and after it; so once the stages between all such numbers are known, the best chain is a
-//! shortest path. Stages with small tables are looked at first, for all orders, then larger ones: there is
-//! soon some chain, and a better one as long as there is time.
+//! Tiles are solved in some order. For one order, the moves of a stage depend only on the numbers of tiles
+//! that are solved before and after the stage. So once the stages between all such numbers are known, the
+//! best chain is a shortest path. Stages with small tables are tried first, for all orders, and larger ones
+//! later: some chain is found soon, and better ones as long as there is time.
 
 use crate::chain::Chain;
 use crate::joined::{Joined, joined};
@@ -12,40 +12,40 @@ use crate::{Certificate, stage::Stage};
 use fathom_puzzle::{Board, Metric};
 use rustc_hash::FxHashMap;
 
-/// Tables of stages that are looked at, one limit after the other.
+/// Limits of the size of a stage's table, in entries; tried one after the other.
 const TABLES: [usize; 5] = [1 << 8, 1 << 13, 1 << 17, 1 << 21, 1 << 25];
 
-/// Stages are left out where words would be tried so often.
+/// A stage is left out if it would need more trials of words on states.
 const MOST_TRIALS: u64 = 1 << 32;
 
-/// What a search tells.
+/// A report of the search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// Stages of one order were looked at.
+    /// All stages of one order, up to a table size, were tried.
     Tried(Tried),
-    /// The first tiles of an order, and all others, were solved in two stages that were joined.
+    /// Two stages were joined: the first tiles of an order, and all others.
     Joined {
         /// The order in which tiles are solved.
         order: &'static str,
-        /// What both stages take.
+        /// The moves of both stages together.
         joined: Joined,
     },
 }
 
-/// What was tried, and what came of it.
+/// The stages that were tried for an order, and the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tried {
     /// The order in which tiles are solved.
     pub order: &'static str,
-    /// The largest table of a stage.
+    /// The largest table of a stage, in entries.
     pub table: usize,
-    /// How many stages were looked at.
+    /// The number of stages that were tried.
     pub stages: usize,
-    /// The best chain, and how many moves are enough by it; `None` if no chain leads to the end.
+    /// The best chain and its number of moves; `None` if the stages so far give no complete chain.
     pub best: Option<(Chain, u32)>,
 }
 
-/// Ways in which tiles can be solved one after the other.
+/// Returns named orders in which tiles can be solved.
 fn orders(board: Board) -> Vec<(&'static str, Vec<usize>)> {
     let (rows, columns) = (board.rows(), board.columns());
     let by = |key: &dyn Fn(usize, usize) -> (usize, usize, usize)| {
@@ -71,11 +71,11 @@ fn orders(board: Board) -> Vec<(&'static str, Vec<usize>)> {
     orders
 }
 
-/// Looks for a chain while `goes_on` says so, and tells what was tried. At least the smallest tables are
-/// looked at until some chain is found.
+/// Searches for a chain while `goes_on` returns true, and passes each report to `tell`. Even after that, the
+/// search continues until it has found some chain.
 ///
 /// # Errors
-/// [`UpperError`] if the board's group is not one for chains, or no chain was found.
+/// [`UpperError`] if the board's group is neither symmetric nor alternating, or if no chain was found.
 pub fn search(
     board: Board,
     metric: Metric,
@@ -88,7 +88,8 @@ pub fn search(
     let only_even = only_even(board, &puzzle)?;
     let ball = Ball::new(&puzzle, radius, memory_bytes);
     let orders = orders(board);
-    // For each order: by the numbers of tiles before and after a stage, its moves.
+    // For each order, the moves of each stage by the numbers of tiles before and after it; `None` if words do
+    // not solve it.
     let mut known: Vec<FxHashMap<(usize, usize), Option<u32>>> = vec![FxHashMap::default(); orders.len()];
     let mut best: Option<(Chain, u32)> = None;
     let mut together: Option<Joined> = None;
@@ -101,7 +102,7 @@ pub fn search(
             };
             let pairs =
                 (0..board.cells()).flat_map(|from| (from + 1..=board.cells()).map(move |to| (from, to)));
-            // A stage that leaves one tile has solved it too.
+            // A stage that leaves one tile has solved that tile too.
             let pairs = pairs.filter(|&(_, to)| to + 1 != board.cells());
             for (from, to) in pairs {
                 let free = board.cells() - from;
@@ -144,8 +145,8 @@ pub fn search(
     crate::upper::by_chain(board, metric, &chain, &ball, &puzzle, only_even)
 }
 
-/// The first tiles of each order, such that there are about as many places of them as arrangements of the
-/// others; no set of tiles twice.
+/// Returns the first tiles of each order, without duplicates. Their number minimises the sum of the places of
+/// these tiles and the arrangements of the others.
 fn first_halves(board: Board, orders: &[(&'static str, Vec<usize>)]) -> Vec<(&'static str, Vec<usize>)> {
     let cells = board.cells() as u64;
     let product = |range: std::ops::RangeInclusive<u64>| {
@@ -166,7 +167,7 @@ fn first_halves(board: Board, orders: &[(&'static str, Vec<usize>)]) -> Vec<(&'s
     halves
 }
 
-/// Up to how many tiles each stage solves, such that the moves of all are least.
+/// Returns the numbers of solved tiles after each stage of the chain with the fewest moves, and these moves.
 fn shortest(tiles: usize, stages: &FxHashMap<(usize, usize), Option<u32>>) -> Option<(Vec<usize>, u32)> {
     let mut best: Vec<Option<(u32, usize)>> = vec![None; tiles + 1];
     best[0] = Some((0, 0));

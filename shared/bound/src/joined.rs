@@ -1,52 +1,55 @@
-//! Two stages joined: some tiles first, then all others, in fewer moves than both stages take by themselves.
+//! Joins two stages: first some tiles are brought home, then all others, in fewer moves than the sum of both
+//! stages.
 //!
-//! A stage brings the tiles T home; the other tiles are then arranged somehow. For these arrangements, the
-//! group H of what leaves T, all distances are found: if π and ρ of a ball carry T to the same cells, ρ⁻¹ π
-//! is in H, and every element of H of up to twice the radius is of that kind. For the places of T all
-//! distances are found as well. The largest distances of both add up to a bound. But few places of T are far,
-//! and few elements of H are, and there are many ways to bring T home, which arrange the other tiles
-//! differently: one that ends far from home is left for another. So for each place p of T that is far it is
-//! checked that all states there are solved in N moves: ways w₁, w₂, … bring one state there to h₁, h₂, … of
-//! H, and the state whose other tiles are exchanged by σ before to h₁σ, h₂σ, …; it is solved if one of these
-//! is near enough. Those that the first way leaves are listed, and each further way strikes some from the
-//! list.
+//! The first stage brings the tiles T home; the other tiles are then arranged somehow. These arrangements
+//! form the group H of the permutations that leave T. All distances in H are found: if π and ρ of a ball
+//! carry T to the same cells, ρ⁻¹ π is in H, and every element of H of up to twice the radius has this
+//! form. For the places of T all distances are found as well. The two largest distances add up to a bound.
+//!
+//! But few places of T are far from home, and few elements of H are, and many ways bring T home, which
+//! arrange the other tiles differently: if one way ends in an element that is far, another way may not. So
+//! for each far place p of T the search checks that all states at p are solved in N moves. Ways w₁, w₂,
+//! … bring one state at p to h₁, h₂, … of H, and bring the state whose other tiles are first permuted
+//! by σ to h₁σ, h₂σ, …; this state is solved if one of these is near enough. The states that the
+//! first way leaves unsolved are listed, and each further way strikes some from the list.
 
 use fathom_puzzle::{Board, Metric};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
-/// Permutations are packed: four bits a cell.
+/// The largest number of cells: permutations are packed with four bits a cell.
 const MOST_CELLS: usize = 16;
-/// Tables of places, and of the arrangements of the other tiles, have at most so many entries.
+/// Limits of the tables: the bits of an index of places, and the number of arrangements of the other tiles.
 const MOST_PLACES: u32 = 24;
 const MOST_ARRANGEMENTS: u64 = 4_000_000;
-/// A layer of a ball takes up to so many bytes an element while it is made.
+/// Memory that a layer of a ball takes while it is made, in bytes an element.
 const BYTES: u64 = 64;
-/// So many pairs of elements of a ball are made for one length.
+/// The largest number of pairs of elements of a ball that are multiplied for one length.
 const MOST_PAIRS: usize = 1 << 29;
-/// Ways to bring tiles home are tried that are by so many moves longer than the shortest.
+/// How much longer than the shortest the ways to bring tiles home may be, in moves.
 const DETOUR: u32 = 2;
-/// Distances from which on arrangements are reached by two words of known ones, the first of them this short.
+/// The largest length of the first word where two words bound the distance of an arrangement that no single
+/// word reached.
 const SHORT: u8 = 5;
 
 const UNSEEN: u8 = u8::MAX;
 
-/// What two stages take together.
+/// The moves of two joined stages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Joined {
     /// The tiles of the first stage.
     pub tiles: Vec<usize>,
-    /// How many places they have.
+    /// The number of places of these tiles.
     pub places: u64,
-    /// So many moves bring them home, and some place needs as many.
+    /// The largest distance of these tiles from home, in moves.
     pub first: u32,
-    /// How many arrangements of the other tiles there are.
+    /// The number of arrangements of the other tiles.
     pub arrangements: u64,
-    /// So many moves solve each.
+    /// A number of moves that solves each arrangement of the other tiles.
     pub second: u32,
-    /// Whether some arrangement needs as many.
+    /// Whether some arrangement needs `second` moves.
     pub is_exact: bool,
-    /// So many moves solve every state.
+    /// A number of moves that solves every state.
     pub moves: u32,
 }
 
@@ -61,7 +64,7 @@ fn packed(images: impl Iterator<Item = usize>) -> Packed {
     images.enumerate().fold(0, |packed, (point, image)| packed | (image as Packed) << (4 * point))
 }
 
-/// What `first` does and then `second`.
+/// Returns the product: `first`, and then `second`.
 fn then(first: Packed, second: Packed, points: usize) -> Packed {
     packed((0..points).map(|point| at(second, at(first, point))))
 }
@@ -70,7 +73,7 @@ fn inverse(of: Packed, points: usize) -> Packed {
     (0..points).fold(0, |inverse, point| inverse | (point as Packed) << (4 * at(of, point)))
 }
 
-/// The layers of a ball: each is sorted.
+/// The layers of a ball, each of them sorted.
 struct Layers<'a> {
     moves: &'a [Packed],
     cells: usize,
@@ -79,7 +82,7 @@ struct Layers<'a> {
 }
 
 impl Layers<'_> {
-    /// The layer at a distance; `None` if it is too large.
+    /// Returns the layer at a distance; `None` if a layer would be too large.
     fn layer(&mut self, distance: usize) -> Option<&[Packed]> {
         while self.layers.len() <= distance {
             let newest = self.layers.last().expect("the first layer is there");
@@ -107,12 +110,13 @@ struct Cut {
     moves: Vec<Packed>,
     tiles: Vec<usize>,
     others: Vec<usize>,
-    /// The number of each other tile.
+    /// The number of each tile among the others.
     number: Vec<usize>,
 }
 
 impl Cut {
-    /// The places of the tiles of the first stage in a state, or under an element of a ball.
+    /// Returns the places of the tiles of the first stage in a state, or under an element of a ball, as an
+    /// index.
     fn place(&self, state: Packed) -> u32 {
         self.tiles.iter().fold(0, |place, &tile| place << 4 | at(state, tile) as u32)
     }
@@ -123,7 +127,7 @@ impl Cut {
             .fold(0, |moved, tile| moved | (at(mv, (place >> (4 * tile) & 15) as usize) as u32) << (4 * tile))
     }
 
-    /// The rank of an arrangement of the other tiles on their cells.
+    /// Returns the rank of an arrangement of the other tiles on their own cells.
     fn rank(&self, state: Packed) -> usize {
         let others = self.others.len();
         let mut left = (1_u32 << others) - 1;
@@ -134,7 +138,7 @@ impl Cut {
         })
     }
 
-    /// The same of a product.
+    /// Returns the rank of a product, without computing the product.
     fn rank_of_product(&self, first: Packed, second: Packed) -> usize {
         let others = self.others.len();
         let mut left = (1_u32 << others) - 1;
@@ -145,7 +149,7 @@ impl Cut {
         })
     }
 
-    /// The distance of each place of the tiles from home: a table by place, and how many places there are.
+    /// Returns the distance of each place of the tiles from home, and the places at each distance.
     fn distances_of_places(&self) -> (Vec<u8>, Vec<Vec<u32>>) {
         let mut distances = vec![UNSEEN; 1 << (4 * self.tiles.len())];
         let home = self.place(packed(0..self.cells));
@@ -170,8 +174,9 @@ impl Cut {
         }
     }
 
-    /// Distances of all arrangements of the other tiles, by rank, or numbers of moves that are enough, and
-    /// whether they are known to be distances; `None` if the layers that memory holds do not lead to all.
+    /// Returns the distances of all arrangements of the other tiles, by rank, and whether all are exact;
+    /// otherwise some are upper bounds. `None` if the search was stopped, or if the layers that fit into
+    /// memory do not lead to all arrangements.
     fn distances_of_arrangements(
         &self,
         layers: &mut Layers,
@@ -205,8 +210,9 @@ impl Cut {
                     reached.fetch_add(1, Ordering::Relaxed);
                 }
             };
-            // Elements that carry the tiles to the same cells, group by group. There are most pairs where the
-            // tiles stay near, and few of them make what smaller groups do not.
+            // Groups of elements that carry the tiles to the same cells, small groups first: the largest
+            // groups are those where the tiles stay near home, and few of their pairs give elements that
+            // smaller groups do not.
             let groups = firsts.par_chunk_by(|a, b| a.0 == b.0).map(|group| {
                 let place = group[0].0;
                 let from = seconds.partition_point(|&(other, _)| other < place);
@@ -227,7 +233,8 @@ impl Cut {
                         return;
                     }
                     let back = inverse(second, self.cells);
-                    // The inverse of a product is that of the same two in the other order, and as near.
+                    // The inverse of a product has the same length, and is the product of the same two
+                    // elements in the other order.
                     let firsts = if short == long { &firsts[..number] } else { firsts };
                     for &(_, first) in firsts {
                         see(self.rank_of_product(first, back));
@@ -246,7 +253,8 @@ impl Cut {
         self.by_two_words(&mut distances).then_some((distances, false))
     }
 
-    /// Bounds distances that are not known by two words, the first of them short; false if some are left.
+    /// Bounds the unknown distances by two words, the first of which is short. Returns false if some remain
+    /// unknown.
     fn by_two_words(&self, distances: &mut [u8]) -> bool {
         let all = self.arrangements();
         let short: Vec<(Packed, u8)> = all
@@ -267,10 +275,10 @@ impl Cut {
         !distances.contains(&UNSEEN)
     }
 
-    /// All arrangements of the other tiles.
+    /// Returns all arrangements of the other tiles.
     fn arrangements(&self) -> Vec<Packed> {
         let mut all = vec![packed(0..self.cells)];
-        // Each tile in turn is exchanged with one of those behind it.
+        // Each tile in turn is exchanged with one of the tiles from it on.
         for (place, &tile) in self.others.iter().enumerate() {
             let exchanged = |state: Packed| {
                 self.others[place..].iter().map(move |&other| {
@@ -284,7 +292,7 @@ impl Cut {
     }
 }
 
-/// Whether all states with tiles on a place are solved in so many moves.
+/// Checks whether all states with the tiles on a place are solved in `moves` moves.
 struct Check<'a> {
     cut: &'a Cut,
     of_places: &'a [u8],
@@ -297,7 +305,7 @@ struct Check<'a> {
 impl Check<'_> {
     fn solves(&self, place: u32) -> bool {
         let Cut { cells, tiles, others, .. } = self.cut;
-        // Some state there.
+        // Some state at the place.
         let on = |number: usize| (place >> (4 * (tiles.len() - 1 - number)) & 15) as usize;
         let mut state = tiles
             .iter()
@@ -314,8 +322,8 @@ impl Check<'_> {
             .any(|length| self.strike(state, length, self.moves - length, &mut unsolved))
     }
 
-    /// Goes all ways of `length` moves by which the tiles of a state come home, and strikes what is solved
-    /// then in `rest` moves. True as soon as nothing is left.
+    /// Tries all ways of exactly `length` moves that bring the tiles of a state home, and strikes from
+    /// `unsolved` what `rest` further moves solve. Returns true as soon as nothing is left.
     fn strike(&self, state: Packed, length: u32, rest: u32, unsolved: &mut Option<Vec<Packed>>) -> bool {
         let cells = self.cut.cells;
         if length == 0 {
@@ -339,9 +347,9 @@ impl Check<'_> {
     }
 }
 
-/// How many moves solve all states by these tiles first and the others then. `None` if the board has too many
-/// tiles, if there are too many places or arrangements, if memory does not hold the ball that it takes, or if
-/// it does not go on. The group is that of all permutations.
+/// Returns a number of moves that solves all states by solving these tiles first and then the others. `None`
+/// if the board has too many cells, if there are too many places or arrangements, if memory does not hold the
+/// ball that is needed, or if `goes_on` returns false. The board's group must be symmetric.
 pub(crate) fn joined(
     board: Board,
     metric: Metric,
@@ -399,7 +407,7 @@ pub(crate) fn joined(
             fails.fetch_or(!solved, Ordering::Relaxed);
             solved
         };
-        // Those near enough need no look: the farthest arrangement is solved from there in time.
+        // Places this near need no check: they leave enough moves for the farthest arrangement.
         let near = (moves - u32::from(second)) as usize;
         if !layers_of_places[near + 1..].iter().rev().all(|layer| layer.par_iter().all(is_solved)) {
             break;
@@ -421,7 +429,8 @@ mod tests {
         joined(word.parse().unwrap(), metric, tiles, 1 << 30, &|| true, &mut |_| ())
     }
 
-    /// What no plain search contradicts: God's numbers of table 4, and places as states with tiles tracked.
+    /// Compares with plain searches: God's numbers of table 4, and states with only the tiles tracked as
+    /// places.
     #[test]
     fn joined_stages_bound_gods_number() {
         for (board, metric, tiles, god_number) in [

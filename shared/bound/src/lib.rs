@@ -1,16 +1,15 @@
-//! Bounds of God's numbers. Lower ones: how many states so many moves can reach at most. Upper ones: how many
-//! moves solve all states stage by stage.
+//! Bounds on God's numbers. Lower bounds come from the number of states that k moves can reach at most, upper
+//! bounds from moves that solve all states stage by stage.
 //!
 //! Reading order: [`tally`] (counts by parity), [`arrangements`] (the counting of Jia, Zhang and Xiang),
-//! [`normal`] (one word for each state of a ball), [`automaton`] (the words that have no forbidden part,
-//! counted at any length), [`lower`] (from counts to bounds), [`boards`] (which boards are asked for),
-//! [`square1`] (Square-1, shape by shape); [`chain`] (stages), [`stage`] (the states of one), [`upper`]
-//! (words that solve them all, and certificates), [`joined`] (two stages that take fewer moves together),
-//! [`chains`] (a search for a good chain). The proofs are in
-//! `docs/bounds.md`.
+//! [`normal`] (one word for each state of a ball), [`automaton`] (the words without a forbidden part, counted
+//! at any length), [`lower`] (from counts to bounds), [`boards`] (one board or a range), [`square1`]
+//! (Square-1, shape by shape); [`chain`] (stages), [`stage`] (the states of one stage), [`upper`] (words that
+//! solve all states, and certificates), [`joined`] (two stages that take fewer moves together), [`chains`] (a
+//! search for a good chain). The proofs are in `docs/bounds.md`.
 //!
-//! Invariants: what is counted at length k is never less than the number of states at distance k, even and
-//! odd permutations each; counts are integers of any size, never rounded.
+//! Invariants: the count at length k is never less than the number of states at distance k, for even and odd
+//! permutations separately. Counts are integers of any size, never rounded.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

@@ -1,21 +1,21 @@
-//! From counts of words to lower bounds of God's number.
+//! From counts of words to lower bounds on God's number.
 //!
-//! If words of up to d letters are fewer than the states, some state is further away than d. The same holds
-//! for the even states and the odd ones by themselves.
+//! If there are fewer words of up to d letters than states, some state is further away than d. The same holds
+//! for the even states and the odd states separately.
 
 use crate::{Arrangements, Automaton, NormalForms, Tally};
 use fathom_algebra::{OrientedPermutation, StabiliserChain};
 use fathom_puzzle::{Board, Metric, Puzzle, PuzzleMove};
 use num_bigint::BigUint;
 
-/// Lower bounds of the God's number of a board, each at least as good as the one before.
+/// Lower bounds on the God's number of a board, each at least as good as the one before.
 #[derive(Clone, Debug)]
 pub struct LowerBounds {
-    /// The states: the order of the group.
+    /// The number of states: the order of the group.
     pub states: BigUint,
-    /// The bound by counting arrangements, as the paper does.
+    /// The bound by counting arrangements, as in the paper.
     pub arrangements: u32,
-    /// The bound by counting even and odd arrangements apart.
+    /// The bound by counting even and odd arrangements separately.
     pub parity: u32,
     /// The bound by counting words without forbidden parts.
     pub refined: Option<Refined>,
@@ -23,22 +23,22 @@ pub struct LowerBounds {
     pub rows: Vec<crate::arrangements::Row>,
 }
 
-/// What the words without forbidden parts give.
+/// The bound by words without forbidden parts.
 #[derive(Clone, Debug)]
 pub struct Refined {
-    /// The normal forms of up to so many letters are known.
+    /// The length of the longest known normal forms.
     pub depth: u32,
-    /// The states of the automaton.
+    /// The number of states of the automaton.
     pub automaton: usize,
-    /// The bound, parities apart.
+    /// The bound, with parities counted separately.
     pub bound: u32,
-    /// Upper bounds of the states at each distance up to the bound: exact up to `depth`.
+    /// Upper bounds on the states at each distance up to `bound`; exact up to `depth`.
     pub counts: Vec<Tally>,
 }
 
 impl LowerBounds {
-    /// Of a board under a metric. With `refine`, parts of words of up to so many letters are looked at, or of
-    /// as many as `memory_bytes` hold.
+    /// Computes the bounds of a board in a metric. With `refine`, forbidden words of up to that many letters
+    /// are used, or of as many as `memory_bytes` hold.
     pub fn of(board: Board, metric: Metric, refine: Option<u32>, memory_bytes: u64) -> Self {
         let puzzle = board.puzzle(metric);
         let chain = StabiliserChain::new(puzzle.cells, puzzle.moves.iter().map(|m| m.action.cells()));
@@ -54,14 +54,14 @@ impl LowerBounds {
         Self { states, arrangements, parity, refined, rows }
     }
 
-    /// The same of the board with rows and columns exchanged, which is `board`: all counts are those of this
-    /// one, and only which lines are columns differs.
+    /// Returns the bounds of `board`, which must be this board with rows and columns exchanged. The counts
+    /// are the same, and only the order of lines in the rows differs.
     pub fn turned(&self, board: Board, metric: Metric) -> Self {
         let rows = Arrangements::new(board, metric).take(self.rows.len()).collect();
         Self { rows, ..self.clone() }
     }
 
-    /// The best of them.
+    /// Returns the best bound.
     pub fn best(&self) -> u32 {
         self.refined.as_ref().map_or(self.parity, |refined| refined.bound)
     }
@@ -70,29 +70,29 @@ impl LowerBounds {
 /// Why the states of a puzzle are not bounded by its words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotBounded {
-    /// A word does not lead to a state of its own.
+    /// The states of the puzzle are not the elements of its group.
     #[error(
         "{0} has {1}, so that its states are not the elements of its group: only those are counted against words"
     )]
     NoGroup(String, &'static str),
-    /// Words cannot be read backwards.
+    /// The moves are not closed under inverses.
     #[error("the moves of {0} are not closed under inverses: take --metric single or multi")]
     OneWay(String),
-    /// States are kept by bytes.
+    /// The puzzle has too many points: the search stores a point in a byte.
     #[error("{name} has {points} ways for pieces to stand, more than 255")]
     TooLarge {
-        /// The puzzle.
+        /// The name of the puzzle.
         name: String,
-        /// The points that moves permute.
+        /// The number of points that moves permute.
         points: usize,
     },
 }
 
-/// The states of any puzzle whose pieces all differ, and what words without forbidden parts of up to `depth`
-/// letters give.
+/// Returns the number of states of a puzzle whose pieces all differ, and the bound by words without forbidden
+/// parts of up to `depth` letters.
 ///
 /// # Errors
-/// [`NotBounded`] with the reason why its words are not counted.
+/// [`NotBounded`] with the reason why words do not bound the states of this puzzle.
 pub fn by_words(puzzle: &Puzzle, depth: u32, memory_bytes: u64) -> Result<(BigUint, Refined), NotBounded> {
     let no_group = |why| NotBounded::NoGroup(puzzle.name.clone(), why);
     let orders = puzzle.free[0].orders();
@@ -108,7 +108,7 @@ pub fn by_words(puzzle: &Puzzle, depth: u32, memory_bytes: u64) -> Result<(BigUi
     if !puzzle.moves.iter().all(|m| puzzle.moves.iter().any(|other| other.action == m.action.inverse())) {
         return Err(NotBounded::OneWay(puzzle.name.clone()));
     }
-    // The points are the ways to stand on a cell.
+    // A point is a cell together with an orientation.
     let on_points = |m: &PuzzleMove| PuzzleMove {
         action: OrientedPermutation::from_cells(m.action.as_points()),
         ..m.clone()
@@ -127,7 +127,7 @@ pub fn by_words(puzzle: &Puzzle, depth: u32, memory_bytes: u64) -> Result<(BigUi
     ))
 }
 
-/// How many even and odd elements there are: a group with an odd one has as many odd as even ones.
+/// Returns the numbers of even and odd elements: a group with an odd element has as many odd as even ones.
 fn parities(puzzle: &Puzzle, states: &BigUint) -> Tally {
     let odd = match puzzle.moves.iter().all(|m| m.action.cells().is_even()) {
         true => BigUint::ZERO,
@@ -137,8 +137,8 @@ fn parities(puzzle: &Puzzle, states: &BigUint) -> Tally {
 }
 
 impl Refined {
-    /// Of a puzzle with so many even and odd states, where no more words than the others lead to each
-    /// distance.
+    /// Computes the bound of a puzzle with `states` even and odd states. `others` yields a further upper
+    /// bound on the states at each distance, or `None`.
     fn of(
         puzzle: &Puzzle,
         states: &Tally,
@@ -157,7 +157,7 @@ impl Refined {
     }
 }
 
-/// The least length up to which the counts add up to enough, and the counts up to there.
+/// Returns the least length up to which the counts add up to enough, and the counts up to that length.
 fn covering(counts: impl Iterator<Item = Tally>, is_enough: impl Fn(&Tally) -> bool) -> (u32, Vec<Tally>) {
     let mut sum = Tally::default();
     let mut so_far = Vec::new();
@@ -198,9 +198,9 @@ mod tests {
         [10, 16, 23, 29, 35, 41, 48],
     ];
 
-    /// Where the argument gives more than is printed: rows, columns, the bound, and the sums of arrangements
-    /// one move short of it and with it. Worked out apart from this code, by a plain program for the
-    /// recursion.
+    /// The entries where the argument gives more than is printed: rows, columns, the bound, and the sums of
+    /// arrangements up to one move less and up to the bound. Worked out apart from this code, by a plain
+    /// program for the recursion.
     const DIFFER: [(usize, usize, u32, &str, &str); 6] = [
         (2, 6, 9, "163280584", "1608871784"),
         (2, 7, 11, "86409251480", "1010720115692"),
@@ -210,8 +210,8 @@ mod tests {
         (3, 8, 18, "602921980163612678844928", "14672423978467625176924672"),
     ];
 
-    /// The program of the paper's appendix 2 as it stands: `v` has m entries and `h` n in the first row, n
-    /// and m afterwards, and the moves of a line of one kind are those of the other.
+    /// The program of the paper's appendix 2, unchanged: `v` has m entries and `h` has n in the first row,
+    /// but n and m afterwards, and each uses the number of moves of the other kind of line.
     fn by_the_appendix(m: usize, n: usize) -> u32 {
         let factorial: BigUint = (1..=m * n).map(BigUint::from).product();
         let states = factorial / (m * n % 2 + 1);
@@ -237,7 +237,8 @@ mod tests {
             let puzzle = PuzzleSpec::by_name(word).unwrap().puzzle(metric).unwrap();
             by_words(&puzzle, depth, 1 << 30)
         };
-        // Counted by hand since Singmaster's notes of 1981: no cube in fewer than 18 turns of faces.
+        // Counted by hand since Singmaster's notes of 1981: some position of the cube takes at least 18 face
+        // turns.
         let (states, cube) = bound("3x3x3", Metric::Multi, 2).unwrap();
         assert_eq!(states.to_string(), "43252003274489856000");
         assert_eq!(cube.bound, 18);
@@ -247,7 +248,7 @@ mod tests {
         let counts: Vec<BigUint> = pocket.counts[..6].iter().map(Tally::total).collect();
         assert_eq!(counts, [1_u32, 9, 54, 321, 1847, 9992].map(BigUint::from));
         assert!((7..=11).contains(&pocket.bound), "{}", pocket.bound);
-        // A board in the other way.
+        // A board, bounded as a puzzle of any kind.
         let board = bounds(3, 3, Metric::Multi, Some(4)).refined.unwrap();
         assert!(bound("3x3", Metric::Multi, 4).unwrap().1.bound <= board.bound);
         assert!(matches!(bound("square1", Metric::Face, 2), Err(NotBounded::NoGroup(..))));
@@ -266,7 +267,7 @@ mod tests {
                     DIFFER.iter().find(|&&(rows, columns, ..)| (rows, columns) == (m.min(n), m.max(n)));
                 assert_eq!(found.arrangements, differs.map_or(printed, |differs| differs.2), "{m}x{n}");
                 assert!(found.arrangements > printed || differs.is_none(), "{m}x{n}");
-                // What is printed is what the printed program gives.
+                // The printed values are those of the printed program.
                 assert_eq!(by_the_appendix(m, n), printed, "{m}x{n}");
             }
         }
@@ -286,8 +287,8 @@ mod tests {
         }
     }
 
-    /// God's numbers by whole enumerations: Table 4 of the paper, `records/`, and the others by a search over
-    /// Lehmer ranks, as in tests/data/boards.json.
+    /// God's numbers from complete enumerations: Table 4 of the paper, `records/`, and the others by a search
+    /// over Lehmer ranks, as in tests/data/boards.json.
     const GOD_NUMBERS: [(usize, usize, Metric, u32); 18] = [
         (2, 2, Metric::Multi, 4),
         (2, 3, Metric::Multi, 7),
@@ -320,7 +321,7 @@ mod tests {
                 let refined = bounds(m, n, metric, Some(depth));
                 assert!((best..=god_number).contains(&refined.best()), "{m}x{n} {metric} {depth}");
                 best = refined.best();
-                // Lines are turned into columns and columns into lines.
+                // The bound does not change when rows and columns are exchanged.
                 assert_eq!(bounds(n, m, metric, Some(1)).best(), bounds(m, n, metric, Some(1)).best());
             }
         }
@@ -340,7 +341,7 @@ mod tests {
 
     #[test]
     fn boards_of_one_row() {
-        // The group is that of one rotation: known by hand.
+        // The group is generated by one rotation, so the bounds are known by hand.
         for (n, multi, single) in [(1, 0, 0), (2, 1, 1), (5, 1, 2), (8, 1, 4)] {
             for refine in [None, Some(3)] {
                 assert_eq!(bounds(1, n, Metric::Multi, refine).best(), multi, "{n}");

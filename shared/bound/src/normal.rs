@@ -1,10 +1,10 @@
-//! Normal forms: of each state within a number of moves the first of its shortest words, and with them what
-//! is forbidden.
+//! Normal forms: the first of the shortest words of each state within a number of moves. They determine which
+//! words are forbidden.
 //!
 //! Words are ordered by length, then letter by letter in the order of the puzzle's moves. Every part of a
-//! normal form is a normal form: otherwise a part could be replaced by a word that is shorter or comes first,
-//! and so would the whole. So a candidate for a normal form is looked up only if it is one without its first
-//! letter.
+//! normal form is a normal form: otherwise the part could be replaced by a word that is shorter or comes
+//! first, and the whole word would become shorter or come first too. So a word is a candidate for a normal
+//! form only if the word without its first letter is a normal form.
 
 use fathom_puzzle::Puzzle;
 use hashbrown::HashTable;
@@ -16,22 +16,23 @@ use std::ops::Range;
 /// words with one letter more. Nodes are numbered in the order of their words, the empty word first.
 #[derive(Clone, Debug)]
 pub struct NormalForms {
-    /// The last letter of each node: a move. Of the empty word, nothing that matters.
+    /// The last letter of each node, as the index of a move. The entry of the empty word is not used.
     letters: Vec<u8>,
-    /// Each node without its first letter. The empty word is its own.
+    /// The node of each word without its first letter. The empty word links to itself.
     links: Vec<u32>,
-    /// The first child of each node whose children are known, and behind them where the last ones end.
+    /// The first child of each node whose children are known, and the end of the last children.
     children: Vec<u32>,
-    /// The first node of each length, and behind them the number of nodes.
+    /// The first node of each length, and the number of all nodes.
     lengths: Vec<usize>,
 }
 
-/// Bytes a node takes in the tree.
+/// The bytes of a node in the tree.
 const NODE_BYTES: usize = 9;
 
 impl NormalForms {
-    /// Those of up to `depth` letters, or of fewer where a search would take more than `memory_bytes`. One
-    /// letter is always made. The puzzle's moves must be closed under inverses.
+    /// Finds the normal forms of up to `depth` letters, or of fewer letters if the search would take more
+    /// than `memory_bytes`; words of one letter are always found. The puzzle's moves must be closed under
+    /// inverses.
     pub fn search(puzzle: &Puzzle, depth: u32, memory_bytes: u64) -> Self {
         let moves: Vec<Vec<u8>> = puzzle
             .moves
@@ -54,7 +55,8 @@ impl NormalForms {
                     for (&to, &piece) in moves[usize::from(letter)].iter().zip(state) {
                         image[usize::from(to)] = piece;
                     }
-                    // One move changes the distance by at most one, so no other states can be met.
+                    // One move changes the distance by at most one, so the image can only be in these three
+                    // levels.
                     if !before.contains(&image) && !newest.contains(&image) && next.insert(&image) {
                         forms.letters.push(letter);
                         forms.links.push(link);
@@ -80,8 +82,8 @@ impl NormalForms {
         forms
     }
 
-    /// The letters after which a node may be a normal form, with the node that it then is without its first
-    /// letter.
+    /// Returns the letters that may continue a node to a normal form, each with the node of that word without
+    /// its first letter.
     fn candidates(&self, node: usize, letters: usize) -> Vec<(u8, u32)> {
         match node {
             0 => (0..letters).map(|letter| (letter as u8, 0)).collect(),
@@ -93,44 +95,45 @@ impl NormalForms {
         }
     }
 
-    /// The length of the longest normal forms that are known: all states up to this distance have theirs.
+    /// Returns the length of the longest known normal forms: all states up to this distance have one.
     pub fn depth(&self) -> usize {
         self.lengths.len() - 2
     }
 
-    /// The number of normal forms of a length up to [`NormalForms::depth`]: of states at this distance.
+    /// Returns the number of normal forms of a length up to [`NormalForms::depth`], which is the number of
+    /// states at this distance.
     pub fn count(&self, length: usize) -> usize {
         self.nodes(length).len()
     }
 
-    /// The nodes of a length.
+    /// Returns the nodes of a length.
     pub(crate) fn nodes(&self, length: usize) -> Range<usize> {
         self.lengths[length]..self.lengths[length + 1]
     }
 
-    /// The children of a node that is shorter than [`NormalForms::depth`].
+    /// Returns the children of a node that is shorter than [`NormalForms::depth`].
     pub(crate) fn children(&self, node: usize) -> Range<usize> {
         self.children[node] as usize..self.children[node + 1] as usize
     }
 
-    /// A node without its first letter.
+    /// Returns the node of a word without its first letter.
     pub(crate) fn link(&self, node: usize) -> usize {
         self.links[node] as usize
     }
 
-    /// The letters of a node.
+    /// Returns the letters of a node.
     pub(crate) fn letters(&self, mut node: usize) -> Vec<usize> {
         let mut letters = Vec::new();
         while node > 0 {
             letters.push(self.letter(node));
-            // The parent: the last node whose children begin no later.
+            // The parent is the last node whose children begin no later than this node.
             node = self.children.partition_point(|&first| first as usize <= node) - 1;
         }
         letters.reverse();
         letters
     }
 
-    /// The last letter of a node.
+    /// Returns the last letter of a node.
     pub(crate) fn letter(&self, node: usize) -> usize {
         self.letters[node].into()
     }
@@ -139,7 +142,7 @@ impl NormalForms {
 /// The states at one distance, in the order in which they were found.
 struct Level {
     cells: usize,
-    /// One behind the other, the piece on each cell.
+    /// The states one after the other, each as the piece on each cell.
     states: Vec<u8>,
     /// The numbers of the states.
     index: HashTable<u32>,
@@ -158,7 +161,7 @@ impl Level {
         self.index.find(hash(state), |&number| self.state(number as usize) == state).is_some()
     }
 
-    /// Whether the state is new.
+    /// Adds a state. Returns whether the state is new.
     fn insert(&mut self, state: &[u8]) -> bool {
         if self.contains(state) {
             return false;
@@ -172,8 +175,8 @@ impl Level {
         true
     }
 
-    /// Memory that it takes: an index has a byte of control a slot, and is made anew, twice as large, when
-    /// seven eighths are full.
+    /// Returns the memory of the level in bytes. The index takes five bytes a slot, one of them for control;
+    /// it doubles when seven eighths of the slots are full.
     fn bytes(&self) -> usize {
         self.states.capacity() + self.index.capacity() / 7 * 8 * 5
     }
@@ -195,7 +198,7 @@ mod tests {
         word.parse::<Board>().unwrap().puzzle(metric)
     }
 
-    /// The words of all nodes, by the tree.
+    /// Returns the words of all nodes, by walking the tree.
     fn words(forms: &NormalForms) -> Vec<Vec<usize>> {
         let mut words = vec![Vec::new()];
         for length in 0..forms.depth() {
@@ -211,7 +214,7 @@ mod tests {
         words
     }
 
-    /// The first word of each permutation, among all words of each length in order.
+    /// Returns the first word of each permutation, from all words of each length in order.
     fn first_words(puzzle: &Puzzle, depth: usize) -> Vec<Vec<usize>> {
         let solved = fathom_algebra::Permutation::identity(puzzle.cells);
         let mut first: HashMap<_, Vec<usize>> = HashMap::from([(solved.clone(), Vec::new())]);

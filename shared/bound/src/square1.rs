@@ -1,56 +1,57 @@
-//! Lower bounds for Square-1, where a turn of one layer or a twist is a move: by counting words that lead to
-//! shapes.
+//! Lower bounds for Square-1, where a move is a turn of one layer or a twist, by counting the words that lead
+//! to each shape.
 //!
-//! Whether a twist can be made depends on the shape alone, and so does what a word can lead to. Words are
-//! counted in a form that every shortest one can be brought to: no twist follows a twist, and between two
-//! twists each layer is turned at most once, the top layer first.
+//! The shape alone determines whether a twist is possible, and also to which shapes a word can lead. Words
+//! are counted in a form to which every shortest word can be brought: no twist follows a twist, and between
+//! two twists each layer is turned at most once, the top layer first.
 
 use fathom_puzzle::family::square1::{CUT, FRONT, in_all_shapes};
 use fathom_puzzle::{Groupoid, SquareOneShapes};
 use num_bigint::BigUint;
 
-/// More shapes than there are.
+/// A limit that is larger than the number of shapes.
 const MOST_SHAPES: usize = 1 << 16;
 
-/// Lower bounds of the God's number of Square-1, and what they are counted from.
+/// Lower bounds on the God's number of Square-1, and the counts from which they follow.
 #[derive(Clone, Debug)]
 pub struct SquareOneBounds {
     /// All states.
     pub all: Kind,
-    /// Those without a corner across the cut in front.
+    /// States without a corner across the cut in front.
     pub aligned: Kind,
-    /// Those that can be twisted.
+    /// States that can be twisted.
     pub twistable: Kind,
-    /// B. Sambale's argument.
+    /// The bound by B. Sambale's argument.
     pub last: LastShapes,
-    /// Until the words that lead to each shape are as many as its states: over the states that can be
-    /// twisted, and over all.
+    /// The bounds by counting words until each shape has as many words as states: over the states that can be
+    /// twisted, and over all states.
     pub by_shape: [u32; 2],
 }
 
-/// So many shapes, so many states in them.
+/// A set of shapes, and the number of states in them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// Shapes.
+    /// The number of shapes.
     pub shapes: usize,
-    /// States.
+    /// The number of states.
     pub states: BigUint,
 }
 
 /// The argument of B. Sambale, *Square-1* (2021), section 4: the aligned shapes that are found last take so
-/// many twists that few words lead there.
+/// many twists that few short words lead there.
 #[derive(Clone, Debug)]
 pub struct LastShapes {
-    /// The passes after which all aligned shapes are found.
+    /// The number of passes after which all aligned shapes are found.
     pub passes: usize,
-    /// The aligned shapes that the last pass finds, and the states in them whose middle layer is as it was.
+    /// The aligned shapes that the last pass finds, and the states in them whose middle layer is as in the
+    /// solved state.
     pub found: Kind,
-    /// A lower bound of the twists that lead to these states: one fewer than passes, and an even number.
+    /// A lower bound on the twists that lead to these states: at least one fewer than the passes, and even.
     pub twists: usize,
-    /// Upper bounds of the turns of one layer that lead from an aligned shape to another, and of those of
-    /// both.
+    /// Upper bounds on the number of ways to turn one layer of an aligned shape so that an aligned shape
+    /// results, and on the number of ways to turn both.
     pub turns: [u64; 2],
-    /// Upper bounds of the words of each length from 0 on that lead to these states, up to the bound.
+    /// Upper bounds on the number of words of each length from 0 that lead to these states, up to the bound.
     pub words: Vec<BigUint>,
 }
 
@@ -58,12 +59,12 @@ impl LastShapes {
     fn of(shapes: &SquareOneShapes, states_in_a_shape: &BigUint) -> Self {
         let passes = shapes.passes();
         let found = passes.last().map_or(0, Vec::len);
-        // Pass p meets first what takes p - 1 twists, but for what the twists at its end lead to: the last
-        // pass ends with none.
+        // Pass p first meets the aligned shapes that take p - 1 twists, and those to which the twists at its
+        // end lead; the last pass ends without such twists.
         let passes = passes.len() - 1;
         let twists = (passes - 1).next_multiple_of(2);
-        // The middle layer has two states, which are equally many: s u^6 s u^6 s u^6 exchanges them, and
-        // nothing else.
+        // Half of the states in a shape have the middle layer in its solved state: s u^6 s u^6 s u^6 changes
+        // that layer and nothing else.
         let states = states_in_a_shape * found / 2_u32;
         let aligned = || (0..shapes.count()).filter(|&shape| shapes.is_aligned(shape));
         let turned = |shape: usize, layer| shapes.turned(shape, layer).filter(|&to| shapes.is_aligned(to));
@@ -79,14 +80,14 @@ impl LastShapes {
         Self { passes, found: Kind { shapes: found, states }, twists, turns, words }
     }
 
-    /// No fewer moves will do.
+    /// Returns the lower bound.
     pub fn bound(&self) -> u32 {
         self.words.len() as u32 - 1
     }
 }
 
-/// The words of a length with at least `least` twists, and an even number: at least one layer is turned
-/// between two twists, and one, both or none before the first and behind the last.
+/// Returns the number of words of a length with an even number of twists, at least `least`: one or both
+/// layers are turned between two twists, and none, one or both before the first twist and after the last.
 fn words_of(length: usize, least: usize, [one, both]: [u64; 2]) -> BigUint {
     let times = |words: &[BigUint], gap: [u64; 3]| -> Vec<BigUint> {
         let ways = |turns: usize| {
@@ -103,7 +104,7 @@ fn words_of(length: usize, least: usize, [one, both]: [u64; 2]) -> BigUint {
     (least..=length).step_by(2).map(with).sum()
 }
 
-/// The last letters of a word.
+/// The last letter of a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
     Nothing,
@@ -125,9 +126,10 @@ impl Last {
     }
 }
 
-/// The length for each shape up to which words add up to `enough` for either state of the middle layer.
+/// Returns, for each shape, the length up to which words add up to `enough` for both states of the middle
+/// layer.
 fn lengths_by_shape(shapes: &SquareOneShapes, enough: u128) -> Vec<u32> {
-    // By shape, whether the number of twists is odd, and the end of the word.
+    // Indexed by shape, by the parity of the twists, and by the last letter.
     let mut words = vec![[[0_u128; 4]; 2]; shapes.count()];
     words[0][0][Last::Nothing as usize] = 1;
     let mut sums = vec![[0_u128; 2]; shapes.count()];
@@ -164,7 +166,7 @@ fn lengths_by_shape(shapes: &SquareOneShapes, enough: u128) -> Vec<u32> {
 }
 
 impl SquareOneBounds {
-    /// Looks at all shapes, which takes tenths of a second.
+    /// Computes the bounds from all shapes. Takes tenths of a second.
     pub fn new() -> Self {
         let shapes = SquareOneShapes::new();
         let states: Groupoid =
@@ -189,7 +191,7 @@ impl SquareOneBounds {
         }
     }
 
-    /// The best of them, for all states.
+    /// Returns the best bound for all states.
     pub fn best(&self) -> u32 {
         self.last.bound().max(self.by_shape[1])
     }
@@ -212,9 +214,9 @@ mod tests {
         let factorial: u64 = (1..=8).product();
         assert_eq!(last.found.states, BigUint::from(24 * factorial * factorial));
         assert_eq!(last.bound(), 17);
-        // 14^7 words of 15 moves; with a 16th one before the first twist or behind the last, or between two
-        // twists. There the article counts up to 63 pairs, those among them in which one layer is not
-        // turned.
+        // There are 14^7 words of 15 moves. A 16th move comes before the first twist, after the last, or
+        // between two twists. For the last case the article counts up to 63 pairs, which include those in
+        // which one layer is not turned.
         let [one, both] = last.turns;
         assert_eq!((one, both), (14, 63 - 14));
         assert!(last.words[..15].iter().all(|count| *count == BigUint::ZERO));
@@ -226,8 +228,8 @@ mod tests {
 
     #[test]
     fn bounds_are_below_gods_number() {
-        // S. Chen (2017): 31 for states that can be twisted. From any other state one turn of each layer
-        // leads to one of these.
+        // S. Chen (2017): 31 for states that can be twisted. One turn of each layer leads from any other
+        // state to one of these.
         let bounds = SquareOneBounds::new();
         let [twistable, all] = bounds.by_shape;
         // Worked out apart from this code, by a plain program over pairs of vectors.
@@ -238,7 +240,7 @@ mod tests {
 
     #[test]
     fn words_of_few_moves_are_those_of_the_form() {
-        // By all sequences of moves, shape by shape.
+        // Counts all sequences of moves, shape by shape.
         let shapes = SquareOneShapes::new();
         let mut words: Vec<(usize, Vec<Last>)> = vec![(0, vec![])];
         let mut counts = vec![[0_u128; 2]; shapes.count()];
@@ -264,8 +266,8 @@ mod tests {
             }
             words = longer;
         }
-        // Shapes that these words reach at least `enough` times either way take no more than 4 moves, others
-        // take more.
+        // Shapes that these words reach at least `enough` times for both states of the middle layer take at
+        // most 4 moves, and others take more.
         for enough in [1, 2, 5, 20] {
             let lengths = lengths_by_shape(&shapes, enough);
             for (shape, &[even, odd]) in counts.iter().enumerate() {

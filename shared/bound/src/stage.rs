@@ -1,12 +1,12 @@
-//! One stage of a chain: tiles are brought to their cells by words that leave the tiles of earlier stages
-//! where they are.
+//! One stage of a chain: words that leave the tiles of earlier stages where they are bring further tiles
+//! home.
 
 use fathom_algebra::Permutation;
 use rayon::prelude::*;
 
-/// Where the tiles of a stage may stand while all earlier tiles are solved. A state is the cells of the
-/// stage's tiles, in the order of the tiles; its index has a digit for each, to the base of the number of
-/// free cells.
+/// The states of a stage: the placements of its tiles on the cells that earlier tiles leave free. A state
+/// lists the cells of the stage's tiles, in the order of the tiles. The index of a state has a digit for each
+/// tile, to the base of the number of free cells.
 #[derive(Clone, Debug)]
 pub struct Stage {
     /// The tiles that are brought home.
@@ -15,24 +15,25 @@ pub struct Stage {
     free: Vec<usize>,
     /// The number of each cell among the free ones.
     number: Vec<usize>,
-    /// How many states there are.
+    /// The number of states.
     states: u64,
 }
 
-/// Larger tables are not made.
+/// The largest number of entries of a table.
 const LARGEST: usize = 1 << 28;
 
 const UNSEEN: u8 = u8::MAX;
 
-/// Larger distances are not told apart.
+/// The largest distance that a table can hold.
 const FARTHEST: u32 = UNSEEN as u32 - 1;
 
-/// As many words as a metric may have moves, and more: that many are tried from each state.
+/// The largest number of words that are all tried from each state. No metric has more moves than that.
 const FEW: usize = 256;
 
 impl Stage {
-    /// The stage that solves `after` of a board with so many cells when `before` are solved, in a group of
-    /// all permutations, or of the even ones. `None` if its table would have more than 2^28 entries.
+    /// Makes the stage that solves the tiles `after` of a board with `cells` cells when the tiles `before`
+    /// are solved. `only_even` tells whether the board's group is the alternating group instead of the
+    /// symmetric one. `None` if the table would have more than 2^28 entries.
     pub fn new(cells: usize, before: &[usize], after: &[usize], only_even: bool) -> Option<Self> {
         let free: Vec<usize> = (0..cells).filter(|cell| !before.contains(cell)).collect();
         let tiles: Vec<usize> = after.iter().copied().filter(|tile| !before.contains(tile)).collect();
@@ -43,38 +44,41 @@ impl Stage {
             .and_then(|digits| free.len().checked_pow(digits))
             .filter(|&size| size <= LARGEST)?;
         let mut states: u64 = (0..tiles.len()).map(|taken| (free.len() - taken) as u64).product();
-        // With two free tiles that are alike any permutation can be made even; without, half of them are out
-        // of reach.
+        // If two free tiles are not in the stage, exchanging them makes any permutation even. If not, half of
+        // the placements cannot be reached.
         if only_even && tiles.len() + 1 >= free.len() && free.len() > 1 {
             states /= 2;
         }
         Some(Self { tiles, free, number, states })
     }
 
-    /// The tiles that are brought home.
+    /// Returns the tiles that are brought home.
     pub fn tiles(&self) -> &[usize] {
         &self.tiles
     }
 
-    /// The number of states.
+    /// Returns the number of states.
     pub fn states(&self) -> u64 {
         self.states
     }
 
-    /// The size of a table with an entry for each index.
+    /// Returns the size of a table with an entry for each index.
     pub(crate) fn table(&self) -> usize {
         self.free.len().pow(self.tiles.len() as u32)
     }
 
-    /// The index of the state that has tile t on the cell `at(t)`, which is free.
+    /// Returns the index of the state in which tile t is on the free cell `at(t)`.
     pub(crate) fn index(&self, at: impl Fn(usize) -> usize) -> usize {
         self.tiles.iter().fold(0, |index, &tile| index * self.free.len() + self.number[at(tile)])
     }
 
-    /// The largest number of moves that products of the words take; `None` if they do not solve all states
-    /// within 254 moves, or within `limit`. A word is a permutation of the cells that leaves all but the
-    /// free ones, and its length. If each state is solved by one of the words, or if the words are at
-    /// most 256, the products that count are the shortest.
+    /// Returns the largest number of moves that solve a state by products of `words`; `None` if the words do
+    /// not solve all states within 254 moves, or within `limit`. A word is a permutation that moves only free
+    /// cells, and its length.
+    ///
+    /// With at most 256 words, the shortest product counts for each state. With more words, a state that a
+    /// single word solves counts the shortest such word, even if a product of several is shorter; the result
+    /// is then an upper bound.
     pub fn largest(&self, words: &[(Permutation, u32)], limit: Option<u32>) -> Option<u32> {
         let limit = limit.unwrap_or(FARTHEST).min(FARTHEST);
         let words: Vec<Word> = words.iter().filter_map(|(word, length)| self.word(word, *length)).collect();
@@ -87,7 +91,7 @@ impl Stage {
         largest.filter(|_| reached.count() as u64 == self.states)
     }
 
-    /// The word as it moves free cells; `None` if it is too long to matter.
+    /// Returns the word as it moves free cells; `None` if the word is too long for a table.
     fn word(&self, word: &Permutation, length: u32) -> Option<Word> {
         let to = self.free.iter().map(|&cell| self.number[word.apply(cell)]).collect();
         let inverse = word.inverse();
@@ -95,7 +99,7 @@ impl Stage {
         Some(Word { to, from, length: u8::try_from(length).ok().filter(|&length| length < UNSEEN)? })
     }
 
-    /// The shortest products, by distance from the solved state.
+    /// Returns the lengths of the shortest products, by a search from the solved state outwards.
     fn outwards(&self, words: &[Word], limit: u32) -> Vec<u8> {
         let mut distances = vec![UNSEEN; self.table()];
         let mut open: Vec<Vec<u32>> = vec![Vec::new(); limit as usize + 1];
@@ -105,7 +109,7 @@ impl Stage {
         let mut at = vec![0; self.tiles.len()];
         for distance in 0..=limit {
             for index in std::mem::take(&mut open[distance as usize]) {
-                // It may have been reached by shorter words since.
+                // The state may have been reached by shorter words since.
                 if u32::from(distances[index as usize]) != distance {
                     continue;
                 }
@@ -123,8 +127,8 @@ impl Stage {
         distances
     }
 
-    /// By one word where one solves the state; elsewhere by the word after which the least is left, until
-    /// nothing gets shorter.
+    /// Returns the length of the shortest word for each state that one word solves. For other states, takes
+    /// the word after which the fewest moves are left, and repeats until no entry gets smaller.
     fn homewards(&self, words: &[Word]) -> Vec<u8> {
         let mut distances = vec![UNSEEN; self.table()];
         let home: Vec<usize> = self.tiles.iter().map(|&tile| self.number[tile]).collect();
@@ -155,7 +159,7 @@ impl Stage {
         }
     }
 
-    /// The free cells, by number, of the tiles of an index.
+    /// Writes to `at` the cells of the tiles of an index, as numbers of free cells.
     fn cells(&self, index: usize, at: &mut [usize]) {
         let mut rest = index;
         for cell in at.iter_mut().rev() {
@@ -163,12 +167,12 @@ impl Stage {
         }
     }
 
-    /// The index of tiles on these free cells when each is moved on.
+    /// Returns the index of the state after the tiles on the free cells `at` are moved by `moved`.
     fn image(&self, at: &[usize], moved: &[usize]) -> usize {
         at.iter().fold(0, |image, &cell| image * self.free.len() + moved[cell])
     }
 
-    /// Whether the tiles of an index stand on different cells.
+    /// Returns whether the tiles of an index stand on different cells.
     fn is_state(&self, index: usize) -> bool {
         let mut at = vec![0; self.tiles.len()];
         self.cells(index, &mut at);
@@ -177,7 +181,7 @@ impl Stage {
     }
 }
 
-/// What a word does to the free cells, by their numbers.
+/// The action of a word on the free cells, by their numbers, and the inverse of the action.
 struct Word {
     to: Vec<usize>,
     from: Vec<usize>,

@@ -1,35 +1,35 @@
-//! Counts of words or states, the even permutations among them apart from the odd ones.
+//! Counts of words or states, with even and odd permutations counted separately.
 
 use num_bigint::BigUint;
 use std::cmp::min;
 use std::ops::AddAssign;
 
-/// So many that are even permutations, and so many that are odd.
+/// The number of even permutations, and the number of odd ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Products of an even number of transpositions.
     pub even: BigUint,
-    /// The others.
+    /// Products of an odd number of transpositions.
     pub odd: BigUint,
 }
 
 impl Tally {
-    /// The identity alone.
+    /// Returns the count of the identity alone.
     pub fn one() -> Self {
         Self { even: 1_u32.into(), odd: BigUint::ZERO }
     }
 
-    /// All of them.
+    /// Returns the sum of both counts.
     pub fn total(&self) -> BigUint {
         &self.even + &self.odd
     }
 
-    /// The smaller count of each parity.
+    /// Returns the smaller count of each parity.
     pub fn smaller(self, other: Self) -> Self {
         Self { even: min(self.even, other.even), odd: min(self.odd, other.odd) }
     }
 
-    /// Whether of each parity there are at least as many as in `other`.
+    /// Returns whether both counts are at least those of `other`.
     pub fn covers(&self, other: &Self) -> bool {
         self.even >= other.even && self.odd >= other.odd
     }

@@ -1,10 +1,10 @@
-//! Upper bounds of God's number: a way to solve every state stage by stage, and how many moves each stage
-//! takes at most.
+//! Upper bounds on God's number: every state is solved stage by stage, and each stage takes a largest number
+//! of moves.
 //!
-//! The words of a stage leave the tiles of earlier stages solved when they end, though not on their way. They
+//! The words of a stage leave the tiles of earlier stages solved at their end, though not on their way. They
 //! are found as pairs from a ball: if a and c carry all earlier tiles to the same cells, a followed by the
-//! inverse of c carries them nowhere. Each word of up to twice the radius is such a pair. If these words
-//! alone solve all states of the stage, its number of moves is exact.
+//! inverse of c leaves these tiles. Each such word of up to twice the radius is such a pair. If single words
+//! solve all states of the stage, its number of moves is exact.
 
 use crate::NormalForms;
 use crate::chain::Chain;
@@ -16,87 +16,88 @@ use num_bigint::BigUint;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-/// What is needed to check an upper bound again.
+/// The data that is needed to check an upper bound again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Certificate {
-    /// The board.
+    /// The name of the board.
     pub space: String,
     /// The metric.
     pub metric: Metric,
-    /// No state is further away than this.
+    /// The upper bound: no state is further away than this.
     pub upper_bound: u32,
-    /// One after the other.
+    /// The stages in order.
     pub stages: Vec<CertifiedStage>,
-    /// Whether the stages, which are two, take fewer moves together than one after the other: there are many
-    /// ways to make the first, and one of them leaves little to the second. That is checked by doing the
-    /// same again, for there are more words than can be listed.
+    /// Whether the two stages take fewer moves together than one after the other, because among the many ways
+    /// to finish the first stage one leaves little to the second. There are too many words to list, so
+    /// [`Certificate::verify`] joins the stages again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub joined: bool,
 }
 
-/// What a stage takes.
+/// The moves of one stage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CertifiedStage {
-    /// The tiles that are solved after it.
+    /// The tiles that are solved after the stage.
     pub solved: Vec<usize>,
-    /// How many states it begins with.
+    /// The number of states before the stage.
     pub states: u64,
-    /// So many moves are enough.
+    /// A number of moves that solves all of these states.
     pub moves: u32,
-    /// Whether some state needs so many.
+    /// Whether some state needs that many moves.
     pub exact: bool,
-    /// Words that solve all states, each one after another; they leave what is solved before.
+    /// Words whose products solve all states. Each word leaves the tiles that were solved before.
     pub words: Vec<String>,
 }
 
-/// Why there is no bound, or why a certificate is none.
+/// Why there is no bound, or why a certificate is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UpperError {
-    /// Neither all permutations nor the even ones.
+    /// The board's group is neither symmetric nor alternating.
     #[error(
         "the group of {0} is neither symmetric nor alternating: chains are for boards of two rows and columns or more"
     )]
     Group(Board),
-    /// A stage with too many states.
+    /// The table of a stage would be too large.
     #[error(
         "stage {stage} has a table of more than 2^28 entries: solve fewer tiles in it, and have more stages"
     )]
     TooLarge {
-        /// Counted from 1.
+        /// The number of the stage, from 1.
         stage: usize,
     },
-    /// Words of a ball do not do it.
+    /// The words of the ball do not solve all states of a stage.
     #[error(
         "stage {stage}: the words of up to {moves} moves that leave what is solved do not solve all of its {states} states: leave more tiles to it, or ask for more with --radius and --memory"
     )]
     NotReached {
-        /// Counted from 1.
+        /// The number of the stage, from 1.
         stage: usize,
-        /// The longest words.
+        /// The length of the longest words.
         moves: usize,
-        /// The states of the stage.
+        /// The number of states of the stage.
         states: u64,
     },
-    /// A search that found nothing.
+    /// The search found no chain.
     #[error(
         "no chain was found whose stages are solved by words of up to {moves} moves: ask for more with --radius and --memory, or name a chain with --chain"
     )]
     NoChain {
-        /// The longest words.
+        /// The length of the longest words.
         moves: usize,
     },
-    /// A certificate that is wrong.
+    /// The certificate is wrong.
     #[error("the certificate is wrong: {0}")]
     Wrong(String),
 }
 
-/// An upper bound by a chain, with words made of two from a ball of this radius, or a smaller one if
-/// `memory_bytes` hold no more.
+/// Computes an upper bound by a chain. Words are products of two elements of a ball of this radius, or of a
+/// smaller radius if `memory_bytes` hold no more.
 ///
 /// # Errors
-/// [`UpperError`] if a stage is too large or its words are too few.
+/// [`UpperError`] if the board's group does not fit, a stage is too large, or its words do not solve all
+/// states.
 pub fn upper_bound(
     board: Board,
     metric: Metric,
@@ -109,7 +110,7 @@ pub fn upper_bound(
     by_chain(board, metric, chain, &Ball::new(&puzzle, radius, memory_bytes), &puzzle, only_even)
 }
 
-/// An upper bound by a chain, with the words of a ball.
+/// Computes an upper bound by a chain, with the words of a ball.
 pub(crate) fn by_chain(
     board: Board,
     metric: Metric,
@@ -134,8 +135,8 @@ pub(crate) fn by_chain(
     Ok(Certificate { space: board.to_string(), metric, upper_bound, stages: all, joined: false })
 }
 
-/// What a stage takes by the words of a ball; `None` if they do not solve all of its states, or if words
-/// would have to be tried more than `most_trials` times.
+/// Computes the moves of a stage by the words of a ball; `None` if the words do not solve all states, or if
+/// that would take more than `most_trials` trials of words on states.
 pub(crate) fn certified(
     ball: &Ball,
     puzzle: &Puzzle,
@@ -145,9 +146,9 @@ pub(crate) fn certified(
     most_trials: u64,
 ) -> Option<CertifiedStage> {
     let (words, exact) = match before {
-        // With nothing to leave every move is a word.
+        // Without solved tiles to preserve, every move is a word.
         [] => ((1..=puzzle.moves.len()).map(|node| (node, 0)).collect(), true),
-        // Where the tiles left can stand in one way alone, nothing is to be done.
+        // If the remaining tiles can stand in only one way, nothing is to be done.
         _ if stage.states() == 1 => (Vec::new(), true),
         _ => ball.words(stage, before),
     };
@@ -167,7 +168,7 @@ pub(crate) fn certified(
 }
 
 impl Certificate {
-    /// That of two stages that were joined.
+    /// Makes the certificate of two joined stages.
     pub(crate) fn joined(board: Board, puzzle: &Puzzle, metric: Metric, found: &Joined) -> Self {
         let stage = |solved: Vec<usize>, states, moves, exact, words| CertifiedStage {
             solved,
@@ -190,10 +191,10 @@ impl Certificate {
         }
     }
 
-    /// Checks everything again by the words alone; what was joined, by joining it again with so much memory.
+    /// Checks everything again from the words alone. Joined stages are joined again, in up to `memory_bytes`.
     ///
     /// # Errors
-    /// [`UpperError`] with the first thing that is not so.
+    /// [`UpperError`] with the first contradiction.
     pub fn verify(&self, memory_bytes: u64) -> Result<(), UpperError> {
         let wrong = |text: String| Err(UpperError::Wrong(text));
         let Ok(board) = self.space.parse::<Board>() else {
@@ -299,11 +300,11 @@ pub(crate) struct Ball {
     images: Vec<u8>,
 }
 
-/// Two nodes: the word of the first, then the inverse of that of the second.
+/// Two nodes that stand for the word of the first followed by the inverse of the second.
 type Pair = (usize, usize);
 
 impl Ball {
-    /// Its radius.
+    /// Returns the radius.
     pub(crate) fn depth(&self) -> usize {
         self.forms.depth()
     }
@@ -328,7 +329,8 @@ impl Ball {
         &self.images[node * self.cells..][..self.cells]
     }
 
-    /// The shortest words for each state of a stage, and whether that are all states.
+    /// Returns a shortest word for each state of a stage that a word solves, and whether these are all
+    /// states.
     fn words(&self, stage: &Stage, before: &[usize]) -> (Vec<Pair>, bool) {
         let carried =
             |node: usize| -> Vec<u8> { before.iter().map(|&tile| self.images(node)[tile]).collect() };
@@ -336,7 +338,7 @@ impl Ball {
         seen[stage.index(|tile| tile)] = true;
         let mut words = Vec::new();
         for length in 1..=2 * self.forms.depth() {
-            // A word of this length cut in its middle.
+            // A word of this length is cut in its middle.
             let mut seconds: FxHashMap<Vec<u8>, Vec<u32>> = FxHashMap::default();
             for node in self.forms.nodes(length / 2) {
                 seconds.entry(carried(node)).or_default().push(node as u32);
@@ -385,7 +387,7 @@ impl Ball {
     }
 }
 
-/// Checks that stages that were joined again are those of a certificate.
+/// Checks that the stages that were joined again agree with those of a certificate.
 fn must_be(joined: Option<Joined>, certificate: &Certificate) -> Result<(), UpperError> {
     let wrong = |text: String| Err(UpperError::Wrong(text));
     let Some(found) = joined else {
@@ -459,7 +461,7 @@ mod tests {
         }
     }
 
-    /// Distances in the whole graph of the 4x4 board's states with the top two rows solved, up to 8: xyzzy,
+    /// Distances of the 4x4 board's states with the top two rows solved, in the whole graph, up to 8: xyzzy,
     /// speedsolving.com thread 75180, 2019.
     const TOP_ROWS_SOLVED: [usize; 9] = [1, 6, 9, 24, 288, 1132, 1340, 8936, 16_721];
 
@@ -515,7 +517,7 @@ mod tests {
     fn what_cannot_be_done_is_told() {
         assert_eq!(bound("1x5", Metric::Multi, "0-4", 2), Err(UpperError::Group("1x5".parse().unwrap())));
         assert_eq!(bound("4x5", Metric::Multi, "0-9;0-19", 2), Err(UpperError::TooLarge { stage: 1 }));
-        // Tiles 1, 7 and 8 are in no line, and two moves that leave the others are none.
+        // Tiles 1, 7 and 8 are in no common line, and no two moves leave all other tiles.
         let unreached = bound("3x3", Metric::Multi, "0,2-6;0-8", 1);
         assert_eq!(unreached, Err(UpperError::NotReached { stage: 2, moves: 2, states: 3 }));
     }

@@ -4,41 +4,41 @@ use fathom_run::ShardId;
 use serde::Serialize;
 use std::ops::Range;
 
-/// Workers that are alike, and what joins them.
+/// Workers that are alike, and the network between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Cluster {
-    /// Workers.
+    /// The number of workers.
     pub workers: u32,
-    /// Kernel threads of each.
+    /// Kernel threads of each worker.
     pub threads: usize,
-    /// Bits a second of each worker's link, in both directions at once.
+    /// The rate of each worker's link in bits a second, in each direction at once.
     pub network_bits_per_second: u64,
-    /// Bytes a second of each worker's disk, read and written in sum.
+    /// The rate of each worker's disk in bytes a second, for reads and writes together.
     pub disk_bytes_per_second: u64,
-    /// Bytes of memory that each worker may take, layers in the page cache among them.
+    /// Memory of each worker in bytes, including the layers in its page cache.
     pub memory_bytes: u64,
-    /// Workers that hold each file.
+    /// The number of workers that hold each file.
     pub replicas: u32,
 }
 
-/// Which shards workers own: contiguous ranges whose lengths differ by at most one.
+/// Assigns shards to workers: contiguous ranges whose lengths differ by at most one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owners {
-    /// Shards.
+    /// The number of shards.
     pub shards: u32,
-    /// Workers.
+    /// The number of workers.
     pub workers: u32,
 }
 
 impl Owners {
-    /// The shards of a worker.
+    /// Returns the shards of a worker.
     pub fn shards(self, worker: u32) -> Range<u32> {
         let start =
             |worker: u32| (u64::from(worker) * u64::from(self.shards) / u64::from(self.workers)) as u32;
         start(worker)..start(worker + 1)
     }
 
-    /// The worker that owns a shard.
+    /// Returns the worker that owns a shard.
     pub fn of(self, shard: ShardId) -> u32 {
         let (shards, workers) = (u64::from(self.shards), u64::from(self.workers));
         (((u64::from(shard.0) + 1) * workers - 1) / shards) as u32

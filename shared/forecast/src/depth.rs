@@ -1,4 +1,4 @@
-//! One depth after the other: all workers at once, then the barrier.
+//! Simulates one depth after the other: all workers at once, then the barrier.
 
 use super::cluster::{Cluster, Owners};
 use super::load::{LayerStep, Loads, ShardLoad};
@@ -11,24 +11,24 @@ use rayon::prelude::*;
 /// Seconds to merge and commit a depth.
 const BARRIER_SECONDS: f64 = 10e-3;
 
-/// Bytes that workers report for each coset: its checksum.
+/// Bytes that a worker reports for each coset: the checksum.
 const REPORT_BYTES: f64 = 32.0;
 
-/// Seconds from asking for a task and its sources until the first of them come.
+/// Seconds from a request for a task and its sources until the first of them arrive.
 const REQUEST_SECONDS: f64 = 1e-3;
 
 /// Seconds to sync a file and its directory.
 const SYNC_SECONDS: f64 = 0.5e-3;
 
-/// Bytes a second that the system moves for a thread from disk into the page cache and out again, and from
-/// there to disk (`docs/performance.md`, *System*).
+/// Bytes a second and thread that the operating system moves: from disk into the page cache and out of it,
+/// and from the page cache to disk (`docs/performance.md`, *System*).
 const SYSTEM_READ_RATE: f64 = 1e9;
 const SYSTEM_WRITE_RATE: f64 = 2e9;
 
-/// The share, of the memory that is left for layers, for what is read at random.
+/// The share of the memory for layers that holds what is read at random.
 const WINDOW: f64 = 15.0 / 16.0;
 
-/// What is the same for all depths.
+/// The parameters that all depths share.
 #[derive(Debug)]
 pub(super) struct Simulation<'g> {
     pub(super) graph: &'g CosetGraph,
@@ -39,7 +39,7 @@ pub(super) struct Simulation<'g> {
     pub(super) pull_seconds: f64,
 }
 
-/// What a worker's shards of one layer add up to.
+/// Sums over a worker's shards of one layer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     loads: ShardLoad,
@@ -50,8 +50,8 @@ struct Sum {
 }
 
 impl Simulation<'_> {
-    /// One worker's part of a layer. `fetch_seconds` is how long its link and its peers' are busy with what
-    /// it fetches.
+    /// Simulates one worker's part of a layer. `busiest_sent` is the number of bytes that the busiest peer
+    /// sends: the worker fetches no faster than that peer serves.
     fn worker(&self, loads: &Loads, worker: u32, busiest_sent: f64) -> Sum {
         let Cluster { threads, disk_bytes_per_second, replicas, .. } = self.cluster;
         let shards = self.owners.shards(worker);
@@ -95,10 +95,10 @@ impl Simulation<'_> {
         sum
     }
 
-    /// Bytes of layers that a task reads from disk, because they have left memory. `all` is what the worker's
-    /// tasks have in sum. If only a share f of what is read at random fits, a coset comes in again for
-    /// (1 - f)^2 of the shards that read it: with 5 GiB, depth 11 of 4x4 reads 207 GB of its sources, where
-    /// f is 0.23 and the shards read 366 GB (`docs/performance.md`, *Little memory*).
+    /// Returns the bytes of layers that a task reads from disk, because they have left memory. `all` is the
+    /// sum over the worker's tasks. If only a share f of what is read at random fits into memory, a coset is
+    /// read again for (1 - f)^2 of the shards that need it: with 5 GiB, depth 11 of 4x4 reads 207 GB of its
+    /// sources, where f is 0.23 and the shards read 366 GB (`docs/performance.md`, *Little memory*).
     fn read_bytes(&self, load: &ShardLoad, all: &ShardLoad) -> f64 {
         let at_random = all.own_bytes + all.spilled_bytes;
         if at_random + all.older_bytes + all.file_bytes <= self.cache_bytes {
@@ -113,20 +113,21 @@ fn nanoseconds(seconds: f64) -> u64 {
     (seconds * 1e9) as u64
 }
 
-/// What the depths so far add up to.
+/// Sums over the depths so far.
 #[derive(Debug)]
 pub(super) struct Tally {
     keep: Keep,
-    /// The share of a layer that is there beside two, where two are kept.
+    /// With `Keep::Two`, the share of the next layer that exists before the oldest layer's shards are
+    /// removed.
     ahead: f64,
     pub(super) depths: Vec<DepthForecast>,
     /// Seconds in which each of [`Limit::ALL`] was the limit.
     limits: [f64; 4],
     pub(super) received: Vec<f64>,
     pub(super) sent: Vec<f64>,
-    /// Bytes of the files of the newest layers, by worker; the oldest layer comes first.
+    /// Bytes of the files of the three newest layers, by worker; the oldest layer comes first.
     files: Vec<[f64; 3]>,
-    /// Bytes of layers that are kept, compressed, and of those that will be, by worker.
+    /// Bytes of the compressed layers that are kept for good, by worker.
     archived: Vec<f64>,
     pub(super) disk_bytes: f64,
     pub(super) cache_bytes: f64,
@@ -161,7 +162,7 @@ impl Tally {
         let copies = f64::from(replicas - 1);
         let (mut bounds, mut sent_in_all) = ([0.0_f64; 3], 0.0);
         for (worker, sum) in sums.iter().enumerate() {
-            // Copies are spread evenly: a worker takes as many as it gives.
+            // Copies are spread evenly: a worker receives as many as it sends.
             let copied = sum.compressed_bytes * copies;
             let sent = loads.sent_bytes[worker] + copied;
             let received = sum.loads.received_bytes + copied;
@@ -190,17 +191,17 @@ impl Tally {
         });
     }
 
-    /// Notes what a worker stores while a layer is made.
+    /// Records what a worker stores while a layer is made.
     fn store(&mut self, worker: usize, sum: &Sum, replicas: u32) {
         let [oldest, older, newest] = &mut self.files[worker];
         (*oldest, *older, *newest) = (*older, *newest, sum.loads.file_bytes * f64::from(replicas));
         let files = match self.keep {
-            // The new layer takes the room of the oldest.
+            // The shards of the new layer replace those of the oldest one.
             Keep::Two => *older + oldest.max(*newest) + self.ahead * oldest.min(*newest),
             Keep::Last | Keep::All => *oldest + *older + *newest,
         };
         if self.keep == Keep::All {
-            // Two layers later than need be, which errs on the side of more.
+            // Layers are compressed up to two depths later, so that this errs on the side of more.
             self.archived[worker] += sum.compressed_bytes * f64::from(replicas);
         }
         let disk = files + sum.loads.spilled_bytes + self.archived[worker];
@@ -210,7 +211,7 @@ impl Tally {
         self.cache_bytes = self.cache_bytes.max(cache);
     }
 
-    /// The limit in which most of the time passes.
+    /// Returns the limit in which most of the time passes.
     pub(super) fn limit(&self) -> Limit {
         let longest = (0..4).max_by(|&a, &b| self.limits[a].total_cmp(&self.limits[b]));
         Limit::ALL[longest.expect("there are four")]

@@ -1,28 +1,29 @@
-//! What is still to come of a run that is at work: the depths that are left. How long they may take is in
-//! [`outlook`](super::outlook).
+//! Predicts the states of the depths that a run has not reached yet. [`outlook`](super::outlook) predicts the
+//! time that they take.
 //!
-//! The growth follows the model of [`model`](super::model) for the space as if it were one coset: a state
-//! that is left is found at the next depth if one of the m moves into it comes from that depth, which has the
-//! chance 1 - (1 - q)^(alpha m), where q is the share of that depth in the states that depths above it do not
-//! have. Alpha, below one because moves commute and cancel, is known where counts are; beyond them it goes on
-//! to fall as it fell, until half of the states are visited. The graph of the cosets is not needed, so that
-//! an outlook takes microseconds, and the depths that are known correct it.
+//! The growth follows the model of [`model`](super::model) as if the space were one coset. A state that is
+//! not visited yet is found at the next depth if one of the m moves into it comes from the newest depth. The
+//! chance of that is 1 - (1 - q)^(alpha m), where q is the share of the newest depth in the states that are
+//! not in the depths above it. Alpha is below one because moves commute and cancel. The known counts
+//! determine alpha; after them alpha continues to fall at the same rate, until half of the states are
+//! visited. The coset graph is not needed, so that a prediction takes microseconds, and each depth that
+//! becomes known corrects it.
 
-/// Depths of which the growth must be known before anything is expected.
+/// Fewer known depths than this give no prediction.
 const LEAST_KNOWN: usize = 3;
-/// Alpha stays above this, so that every growth ends.
+/// The lower limit of alpha, so that every growth ends.
 const LEAST_ALPHA: f64 = 0.1;
-/// The most depths that are expected.
+/// The largest number of depths that are predicted.
 const MOST_DEPTHS: usize = 400;
 
-/// How many states the next depths will have, beginning with the first that is not known; nothing while too
-/// little is known. `counts` are the states of the depths that are known, `states` those of the space,
-/// `moves` leave each state.
+/// Predicts the number of states at each of the next depths, beginning with the first unknown one. `counts`
+/// are the states at the known depths, `states` is the number of states of the space, and `moves` is the
+/// number of moves from each state. Returns nothing if too few depths are known, or if no states are left.
 pub fn growth(counts: &[u64], states: u64, moves: usize) -> Vec<f64> {
     let all = states as f64;
     let mut left = all;
     let mut alphas = Vec::new();
-    // How many hits a state that is left gets from the newest depth, if hits were independent.
+    // The expected number of hits of an unvisited state from the newest depth, if hits were independent.
     let into = |newest: f64, left: f64| {
         let share = (newest / (newest + left)).min(1.0 - f64::EPSILON);
         moves as f64 * -(-share).ln_1p()
@@ -37,7 +38,7 @@ pub fn growth(counts: &[u64], states: u64, moves: usize) -> Vec<f64> {
     if counts.len() < LEAST_KNOWN || left < 0.5 {
         return Vec::new();
     }
-    // The first depth has no moves that cancel.
+    // At the first depth no moves cancel, so its alpha is left out.
     let fall = match alphas.get(1..).unwrap_or_default() {
         [.., before, _, last] => (last / before).sqrt().min(1.0),
         [before, last] => (last / before).min(1.0),
@@ -53,7 +54,7 @@ pub fn growth(counts: &[u64], states: u64, moves: usize) -> Vec<f64> {
         alpha = alpha.max(LEAST_ALPHA);
         let found = (left * -(-alpha * into(newest, left)).exp_m1()).min(left);
         left -= found;
-        // What is left of a state belongs to the last depth.
+        // A remaining fraction of a state belongs to the last depth.
         let found = if left < 0.5 { found + left } else { found };
         if found < 0.5 {
             break;
@@ -80,7 +81,7 @@ mod tests {
             assert!((sum / (STATES - visited) as f64 - 1.0).abs() < 1e-6, "{known}: {sum}");
             for (depth, expected) in (known..).zip(&expected) {
                 let real = BOARD.get(depth).copied().unwrap_or(0) as f64;
-                // Depths with a twentieth of all states are met within a half.
+                // Depths with more than a twentieth of all states are predicted within a factor of 1.5.
                 if real > STATES as f64 / 20.0 {
                     assert!(
                         (expected / real).ln().abs() < 1.5_f64.ln(),

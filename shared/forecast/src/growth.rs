@@ -1,4 +1,4 @@
-//! How a space grows, coset by coset: from a search where that is quick, otherwise from a model.
+//! How a space grows, coset by coset: from a search where a search is quick, and otherwise from a model.
 
 use crate::model::{GrowthModel, first_counts};
 use crate::sizes::{CosetSize, GrowthSource, LayerSizes};
@@ -17,10 +17,11 @@ use fathom_task::{Job, Kernel, Resources, Store};
 use rayon::prelude::*;
 use tempfile::TempDir;
 
-/// Spaces of up to so many states are searched: that takes less than a second.
+/// The largest number of states of a space that is searched: a search of so few states takes less than a
+/// second.
 const QUICKLY_SEARCHED: u64 = 1_000_000_000;
 
-/// 4x4 in the metric multi, from `records/4x4-multi.json`.
+/// States of the 4x4 board by depth in the metric multi, from `records/4x4-multi.json`.
 pub(crate) const BOARD: [u64; 15] = [
     1,
     24,
@@ -69,7 +70,7 @@ const KNOWN: [(&str, Metric, &[u64]); 2] = [
     ),
 ];
 
-/// The growth function of a space, if it is among those that are known.
+/// Returns the growth function of a space, if it is among the known ones.
 pub(crate) fn known(space: &Space) -> Option<&'static [u64]> {
     let is_meant = |&(board, metric, _): &(&str, Metric, _)| {
         space.piece_labels().are_distinct()
@@ -81,18 +82,18 @@ pub(crate) fn known(space: &Space) -> Option<&'static [u64]> {
 /// The layers of a search, one after the other.
 #[derive(Debug)]
 pub enum Growth<'g> {
-    /// Of a search.
+    /// Layers of a search that was carried out.
     Searched(Box<Searched>),
-    /// Of the model.
+    /// Layers of the model.
     Modelled(GrowthModel<'g>),
 }
 
 impl<'g> Growth<'g> {
-    /// Of the run of a manifest, whose graph this is. Spaces that are quickly searched are searched now, in a
-    /// temporary directory.
+    /// Makes the growth of a run. `graph` must be the graph of `manifest`. A space that is small enough is
+    /// searched now, in a temporary directory.
     ///
     /// # Errors
-    /// If that cannot be written.
+    /// If the temporary directory cannot be written, or the search fails.
     pub fn of(manifest: &RunManifest, graph: &'g CosetGraph) -> Result<Self> {
         let space = graph.space();
         if u64::try_from(space.states()).is_ok_and(|states| states <= QUICKLY_SEARCHED) {
@@ -104,7 +105,7 @@ impl<'g> Growth<'g> {
         }))
     }
 
-    /// Where the growth comes from.
+    /// Returns where the growth comes from.
     pub fn source(&self) -> GrowthSource {
         match self {
             Self::Searched(_) => GrowthSource::Measured,
@@ -112,7 +113,7 @@ impl<'g> Growth<'g> {
         }
     }
 
-    /// The next layer, beginning with that of the solved state; `None` when all states are visited.
+    /// Returns the next layer, beginning with the layer of the solved state; `None` after the last layer.
     ///
     /// # Errors
     /// If files of a search cannot be read.
@@ -124,7 +125,7 @@ impl<'g> Growth<'g> {
     }
 }
 
-/// A search that was made, and how far its layers were looked at.
+/// A finished search, and the next layer to read.
 #[derive(Debug)]
 pub struct Searched {
     directory: TempDir,
@@ -201,7 +202,8 @@ mod tests {
     use fathom_space::{Labels, Plan};
     use std::collections::BTreeSet;
 
-    /// A coset's share of a chunk of its shard is a stand-in for the chunks that are really sent.
+    /// The model charges each coset its share of a chunk of its shard; this compares that with the chunks
+    /// that are really sent.
     #[test]
     fn requests_compress_like_shards() {
         for board in ["3x4", "2x6"] {

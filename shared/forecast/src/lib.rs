@@ -1,16 +1,16 @@
-//! What a run on several workers will need: time, disk and network, predicted for clusters that are not at
-//! hand.
+//! Predicts what a run on several workers needs in time, disk and network, for clusters that are not
+//! available.
 //!
 //! Reading order: [`mod@cluster`], [`sizes`], [`model`] and [`growth`] (how many states each coset has at
-//! each depth), [`wire`] (how many bytes these are), [`load`] (what each shard costs its worker),
+//! each depth), [`wire`] (how many bytes these states take), [`load`] (what each shard costs its worker),
 //! [`simulation`] (how long a worker takes for a depth), `depth` (all workers, then the barrier), and here
-//! what comes of it. [`expected`] tells how growth goes on, and [`outlook`] how long a search that is at work
-//! still takes.
+//! the resulting [`Forecast`]. [`expected`] predicts how the growth of a run continues, and [`outlook`] how
+//! long a running search still takes.
 //!
-//! Workers are alike, and each has a contiguous range of shards. What a worker lacks of the newest layer it
-//! fetches, each coset once a depth. All links are busy at once, so what a worker fetches comes as fast as
-//! its own link takes it or as the busiest peer sends it. `docs/scaling.md` has the predictions, and how they
-//! compare with real runs.
+//! Workers are alike, and each owns a contiguous range of shards. A worker fetches the cosets of the newest
+//! layer that it lacks, each once a depth. All links are busy at once, so that a worker fetches as fast as
+//! its own link allows, or as the busiest peer sends. `docs/scaling.md` has predictions, and compares them
+//! with real runs.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -44,14 +44,14 @@ use load::LayerStep;
 use serde::Serialize;
 use sizes::GrowthSource;
 
-/// Seconds to make the tables, a pattern and thread.
+/// Seconds a pattern and thread to make the tables.
 const TABLE_SECONDS: f64 = 120e-9;
 
-/// What a run takes longest for.
+/// The resource that takes most of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Limit {
-    /// Kernels, checksums, compression.
+    /// Kernels, checksums and compression.
     Processors,
     /// The links between workers.
     Network,
@@ -64,7 +64,7 @@ pub enum Limit {
 impl Limit {
     const ALL: [Self; 4] = [Self::Processors, Self::Network, Self::Disk, Self::Latency];
 
-    /// Its word.
+    /// Returns the name of the limit.
     pub fn word(self) -> &'static str {
         match self {
             Self::Processors => "processors",
@@ -75,26 +75,26 @@ impl Limit {
     }
 }
 
-/// What a depth will need.
+/// The forecast of one depth.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DepthForecast {
-    /// Its states.
+    /// States at this depth.
     pub states: f64,
     /// Seconds.
     pub seconds: f64,
-    /// Bytes from worker to worker, in all.
+    /// Bytes sent between all workers.
     pub sent_bytes: u64,
-    /// What takes longest.
+    /// The resource that takes longest.
     pub limit: Limit,
 }
 
-/// What a run on a cluster will need. The field `cluster` of `plan --json`.
+/// The forecast of a run on a cluster; the field `cluster` of `plan --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Forecast {
     /// The cluster.
     #[serde(flatten)]
     pub cluster: Cluster,
-    /// Shards.
+    /// The number of shards.
     pub shards: u32,
     /// The source of the growth.
     pub growth: GrowthSource,
@@ -102,24 +102,24 @@ pub struct Forecast {
     pub seconds: f64,
     /// The limit in which most of the seconds pass.
     pub limit: Limit,
-    /// Bytes of memory that a worker takes, without the page cache.
+    /// Memory of a worker's process in bytes, without the page cache.
     pub worker_process_bytes: u64,
-    /// Bytes of the page cache with which a worker reads nothing from disk.
+    /// Page cache in bytes with which a worker reads nothing from disk.
     pub worker_cache_bytes: u64,
-    /// Bytes of disk at the peak, of the worker that needs most. So are those below.
+    /// Disk space at the peak, in bytes. This and the next two are of the worker that needs most.
     pub worker_disk_bytes: u64,
     /// Bytes from peers.
     pub worker_received_bytes: u64,
     /// Bytes to peers.
     pub worker_sent_bytes: u64,
-    /// Bytes from worker to worker, in all.
+    /// Bytes sent between all workers.
     pub sent_bytes: u64,
     /// The forecast of each depth.
     pub depths: Vec<DepthForecast>,
 }
 
 impl Forecast {
-    /// The forecast of a run on a cluster.
+    /// Forecasts a run on a cluster.
     ///
     /// # Errors
     /// [`fathom_command::exit::BadInput`] if a worker's memory does not suffice; others if the search of a
@@ -180,7 +180,7 @@ impl Forecast {
         })
     }
 
-    /// Threads for which there is no shard.
+    /// Returns the number of threads for which there is no shard.
     pub fn idle_threads(&self) -> u64 {
         let Cluster { workers, threads, .. } = self.cluster;
         (u64::from(workers) * threads as u64).saturating_sub(self.shards.into())

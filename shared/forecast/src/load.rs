@@ -1,4 +1,4 @@
-//! What each shard of a layer costs its worker: work of processors, bytes from peers, bytes of files.
+//! What each shard of a layer costs its worker: processor time, bytes from peers, bytes of files.
 
 use super::cluster::Owners;
 use super::sizes::{CosetSize, LayerSizes};
@@ -11,40 +11,41 @@ use fathom_task::expand::{COMPLETION_CHECKS, NEARLY_FULL};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Seconds to turn over the accumulators of a coset, without what is visited, into a packed byte: 14 us for
-/// 41,472 of them (`docs/performance.md`, *Kernel*).
+/// Seconds a packed byte to transpose the accumulators of a coset and to remove the visited states: 14 us for
+/// 41,472 bytes (`docs/performance.md`, *Kernel*).
 const PACK_SECONDS: f64 = 14e-6 / 41_472.0;
 
 /// Checksummed bytes a second and thread (`docs/performance.md`, *Checksums*).
 const CHECKSUM_RATE: f64 = 4.5e9;
 
-/// Seconds of a thread for a coset without work: its directory entries. A depth of 4x4 without states takes
-/// 0.4 s of two threads for 499,961 cosets.
+/// Seconds of a thread for the directory entries of a coset, which a coset without work costs too. A depth of
+/// 4x4 without states takes 0.4 s of two threads for 499,961 cosets.
 const COSET_SECONDS: f64 = 1.6e-6;
 
-/// Seconds to begin with a source that has states.
+/// Seconds of a thread to start on a source that has states.
 const SOURCE_SECONDS: f64 = 150e-9;
 
-/// Bytes before compression that a thread compresses and decompresses in a second: zstd level 1 on random
-/// tensors does 0.3 to 1.6 and 0.7 to 1.8 GB on a processor of `docs/performance.md`.
+/// Uncompressed bytes that a thread compresses, and decompresses, in a second. On random tensors, zstd level
+/// 1 compresses 0.3 to 1.6 GB and decompresses 0.7 to 1.8 GB a second on a processor of
+/// `docs/performance.md`.
 const COMPRESS_RATE: f64 = 0.5e9;
 const DECOMPRESS_RATE: f64 = 0.9e9;
 
-/// What pads a coset's data in a layer file, in the mean.
+/// The mean padding of a coset's data in a layer file, in bytes.
 const PADDING_BYTES: f64 = 32.0;
 
-/// What a shard of a layer costs.
+/// The costs of one shard of a layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ShardLoad {
     /// Seconds of a thread.
     pub seconds: f64,
-    /// Bytes from peers, compressed: cosets that no shard before it on the same worker needed.
+    /// Compressed bytes from peers: of cosets that no earlier shard of the same worker needed.
     pub received_bytes: f64,
-    /// The same in the local file where they are kept until the depth is done.
+    /// The uncompressed bytes of these cosets, in the local file that keeps them until the depth is done.
     pub spilled_bytes: f64,
-    /// Bytes of the worker's own cosets that no shard before it on the same worker read.
+    /// Bytes of the worker's own cosets that no earlier shard of the same worker read.
     pub own_bytes: f64,
-    /// Bytes of all different cosets that it reads at random.
+    /// Bytes of all distinct cosets that the shard reads at random.
     pub touched_bytes: f64,
     /// Bytes of the same shard two depths above, which are read once.
     pub older_bytes: f64,
@@ -54,30 +55,30 @@ pub struct ShardLoad {
     pub compressed_bytes: f64,
 }
 
-/// What a layer costs.
+/// The costs of one layer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loads {
     /// The load of each shard.
     pub shards: Vec<ShardLoad>,
-    /// Bytes to peers, compressed, by worker.
+    /// Compressed bytes to peers, by worker.
     pub sent_bytes: Vec<f64>,
     /// Seconds of threads to serve peers, by worker.
     pub serving_seconds: Vec<f64>,
 }
 
-/// The layers of a step: the one to make, and those before it, as far as there are any.
+/// The layer to make, and the layers before it, as far as they exist.
 #[derive(Clone, Copy, Debug)]
 pub struct LayerStep<'a> {
     /// The layer that is made.
     pub next: &'a LayerSizes,
-    /// The one before, which the moves start from.
+    /// The layer before it, from which the moves start.
     pub newest: Option<&'a LayerSizes>,
-    /// The one before that.
+    /// The layer before `newest`.
     pub older: Option<&'a LayerSizes>,
 }
 
 impl Loads {
-    /// Of a step. `pull_seconds` is the time of a dense pull.
+    /// Computes the costs of a step. `pull_seconds` is the time of a dense pull.
     pub fn of(
         graph: &CosetGraph,
         cut: ShardCut,
@@ -86,7 +87,7 @@ impl Loads {
         pull_seconds: f64,
     ) -> Self {
         let workers = owners.workers as usize;
-        // Few ranges, because each needs marks for all cosets.
+        // There are few ranges, because each needs marks for all cosets.
         let ranges = rayon::current_num_threads().min(workers);
         let bounds = |range: usize| (range * workers / ranges) as u32;
         let parts: Vec<Self> = (0..ranges)
@@ -106,17 +107,17 @@ impl Loads {
     }
 }
 
-/// The shards of some workers.
+/// Computes the shards of some workers.
 struct Part<'a> {
     graph: &'a CosetGraph,
     cut: ShardCut,
     owners: Owners,
     step: LayerStep<'a>,
     pull_seconds: f64,
-    /// The newest shard and the newest worker that read each coset, counted from 1.
+    /// The last shard, and the last worker, that read each coset; both counted from 1, with 0 for none.
     seen_by_shard: Vec<u32>,
     seen_by_worker: Vec<u32>,
-    /// What a shard asks each peer for, before and after compression.
+    /// The bytes that a shard requests from each peer, before and after compression.
     asked: Vec<(f64, f64)>,
     loads: Loads,
 }
@@ -188,14 +189,14 @@ impl<'a> Part<'a> {
             self.loads.serving_seconds[peer] += *bytes / COMPRESS_RATE;
             (*bytes, *compressed) = (0.0, 0.0);
         }
-        // What is written, and what is read for the first time. What comes from peers is checked once more as
-        // it arrives.
+        // Checksums are computed for what is written, and for what is read for the first time. Cosets from
+        // peers are checked once more as they arrive.
         let checked = load.file_bytes + load.own_bytes + load.older_bytes + 2.0 * load.spilled_bytes;
         load.seconds += checked / CHECKSUM_RATE;
         load
     }
 
-    /// Notes that a shard reads a coset of the newest layer.
+    /// Adds the costs of a shard that reads a coset of the newest layer.
     fn read(&mut self, worker: u32, shard: ShardId, coset: u32, size: CosetSize, load: &mut ShardLoad) {
         let at = coset as usize;
         if self.seen_by_shard[at] == shard.0 + 1 {
@@ -218,16 +219,17 @@ impl<'a> Part<'a> {
         *compressed += f64::from(size.sent_bytes);
     }
 
-    /// Seconds of a thread to make a coset.
+    /// Returns the seconds of a thread to make a coset.
     fn work(&self, coset: u32, newest: &LayerSizes, next: CosetSize) -> f64 {
         let shape = self.graph.shape();
-        // Where encodings change, a sparse coset takes about as long to push as a dense one to pull.
+        // At the size where the encoding changes, a push of a sparse coset takes about as long as a pull of a
+        // dense one.
         let push = self.pull_seconds * SPARSE_BITS as f64 / shape.bits() as f64;
         let (mut seconds, mut sources, mut share) = (0.0, 0.0, 0.0);
         for (_, source) in self.graph.sources(CosetId(coset)) {
             let source = newest.cosets[source.0 as usize];
             let states = f64::from(source.states);
-            // Of a mean below one, the chance that there is a state.
+            // A mean below one is the chance that there is a state.
             let is_there = states.min(1.0);
             seconds += match wire::is_sparse(states, shape) {
                 true => is_there * SOURCE_SECONDS + states * push,
@@ -241,7 +243,7 @@ impl<'a> Part<'a> {
             && next.left == 0.0
             && sources > 0.0
         {
-            // Each pull leaves a share 1 - p of what is left.
+            // Each pull leaves a share 1 - p of the unvisited states.
             let needed = f64::from(left).ln() / -(-(share / sources).min(1.0 - f64::EPSILON)).ln_1p();
             if let Some(look) =
                 COMPLETION_CHECKS.map(f64::from).into_iter().find(|&look| look >= needed && look < sources)
@@ -253,7 +255,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Bytes of a coset in a layer file.
+/// Returns the bytes of a coset in a layer file.
 fn file_bytes(size: CosetSize) -> f64 {
     ENTRY_BYTES as f64 + f64::from(size.data_bytes) + if size.states > 0.5 { PADDING_BYTES } else { 0.0 }
 }

@@ -1,49 +1,50 @@
 //! A model of how a space grows, coset by coset.
 //!
-//! The model follows the mean density of each coset through the real coset graph. A state that depths up to d
-//! do not have is at depth d + 1 if a move leads into it from depth d. Of the m moves into a coset C, the one
-//! from coset S hits with probability q(S), the share of S's states without those up to depth d - 1 that
-//! depth d has. If moves were independent, a share 1 - prod (1 - q(S)) of what is left of C would be found.
-//! Moves commute and cancel, so that some find the same: the product is taken to the power alpha, below one.
-//! For the first depths alpha is chosen so that the number of states is the one that a plain search counts;
-//! after these it goes on to fall by the same factor until half of the space is visited. Where all counts are
-//! known, alpha is chosen by them to the end.
+//! The model follows the mean density of each coset through the real coset graph. A state that is not in the
+//! depths up to d is at depth d + 1 if a move leads into it from depth d. Of the m moves into a coset C, the
+//! move from coset S hits with probability q(S): the share of depth d among the states of S that are not in
+//! the depths up to d - 1. If moves were independent, the next depth would have a share 1 - prod (1 - q(S))
+//! of the unvisited states of C. But moves commute and cancel, so that some of them find the same states: the
+//! product is raised to the power alpha, which is below one. For the first depths alpha is chosen so that the
+//! number of states is the one that a plain search counts. After them alpha continues to fall by the same
+//! factor until half of the space is visited. Where all counts are known, they determine alpha to the end.
 
 use super::sizes::{CosetSize, GrowthSource, LayerSizes};
 use super::wire;
 use fathom_space::{CosetGraph, CosetId, Space};
 use rayon::prelude::*;
 
-/// The plain search expands layers of up to so many states.
+/// The largest layer that the plain search expands, in states.
 const MOST_EXPANDED: usize = 1 << 19;
 
-/// The factor by which alpha falls, if the first depths do not tell.
+/// The factor by which alpha falls, if the first depths do not determine one.
 const FALL: f64 = 0.97;
 
-/// Alpha stays above this, so that every search ends.
+/// The lower limit of alpha, so that every search ends.
 const LEAST_ALPHA: f64 = 0.1;
 
-/// A coset with fewer states than this in the mean has none.
+/// A coset with a smaller mean number of states counts as empty.
 const NO_STATE: f32 = 0.5;
 
-/// The model, and how far it is.
+/// The model and its current depth.
 #[derive(Debug)]
 pub struct GrowthModel<'g> {
     graph: &'g CosetGraph,
-    /// States at each depth, as far as they are known.
+    /// The known numbers of states, by depth.
     counts: Vec<u64>,
-    /// Whether `counts` goes to the end.
+    /// [`GrowthSource::Known`] if `counts` covers all depths, [`GrowthSource::Modelled`] if only the first
+    /// ones.
     pub source: GrowthSource,
     depth: usize,
-    /// The states of the newest layer and those that are left, by coset.
+    /// The states of the newest layer, and the unvisited states, by coset.
     states: Vec<f32>,
     left: Vec<f32>,
-    /// The factor alpha of each depth.
+    /// The power alpha of each depth.
     alphas: Vec<f64>,
 }
 
 impl<'g> GrowthModel<'g> {
-    /// The model of a space with this graph, of whose growth `counts` is known.
+    /// Makes the model of a space with this graph. `counts` has the known numbers of states by depth.
     pub fn new(graph: &'g CosetGraph, counts: Vec<u64>, source: GrowthSource) -> Self {
         let cosets = graph.len() as usize;
         Self {
@@ -57,7 +58,7 @@ impl<'g> GrowthModel<'g> {
         }
     }
 
-    /// The next layer; `None` when all states are visited.
+    /// Returns the next layer; `None` when all states are visited.
     pub fn next_layer(&mut self) -> Option<LayerSizes> {
         if self.depth == 0 {
             self.begin();
@@ -80,7 +81,7 @@ impl<'g> GrowthModel<'g> {
     fn begin(&mut self) {
         let solved = self.graph.locate(self.graph.space().solved());
         let (solved, _) = solved.expect("the solved state is reachable");
-        // One state, which is as many words as there are free moves, among those of all cosets of the orbit.
+        // The solved state has as many words as there are free moves, spread over the cosets of its orbit.
         let state = self.graph.space().free_order() as f32 / self.graph.orbit_size(solved) as f32;
         self.states[solved.0 as usize] = state;
         self.left[solved.0 as usize] -= state;
@@ -99,7 +100,7 @@ impl<'g> GrowthModel<'g> {
         let found = |coset: usize, alpha: f64| self.left[coset] * -(-alpha as f32 * into[coset]).exp_m1();
         let alpha = match self.counts.get(self.depth) {
             Some(&count) => {
-                // The number of states grows with alpha. A power above 8 finds practically all.
+                // The number of states grows with alpha. A power of 8 finds practically all states.
                 let (mut low, mut high) = (0.0, 8.0);
                 for _ in 0..30 {
                     let alpha = (low + high) / 2.0;
@@ -123,7 +124,7 @@ impl<'g> GrowthModel<'g> {
         }
     }
 
-    /// Alpha as the depths before let expect it.
+    /// Returns alpha as extrapolated from the earlier depths.
     fn extrapolated(&self) -> f64 {
         let &[.., newest] = &self.alphas[..] else {
             return FALL;
@@ -131,7 +132,7 @@ impl<'g> GrowthModel<'g> {
         let half = self.all(|coset| self.left[coset]) * 2.0
             < self.graph.states_per_coset() as f64 * self.graph.reachable_patterns() as f64
                 / f64::from(self.graph.space().free_order());
-        // The first depth has no moves that cancel.
+        // At the first depth no moves cancel, so its alpha is left out.
         let counted = (self.counts.len() - 1).min(self.alphas.len());
         let fall = match self.alphas.get(1..counted).unwrap_or_default() {
             [.., before, _, last] => (last / before).sqrt().min(1.0),
@@ -141,7 +142,7 @@ impl<'g> GrowthModel<'g> {
         (newest * if half { 1.0 } else { fall }).max(LEAST_ALPHA)
     }
 
-    /// A sum over all cosets, not only representatives.
+    /// Sums over all cosets, not only representatives.
     fn all(&self, of_coset: impl Fn(usize) -> f32 + Sync) -> f64 {
         let free = f64::from(self.graph.space().free_order());
         let weight = |coset: usize| f64::from(self.graph.orbit_size(CosetId(coset as u32))) / free;
@@ -153,7 +154,7 @@ impl<'g> GrowthModel<'g> {
 pub fn first_counts(space: &Space) -> Vec<u64> {
     let mut counts = vec![1];
     let (cells, bits) = (space.cells(), usize::BITS - (space.letters().count() - 1).leading_zeros());
-    // States that are several words are not told apart here.
+    // This search cannot identify the words of one state, so it does not count spaces with free moves.
     if bits as usize * cells > u128::BITS as usize || space.free_order() > 1 {
         return counts;
     }

@@ -1,7 +1,7 @@
-//! How long a search that is at work still takes. How its growth goes on is [expected](crate::expected).
+//! Predicts how long a running search still takes. [`expected`](crate::expected) predicts its growth.
 //!
-//! The time of a depth is taken to be proportional to its pulls, as in [`crate::load`], by a factor that the
-//! depths so far give.
+//! The time of a depth is assumed to be proportional to its pulls, as in [`crate::load`]. The finished depths
+//! give the factor.
 
 use crate::expected::growth;
 use crate::growth::known;
@@ -10,11 +10,11 @@ use fathom_layer::encoding::SPARSE_BITS;
 use fathom_space::{Shape, Space};
 use fathom_task::expand::{COMPLETION_CHECKS, NEARLY_FULL};
 
-/// Pulls that take as long as what else is done for a coset that has states to come from.
+/// The cost, in pulls, of everything but the pulls for a coset with states to come from.
 const PACKING: f64 = 0.5;
-/// The same for a coset that has none.
+/// The cost, in pulls, of a coset without states to come from.
 const ENTRY: f64 = 0.05;
-/// Depths that were made in less time tell nothing of those to come.
+/// Depths that took fewer seconds say nothing about later ones.
 const LEAST_SECONDS: f64 = 10e-3;
 
 /// What is left of a search.
@@ -24,21 +24,21 @@ pub struct Outlook {
     moves: f64,
     coset_bits: f64,
     known: Option<&'static [u64]>,
-    /// States and seconds of the depths that are committed.
+    /// States and seconds of the committed depths.
     done: Vec<(f64, f64)>,
 }
 
-/// The time that is left.
+/// The remaining time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeLeft {
     /// Seconds.
     pub seconds: f64,
-    /// The factor by which this may be too much or too little, above 1.
+    /// The factor, at least 1, by which `seconds` may be too large or too small.
     pub uncertainty: f64,
 }
 
 impl Outlook {
-    /// The outlook of a search whose cosets have this shape, after the layers that are committed.
+    /// Makes the outlook of a search whose cosets have this shape, after the committed layers.
     pub fn new(space: &Space, shape: &Shape, layers: &[LayerRow]) -> Self {
         Self {
             all: u64::try_from(space.states()).map_or(f64::INFINITY, |states| states as f64),
@@ -49,18 +49,18 @@ impl Outlook {
         }
     }
 
-    /// The layers that are committed are others now.
+    /// Replaces the committed layers.
     pub fn set_layers(&mut self, layers: &[LayerRow]) {
         self.done = done(layers);
     }
 
-    /// Another depth is committed.
+    /// Adds a committed layer.
     pub fn push(&mut self, layer: &LayerRow) {
         self.done.push((layer.states as f64, layer.seconds));
     }
 
-    /// The states of all depths: those that are committed, and those that are expected after them. `None` if
-    /// too little is known for that.
+    /// Returns the states of all depths: of the committed depths, and of the expected ones after them. `None`
+    /// if too few depths are known.
     pub fn states(&self) -> Option<Vec<f64>> {
         let mut counts: Vec<f64> = self.done.iter().map(|(states, _)| *states).collect();
         if let Some(known) = self.known {
@@ -74,7 +74,7 @@ impl Outlook {
         (is_complete || !expected.is_empty()).then_some(counts)
     }
 
-    /// Pulls for a mean coset at each depth.
+    /// Returns the pulls for a mean coset at each depth.
     fn pulls(&self, states: &[f64]) -> Vec<f64> {
         let mut left = self.all;
         let mut pulls = vec![ENTRY];
@@ -90,8 +90,8 @@ impl Outlook {
         pulls
     }
 
-    /// The time until `max_depth`, or the end, is made, when a share `done` of the next depth took `elapsed`
-    /// seconds. `None` if too little is known.
+    /// Returns the time until `max_depth`, or the last depth, is made, when a share `done` of the next depth
+    /// took `elapsed` seconds. `None` if too little is known.
     pub fn time_left(&self, done: f64, elapsed: f64, max_depth: Option<u32>) -> Option<TimeLeft> {
         let states = self.states()?;
         let pulls = self.pulls(&states);
@@ -104,7 +104,7 @@ impl Outlook {
         let measured = measured.chain([(elapsed, done * pulls[now])]);
         let mut measured: Vec<(f64, f64)> =
             measured.filter(|(seconds, pulls)| *seconds >= LEAST_SECONDS && *pulls > 0.0).collect();
-        // The newest tell most.
+        // The newest depths predict best.
         let newest = measured.split_off(measured.len().saturating_sub(2));
         if newest.is_empty() {
             return None;
@@ -158,7 +158,7 @@ mod tests {
             let expected = after(depths, |_| 0.0).states().unwrap();
             let sum: f64 = expected.iter().sum();
             assert!((sum / 479_001_600.0 - 1.0).abs() < 1e-6, "{sum}");
-            // All but a thousandth lies at the depths where it is.
+            // All but a thousandth of the states are expected at depths that exist.
             let deep: f64 = expected.iter().skip(12).sum();
             assert!(deep < 479_001.0, "after {depths}: {expected:?}");
             let largest = expected.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();

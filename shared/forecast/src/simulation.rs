@@ -1,13 +1,13 @@
-//! One worker's depth, event by event: its link brings the sources of tasks in their order, threads do the
-//! tasks, all share one disk, and new files are copied to other workers.
+//! Simulates one worker's depth, event by event: the link brings the sources of tasks in order, threads
+//! compute the tasks, all share one disk, and new files are copied to other workers.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// What a task needs, in nanoseconds of each resource alone.
+/// The time that a task takes of each resource alone, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TaskTimes {
-    /// Until what it fetches from peers is there.
+    /// Time of the link, to fetch sources from peers.
     pub fetch: u64,
     /// Time of the disk, to write what was fetched and to read layers, while the task computes.
     pub read: u64,
@@ -15,7 +15,7 @@ pub struct TaskTimes {
     pub compute: u64,
     /// Time of the disk, to write the new file, while the thread waits.
     pub write: u64,
-    /// Time from then until the file is synced, which other tasks do not wait for.
+    /// Time after that until the file is synced. The thread waits, but the disk is free for other tasks.
     pub sync: u64,
     /// Time of the link, to send copies of the file.
     pub copy: u64,
@@ -28,11 +28,11 @@ enum Event {
     Fetched,
 }
 
-/// Nanoseconds until all tasks are done and copied, with so many threads. What tasks fetch is asked for one
-/// task a thread ahead.
+/// Returns the nanoseconds until all tasks are done and copied. Sources are requested one task a thread
+/// ahead.
 ///
 /// # Panics
-/// If there are no threads.
+/// If `threads` is 0.
 pub fn worker(tasks: &[TaskTimes], threads: usize) -> u64 {
     assert!(threads > 0, "tasks need a thread");
     let mut events: BinaryHeap<Reverse<(u64, Event)>> = BinaryHeap::new();
@@ -48,7 +48,7 @@ pub fn worker(tasks: &[TaskTimes], threads: usize) -> u64 {
             disk = now.max(disk) + tasks[task].read;
             events.push(Reverse(((now + tasks[task].compute).max(disk), Event::Computed(task))));
         }
-        // Running, ready and on their way: one for each thread, and one more.
+        // Running, fetched and requested tasks: at most two for each thread.
         let begun = fetched - ready.len();
         while asked < tasks.len() && asked < begun + idle + threads {
             link_in = now.max(link_in) + tasks[asked].fetch;

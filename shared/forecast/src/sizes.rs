@@ -1,4 +1,4 @@
-//! How large a layer is, coset by coset, and where these sizes come from.
+//! The sizes of a layer, coset by coset, and where these sizes come from.
 
 use serde::Serialize;
 
@@ -8,30 +8,30 @@ use serde::Serialize;
 pub enum GrowthSource {
     /// The space was searched: all sizes are real.
     Measured,
-    /// The number of states at each depth is known; how they spread over the cosets is modelled.
+    /// The number of states at each depth is known; their spread over the cosets is modelled.
     Known,
     /// The first depths were counted, the others are modelled.
     Modelled,
 }
 
-/// A layer as far as the costs of a search depend on it.
+/// The properties of a layer on which the costs of a search depend.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LayerSizes {
-    /// Its states.
+    /// The number of states.
     pub states: f64,
     /// The size of each coset.
     pub cosets: Vec<CosetSize>,
 }
 
-/// What a layer has of one coset. Of a model these are means.
+/// The part of a layer in one coset. In a model these numbers are means.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CosetSize {
     /// Stored states.
     pub states: f32,
-    /// States of the coset that neither this layer nor one before it has.
+    /// States of the coset that are neither in this layer nor in an earlier one.
     pub left: f32,
-    /// Bytes of its data in a layer file, and in a chunk before compression.
+    /// Bytes of the coset's data in a layer file, and in a chunk before compression.
     pub data_bytes: f32,
-    /// Bytes of its header and data, compressed.
+    /// Compressed bytes of the coset's header and data.
     pub sent_bytes: f32,
 }

@@ -1,4 +1,4 @@
-//! Laws of the predictions, and comparisons with counting by other means.
+//! Laws of the predictions, and comparisons with counts by other means.
 
 use super::growth::Growth;
 use super::load::{LayerStep, Loads};
@@ -40,7 +40,7 @@ impl Fixture {
         Forecast::with_pull_time(&self.manifest, &self.space, &self.plan, cluster, 1e-4).unwrap()
     }
 
-    /// The layers of a search, and what each costs so many workers.
+    /// Returns the layers of a search, and the costs of each for `workers` workers.
     fn searched(&self, workers: u32) -> Vec<(LayerSizes, Loads)> {
         let mut growth = Growth::of(&self.manifest, &self.graph).unwrap();
         assert_eq!(growth.source(), GrowthSource::Measured);
@@ -56,7 +56,7 @@ impl Fixture {
     }
 }
 
-/// With a network that is never waited for.
+/// A cluster whose network and disk are never waited for.
 fn cluster(workers: u32) -> Cluster {
     Cluster {
         workers,
@@ -109,7 +109,7 @@ fn copies_are_sent_too() {
     assert!(two.worker_disk_bytes > one.worker_disk_bytes * 3 / 2);
 }
 
-/// Of three layers at the peak, two and what workers are ahead.
+/// At the peak, `Keep::Two` stores two of three layers, and the shards that workers are ahead.
 #[test]
 fn two_layers_take_less_disk_than_three() {
     let fixture = |keep| {
@@ -121,7 +121,7 @@ fn two_layers_take_less_disk_than_three() {
     assert!(two < three * 0.8 && two > three * 0.6, "{two} and {three}");
 }
 
-/// What two workers need of each other, by a plain search over words, without tables of sources.
+/// Compares the bytes between two workers with a plain search over words, without tables of sources.
 #[test]
 fn bytes_for_two_workers_are_those_of_a_plain_count() {
     for (board, metric, shards) in [("3x3", Metric::Multi, 5), ("2x4", Metric::Single, 2)] {
@@ -160,7 +160,7 @@ fn bytes_for_two_workers_are_those_of_a_plain_count() {
                         continue;
                     }
                     let word = graph.word_at(CosetId(coset), 0);
-                    // The moves are closed under inverses.
+                    // The moves are closed under inverses, so the sources of a coset are its images.
                     needed.extend(
                         space.moves().iter().map(|step| graph.locate(&apply(&word, step)).unwrap().0.0),
                     );
@@ -185,7 +185,7 @@ fn bytes_for_two_workers_are_those_of_a_plain_count() {
 fn the_model_comes_near_a_search() {
     let fixture = Fixture::new("3x4", Metric::Multi, None);
     let graph = &fixture.graph;
-    // No more than the first depths, as for large spaces.
+    // Only the first depths are counted, as for large spaces.
     let counts = first_counts(&fixture.space)[..6].to_vec();
     assert_eq!(counts, [1, 17, 195, 2147, 22_888, 227_316]);
     let mut model = GrowthModel::new(graph, counts, GrowthSource::Modelled);

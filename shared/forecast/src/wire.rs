@@ -1,27 +1,27 @@
-//! How many bytes a coset takes in a layer file and between workers.
+//! The bytes that a coset takes in a layer file and between workers.
 
 use fathom_layer::Stored;
 use fathom_layer::chunk::Compressor;
 use fathom_layer::encoding::Encoding;
 use fathom_space::Shape;
 
-/// Cosets are sent in chunks of about so many bytes before compression.
+/// The approximate size of a chunk of cosets before compression, in bytes.
 pub const CHUNK_BYTES: u64 = fathom_layer::chunk::CHUNK_BYTES as u64;
 
-/// What comes with a chunk: its length, frames.
+/// Bytes of a chunk besides its data: its length and frames.
 pub const CHUNK_OVERHEAD_BYTES: u64 = 32;
 
-/// What precedes a coset in a chunk: its number, encoding, states, and the length of its data.
+/// Bytes of the header of a coset in a chunk: its number, encoding, states, and the length of its data.
 pub const COSET_HEADER_BYTES: u64 = fathom_layer::chunk::HEADER_BYTES as u64;
 
-/// A header of a coset without states, compressed: its number alone differs from that before it.
+/// Compressed bytes of the header of a coset without states: only its number differs from the header before.
 const EMPTY_HEADER: f64 = 1.03;
 
-/// What a header of a coset with states takes more, compressed.
+/// Compressed bytes that the header of a coset with states takes in addition.
 const FULLER_HEADER: f64 = 3.5;
 
-/// Of random tensors with such a share of bits set, the compressed bytes per byte, at level 1 in chunks. The
-/// law is the entropy down to one bit in eight; below that, codes of at least one bit a byte cost up to 1.8
+/// Compressed bytes per byte of random tensors, by the share of bits that are set, at level 1 in chunks. Down
+/// to one bit in eight the ratio is the entropy; below that, codes of at least one bit a byte cost up to 1.8
 /// times the entropy.
 const DENSE: [(f64, f64); 9] = [
     (1.0 / 256.0, 0.068),
@@ -35,12 +35,12 @@ const DENSE: [(f64, f64); 9] = [
     (0.5, 1.0),
 ];
 
-/// By the binary logarithm of the bits of a coset, the compressed bytes of a sparse state's position, four
-/// before that: the upper bytes are mostly equal or zero, and the others random.
+/// Compressed bytes of a position, by the binary logarithm of the bits of a coset. A position has four bytes
+/// before compression: the upper bytes are mostly equal or zero, and the others random.
 const POSITION: [(f64, f64); 3] = [(13.8, 2.5), (18.3, 2.95), (28.5, 3.6)];
 
-/// Bytes of the data of a coset with `states` states, in a layer file or in a chunk before compression. The
-/// states may be a mean, below one as well.
+/// Returns the bytes of a coset with `states` states, in a layer file or in a chunk before compression.
+/// `states` may be a mean, also one below 1.
 pub fn data_bytes(states: f64, shape: &Shape) -> f64 {
     match is_sparse(states, shape) {
         true => states * 4.0,
@@ -48,12 +48,12 @@ pub fn data_bytes(states: f64, shape: &Shape) -> f64 {
     }
 }
 
-/// Whether a coset with so many states is stored as a list of positions, if at all.
+/// Returns whether a coset with so many states is stored as a list of positions, or not at all.
 pub fn is_sparse(states: f64, shape: &Shape) -> bool {
     Encoding::of(states.ceil() as u32, shape.packed_bytes()) != Encoding::Dense
 }
 
-/// Compressed bytes of a coset with `states` states that lie anywhere, with its header.
+/// Returns the compressed bytes of a coset with `states` states at random positions, with its header.
 pub fn random_bytes(states: f64, shape: &Shape) -> f64 {
     let bits = shape.bits() as f64;
     if is_sparse(states, shape) {
@@ -66,13 +66,14 @@ pub fn random_bytes(states: f64, shape: &Shape) -> f64 {
     // Ones and zeros compress alike.
     let share = share.min(1.0 - share).max(1.0 / bits);
     let table = DENSE.map(|(share, ratio)| (share.log2(), ratio));
-    // Below the table, as positions in it: the same number of bytes a bit that is set.
+    // Below the table the tensor compresses like a list of positions: the bytes are proportional to the bits
+    // that are set.
     let ratio =
         if share < DENSE[0].0 { share / DENSE[0].0 * DENSE[0].1 } else { between(&table, share.log2()) };
     EMPTY_HEADER + FULLER_HEADER + ratio * bits / 8.0
 }
 
-/// Linear between the points of a table, and constant outside of it.
+/// Interpolates linearly between the points of a table. Constant outside of it.
 fn between(table: &[(f64, f64)], at: f64) -> f64 {
     let above = table.iter().position(|&(x, _)| at < x).unwrap_or(table.len());
     match above {
@@ -85,8 +86,8 @@ fn between(table: &[(f64, f64)], at: f64) -> f64 {
     }
 }
 
-/// The cosets of a shard as they would be sent, all in one stream: what each takes of the compressed bytes is
-/// its share of its chunk.
+/// The cosets of a shard as they would be sent, all in one stream. The compressed bytes of a chunk are
+/// divided among its cosets in proportion to their lengths.
 #[derive(Default)]
 pub struct Stream {
     compressor: Compressor,
@@ -96,7 +97,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Appends a coset with the data that a layer file has of it.
+    /// Appends a coset, with its data in a layer file.
     pub fn push(&mut self, coset: u32, states: u32, stored: &Stored<'_>, shape: &Shape) {
         let before = self.chunk.len();
         let packed;
@@ -129,7 +130,7 @@ impl Stream {
         self.chunk.clear();
     }
 
-    /// The compressed bytes of each coset, in order.
+    /// Returns the compressed bytes of each coset, in order.
     pub fn finish(mut self) -> Vec<f64> {
         self.end_chunk();
         self.compressed

@@ -1,17 +1,17 @@
 //! The portable kernel, compiled for processors with AVX2.
 //!
-//! The code, its layout and the argument for it are those of [`crate::portable`]; only the compiler is told
-//! that it may use vectors of 32 bytes, which hold eight rows of up to 32 bits or four words of longer ones.
-//! Everything that matters for speed is marked `#[inline(always)]` there, so that it is compiled once more
-//! here. Measured: little gain for rows of one word, where gathering them is most of the work, and twice the
-//! rate for longer ones (`docs/performance.md`).
+//! The code, its layout and the argument that it is right are those of [`crate::portable`]. Here the compiler
+//! may use vectors of 32 bytes, which hold eight rows of up to 32 bits, or four words of longer rows. All hot
+//! code there is marked `#[inline(always)]`, so that it is compiled once more here. Measured: little gain for
+//! rows of one word, where gathering the rows is most of the work, and twice the rate for longer ones
+//! (`docs/performance.md`).
 
 use crate::kernel::{Bits, Kernel};
 use crate::portable::Portable;
 use crate::word::Word;
 use fathom_space::{AxisMap, Shape, Transform};
 
-/// The kernel for tensors of a shape; `None` if this processor has not the instructions.
+/// Returns the kernel for tensors of a shape; `None` if this processor lacks the instructions.
 pub fn avx2(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
     let is_supported = is_x86_feature_detected!("avx2")
         && is_x86_feature_detected!("bmi1")
@@ -49,8 +49,8 @@ impl<W: Word> Kernel for Avx2<W> {
     }
 
     fn pull(&mut self, source: Bits<'_>, transform: &Transform, maps: &[AxisMap]) {
-        // SAFETY: that the processor has the instructions was checked in `avx2`, which alone makes this
-        // kernel.
+        // SAFETY: only `avx2` makes this kernel, after it has checked that the processor has the
+        // instructions.
         unsafe { pull(&mut self.0, source, transform, maps) }
     }
 

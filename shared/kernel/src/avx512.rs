@@ -1,6 +1,6 @@
-//! The coset kernel for processors with AVX-512 and GFNI, for tensors whose axes have at most 32 entries,
-//! the last one not halved. `rows` has the other tensors whose rows have at most 128 bits, `long` those with
-//! longer ones.
+//! The coset kernel for processors with AVX-512 and GFNI, for tensors of at least two axes with at most 32
+//! entries each, whose last axis is neither halved nor cut into blocks. `rows` handles other tensors with
+//! rows of up to 128 bits, and `long` those with longer rows.
 //!
 //! Layout: a tensor is split into *byte planes*. Plane b holds byte b of every row, so a row of 24 bits lies
 //! in three planes. Along one axis, the *inner* one, the bytes of a plane are adjacent: a *block* is the
@@ -15,15 +15,15 @@
 //!   tiles change planes;
 //! - maps along the other axes, and permutations of these axes, only say where a block is read and written.
 //!
-//! Which axis of the target is inner follows from the transform. So there is an accumulator for each choice
-//! of the inner axis, and they are joined when all pulls of a coset are done; a source is brought to another
-//! inner axis only where another axis than its innermost becomes the last. Every state of the source is
-//! carried by exactly the maps of the transform, as each step is a bijection of bits; states are only ever
-//! added, so the order does not matter.
+//! The transform determines which axis of the target is the inner one. So there is an accumulator for each
+//! choice of the inner axis, and all accumulators are joined after the last pull of a coset. A source is
+//! brought to another inner axis only if the axis that becomes the last one is not its innermost. Every state
+//! of the source is carried by exactly the maps of the transform, because each step is a bijection of bits;
+//! and states are only ever added, so that the order does not matter.
 //!
-//! Cost for two blocks of 24 rows of 24 bits, which are 144 bytes of the packed tensor: 27 instructions with
-//! the last axis kept, 29 with it traded; and to split 64 rows of the source into planes, 192 bytes, 16 more.
-//! Measured: a dense pull of 24 x 24 x 24 x 24 in 3.6 us, 90,000 million states a second
+//! Cost for two blocks of 24 rows of 24 bits, which are 144 bytes of the packed tensor: 27 instructions if
+//! the last axis stays, 29 if it is traded. Splitting 64 rows of the source, 192 bytes, into planes takes 16
+//! more. Measured: a dense pull of 24 x 24 x 24 x 24 in 3.6 us, 90,000 million states a second
 //! (`docs/performance.md`).
 
 mod blocks;
@@ -35,16 +35,17 @@ use crate::kernel::{Bits, Kernel, SLACK_BYTES};
 use blocks::{Ahead, BitMap, Pairs, RowMap, count, join, keep, remove, split, trade, turn};
 use fathom_space::{AxisMap, Shape, Transform};
 
-/// Bytes from one block of a plane to the next. Axes are no longer than this.
+/// Bytes from one block of a plane to the next, and the largest length of an axis.
 pub(crate) const SLOT: usize = 32;
 
-/// The most planes: rows have at most 32 bits.
+/// The largest number of planes: rows have at most 32 bits.
 pub(crate) const MOST_PLANES: usize = 4;
 
-/// Carrying a single state costs about as much as carrying so many rows of a dense tensor.
+/// Rows of a dense tensor that can be carried in about the time of a single state of a sparse one.
 const ROWS_A_STATE: usize = 64;
 
-/// The kernel for tensors of a shape; `None` if this processor or this shape is not one for it.
+/// Returns the kernel for tensors of a shape; `None` if no kernel here fits the shape, or this processor
+/// lacks the instructions.
 pub fn avx512(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
     let fits = shape.odd().is_none()
         && shape.blocks() == 1
@@ -56,20 +57,20 @@ pub fn avx512(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
     }
 }
 
-/// The places of the bytes of a plane when an axis is the inner one.
+/// The places of the bytes of a plane, for one choice of the inner axis.
 #[derive(Clone, Debug)]
 struct Layout {
-    /// The axes that say in which block a byte lies, outermost first.
+    /// The axes whose indices determine the block of a byte, outermost first.
     outer: Vec<usize>,
     /// Bytes from one index to the next, for every axis but the last.
     strides: Vec<u32>,
-    /// Bytes of a plane.
+    /// The size of a plane in bytes.
     bytes: usize,
 }
 
 impl Layout {
-    /// Blocks are in row-major order of the other axes; the last of these is rounded up to an even length, so
-    /// that blocks can be done in pairs.
+    /// Blocks are in row-major order of the other axes. The last of these axes is rounded up to an even
+    /// length, so that blocks can be processed in pairs.
     fn new(lengths: &[u32], inner: usize) -> Self {
         let outer: Vec<usize> = (0..lengths.len() - 1).filter(|&axis| axis != inner).collect();
         let mut strides = vec![1; lengths.len() - 1];
@@ -84,8 +85,8 @@ impl Layout {
     }
 }
 
-/// Byte planes in some layout, one behind the other, and behind the last as many bytes as a careless load
-/// reads.
+/// Byte planes in some layout, one after the other, followed by padding for loads that reach beyond the last
+/// plane.
 #[derive(Debug)]
 struct Planes {
     bytes: Vec<u8>,
@@ -104,10 +105,10 @@ struct Avx512 {
     shape: Shape,
     /// The layout for each inner axis.
     layouts: Vec<Layout>,
-    /// By inner axis: the states collected so far are the union. Bytes of blocks behind the end of the inner
-    /// axis are zero, padding blocks hold anything.
+    /// The accumulators, by inner axis; the states collected so far are their union. In a block, the bytes
+    /// after the end of the inner axis are zero. Padding blocks may hold anything.
     collected: Vec<Planes>,
-    /// Which of `collected` are not all zero.
+    /// Whether each of `collected` may have bits that are set.
     touched: Vec<bool>,
     /// The source, split into planes: rows in their order, without slots.
     source: Planes,
@@ -117,12 +118,12 @@ struct Avx512 {
     row_maps: Vec<Option<[RowMap; 2]>>,
     /// Maps along the last axis, as matrices, by number of the axis map.
     bit_maps: Vec<Option<BitMap>>,
-    /// A sparse source with many states, packed.
+    /// A dense copy of a sparse source with many states.
     packed: Vec<u8>,
-    /// What comes after the next pull.
+    /// The source of the pull after the next one, to be prefetched.
     ahead: Ahead,
     walk: Walk,
-    /// The walk from the source as it is to the natural layout.
+    /// The walk from the source, as split, to the natural layout.
     straight: Walk,
     /// The starts of the blocks of the natural layout, in the order of packed tensors.
     starts: Vec<u32>,
@@ -139,8 +140,8 @@ struct Walk {
 }
 
 impl Walk {
-    /// The blocks of `target` that come from those of a source with these strides. `from` tells for an axis
-    /// of the target the axis of the source that becomes it, and the map along it.
+    /// Plans the reads and writes from a source with these strides to `target`. `from` returns, for an axis
+    /// of the target, the axis of the source that becomes it, and the map along that axis.
     fn plan<'m>(
         &mut self,
         source_strides: &[u32],
@@ -166,7 +167,7 @@ impl Walk {
         }
         let (source, map) = from(paired);
         self.steps.extend(map.from.iter().map(|&i| i * source_strides[source]));
-        // The padding block gets what the first gets, and nobody reads it.
+        // The padding block gets a copy of the first block, which nothing reads.
         self.steps.resize(self.steps.len().next_multiple_of(2), self.steps[0]);
     }
 }
@@ -206,7 +207,7 @@ impl Avx512 {
         }
     }
 
-    /// The innermost axis of packed tensors, whose accumulator all others are joined to.
+    /// Returns the innermost axis of packed tensors, to whose accumulator all others are joined.
     fn natural(&self) -> usize {
         self.layouts.len() - 1
     }
@@ -263,7 +264,7 @@ impl Avx512 {
         }
     }
 
-    /// Joins all accumulators to that of the natural layout.
+    /// Joins all accumulators to the accumulator of the natural layout.
     fn gather(&mut self) {
         let natural = self.natural();
         let (others, mine) = self.collected.split_at_mut(natural);
@@ -283,7 +284,7 @@ impl Avx512 {
         }
     }
 
-    /// The byte and the bit of a state in the natural accumulator.
+    /// Returns the byte and the bit of a state in the natural accumulator.
     fn place(&self, indices: &[u32]) -> (usize, u8) {
         let natural = &self.layouts[self.natural()];
         let (&last, outer) = indices.split_last().expect("a shape has an axis");
@@ -293,7 +294,7 @@ impl Avx512 {
     }
 }
 
-/// What blocks are read and written by one pull.
+/// Describes the blocks that one pull reads and writes.
 fn pairs<'a>(source: &'a Planes, target: &'a mut Planes, walk: &'a Walk, ahead: Ahead) -> Pairs<'a> {
     Pairs {
         source: &source.bytes,
@@ -306,7 +307,8 @@ fn pairs<'a>(source: &'a Planes, target: &'a mut Planes, walk: &'a Walk, ahead: 
     }
 }
 
-/// The shuffles of an axis map: plain, and for rows that will be transposed.
+/// Returns the shuffles of an axis map: a plain one, and one for rows that will be transposed. Makes them on
+/// first use.
 fn row_map<'a>(made: &'a mut Vec<Option<[RowMap; 2]>>, number: u32, map: &AxisMap) -> &'a [RowMap; 2] {
     let number = number as usize;
     if made.len() <= number {

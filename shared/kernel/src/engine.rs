@@ -4,12 +4,12 @@ use crate::kernel::Kernel;
 use crate::portable::portable;
 use fathom_space::Shape;
 
-/// Which instructions a coset kernel is made of. All give the same bits.
+/// The instruction set of a coset kernel. All engines compute the same bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Engine {
     /// Plain code.
     Portable,
-    /// The same, compiled for AVX2.
+    /// The portable code, compiled for AVX2.
     Avx2,
     /// AVX-512 with VBMI, and GFNI.
     Avx512,
@@ -19,7 +19,7 @@ impl Engine {
     /// All engines, the fastest last.
     pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
 
-    /// Its word on the command line.
+    /// Returns the name of the engine on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Self::Portable => "portable",
@@ -28,7 +28,8 @@ impl Engine {
         }
     }
 
-    /// A kernel for tensors of a shape; `None` if this processor or the shape is not one for this engine.
+    /// Makes a kernel for tensors of a shape; `None` if the engine does not support this processor or the
+    /// shape.
     pub fn kernel(self, shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
         match self {
             Self::Portable => Some(portable(shape)),
@@ -41,7 +42,7 @@ impl Engine {
         }
     }
 
-    /// The fastest engine for a shape on this processor.
+    /// Returns the fastest engine for a shape on this processor.
     pub fn fastest(shape: &Shape) -> Self {
         let usable = |engine: &Self| engine.kernel(shape).is_some();
         Self::ALL.into_iter().rfind(usable).expect("the portable engine does all shapes")

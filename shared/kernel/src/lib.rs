@@ -2,12 +2,12 @@
 //!
 //! Reading order: [`mod@reference`] (the whole search as a plain breadth-first search, the oracle of
 //! everything else), [`kernel`] (the interface of a coset kernel), [`portable`] (the coset kernel in plain
-//! code), what that is made of: [`network`] (a fixed permutation of the bits of a word) and [`transpose`] (of
-//! a square of bits), [`avx2`] (the same code compiled for more of the processor), [`avx512`] (the coset
-//! kernel of processors that have AVX-512 and GFNI), and [`engine`] (the choice among these).
+//! code) and its parts [`network`] (a fixed permutation of the bits of a word) and [`transpose`] (of a square
+//! of bits), [`avx2`] (the same code compiled for AVX2), [`avx512`] (the coset kernel for processors with
+//! AVX-512 and GFNI), and [`engine`] (the choice among these).
 //!
-//! Invariants: a kernel's result depends on its inputs alone, not on the order of pulls; padding bits stay
-//! zero.
+//! Invariants: the result of a kernel depends on its inputs alone, not on the order of pulls; padding bits
+//! stay zero.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

@@ -15,8 +15,8 @@ pub(crate) struct Network<W> {
 }
 
 impl<W: Word> Network<W> {
-    /// The network after which bit j holds what bit `from[j]` held. `from` is a permutation of at most as
-    /// many points as the word has bits; the other bits stay.
+    /// Makes the network after which bit j holds what bit `from[j]` held. `from` must be a permutation of at
+    /// most as many points as the word has bits; the other bits stay.
     pub(crate) fn new(from: &[u32]) -> Self {
         let size = from.len().next_power_of_two();
         let levels = size.trailing_zeros() as usize;
@@ -49,8 +49,8 @@ impl<W: Word> Network<W> {
 
 /// Sets the masks of the sub-network on bits `base..base + from.len()`, whose first stage is stage `level`.
 ///
-/// Sources i and i + h go through different halves, and so do what targets j and j + h receive. Following
-/// these constraints from a target whose half is free closes a loop without contradiction.
+/// Sources i and i + h go through different halves, and so do the sources of targets j and j + h. Following
+/// these constraints from a target without a half closes a loop without contradiction.
 fn route(from: &[u32], base: usize, level: usize, masks: &mut [u64]) {
     let size = from.len();
     let last = masks.len() - 1 - level;

@@ -1,17 +1,17 @@
 //! The coset kernel in plain code that compilers vectorise.
 //!
-//! Layout: the states collected so far lie unpacked, each row in `row_words` words of its own: one `u32` for
-//! rows of up to 32 bits, one `u64` up to 64 bits (`narrow`, `halved` where the last axis is, or `blocks`
-//! where it is cut into blocks), several `u64` above (`wide`). Sources are read in place from their packed
-//! form.
+//! Layout: the states collected so far are unpacked, each row in `row_words` words of its own. A row of up to
+//! 32 bits is one `u32`, a row of up to 64 bits one `u64`, and a longer row several `u64`. Dense pulls of
+//! rows of one word are in `narrow`, in `halved` if the last axis is halved, or in `blocks` if that axis is
+//! cut into blocks; those of longer rows are in `wide`. Sources are read in place from their packed form.
 //!
-//! A pull is one of three things, blocks aside. *Sparse*: each state's indices are mapped one by one and its
-//! bit is set. *Dense, the last axis staying last*: rows are gathered in the order of the target, and all get
-//! the same permutation of their bits. *Dense, the last axis trading places with another*: rows along that
-//! other axis are gathered into a square, in the order that the map along it asks for; the square is
-//! transposed, and its rows are scattered by the map along the last axis. In each, every state of the source
-//! is carried by exactly the maps of the transform, and states are only ever added, so the order does not
-//! matter.
+//! Apart from blocks, there are three kinds of pulls. *Sparse*: the indices of each state are mapped one by
+//! one, and its bit is set. *Dense, the last axis stays last*: rows are gathered in the order of the target,
+//! and the bits of all rows get the same permutation. *Dense, the last axis trades places with another*: rows
+//! along that other axis are gathered into a square, in the order given by the map along the axis; the square
+//! is transposed, and its rows are scattered by the map along the last axis. In each kind, every state of the
+//! source is carried by exactly the maps of the transform, and states are only ever added, so that the order
+//! does not matter.
 //!
 //! Measured: a dense pull of 24 x 24 x 24 x 24 in 30 us, 11,000 million states a second
 //! (`docs/performance.md`).
@@ -27,7 +27,7 @@ use crate::word::Word;
 use blocks::Blocks;
 use fathom_space::{AxisMap, Shape, Transform};
 
-/// The portable kernel for tensors of a shape.
+/// Makes the portable kernel for tensors of a shape.
 pub fn portable(shape: &Shape) -> Box<dyn Kernel + Send> {
     match shape.row_bits() {
         0..=32 => Box::new(Portable::<u32>::new(shape)),
@@ -40,7 +40,7 @@ pub(crate) struct Portable<W> {
     pub(crate) shape: Shape,
     pub(crate) row_words: usize,
     pub(crate) words: Vec<W>,
-    /// The rows whose indices have parities with an odd sum, where the last axis is halved.
+    /// Whether the indices of each row have parities with an odd sum; empty unless the last axis is halved.
     pub(crate) odd_rows: Vec<bool>,
     /// The network of each axis map, by the number of the map.
     networks: Vec<Option<Network<W>>>,
@@ -49,7 +49,7 @@ pub(crate) struct Portable<W> {
     scratch: Scratch<W>,
 }
 
-/// Buffers that live as long as the kernel, so that a pull allocates nothing.
+/// Buffers that are kept between pulls, so that a pull allocates nothing.
 #[derive(Debug, Default)]
 struct Scratch<W> {
     walk: Walk,
@@ -75,7 +75,7 @@ impl Walk {
         }
     }
 
-    /// Repeats every block for each index of one more axis of the target, which `map` leads to from an axis
+    /// Repeats every block for each index of one more axis of the target, to which `map` leads from an axis
     /// of the source.
     #[inline(always)]
     fn along(&mut self, map: &AxisMap, source_stride: u32, target_stride: u32) {
@@ -91,7 +91,8 @@ impl Walk {
         std::mem::swap(&mut self.target, &mut self.next);
     }
 
-    /// The blocks of a pull whose last axis stays, or meets another: one for each index of all other axes.
+    /// Finds the blocks of a pull: one for each index of the axes other than the last one and the axis that
+    /// becomes last.
     #[inline(always)]
     pub(crate) fn blocks(&mut self, shape: &Shape, transform: &Transform, maps: &[AxisMap]) {
         let last = transform.target.len() - 1;
@@ -107,9 +108,9 @@ impl Walk {
         }
     }
 
-    /// The lines of a pull whose last axis stays: rows that are adjacent in the target. `steps` are, by
-    /// parity of the index along the line in the source, the offsets in the source of the rows of a line and
-    /// their numbers in the line.
+    /// Finds the lines of a pull whose last axis stays: rows that are adjacent in the target. Fills `steps`,
+    /// by parity of the index along the line in the source, with the offset in the source of each row of a
+    /// line, and the number of the row in the line.
     pub(crate) fn lines(
         &mut self,
         shape: &Shape,
@@ -152,20 +153,20 @@ impl<W: Word> Portable<W> {
         }
     }
 
-    /// Row `row`, word `word` of a packed tensor.
+    /// Returns word `word` of row `row` of a packed tensor.
     #[inline(always)]
     fn load(&self, packed: &[u8], row: u32, word: usize) -> W {
         let at = row as usize * self.shape.row_bytes() as usize + word * size_of::<W>();
         W::load(packed, at) & self.valid(word)
     }
 
-    /// The bits of word `word` of a row that belong to the row.
+    /// Returns a mask of the bits in word `word` of a row that belong to the row.
     #[inline(always)]
     fn valid(&self, word: usize) -> W {
         W::low((self.shape.row_bits() - word as u32 * W::BITS).min(W::BITS))
     }
 
-    /// The word and the bit of a packed position.
+    /// Returns the word and the bit of a packed position.
     #[inline(always)]
     fn place(&self, position: u32) -> (usize, W) {
         let row_bits = self.shape.row_bytes() * 8;
@@ -173,7 +174,7 @@ impl<W: Word> Portable<W> {
         (row as usize * self.row_words + (bit / W::BITS) as usize, W::low(1) << (bit % W::BITS))
     }
 
-    /// Pushes a sparse coset whose last axis is halved or cut into blocks.
+    /// Adds the images of a sparse coset whose last axis is halved or cut into blocks.
     #[inline(always)]
     fn push_sparse_by_indices(
         &mut self,
@@ -221,7 +222,7 @@ impl<W: Word> Portable<W> {
         }
     }
 
-    /// The network of an axis map, routed when it is asked for the first time.
+    /// Returns the network of an axis map. Routes the network on first use.
     fn network<'a>(networks: &'a mut Vec<Option<Network<W>>>, number: u32, map: &AxisMap) -> &'a Network<W> {
         let number = number as usize;
         if networks.len() <= number {
@@ -241,7 +242,7 @@ fn odd_rows(shape: &Shape) -> Vec<bool> {
     })
 }
 
-/// How the axes of a dense pull meet.
+/// What a dense pull does with the last axis.
 pub(crate) enum Meeting {
     /// The last axis stays last.
     Kept,

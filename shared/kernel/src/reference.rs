@@ -1,9 +1,9 @@
 //! The whole search as a plain breadth-first search: no cosets, no symmetries, one byte a state. It is the
-//! oracle of every other engine, so it is kept the shortest code that is obviously right.
+//! oracle of every other engine, so it is kept as short and as obviously right as possible.
 
 use fathom_space::{Letters, Ranks, Space};
 
-/// The distance of every state from solved.
+/// The distance of every state from the solved state.
 #[derive(Debug)]
 pub struct Distances {
     words: Ranks,
@@ -14,9 +14,10 @@ pub struct Distances {
 /// Why a space cannot be searched this way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TooLarge {
-    /// Words of labels, reachable or not, if they can be ranked at all: one byte each.
+    /// Memory that the search needs, in bytes: one for each word of labels, reachable or not. `None` if the
+    /// words have no ranks of 64 bits.
     pub bytes: Option<u64>,
-    /// The bytes that were allowed.
+    /// The memory limit, in bytes.
     pub limit: u64,
 }
 
@@ -41,10 +42,10 @@ impl std::error::Error for TooLarge {}
 const UNSEEN: u8 = u8::MAX;
 
 impl Distances {
-    /// Searches the whole space, or up to a depth.
+    /// Searches the whole space, or up to a depth. Distances of more than 254 are not found.
     ///
     /// # Errors
-    /// [`TooLarge`] if it would take more than `limit` bytes.
+    /// [`TooLarge`] if the search would take more than `limit` bytes.
     pub fn search(space: &Space, max_depth: Option<u32>, limit: u64) -> Result<Self, TooLarge> {
         let words = Self::ranks(space, limit)?;
         let mut distances = vec![UNSEEN; words.total() as usize];
@@ -83,7 +84,7 @@ impl Distances {
         Ok(Self { words, letters: space.letters().clone(), distances })
     }
 
-    /// Ranks for the states of a space.
+    /// Returns ranks for the states of a space.
     ///
     /// # Errors
     /// [`TooLarge`] if a search would take more than `limit` bytes.
@@ -94,7 +95,8 @@ impl Distances {
         }
     }
 
-    /// The distance of a state that is given as a word of labels; `None` if it was not reached.
+    /// Returns the distance of a state that is given as a word of labels; `None` if the search did not reach
+    /// the state.
     pub fn of(&self, word: &[u8]) -> Option<u32> {
         match self.distances[self.words.rank(word) as usize] {
             UNSEEN => None,
@@ -102,7 +104,7 @@ impl Distances {
         }
     }
 
-    /// All states that were reached, with their distances.
+    /// Returns all states that were reached, with their distances.
     pub fn states(&self) -> impl Iterator<Item = (Vec<u8>, u32)> {
         self.distances.iter().enumerate().filter(|&(_, &d)| d != UNSEEN).map(|(rank, &distance)| {
             let mut word = vec![0; self.words.length()];
@@ -111,7 +113,7 @@ impl Distances {
         })
     }
 
-    /// How many states lie at each distance.
+    /// Returns the number of words at each distance.
     pub fn counts(&self) -> Vec<u64> {
         let mut counts = Vec::new();
         for &distance in self.distances.iter().filter(|&&d| d != UNSEEN) {

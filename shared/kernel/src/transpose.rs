@@ -2,13 +2,13 @@
 
 use crate::word::Word;
 
-/// Exchanges bit j of word i with bit i of word j. `rows` has as many words as a word has bits.
+/// Exchanges bit j of word i with bit i of word j. `rows` must have as many words as a word has bits.
 ///
 /// Blocks of half the size are exchanged across the diagonal, then blocks of a quarter inside each, and so on
 /// (Warren, *Hacker's Delight*, section 7-3): log2(bits) passes of five operations and two shifts a pair of
 /// words. After each pass the halves are interleaved, so that every pass pairs the two halves (Pease, *An
-/// adaptation of the fast Fourier transform for parallel processing*, 1968), which is what vectors are good
-/// at; after the last one all are back in place.
+/// adaptation of the fast Fourier transform for parallel processing*, 1968), which suits vector instructions;
+/// after the last pass all rows are back in place.
 #[inline(always)]
 pub(crate) fn transpose<W: Word>(rows: &mut [W]) {
     let half = W::BITS as usize / 2;

@@ -19,14 +19,14 @@ pub(crate) trait Word:
     + Shr<u32, Output = Self>
 {
     const BITS: u32;
-    /// The low bits of `wide`.
+    /// Returns the low bits of `wide`.
     fn truncate(wide: u64) -> Self;
     fn widen(self) -> u64;
-    /// The word at a byte offset, little-endian.
+    /// Returns the word at a byte offset, little-endian.
     fn load(bytes: &[u8], at: usize) -> Self;
     fn count_ones(self) -> u32;
 
-    /// A word with its lowest `bits` bits set.
+    /// Returns a word with its lowest `bits` bits set.
     fn low(bits: u32) -> Self {
         Self::truncate(u64::MAX.checked_shr(64 - bits).unwrap_or(0))
     }

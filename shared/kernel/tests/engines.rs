@@ -1,4 +1,4 @@
-//! The kernels of all engines against the definition: a transform applied to positions one by one.
+//! Compares the kernels of all engines with the definition: a transform applied to positions one by one.
 
 use fathom_kernel::{Bits, Engine, SLACK_BYTES};
 use fathom_space::{AxisMap, Shape, Transform, Words};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 /// One shape for each path through the kernels: words of 32 and of 64 bits, several words a row, rows of one
-/// piece of 1,024 bits, of two and of more than eight, one to four bytes a row, axes that can trade places
+/// piece of 1,024 bits, of two, and of more than eight, one to four bytes a row, axes that can trade places
 /// and axes that cannot, blocks of one row, an odd number of blocks, axes of length 1.
 const SHAPES: [&[u32]; 22] = [
     &[2, 24, 24, 24],
@@ -36,12 +36,13 @@ const SHAPES: [&[u32]; 22] = [
 /// Shapes whose last axis is halved: words of 32 and of 64 bits, one axis and several, equal and unequal.
 const HALVED: [&[u32]; 6] = [&[6, 6, 6], &[24, 24], &[120, 120], &[6], &[2, 120, 6], &[24, 2, 24]];
 
-/// Shapes whose last axis is cut into blocks, with the length of those: words of 32 and of 64 bits, blocks of
-/// whole bytes and of others.
+/// Shapes whose last axis is cut into blocks, with the length of a block: words of 32 and of 64 bits, blocks
+/// of whole bytes and of other lengths.
 const BLOCKED: [(&[u32], u32); 6] =
     [(&[360], 4), (&[96], 32), (&[3, 130], 13), (&[2, 5, 192], 64), (&[4, 135], 45), (&[5, 5, 66], 33)];
 
-/// The axis maps and transforms of one test, in the form in which `Transforms` hands them out.
+/// The axis maps and the transform of one pull, in the form in which `Transforms` returns them, and the
+/// source.
 #[derive(Clone, Debug)]
 struct PullStep {
     transform: Transform,
@@ -55,7 +56,8 @@ fn step(shape: Shape) -> impl Strategy<Value = PullStep> {
     let order = Just((0..axes as u8).collect::<Vec<_>>()).prop_shuffle();
     let target = order.prop_map({
         let lengths = lengths.clone();
-        // Only axes of equal length may become each other; where the shuffle says otherwise, nothing moves.
+        // Only axes of equal length may become each other; where the shuffle says otherwise, every axis
+        // stays.
         move |order| {
             let fits = order.iter().zip(&lengths).all(|(&t, &l)| lengths[usize::from(t)] == l);
             if fits { order } else { (0..axes as u8).collect() }
@@ -97,8 +99,8 @@ fn step(shape: Shape) -> impl Strategy<Value = PullStep> {
     })
 }
 
-/// Any bijection; of a halved shape one that comes from moving places and renaming letters of permutations,
-/// for it must change all parities or none.
+/// Any bijection. For a halved shape the map comes from moving places and renaming letters of permutations,
+/// because it must change all parities or none.
 fn axis_map(length: u32, halved: bool) -> BoxedStrategy<AxisMap> {
     if !halved {
         return Just((0..length).collect::<Vec<_>>()).prop_shuffle().prop_map(AxisMap::new).boxed();
@@ -183,7 +185,8 @@ proptest! {
                 continue;
             };
             let with = format!("{engine:?}, dense: {use_dense}");
-            // A kernel keeps what it makes of a map by its number, so all steps' maps are in one table.
+            // A kernel caches what it derives from a map by number, so the maps of all steps are in one
+            // table.
             let mut maps = Vec::new();
             kernel.clear();
             expected.clear();

@@ -1,5 +1,5 @@
-//! Searches along axes that hold only what moves reach, against the plain breadth-first search: every way to
-//! cut small groups of many kinds, and groups that random elements of them generate.
+//! Compares searches along axes that hold only what moves reach with the plain breadth-first search: every
+//! way to cut small groups of many kinds, and groups that random elements of them generate.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_kernel::reference::Distances;
@@ -10,8 +10,8 @@ use fathom_space::{
     AxisView, Colouring, Component, CosetGraph, CosetId, Labels, Plan, Space, Transform, Transforms, View,
 };
 
-/// Orbits as cells and orientations, generators, those that cost nothing with a star before them, and which
-/// pieces look alike if any do.
+/// A name, orbits as cells and orientations, generators (free ones begin with a star), and the labels if some
+/// pieces look alike.
 type Family = (&'static str, &'static [(usize, u16)], &'static [&'static str], Option<&'static str>);
 
 const FAMILIES: [Family; 15] = [
@@ -62,7 +62,7 @@ const FAMILIES: [Family; 15] = [
     ("turned and moved alike, none alone", &[(3, 2), (3, 4)], &["(1+1,2,3)(4+1,5,6)", "(1,2)(4+2,5)"], None),
 ];
 
-/// A space; with `random`, one whose moves are products of the generators.
+/// Makes the space of a family. With `random`, the moves are random products of the generators.
 fn space((name, orbits, texts, labels): Family, random: Option<u64>) -> Space {
     let named = |(number, &(cells, orientations)): (usize, &(usize, u16))| Orbit {
         name: format!("set{number}"),
@@ -107,8 +107,8 @@ fn space((name, orbits, texts, labels): Family, random: Option<u64>) -> Space {
     Space::new(definition.puzzle(Metric::Multi).unwrap(), Metric::Multi, labels).unwrap()
 }
 
-/// All ways to cut a space whose orbits are these, each set of pieces as a whole or piece by piece, with its
-/// orientations in the pattern, apart or joint; and each of these with all axes joined.
+/// Returns all ways to cut a space with these orbits: each set of pieces as a whole or piece by piece, with
+/// its orientations in the pattern, apart or joint; and each of these with all axes joined.
 fn cuts(space: &Space, orbits: &[(usize, u16)]) -> Vec<(Vec<u8>, Vec<AxisView>)> {
     let mut cuts: Vec<(Vec<u8>, Vec<AxisView>)> = vec![(Vec::new(), Vec::new())];
     for &(cells, orientations) in orbits {
@@ -143,7 +143,7 @@ fn cuts(space: &Space, orbits: &[(usize, u16)]) -> Vec<(Vec<u8>, Vec<AxisView>)>
     cuts
 }
 
-/// The distances of all addresses by a search that pulls cosets, and the number of states at each.
+/// Returns the distances of all addresses, and the number of states at each, by a search that pulls cosets.
 fn search(graph: &CosetGraph, engine: Engine) -> (Vec<Vec<Option<u32>>>, Vec<u64>) {
     let shape = graph.shape();
     let bytes = shape.packed_bytes() as usize;
@@ -190,7 +190,7 @@ fn search(graph: &CosetGraph, engine: Engine) -> (Vec<Vec<Option<u32>>>, Vec<u64
     }
 }
 
-/// What a plain search finds: how many states there are at each distance, and the words of all.
+/// The result of a plain search: the number of states at each distance, and the words of all states.
 struct Plain {
     counts: Vec<u64>,
     states: Vec<(Vec<u8>, u32)>,
@@ -206,7 +206,7 @@ impl Plain {
     }
 }
 
-/// Compares a search along these axes with the plain one. Returns whether the axes could be made.
+/// Compares a search along these axes with the plain one. Returns whether the axes can be made.
 fn check(space: &Space, plain: &Plain, of_piece: &[u8], views: &[AxisView]) -> bool {
     let Ok(colouring) = Colouring::with_axes(of_piece, views, space) else {
         return false;
@@ -230,7 +230,7 @@ fn check_graph(space: &Space, plain: &Plain, graph: &CosetGraph, views: &[AxisVi
     let states = plain.counts.iter().sum::<u64>() * u64::from(space.free_order());
     assert_eq!(graph.states_per_coset() * graph.reachable_patterns(), states, "{with}");
     assert!(graph.shape().bits() >= graph.states_per_coset(), "{with}");
-    // One axis stores nothing that cannot be.
+    // A single axis stores only states that can be reached.
     assert!(views.len() != 1 || graph.shape().bits() == graph.states_per_coset(), "{with}");
     for engine in Engine::ALL.into_iter().filter(|engine| engine.kernel(graph.shape()).is_some()) {
         let (distances, counts) = search(graph, engine);
@@ -289,8 +289,8 @@ fn what_the_planner_chooses_is_the_plain_search() {
     }
 }
 
-/// M11, which is sharply transitive on each four points (C. C. Sims; 11 x 10 x 9 x 8 elements): the pattern
-/// tells some points, and the words of the others are carried from coset to coset.
+/// M11 is sharply transitive on each four points (C. C. Sims; 11 x 10 x 9 x 8 elements). The pattern gives
+/// some points, and the words of the others are carried from coset to coset.
 #[test]
 fn carried_frames_of_a_group_without_structure_are_the_plain_search() {
     let mut definition = Definition::of_degree("m11", 11).unwrap();

@@ -1,37 +1,37 @@
-//! Cosets on the wire: some of them after one another, compressed together with a checksum of zstd's. Those
-//! of the cosets themselves were checked when they were read from the sender's file.
+//! Cosets on the wire: several in a row, compressed together with a checksum by zstd. The checksums of the
+//! cosets were checked when the sender read its file.
 //!
-//! Of each coset, little-endian: its number (4 bytes), encoding (1 byte, then 3 that are zero), number of
-//! states (4), length of its canonical bytes (4), and these bytes.
+//! Each coset consists of, little-endian: its number (4 bytes), encoding (1 byte, then 3 zero bytes), number
+//! of states (4), length of its canonical bytes (4), and these bytes.
 
 use crate::Encoding;
 
-/// A chunk is sent when it has so many bytes.
+/// The size, before compression, at which a chunk is sent.
 pub const CHUNK_BYTES: usize = 1 << 18;
 
-/// No chunk is larger uncompressed: a full one and the largest coset that there can be.
+/// The largest size of an uncompressed chunk: a full chunk and the largest possible coset.
 pub const MOST_BYTES: usize = CHUNK_BYTES + (512 << 20);
 
 /// Bytes before the data of each coset.
 pub const HEADER_BYTES: usize = 16;
 
-/// The links between nodes are faster than higher levels of compression.
+/// A low level, because the links between nodes are faster than higher levels of compression.
 const ZSTD_LEVEL: i32 = 1;
 
 /// A coset of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coset<'a> {
-    /// Its number among the representatives.
+    /// The number of the coset among the representatives.
     pub number: u32,
-    /// How its states are written down.
+    /// The encoding of `canonical`.
     pub encoding: Encoding,
-    /// Their number.
+    /// The number of states.
     pub states: u32,
-    /// They themselves.
+    /// The canonical bytes.
     pub canonical: &'a [u8],
 }
 
-/// A chunk that is not what was sent.
+/// A chunk differs from what was sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a chunk of cosets was damaged on its way: {0}")]
 pub struct BadChunk(String);
@@ -49,20 +49,20 @@ pub fn push(bytes: &mut Vec<u8>, coset: Coset<'_>) {
 pub struct Compressor(zstd::bulk::Compressor<'static>);
 
 impl Compressor {
-    /// A compressor, with the memory that it needs.
+    /// Makes a compressor, with the memory that zstd needs.
     ///
     /// # Panics
-    /// If there is none.
+    /// If zstd gets no memory.
     pub fn new() -> Self {
         let mut compressor = zstd::bulk::Compressor::new(ZSTD_LEVEL).expect("there is memory for zstd");
         compressor.include_checksum(true).expect("zstd knows checksums");
         Self(compressor)
     }
 
-    /// Compresses bytes, with their checksum (XXH64, 32 bits of it: RFC 8878, section 3.1.1).
+    /// Compresses bytes, and adds their checksum (32 bits of XXH64: RFC 8878, section 3.1.1).
     ///
     /// # Panics
-    /// If zstd has no memory.
+    /// If zstd gets no memory.
     pub fn compress(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.0.compress(bytes).expect("there is memory for a chunk")
     }
@@ -74,18 +74,18 @@ impl Default for Compressor {
     }
 }
 
-/// Decompresses what has exactly so many bytes then, and checks it. Memory is taken as they come, whatever
-/// the sender says.
+/// Decompresses bytes, and checks the checksum. The result must have exactly `length` bytes. Memory is
+/// allocated as the bytes are decompressed, so that a wrong `length` costs none.
 ///
 /// # Errors
-/// [`BadChunk`] if it is not what was compressed.
+/// [`BadChunk`] if the bytes are damaged, or the result has another length.
 pub fn decompress(zstd: &[u8], length: usize) -> Result<Vec<u8>, BadChunk> {
     use std::io::Read;
     if length > MOST_BYTES {
         return Err(BadChunk(format!("it says that it has {length} bytes")));
     }
     let bad = |error: std::io::Error| BadChunk(format!("it does not decompress: {error}"));
-    // One more, so that its end is seen, and with it the checksum.
+    // One byte more, so that the decoder reads the end, and with it the checksum.
     let mut bytes = Vec::with_capacity((length + 1).min(2 * CHUNK_BYTES));
     let decoder = zstd::stream::read::Decoder::with_buffer(zstd).map_err(bad)?;
     decoder.take(length as u64 + 1).read_to_end(&mut bytes).map_err(bad)?;
@@ -95,7 +95,7 @@ pub fn decompress(zstd: &[u8], length: usize) -> Result<Vec<u8>, BadChunk> {
     Ok(bytes)
 }
 
-/// The cosets of a chunk that was unpacked.
+/// Iterates over the cosets of a decompressed chunk.
 pub fn cosets(mut bytes: &[u8]) -> impl Iterator<Item = Result<Coset<'_>, BadChunk>> {
     std::iter::from_fn(move || {
         if bytes.is_empty() {
@@ -155,7 +155,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any bytes are cosets or an error, and never more than they are.
+        /// Any bytes are cosets or an error, and the cosets are never longer than the bytes.
         #[test]
         fn nonsense_is_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let mut seen = 0;
@@ -173,7 +173,7 @@ mod tests {
             let mut zstd = Compressor::new().compress(&sample());
             let at = at.index(zstd.len());
             zstd[at] ^= 1 << bit;
-            // Bits of a zstd frame that say nothing of its contents may change.
+            // A change of bits that do not affect the contents of a zstd frame may go unnoticed.
             if let Ok(bytes) = decompress(&zstd, sample().len()) {
                 prop_assert_eq!(bytes, sample());
             }

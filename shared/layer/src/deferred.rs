@@ -1,7 +1,7 @@
-//! A disk that makes files durable later, many together.
+//! A disk that makes many files durable together, and later.
 //!
-//! A sync takes milliseconds whatever the file's size, and a search of a small space has nothing else to wait
-//! for. So long as nothing that matters would be lost by a power cut, files are written and renamed as ever,
+//! A sync takes milliseconds whatever the size of the file, and a search of a small space waits for nothing
+//! else. As long as a power cut would destroy nothing that matters, files are written and renamed as usual,
 //! but only a [flush](Deferred::flush) makes them durable.
 
 use crate::{Disk, DiskFile};
@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A disk whose syncs wait for a flush. From the first flush on, all is made durable when that is asked for.
+/// A disk whose syncs wait for the first flush. After that flush each sync happens at once.
 #[derive(Debug)]
 pub struct Deferred<'d> {
     disk: &'d dyn Disk,
@@ -25,18 +25,19 @@ struct Waiting {
 }
 
 impl<'d> Deferred<'d> {
-    /// `disk`, with its syncs put off if `defers`.
+    /// Makes a disk that delays the syncs of `disk` if `defers`.
     pub fn new(disk: &'d dyn Disk, defers: bool) -> Self {
         let waiting = Waiting { defers, files: Vec::new(), directories: BTreeSet::new() };
         Self { disk, waiting: Arc::new(Mutex::new(waiting)) }
     }
 
-    /// Makes durable what waits for it, contents before names, and puts nothing off from now on.
+    /// Makes the waiting files and directories durable, contents before names. Later syncs happen at once.
     ///
     /// # Errors
     /// If a file or a directory cannot be made durable.
     pub fn flush(&self) -> io::Result<()> {
-        // Held to the end, so that nobody takes for durable what is not.
+        // The lock is held to the end, so that no other thread syncs a directory before the waiting files are
+        // durable.
         let mut waiting = lock(&self.waiting);
         waiting.defers = false;
         for mut file in waiting.files.drain(..) {
@@ -44,7 +45,7 @@ impl<'d> Deferred<'d> {
         }
         for directory in std::mem::take(&mut waiting.directories) {
             match self.disk.sync_directory(&directory) {
-                // One that was removed meanwhile has no names.
+                // The directory was removed in the meantime, so it has no names to sync.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 synced => synced?,
             }
@@ -53,7 +54,7 @@ impl<'d> Deferred<'d> {
     }
 }
 
-/// Nothing panics while it holds the lock, but a disk of a test may.
+/// Ignores poisoning: no code here panics while it holds the lock, but the disk of a test may.
 fn lock(waiting: &Mutex<Waiting>) -> MutexGuard<'_, Waiting> {
     waiting.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -99,7 +100,7 @@ impl Disk for Deferred<'_> {
     }
 }
 
-/// A file that goes to those that wait when it is to be made durable.
+/// A file that joins the waiting files when it is synced.
 #[derive(Debug)]
 struct DeferredFile {
     file: Option<Box<dyn DiskFile>>,
@@ -135,7 +136,7 @@ impl DiskFile for DeferredFile {
 mod tests {
     use super::*;
 
-    /// Counts what is made durable.
+    /// Records which files and directories are made durable.
     #[derive(Debug, Default)]
     struct Counting(Arc<Mutex<Vec<String>>>);
 

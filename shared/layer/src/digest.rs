@@ -1,8 +1,9 @@
 //! Digests that do not depend on shards, threads, kernels or encodings.
 //!
-//! They form a tree: a coset's checksum is the BLAKE3 hash of its canonical bytes, a layer's digest hashes
-//! its depth and the checksums of all cosets in order, the run's digest hashes the digests of all layers in
-//! order. So each coset is hashed once, where it is made, and a resumed run need not read old layers again.
+//! The digests form a tree. The checksum of a coset is the BLAKE3 hash of its canonical bytes; the digest of
+//! a layer hashes its depth and the checksums of all cosets in order; the digest of a run hashes the digests
+//! of all layers in order. So each coset is hashed once, where it is made, and a resumed run need not read
+//! old layers again.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,12 +13,12 @@ use std::str::FromStr;
 pub struct Digest(pub [u8; 32]);
 
 impl Digest {
-    /// The hash of some bytes.
+    /// Returns the hash of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
     }
 
-    /// Hashes after one another, 32 bytes each.
+    /// Concatenates hashes, 32 bytes each.
     pub fn concatenated(digests: &[Self]) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(digests.len() * 32);
         digests.iter().for_each(|digest| bytes.extend_from_slice(&digest.0));
@@ -46,7 +47,7 @@ impl FromStr for Digest {
     }
 }
 
-/// The digest of a current layer. Cosets must be added in order, all of them.
+/// The digest of a layer that is being made. All its cosets must be added, in order.
 #[derive(Debug)]
 pub struct LayerDigest(blake3::Hasher);
 
@@ -60,30 +61,30 @@ impl LayerDigest {
 
     /// Adds the checksums of the next cosets.
     pub fn add(&mut self, checksums: &[Digest]) {
-        // Many at a time: BLAKE3 takes several blocks at once where it gets them.
+        // BLAKE3 is faster on many blocks at a time.
         for some in checksums.chunks(1024) {
             self.0.update(&Digest::concatenated(some));
         }
     }
 
-    /// The digest.
+    /// Returns the digest.
     pub fn finish(&self) -> Digest {
         Digest(*self.0.finalize().as_bytes())
     }
 }
 
-/// The digest of a run that grows by a layer at a time: what it costs to add one does not depend on the
+/// The digest of a run that grows by one layer at a time. The cost of adding a layer does not depend on the
 /// depth.
 #[derive(Clone, Debug)]
 pub struct RunDigest(blake3::Hasher);
 
 impl RunDigest {
-    /// The digest of a run that has no layers yet.
+    /// Starts the digest of a run without layers.
     pub fn new() -> Self {
         Self(blake3::Hasher::new_derive_key("fathom 2026 run digest, version 1"))
     }
 
-    /// Adds the digest of the next layer. Returns that of the run up to it.
+    /// Adds the digest of the next layer, and returns the digest of the run up to that layer.
     pub fn add(&mut self, layer: &Digest) -> Digest {
         self.0.update(&layer.0);
         Digest(*self.0.finalize().as_bytes())
@@ -96,7 +97,7 @@ impl Default for RunDigest {
     }
 }
 
-/// The digest of a run up to some depth, from those of its layers in order.
+/// Returns the digest of a run up to some depth, from the digests of its layers in order.
 pub fn run_digest<'a>(layers: impl IntoIterator<Item = &'a Digest>) -> Digest {
     let mut run = RunDigest::new();
     for layer in layers {

@@ -1,5 +1,5 @@
-//! Every change that Fathom makes to layers on disk goes through this trait, so that a test can fail, crash
-//! or lose power at any one of them.
+//! The file system behind a trait: every change that Fathom makes to layers on disk goes through it, so that
+//! a test can fail, crash or lose power at each of them.
 
 use crate::past_cache;
 use std::fmt::Debug;
@@ -11,27 +11,28 @@ use std::path::Path;
 
 /// The changes to a file system that writing layers needs.
 pub trait Disk: Debug + Send + Sync {
-    /// Creates a file for writing, empty, replacing one of that name.
+    /// Creates an empty file for writing. Replaces a file of that name.
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>>;
-    /// Gives a file another name, replacing one of that name.
+    /// Renames a file. Replaces a file of the new name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Deletes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// Creates a directory and those above it; no error if it is there.
+    /// Creates a directory and its parents. A directory that exists is no error.
     fn create_directory(&self, path: &Path) -> io::Result<()>;
     /// Deletes an empty directory.
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
     /// Makes the names in a directory durable.
     fn sync_directory(&self, path: &Path) -> io::Result<()>;
 
-    /// Free bytes for files at a path.
+    /// Returns the free bytes for files at a path.
     ///
     /// # Errors
-    /// If the operating system does not tell.
+    /// The error of the operating system, if it cannot tell.
     fn free_bytes(&self, path: &Path) -> io::Result<u64> {
         free_bytes(path)
     }
-    /// The most bytes that a run's files may take, if there is a limit beside the size of the disk.
+    /// Returns the limit of the bytes that a run's files may take, if there is one besides the size of the
+    /// disk.
     fn limit_bytes(&self) -> Option<u64> {
         None
     }
@@ -43,23 +44,22 @@ pub trait DiskFile: Debug + Send {
     fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()>;
     /// Makes the contents durable.
     fn sync(&mut self) -> io::Result<()>;
-    /// Advises that nobody reads the contents soon: neither those that are durable, nor those that will be
-    /// written.
+    /// Advises that neither the durable contents nor later writes will be read soon.
     fn uncache(&mut self) {}
 }
 
-/// Free bytes of the file system on which a path is or will be.
+/// Returns the free bytes of the file system on which a path is or will be.
 ///
 /// # Errors
-/// If the operating system does not tell.
+/// The error of the operating system, if it cannot tell.
 pub fn free_bytes(path: &Path) -> io::Result<u64> {
     let there = path.ancestors().find(|ancestor| ancestor.exists()).filter(|p| !p.as_os_str().is_empty());
     let stat = rustix::fs::statvfs(there.unwrap_or(Path::new(".")))?;
     Ok(stat.f_bavail * stat.f_frsize)
 }
 
-/// Bytes that the files below a directory take on their disk. A file that goes away meanwhile is not counted,
-/// nor are links followed.
+/// Returns the bytes that the files below a directory take on their disk. Files that disappear in the
+/// meantime are not counted, and links are not followed.
 ///
 /// # Errors
 /// If a directory cannot be read.
@@ -73,7 +73,7 @@ pub fn tree_bytes(path: &Path) -> io::Result<u64> {
         let entry = entry?;
         match entry.metadata() {
             Ok(metadata) if metadata.is_dir() => bytes += tree_bytes(&entry.path())?,
-            // Blocks are of 512 bytes, whatever the file system has.
+            // `blocks` counts blocks of 512 bytes on every file system.
             Ok(metadata) => bytes += std::os::unix::fs::MetadataExt::blocks(&metadata) * 512,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
@@ -82,7 +82,7 @@ pub fn tree_bytes(path: &Path) -> io::Result<u64> {
     Ok(bytes)
 }
 
-/// Pieces of this size are worth a disk's attention on their own.
+/// Writes of at least this size are passed on to the disk at once.
 const WRITE_AT_ONCE: usize = 1 << 20;
 
 /// The file system of this machine.
@@ -119,7 +119,7 @@ impl Disk for LocalDisk {
 #[derive(Debug)]
 struct LocalFile {
     file: File,
-    /// The device of a file that is written past the cache.
+    /// The device, if the file is written past the cache.
     past_cache: Option<u64>,
 }
 
@@ -134,9 +134,9 @@ impl DiskFile for LocalFile {
             self.file.write_all_at(&bytes[written..], offset + written as u64)?;
         }
         if bytes.len() >= WRITE_AT_ONCE {
-            // The disk may begin to write now, so that less is left to wait for when the file is synced. A
-            // hint: what it does not do now, or fails at, it does when the file is synced.
-            // SAFETY: the file is open, and the call touches no memory of ours.
+            // The disk may begin to write now, so that less is left when the file is synced. This is only a
+            // hint: the sync writes whatever this call does not.
+            // SAFETY: the file is open, and the call touches no memory of this process.
             let _ = unsafe {
                 libc::sync_file_range(
                     self.file.as_raw_fd(),
@@ -155,7 +155,7 @@ impl DiskFile for LocalFile {
 
     fn uncache(&mut self) {
         self.past_cache = past_cache::device(&self.file);
-        // Advice that is not taken costs memory alone, which the operating system takes back when it must.
+        // If the advice is ignored, it costs only memory, which the operating system can take back.
         let _ = rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::DontNeed);
     }
 }

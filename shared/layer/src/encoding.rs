@@ -1,48 +1,48 @@
 //! How the states of one coset are written down.
 //!
 //! The states of a coset are a packed tensor of `packed_bytes` bytes; bit `p % 8` of byte `p / 8` stands for
-//! position `p`. Which encoding a new layer uses depends on the number of states alone, so equal states give
-//! equal bytes, and the checksum of those bytes stands for the states.
+//! position `p`. The encoding in a new layer depends only on the number of states, so equal states have equal
+//! bytes, and the checksum of those bytes stands for the states.
 
-/// A coset with at least this many bits a state is stored as a list of positions, another one as its packed
-/// tensor.
+/// A coset with at least this many bits a state is stored as a list of positions, and other cosets as packed
+/// tensors.
 pub const SPARSE_BITS: u64 = 256;
 
-/// The packed tensors of a run's cosets: rows of whole bytes, whose bits behind the last are zero.
+/// The shape of a run's packed tensors: rows of whole bytes, padded with zero bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tensor {
-    /// Bytes of a packed tensor.
+    /// Size of a packed tensor in bytes.
     pub packed_bytes: u32,
-    /// Bits of a row.
+    /// Bits of a row, without padding.
     pub row_bits: u32,
 }
 
 impl Tensor {
-    /// Bits from one row to the next.
+    /// Returns the bits from one row to the next.
     fn row_stride(self) -> u32 {
         self.row_bits.div_ceil(8) * 8
     }
 
-    /// Whether some bits of each row belong to no state.
+    /// Returns whether rows have padding bits.
     fn has_padding(self) -> bool {
         self.row_bits < self.row_stride()
     }
 
-    /// Whether a position is one that states may have.
+    /// Returns whether a position is inside the tensor and not in the padding.
     pub fn has(self, position: u32) -> bool {
         u64::from(position) < u64::from(self.packed_bytes) * 8 && position % self.row_stride() < self.row_bits
     }
 
-    /// Whether a packed tensor has states alone.
+    /// Returns whether all padding bits of a packed tensor are zero.
     fn has_no_bit_behind_a_row(self, packed: &[u8]) -> bool {
         let row_bytes = self.row_stride() as usize / 8;
-        // All rows together, for a row that is not right is not expected.
+        // ORs all rows, because a wrong row is not expected.
         let last = packed.chunks_exact(row_bytes).fold(0, |all, row| all | row[row_bytes - 1]);
         last >> (8 - (self.row_stride() - self.row_bits)) == 0
     }
 }
 
-/// How the data of a directory entry are to be read.
+/// The encoding of a coset's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Encoding {
@@ -52,21 +52,21 @@ pub enum Encoding {
     Sparse = 1,
     /// The packed tensor.
     Dense = 2,
-    /// The packed tensor, compressed with zstd. For layers that are kept for later.
+    /// The packed tensor, compressed with zstd. Used for archived layers.
     DenseZstd = 3,
 }
 
 impl Encoding {
-    /// The encoding of this number, if there is one.
+    /// Returns the encoding with this number, if there is one.
     pub fn from_byte(byte: u8) -> Option<Self> {
         [Self::Empty, Self::Sparse, Self::Dense, Self::DenseZstd].into_iter().find(|e| *e as u8 == byte)
     }
 
-    /// Whether canonical bytes are those of a coset with so many states, each of them at a position that
-    /// states have, so that what reads them needs no second look: a kernel takes a position as an index.
+    /// Checks that canonical bytes are those of a coset with `states` states, all of them at valid positions.
+    /// Later readers rely on this: a kernel uses a position as an index without checking it.
     ///
     /// # Errors
-    /// What does not fit, for people.
+    /// The contradiction, as a text for people.
     pub fn check(self, canonical: &[u8], states: u32, tensor: Tensor) -> Result<(), String> {
         let packed_bytes = tensor.packed_bytes;
         let (right_length, found) = match self {
@@ -104,9 +104,9 @@ impl Encoding {
         Ok(())
     }
 
-    /// The encoding of a coset with so many states in a new layer. At [`SPARSE_BITS`] bits a state a list of
-    /// positions takes an eighth of the packed tensor, and the time to map its states one by one is near
-    /// that of a dense pull.
+    /// Returns the encoding of a coset with `states` states in a new layer. At [`SPARSE_BITS`] bits a state a
+    /// list of positions has an eighth of the size of the packed tensor, and mapping its states one by one
+    /// takes about as long as a dense pull.
     pub fn of(states: u32, packed_bytes: u32) -> Self {
         match states {
             0 => Self::Empty,
@@ -116,7 +116,7 @@ impl Encoding {
     }
 }
 
-/// Appends the positions of the set bits of a packed tensor.
+/// Appends the positions of the set bits of a packed tensor, as in [`Encoding::Sparse`].
 pub fn positions(packed: &[u8], into: &mut Vec<u8>) {
     for (at, chunk) in packed.chunks(8).enumerate() {
         let mut bytes = [0; 8];
@@ -130,7 +130,7 @@ pub fn positions(packed: &[u8], into: &mut Vec<u8>) {
     }
 }
 
-/// The number of set bits.
+/// Returns the number of set bits.
 pub fn count(packed: &[u8]) -> u64 {
     let (words, rest) = packed.as_chunks::<8>();
     let whole: u64 = words.iter().map(|&word| u64::from(u64::from_le_bytes(word).count_ones())).sum();

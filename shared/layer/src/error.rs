@@ -1,46 +1,46 @@
-//! What can be wrong with a layer file.
+//! Errors of layer files.
 
 use crate::Digest;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Every variant names the file and carries the evidence.
+/// An error of a layer file. Every variant names the file and gives the evidence.
 #[derive(Debug, thiserror::Error)]
 pub enum LayerError {
-    /// The operating system refused.
+    /// The operating system refused an operation.
     #[error("cannot {action} {path}", path = path.display())]
     Io {
-        /// What was tried, as a verb.
+        /// The operation, as a verb.
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// Why it failed.
+        /// The reason.
         source: io::Error,
     },
-    /// The file does not begin as layer files do.
+    /// The file does not begin like a layer file.
     #[error("{path} is no layer file: it begins with {got:02x?}", path = path.display())]
     NotALayer {
         /// The file.
         path: PathBuf,
-        /// Its first bytes.
+        /// The first bytes of the file.
         got: Vec<u8>,
     },
-    /// Written by a later version.
+    /// The file was written by a later version.
     #[error("{path} has layer format {got}, and this version of Fathom reads up to {supported}: use a newer version", path = path.display())]
     NewerFormat {
         /// The file.
         path: PathBuf,
-        /// Its format version.
+        /// The format version of the file.
         got: u32,
-        /// The newest that is understood.
+        /// The newest supported version.
         supported: u32,
     },
-    /// Header bytes that do not match their checksum, or fields that contradict each other.
+    /// The header does not match its checksum, or its fields contradict each other.
     #[error("{path} has a damaged header: {reason}", path = path.display())]
     DamagedHeader {
         /// The file.
         path: PathBuf,
-        /// What does not fit.
+        /// The contradiction.
         reason: String,
     },
     /// The file belongs to another run, or to another place in this run.
@@ -50,39 +50,39 @@ pub enum LayerError {
         path: PathBuf,
         /// The header field that differs.
         field: &'static str,
-        /// What the file says.
+        /// The value in the file.
         got: String,
-        /// What belongs there.
+        /// The value that belongs there.
         expected: String,
     },
-    /// Shorter or longer than its header says.
+    /// The file is shorter or longer than its header says.
     #[error("{path} has {got} bytes, but its header says {expected}: it was truncated or overwritten", path = path.display())]
     WrongLength {
         /// The file.
         path: PathBuf,
-        /// Its length.
+        /// The length of the file.
         got: u64,
         /// The length in the header.
         expected: u64,
     },
-    /// Directory bytes that do not match their checksum.
+    /// The directory does not match its checksum.
     #[error("{path} has a damaged directory: checksum {got}, expected {expected}", path = path.display())]
     DamagedDirectory {
         /// The file.
         path: PathBuf,
-        /// The checksum of what is there.
+        /// The checksum of the directory in the file.
         got: String,
         /// The checksum in the header.
         expected: String,
     },
-    /// Whole, and of this place in this run, but with other states than were committed.
+    /// The file is whole and belongs to this place in this run, but has other states than the committed file.
     #[error("{path} is not the file that was committed: its states have the digest {got}, expected {expected}", path = path.display())]
     Replaced {
         /// The file.
         path: PathBuf,
-        /// The digest of what is there.
+        /// The digest of the file's states.
         got: Digest,
-        /// The digest of what was committed.
+        /// The digest that was committed.
         expected: Digest,
     },
     /// The data of one coset do not match its directory entry.
@@ -92,11 +92,11 @@ pub enum LayerError {
         path: PathBuf,
         /// The coset, numbered in the whole space.
         coset: u32,
-        /// The offset of its data.
+        /// The offset of the coset's data.
         offset: u64,
-        /// How long they are.
+        /// The length of the data in bytes.
         length: u32,
-        /// What does not fit.
+        /// The contradiction.
         reason: String,
     },
 }
@@ -106,7 +106,7 @@ impl LayerError {
         move |source| Self::Io { action, path: path.into(), source }
     }
 
-    /// Whether what is there is not what was written: a file of this name can be made anew.
+    /// Returns whether the file differs from what was written, so that making it again helps.
     pub fn is_damage(&self) -> bool {
         match self {
             Self::NotALayer { .. }
@@ -119,7 +119,7 @@ impl LayerError {
         }
     }
 
-    /// The file that it is about.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         match self {
             Self::Io { path, .. }
@@ -134,17 +134,17 @@ impl LayerError {
         }
     }
 
-    /// Whether there is no such file.
+    /// Returns whether the file does not exist.
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
-    /// Whether there is no room for the file because its owner may not take more of the disk.
+    /// Returns whether a disk quota leaves no room for the file.
     pub fn is_quota(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::QuotaExceeded)
     }
 
-    /// Whether there is no room for the file: the disk is full, or this process may not write more.
+    /// Returns whether there is no room for the file: the disk is full, or this process may not write more.
     pub fn is_disk_full(&self) -> bool {
         use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
         matches!(self, Self::Io { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded | FileTooLarge))

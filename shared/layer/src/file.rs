@@ -14,39 +14,38 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 thread_local! {
-    /// A decompressor for each thread: making one for each coset would take longer than decompressing the
-    /// coset.
+    /// One decompressor for each thread: making one takes longer than decompressing a coset.
     static DECOMPRESSOR: RefCell<zstd::bulk::Decompressor<'static>> =
         RefCell::new(zstd::bulk::Decompressor::new().expect("there is memory for zstd"));
 }
 
-/// A layer file, mapped. Opening reads the header alone; the directory is checked when it is first needed,
-/// and the data of a coset when they are first read. May be shared by threads.
+/// A mapped layer file. Opening reads only the header; the directory is checked on first use, and the data of
+/// each coset when the coset is first read. Threads may share a file.
 #[derive(Debug)]
 pub struct LayerFile {
     path: PathBuf,
     map: Map,
     header: Header,
     directory_is_whole: OnceLock<bool>,
-    /// One bit a coset: its data were checked.
+    /// One bit a coset: whether its data were checked.
     checked: Box<[AtomicU64]>,
 }
 
 /// The states of one coset.
 #[derive(Clone, Debug)]
 pub enum Stored<'a> {
-    /// None.
+    /// No states.
     Empty,
     /// Positions in increasing order, 32 bits each, little-endian.
     Sparse(&'a [u8]),
-    /// The packed tensor, and 8 bytes of any content behind it.
+    /// The packed tensor, followed by 8 bytes of any content.
     Dense(&'a [u8]),
-    /// The same, decompressed.
+    /// A decompressed packed tensor, followed by 8 bytes.
     Decompressed(Vec<u8>),
 }
 
 impl Stored<'_> {
-    /// Whether the state at a position is there.
+    /// Returns whether there is a state at a position.
     pub fn contains(&self, position: u32) -> bool {
         match self {
             Self::Sparse(positions) => {
@@ -60,7 +59,7 @@ impl Stored<'_> {
         }
     }
 
-    /// The positions of the states, in increasing order.
+    /// Returns the positions of the states, in increasing order.
     pub fn positions(&self) -> impl Iterator<Item = u32> {
         let (listed, packed) = match self {
             Self::Sparse(positions) => (*positions, &[][..]),
@@ -74,7 +73,7 @@ impl Stored<'_> {
         listed.chain(packed.iter().zip(0..).flat_map(bits))
     }
 
-    /// The bytes that the checksum is about: without those behind a packed tensor.
+    /// Returns the bytes that the checksum covers: without those after a packed tensor.
     pub fn canonical(&self) -> &[u8] {
         match self {
             Self::Empty => &[],
@@ -90,11 +89,11 @@ fn without_slack(bytes: &[u8]) -> &[u8] {
 }
 
 impl LayerFile {
-    /// Opens and maps a file that should have this identity.
+    /// Opens and maps a file, and checks that it has this identity.
     ///
     /// # Errors
-    /// [`LayerError`] if it cannot be read, is no layer file of a version that is understood, is another one
-    /// than expected, or has another length than its header says.
+    /// [`LayerError`] if the file cannot be read, is not a layer file of a supported version, has another
+    /// identity, or has another length than its header says.
     pub fn open(path: &Path, expected: &Identity) -> Result<Self, LayerError> {
         let map = Map::open(path).map_err(LayerError::io("open", path))?;
         let got = map.bytes().len() as u64;
@@ -118,28 +117,28 @@ impl LayerFile {
         Ok(Self { path: path.into(), map, header, directory_is_whole: OnceLock::new(), checked })
     }
 
-    /// Which file it is.
+    /// Returns the identity of the file.
     pub fn identity(&self) -> &Identity {
         &self.header.identity
     }
 
-    /// What it adds up to, by its header.
+    /// Returns the totals in the header.
     pub fn totals(&self) -> Totals {
         self.header.totals
     }
 
-    /// Its length in bytes.
+    /// Returns the length of the file in bytes.
     pub fn bytes(&self) -> u64 {
         self.header.file_bytes
     }
 
-    /// Its path.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The number of states of a coset of this shard in this layer, and in this layer and all before it.
-    /// Cosets are numbered from 0 in the shard.
+    /// Returns two numbers of states of a coset: in this layer, and in this layer and all before it. Cosets
+    /// are numbered from 0 in the shard.
     ///
     /// # Errors
     /// [`LayerError`] if the directory is damaged.
@@ -147,7 +146,7 @@ impl LayerFile {
         self.entry(coset).map(|entry| (entry.states, entry.visited))
     }
 
-    /// The checksums of all cosets in order.
+    /// Returns the checksums of all cosets in order.
     ///
     /// # Errors
     /// [`LayerError`] if the directory is damaged.
@@ -155,7 +154,7 @@ impl LayerFile {
         (0..self.header.identity.cosets).map(|coset| Ok(self.entry(coset)?.checksum)).collect()
     }
 
-    /// The digest of the checksums of its cosets: that of a layer which has no others.
+    /// Returns the digest of the checksums of the file's cosets, as of a layer that consists of them.
     ///
     /// # Errors
     /// [`LayerError`] if the directory is damaged.
@@ -165,13 +164,13 @@ impl LayerFile {
         Ok(digest.finish())
     }
 
-    /// Checks that it holds what was committed, of which this is the [digest](Self::digest). Its own
-    /// checksums do not tell: another file of the same place in the same run has some that are in order
-    /// as well.
+    /// Checks that the file holds what was committed, whose [digest](Self::digest) is `expected`. The
+    /// checksums in the file cannot show this: another file for the same place in the same run has valid
+    /// checksums as well.
     ///
     /// # Errors
-    /// [`LayerError::Replaced`] if it holds something else, and another [`LayerError`] if the directory is
-    /// damaged.
+    /// [`LayerError::Replaced`] if the file holds other states, and another [`LayerError`] if the directory
+    /// is damaged.
     pub fn check_digest(&self, expected: Digest) -> Result<(), LayerError> {
         match self.digest()? {
             got if got == expected => Ok(()),
@@ -179,7 +178,8 @@ impl LayerFile {
         }
     }
 
-    /// The states of a coset, numbered from 0 in the shard.
+    /// Returns the states of a coset, numbered from 0 in the shard. Checks the data on the first read of the
+    /// coset.
     ///
     /// # Errors
     /// [`LayerError`] if the directory or the coset's data are damaged.
@@ -205,7 +205,7 @@ impl LayerFile {
             Encoding::Sparse => Stored::Sparse(data),
             Encoding::Dense => Stored::Dense(data),
             Encoding::DenseZstd => {
-                // There is room for no more than a coset and what is behind it, whatever the data say.
+                // The capacity limits the output to one coset and the bytes after it, whatever the data say.
                 let mut packed = Vec::with_capacity(packed_bytes + SLACK_BYTES as usize);
                 DECOMPRESSOR
                     .with_borrow_mut(|zstd| zstd.decompress_to_buffer(data, &mut packed))
@@ -222,8 +222,7 @@ impl LayerFile {
         Ok(stored)
     }
 
-    /// How the states of a coset are written down, their number, and their canonical bytes: nothing,
-    /// positions, or the packed tensor.
+    /// Returns the encoding of a coset's canonical bytes, the number of its states, and the states.
     ///
     /// # Errors
     /// [`LayerError`] if the directory or the coset's data are damaged.
@@ -236,17 +235,18 @@ impl LayerFile {
         Ok((encoding, entry.states, self.coset(coset)?))
     }
 
-    /// The bytes of the whole file.
+    /// Returns the bytes of the whole file.
     pub fn whole(&self) -> &[u8] {
         self.map.bytes()
     }
 
-    /// Has nothing read from disk but what is prefetched, and pages that are read without that.
+    /// Disables the kernel's read-ahead: only prefetched data and pages that are accessed are read from disk.
     pub fn read_no_more_than_asked(&self) {
         self.map.read_no_more_than_asked();
     }
 
-    /// Has the data of a coset read into the page cache, without waiting for it. Returns their bytes.
+    /// Starts to read the data of a coset into the page cache, without waiting. Returns their length in
+    /// bytes.
     ///
     /// # Errors
     /// [`LayerError`] if the directory is damaged.
@@ -258,7 +258,7 @@ impl LayerFile {
         Ok(entry.length)
     }
 
-    /// Has the data of a coset leave memory.
+    /// Asks the kernel to evict the data of a coset from memory.
     ///
     /// # Errors
     /// [`LayerError`] if the directory is damaged.
@@ -270,15 +270,16 @@ impl LayerFile {
         Ok(())
     }
 
-    /// Has everything leave memory.
+    /// Asks the kernel to evict the whole file from memory.
     pub fn release_all(&self) {
         self.map.page_out(0..self.map.bytes().len());
     }
 
-    /// Reads everything, and checks it against all checksums and the header's number of stored states.
+    /// Checks the directory, the data of all cosets that were not read before, and the header's number of
+    /// stored states.
     ///
     /// # Errors
-    /// [`LayerError`] for the first thing that is damaged.
+    /// [`LayerError`] for the first damage.
     pub fn check_all(&self) -> Result<(), LayerError> {
         let mut stored = 0;
         for coset in 0..self.header.identity.cosets {
@@ -294,7 +295,7 @@ impl LayerFile {
         }
     }
 
-    /// Whether data are what their entry says, so that nothing read later needs a second look.
+    /// Checks that data are what their entry says, so that later reads need no check.
     fn check(&self, entry: &Entry, stored: &Stored<'_>) -> Result<(), String> {
         let canonical = stored.canonical();
         let got = Digest::of(canonical);
@@ -304,8 +305,8 @@ impl LayerFile {
         entry.encoding.check(canonical, entry.states, self.header.identity.tensor())
     }
 
-    /// Where the data of a coset lie, with the bytes behind a packed tensor; `None` if that is outside of the
-    /// file.
+    /// Returns the range of a coset's data, with the bytes after a packed tensor; `None` if the range is not
+    /// inside the file.
     fn data(&self, entry: &Entry) -> Option<Range<usize>> {
         let slack = if entry.encoding == Encoding::Dense { SLACK_BYTES } else { 0 };
         let end = entry.offset.checked_add(u64::from(entry.length) + slack)?;

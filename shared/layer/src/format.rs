@@ -1,8 +1,8 @@
-//! The bytes of a layer file. `docs/format.md` describes the same field by field.
+//! The bytes of a layer file. `docs/format.md` describes them field by field.
 //!
-//! All numbers are little-endian. A header of 256 bytes, a directory of one 56-byte entry a coset, the data
-//! of each coset at a multiple of 64, and at the end at least 8 bytes more, so that the last row can be
-//! loaded as a word.
+//! All numbers are little-endian. A file has a header of 256 bytes, a directory with a 56-byte entry for each
+//! coset, the data of each coset at a multiple of 64, and at least 8 more bytes at the end, so that the last
+//! row can be loaded as a word.
 
 use crate::digest::Digest;
 use crate::encoding::{Encoding, Tensor};
@@ -11,57 +11,57 @@ use crate::encoding::{Encoding, Tensor};
 pub const MAGIC: [u8; 8] = *b"FATHOMLY";
 /// The version that is written, and the newest that is read.
 pub const VERSION: u32 = 2;
-/// Bytes of the header.
+/// The size of the header.
 pub const HEADER_BYTES: usize = 256;
-/// Bytes of a directory entry.
+/// The size of a directory entry.
 pub const ENTRY_BYTES: usize = 56;
-/// Data begin at multiples of this.
+/// The alignment of data in bytes.
 pub const ALIGNMENT: u64 = 64;
-/// Bytes that follow the last data at least.
+/// The least number of bytes after the last data.
 pub const SLACK_BYTES: u64 = 8;
 
-/// Stands for a number that was not counted.
+/// The value of a number that was not counted.
 const NOT_COUNTED: u64 = u64::MAX;
 
 /// The offset of the header's own checksum.
 const CHECKSUM_AT: usize = HEADER_BYTES - 32;
 
-/// Which layer file this is: what a reader knows before it opens the file.
+/// The identity of a layer file, which a reader knows before opening the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The run's fingerprint.
+    /// The fingerprint of the run.
     pub fingerprint: [u8; 32],
     /// The depth of the layer.
     pub depth: u32,
-    /// The shard.
+    /// The number of the shard.
     pub shard: u32,
     /// The first coset of the shard.
     pub first_coset: u32,
     /// The number of cosets of the shard.
     pub cosets: u32,
-    /// Bytes of a packed tensor.
+    /// The size of a packed tensor in bytes.
     pub packed_bytes: u32,
-    /// Bits of a row of the tensor, which takes whole bytes. This is not written in the file.
+    /// Bits of a row of the tensor; a row takes whole bytes. The file does not contain this number.
     pub row_bits: u32,
 }
 
 impl Identity {
-    /// The tensors of its cosets.
+    /// Returns the shape of the cosets' tensors.
     pub fn tensor(&self) -> Tensor {
         Tensor { packed_bytes: self.packed_bytes, row_bits: self.row_bits }
     }
 }
 
-/// What cosets, a file, or a layer add up to.
+/// Sums over cosets, over a file, or over a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Totals {
     /// States in the stored representatives.
     pub stored: u64,
-    /// States of the layer that they stand for.
+    /// States of the layer for which the stored states stand.
     pub states: u64,
-    /// Pairs of a symmetry and a state that it fixes; `None` if they are not counted.
+    /// Pairs of a symmetry and a state that it fixes; `None` if not counted.
     pub pairs: Option<u64>,
-    /// Pairs of a symmetry and a state that it maps to its inverse; `None` if they are not counted.
+    /// Pairs of a symmetry and a state that it maps to its inverse; `None` if not counted.
     pub inverse_pairs: Option<u64>,
 }
 
@@ -75,7 +75,7 @@ impl Default for Totals {
 impl std::ops::Add for Totals {
     type Output = Self;
 
-    /// What is not counted in a part is not counted.
+    /// Adds the totals. A count that is missing in either part is missing in the sum.
     fn add(self, other: Self) -> Self {
         Self {
             stored: self.stored + other.stored,
@@ -134,7 +134,7 @@ impl Header {
         bytes
     }
 
-    /// The header of a file whose tensors have rows of so many bits.
+    /// Reads the header of a file whose tensors have rows of `row_bits` bits.
     pub(crate) fn from_bytes(bytes: &[u8; HEADER_BYTES], row_bits: u32) -> Result<Self, BadHeader> {
         if bytes[..8] != MAGIC {
             return Err(BadHeader::Magic);
@@ -142,7 +142,7 @@ impl Header {
         let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
         let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
         let digest_at = |at: usize| Digest(bytes[at..at + 32].try_into().expect("32 bytes"));
-        // The version first: a later one may checksum another part.
+        // The version comes first: a later version may checksum another part of the header.
         match u32_at(8) {
             VERSION => {}
             newer if newer > VERSION => return Err(BadHeader::Newer(newer)),
@@ -174,7 +174,7 @@ impl Header {
     }
 }
 
-/// The directory's word on one coset.
+/// The directory entry of one coset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// The offset of the data; 0 if there are none.
@@ -202,7 +202,7 @@ impl Entry {
         bytes
     }
 
-    /// `None` if the encoding is unknown.
+    /// Reads an entry; `None` if the encoding is unknown.
     pub(crate) fn from_bytes(bytes: &[u8; ENTRY_BYTES]) -> Option<Self> {
         let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
         Some(Self {
@@ -216,16 +216,16 @@ impl Entry {
     }
 }
 
-/// The least and the most bytes of a layer file of `cosets` cosets of which `filled` have states.
+/// Returns the least and the greatest size of a layer file of `cosets` cosets, of which `filled` have states.
 pub fn file_bytes(cosets: u32, filled: u32, packed_bytes: u32) -> (u64, u64) {
     let empty = data_offset(cosets) + SLACK_BYTES;
     let filled = u64::from(filled);
-    // Each data begin at a multiple of the alignment, and the smallest are one position.
+    // The data of each coset begin at a multiple of the alignment.
     let largest = u64::from(packed_bytes).next_multiple_of(ALIGNMENT) + ALIGNMENT;
     (empty, empty + ALIGNMENT + filled * largest)
 }
 
-/// The offset of the data behind the directory of so many cosets.
+/// Returns the offset of the data after a directory of `cosets` entries.
 pub(crate) fn data_offset(cosets: u32) -> u64 {
     (HEADER_BYTES as u64 + u64::from(cosets) * ENTRY_BYTES as u64).next_multiple_of(ALIGNMENT)
 }

@@ -1,7 +1,7 @@
-//! Cosets of a layer that came from another worker, kept on disk and mapped as long as the layer is read.
+//! Cosets of a layer that come from other workers. They are kept on disk, and mapped while the layer is read.
 //!
-//! They are appended to files that have no name, so that nothing is left of them whatever the process dies
-//! of. A coset, once there, is never written again, and is read in place.
+//! The cosets are appended to files without names, so that nothing remains on disk after the process ends,
+//! however it ends. A coset is never overwritten, and is read in place.
 
 use crate::encoding::{Encoding, Tensor};
 use crate::error::LayerError;
@@ -15,10 +15,10 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, RwLock};
 
-/// Bytes of a file, unless one coset alone is larger.
+/// The size of a file in bytes, unless a single coset is larger.
 const SEGMENT_BYTES: u64 = 256 << 20;
 
-/// Cosets from elsewhere. May be read by threads while another one adds to it.
+/// Cosets from other workers. Threads may read while another one adds cosets.
 #[derive(Debug)]
 pub struct Imports {
     directory: PathBuf,
@@ -27,11 +27,11 @@ pub struct Imports {
     segment_bytes: u64,
     segments: Box<[OnceLock<Segment>]>,
     index: RwLock<FxHashMap<u32, Place>>,
-    /// The segment that is being filled, and how far it is.
+    /// The segment that is being filled, and the offset of its end.
     end: Mutex<(usize, u64)>,
 }
 
-/// A file without a name. Its bytes are zero until they are written, and what was published is not written
+/// A file without a name. Its bytes are zero until they are written, and published bytes are not written
 /// again.
 #[derive(Debug)]
 struct Segment {
@@ -39,23 +39,23 @@ struct Segment {
     map: MmapRaw,
 }
 
-/// A coset from elsewhere.
+/// A coset from another worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Import<'a> {
-    /// Its number among the representatives.
+    /// The number of the coset among the representatives.
     pub coset: u32,
-    /// How its states are written down: not compressed.
+    /// The encoding of `canonical`, which must not be compressed.
     pub encoding: Encoding,
-    /// Their number.
+    /// The number of states.
     pub states: u32,
     /// Nothing, positions, or the packed tensor.
     pub canonical: &'a [u8],
 }
 
-/// Cosets that have a place and are not written yet, all in one segment.
+/// Cosets that have a place but are not written yet, all in one segment.
 #[derive(Default)]
 struct Pending {
-    /// What to write at the end of the segment.
+    /// The bytes to write at the end of the segment.
     bytes: Vec<u8>,
     places: Vec<(u32, Place)>,
 }
@@ -70,11 +70,11 @@ struct Place {
 }
 
 impl Imports {
-    /// Makes room for at most `cosets` cosets with such tensors, in files in `directory`.
+    /// Prepares to hold up to `cosets` cosets with tensors of this shape, in files in `directory`.
     pub fn new(directory: &Path, cosets: u32, tensor: Tensor) -> Self {
         let most = u64::from(tensor.packed_bytes) + SLACK_BYTES + ALIGNMENT;
         let segment_bytes = SEGMENT_BYTES.max(most.next_multiple_of(ALIGNMENT));
-        // Each segment but the last is filled up to less than one coset.
+        // Each segment but the last is filled until it has no room for a largest coset.
         let a_segment = segment_bytes / most;
         let segments = u64::from(cosets).div_ceil(a_segment).max(1);
         Self {
@@ -88,10 +88,10 @@ impl Imports {
         }
     }
 
-    /// Adds cosets; nothing happens to those that are there.
+    /// Adds cosets. Cosets that are held already are skipped.
     ///
     /// # Errors
-    /// [`LayerError`] if they are not in order, one is not what it says, or the disk refuses.
+    /// [`LayerError`] if the cosets are not in increasing order, one of them is invalid, or the disk refuses.
     pub fn push(&self, cosets: &[Import<'_>]) -> Result<(), LayerError> {
         let mut next = 0;
         for import in cosets {
@@ -138,7 +138,7 @@ impl Imports {
         encoding.check(canonical, states, self.tensor)
     }
 
-    /// Writes what is pending, and only then has it found.
+    /// Writes the pending bytes, and only then adds the pending cosets to the index, where readers find them.
     fn publish(&self, end: &mut (usize, u64), pending: &mut Pending) -> Result<(), LayerError> {
         let bytes = std::mem::take(&mut pending.bytes);
         if !bytes.is_empty() {
@@ -157,7 +157,7 @@ impl Imports {
         }
         let make = || -> io::Result<Segment> {
             let file = tempfile::tempfile_in(&self.directory)?;
-            // Holes take no room, and read as zeros.
+            // Holes in a file take no space on disk, and read as zeros.
             file.set_len(self.segment_bytes)?;
             let map = MmapOptions::new().map_raw_read_only(&file)?;
             Ok(Segment { file, map })
@@ -166,12 +166,12 @@ impl Imports {
         Ok(cell.get_or_init(|| segment))
     }
 
-    /// Whether a coset is there.
+    /// Returns whether a coset is held.
     pub fn holds(&self, coset: u32) -> bool {
         self.index.read().expect("nothing panics with the index").contains_key(&coset)
     }
 
-    /// The states of a coset, if it is there.
+    /// Returns the states of a coset, if it is held.
     pub fn coset(&self, coset: u32) -> Option<Stored<'_>> {
         let place = *self.index.read().expect("nothing panics with the index").get(&coset)?;
         if place.length == 0 {
@@ -179,10 +179,9 @@ impl Imports {
         }
         let segment = self.segments[place.segment as usize].get().expect("what is in the index was written");
         let slack = if place.encoding == Encoding::Dense { SLACK_BYTES as usize } else { 0 };
-        // SAFETY: the range lies within the segment, by the way places are given out, and the map lives as
-        // long as `self`. Its bytes were written before the place was published in the index, and
-        // neither they nor the slack behind them are written again; the file has no name, so no other
-        // process can change it.
+        // SAFETY: `push` gives out only places inside the segment, and the map lives as long as `self`. The
+        // bytes were written before the place was published in the index, and neither they nor the slack
+        // after them are written again; the file has no name, so no other process can change it.
         let bytes = unsafe {
             let start = segment.map.as_ptr().add(place.offset as usize);
             std::slice::from_raw_parts(start, place.length as usize + slack)
@@ -193,7 +192,7 @@ impl Imports {
         })
     }
 
-    /// Bytes that are there.
+    /// Returns the bytes that the cosets take in the files.
     pub fn bytes(&self) -> u64 {
         let (segment, offset) = *self.end.lock().expect("nothing panics while adding");
         segment as u64 * self.segment_bytes + offset
@@ -218,7 +217,7 @@ mod tests {
                 import(round * 4 + 1, Encoding::Sparse, 3, &sparse),
                 import(round * 4 + 2, Encoding::Empty, 0, &[]),
             ];
-            // Together, and one by one.
+            // Together in one call, and one by one.
             match round % 2 {
                 0 => imports.push(&cosets).unwrap(),
                 _ => cosets.iter().for_each(|coset| imports.push(&[*coset]).unwrap()),

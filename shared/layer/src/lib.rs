@@ -1,12 +1,12 @@
 //! Layer files: the states of one depth in one shard, immutable, checksummed, read through memory maps.
 //!
 //! Reading order: [`mod@format`] (the bytes; described for people in `docs/format.md`), [`encoding`] (how the
-//! states of one coset are written down), [`writer`], [`mod@file`] (reading), [`imports`] (cosets from
-//! elsewhere), [`chunk`] (cosets on the wire), [`deferred`] (syncs put off), [`disk`] (every change of the
-//! file system, as a trait that tests break on purpose), `past_cache` (writing past the page cache), [`map`]
-//! (memory maps, and what happens when the disk fails under one), [`digest`].
+//! states of one coset are written down), [`writer`], [`mod@file`] (reading), [`imports`] (cosets from other
+//! workers), [`chunk`] (cosets on the wire), [`disk`] (every change of the file system, as a trait that tests
+//! break on purpose), [`deferred`] (delayed syncs), `limit` (a disk with a limit), `past_cache` (writing past
+//! the page cache), [`map`] (memory maps, and what happens when the disk fails under one), [`digest`].
 //!
-//! Invariants: a file that has its final name is whole; the bytes of a file are a function of the states
+//! Invariants: a file that has its final name is complete; the bytes of a file are a function of the states
 //! alone; what is read is checked before it is used.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]

@@ -1,12 +1,12 @@
-//! A disk of which only so much may be taken.
+//! A disk with a limit on the bytes that may be used.
 
 use crate::disk::{Disk, DiskFile, LocalDisk, free_bytes, tree_bytes};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The file system of this machine, where files below a directory may take so many bytes together. A file is
-/// begun as long as they take less: what is written at once may go beyond by the files that are being
-/// written.
+/// The local file system, with a limit on the total size of the files below a directory. A new file can be
+/// created as long as the limit is not reached, so files that are being written at the same time may together
+/// exceed the limit.
 #[derive(Clone, Debug)]
 pub struct LimitedDisk {
     directory: PathBuf,

@@ -1,15 +1,16 @@
-//! Read-only memory maps of finished files, advice about them, and a clear end when the disk fails under one.
+//! Read-only memory maps of finished files, advice about them, and a clear error when the disk fails under
+//! one.
 //!
-//! A map is sound as long as nobody changes the bytes of the file. Fathom keeps to that by itself: a file is
-//! written under a name that no other writer has, and never again once it has its final name. Against others
-//! there is no guard. If they shorten the file, reading ends the process. If they write to it in place, a
-//! coset whose checksum was compared before the change is read as it is now; only the first read of a coset
-//! through a map compares the checksum, and `check_all` compares them all. That somebody else has changed or
-//! replaced a file is seen by its [`Stamp`] when the file is asked for again.
+//! A map is sound as long as the bytes of the file do not change. Fathom ensures this for its own writes: a
+//! file is written under a name that no other writer has, and never again once it has its final name. There
+//! is no protection from other programs. If one of them shortens the file, reading ends the process. If one
+//! writes to the file in place, a coset whose checksum was compared before the change is read with the
+//! change: only the first read of a coset through a map compares the checksum. The [`Stamp`] of a file shows,
+//! when the file is requested again, that another program has changed or replaced it.
 //!
-//! Reading a mapped page can fail long after the file was opened: a bad disk, a network file system gone, a
-//! file truncated by somebody. The kernel then sends SIGBUS. [`report_faults`] installs a handler that says
-//! which file it was and exits with status 1, instead of a core dump without a word.
+//! Reading a mapped page can fail long after the file was opened: the disk is bad, a network file system is
+//! gone, or another program has truncated the file. The kernel then sends SIGBUS. [`report_faults`] installs
+//! a handler that names the file and exits with status 1, instead of a core dump without a message.
 
 use memmap2::Mmap;
 use std::ffi::CString;
@@ -22,7 +23,7 @@ use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-/// A file's bytes.
+/// The bytes of a mapped file.
 #[derive(Debug)]
 pub struct Map {
     map: Mmap,
@@ -33,19 +34,20 @@ impl Map {
     /// Maps a whole file.
     ///
     /// # Errors
-    /// The error of the operating system, also if the path names no regular file.
+    /// The error of the operating system, or an error if the path is not a regular file or its length
+    /// changes.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         let is = file.metadata()?;
         if !is.is_file() {
             return Err(io::Error::other("it is not a regular file, and only those keep their bytes"));
         }
-        // SAFETY: the bytes of a map must not change while it lives. Only finished files are mapped, and
-        // Fathom never writes to a file that has its final name: it replaces or removes the name,
-        // which leaves the mapped file as it was. That no other program writes to the file is a
-        // condition on whoever runs Fathom, which nothing here can enforce: bytes that change after
-        // their checksum was compared are not noticed. If the file is shortened, reads beyond its end
-        // fault, which ends the process (see `report_faults`).
+        // SAFETY: the bytes of a map must not change while the map lives. Only finished files are mapped, and
+        // Fathom never writes to a file that has its final name: it replaces or removes the name, which
+        // leaves the mapped file as it was. That no other program writes to the file is a condition on the
+        // user of Fathom, which nothing here can enforce: bytes that change after their checksum was compared
+        // are not noticed. If the file is shortened, reads beyond its end fault, which ends the process (see
+        // `report_faults`).
         let map = unsafe { Mmap::map(&file)? };
         if map.len() as u64 != file.metadata()?.len() {
             return Err(io::Error::other("its length changes while it is opened"));
@@ -54,30 +56,30 @@ impl Map {
         Ok(Self { map, slot })
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.map
     }
 
-    /// Has nothing read but what is asked for: otherwise whoever reads a page from disk gets its surroundings
-    /// too.
+    /// Disables read-ahead: without this advice, reading a page from disk also reads its surroundings.
     pub fn read_no_more_than_asked(&self) {
-        // Advice that is not taken costs time alone.
+        // If the advice is ignored, it costs only time.
         let _ = self.map.advise(memmap2::Advice::Random);
     }
 
-    /// Has these bytes read into the page cache, without waiting for it.
+    /// Starts to read these bytes into the page cache, without waiting.
     pub fn will_need(&self, bytes: Range<usize>) {
-        // Advice that is not taken costs time alone.
+        // If the advice is ignored, it costs only time.
         let _ = self.map.advise_range(memmap2::Advice::WillNeed, bytes.start, bytes.len());
     }
 
-    /// Has the pages with these bytes leave memory; whoever reads them again gets them from disk.
+    /// Asks the kernel to evict the pages of these bytes from memory; the next read gets them from disk.
     pub fn page_out(&self, bytes: Range<usize>) {
         let page = rustix::param::page_size();
         let start = bytes.start / page * page;
         let pages = &self.map[start..bytes.end];
-        // SAFETY: the range lies in a live map, begins at a page, and its contents stay what they are.
+        // SAFETY: the range lies in a live map and begins at a page, and the call does not change its
+        // contents.
         let _ = unsafe {
             rustix::mm::madvise(
                 pages.as_ptr().cast_mut().cast(),
@@ -96,8 +98,8 @@ impl Drop for Map {
     }
 }
 
-/// What the file system says of a file at a path: another file, other contents or another length are another
-/// stamp.
+/// What the file system says about the file at a path. Another file, other contents or another length give
+/// another stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     device: u64,
@@ -108,7 +110,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// The stamp of the file that is at a path now.
+    /// Returns the stamp of the file that is at a path now.
     ///
     /// # Errors
     /// The error of the operating system.
@@ -124,10 +126,10 @@ impl Stamp {
     }
 }
 
-/// The address range of a map, where the signal handler finds it without locks or allocation.
+/// The address range of a map, in a place where the signal handler finds it without locks or allocation.
 #[derive(Debug)]
 struct Slot {
-    /// 0: free; 1: being filled.
+    /// The start address; 0 if the slot is free, 1 while it is being filled.
     start: AtomicUsize,
     end: AtomicUsize,
     path: AtomicPtr<libc::c_char>,
@@ -158,28 +160,28 @@ impl Slot {
         let path = self.path.swap(ptr::null_mut(), Ordering::AcqRel);
         self.start.store(0, Ordering::Release);
         // SAFETY: `path` came from `CString::into_raw` in `take`, and the swap makes this the only owner. The
-        // handler may hold the pointer only while another thread reads a map that is still alive, and
-        // this one's is going away.
+        // handler holds the pointer only while another thread reads a map that is still alive, and this map
+        // is being dropped.
         drop(unsafe { CString::from_raw(path) });
     }
 }
 
-/// From now on, a fault in a mapped file ends the process with a message on standard error and exit status 1,
-/// and a file that may not grow beyond a limit of this process is an error where it is written, instead of
-/// the end without a word.
+/// Changes how this process reacts to two signals. A fault in a mapped file ends the process with a message
+/// on standard error and exit status 1. A write beyond the file size limit of the process returns an error
+/// instead of ending the process without a message.
 ///
 /// # Errors
 /// The error of the operating system.
 pub fn report_faults() -> io::Result<()> {
-    // SAFETY: an all-zero `sigaction` is a valid value; the handler has the signature that SA_SIGINFO asks
-    // for and calls only async-signal-safe functions.
+    // SAFETY: an all-zero `sigaction` is a valid value; the handler has the signature that SA_SIGINFO
+    // requires, and calls only async-signal-safe functions.
     let result = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = on_fault as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO;
         libc::sigaction(libc::SIGBUS, &action, ptr::null_mut())
     };
-    // SAFETY: to ignore a signal is valid, and nobody in this process has a handler for this one.
+    // SAFETY: ignoring a signal is valid, and this process has no handler for SIGXFSZ.
     let ignored = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let result = if ignored == libc::SIG_ERR { -1 } else { result };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
@@ -210,7 +212,8 @@ extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, _context
             unsafe { libc::_exit(1) };
         }
         None => {
-            // Not ours: back to the default, and the instruction faults again.
+            // The fault is not in a map: the default action ends the process when the instruction faults
+            // again.
             // SAFETY: signal(2) is async-signal-safe.
             unsafe { libc::signal(signal, libc::SIG_DFL) };
         }

@@ -1,10 +1,10 @@
 //! Writing past the page cache.
 //!
-//! What is written once and read no sooner than a layer later should not push out of memory what is read now.
-//! Linux from 6.14 on takes a flag with each write (`RWF_DONTCACHE`): the bytes go to the disk at once, and
-//! leave memory as soon as they are there. File systems that do not know the flag refuse it. That is tried
-//! once for each file system, and remembered; then pages leave when [advice](crate::DiskFile::uncache) is
-//! given at the end of a file.
+//! Bytes that are written once and not read before the next layer should not evict bytes that are being read
+//! from memory. Linux from 6.14 on accepts a flag with each write (`RWF_DONTCACHE`): the bytes go to the disk
+//! at once, and leave memory as soon as they are there. File systems that do not support the flag refuse it.
+//! A refusal is remembered for each device; then pages leave memory when [advice](crate::DiskFile::uncache)
+//! is given at the end of a file.
 
 use rustix::io::{Errno, ReadWriteFlags, pwritev2};
 use std::fs::File;
@@ -12,20 +12,20 @@ use std::io::IoSlice;
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Mutex, PoisonError};
 
-/// The flag of Linux, which not all versions of libraries name.
+/// The flag of Linux, for which some versions of the libraries have no name.
 const DONTCACHE: ReadWriteFlags = ReadWriteFlags::from_bits_retain(0x80);
 
-/// The devices whose file systems have refused.
+/// The devices whose file systems have refused the flag.
 static REFUSED: Mutex<Vec<u64>> = Mutex::new(Vec::new());
 
-/// The device of a file whose file system has not refused yet; `None` if it has, or the device is unknown.
+/// Returns the device of a file; `None` if its file system has refused the flag, or the device is unknown.
 pub(crate) fn device(file: &File) -> Option<u64> {
     let device = file.metadata().ok()?.dev();
     (!REFUSED.lock().unwrap_or_else(PoisonError::into_inner).contains(&device)).then_some(device)
 }
 
-/// Writes bytes past the cache, as far as the file system does that. Returns how many were written: if fewer
-/// than all, the rest is to be written as ever, and so is all that follows.
+/// Writes bytes past the cache. Returns the number of bytes written: if that is less than all, the caller
+/// must write the rest, and everything that follows, without the flag.
 pub(crate) fn write(file: &File, device: u64, bytes: &[u8], offset: u64) -> usize {
     let (written, refused) =
         write_with(bytes, offset, |bytes, offset| pwritev2(file, &[IoSlice::new(bytes)], offset, DONTCACHE));
@@ -35,8 +35,8 @@ pub(crate) fn write(file: &File, device: u64, bytes: &[u8], offset: u64) -> usiz
     written
 }
 
-/// Writes until all is written or something fails. Also returns whether the flag was refused; any other
-/// failure will be met again by whoever writes the rest.
+/// Writes until all bytes are written or a write fails. Also returns whether the flag was refused. Other
+/// errors are dropped, because the caller's write of the rest meets them again.
 fn write_with(
     bytes: &[u8],
     offset: u64,
@@ -62,7 +62,8 @@ mod tests {
     /// Bytes and their offset.
     type Written = (Vec<u8>, u64);
 
-    /// A writer that takes three bytes at a time, is interrupted once, and then says something.
+    /// Runs a writer that takes three bytes at a time, is interrupted once, and fails with `then` after
+    /// `takes` writes.
     fn told(takes: usize, then: Errno) -> (Vec<Written>, (usize, bool)) {
         let mut written: Vec<Written> = Vec::new();
         let mut interrupted = false;
@@ -95,7 +96,7 @@ mod tests {
         assert_eq!(told(2, Errno::NOSPC).1, (6, false));
     }
 
-    /// On the disk, and in memory, where Linux 6.18 refuses the flag.
+    /// Tests a disk, and a file system in memory, where Linux 6.18 refuses the flag.
     #[test]
     fn files_hold_what_was_written_wherever_they_lie() {
         for directory in [std::env::temp_dir(), "/dev/shm".into()] {

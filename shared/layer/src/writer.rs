@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Behind the name of a file that is not finished.
+/// The suffix of the name of an unfinished file.
 pub const TEMPORARY_SUFFIX: &str = ".tmp";
 
-/// A name under which a file is written before it gets its final name. Each call returns another one, so no
-/// second writer has it: neither another process nor another thread of this one.
+/// Returns a name under which a file is written before it gets its final name. Each call returns another
+/// name, so that no two writers share one, in this process or in others.
 pub fn temporary(path: &Path) -> PathBuf {
     static PROCESS: OnceLock<u64> = OnceLock::new();
     static WRITERS: AtomicU64 = AtomicU64::new(0);
@@ -28,16 +28,16 @@ pub fn temporary(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Bytes that are collected before they are written.
+/// The size of the write buffer.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Bytes of a page of memory, or a divisor of that.
+/// The size of a page of memory, or a divisor of that size.
 const PAGE_BYTES: u64 = 4096;
 
-/// Archived layers are read seldom and written once: zstd's default level.
+/// zstd's default level: archived layers are written once and seldom read.
 const ZSTD_LEVEL: i32 = 3;
 
-/// Writes the cosets of a shard in order. Dropped before [`LayerWriter::finish`], it removes its temporary
+/// Writes the cosets of a shard in order. If dropped before [`LayerWriter::finish`], removes the temporary
 /// file.
 #[derive(Debug)]
 pub struct LayerWriter<'d> {
@@ -59,7 +59,7 @@ pub struct LayerWriter<'d> {
 }
 
 impl<'d> LayerWriter<'d> {
-    /// Begins the file that will be `path`.
+    /// Begins the file that will be `path`, under a temporary name.
     ///
     /// # Errors
     /// [`LayerError::Io`] if the temporary file cannot be created.
@@ -84,14 +84,14 @@ impl<'d> LayerWriter<'d> {
         })
     }
 
-    /// The contents shall not stay in the page cache: for files that are begun only now.
+    /// Keeps the contents out of the page cache. Must be called before the first coset is added.
     pub fn uncache(&mut self) {
         self.uncached = true;
         self.file.uncache();
     }
 
-    /// Adds the next coset, given as packed tensor with its number of states (none: the tensor is not looked
-    /// at), and `visited`, the number of its states in this layer and all before.
+    /// Adds the next coset: its packed tensor, the number of its states in this layer, and `visited`, the
+    /// number of its states in this layer and all before it. If `states` is 0, `packed` is not read.
     ///
     /// # Errors
     /// [`LayerError::Io`] if the disk refuses.
@@ -131,20 +131,21 @@ impl<'d> LayerWriter<'d> {
         if self.buffer.len() < BUFFER_BYTES {
             return Ok(());
         }
-        // Whole pages, so that none is written twice.
+        // Whole pages, so that no page is written twice.
         let end = (self.buffer_offset + self.buffer.len() as u64) / PAGE_BYTES * PAGE_BYTES;
         self.flush(end.saturating_sub(self.buffer_offset) as usize)
     }
 
-    /// Writes header and directory, makes the file durable and gives it its final name. Returns the checksums
-    /// of the cosets in order, and the bytes of the file.
+    /// Writes header and directory, makes the file durable, and gives it its final name. Returns the
+    /// checksums of the cosets in order, and the size of the file.
     ///
     /// # Errors
-    /// [`LayerError::Io`] if the disk refuses; then there is no file of the final name.
+    /// [`LayerError::Io`] if the disk refuses. Unless only the last sync, of the directory, has failed, the
+    /// final name then does not refer to this file.
     ///
     /// # Panics
-    /// If the number of cosets pushed is not that of the identity, or that of their stored states not that of
-    /// `totals`.
+    /// If the number of added cosets is not that of the identity, or the number of their states is not
+    /// `totals.stored`.
     pub fn finish(mut self, totals: Totals) -> Result<(Vec<Digest>, u64), LayerError> {
         assert_eq!(
             self.checksums.len(),
@@ -176,12 +177,12 @@ impl<'d> LayerWriter<'d> {
         Ok((std::mem::take(&mut self.checksums), header.file_bytes))
     }
 
-    /// Returns the checksums of the cosets in order, and leaves no file.
+    /// Returns the checksums of the cosets in order, and removes the temporary file.
     pub fn abandon(mut self) -> Vec<Digest> {
         std::mem::take(&mut self.checksums)
     }
 
-    /// Writes so many bytes of the buffer.
+    /// Writes the first `bytes` bytes of the buffer.
     fn flush(&mut self, bytes: usize) -> Result<(), LayerError> {
         self.file
             .write_at(&self.buffer[..bytes], self.buffer_offset)
@@ -195,17 +196,17 @@ impl<'d> LayerWriter<'d> {
 impl Drop for LayerWriter<'_> {
     fn drop(&mut self) {
         if !self.finished {
-            // What is left behind in spite of this is removed when the run goes on.
+            // If this fails, the leftover file is removed when the run is resumed.
             let _ = self.disk.remove(&self.temporary);
         }
     }
 }
 
-/// Writes a layer file again with its dense cosets compressed, in its place. Returns the bytes of the new
-/// file.
+/// Replaces a layer file by one whose dense cosets are compressed. Returns the size of the new file.
 ///
 /// # Errors
-/// [`LayerError`] if the file is damaged or the disk refuses; then the old file stays.
+/// [`LayerError`] if the file is damaged or the disk refuses. Unless only the last sync, of the directory,
+/// has failed, the old file then stays.
 pub fn archive(disk: &dyn Disk, path: &Path, identity: &Identity) -> Result<u64, LayerError> {
     let old = LayerFile::open(path, identity)?;
     let mut new = LayerWriter::create(disk, path, identity.clone())?;

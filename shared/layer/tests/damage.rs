@@ -58,9 +58,8 @@ fn any_flipped_bit_that_means_something_is_noticed() {
             }
         }
         unnoticed.dedup();
-        // Only padding may change: behind the directory (368 to 384), between the data, and at the end. In a
-        // zstd frame there are bits without meaning; what it decompresses to was compared with the
-        // checksum all the same.
+        // Only padding may change: after the directory (368 to 384), between the data, and at the end. A zstd
+        // frame has bits without meaning; its decompressed bytes were compared with the checksum.
         let in_frame = |at: usize| archived && (448..512).contains(&at);
         assert!(unnoticed.iter().all(|&at| (whole[at] == 0 && at >= 368) || in_frame(at)), "{unnoticed:?}");
         assert!(!unnoticed.iter().any(|at| (384..388).contains(at)), "{unnoticed:?}");

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 type Steps = Arc<Mutex<Vec<&'static str>>>;
 
-/// Notes what is asked of the file system of this machine.
+/// Records the operations on the local file system.
 #[derive(Debug, Default)]
 struct Noting(Steps);
 

@@ -6,7 +6,7 @@ use std::process::Command;
 
 const CHILD: &str = "FATHOM_TEST_FAULT_CHILD";
 
-/// In the child process this reads a file whose pages are gone; in the parent it looks at how that ends.
+/// The child process reads a file whose pages are gone; the parent process checks how the child ends.
 #[test]
 fn a_read_fault_names_the_file() {
     if let Ok(path) = std::env::var(CHILD) {

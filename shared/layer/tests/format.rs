@@ -1,4 +1,4 @@
-//! The bytes of a layer file, as `docs/format.md` says, put together here by hand.
+//! Compares the bytes of a layer file with bytes put together here by hand from `docs/format.md`.
 
 use fathom_layer::{Identity, LayerFile, LayerWriter, LocalDisk, Stored, Totals, archive};
 use std::fs;
@@ -37,13 +37,13 @@ fn write(path: &std::path::Path) -> u64 {
     writer.finish(TOTALS).unwrap().1
 }
 
-/// The file by the description of the format, field by field.
+/// Builds the file from the description of the format, field by field.
 fn golden() -> Vec<u8> {
     let hash = |bytes: &[u8]| *blake3::hash(bytes).as_bytes();
     let [_, _, (dense, _, _)] = tensors();
     let positions = 300_u32.to_le_bytes();
 
-    // Three entries of 56 bytes behind the header of 256 end at 424; the next multiple of 64 is 448.
+    // Three entries of 56 bytes after the header of 256 end at 424; the next multiple of 64 is 448.
     let mut directory = Vec::new();
     for (offset, length, states, visited, encoding, checksum) in [
         (0_u64, 0_u32, 0_u32, 11_u32, 0_u8, hash(&[])),
@@ -78,7 +78,7 @@ fn golden() -> Vec<u8> {
     file.extend(positions);
     file.resize(512, 0);
     file.extend(dense);
-    // At least eight bytes more, up to a multiple of 64.
+    // At least eight more bytes, up to a multiple of 64.
     file.resize(640, 0);
     file
 }
@@ -137,7 +137,7 @@ fn an_unfinished_file_leaves_nothing_behind() {
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
-/// Two threads of a process may come to write the same file. Neither touches what the other writes.
+/// Two threads of a process may write the same file. Neither touches the other's temporary file.
 #[test]
 fn two_writers_of_one_file_share_nothing() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! What a map of a file shows when the file at its path is replaced, or is changed in place: the module `map`
-//! says what holds.
+//! What a map of a file shows when the file at its path is replaced or changed in place. The module `map`
+//! says what is guaranteed.
 
 use fathom_layer::map::{Map, Stamp};
 use fathom_layer::{Identity, LayerFile, LayerWriter, LocalDisk, Totals};
@@ -21,7 +21,7 @@ fn identity() -> Identity {
     }
 }
 
-/// A file whose two cosets have this byte everywhere.
+/// Writes a file whose two cosets consist of this byte.
 fn write(path: &Path, byte: u8) {
     let mut writer = LayerWriter::create(&LocalDisk, path, identity()).unwrap();
     let states = byte.count_ones() * BYTES;
@@ -32,7 +32,7 @@ fn write(path: &Path, byte: u8) {
     writer.finish(Totals { stored, states: stored, ..Totals::default() }).unwrap();
 }
 
-/// Writes to the data of the second coset where the file lies, as no part of Fathom does.
+/// Writes to the data of the second coset in place, as no part of Fathom does.
 fn change_in_place(path: &Path) {
     let end = fs::metadata(path).unwrap().len();
     File::options().write(true).open(path).unwrap().write_all_at(&[0xff], end - 200).unwrap();
@@ -68,13 +68,14 @@ fn each_change_of_a_file_changes_its_stamp() {
     assert_eq!(Stamp::of(&path).unwrap(), stamp, "looking changes nothing");
     LayerFile::open(&path, &identity()).unwrap().check_all().unwrap();
     assert_eq!(Stamp::of(&path).unwrap(), stamp, "reading changes nothing");
-    // Of the same length, and with the time of its last change set back: the time of the inode cannot be.
+    // The length stays the same and the modification time is set back, but the inode's change time cannot be
+    // set.
     change_in_place(&path);
     let times = std::fs::FileTimes::new().set_modified(times.modified().unwrap());
     File::options().write(true).open(&path).unwrap().set_times(times).unwrap();
     let changed = Stamp::of(&path).unwrap();
     assert_ne!(changed, stamp);
-    // Equal bytes, another file.
+    // Equal bytes, but another file.
     fs::copy(&path, &other).unwrap();
     fs::rename(&other, &path).unwrap();
     let replaced = Stamp::of(&path).unwrap();
@@ -84,8 +85,8 @@ fn each_change_of_a_file_changes_its_stamp() {
     assert_ne!(Stamp::of(&path).unwrap(), replaced);
 }
 
-/// A change in place shows through a map. A coset that is first read then is refused; one that was read
-/// before is not compared again, which is why whoever keeps files open compares their stamps.
+/// A change in place shows through a map. A coset that is first read after the change is refused; a coset
+/// that was read before is not compared again, which is why code that keeps files open compares their stamps.
 #[test]
 fn the_first_read_of_a_coset_compares_its_checksum() {
     let directory = tempfile::tempdir().unwrap();
@@ -99,7 +100,7 @@ fn the_first_read_of_a_coset_compares_its_checksum() {
     assert!(unread.coset(1).unwrap_err().is_damage());
     assert!(unread.check_all().is_err());
     assert!(read.coset(1).unwrap().canonical().contains(&0xff));
-    // Opened again, all is compared anew.
+    // A newly opened file compares each checksum again.
     assert!(LayerFile::open(&path, &identity()).unwrap().coset(1).unwrap_err().is_damage());
 }
 

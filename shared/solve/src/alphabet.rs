@@ -1,14 +1,14 @@
-//! States as words, from the definition alone: also of puzzles that are too large for a run.
+//! States as words, from the definition alone; puzzles that are too large for a run have them too.
 //!
-//! A state shows a label at each point, a point being a way to stand on a cell. What the first point of a
-//! cell shows tells what its others show, for a turn moves all of them alike; so a word has one letter a
-//! cell. Where a move brings the k-th point of a cell to the first one of another, the letter there becomes
-//! the k-th one after what it was.
+//! A point is a cell together with an orientation, and a state shows a label at each point. The label at the
+//! first point of a cell determines the labels at the other points, because a turn moves all of them alike;
+//! so a word has one letter a cell. Where a move brings the k-th point of a cell to the first point of
+//! another, the letter there becomes the k-th successor of the old letter.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_puzzle::{Definition, Guard};
 
-/// The letters that stand on the cells of a puzzle, and what turns make of them.
+/// The letters that stand on the cells of a puzzle, and how turns change them.
 #[derive(Clone, Debug)]
 pub struct Alphabet {
     /// The label at each point when the puzzle is solved.
@@ -17,27 +17,27 @@ pub struct Alphabet {
     pub(super) first: Vec<usize>,
     /// The number of points of each cell.
     orders: Vec<u16>,
-    /// After so many points everything that may stand on the cell shows the same again.
+    /// The number of points of each cell after which the labels repeat, whatever piece stands there.
     periods: Vec<u16>,
-    /// The letter that the k-th next point shows, by k and letter.
+    /// The letter at the k-th next point of a cell, by k and the letter at the first point.
     next: Vec<Vec<u8>>,
 }
 
 /// Letters are bytes.
 pub(super) const MOST_LETTERS: usize = 256;
 
-/// What carrying pieces does to words, where it may be done.
+/// The effect of an action on words, and the condition under which the action is possible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WordMap {
-    /// For each cell the cell from which its piece comes, and which of that cell's points comes to be the
-    /// first one.
+    /// For each cell, the cell from which its piece comes, and the point of that cell which becomes the first
+    /// point here.
     pub(super) from: Box<[(u8, u16)]>,
-    /// Cells with the letters, one of which must be there.
+    /// Pairs of a cell and the letters allowed there.
     pub(super) guard: Box<[(u8, Box<[u8]>)]>,
 }
 
 impl WordMap {
-    /// Whether its guard lets it be made in the state `word`.
+    /// Returns whether the guard holds in the state `word`.
     #[inline]
     pub fn may(&self, word: &[u8]) -> bool {
         self.guard.iter().all(|(cell, letters)| letters.contains(&word[usize::from(*cell)]))
@@ -45,7 +45,7 @@ impl WordMap {
 }
 
 impl Alphabet {
-    /// That of a puzzle; `None` if it has more than `MOST_LETTERS`.
+    /// Makes the alphabet of a puzzle; `None` if the puzzle has more than `MOST_LETTERS` letters.
     pub fn new(definition: &Definition) -> Option<Self> {
         let (labels, orders) = (definition.point_labels(), definition.orders());
         let letters = labels.iter().max().map_or(0, |&label| usize::from(label) + 1);
@@ -68,14 +68,14 @@ impl Alphabet {
         Some(Self { labels, first, orders, periods: definition.seen_orders(), next })
     }
 
-    /// The state, as a word, to which an element leads from the solved one.
+    /// Returns the word of the state to which an element leads from the solved state.
     pub fn word(&self, element: &OrientedPermutation) -> Vec<u8> {
         let inverse = element.as_points().inverse();
         self.first.iter().map(|&first| self.labels[inverse.apply(first)] as u8).collect()
     }
 
-    /// What an action does to words; equal for actions between which nothing that can be seen tells. It may
-    /// be done while all of the guard is so, in any orientations.
+    /// Returns the effect of an action on words. Actions that nothing visible tells apart have equal effects.
+    /// The action is possible where all of `guard` holds, whatever the orientations.
     pub fn step(&self, action: &Permutation, guard: impl IntoIterator<Item = Guard>) -> WordMap {
         let inverse = action.inverse();
         let from = |&first: &usize| {
@@ -94,21 +94,21 @@ impl Alphabet {
         WordMap { from: self.first.iter().map(from).collect(), guard: guard.into() }
     }
 
-    /// The letter that a piece shows on a cell, when it has come there from the cell where it belongs and was
-    /// turned by so much.
+    /// Returns the letter of a piece on a cell, after the piece has come there from its own cell and was
+    /// turned by `turn` on the way.
     pub fn letter(&self, piece: usize, turn: u16) -> u8 {
         let order = self.orders[piece];
         self.labels[self.first[piece] + usize::from((order - turn % order) % order)] as u8
     }
 
-    /// The letter on a cell after a step.
+    /// Returns the letter on `cell` after a step from `word`.
     #[inline]
     pub fn after(&self, step: &WordMap, word: &[u8], cell: usize) -> u8 {
         let (from, k) = step.from[cell];
         self.next[usize::from(k)][usize::from(word[usize::from(from)])]
     }
 
-    /// The word after a step, its guard aside.
+    /// Writes the word after a step to `image`. Does not check the guard.
     #[inline]
     pub fn take(&self, step: &WordMap, word: &[u8], image: &mut [u8]) {
         for (cell, letter) in image.iter_mut().enumerate() {
@@ -116,7 +116,7 @@ impl Alphabet {
         }
     }
 
-    /// The cell of a point.
+    /// Returns the cell of a point.
     pub(super) fn cell_of(&self, point: usize) -> usize {
         self.first.partition_point(|&first| first <= point) - 1
     }

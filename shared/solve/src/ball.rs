@@ -1,31 +1,31 @@
-//! The states within a number of moves of one, level by level, in no more memory than they may take.
+//! The states within a number of moves of a centre, level by level, within a memory limit.
 //!
-//! Words lie one after the other in the order in which they were found, and a table of their numbers finds
-//! them: a word of n letters takes n + 6 to n + 12 bytes. When one of the two is full it grows to twice its
-//! size if that fits beside the old one, else by less.
+//! Words are stored one after the other in the order in which they were found, and a hash table of their
+//! numbers finds them: a word of n letters takes n + 6 to n + 12 bytes. The table doubles when it is full.
+//! The words double too if that fits beside the old ones, and otherwise grow by less.
 
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
 use std::ops::Range;
 
-/// States by their distances from one of them.
+/// States by their distances from a centre.
 #[derive(Debug)]
 pub struct Ball {
     width: usize,
     words: Vec<u8>,
     /// The numbers of words.
     index: HashTable<u32>,
-    /// The first number of each whole level, and behind them that of the next one.
+    /// The first number of each complete level, and the first number after all of them.
     levels: Vec<u32>,
 }
 
-/// No room for another state.
+/// There is no room for another state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
 impl Ball {
-    /// One state.
+    /// Makes a ball that contains only its centre.
     pub fn new(centre: &[u8]) -> Self {
         let mut ball =
             Self { width: centre.len(), words: Vec::new(), index: HashTable::new(), levels: vec![0] };
@@ -34,49 +34,50 @@ impl Ball {
         ball
     }
 
-    /// The largest distance up to which all states are there.
+    /// Returns the largest distance up to which all states are known.
     pub fn radius(&self) -> u32 {
         self.levels.len() as u32 - 2
     }
 
-    /// The number of states.
+    /// Returns the number of states.
     pub fn len(&self) -> usize {
         self.index.len()
     }
 
-    /// Never: the state in the middle is always there.
+    /// Returns false: a ball always contains its centre.
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// Bytes that it takes.
+    /// Returns the memory of the words and the table, in bytes.
     pub fn bytes(&self) -> u64 {
         (self.words.capacity() + self.index.allocation_size()) as u64
     }
 
-    /// The numbers of the states at a distance.
+    /// Returns the numbers of the states at a distance.
     pub fn level(&self, distance: u32) -> Range<u32> {
         self.levels[distance as usize]..self.levels[distance as usize + 1]
     }
 
-    /// The state of a number.
+    /// Returns the word of a state.
     pub fn word(&self, number: u32) -> &[u8] {
         word(&self.words, self.width, number)
     }
 
-    /// The number of a state, and its distance.
+    /// Returns the number of a state and its distance.
     pub fn find(&self, word: &[u8]) -> Option<(u32, u32)> {
         let number = *self.index.find(hash(word), |&number| self.word(number) == word)?;
         let distance = self.levels.partition_point(|&first| first <= number) as u32 - 1;
         Some((number, distance))
     }
 
-    /// Finds the next level with what `step` makes of a state by each of so many moves, where it makes
-    /// something; false if it is empty.
+    /// Finds the next level: the new states among those that `step` makes of the outermost level by each of
+    /// `moves` moves. `step` returns false where a move is not possible. Returns false if the new level is
+    /// empty.
     ///
     /// # Errors
-    /// [`Full`] if it would take more than `most_bytes`. The level stays unfinished then, and nothing more
-    /// can be asked.
+    /// [`Full`] if the ball would take more than `most_bytes`. The level is then incomplete, and the ball
+    /// must not be used again.
     pub fn grow(
         &mut self,
         moves: usize,
@@ -109,7 +110,7 @@ impl Ball {
         Ok(())
     }
 
-    /// Makes room for one more word. The old words, or the old table, are there until the new ones are.
+    /// Makes room for one more word. While the words or the table grow, the old ones take memory too.
     fn make_room(&mut self, most_bytes: u64) -> Result<(), Full> {
         let free = most_bytes.saturating_sub(self.bytes());
         let Self { words, width, index, .. } = self;

@@ -1,12 +1,12 @@
 //! Bidirectional breadth-first search: a ball around the state and one around the solved state grow until
 //! they meet.
 //!
-//! Let all states within f moves of the state be known, and all from which b moves or fewer lead to the
-//! solved one. If the distance is f + b, each shortest way passes from one ball to the other where it is f
-//! moves from its beginning, so the outermost levels have that state in common; if it is larger, the balls
-//! have none in common. So the first sum at which the levels meet is the distance, and this holds whether
-//! moves have inverses or not: the ball around the solved state grows by predecessors. A ball has one word of
-//! each state, the smallest that free moves make of it.
+//! Let all states within f moves of the state be known, and all states from which at most b moves lead to the
+//! solved one. If the distance is f + b, each shortest solution has a state f moves from its beginning that
+//! lies in the outermost levels of both balls. If the distance is larger, the balls are disjoint. So the
+//! first sum f + b at which the levels meet is the distance. Moves need no inverses for this, because the
+//! ball around the solved state grows by predecessors. A ball stores one word of each state, the smallest of
+//! those that free moves make of it.
 
 use super::ball::{Ball, Full};
 use super::descent::{Solutions, descend};
@@ -15,7 +15,7 @@ use indicatif::{HumanBytes, HumanCount};
 use rustc_hash::FxHashSet;
 use std::convert::Infallible;
 
-/// A search that keeps what it finds around the solved state for the next question.
+/// A bidirectional search. The ball around the solved state is kept from one question to the next.
 #[derive(Debug)]
 pub struct Bidirectional<'m> {
     model: &'m SolveModel,
@@ -26,40 +26,40 @@ pub struct Bidirectional<'m> {
 /// Why there is no solution.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SearchError {
-    /// All states on one side were seen.
+    /// One of the balls holds all states that can be reached, and the balls are disjoint.
     #[error("the moves do not lead to it: {} states were all there were to see", HumanCount(*.states))]
     Unreachable {
-        /// States that were seen on both sides.
+        /// The number of states in both balls.
         states: u64,
     },
-    /// More states than memory may be taken for.
+    /// The memory limit was reached.
     #[error(
         "no solution has {moves} moves or fewer, and {} of memory are full with {} states",
         HumanBytes(*.memory_bytes),
         HumanCount(*.states)
     )]
     Memory {
-        /// The distance is larger.
+        /// No solution has this many moves or fewer.
         moves: u32,
-        /// States that were seen on both sides.
+        /// The number of states in both balls.
         states: u64,
-        /// What was allowed.
+        /// The memory limit.
         memory_bytes: u64,
     },
 }
 
 impl<'m> Bidirectional<'m> {
-    /// A search that takes no more than so many bytes for the states that it sees.
+    /// Makes a search whose balls take at most `memory_bytes`.
     pub fn new(model: &'m SolveModel, memory_bytes: u64) -> Self {
         Self { model, memory_bytes, around_solved: Ball::new(&model.reduced(model.solved())) }
     }
 
-    /// The distance of a state, given by any of its words, and the first `most` shortest solutions from that
-    /// word on.
+    /// Returns the distance of a state, given by any of its words, and its first `most` shortest solutions,
+    /// which start from that word.
     ///
     /// # Errors
-    /// [`SearchError`] if there is none, or none was found. After [`SearchError::Memory`] nothing more can be
-    /// asked.
+    /// [`SearchError`] if the state has no solution, or the memory limit was reached. After
+    /// [`SearchError::Memory`] the search must not be used again.
     pub fn solve(&mut self, state: &[u8], most: usize) -> Result<Solutions, SearchError> {
         let mut around_state = Ball::new(&self.model.reduced(state));
         if let Some((_, distance)) = self.around_solved.find(around_state.word(0)) {
@@ -85,7 +85,7 @@ impl<'m> Bidirectional<'m> {
         }
     }
 
-    /// Has the ball grow whose outermost level is smaller; false if there is nothing to grow into.
+    /// Grows the ball with the smaller outermost level by one level. Returns false if the new level is empty.
     fn grow(&mut self, around_state: &mut Ball) -> Result<bool, Full> {
         let model = self.model;
         let rim = |ball: &Ball| ball.level(ball.radius()).len();
@@ -111,7 +111,7 @@ impl<'m> Bidirectional<'m> {
         }
     }
 
-    /// The states that the outermost levels have in common, by their numbers around the state.
+    /// Returns the states that the outermost levels have in common, by their numbers in `around_state`.
     fn meeting(&self, around_state: &Ball) -> FxHashSet<u32> {
         let rim = |ball: &Ball| ball.level(ball.radius());
         let (near, far) = (rim(around_state), rim(&self.around_solved));
@@ -126,7 +126,8 @@ impl<'m> Bidirectional<'m> {
         }
     }
 
-    /// The states on shortest ways from the state to any of these, which lie at the same distance from it.
+    /// Returns the states on shortest ways from the centre of `around_state` to `ends`, which all lie in its
+    /// outermost level.
     fn ways_to(&self, around_state: &Ball, ends: FxHashSet<u32>) -> FxHashSet<u32> {
         let mut on_the_way = ends.clone();
         let mut level: Vec<u32> = ends.into_iter().collect();
@@ -152,8 +153,9 @@ impl<'m> Bidirectional<'m> {
         on_the_way
     }
 
-    /// The solutions from a word of the state in the middle of a ball on, `on_the_way` being its states on
-    /// shortest ways as far as these do not lie around the solved state.
+    /// Returns the solutions from `state`, a word of the centre of `around_state`. `on_the_way` contains the
+    /// states of `around_state` on shortest solutions; it is not consulted for states within the ball around
+    /// the solved state.
     fn solutions(
         &self,
         state: &[u8],

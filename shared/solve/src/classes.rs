@@ -12,20 +12,21 @@ use rustc_hash::FxHashMap;
 pub struct Class {
     /// The state whose word is the smallest.
     pub word: Vec<u8>,
-    /// How many states there are.
+    /// The number of states.
     pub size: u64,
-    /// How many symmetries fix each of them.
+    /// The number of symmetries that fix each state.
     pub symmetry: u64,
 }
 
-/// What a class takes besides its word: two allocations, and its place in a table that may be half empty.
+/// The memory of a class in addition to its word, in bytes: two allocations, and a slot in a table that may
+/// be half empty.
 const CLASS_BYTES: u64 = 96;
 
-/// The classes of a depth whose files are there, by their sizes and then by their words.
+/// Returns the classes of a depth, sorted by size and then by word. The files of the depth must exist.
 ///
 /// # Errors
-/// [`fathom_command::exit::BadInput`] if they would not fit `memory_bytes`; and if a file is missing, damaged
-/// or contradicts the journal.
+/// [`fathom_command::exit::BadInput`] if the classes would not fit `memory_bytes`. Another error if a file is
+/// missing or damaged, or contradicts the journal.
 pub fn classes(kept: &mut KeptLayers<'_>, depth: u32, memory_bytes: u64) -> Result<Vec<Class>> {
     let layer = kept.layers()[depth as usize].clone();
     let most = layer.classes.unwrap_or(layer.stored);
@@ -58,13 +59,13 @@ pub fn classes(kept: &mut KeptLayers<'_>, depth: u32, memory_bytes: u64) -> Resu
     Ok(classes)
 }
 
-/// The same classes up to inversion: a class and the class of the inverses of its states are one. Of these
-/// the state with the smallest word stands for both; `symmetry` counts the symmetries that fix it and those
-/// that map it to its inverse.
+/// Merges each class with the class of the inverses of its states. The state with the smaller word represents
+/// both. `symmetry` then counts the symmetries that fix it and those that map it to its inverse. `counted` is
+/// the number of classes up to inversion that the search has counted, if it has.
 ///
 /// # Errors
-/// [`fathom_command::exit::BadInput`] if the states of the space have no inverses; and if the number of
-/// classes is not the one that the search has counted, or a class has no inverse.
+/// [`fathom_command::exit::BadInput`] if the states of the space have no inverses. Another error if the
+/// number of classes is not `counted`, or a class has no inverse at this depth.
 pub fn up_to_inversion(space: &Space, classes: Vec<Class>, counted: Option<u64>) -> Result<Vec<Class>> {
     let inverses = Inverses::of(space)
         .map_err(|why| bad_input!("the states of {} are not inverted: {why}", space.slug()))?;
@@ -96,9 +97,9 @@ pub fn up_to_inversion(space: &Space, classes: Vec<Class>, counted: Option<u64>)
     Ok(found)
 }
 
-/// The smallest image of a word under the symmetries, and how many of them fix it. These are as many as fix
-/// the state: each of those that do leads from the word to one of the state's words, from which exactly one
-/// free move leads back.
+/// Returns the smallest image of a word under the symmetries, and the number of symmetries that fix the word.
+/// With free moves, as many symmetries fix the state: each of these leads from the word to a word of the same
+/// state, from which exactly one free move leads back.
 fn smallest(space: &Space, word: &[u8]) -> (Vec<u8>, u64) {
     let (mut smallest, mut fixed_by) = (word.to_vec(), 0);
     for symmetry in space.symmetries() {

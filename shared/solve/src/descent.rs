@@ -1,23 +1,22 @@
-//! Solutions, by whatever tells whether a state lies at a distance: from each state on to those that are one
-//! move nearer.
+//! Finds solutions by descent: from each state to neighbours that are one move nearer to the solved state.
 
 use super::model::SolveModel;
 
 /// Shortest solutions of a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Solutions {
-    /// The number of moves of each.
+    /// The number of moves of each solution.
     pub distance: u32,
-    /// The solutions, by the numbers of their moves, in lexicographic order.
+    /// The solutions, as indices of moves, in lexicographic order.
     pub solutions: Vec<Vec<usize>>,
-    /// Whether there are more.
+    /// Whether there are further solutions.
     pub more: bool,
 }
 
-/// The first `most` shortest solutions of a state at this distance, from one of its words on. `is_at(word,
-/// d)` tells of a state one move from one at distance d + 1 whether it lies at distance d. Where it tells the
-/// truth no way is a dead end, so that each solution takes no more than `distance` times as many questions as
-/// there are moves.
+/// Returns the first `most` shortest solutions of a state, from the word `start`, whose distance must be
+/// `distance`. `is_at(word, d)` is called for neighbours of states at distance d + 1, and returns whether
+/// `word` lies at distance d. If its answers are right, the search has no dead ends, so that a solution takes
+/// at most `distance` times the number of moves calls.
 ///
 /// # Errors
 /// Those of `is_at`.
@@ -29,7 +28,7 @@ pub fn descend<E>(
     mut is_at: impl FnMut(&[u8], u32) -> Result<bool, E>,
 ) -> Result<Solutions, E> {
     let mut found = Solutions { distance, solutions: Vec::new(), more: false };
-    // The states on the way, and the moves between them. Then comes `mv`.
+    // The states on the way and the moves between them; `mv` is the next move to try.
     let mut words = vec![start.to_vec()];
     let mut way: Vec<usize> = Vec::new();
     let mut mv = 0;
@@ -61,10 +60,10 @@ pub fn descend<E>(
     }
 }
 
-/// Moves that lead from the solved state to one at this distance from it, as few as there can be; `None` if
-/// there are none. `is_at(word, d)` tells of a state from which one move leads to one at distance d + 1
-/// whether it lies at distance d from the solved one. Of all states before a state the first is taken, as the
-/// ways back have them.
+/// Returns a shortest sequence of moves from the solved state to `state`, whose distance from it must be
+/// `distance`; `None` if there is no such sequence. `is_at(word, d)` is called for predecessors of states at
+/// distance d + 1, and returns whether `word` lies at distance d from the solved state. Of the predecessors
+/// of a state the first is taken, in the order of the ways back.
 ///
 /// # Errors
 /// Those of `is_at`.
@@ -74,7 +73,7 @@ pub fn way_to<E>(
     distance: u32,
     mut is_at: impl FnMut(&[u8], u32) -> Result<bool, E>,
 ) -> Result<Option<Vec<usize>>, E> {
-    // The states on the way, by the moves that are left.
+    // The states on the way, from `state` backwards.
     let mut states = vec![model.reduced(state)];
     let mut source = state.to_vec();
     for depth in (0..distance).rev() {

@@ -1,4 +1,4 @@
-//! Elements of a puzzle's group as people write them: in moves, in cycles, or as the state that they lead to.
+//! Reads elements of a puzzle's group: as moves, as cycles, or as the state to which they lead.
 
 use fathom_algebra::{CycleError, ExpressionError, Named, Permutation, expression};
 use fathom_puzzle::Move;
@@ -7,22 +7,22 @@ use fathom_puzzle::tiles;
 /// Why a text is no element.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ElementError {
-    /// It looks like cycles, and is not.
+    /// The text looks like cycles, but is malformed.
     #[error("{0}; cycles are written as (1,2,3)(4,5), with points counted from 1")]
     Cycles(CycleError),
-    /// It looks like tiles, and is not.
+    /// The text looks like tiles, but does not name each tile once.
     #[error("{0}; tiles are counted from 0, row by row")]
     Tiles(String),
-    /// It should be an expression, and is not.
+    /// The text is a malformed expression in the moves.
     #[error("{0}")]
     Expression(ExpressionError),
 }
 
-/// Reads an element of `points` points. A text of digits, brackets and what separates numbers is cycles if it
-/// begins with a bracket, and the tiles of a state if not; anything else is an expression in the names of the
-/// moves.
+/// Reads an element of degree `points`. A text that consists of digits, brackets and separators is cycles if
+/// it begins with a bracket, and otherwise the tiles of a state. Any other text is an expression in the names
+/// of the moves.
 ///
-/// The moves of a state carry tile p from cell p, where it belongs, to the cell where it stands.
+/// The element of a state carries tile p from cell p, where the tile belongs, to the cell where it stands.
 ///
 /// # Errors
 /// [`ElementError`] with the place and the reason.
@@ -43,13 +43,13 @@ pub fn read(text: &str, points: usize, moves: &[Move]) -> Result<Permutation, El
     }
 }
 
-/// The element that leads to a state with each tile once: tile p goes from cell p to the cell where it
-/// stands.
+/// Returns the element that leads to a state with each tile once: tile p goes from cell p to the cell where
+/// it stands.
 pub fn of_tiles(tiles: &[usize]) -> Permutation {
     Permutation::from_fn(tiles.len(), |cell| tiles[cell]).inverse()
 }
 
-/// The state that an element leads to from the solved one: the tile on each cell.
+/// Returns the tile on each cell in the state to which an element leads from the solved state.
 pub fn tiles_of(element: &Permutation) -> Vec<u16> {
     element.inverse().images().to_vec()
 }
@@ -60,7 +60,7 @@ mod tests {
     use fathom_puzzle::Board;
     use proptest::prelude::*;
 
-    /// The 3 x 4 board with its lines' shifts by one cell.
+    /// Returns the number of cells of the 3 x 4 board, and its shifts by one cell.
     fn moves() -> (usize, Vec<Move>) {
         let board: Board = "3x4".parse().unwrap();
         let moves =
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn moves_cycles_and_tiles_mean_the_same() {
-        // The first row to the left: tile 0 comes to stand in cell 3, and cell 0 has tile 1 now.
+        // The first row moves left: tile 0 comes to cell 3, and tile 1 to cell 0.
         for text in
             ["H1", "(4,3,2,1)", "[[4,3,2,1]]", " 1,2,3,0; 4,5,6,7; 8,9,10,11 ", "1 2 3 0 4 5 6 7 8 9 10 11"]
         {

@@ -1,4 +1,4 @@
-//! The layers that a run has kept: they tell of any state whether it lies at a distance.
+//! Tells the distances of states from the layers that a run has kept.
 
 use anyhow::{Context, Result};
 use fathom_engine::directory::{RunDirectory, Visited};
@@ -11,8 +11,8 @@ use fathom_task::Store;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 
-/// The layers of a run whose files are there, opened when something is asked of them. A state takes one
-/// coset's reading.
+/// The layers of a run whose files exist. A file is opened and checked when a state of its shard is first
+/// asked for; after that, each question reads one coset.
 #[derive(Debug)]
 pub struct KeptLayers<'d> {
     graph: CosetGraph,
@@ -20,15 +20,16 @@ pub struct KeptLayers<'d> {
     store: Store<'d>,
     visited: Visited,
     open: FxHashMap<(Depth, ShardId), LayerFile>,
-    /// What the files must hold, by depth and shard, for the layers whose files are there.
+    /// The digests of the shards, by depth, for the layers whose files exist.
     digests: FxHashMap<Depth, Vec<Digest>>,
 }
 
 impl<'d> KeptLayers<'d> {
-    /// The kept layers of a run; `None` if all layers lie with workers.
+    /// Opens the kept layers of a run. Returns `None` if the run has no store of its own, because workers
+    /// hold all layers.
     ///
     /// # Errors
-    /// If what the run has left is damaged, or its tables do not fit `memory_bytes`.
+    /// If the files of the run are damaged, or its tables do not fit `memory_bytes`.
     pub fn of(run: &RunDirectory, memory_bytes: u64, disk: &'d dyn Disk) -> Result<Option<Self>> {
         let Some(store) = run.store_path()? else {
             return Ok(None);
@@ -45,32 +46,32 @@ impl<'d> KeptLayers<'d> {
         Ok(Some(Self { graph, geometry, store, visited, open: FxHashMap::default(), digests }))
     }
 
-    /// The cosets.
+    /// Returns the cosets and the moves between them.
     pub fn graph(&self) -> &CosetGraph {
         &self.graph
     }
 
-    /// The finished layers, in order of depth, whether their files are there or not.
+    /// Returns the finished layers in order of depth, including those whose files were removed.
     pub fn layers(&self) -> &[LayerRow] {
         &self.visited.layers
     }
 
-    /// Whether every state was visited.
+    /// Returns whether every state was visited.
     pub fn is_complete(&self) -> bool {
         self.visited.visited == self.visited.all
     }
 
-    /// Whether the files of a finished layer are there.
+    /// Returns whether the files of the finished layer of this depth exist.
     pub fn has(&self, depth: u32) -> bool {
         self.layers().get(depth as usize).is_some_and(|layer| layer.files != Files::Removed)
     }
 
-    /// Whether the files of all finished layers up to this depth are there.
+    /// Returns whether the files of all finished layers up to this depth exist.
     pub fn has_all_to(&self, depth: u32) -> bool {
         (0..=depth).all(|depth| self.has(depth))
     }
 
-    /// The depth of a state, if one of the layers that are there has it.
+    /// Returns the depth of a state, or `None` if the state is in none of the layers whose files exist.
     ///
     /// # Errors
     /// If a file is missing or damaged.
@@ -83,7 +84,7 @@ impl<'d> KeptLayers<'d> {
         Ok(None)
     }
 
-    /// Whether a state lies at this depth, whose files must be there.
+    /// Returns whether a state lies at this depth. The files of the depth must exist.
     ///
     /// # Errors
     /// If a file is missing or damaged.
@@ -97,8 +98,8 @@ impl<'d> KeptLayers<'d> {
         Ok(file.coset(local)?.contains(position))
     }
 
-    /// Calls `found` with every stored state of a depth, whose files must be there: one at least of each
-    /// class.
+    /// Calls `found` with every stored state of a depth: at least one of each class, since only
+    /// representative cosets are stored. The files of the depth must exist.
     ///
     /// # Errors
     /// If a file is missing or damaged.
@@ -134,7 +135,7 @@ impl<'d> KeptLayers<'d> {
     }
 }
 
-/// The positions of the states of a coset, in increasing order.
+/// Returns the positions of the states of a coset, in increasing order.
 fn positions(stored: &Stored<'_>) -> Vec<u32> {
     if let Stored::Sparse(positions) = stored {
         let (positions, _) = positions.as_chunks::<4>();

@@ -1,16 +1,16 @@
-//! Shortest solutions of single states, and the classes of a layer.
+//! Finds shortest solutions of single states, and lists the classes of a layer.
 //!
-//! Reading order: [`alphabet`] (states as words), [`moves`] (moves, some behind free moves), [`model`] (any
-//! puzzle as such words and moves, whether a run can search it or not), [`state`] (states as people write
-//! them, and why moves do not lead to one), [`square1`] (moves as people write them for Square-1),
-//! [`descent`] (solutions, by whatever tells how near a state is), [`ball`] and [`bidirectional`] (what tells
-//! it without a run), [`layers`] and [`space_words`] (what tells it from the layers that a run has kept),
-//! [`classes`](mod@classes) (the states of a layer up to symmetry), [`elements`] (elements of a puzzle's
-//! group as people write them).
+//! Reading order: [`alphabet`] (states as words), [`moves`] (moves, some preceded by free moves), [`model`]
+//! (any puzzle in these terms, whether a run can search it or not), [`state`] (reads and writes states, and
+//! explains why moves do not reach one), [`square1`] (writes moves of Square-1), [`descent`] (finds
+//! solutions, given a function that tells distances), [`ball`] and [`bidirectional`] (tell distances without
+//! a run), [`layers`] and [`space_words`] (tell distances from the layers that a run has kept),
+//! [`classes`](mod@classes) (the states of a layer up to symmetry), [`elements`] (reads elements of a
+//! puzzle's group).
 //!
 //! Invariants: a solution leads from a state to the solved one, up to free moves, and its length is the
-//! distance; distances are exact or not told; solutions come in lexicographic order, by the order of the
-//! puzzle's moves, so the same question has the same answer everywhere.
+//! distance. A distance is exact or not given at all. Solutions come in lexicographic order, by the order of
+//! the puzzle's moves, so that the same question has the same answer on every machine.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

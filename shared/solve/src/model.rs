@@ -1,9 +1,9 @@
-//! Any puzzle as words with moves between them, from its definition alone: also those that are too large for
-//! a run, move sets without inverses, and puzzles with free moves.
+//! Any puzzle as words with moves between them, from its definition alone. This includes puzzles that are too
+//! large for a run, move sets without inverses, and puzzles with free moves.
 //!
-//! Where moves are free a state has many words, one for each of them. The smallest stands for it where states
-//! are kept and compared; a solution is looked for from one word of the state on, so that it can be carried
-//! out as it is written.
+//! With free moves a state has several words, one for each free move. The smallest word represents the state
+//! where states are stored and compared. A solution starts from the word that was asked about, so that it can
+//! be carried out as written.
 
 use super::alphabet::{Alphabet, MOST_LETTERS, WordMap};
 use super::moves::{Move, distinct};
@@ -14,10 +14,10 @@ use fathom_puzzle::family::square1::in_all_shapes;
 use fathom_puzzle::{Definition, DefinitionError, Generator, Metric, Piece, PuzzleSpec};
 use fathom_run::SpaceSpec;
 
-/// The largest number of points. Groups on more take too long to look at.
+/// The largest number of points: the group computations of `why_not` take too long on more.
 const MOST_POINTS: usize = 512;
 
-/// A puzzle under a metric, with labels, as words.
+/// A puzzle with a metric and labels, as words and moves.
 #[derive(Clone, Debug)]
 pub struct SolveModel {
     pub(super) source: PuzzleSpec,
@@ -30,35 +30,35 @@ pub struct SolveModel {
     solved: Box<[u8]>,
     moves: Vec<Move>,
     ways_back: Vec<WordMap>,
-    /// What the free moves do to words, the identity first.
+    /// The effects of the free moves on words, the identity first.
     words_of: Vec<WordMap>,
 }
 
 /// Why states of a puzzle cannot be solved here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// Too many points or letters.
+    /// The puzzle has too many points or letters.
     #[error(
         "{puzzle} has {points} points, which show {letters} different things: states of puzzles with up to {MOST_POINTS} points and {MOST_LETTERS} things to be seen are solved"
     )]
     TooLarge {
-        /// The puzzle.
+        /// The name of the puzzle.
         puzzle: String,
-        /// Its points.
+        /// The number of its points.
         points: usize,
-        /// Its letters.
+        /// The number of its letters.
         letters: usize,
     },
-    /// Too many moves or free moves, or labels that do not fit.
+    /// There are too many moves or free moves, or the labels do not fit.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
 }
 
 impl SolveModel {
-    /// Makes the model of the puzzle, metric and labels that are asked for.
+    /// Makes the model of a puzzle with a metric and labels.
     ///
     /// # Errors
-    /// [`ModelError`] if states of it are not solved here.
+    /// [`ModelError`] if the puzzle is too large, or the labels do not fit it.
     pub fn new(question: &SpaceSpec) -> Result<Self, ModelError> {
         let source = question.source.clone();
         let mut definition = source.definition(question.metric)?;
@@ -67,8 +67,8 @@ impl SolveModel {
             labelled.map(|(&piece, &label)| Piece { label: label.into(), ..piece }).collect();
         definition.set_solved(&solved)?;
         let square1 = SquareOne::of(&definition);
-        // With all its turns there is a shortest way between states that are meant through such states alone,
-        // and others are solved too.
+        // If Square-1 has all its turns, some shortest way between states with the required cells passes only
+        // through such states. So the requirement can be dropped, and states of other shapes are solved too.
         if square1.is_some() && definition.moves().len() == in_all_shapes().moves().len() {
             definition.set_always(&[])?;
         }
@@ -101,43 +101,44 @@ impl SolveModel {
         })
     }
 
-    /// What it is called.
+    /// Returns the name of the puzzle.
     pub fn name(&self) -> &str {
         self.definition.name()
     }
 
-    /// The metric that was asked for.
+    /// Returns the metric.
     pub fn metric(&self) -> Metric {
         self.metric
     }
 
-    /// The moves, by whose order solutions are ordered: the generators, and behind them those that need a
-    /// free move before them.
+    /// Returns the moves, whose order is the order of solutions: first the generators, then the moves that
+    /// need a free move before them.
     pub fn moves(&self) -> &[Move] {
         &self.moves
     }
 
-    /// The group of the free moves.
+    /// Returns the group of the free moves.
     pub fn free(&self) -> &FreeGroup {
         &self.free
     }
 
-    /// Whether pieces have orientations.
+    /// Returns whether pieces have orientations.
     pub fn has_orientations(&self) -> bool {
         self.definition.orders().iter().any(|&order| order > 1)
     }
 
-    /// The word of the solved state.
+    /// Returns the word of the solved state.
     pub fn solved(&self) -> &[u8] {
         &self.solved
     }
 
-    /// The word to which an element leads from that of the solved state.
+    /// Returns the word to which an element leads from the word of the solved state.
     pub fn word(&self, element: &OrientedPermutation) -> Vec<u8> {
         self.alphabet.word(element)
     }
 
-    /// Writes to `image` the word to which a move leads; false if the move is not made in the state `word`.
+    /// Writes to `image` the word after move `mv`. Returns false, without writing, if the move is not made in
+    /// `word`.
     pub fn apply(&self, mv: usize, word: &[u8], image: &mut [u8]) -> bool {
         let mv = &self.moves[mv];
         let may = mv.may(word, &self.moves);
@@ -147,13 +148,14 @@ impl SolveModel {
         may
     }
 
-    /// How many ways there are to undo a move: from the word of a state they lead to words of all states from
-    /// which a move leads to it.
+    /// Returns the number of ways back. From any word of a state, the ways back that are possible lead to
+    /// words of all its predecessors.
     pub fn ways_back(&self) -> usize {
         self.ways_back.len()
     }
 
-    /// Writes to `source` the word to which a way back leads; false if there is none from `word`.
+    /// Writes to `source` the word after a way back. Returns false, without writing, if the way is not
+    /// possible from `word`.
     pub fn undo(&self, way: usize, word: &[u8], source: &mut [u8]) -> bool {
         let way = &self.ways_back[way];
         let may = way.may(word);
@@ -168,7 +170,7 @@ impl SolveModel {
         smallest.copy_from_slice(word);
         for free in &self.words_of[1..] {
             let letters = (0..word.len()).map(|cell| self.alphabet.after(free, word, cell));
-            // Most differ in one of the first letters.
+            // Most words differ in one of the first letters, so the comparison is short.
             let differ = letters.zip(&*smallest).find(|(letter, least)| letter != *least);
             if differ.is_some_and(|(letter, &least)| letter < least) {
                 self.alphabet.take(free, word, smallest);
@@ -176,31 +178,32 @@ impl SolveModel {
         }
     }
 
-    /// The smallest word of the state that has this word.
+    /// Returns the smallest word of the state that has this word.
     pub fn reduced(&self, word: &[u8]) -> Vec<u8> {
         let mut smallest = word.to_vec();
         self.reduce(word, &mut smallest);
         smallest
     }
 
-    /// The first free move, by its place in their group, that makes one word of another.
+    /// Returns the index of the first free move that turns the word `from` into `to`.
     pub fn free_between(&self, from: &[u8], to: &[u8]) -> Option<usize> {
         let leads =
             |free: &WordMap| (0..to.len()).all(|cell| self.alphabet.after(free, from, cell) == to[cell]);
         self.words_of.iter().position(leads)
     }
 
-    /// The element that moves make, one after the other.
+    /// Returns the product of moves, from left to right.
     ///
     /// # Panics
-    /// If there is no move of such a number.
+    /// If a move's number is out of range.
     pub fn product(&self, moves: &[usize]) -> OrientedPermutation {
         let identity = OrientedPermutation::identity(self.definition.orders());
         moves.iter().fold(identity, |product, &mv| product.then(&self.moves[mv].action))
     }
 
-    /// Makes moves in the state to which an element leads, by the elements themselves: this shares nothing
-    /// with a search but what guards ask for. `None` if one of them cannot be made.
+    /// Makes moves in the state to which an element leads, and returns the resulting element; `None` if a
+    /// guard forbids one of the moves. Computes with elements instead of words, so that the result checks a
+    /// search independently; only the guards are shared.
     pub fn carry_out(&self, element: &OrientedPermutation, moves: &[usize]) -> Option<OrientedPermutation> {
         moves.iter().try_fold(element.clone(), |state, &mv| {
             let Move { step, action, .. } = &self.moves[mv];
@@ -208,8 +211,8 @@ impl SolveModel {
         })
     }
 
-    /// Whether moves solve the state to which an element leads, up to free moves, when they are [carried
-    /// out](SolveModel::carry_out).
+    /// Returns whether moves solve the state to which an element leads, up to free moves, when they are
+    /// [carried out](SolveModel::carry_out).
     pub fn solves(&self, element: &OrientedPermutation, moves: &[usize]) -> bool {
         let labels = &self.alphabet.labels;
         let is_solved = |end: &OrientedPermutation| {
@@ -220,9 +223,9 @@ impl SolveModel {
         end.is_some_and(|end| self.free.elements().iter().any(|free| is_solved(&end.then(free))))
     }
 
-    /// Moves as people write them, each with the free moves that are needed before it; none at all as `()`.
-    /// Where free moves are ever needed, those of number `behind` follow at the end; elsewhere they are
-    /// but another look at the same, and are not written.
+    /// Writes moves as text, each after the free move that it needs; no moves at all are `()`. If any move of
+    /// the puzzle needs a free move, the free move with index `behind` follows at the end. Otherwise the free
+    /// moves change only how the puzzle is held, and are not written.
     pub fn written(&self, moves: &[usize], behind: usize) -> String {
         let behind = if self.moves.iter().any(|mv| mv.before != 0) { behind } else { 0 };
         if let Some(square1) = self.square1.as_ref().filter(|_| !self.definition.free().is_empty()) {

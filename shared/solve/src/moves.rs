@@ -1,9 +1,10 @@
-//! The moves of a state where some are free: each move behind each free move, once.
+//! The moves of a puzzle with free moves: each product of a free move and a move, once.
 //!
-//! States that differ by free moves are one. Let a state be g, m a move and f free: then g f m is a neighbour
-//! of the state, and so is each g f m f', which is the same neighbour. So there is one move for each class of
-//! products f m that free moves behind them make equal. On a cube in the hand every f m is m' f' with another
-//! face's turn m', and no free move need ever be made; the layers of Square-1 must be turned between twists.
+//! States that differ by free moves are the same state. For a state g, a free move f and a move m, the state
+//! g f m is a neighbour of g, and g f m f' with another free move f' is the same neighbour. So the products f
+//! m that differ only by trailing free moves count as one move. On a cube that may be turned in the hand,
+//! every f m equals m' f' with m' a turn of another face, so that no move needs a free move before it. In
+//! Square-1, by contrast, the layers must be turned between twists.
 
 use super::alphabet::{Alphabet, WordMap};
 use fathom_algebra::OrientedPermutation;
@@ -11,35 +12,37 @@ use fathom_puzzle::definition::FreeGroup;
 use fathom_puzzle::{Definition, DefinitionError, Generator, Guard};
 use std::collections::HashMap;
 
-/// A move behind a free move.
+/// A free move followed by a move.
 #[derive(Clone, Debug)]
 pub struct Move {
-    /// The free move, by its place among the elements of their group: 0 if there is none.
+    /// The free move, as an index into the elements of the free group; 0 is the identity.
     pub before: usize,
-    /// The move, by its place among the generators.
+    /// The move, as an index into the generators.
     pub generator: usize,
-    /// What both do.
+    /// The product of both.
     pub action: OrientedPermutation,
-    /// What both do to words.
+    /// The effect of both on words.
     pub(super) step: WordMap,
-    /// Earlier moves that free moves behind make equal to this one, but whose guards ask for something else.
-    /// Where one of them can be made, this one is not.
+    /// Earlier moves that equal this one up to trailing free moves, but have other guards. Where one of them
+    /// is possible, this move is left out, so that no neighbour is reached twice.
     instead: Vec<usize>,
 }
 
 impl Move {
-    /// Whether it is made in the state `word`.
+    /// Returns whether this move is made in the state `word`: whether its guard holds there and no equivalent
+    /// earlier move of `all`, the list that [`distinct`] returned, is possible.
     pub fn may(&self, word: &[u8], all: &[Self]) -> bool {
         self.step.may(word) && !self.instead.iter().any(|&other| all[other].step.may(word))
     }
 }
 
-/// All moves: first the generators, in their order, then those behind each free move. Of those that differ by
-/// what cannot be seen, or by free moves behind them, the first is there. `limits` tells what an action asks
-/// for besides the guard of its generator.
+/// Returns all moves: first the generators, in their order, then those with a free move before them. Of moves
+/// that look the same, or differ only by trailing free moves, the first is kept; a later one is added only if
+/// its guard may hold where the guards of the earlier ones do not. `limits` returns what an action requires
+/// besides the guard of its generator.
 ///
 /// # Errors
-/// [`DefinitionError::TooManyMoves`].
+/// [`DefinitionError::TooManyMoves`] if there are more than [`Definition::MAX_MOVES`] moves.
 pub fn distinct(
     alphabet: &Alphabet,
     generators: &[Generator],
@@ -48,8 +51,8 @@ pub fn distinct(
 ) -> Result<Vec<Move>, DefinitionError> {
     let carried = |action: &OrientedPermutation| alphabet.step(&action.as_points(), []).from;
     let mut moves: Vec<Move> = Vec::new();
-    // Classes by what any of their products with free moves behind does. Class 0 is that of the free moves
-    // themselves, which are no moves.
+    // Products that differ only by trailing free moves form one class. Class 0 holds the free moves
+    // themselves, which are not moves.
     let mut class_of: HashMap<Box<[(u8, u16)]>, usize> =
         free.elements().iter().map(|free| (carried(free), 0)).collect();
     let mut classes: Vec<Vec<usize>> = vec![Vec::new()];

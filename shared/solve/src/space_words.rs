@@ -1,11 +1,11 @@
-//! The words of a model and those of the space of the same question, which have other letters.
+//! Translates between the words of a model and those of its space, which use other letters.
 
 use super::model::SolveModel;
 use fathom_space::Space;
 use rustc_hash::FxHashMap;
 
-/// For each cell of the puzzle what the letters of the model say: the label of a piece and its orientation,
-/// as the space counts it.
+/// Tables that translate between the letters of a model and pieces of a space: the label of a piece and its
+/// orientation, as the space counts orientations.
 #[derive(Clone, Debug)]
 pub struct SpaceWords<'s> {
     space: &'s Space,
@@ -16,7 +16,7 @@ pub struct SpaceWords<'s> {
 }
 
 impl<'s> SpaceWords<'s> {
-    /// Translates between a model and the space of the same question.
+    /// Makes the tables for a model and the space of the same question.
     pub fn new(model: &SolveModel, space: &'s Space) -> Self {
         let (orders, solved) = (model.definition.orders(), model.definition.solved());
         let labels = space.piece_labels().of_pieces();
@@ -25,7 +25,7 @@ impl<'s> SpaceWords<'s> {
             let (mut of_letter, mut of_piece) = (FxHashMap::default(), FxHashMap::default());
             for piece in (0..labels.len()).filter(|&piece| space.comes_to(piece, cell)) {
                 for turn in 0..orders[piece] {
-                    // A space counts the orientations of pieces from those that they have when solved.
+                    // A space counts the orientations of pieces from those in the solved state.
                     let counted = turn + solved[piece].orientation + orders[piece] - solved[cell].orientation;
                     let told = (labels[piece], (counted % orders[piece] % space.shown(piece)) as u8);
                     let letter = model.alphabet.letter(piece, turn);
@@ -39,13 +39,15 @@ impl<'s> SpaceWords<'s> {
         Self { space, pieces, letters }
     }
 
-    /// The word of the space for one of the model; `None` if no moves bring a piece to where it stands.
+    /// Returns the word of the space for a word of the model; `None` if moves bring none of the pieces to
+    /// where it stands.
     pub fn in_space(&self, word: &[u8]) -> Option<Vec<u8>> {
         let pieces = self.pieces.iter().zip(word).map(|(pieces, letter)| pieces.get(letter).copied());
         Some(self.space.word_of_pieces(&pieces.collect::<Option<Vec<_>>>()?))
     }
 
-    /// The word of the model for one of the space.
+    /// Returns the word of the model for a word of the space; `None` if the model has no letter for one of
+    /// the pieces.
     pub fn in_model(&self, word: &[u8]) -> Option<Vec<u8>> {
         let pieces = self.space.pieces(word);
         self.letters.iter().zip(pieces).map(|(letters, piece)| letters.get(&piece).copied()).collect()

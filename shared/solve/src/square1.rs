@@ -1,19 +1,19 @@
-//! Square-1 as people write it: `(1,0)/(3,-3)/`.
+//! Writes sequences of Square-1, as in `(1,0)/(3,-3)/`.
 
 use fathom_algebra::OrientedPermutation;
 use fathom_puzzle::Definition;
 use fathom_puzzle::family::square1::{Layer, Sequence, Turn};
 use std::collections::HashMap;
 
-/// The turns of both layers, and the twist, by what they do.
+/// The turns of the layers, alone and in pairs, and the twist, by their actions.
 #[derive(Clone, Debug)]
 pub struct SquareOne {
     turns: HashMap<OrientedPermutation, Vec<Turn>>,
 }
 
 impl SquareOne {
-    /// If the moves and free moves of a puzzle are turns of layers and twists of Square-1, by their names and
-    /// by what they do.
+    /// Returns the table for a puzzle whose moves and free moves are all turns of layers and twists of
+    /// Square-1, by name and action; `None` for other puzzles.
     pub fn of(definition: &Definition) -> Option<Self> {
         let twist = Turn::Twist.action();
         if definition.orders() != twist.orders() {
@@ -36,11 +36,11 @@ impl SquareOne {
         generators.all(|generator| is_turn(&generator.name, &generator.action)).then_some(Self { turns })
     }
 
-    /// Turns of layers and twists, one after the other; none at all as `()`. Those of the layers come in no
-    /// more than pairs.
+    /// Writes actions in order; none at all are `()`. Each action is a twist, a turn of a layer, or a pair of
+    /// turns.
     ///
     /// # Panics
-    /// If an action is another one.
+    /// If an action is neither a turn of layers nor a twist.
     pub fn written<'a>(&self, actions: impl Iterator<Item = &'a OrientedPermutation>) -> String {
         let turns = actions.flat_map(|action| &self.turns[action]);
         let written = Sequence(turns.copied().collect()).to_string();

@@ -1,4 +1,4 @@
-//! States as people write them, and why moves do not lead to one.
+//! Reads and writes states, and explains why moves do not lead to a state.
 
 use super::alphabet::Alphabet;
 use super::model::SolveModel;
@@ -11,59 +11,59 @@ use fathom_puzzle::load::sequence;
 use fathom_puzzle::tiles;
 use fathom_puzzle::{Generator, PuzzleSpec};
 
-/// A power that is no move is made by no more single turns.
+/// The largest number of single turns that replace a power which is no move itself.
 const MOST_TURNS: u64 = 1 << 16;
 
 /// Why a text is no state.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
-    /// It begins like cycles, and is none.
+    /// The text begins like cycles, but is malformed.
     #[error(
         "{0}; cycles are written as (1,2,3)(4,5), with cells counted from 1 and turns behind them as in (1+1,2+2)"
     )]
     Cycles(CycleError),
-    /// It should be tiles, and is not.
+    /// The text looks like tiles, but does not name each tile once.
     #[error("{0}; tiles are counted from 0, row by row")]
     Tiles(String),
-    /// Tiles, where they do not tell all.
+    /// The text is tiles, but pieces of this puzzle also have orientations.
     #[error(
         "the pieces of {0} turn, and tiles do not tell how they are turned: write cycles such as (1+1,2+2), or moves with --scramble"
     )]
     Turned(String),
-    /// Neither.
+    /// The text is neither tiles nor cycles.
     #[error("{0:?} is neither the tiles of a state nor cycles: to give moves, add --scramble")]
     Neither(String),
-    /// It should be moves of a board, and is not.
+    /// A malformed expression in the moves of a board.
     #[error("{0}")]
     Expression(ExpressionError),
-    /// It should be moves of Square-1, and is not.
+    /// A malformed sequence of Square-1.
     #[error("{0}")]
     SquareOne(LettersError),
-    /// A move that something is in the way of.
+    /// A move whose guard does not hold.
     #[error("move {number}, {name}, cannot be made where the moves before it have led")]
     Blocked {
-        /// Which of the moves, from 1.
+        /// The number of the move in the sequence, from 1.
         number: usize,
-        /// What it is called.
+        /// The name of the move.
         name: String,
     },
-    /// It should be moves, and is not.
+    /// A malformed move sequence of another puzzle.
     #[error("at offset {at}: {reason}")]
     Moves {
         /// Byte offset.
         at: usize,
-        /// What is wrong there.
+        /// The reason.
         reason: String,
     },
 }
 
 impl SolveModel {
-    /// Reads a state: as tiles row by row, as cycles of cells, or, if it is a scramble, as moves that lead to
-    /// it from the solved state. The element that is returned carries the piece of each cell to where it
-    /// stands.
+    /// Reads a state: as moves that lead to it from the solved state if `is_scramble`, and otherwise as tiles
+    /// row by row or as cycles of cells. The returned element carries each piece from its own cell to the
+    /// cell where it stands.
     ///
     /// # Errors
-    /// [`StateError`] with the place and the reason.
+    /// [`StateError`] with the reason and, where there is one, the place.
     pub fn read(&self, text: &str, is_scramble: bool) -> Result<OrientedPermutation, StateError> {
         let text = text.trim();
         if is_scramble {
@@ -84,9 +84,9 @@ impl SolveModel {
         }
     }
 
-    /// Reads moves: those of a board as `V1 H2^-1`, with powers of anything; those of Square-1 as
-    /// `(1,0)/(3,-3)/`, by their names, or in the letters of the article; those of other puzzles as
-    /// `R U2 F'`, with any of its named permutations.
+    /// Reads moves: those of a board as `V1 H2^-1`, with powers of any expression; those of Square-1 as
+    /// `(1,0)/(3,-3)/`, by their names, or in the letters of the article; those of other puzzles as `R U2
+    /// F'`, with all permutations that the definition names.
     fn read_moves(&self, text: &str) -> Result<OrientedPermutation, StateError> {
         let definition = &self.definition;
         if let PuzzleSpec::Board(board) = self.source {
@@ -116,8 +116,7 @@ impl SolveModel {
         self.one_by_one(self.written_out(text)?)
     }
 
-    /// The moves that a sequence is short for, one after the other. A power that is no move is made by its
-    /// single turns.
+    /// Expands a sequence into single moves. A power that is not itself a move becomes single turns.
     fn written_out(&self, text: &str) -> Result<Vec<(String, OrientedPermutation)>, StateError> {
         let definition = &self.definition;
         let mut free = definition.free_generators().unwrap_or_default();
@@ -149,7 +148,8 @@ impl SolveModel {
         Ok(moves)
     }
 
-    /// The element that moves make one after the other, if nothing is in the way.
+    /// Multiplies moves in order. Returns [`StateError::Blocked`] at the first move whose guard does not
+    /// hold.
     fn one_by_one(
         &self,
         moves: impl IntoIterator<Item = (String, OrientedPermutation)>,
@@ -173,7 +173,7 @@ impl SolveModel {
         Ok(state)
     }
 
-    /// A state as people write it: tiles row by row, or cycles where pieces have orientations.
+    /// Writes a state: as tiles row by row, or as cycles if pieces have orientations.
     pub fn written_state(&self, element: &OrientedPermutation) -> String {
         if self.has_orientations() {
             return element.to_string();
@@ -182,12 +182,12 @@ impl SolveModel {
         tiles.iter().map(u16::to_string).collect::<Vec<_>>().join(" ")
     }
 
-    /// Why moves do not lead to a state; `None` if nothing is found that speaks against it. Where all pieces
-    /// are told apart they lead to it then.
+    /// Explains why moves do not lead to a state. `None` means that no reason was found; if all pieces are
+    /// distinct, moves then do lead to the state.
     ///
-    /// Looked at are the cells alone, then the sum of the turns of each orbit, then cells and turns together.
-    /// Pieces that look alike may be exchanged at will: so a group is asked that has these exchanges
-    /// besides the moves.
+    /// The checks are on the cells alone, then on the sum of the turns of each orbit, then on cells and turns
+    /// together. Pieces that look alike may be exchanged, so the groups contain these exchanges besides the
+    /// moves.
     pub fn why_not(&self, element: &OrientedPermutation) -> Option<String> {
         if let Some(cell) = self.missing(element) {
             return Some(format!("a piece like that of cell {} must always stand on that cell", cell + 1));
@@ -217,7 +217,7 @@ impl SolveModel {
         })
     }
 
-    /// The first cell that does not hold what it must in all states that are meant.
+    /// Returns the first cell whose piece the definition fixes for all states, but which holds another piece.
     fn missing(&self, element: &OrientedPermutation) -> Option<u16> {
         let back = element.cells().inverse();
         let label = |cell: usize| self.definition.solved()[cell].label;
@@ -225,7 +225,7 @@ impl SolveModel {
         self.definition.always().iter().copied().find(differs)
     }
 
-    /// The first cell that holds what it never may, and the piece.
+    /// Returns the first cell that holds a piece which must never stand there, and that piece.
     fn ruled_out(&self, element: &OrientedPermutation) -> Option<(u16, u16)> {
         let back = element.cells().inverse();
         let label = |cell: usize| self.definition.solved()[cell].label;
@@ -233,13 +233,13 @@ impl SolveModel {
         self.definition.never().iter().copied().find(is_there)
     }
 
-    /// What moves and free moves do.
+    /// Returns the actions of the moves and free moves.
     fn actions(&self) -> impl Iterator<Item = &OrientedPermutation> {
         self.generators.iter().chain(self.definition.free()).map(|generator| &generator.action)
     }
 
-    /// The first orbit, all of whose turns are seen, whose turns add up to something else than those of any
-    /// move do.
+    /// Returns the reason if the turns of an orbit have a sum that no moves reach. Only orbits whose turns
+    /// are all visible, and whose sum every move keeps at 0, are considered.
     fn turned_in_sum(&self, element: &OrientedPermutation) -> Option<String> {
         let all_seen = |&orbit: &usize| {
             let cells = self.definition.cells_of(orbit);
@@ -264,13 +264,14 @@ impl SolveModel {
         })
     }
 
-    /// Permutations of points that generate all those which change nothing that can be seen of the solved
-    /// puzzle: exchanges of pieces that look alike, and turns of pieces that look the same after.
+    /// Returns generators of the permutations of points that leave the solved puzzle looking the same:
+    /// exchanges of pieces that look alike, and turns of pieces that look the same after them.
     fn exchanges(&self) -> Vec<Permutation> {
         let orders = self.definition.orders();
         let Alphabet { labels, first, .. } = &self.alphabet;
         let shown = |cell: usize| &labels[first[cell]..][..usize::from(orders[cell])];
-        // How far one cell's points must be shifted to show what the other's do.
+        // Returns the smallest shift, at least `from`, after which the points of cell `a` show what those of
+        // `b` show.
         let shift = |a: usize, b: usize, from: usize| {
             let (a, b) = (shown(a), shown(b));
             let fits = |&k: &usize| (0..a.len()).all(|i| a[i] == b[(i + k) % b.len()]);

@@ -1,5 +1,5 @@
-//! Solutions against a plain search over elements of the group, which shares nothing with the searches but
-//! the definition of the puzzle.
+//! Compares solutions with those of a plain search over elements of the group, which shares only the
+//! definition of the puzzle with the searches.
 
 mod free;
 
@@ -22,7 +22,7 @@ const LIMITED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/
 
 const RULED_OUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/small-cut.tws");
 
-/// Of a word that names a puzzle by itself, or followed by `whole`, as a whole.
+/// Makes the question for a puzzle by name; after ` whole`, for the puzzle as a whole.
 fn question(word: &str, metric: Option<Metric>, labels: Option<&str>) -> SpaceSpec {
     let source = match word.strip_suffix(" whole") {
         Some(word) => PuzzleSpec::whole(word),
@@ -44,14 +44,15 @@ fn model(word: &str, metric: Option<Metric>, labels: Option<&str>) -> SolveModel
     SolveModel::new(&question(word, metric, labels)).unwrap()
 }
 
-/// A state by one of its elements, its distance to the solved one and the number of its shortest solutions.
+/// A state by one of its elements, its distance from the solved state, and the number of its shortest
+/// solutions.
 struct Known {
     element: OrientedPermutation,
     distance: u32,
     solutions: u64,
 }
 
-/// All products of free moves.
+/// Returns all products of free moves.
 fn free_moves(model: &SolveModel) -> Vec<OrientedPermutation> {
     let mut all = vec![OrientedPermutation::identity(model.definition.orders())];
     let mut at = 0;
@@ -67,7 +68,7 @@ fn free_moves(model: &SolveModel) -> Vec<OrientedPermutation> {
     all
 }
 
-/// What can be seen of a state: of all its looks the first.
+/// Returns the labels at the points of a state, the smallest list of all that free moves make.
 fn seen(model: &SolveModel, free: &[OrientedPermutation], element: &OrientedPermutation) -> Vec<u16> {
     let look = |free| {
         let inverse = element.then(free).as_points().inverse();
@@ -77,12 +78,13 @@ fn seen(model: &SolveModel, free: &[OrientedPermutation], element: &OrientedPerm
     free.iter().map(look).min().unwrap()
 }
 
-/// All states from which moves lead to the solved one, by what can be seen of them: found backwards from
-/// there, by products of elements.
+/// Returns all states from which moves lead to the solved one, by their visible labels. Searches backwards
+/// from the solved state, with products of elements.
 fn plain(model: &SolveModel) -> BTreeMap<Vec<u16>, Known> {
     let free = free_moves(model);
     let seen = |element: &OrientedPermutation| seen(model, &free, element);
-    // A guard's cells stay as they are, and are so after as before.
+    // The guard's cells are fixed by the move, so the guard holds after the move if and only if it held
+    // before.
     let holds = |element: &OrientedPermutation, cells: &[u16]| {
         let home = |at: usize| model.definition.solved()[at].label;
         let back = element.cells().inverse();
@@ -113,7 +115,7 @@ fn plain(model: &SolveModel) -> BTreeMap<Vec<u16>, Known> {
                 });
             }
         }
-        // Products that free moves behind make equal are one move.
+        // Products that differ only by trailing free moves are one move.
         for element in &next {
             let (mut ways, mut solutions) = (HashSet::new(), 0);
             for (before, generator) in free
@@ -139,7 +141,7 @@ fn plain(model: &SolveModel) -> BTreeMap<Vec<u16>, Known> {
     unreachable!("distances have no end")
 }
 
-/// That what was found of a state is all that there is.
+/// Asserts that `found` has the right distance and exactly the shortest solutions.
 fn check(model: &SolveModel, known: &Known, found: &Solutions) {
     assert_eq!((found.distance, found.more), (known.distance, false));
     assert_eq!(found.solutions.len() as u64, known.solutions);
@@ -164,10 +166,10 @@ fn every_state_has_its_distance_and_all_its_solutions() {
         // A shift without its inverse.
         ("lx:6", Some(Metric::Given), None, 720),
         ("lx:6", Some(Metric::Given), Some("0,1,0,1,2,2"), 90),
-        // Pieces that turn.
+        // Pieces with orientations.
         ("burnt-pancake:4", None, None, 384),
         ("burnt-pancake:4", None, Some("0,1,1,0"), 96),
-        // Of the ways to a state some lead through states that are not meant.
+        // Puzzles where some ways between allowed states lead through states that are not allowed.
         (LIMITED, None, None, 20),
         (RULED_OUT, None, None, 768),
     ];
@@ -179,7 +181,7 @@ fn every_state_has_its_distance_and_all_its_solutions() {
         for (number, known) in known.values().enumerate() {
             let state = model.word(&known.element);
             check(&model, known, &search.solve(&state, usize::MAX).unwrap());
-            // And with both balls of its own.
+            // A new search grows both balls itself.
             if number % 7 == 0 {
                 check(&model, known, &Bidirectional::new(&model, 1 << 30).solve(&state, usize::MAX).unwrap());
             }
@@ -194,7 +196,7 @@ fn every_state_has_its_distance_and_all_its_solutions() {
     }
 }
 
-/// Makes a run that keeps all layers, as deep as asked.
+/// Makes a run that keeps all layers, down to `max_depth`.
 fn run(question: SpaceSpec, path: &std::path::Path, max_depth: Option<u32>) -> RunDirectory {
     let space = question.space().unwrap();
     let plan = Plan::new(&space).unwrap();
@@ -208,8 +210,8 @@ fn run(question: SpaceSpec, path: &std::path::Path, max_depth: Option<u32>) -> R
     run
 }
 
-/// The same element where the orientations of pieces count from those that they have when solved, as words of
-/// a space do.
+/// Returns the element with orientations counted from those in the solved state, as the words of a space
+/// count them.
 fn from_solved(model: &SolveModel, element: &OrientedPermutation) -> OrientedPermutation {
     let solved = model.definition.solved();
     let turn = |(piece, &turn): (usize, &u16)| {
@@ -221,7 +223,7 @@ fn from_solved(model: &SolveModel, element: &OrientedPermutation) -> OrientedPer
     OrientedPermutation::new(element.cells().clone(), turns, element.orders()).unwrap()
 }
 
-/// That the layers of a complete run know of each state what a plain search finds.
+/// Asserts that the layers of a complete run give each state the distance and solutions of the plain search.
 fn check_layers(question: SpaceSpec) {
     let model = SolveModel::new(&question).unwrap();
     let directory = tempfile::tempdir().unwrap();
@@ -296,7 +298,7 @@ fn classes_are_the_orbits_of_the_symmetries() {
     }
 }
 
-/// That the classes of all layers of a complete run are all its states.
+/// Asserts that the classes of each layer of a complete run together have all states of the layer.
 fn check_classes(question: SpaceSpec) {
     let directory = tempfile::tempdir().unwrap();
     let run = run(question, &directory.path().join("run"), None);
@@ -376,7 +378,8 @@ fn what_moves_do_not_lead_to_is_told_with_the_reason() {
         assert_eq!(why.is_some(), says.is_some(), "{word} {state} {why:?}");
         assert!(says.is_none_or(|says| why.unwrap().contains(says)), "{word} {state}");
     }
-    // Two colours in turn: a rotation keeps neighbours unlike, and nothing but the search knows that.
+    // The colours alternate, and the moves keep them so, but the group with exchanges does not show that:
+    // only the search finds that the state is unreachable.
     let model = model("1x6", None, Some("0,1,0,1,0,1"));
     let state = model.read("0 2 1 3 4 5", false).unwrap();
     let found = Bidirectional::new(&model, 1 << 20).solve(&model.word(&state), 1);

@@ -1,13 +1,13 @@
-//! The steps of a pull on byte planes, with AVX-512, VBMI and GFNI instructions. The layout is explained one
-//! level up.
+//! The steps of a pull on byte planes, with AVX-512, VBMI and GFNI instructions. The layout is explained in
+//! the parent module.
 //!
-//! All functions are safe to call: they check their ranges once, and that the processor has the instructions
-//! is checked by [`is_supported`], without which no kernel is made.
+//! All `pub(crate)` functions are safe to call: they check their ranges once, and kernels are made only after
+//! [`is_supported`] has checked that the processor has the instructions.
 
 use super::{MOST_PLANES, SLOT};
 use std::arch::x86_64::*;
 
-/// Whether this processor has the instructions.
+/// Returns whether this processor has the instructions.
 pub(crate) fn is_supported() -> bool {
     is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
@@ -25,12 +25,13 @@ pub(crate) struct RowMap {
 }
 
 impl RowMap {
-    /// Byte i of a block becomes what was byte `from[i]`.
+    /// Makes the map after which byte i of a block is the old byte `from[i]`.
     pub(crate) fn new(from: &[u32]) -> Self {
         Self::with(from, |i| i)
     }
 
-    /// The same with the order reversed inside each eight bytes, as matrices have their rows.
+    /// Makes the map with the order reversed inside each eight bytes, because matrices store their rows in
+    /// that order.
     pub(crate) fn reversed(from: &[u32]) -> Self {
         Self::with(from, |i| i ^ 7)
     }
@@ -47,14 +48,14 @@ impl RowMap {
     }
 }
 
-/// A permutation of the bits of rows: for each plane of the target and each of the source a matrix of 8 x 8
-/// bits, in the form that `vgf2p8affineqb` takes: bit i of the product's byte is the parity of byte 7 - i of
-/// the matrix and the byte.
+/// A permutation of the bits of rows: a matrix of 8 x 8 bits for each plane of the target and each plane of
+/// the source, in the form of `vgf2p8affineqb`: bit i of the product's byte is the parity of (byte 7 - i of
+/// the matrix) AND the byte.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BitMap([[u64; MOST_PLANES]; MOST_PLANES]);
 
 impl BitMap {
-    /// Bit j of a row becomes what was bit `from[j]`.
+    /// Makes the map after which bit j of a row is the old bit `from[j]`.
     pub(crate) fn new(from: &[u32]) -> Self {
         let mut matrices = [[0; MOST_PLANES]; MOST_PLANES];
         for (to, &from) in from.iter().enumerate() {
@@ -65,8 +66,8 @@ impl BitMap {
     }
 }
 
-/// Bytes that will be read soon, brought into the processor's cache bit by bit. That they are somewhere else
-/// is all that can go wrong: they are addresses, and never read.
+/// A range of addresses that will be read soon, prefetched into the processor's cache a few lines at a time.
+/// The addresses are never read here, so a wrong range costs only time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ahead {
     next: usize,
@@ -82,7 +83,7 @@ impl Ahead {
         Self { next, end: next + bytes.len(), lines_a_step: 0 }
     }
 
-    /// The same, to be done in so many steps.
+    /// Returns the same range, to be prefetched in `steps` steps.
     fn in_steps(self, steps: usize) -> Self {
         Self { lines_a_step: (self.end - self.next).div_ceil(Self::LINE).div_ceil(steps.max(1)), ..self }
     }
@@ -99,8 +100,8 @@ impl Ahead {
     }
 }
 
-/// What blocks are read and written by a pull: for each base (offset in the source, offset in the target) and
-/// each pair of steps two blocks of the source, and a pair of adjacent blocks of the target.
+/// The blocks that a pull reads and writes: for each base (offset in the source, offset in the target) and
+/// each pair of steps, two blocks of the source and a pair of adjacent blocks of the target.
 #[derive(Debug)]
 pub(crate) struct Pairs<'a> {
     pub(crate) source: &'a [u8],
@@ -114,7 +115,7 @@ pub(crate) struct Pairs<'a> {
 }
 
 impl Pairs<'_> {
-    /// Checks that all blocks of so many planes lie inside source and target.
+    /// Panics unless all blocks of `planes` planes lie inside source and target.
     fn check(&self, planes: usize) {
         assert!(self.steps.len().is_multiple_of(2));
         let most = |offsets: &mut dyn Iterator<Item = u32>| offsets.max().unwrap_or(0) as usize;
@@ -125,7 +126,7 @@ impl Pairs<'_> {
     }
 }
 
-/// Adds the blocks with their bytes permuted by `rows`, and the bits of their rows by `bits`.
+/// Adds the blocks, with their bytes permuted by `rows`, and the bits of each row by `bits`.
 pub(crate) fn keep(pairs: Pairs<'_>, planes: u32, rows: &RowMap, bits: &BitMap) {
     // SAFETY: the processor has the instructions, as every kernel was made after `is_supported`.
     unsafe {
@@ -138,8 +139,8 @@ pub(crate) fn keep(pairs: Pairs<'_>, planes: u32, rows: &RowMap, bits: &BitMap) 
     }
 }
 
-/// Adds the blocks with bytes permuted by `gather`, which is a reversed map, their squares of bits
-/// transposed, and the bytes of that permuted by `scatter`.
+/// Adds the blocks after three steps: their bytes are permuted by `gather`, which is a reversed map, their
+/// squares of bits are transposed, and the bytes of the result are permuted by `scatter`.
 pub(crate) fn trade(pairs: Pairs<'_>, planes: u32, gather: &RowMap, scatter: &RowMap) {
     // SAFETY: as in `keep`.
     unsafe {
@@ -205,8 +206,8 @@ fn trade_planes<const PLANES: usize>(pairs: Pairs<'_>, gather: &RowMap, scatter:
                     unsafe { load_two(pairs.source, at + steps[0] as usize, at + steps[1] as usize) };
                 *source = _mm512_maskz_permutexvar_epi8(gather.valid, gather_index, blocks);
             }
-            // Eight rows of plane j at place k change places with eight rows of plane k at place j, in both
-            // blocks.
+            // In both blocks, eight rows of plane j at place k change places with eight rows of plane k at
+            // place j.
             let low = |a, b| _mm512_unpacklo_epi64(a, b);
             let high = |a, b| _mm512_unpackhi_epi64(a, b);
             let [a, b, c, d] = source;
@@ -227,7 +228,7 @@ fn trade_planes<const PLANES: usize>(pairs: Pairs<'_>, gather: &RowMap, scatter:
     }
 }
 
-/// Splits a packed tensor, with readable bytes behind it, into byte planes that are `stride` bytes apart.
+/// Splits a packed tensor into byte planes that are `stride` bytes apart.
 pub(crate) fn split(packed: &[u8], planes: &mut [u8], stride: usize, rows: u32, row_bytes: u32) {
     // SAFETY: as in `keep`.
     unsafe { split_rows(packed, planes, stride, rows as usize, row_bytes as usize) }
@@ -268,7 +269,7 @@ fn split_rows(packed: &[u8], planes: &mut [u8], stride: usize, rows: usize, row_
 }
 
 /// Joins byte planes to a packed tensor: the blocks at `starts` in order, of `length` rows of `row_bytes`
-/// bytes.
+/// bytes each.
 pub(crate) fn join(
     planes: &[u8],
     stride: usize,
@@ -310,7 +311,7 @@ fn join_blocks(
             unsafe { (load_two(planes, plane(0), plane(1)), load_two(planes, plane(2), plane(3))) };
         let shuffle = |(index, valid)| _mm512_maskz_permutex2var_epi8(valid, low, index, high);
         let place = &mut packed[number * block..];
-        // What goes beyond the block is written over by the next.
+        // The next block overwrites the bytes beyond this one.
         let (out, rest) = match place.first_chunk_mut::<128>() {
             Some(place) => (place, None),
             None => (&mut end, Some(block)),
@@ -324,14 +325,15 @@ fn join_blocks(
     }
 }
 
-/// Byte planes, how far they are apart, and the bytes from one index of each axis but the last to the next.
+/// Byte planes, the distance between them, and the bytes from one index to the next of each axis but the
+/// last.
 pub(crate) type Strided<'a> = (&'a [u8], usize, &'a [u32]);
-/// The same to be written.
+/// The same for planes to be written.
 pub(crate) type StridedMut<'a> = (&'a mut [u8], usize, &'a [u32]);
 
-/// Copies (or adds, where `ADD` is set) byte planes in which axis `from` is the inner one to byte planes in
-/// which axis `to` is. `lengths` are those of all axes. Of each block of the target all [`SLOT`] bytes are
-/// written, with zeros behind the end.
+/// Copies byte planes whose inner axis is `from` to byte planes whose inner axis is `to`; adds them if `ADD`
+/// is set. `lengths` are those of all axes. Writes all [`SLOT`] bytes of each block of the target, with zeros
+/// after its end.
 pub(crate) fn turn<const ADD: bool>(
     source: Strided<'_>,
     target: StridedMut<'_>,
@@ -343,9 +345,9 @@ pub(crate) fn turn<const ADD: bool>(
     unsafe { turn_squares::<ADD>(source, target, lengths, (from, to), row_bytes as usize) }
 }
 
-/// One square of bytes for each index of the other axes and each plane: up to 32 rows of up to 32 bytes.
-/// Eight rows make four registers of eight columns, by two rounds of shuffles; four such sets make the
-/// columns, by two more.
+/// Transposes one square of bytes for each index of the other axes and each plane: up to 32 rows of up to 32
+/// bytes. Two rounds of shuffles make four registers of eight columns from eight rows; two more rounds make
+/// the columns from four such sets.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 fn turn_squares<const ADD: bool>(
     (source, source_stride, read_strides): Strided<'_>,
@@ -367,7 +369,7 @@ fn turn_squares<const ADD: bool>(
     assert!((row_bytes - 1) * source_stride + read_end <= source.len());
     assert!((row_bytes - 1) * target_stride + write_end <= target.len());
 
-    // Of two rows a register, rows 0 to 3: the bytes of columns 0 to 15, and of columns 16 to 31.
+    // From registers of two rows each, rows 0 to 3: the bytes of columns 0 to 15, and of columns 16 to 31.
     let quarters: [__m512i; 2] = std::array::from_fn(|half| {
         let mut index = [0; 64];
         for (place, index) in index.iter_mut().enumerate() {
@@ -393,7 +395,7 @@ fn turn_squares<const ADD: bool>(
         }
         for plane in 0..row_bytes {
             let (read, write) = (plane * source_stride + read, plane * target_stride + write);
-            // By groups of eight columns, then by eight rows: a quadword a column.
+            // By groups of eight columns, then by eight rows: a quadword for each column.
             let mut tiles = [[_mm512_setzero_si512(); TILES]; TILES];
             for first in (0..rows).step_by(8) {
                 let pair = |number: usize| {
@@ -444,7 +446,7 @@ fn turn_squares<const ADD: bool>(
     }
 }
 
-/// Removes the bits of the blocks of the source, which are `length` bytes, from those of the target.
+/// Removes the bits of the source's blocks, which have `length` bytes, from the blocks of the target.
 pub(crate) fn remove(pairs: Pairs<'_>, planes: u32, length: u32) {
     // SAFETY: as in `keep`.
     unsafe { remove_planes(pairs, planes as usize, length) }
@@ -474,7 +476,7 @@ fn remove_planes(pairs: Pairs<'_>, planes: usize, length: u32) {
     }
 }
 
-/// The number of bits that are set.
+/// Returns the number of bits that are set.
 pub(crate) fn count(bytes: &[u8]) -> u32 {
     #[target_feature(enable = "popcnt")]
     fn count_words(bytes: &[u8]) -> u32 {
@@ -498,10 +500,10 @@ fn store(bytes: &mut [u8; 64], value: __m512i) {
     unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), value) }
 }
 
-/// The blocks at two offsets.
+/// Loads the blocks at two offsets.
 ///
 /// # Safety
-/// [`SLOT`] bytes from each offset on must lie inside `bytes`.
+/// `SLOT` bytes from each offset must lie inside `bytes`.
 #[target_feature(enable = "avx512f")]
 unsafe fn load_two(bytes: &[u8], first: usize, second: usize) -> __m512i {
     debug_assert!(first.max(second) + SLOT <= bytes.len());
@@ -513,10 +515,10 @@ unsafe fn load_two(bytes: &[u8], first: usize, second: usize) -> __m512i {
     }
 }
 
-/// ORs a pair of blocks to those at an offset.
+/// ORs a pair of blocks to the pair at an offset.
 ///
 /// # Safety
-/// 64 bytes from the offset on must lie inside `bytes`.
+/// 64 bytes from the offset must lie inside `bytes`.
 #[target_feature(enable = "avx512f")]
 unsafe fn add(bytes: &mut [u8], at: usize, blocks: __m512i) {
     debug_assert!(at + 64 <= bytes.len());

@@ -2,17 +2,17 @@
 //!
 //! Layout: that of [`crate::portable`], each row in several `u64`.
 //!
-//! For each bit of the target it is known in which byte of the source row its bit lies, and where in that
-//! byte. A shuffle brings 64 such bytes together out of 128 (`vpermi2b`), and one test against 64 bytes of
-//! one bit each makes them a word of the target (`vptestmb`). A row of more than 128 bytes is gone through in
-//! *pieces* of that length, each with a mask of the bits that come from it. Rows that trade places are those
-//! of the portable kernel, and so are sparse sources.
+//! For each bit of the target, the map gives the byte of the source row that has the bit, and the place of
+//! the bit in that byte. A shuffle collects 64 such bytes out of 128 (`vpermi2b`), and one test against 64
+//! bytes of one bit each turns them into a word of the target (`vptestmb`). A row of more than 128 bytes is
+//! processed in *pieces* of that length, each with a mask of the bits that come from it. The portable kernel
+//! handles rows that trade places, and sparse sources.
 //!
 //! Every state is carried by exactly the map of the transform, because each bit of the target is taken from
 //! the one bit that the map names; states are only ever added.
 //!
-//! Cost a word: two loads, a shuffle, a test and an OR for each piece; where the portable kernel turns rows
-//! on their side, or fetches bit by bit (`docs/performance.md`).
+//! Cost of a word: two loads, a shuffle, a test and an OR for each piece. The portable kernel transposes rows
+//! instead, or fetches bit by bit (`docs/performance.md`).
 
 use crate::kernel::{Bits, Kernel};
 use crate::portable::{Meeting, Portable, Walk};
@@ -22,13 +22,14 @@ use std::arch::x86_64::*;
 /// Bits of a word of the target, and bytes of a register.
 const SIZE: usize = 64;
 
-/// Bytes of a piece, two registers.
+/// Bytes of a piece: two registers.
 const PIECE: usize = 2 * SIZE;
 
-/// Rows have at most so many pieces: beyond, turning them on their side is as fast.
+/// The largest number of pieces of a row: longer rows are as fast by transposition.
 const MOST_PIECES: usize = 8;
 
-/// The kernel for tensors of a shape; `None` if this processor or this shape is not one for it.
+/// Returns the kernel for tensors of a shape; `None` if the shape does not fit, or this processor lacks the
+/// instructions.
 pub(super) fn long(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
     let words = 3..=MOST_PIECES * PIECE * 8 / SIZE;
     let fits = shape.blocks() == 1 && words.contains(&(shape.row_bits() as usize).div_ceil(SIZE));
@@ -36,19 +37,19 @@ pub(super) fn long(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
     (fits && is_supported).then(|| Box::new(Long::new(shape)) as Box<dyn Kernel + Send>)
 }
 
-/// Where the 64 bits of a word of the target come from: for each its byte within a piece, and that byte with
-/// the one bit set that is asked for.
+/// The origin of the 64 bits of a word of the target: for each bit, its byte within a piece, and a byte in
+/// which only the bit to be tested is set.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Picks {
     bytes: [u8; SIZE],
     bits: [u8; SIZE],
-    /// By piece: which bits come from it.
+    /// For each piece, the bits of the word that come from it.
     pieces: [u64; MOST_PIECES],
 }
 
 impl Picks {
-    /// Bit j of a word becomes what was bit `from[j]` of the row.
+    /// Makes the picks after which bit j of the word is bit `from[j]` of the source row.
     fn new(from: &[u32]) -> Self {
         let mut picks = Self { bytes: [0; SIZE], bits: [0; SIZE], pieces: [0; MOST_PIECES] };
         for (to, &from) in from.iter().enumerate() {
@@ -64,7 +65,7 @@ impl Picks {
 #[derive(Debug)]
 struct Long {
     portable: Portable<u64>,
-    /// By number of the axis map, and by word of the target.
+    /// The picks of each axis map, by number of the map and by word of the target.
     picks: Vec<Option<Box<[Picks]>>>,
     walk: Walk,
 }
@@ -87,13 +88,13 @@ impl Long {
         for (&source, &target) in walk.source.iter().zip(&walk.target) {
             let row = &packed[source as usize * row_bytes..][..row_bytes];
             let words = &mut portable.words[target as usize * portable.row_words..][..portable.row_words];
-            // SAFETY: that the processor has the instructions was checked in `long`.
+            // SAFETY: `long` has checked that the processor has the instructions.
             unsafe { keep(row, words, picks) }
         }
     }
 }
 
-/// Adds the bits of a row to the words of another.
+/// Adds the permuted bits of a row to the words of another.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 fn keep(row: &[u8], words: &mut [u64], picks: &[Picks]) {
     for (number, piece) in row.chunks(PIECE).enumerate() {
@@ -107,12 +108,12 @@ fn keep(row: &[u8], words: &mut [u64], picks: &[Picks]) {
     }
 }
 
-/// Up to 64 bytes, and zeros behind them.
+/// Loads up to 64 bytes, followed by zeros.
 #[target_feature(enable = "avx512f,avx512bw")]
 fn load(bytes: &[u8]) -> __m512i {
     assert!(bytes.len() <= SIZE);
     let there = if bytes.len() < SIZE { (1 << bytes.len()) - 1 } else { u64::MAX };
-    // SAFETY: bytes that the mask leaves out are not read, and the load asks for no alignment.
+    // SAFETY: the load does not read bytes outside the mask, and needs no alignment.
     unsafe { _mm512_maskz_loadu_epi8(there, bytes.as_ptr().cast()) }
 }
 

@@ -4,17 +4,17 @@
 //!
 //! - The last axis stays last: `vpshufbitqmb` picks any 64 bits of a word, in any order, so one instruction
 //!   permutes a word, and four permute a row of two words. Where the last axis is halved, a bit stands for
-//!   one of two neighbouring indices, and the parity of the row says for which: each map is two permutations
-//!   of the half rows, one for each parity.
+//!   one of two neighbouring indices, and the parity of the row determines which: each map is two
+//!   permutations of the half rows, one for each parity.
 //! - The last axis trades places with another: squares of 64 x 64 bits are transposed in registers. A byte
 //!   shuffle of each eight rows makes tiles of 8 x 8 bits, a product with the unit vectors transposes the
 //!   tiles (`vgf2p8affineqb`), and three rounds of interleaving bring the bytes of a column together. Halved
 //!   rows are joined to halved columns as in `portable::halved`, eight words at a time.
 //!
-//! Both carry every state by exactly the maps of the transform, as the portable paths do, and only add
-//! states. Sparse sources are those of the portable kernel.
+//! Both carry every state by exactly the maps of the transform, as the portable code does, and only add
+//! states. The portable kernel handles sparse sources.
 //!
-//! Measured: `docs/performance.md`.
+//! Measurements: `docs/performance.md`.
 
 use super::transpose::{Square, place, transpose};
 use crate::kernel::{Bits, Kernel};
@@ -25,10 +25,11 @@ use std::arch::x86_64::*;
 /// Bits of a word, and rows of a square.
 const SIZE: usize = 64;
 
-/// Rows have at most so many words.
+/// The largest number of words of a row.
 const MOST_WORDS: usize = 2;
 
-/// The kernel for tensors of a shape; `None` if this processor or this shape is not one for it.
+/// Returns the kernel for tensors of a shape; `None` if the shape does not fit, or this processor lacks the
+/// instructions.
 pub(super) fn rows(shape: &Shape) -> Option<Box<dyn Kernel + Send>> {
     let is_supported = super::blocks::is_supported()
         && is_x86_feature_detected!("avx512bitalg")
@@ -48,12 +49,12 @@ struct Picks([Pick; 2]);
 #[repr(align(64))]
 struct Pick {
     from: [[u8; SIZE]; MOST_WORDS],
-    /// By word of the target and word of the source, the bits of the target that come from there.
+    /// For each word of the target and each word of the source, the bits of the target that come from there.
     valid: [[u64; MOST_WORDS]; MOST_WORDS],
 }
 
 impl Pick {
-    /// Bit j of a row becomes what was bit `from(j)`, for j below `bits`.
+    /// Makes the pick after which bit j of a row is the old bit `from(j)`, for j below `bits`.
     fn new(bits: usize, from: impl Fn(usize) -> usize) -> Self {
         let mut pick = Self { from: [[0; SIZE]; MOST_WORDS], valid: [[0; MOST_WORDS]; MOST_WORDS] };
         for to in 0..bits {
@@ -71,7 +72,7 @@ impl Picks {
             let pick = Pick::new(map.from.len(), |to| map.from[to] as usize);
             return Self([pick.clone(), pick]);
         };
-        // Of rows whose last index has this parity: which half stands in which place afterwards.
+        // For rows whose last index has this parity, finds the half that comes to each place.
         let of_parity = |parity: bool| {
             let halves = map.to.len() / 2;
             let mut from = vec![0; halves];
@@ -88,11 +89,11 @@ impl Picks {
 #[derive(Debug)]
 struct Rows {
     portable: Portable<u64>,
-    /// What each axis map picks, by the number of the map.
+    /// The picks of each axis map, by the number of the map.
     picks: Vec<Option<Box<Picks>>>,
     walk: Walk,
-    /// Along the innermost axis, by parity of the index in the source: where a row lies in the source, and
-    /// its index in the target.
+    /// For each row along the innermost axis, by parity of its index in the source: its offset in the source,
+    /// and its index in the target.
     steps: [Vec<(u32, u32)>; 2],
 }
 
@@ -116,7 +117,7 @@ impl Rows {
                 let (odd_rows, odd) = (&portable.odd_rows[..], transform.odd);
                 let parity = |row: u32| odd_rows.get(row as usize).is_some_and(|&is_odd| is_odd ^ odd);
                 let lines = Lines { walk, steps, parity };
-                // SAFETY: that the processor has the instructions was checked in `rows`.
+                // SAFETY: `rows` has checked that the processor has the instructions.
                 unsafe {
                     match portable.row_words {
                         1 => keep::<1, _>(&source, &mut portable.words, lines, picks),
@@ -172,25 +173,25 @@ impl<'a> Source<'a> {
         Self { bytes, row_bytes: shape.row_bytes() as usize }
     }
 
-    /// The offset of a row in bytes.
+    /// Returns the offset of a row in bytes.
     fn at(&self, row: u32) -> usize {
         row as usize * self.row_bytes
     }
 
-    /// Checks that rows of so many words lie inside the tensor that begin at one of `bases` and one of the
-    /// `steps` behind it.
+    /// Panics unless `words` words from each sum of a base and a step lie inside the tensor. Bases are
+    /// numbers of rows, and steps are offsets in bytes.
     fn check(&self, bases: &[u32], steps: impl Iterator<Item = u32>, words: usize) {
         let last = self.at(largest(bases.iter().copied())) + largest(steps) as usize;
         assert!(last + 8 * words <= self.bytes.len(), "the rows lie inside the tensor");
     }
 
-    /// The word at an offset, with bits of the next row behind the end of a row.
+    /// Returns the word at an offset. After the end of a row, the word has bits of the next row.
     ///
     /// # Safety
-    /// Eight bytes from the offset on must lie inside the tensor.
+    /// Eight bytes from the offset must lie inside the tensor.
     #[inline(always)]
     unsafe fn word(&self, at: usize) -> u64 {
-        // SAFETY: as the caller promises; the read asks for no alignment.
+        // SAFETY: the caller guarantees the range, and the read needs no alignment.
         unsafe { self.bytes.as_ptr().add(at).cast::<u64>().read_unaligned() }
     }
 }
@@ -202,10 +203,10 @@ fn largest(numbers: impl Iterator<Item = u32>) -> u32 {
 /// The rows of a pull whose last axis stays: lines of rows that are adjacent in the target.
 struct Lines<'a, P> {
     walk: &'a Walk,
-    /// For each row of a line, where it lies in the source and its number in the line: first the rows whose
-    /// last index has the parity of that of the first row of the source, then the others.
+    /// For each row of a line, its offset in the source and its number in the line: first the rows whose last
+    /// index has the same parity as in the row where the line begins in the source, then the others.
     steps: &'a [Vec<(u32, u32)>; 2],
-    /// Whether the states of the first row of a line have an odd last index.
+    /// Whether the states of the row where a line begins in the source have an odd last index.
     parity: P,
 }
 
@@ -254,13 +255,14 @@ struct Trade<'a> {
     walk: &'a Walk,
     gather: &'a AxisMap,
     scatter: &'a AxisMap,
-    /// Of the axis of the source that becomes the last, and of that of the target that the last becomes.
+    /// The strides of the axis of the source that becomes last, and of the axis of the target that the last
+    /// one becomes.
     strides: (u32, u32),
 }
 
 impl Trade<'_> {
-    /// The offsets of rows along the axis of the source that becomes the last. There are always 64: the first
-    /// stands for those that are not there.
+    /// Returns the offsets of rows along the axis of the source that becomes last. There are always 64;
+    /// missing rows get the offset 0.
     fn reads(&self, source: &Source<'_>, indices: impl Iterator<Item = u32>) -> [u32; SIZE] {
         let mut reads = [0; SIZE];
         for (read, index) in reads.iter_mut().zip(indices) {
@@ -269,15 +271,15 @@ impl Trade<'_> {
         reads
     }
 
-    /// Checks that the words lie in the target that begin at the rows of the walk and one of these offsets
-    /// behind them.
+    /// Panics unless the words at each sum of a row of the walk and an offset lie inside the target. Offsets
+    /// are in words.
     fn check(&self, words: &[u64], row_words: usize, offsets: impl Iterator<Item = u32>) {
         let last = largest(self.walk.target.iter().copied()) as usize * row_words;
         assert!(last + (largest(offsets) as usize) < words.len(), "the words lie inside the target");
     }
 }
 
-/// The low bits of a word.
+/// Returns a word with its lowest `bits` bits set.
 fn low(bits: usize) -> u64 {
     if bits < SIZE { (1 << bits) - 1 } else { u64::MAX }
 }
@@ -321,17 +323,18 @@ fn trade_halved<P: Fn(u32) -> bool>(
     is_odd: &[bool],
     parity: P,
 ) {
-    // Of each pair of neighbours along what becomes the last axis, the first ones and the second ones.
+    // The pairs of neighbours along the axis that becomes last: first the first ones, then the second ones.
     let pairs: &[[u32; 2]] = trade.gather.from.as_chunks().0;
     let reads = [0, 1].map(|which: usize| trade.reads(source, pairs.iter().map(|pair| pair[which])));
-    // The masks of the rows of which the last index is odd, if it is even where all other indices are 0.
+    // Masks of the rows with an odd last index, if the last index is even in the row where all these indices
+    // are 0.
     let odd = [0, 1].map(|which: usize| {
         let bits = pairs.iter().zip(0..).map(|(pair, bit)| u64::from(is_odd[pair[which] as usize]) << bit);
         bits.sum::<u64>()
     });
     let valid = low(pairs.len());
-    // Of each index along the last axis of the source: where its row of the target lies, and its word among
-    // those for even and those for odd indices.
+    // For each index along the last axis of the source, the offset of its row in the target, and its word in
+    // the two squares: the first for even indices, the second for odd ones.
     let write = |(index, &to): (usize, &u32)| {
         let of_parity = if is_odd[index] { SIZE } else { 0 };
         (to * trade.strides.1, (of_parity + place(index / 2)) as u32)
@@ -364,7 +367,7 @@ fn trade_halved<P: Fn(u32) -> bool>(
 
 #[inline(always)]
 fn load(bytes: &[u8; SIZE]) -> __m512i {
-    // SAFETY: the array has 64 bytes, and the load asks for no alignment.
+    // SAFETY: the array has 64 bytes, and the load needs no alignment.
     unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
 }
 
@@ -381,8 +384,8 @@ fn subtract<const WORDS: usize>(source: &Source<'_>, words: &mut [u64]) {
     }
 }
 
-/// Packs rows of so many bytes, and returns the number of states. Whole words are written, and what is too
-/// much of each is zero, and is written over by the next row.
+/// Packs rows of `row_bytes` bytes, and returns the number of states. Whole words are written; the excess
+/// bytes of each are zero, and the next row overwrites them.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,popcnt")]
 fn pack<const WORDS: usize>(words: &[u64], row_bytes: usize, packed: &mut [u8]) -> u32 {
     let mut states = 0;

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 use std::array::from_fn;
 
-/// The words of a transposed square, in the order in which registers have them.
+/// The words of a transposed square, in the order of the registers.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(super) struct Square(pub(super) [u64; 64]);
@@ -20,25 +20,25 @@ impl Square {
     pub(super) fn store(&mut self, registers: [__m512i; 8]) {
         let eights: &mut [[u64; 8]] = self.0.as_chunks_mut().0;
         for (words, register) in eights.iter_mut().zip(registers) {
-            // SAFETY: eight words are as long as a register, and the store asks for no alignment.
+            // SAFETY: eight words are as long as a register, and the store needs no alignment.
             unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), register) };
         }
     }
 }
 
-/// Where the word of a column lies in a [`Square`]: three rounds of interleaving inside lanes of 16 bytes
-/// leave the columns 16 l + 2 r and 16 l + 2 r + 1 in lane l of register r.
+/// Returns the index of a column's word in a [`Square`]: three rounds of interleaving inside lanes of 16
+/// bytes leave the columns 16 l + 2 r and 16 l + 2 r + 1 in lane l of register r.
 #[inline(always)]
 pub(super) const fn place(column: usize) -> usize {
     (column / 2 % 8) * 8 + column / 16 * 2 + column % 2
 }
 
-/// Transposes the square of these rows: bit r of the word of column c is bit c of row r.
+/// Transposes the square of 64 rows: bit r of the word of column c is bit c of row r.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 #[inline]
 pub(super) fn transpose(row: impl Fn(usize) -> u64) -> [__m512i; 8] {
-    /// Byte 8 c + j of eight rows becomes byte c of row 7 - j: the product below takes rows of a tile in
-    /// reversed order.
+    /// Moves byte c of row 7 - j, of eight rows, to byte 8 c + j: the product below takes the rows of a tile
+    /// in reversed order.
     const TILES: [u8; 64] = {
         let mut index = [0; 64];
         let mut byte = 0;
@@ -48,18 +48,18 @@ pub(super) fn transpose(row: impl Fn(usize) -> u64) -> [__m512i; 8] {
         }
         index
     };
-    // SAFETY: the array has 64 bytes, and the load asks for no alignment.
+    // SAFETY: the array has 64 bytes, and the load needs no alignment.
     let tiles = unsafe { _mm512_loadu_si512(TILES.as_ptr().cast()) };
     // Byte r selects bit r of each row of a tile.
     let units = _mm512_set1_epi64(0x8040_2010_0804_0201_u64 as i64);
     // Byte c of register g: bit c of the rows 8 g to 8 g + 7.
     let bytes: [__m512i; 8] = from_fn(|group| {
         let words: [u64; 8] = from_fn(|number| row(8 * group + number));
-        // SAFETY: eight words are as long as a register, and the load asks for no alignment.
+        // SAFETY: eight words are as long as a register, and the load needs no alignment.
         let rows = unsafe { _mm512_loadu_si512(words.as_ptr().cast()) };
         _mm512_gf2p8affine_epi64_epi8::<0>(units, _mm512_permutexvar_epi8(tiles, rows))
     });
-    // Of each pair of registers, the bytes of one column side by side.
+    // For each pair of registers, the bytes of one column side by side.
     let twos: [[__m512i; 2]; 4] = from_fn(|pair| {
         let (a, b) = (bytes[2 * pair], bytes[2 * pair + 1]);
         [_mm512_unpacklo_epi8(a, b), _mm512_unpackhi_epi8(a, b)]

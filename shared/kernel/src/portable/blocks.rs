@@ -1,14 +1,14 @@
 //! Dense pulls where the last axis is cut into blocks ([`fathom_space::Shape`]) and a row is a block of one
 //! word.
 //!
-//! A map along the last axis carries each block to a block, and the entries of different blocks differently:
-//! for each block of the target it says which block comes there, and which permutation its bits take. There
-//! are few such permutations, because a block holds the orientations of pieces that stand alike: they are
-//! kept as tables, by four bits at a time, of where those bits go.
+//! A map along the last axis carries blocks to blocks, and permutes the entries inside each block
+//! differently. For each block of the target the map determines which block of the source comes there, and
+//! which permutation its bits get. There are few such permutations, because a block holds the orientations of
+//! pieces that stand alike. They are kept as tables of the images of four bits at a time.
 //!
-//! Cost a row of 32 bits: one load, eight look-ups in a table of 512 bytes, and nine ORs; for up to 64 bits
-//! twice as many. Every state of the source is carried by exactly the maps of the transform, because the
-//! tables are made from them entry by entry.
+//! Cost of a row of 32 bits: one load, eight look-ups in a table of 512 bytes, and nine ORs; up to 64 bits
+//! cost twice as many. Every state of the source is carried by exactly the maps of the transform, because the
+//! tables are made from the maps entry by entry.
 
 use super::Portable;
 use crate::word::Word;
@@ -18,20 +18,19 @@ use std::collections::HashMap;
 /// For each block of the target, the block that comes there, and the start of the table of its permutation.
 type Rows = Box<[(u32, u32)]>;
 
-/// The permutations of the bits of a row, and which of them a map takes for each block.
+/// The permutations of the bits of a row, and the permutation that each map uses for each block.
 #[derive(Debug, Default)]
 pub(super) struct Blocks<W> {
     /// The rows of each axis map, by the number of the map.
     maps: Vec<Option<Rows>>,
-    /// For each permutation and each four bits of a row, the images of the sixteen values that they may
-    /// have.
+    /// For each permutation and each four bits of a row, the images of the sixteen values of these bits.
     tables: Vec<W>,
     /// The start of the table of each permutation.
     starts: HashMap<Box<[u8]>, u32>,
 }
 
 impl<W: Word> Blocks<W> {
-    /// Makes what is needed of a map.
+    /// Makes the rows and tables of a map, unless they exist.
     fn prepare(&mut self, number: usize, map: &AxisMap, row_bits: u32) {
         if self.maps.len() <= number {
             self.maps.resize(number + 1, None);
@@ -49,7 +48,7 @@ impl<W: Word> Blocks<W> {
         self.maps[number] = Some(rows);
     }
 
-    /// The start of the table of a permutation: after it bit j holds what bit `from[j]` held.
+    /// Returns the start of the table of a permutation, after which bit j holds what bit `from[j]` held.
     fn table(&mut self, from: Box<[u8]>) -> u32 {
         let tables = &mut self.tables;
         *self.starts.entry(from).or_insert_with_key(|from| {

@@ -1,13 +1,13 @@
 //! Dense pulls where the last axis is halved ([`fathom_space::Shape`]) and a row is one word.
 //!
-//! A bit of a row stands for one of two neighbouring indices, and the parity of the row's other indices says
-//! for which. When rows are turned on their side, the index along the last axis is the index of a word, whose
-//! bits are rows. So two masks, of the rows of either parity, turn the words of a halved axis into those of
-//! the whole axis: index k is half k / 2, and only for rows with the parity of k. The maps are applied to
-//! whole axes. To halve an axis again, the words of two neighbouring indices are joined: of the two states at
-//! most one has the coset's parity.
+//! A bit of a row stands for one of two neighbouring indices; the parity of the row's other indices
+//! determines which. When rows are transposed, the index along the last axis becomes the index of a word,
+//! whose bits are rows. So two masks, of the rows of either parity, turn the words of a halved axis into
+//! those of the whole axis: index k is half k / 2, but only for rows with the parity of k. The maps are
+//! applied to whole axes. To halve an axis again, the words of two neighbouring indices are joined, because
+//! at most one of the two states has the coset's parity.
 //!
-//! Cost: as for rows of half the length in [`super::wide`], and one AND and one OR a word more.
+//! Cost: that of rows of half the length in [`super::wide`], and one AND and one OR a word more.
 
 use super::{Meeting, Portable, Scratch};
 use crate::transpose::transpose;
@@ -32,8 +32,8 @@ impl<W: Word> Portable<W> {
         self.scratch = scratch;
     }
 
-    /// Turns up to a word's number of rows on their side. Returns the masks of the rows of whose states the
-    /// last index is even, and odd.
+    /// Transposes up to a word's number of rows. Returns a mask of the rows whose states have an even last
+    /// index, and a mask of those with an odd one.
     #[inline(always)]
     fn turn(&self, packed: &[u8], sources: impl Iterator<Item = u32>, odd: bool, rows: &mut [W]) -> [W; 2] {
         rows.fill(W::default());
@@ -77,7 +77,7 @@ impl<W: Word> Portable<W> {
         let (from_stride, to_stride) = (self.shape.strides()[from], self.shape.strides()[to]);
         let Scratch { walk, rows, columns, .. } = scratch;
         for (&source, &target) in walk.source.iter().zip(&walk.target) {
-            // Of each pair of neighbours along what becomes the last axis, the first ones and the second
+            // The pairs of neighbours along the axis that becomes last: first the first ones, then the second
             // ones.
             let half = |which: usize| {
                 gather.from.iter().skip(which).step_by(2).map(move |&index| source + index * from_stride)

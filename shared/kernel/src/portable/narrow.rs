@@ -1,8 +1,8 @@
-//! Dense pulls where a row is one word, of an axis that is not halved.
+//! Dense pulls where a row is one word, and the last axis is neither halved nor cut into blocks.
 //!
-//! Cost a row of 24 bits in a u32: the last axis kept, one load and one OR and at most nine stages of six
-//! operations; traded, one load and one OR and five passes of six operations on pairs of rows. Both run over
-//! whole blocks of rows without a branch.
+//! Cost of a row of 24 bits in a u32: if the last axis stays, one load, one OR and at most nine stages of six
+//! operations; if it is traded, one load, one OR and five passes of six operations on pairs of rows. Both run
+//! over whole blocks of rows without a branch.
 
 use super::{Meeting, Portable, Scratch};
 use crate::transpose::transpose;
@@ -20,7 +20,7 @@ impl<W: Word> Portable<W> {
         self.scratch = scratch;
     }
 
-    /// The last axis stays last: blocks are the rows along the last axis but one.
+    /// Pulls with the last axis staying last: blocks are the rows along the last axis but one.
     #[inline(always)]
     fn keep(&mut self, packed: &[u8], transform: &Transform, maps: &[AxisMap], scratch: &mut Scratch<W>) {
         let strides = self.shape.strides();
@@ -62,7 +62,7 @@ impl<W: Word> Portable<W> {
         self.networks = networks;
     }
 
-    /// The last axis trades places: blocks are the squares of axis `from` and the last axis.
+    /// Pulls with the last axis trading places: blocks are the squares of axis `from` and the last axis.
     #[inline(always)]
     fn trade(
         &mut self,

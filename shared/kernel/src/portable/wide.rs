@@ -1,19 +1,19 @@
 //! Dense pulls where a row takes several words.
 //!
-//! A long row's bits are not permuted by a network but by turning 64 rows at a time on their side: after 64 x
-//! 64 transpositions the index along the last axis is the index of a word, so the permutation moves words,
-//! and a second round of transpositions turns them back. Cost a word: two transpositions' share, 2 x 6 passes
-//! of five operations.
+//! The bits of a long row are permuted not by a network but by transposing 64 rows at a time: after 64 x 64
+//! transpositions the index along the last axis is the index of a word, so that the permutation moves whole
+//! words; a second round of transpositions restores rows. Cost of a word: its share of two transpositions, 2
+//! x 6 passes of five operations.
 //!
-//! Where rows are few, most of what is turned would be empty. Then bits are fetched one by one, about a
-//! nanosecond each: a row of 2,880 bits takes 3 us instead of 55.
+//! With few rows, most of each square would be empty. Then bits are fetched one by one, in about a nanosecond
+//! each: a row of 2,880 bits takes 3 us instead of 55.
 
 use super::{Meeting, Portable, Scratch};
 use crate::transpose::transpose;
 use crate::word::Word;
 use fathom_space::{AxisMap, Transform};
 
-/// So many rows, as a share of those that are turned at a time, are few.
+/// Bits are fetched one by one if rows fill no more than one in so many parts of a square.
 const SHARE_OF_FEW: usize = 4;
 
 impl<W: Word> Portable<W> {
@@ -66,7 +66,7 @@ impl<W: Word> Portable<W> {
         }
     }
 
-    /// Adds one row to another, bit by bit. `bits` holds at least as many words as a row has.
+    /// Adds one row to another, bit by bit. `bits` must hold at least as many words as a row has.
     #[inline(always)]
     fn keep_bits(&mut self, packed: &[u8], along: &AxisMap, source: u32, target: u32, bits: &mut [W]) {
         let size = W::BITS as usize;

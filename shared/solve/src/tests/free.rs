@@ -3,7 +3,7 @@
 use super::*;
 use fathom_puzzle::family::square1::{Sequence, Turn};
 
-/// A puzzle of moves with guards, and free moves, in cycles.
+/// Makes a puzzle from moves with guards and free moves, all in cycles.
 fn puzzle(
     orders: &[u16],
     moves: &[(&str, &str, &[u16])],
@@ -32,16 +32,16 @@ fn puzzle(
     SpaceSpec { labels: Labels::from_values(source.solved()), source, metric }
 }
 
-/// Six pieces in a ring that is turned in the hand.
+/// A ring of six pieces that may be turned in the hand.
 const RING: (&str, &str) = ("r", "(1,2,3,4,5,6)");
 
-/// Puzzles that are small enough for a plain search, with their numbers of states where these are told by an
-/// order of a group.
+/// Puzzles that are small enough for a plain search, with the numbers of their states where the order of a
+/// group gives that number.
 fn small() -> [(SpaceSpec, Option<usize>); 6] {
     let distinct: Vec<u16> = (0..6).collect();
     [
         (puzzle(&[1; 6], &[("U", "(1,2)", &[])], &[RING], &distinct, Metric::Multi), Some(120)),
-        // Both moves are one, seen from two sides.
+        // Both moves are the same one, seen from two sides.
         (
             puzzle(
                 &[1; 6],
@@ -52,7 +52,7 @@ fn small() -> [(SpaceSpec, Option<usize>); 6] {
             ),
             Some(120),
         ),
-        // Pieces that turn as they change places: as many turns as exchanges.
+        // Pieces that turn as they change places: the parity of the turns is that of the exchanges.
         (
             puzzle(
                 &[2; 5],
@@ -65,10 +65,10 @@ fn small() -> [(SpaceSpec, Option<usize>); 6] {
         ),
         // Pieces that look alike.
         (puzzle(&[1; 6], &[("U", "(1,2,3)", &[])], &[RING], &[0, 0, 1, 1, 1, 2], Metric::Multi), None),
-        // A bolt that pieces 5 and 6 alone let go.
+        // A guard that only pieces 5 and 6 satisfy.
         (puzzle(&[1; 6], &[("U", "(1,2,3)", &[4])], &[RING], &[0, 1, 2, 3, 4, 4], Metric::Single), None),
-        // Either of two pieces that look alike lets go, and free moves exchange these: a move behind them is
-        // the same again.
+        // A guard that either of two alike pieces satisfies. The free moves exchange these, so that the move
+        // is the same after them.
         (
             puzzle(
                 &[1; 7],
@@ -156,13 +156,13 @@ fn ways_lead_to_states_where_moves_have_no_inverses() {
             }
         }
         assert_eq!(run.space.states().to_string(), known.len().to_string());
-        // Layers that do not lead on are noticed.
+        // Layers without predecessors are noticed.
         let word = model.product(&[0]);
         assert_eq!(way_to(&model, &model.word(&word), 3, |_, _| Ok::<_, ()>(false)), Ok(None));
     }
 }
 
-/// What is printed leads from the state to the solved one exactly, where free moves are ever needed.
+/// Where free moves are needed at all, the printed solution leads exactly to the word of the solved state.
 #[test]
 fn free_moves_are_written_where_they_are_needed() {
     for (question, _) in small() {
@@ -173,7 +173,8 @@ fn free_moves_are_written_where_they_are_needed() {
             let found = search.solve(&model.word(&known.element), 1).unwrap();
             let end = model.carry_out(&known.element, &found.solutions[0]).unwrap();
             let behind = model.free_between(&model.word(&end), model.solved()).unwrap();
-            // The way back, for guards are asked from the solved state on.
+            // The guards were checked from the state on; reading checks them from the solved state, hence the
+            // inverse.
             let back = model.read(&format!("({})'", model.written(&found.solutions[0], behind)), true);
             if needs_free && known.distance > 0 {
                 assert_eq!(model.word(&known.element.then(&back.unwrap().inverse())), model.solved());
@@ -189,7 +190,7 @@ fn pocket(word: &str) -> [SolveModel; 2] {
     [Metric::Multi, Metric::Single].map(|metric| model(word, Some(metric), None))
 }
 
-/// The first levels of growth around the solved state.
+/// Returns the sizes of the first levels around the solved state.
 fn levels(model: &SolveModel, radius: u32) -> Vec<usize> {
     let mut ball = ball::Ball::new(&model.reduced(model.solved()));
     let mut word = model.solved().to_vec();
@@ -217,7 +218,7 @@ fn balls_grow_as_published() {
     assert_eq!(levels(&model("square1", Some(Metric::Twist), None), 4), [1, 64, 1153, 17050, 235_144]);
 }
 
-/// Only three faces are turned in solutions, and no rotation is written.
+/// Solutions turn only three faces, and no rotation is written.
 #[test]
 fn a_cube_in_the_hand_takes_three_faces() {
     for model in &*FREE {
@@ -244,7 +245,7 @@ fn layers_of_a_cube_in_the_hand_are_those_of_one_that_is_held() {
     let (held, free) = (&HELD[0], &FREE[0]);
     let words = SpaceWords::new(free, &run.space);
     let mut search = Bidirectional::new(held, 1 << 30);
-    // A long walk that comes by.
+    // A long, fixed walk through the states.
     let mut walk: Vec<usize> = Vec::new();
     for step in 0..40_usize {
         walk.push((5 * step * step + step / 3) % 9);
@@ -305,7 +306,7 @@ fn a_bolted_move_is_refused() {
 
 static TWISTS: LazyLock<SolveModel> = LazyLock::new(|| model("square1", Some(Metric::Twist), None));
 
-/// Makes turns and twists in a state, none of them while a corner lies across the cut.
+/// Makes turns and twists in a state; `None` if a corner lies across the cut before a twist.
 fn turned(model: &SolveModel, state: &OrientedPermutation, turns: &Sequence) -> Option<OrientedPermutation> {
     turns.0.iter().try_fold(state.clone(), |state, turn| {
         let back = state.cells().inverse();
@@ -331,7 +332,7 @@ proptest! {
             let (state, of_free) = (held.read(&names, true).unwrap(), free.read(&names, true).unwrap());
             let found = Bidirectional::new(held, 1 << 30).solve(&held.word(&state), usize::MAX).unwrap();
             let all = free_moves(free);
-            // However it is held, and whatever is done to hold it so.
+            // Neither how the cube is held before, nor how it is held after, changes the distance.
             let of_free = all[looks[0]].then(&of_free).then(&all[looks[1]]);
             let of_hand = Bidirectional::new(free, 1 << 30).solve(&free.word(&of_free), usize::MAX).unwrap();
             prop_assert_eq!(found.distance, of_hand.distance);
