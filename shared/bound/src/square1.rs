@@ -23,8 +23,8 @@ pub struct SquareOneBounds {
     pub twistable: Kind,
     /// The bound by B. Sambale's argument.
     pub last: LastShapes,
-    /// The bounds by counting words until each shape has as many words as states: over the states that can be
-    /// twisted, and over all states.
+    /// The bounds by counting words until each shape has as many words as states: over the states that can
+    /// be twisted, and over all states.
     pub by_shape: [u32; 2],
 }
 

@@ -28,9 +28,9 @@ pub struct Certificate {
     pub upper_bound: u32,
     /// The stages in order.
     pub stages: Vec<CertifiedStage>,
-    /// Whether the two stages take fewer moves together than one after the other, because among the many ways
-    /// to finish the first stage one leaves little to the second. There are too many words to list, so
-    /// [`Certificate::verify`] joins the stages again.
+    /// Whether the two stages take fewer moves together than one after the other, because among the many
+    /// ways to finish the first stage one leaves little to the second. There are too many words to list,
+    /// so [`Certificate::verify`] joins the stages again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub joined: bool,
 }

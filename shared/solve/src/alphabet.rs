@@ -29,8 +29,8 @@ pub(super) const MOST_LETTERS: usize = 256;
 /// The effect of an action on words, and the condition under which the action is possible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WordMap {
-    /// For each cell, the cell from which its piece comes, and the point of that cell which becomes the first
-    /// point here.
+    /// For each cell, the cell from which its piece comes, and the point of that cell which becomes the
+    /// first point here.
     pub(super) from: Box<[(u8, u16)]>,
     /// Pairs of a cell and the letters allowed there.
     pub(super) guard: Box<[(u8, Box<[u8]>)]>,

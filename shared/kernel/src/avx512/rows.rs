@@ -92,8 +92,8 @@ struct Rows {
     /// The picks of each axis map, by the number of the map.
     picks: Vec<Option<Box<Picks>>>,
     walk: Walk,
-    /// For each row along the innermost axis, by parity of its index in the source: its offset in the source,
-    /// and its index in the target.
+    /// For each row along the innermost axis, by parity of its index in the source: its offset in the
+    /// source, and its index in the target.
     steps: [Vec<(u32, u32)>; 2],
 }
 
@@ -203,8 +203,9 @@ fn largest(numbers: impl Iterator<Item = u32>) -> u32 {
 /// The rows of a pull whose last axis stays: lines of rows that are adjacent in the target.
 struct Lines<'a, P> {
     walk: &'a Walk,
-    /// For each row of a line, its offset in the source and its number in the line: first the rows whose last
-    /// index has the same parity as in the row where the line begins in the source, then the others.
+    /// For each row of a line, its offset in the source and its number in the line: first the rows whose
+    /// last index has the same parity as in the row where the line begins in the source, then the
+    /// others.
     steps: &'a [Vec<(u32, u32)>; 2],
     /// Whether the states of the row where a line begins in the source have an odd last index.
     parity: P,
