@@ -26,7 +26,7 @@ const MOST_ARRANGEMENTS: u64 = 4_000_000;
 const BYTES: u64 = 64;
 /// The largest number of pairs of elements of a ball that are multiplied for one length.
 const MOST_PAIRS: usize = 1 << 29;
-/// How much longer than the shortest the ways to bring tiles home may be, in moves.
+/// The largest detour of the ways that bring tiles home: moves in addition to those of a shortest way.
 const DETOUR: u32 = 2;
 /// The largest length of the first word where two words bound the distance of an arrangement that no single
 /// word reached.
@@ -278,7 +278,7 @@ impl Cut {
     /// Returns all arrangements of the other tiles.
     fn arrangements(&self) -> Vec<Packed> {
         let mut all = vec![packed(0..self.cells)];
-        // Each tile in turn is exchanged with one of the tiles from it on.
+        // Each tile in turn is exchanged with itself or a later tile.
         for (place, &tile) in self.others.iter().enumerate() {
             let exchanged = |state: Packed| {
                 self.others[place..].iter().map(move |&other| {

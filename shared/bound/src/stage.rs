@@ -1,5 +1,5 @@
-//! One stage of a chain: words that leave the tiles of earlier stages where they are bring further tiles
-//! home.
+//! One stage of a chain: its words bring further tiles home, and leave the tiles of earlier stages where they
+//! are.
 
 use fathom_algebra::Permutation;
 use rayon::prelude::*;
@@ -27,7 +27,7 @@ const UNSEEN: u8 = u8::MAX;
 /// The largest distance that a table can hold.
 const FARTHEST: u32 = UNSEEN as u32 - 1;
 
-/// The largest number of words that are all tried from each state. No metric has more moves than that.
+/// Up to this number of words, [`Stage::largest`] finds shortest products. No metric has more moves.
 const FEW: usize = 256;
 
 impl Stage {

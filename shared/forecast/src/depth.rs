@@ -117,8 +117,8 @@ fn nanoseconds(seconds: f64) -> u64 {
 #[derive(Debug)]
 pub(super) struct Tally {
     keep: Keep,
-    /// With `Keep::Two`, the share of the next layer that exists before the oldest layer's shards are
-    /// removed.
+    /// With `Keep::Two`, the share of a layer that exists in addition to two layers: its shards are made
+    /// while those of the oldest layer are still needed.
     ahead: f64,
     pub(super) depths: Vec<DepthForecast>,
     /// Seconds in which each of [`Limit::ALL`] was the limit.

@@ -56,7 +56,7 @@ impl Fixture {
     }
 }
 
-/// A cluster whose network and disk are never waited for.
+/// Returns a cluster whose network and disk are never waited for.
 fn cluster(workers: u32) -> Cluster {
     Cluster {
         workers,

@@ -48,7 +48,7 @@ pub fn data_bytes(states: f64, shape: &Shape) -> f64 {
     }
 }
 
-/// Returns whether a coset with so many states is stored as a list of positions, or not at all.
+/// Returns whether a coset with `states` states is stored as a list of positions, or not at all.
 pub fn is_sparse(states: f64, shape: &Shape) -> bool {
     Encoding::of(states.ceil() as u32, shape.packed_bytes()) != Encoding::Dense
 }

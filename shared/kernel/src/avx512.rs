@@ -17,9 +17,9 @@
 //!
 //! The transform determines which axis of the target is the inner one. So there is an accumulator for each
 //! choice of the inner axis, and all accumulators are joined after the last pull of a coset. A source is
-//! brought to another inner axis only if the axis that becomes the last one is not its innermost. Every state
-//! of the source is carried by exactly the maps of the transform, because each step is a bijection of bits;
-//! and states are only ever added, so that the order does not matter.
+//! brought to another inner axis only if the last axis is traded for another axis than the inner one. Every
+//! state of the source is carried by exactly the maps of the transform, because each step is a bijection of
+//! bits; and states are only ever added, so that the order does not matter.
 //!
 //! Cost for two blocks of 24 rows of 24 bits, which are 144 bytes of the packed tensor: 27 instructions if
 //! the last axis stays, 29 if it is traded. Splitting 64 rows of the source, 192 bytes, into planes takes 16

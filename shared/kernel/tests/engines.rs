@@ -99,8 +99,8 @@ fn step(shape: Shape) -> impl Strategy<Value = PullStep> {
     })
 }
 
-/// Any bijection. For a halved shape the map comes from moving places and renaming letters of permutations,
-/// because it must change all parities or none.
+/// Generates any bijection. For a halved shape the map comes from moving places and renaming letters of
+/// permutations, because it must change all parities or none.
 fn axis_map(length: u32, halved: bool) -> BoxedStrategy<AxisMap> {
     if !halved {
         return Just((0..length).collect::<Vec<_>>()).prop_shuffle().prop_map(AxisMap::new).boxed();
@@ -119,7 +119,7 @@ fn axis_map(length: u32, halved: bool) -> BoxedStrategy<AxisMap> {
     (shuffled(), shuffled()).prop_map(map).boxed()
 }
 
-/// Any bijection that carries blocks to blocks.
+/// Generates any bijection that carries blocks to blocks.
 fn block_map(length: u32, row: u32) -> BoxedStrategy<AxisMap> {
     let blocks = Just((0..length / row).collect::<Vec<_>>()).prop_shuffle();
     let inside =

@@ -75,7 +75,7 @@ impl Default for Compressor {
 }
 
 /// Decompresses bytes, and checks the checksum. The result must have exactly `length` bytes. Memory is
-/// allocated as the bytes are decompressed, so that a wrong `length` costs none.
+/// allocated as the bytes are decompressed, so that a wrong `length` costs little.
 ///
 /// # Errors
 /// [`BadChunk`] if the bytes are damaged, or the result has another length.

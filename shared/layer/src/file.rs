@@ -240,7 +240,7 @@ impl LayerFile {
         self.map.bytes()
     }
 
-    /// Disables the kernel's read-ahead: only prefetched data and pages that are accessed are read from disk.
+    /// Disables read-ahead: only prefetched data and pages that are accessed are read from disk.
     pub fn read_no_more_than_asked(&self) {
         self.map.read_no_more_than_asked();
     }
@@ -258,7 +258,7 @@ impl LayerFile {
         Ok(entry.length)
     }
 
-    /// Asks the kernel to evict the data of a coset from memory.
+    /// Asks the operating system to evict the data of a coset from memory.
     ///
     /// # Errors
     /// [`LayerError`] if the directory is damaged.
@@ -270,7 +270,7 @@ impl LayerFile {
         Ok(())
     }
 
-    /// Asks the kernel to evict the whole file from memory.
+    /// Asks the operating system to evict the whole file from memory.
     pub fn release_all(&self) {
         self.map.page_out(0..self.map.bytes().len());
     }

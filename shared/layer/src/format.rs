@@ -66,7 +66,7 @@ pub struct Totals {
 }
 
 impl Default for Totals {
-    /// The totals of no states.
+    /// Returns the totals of no states.
     fn default() -> Self {
         Self { stored: 0, states: 0, pairs: Some(0), inverse_pairs: Some(0) }
     }

@@ -73,7 +73,7 @@ impl Map {
         let _ = self.map.advise_range(memmap2::Advice::WillNeed, bytes.start, bytes.len());
     }
 
-    /// Asks the kernel to evict the pages of these bytes from memory; the next read gets them from disk.
+    /// Asks the operating system to evict the pages of these bytes; the next read gets them from disk.
     pub fn page_out(&self, bytes: Range<usize>) {
         let page = rustix::param::page_size();
         let start = bytes.start / page * page;

@@ -16,7 +16,7 @@ fn identity() -> Identity {
     }
 }
 
-/// A file with a sparse and a dense coset, and its bytes.
+/// Writes a file with a sparse and a dense coset, and returns its bytes.
 fn write(path: &Path) -> Vec<u8> {
     let mut sparse = [0; 64];
     sparse[17] = 4;

@@ -17,8 +17,8 @@ fn identity() -> Identity {
     }
 }
 
-/// An empty coset, one with a state at position 300, and one with eight states in each of its first nine
-/// bytes.
+/// Returns an empty coset, one with a state at position 300, and one with eight states in each of its first
+/// nine bytes.
 fn tensors() -> [(Vec<u8>, u32, u32); 3] {
     let mut sparse = vec![0; PACKED_BYTES as usize];
     sparse[300 / 8] = 1 << (300 % 8);

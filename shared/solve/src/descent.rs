@@ -19,7 +19,7 @@ pub struct Solutions {
 /// at most `distance` times the number of moves calls.
 ///
 /// # Errors
-/// Those of `is_at`.
+/// The errors of `is_at`.
 pub fn descend<E>(
     model: &SolveModel,
     start: &[u8],
@@ -66,7 +66,7 @@ pub fn descend<E>(
 /// of a state the first is taken, in the order of the ways back.
 ///
 /// # Errors
-/// Those of `is_at`.
+/// The errors of `is_at`.
 pub fn way_to<E>(
     model: &SolveModel,
     state: &[u8],

@@ -98,8 +98,8 @@ impl<'d> KeptLayers<'d> {
         Ok(file.coset(local)?.contains(position))
     }
 
-    /// Calls `found` with every stored state of a depth: at least one of each class, since only
-    /// representative cosets are stored. The files of the depth must exist.
+    /// Calls `found` with every stored state of a depth. Only representative cosets are stored, which have at
+    /// least one state of each class. The files of the depth must exist.
     ///
     /// # Errors
     /// If a file is missing or damaged.

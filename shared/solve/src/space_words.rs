@@ -39,8 +39,8 @@ impl<'s> SpaceWords<'s> {
         Self { space, pieces, letters }
     }
 
-    /// Returns the word of the space for a word of the model; `None` if moves bring none of the pieces to
-    /// where it stands.
+    /// Returns the word of the space for a word of the model; `None` if some piece stands
+    /// where no moves bring it.
     pub fn in_space(&self, word: &[u8]) -> Option<Vec<u8>> {
         let pieces = self.pieces.iter().zip(word).map(|(pieces, letter)| pieces.get(letter).copied());
         Some(self.space.word_of_pieces(&pieces.collect::<Option<Vec<_>>>()?))

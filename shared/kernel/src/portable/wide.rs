@@ -13,7 +13,7 @@ use crate::transpose::transpose;
 use crate::word::Word;
 use fathom_space::{AxisMap, Transform};
 
-/// Bits are fetched one by one if rows fill no more than one in so many parts of a square.
+/// Bits are fetched one by one if the rows fill at most this fraction of a square: one in four.
 const SHARE_OF_FEW: usize = 4;
 
 impl<W: Word> Portable<W> {
