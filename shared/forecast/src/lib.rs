@@ -130,7 +130,7 @@ impl Forecast {
         Self::with_pull_time(manifest, space, plan, cluster, pull_seconds)
     }
 
-    /// The same where the time of a dense pull is known, in seconds.
+    /// Forecasts a run on a cluster whose kernels take `pull_seconds` for a dense pull.
     fn with_pull_time(
         manifest: &RunManifest,
         space: &Space,

@@ -35,7 +35,7 @@ impl Fixture {
         Self { space, plan, manifest, graph, cut }
     }
 
-    /// With a kernel that takes 100 us for a dense pull, whatever else this machine does.
+    /// Forecasts with a kernel that takes 100 us for a dense pull, whatever else this machine does.
     fn forecast(&self, cluster: Cluster) -> Forecast {
         Forecast::with_pull_time(&self.manifest, &self.space, &self.plan, cluster, 1e-4).unwrap()
     }
