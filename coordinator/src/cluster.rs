@@ -1,14 +1,15 @@
-//! A run on many hosts: the coordinator deals out shards, workers make them and keep them.
+//! A run on many hosts: the coordinator assigns shards, and workers compute and store them.
 //!
-//! Reading order: [`event`] (what can happen, and what is done about it), [`state`] (what is known),
-//! [`apply`] (what an event changes: pure and synchronous), `failures` (what follows when orders fail),
-//! [`bounds`] (what reports can say), `settle` (what follows from it), [`given`] (what is given back while a
-//! layer is made), [`placement`] (who makes which shard), [`service`] (gRPC around it), [`rate`] (how fast
-//! workers are), `room` (what their disks hold), [`serve`] (the loop that feeds events in and carries effects
-//! out), [`status`] (what people are told), [`view`] (what a page shows).
+//! Reading order: [`event`] (inputs and outputs of the decisions), [`state`] (what the coordinator knows),
+//! [`apply`] (what an event changes: pure and synchronous), `failures` (how failed orders are handled),
+//! [`bounds`] (which reports are plausible), `settle` (the decisions that follow from the state), [`given`]
+//! (sources given back while a layer is computed), [`placement`] (which worker computes which shard),
+//! [`service`] (the gRPC service), [`rate`] (the speed of workers), `room` (free space on their disks),
+//! [`serve`] (the loop that feeds events in and carries effects out), [`status`] (the report for people),
+//! [`view`] (the data of the web page).
 //!
-//! Invariants: an effect is carried out after all that stand before it; a layer is committed before the next
-//! is begun; a worker's word counts as long as its session lasts.
+//! Invariants: effects are carried out in order; a layer is committed before the next layer begins; messages
+//! of a worker count only while its session lasts.
 
 pub mod apply;
 pub mod audit;

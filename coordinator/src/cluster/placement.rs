@@ -1,9 +1,9 @@
-//! Who makes which shard.
+//! Which worker computes which shard.
 //!
-//! A shard stays where its layers are, as long as no worker has more than its share by more than a shard:
-//! what is over goes to those that have less. What nobody has yet is dealt out in contiguous pieces, because
-//! cosets that follow each other share sources. A worker that has nothing left to do takes over what others
-//! have not begun, once the layer has taken long enough for that to be worth the copying.
+//! A shard stays with a holder of its files, unless that worker would have more than its share by more than
+//! one shard. The remaining shards go to workers below their share, in contiguous pieces, because consecutive
+//! cosets share sources. A worker without tasks takes over tasks that others have not begun, but only in a
+//! layer that takes long enough to be worth the copying.
 
 use crate::cluster::event::Millis;
 use crate::cluster::state::{HeldFile, State, Worker};
@@ -13,24 +13,24 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-/// A layer that takes less is not worth moving shards for.
+/// Shards are taken over only once the layer has taken this long: in shorter layers copying costs more.
 const WORTH_TAKING_OVER: Duration = Duration::from_secs(1);
 
-/// What a shard weighs besides its bytes: some work is the same for all.
+/// The constant part of a shard's weight, in bytes: some work is the same for all shards.
 const SHARD_BYTES: u64 = 4096;
 
-/// A worker that can make shards.
+/// A worker that can compute shards.
 struct Candidate {
     id: WorkerId,
     threads: u32,
-    /// What it has been dealt, in bytes.
+    /// The weight of its shards so far, in bytes.
     load: u64,
-    /// What it should have.
+    /// The weight that it should have, in bytes.
     share: u64,
 }
 
 impl State {
-    /// Deals out the shards of the current layer.
+    /// Assigns the shards of the current layer to workers.
     pub fn plan_owners(&mut self, now: Millis) {
         self.find_cut_off(now);
         self.bound_ahead(self.workers.alive().map(|(_, worker)| u64::from(worker.threads)).sum());
@@ -45,7 +45,8 @@ impl State {
         self.unsettled.all_awake = true;
     }
 
-    /// Finds who cannot reach what tasks read, and the files that would help if others had them.
+    /// Finds the workers that cannot reach a file that tasks read, and the files of which another copy would
+    /// help.
     fn find_cut_off(&mut self, now: Millis) {
         let ids: Vec<WorkerId> = self.workers.alive().map(|(id, _)| id).collect();
         let before = std::mem::take(&mut self.bridged);
@@ -57,7 +58,8 @@ impl State {
         self.unsettled.files.extend(self.bridged.difference(&before));
     }
 
-    /// The owner of each shard, if there are any candidates. Takes time in proportion to the shards.
+    /// Returns the owner of each shard; `None` for all if there are no candidates. Takes time linear in the
+    /// shards.
     fn deal(&self, mut candidates: Vec<Candidate>) -> Vec<Option<WorkerId>> {
         let threads: u128 = candidates.iter().map(|candidate| u128::from(candidate.threads)).sum();
         if threads == 0 {
@@ -65,19 +67,19 @@ impl State {
         }
         let newest = self.depth.previous().map(|depth| self.layer(depth));
         let own = self.layer(self.depth);
-        // About what each shard takes: by its size in the newest layer.
+        // The cost of a shard is estimated by its size in the newest layer.
         let newest_of = |shard: usize| newest.as_ref().and_then(|layer| layer[shard]);
         let weights: Vec<u64> =
             (0..own.len()).map(|shard| newest_of(shard).map_or(0, |file| file.bytes) + SHARD_BYTES).collect();
         let total: u128 = weights.iter().copied().map(u128::from).sum();
         let largest = weights.iter().copied().max().unwrap_or(0);
-        // Shares add up to the whole; what is over by less than a shard is not worth moving.
+        // The shares add up to the total, except for rounding.
         for candidate in &mut candidates {
             candidate.share = (total * u128::from(candidate.threads) / threads) as u64;
         }
         let index: HashMap<WorkerId, usize> =
             candidates.iter().map(|candidate| candidate.id).zip(0..).collect();
-        // A shard's home: who has its file already, or else the file before.
+        // The home of a shard is a holder of its file in the current layer, or else in the newest one.
         let mut owners = vec![None; weights.len()];
         let mut homeless = Vec::new();
         for (shard, &weight) in weights.iter().enumerate() {
@@ -93,7 +95,8 @@ impl State {
                 None => homeless.push(shard),
             }
         }
-        // The rest in order, each worker up to its share; the last takes what rounding leaves.
+        // Fill the workers up to their shares, in order of shards; the last worker takes what rounding
+        // leaves.
         candidates.sort_by_key(|candidate| Reverse(candidate.share.saturating_sub(candidate.load)));
         let mut at = 0;
         for shard in homeless {
@@ -107,8 +110,7 @@ impl State {
         owners
     }
 
-    /// The tasks that a worker gets, at most so many. Clears `may_take_over` when nothing is left that could
-    /// be.
+    /// Returns at most `most` tasks for a worker. Clears `may_take_over` if no task could be taken over.
     pub fn tasks_for(
         &self,
         worker: WorkerId,
@@ -116,11 +118,12 @@ impl State {
         now: Millis,
         may_take_over: &mut bool,
     ) -> Vec<Task> {
-        // A layer without all of its shards can be made no further. What is missing may itself be made again.
+        // Tasks of the current layer need all files of the layers below. A missing file may itself be
+        // recomputed.
         if !self.missing.is_empty() {
             let repairs = self.tasks.unowned().iter().take_while(|task| task.depth != self.depth);
             let mut whole: BTreeMap<Depth, bool> = BTreeMap::new();
-            // A repair whose own sources were lost since it was begun waits for their repair.
+            // A repair whose own sources were lost after it began waits for their repair.
             let mut has_sources = |task: &&Task| {
                 let mut below = self.rules.lookback.below(task.depth);
                 let newest = below.next();
@@ -149,12 +152,13 @@ impl State {
         chosen
     }
 
-    /// Whether a task that waits may be given out now.
+    /// Returns whether a waiting task may be given out now.
     fn is_open(&self, task: &Task, now: Millis) -> bool {
         self.tasks.get(*task).is_some_and(|state| state.not_before <= now)
     }
 
-    /// The last task of the worker that has most left, beyond what it can begin at once.
+    /// Returns the last task of the worker with the most waiting tasks a thread, beyond those that it can
+    /// begin at once.
     fn taken_over(&self, now: Millis) -> Option<Task> {
         let over = |(id, worker): &(WorkerId, &Worker)| {
             let begins = if worker.is_able(now) { worker.threads as usize } else { 0 };

@@ -1,7 +1,7 @@
-//! What the coordinator knows of a run on many hosts.
+//! The coordinator's knowledge of a run on many hosts.
 //!
-//! Three tables keep what depends on each other, and change it in one place each: [`Tasks`], [`Files`] and
-//! [`Workers`].
+//! Three tables keep data that must stay consistent, and each table changes its data in one place: [`Tasks`],
+//! [`Files`] and [`Workers`].
 
 #[cfg(test)]
 mod check;
@@ -25,130 +25,129 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What does not change while a coordinator lives.
+/// Settings that stay the same while a coordinator runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Shards of a layer.
+    /// Number of shards of each layer.
     pub shards: u32,
-    /// The states of the space.
+    /// Number of states of the space.
     pub states: u64,
-    /// Which layers stay.
+    /// Which layers are kept.
     pub keep: Keep,
-    /// The layers from which a layer is made.
+    /// Which earlier layers a layer is computed from.
     pub lookback: Lookback,
-    /// The last depth to make; `None` for all.
+    /// The last depth to compute; `None` for all.
     pub max_depth: Option<u32>,
-    /// Whether all workers see the layers in one file system.
+    /// Whether all workers keep the layers in one shared file system.
     pub shared_store: bool,
-    /// How many workers must hold a file before its task is done; 1 with a shared store.
+    /// Number of workers that must hold a file before its task is done; 1 with a shared store.
     pub replicas: usize,
-    /// A worker that is silent for longer is lost.
+    /// A worker that is silent for longer than the lease is lost.
     pub lease: Duration,
-    /// How often workers say that they live.
+    /// Interval between the heartbeats of a worker.
     pub heartbeat: Duration,
-    /// What reports can say.
+    /// Bounds that a report must keep.
     pub bounds: Bounds,
-    /// How much of the time of all shards audits may take, in millionths; 0 for none.
+    /// Share of the time of all shards that audits may take, in millionths; 0 for no audits.
     pub audit: u32,
-    /// Whether workers remove what they hold when the run is complete.
+    /// Whether workers delete their files of the run when the run is complete.
     pub clean_stores: bool,
 }
 
-/// What is known.
+/// The state of a run, as the coordinator knows it.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// What does not change.
+    /// The fixed settings.
     pub rules: Rules,
-    /// Which life of the coordinator this is.
+    /// Number of the present epoch: how often the run was served.
     pub epoch: u64,
-    /// Sessions begun in it.
+    /// Number of sessions begun in this epoch.
     pub sessions: u64,
-    /// The secret that session numbers are derived from, so that they cannot be guessed. Zeros where nobody
-    /// guesses.
+    /// The secret that session numbers are derived from, so that they cannot be guessed. All zeros in tests.
     pub session_key: [u8; 32],
     /// The depth of the current layer.
     pub depth: Depth,
-    /// When it was begun.
+    /// When the current layer began.
     pub begun: Millis,
-    /// States of the layers before it.
+    /// Number of states in all committed layers.
     pub visited: u64,
-    /// States of the newest of them.
+    /// Number of states in the newest committed layer.
     pub newest: Option<u64>,
-    /// Its tasks, and those that make lost files again.
+    /// The tasks of the current layer, and the tasks that recompute lost files.
     pub tasks: Tasks,
-    /// The files of the layers that are still read, and of the current one.
+    /// The files of the current layer, and of the earlier layers that are still read or kept.
     pub files: Files,
-    /// All workers that were ever there.
+    /// All workers that ever registered with this run.
     pub workers: Workers,
-    /// Shards of the current layer that are audited.
+    /// The open audits of the current layer.
     pub audits: Audits,
-    /// Shards of the current layer that cannot be made again.
+    /// Shards of the current layer whose sources were given back, so that they cannot be computed again.
     pub given: GivenBack,
-    /// All shards before this one are done.
+    /// All shards before this number are done.
     pub done: u32,
-    /// Files that are read and that nobody who is there has.
+    /// Files that are needed and that no live worker holds.
     pub missing: BTreeSet<Task>,
-    /// Files that are read and whose holders somebody cannot reach.
+    /// Files that some worker needs, and of which that worker can reach no holder.
     pub bridged: BTreeSet<Task>,
-    /// What has to be looked at again.
+    /// What [`State::apply`] must still look at.
     pub unsettled: Unsettled,
-    /// The places of the layers, as workers are told them.
+    /// The holder map that workers were last sent.
     pub told: Option<Arc<Holders>>,
-    /// The number of the holder map. It grows with each change of the map and with each life of the
-    /// coordinator, so that a number of one life never stands for a map of another.
+    /// The version of the holder map. The version grows with each change of the map and with each epoch, so
+    /// that a version of one epoch never stands for a map of another.
     pub version: u64,
     /// Shards whose reports are not durable yet.
     pub unsaved: Vec<ShardId>,
-    /// When reports were made durable last.
+    /// When reports were last made durable.
     pub saved: Millis,
-    /// When it was looked last who is silent.
+    /// When the coordinator last looked for silent workers.
     pub looked: Millis,
     /// How the run ends, and until when workers have time to leave.
     pub ending: Option<(Ending, Millis)>,
-    /// Whether the end was announced.
+    /// Whether [`Effect::End`](crate::cluster::event::Effect::End) was issued.
     pub ended: bool,
 }
 
-/// What has to be looked at again, because something has happened that it depends on. Events are many, and
-/// shards are too: what an event does not touch is not looked at.
+/// What must be looked at again, because an event changed something that it depends on. Both events and
+/// shards are many, so nothing else is looked at.
 #[derive(Clone, Debug, Default)]
 pub struct Unsettled {
-    /// Somebody came or went, or lost a file that is read: what is missing, and what can be done about it.
+    /// A worker came or went, or a needed file was lost: find the missing files, and how to recompute them.
     pub moved: bool,
-    /// Somebody may have lost a file of the current layer.
+    /// A worker may have lost a file of the current layer.
     pub unheld: bool,
-    /// Who should make which shard.
+    /// The shards must be assigned to workers again.
     pub owners: bool,
-    /// Files that may have to be copied.
+    /// Files that may need more copies.
     pub files: BTreeSet<Task>,
-    /// Files that have to be copied, when somebody can take a copy.
+    /// Files that need more copies, and for which no worker could take one.
     pub lacking: BTreeSet<Task>,
-    /// Somebody may be able to now.
+    /// A worker may now be able to take a copy of a `lacking` file.
     pub targets: bool,
-    /// When it was tried last.
+    /// When the `lacking` files were last tried.
     pub tried: Millis,
     /// Workers for which there may be orders.
     pub awake: BTreeSet<WorkerId>,
-    /// There may be orders for all.
+    /// Whether there may be orders for all workers.
     pub all_awake: bool,
 }
 
-/// What is known of a run from before this life of the coordinator.
+/// What the journal knows of a run from earlier epochs.
 #[derive(Clone, Debug, Default)]
 pub struct Past {
-    /// States at each depth.
+    /// Number of states at each depth.
     pub counts: Vec<u64>,
-    /// Workers: name and address.
+    /// The workers: id, name and address.
     pub workers: Vec<(WorkerId, String, String)>,
-    /// Those that were set aside.
+    /// Workers that were set aside.
     pub set_aside: BTreeSet<WorkerId>,
-    /// Shards of the current layer of which a wrong file may lie with anybody.
+    /// Shards of the current layer of which some store may contain a wrong file.
     pub disowned: BTreeSet<Task>,
-    /// The files of the newest layers: bytes, digests, holders.
+    /// The files of the newest layers: size, digest and holders.
     pub files: Vec<(Task, HeldFile)>,
     /// Reports of the current layer.
     pub reports: Vec<ShardReport>,
-    /// Shards of the current layer whose sources were given back, and whether an audit has agreed with them.
+    /// Shards of the current layer whose sources were given back, and whether an audit agreed with the shard.
     pub given_back: BTreeMap<ShardId, bool>,
 }
 
@@ -173,7 +172,7 @@ impl State {
             done: 0,
             missing: BTreeSet::new(),
             bridged: BTreeSet::new(),
-            // A file may have been lost while the last life was ending.
+            // A file may have been lost while the last epoch ended.
             unsettled: Unsettled { moved: true, unheld: true, owners: true, ..Unsettled::default() },
             told: None,
             version: epoch << 32 | 1,
@@ -197,12 +196,12 @@ impl State {
                 state.tasks.set(report.task, TaskProgress::Made(Arc::new(report)), Millis(0));
             }
         }
-        // The last life may have ended between the last layer and the end.
+        // The last epoch may have ended between the last commit and the end of the run.
         state.ending = state.is_through().map(|ending| (ending, Millis(0)));
         state
     }
 
-    /// The tasks of the current layer, none of them begun.
+    /// Resets the tasks of the current layer: none of them is begun.
     pub fn begin_tasks(&mut self) {
         self.tasks = Tasks::of_layer(self.depth, self.rules.shards);
         self.given = GivenBack::new(BTreeMap::new());
@@ -210,7 +209,7 @@ impl State {
         self.unsettled.owners = true;
     }
 
-    /// How the run ends, if no layer is left to make.
+    /// Returns how the run ends, or `None` if a layer is left to compute.
     pub fn is_through(&self) -> Option<Ending> {
         let is_deep_enough =
             self.depth.previous().is_some_and(|last| self.rules.max_depth.is_some_and(|max| last.0 >= max));
@@ -220,12 +219,12 @@ impl State {
         }
     }
 
-    /// Whether a report can be true, by what is known without its files.
+    /// Checks whether a report is plausible, from what is known without its files.
     ///
     /// # Errors
-    /// The reason why not.
+    /// The first bound that the report breaks.
     pub fn check_report(&self, report: &ShardReport) -> Result<(), Implausible> {
-        // A file that is made again was checked when it was made first, and its digest is compared.
+        // A recomputed file was checked when it was first computed, and its digest is compared.
         if report.task.depth != self.depth {
             return Ok(());
         }
@@ -233,18 +232,18 @@ impl State {
         self.rules.bounds.check(report, self.newest, left)
     }
 
-    /// All shards.
+    /// Returns all shards of a layer.
     pub fn shards(&self) -> impl Iterator<Item = ShardId> + use<> {
         (0..self.rules.shards).map(ShardId)
     }
 
-    /// Whether a worker is there; a shared store always is.
+    /// Returns whether a worker is alive; a shared store always is.
     pub fn is_alive(&self, worker: WorkerId) -> bool {
         worker == WorkerId::SHARED_STORE || self.workers.get(worker).is_some_and(Worker::is_alive)
     }
 
-    /// Returns the number of a new session: a function of the key, the epoch and the sessions before, and
-    /// never 0.
+    /// Returns the number of a new session: a function of the key, the epoch and the number of sessions
+    /// before. The number is never 0.
     pub fn new_session(&mut self) -> Session {
         self.sessions += 1;
         let (epoch, number) = (self.epoch.to_le_bytes(), self.sessions.to_le_bytes());
@@ -253,29 +252,29 @@ impl State {
         Session(u64::from_le_bytes(*number).max(1))
     }
 
-    /// Those who are there and have a file.
+    /// Returns the live workers that hold a file.
     pub fn holders_alive(&self, task: Task) -> impl Iterator<Item = WorkerId> {
         self.files.holders(task).filter(|&holder| self.is_alive(holder))
     }
 
-    /// A file as workers are told of it.
+    /// Returns a file with its digest, in the form that workers are sent.
     pub fn stored(&self, task: Task) -> StoredFile {
         StoredFile { task, digest: self.files.get(task).map(|file| file.digest) }
     }
 
-    /// Whether somebody who is there has a file.
+    /// Returns whether a live worker holds a file.
     pub fn is_held(&self, task: Task) -> bool {
         self.holders_alive(task).next().is_some()
     }
 
-    /// Whether a task is done: made, and held as often as it should be.
+    /// Returns whether a task is done: its report is in, and enough live workers hold the file.
     pub fn is_done(&self, task: Task) -> bool {
         let is_made = self.tasks.get(task).is_some_and(|state| state.report().is_some());
         is_made && self.holders_alive(task).count() >= self.rules.replicas
     }
 
-    /// Whether all shards of the current layer are done, and audited as far as they are to be. Looks at each
-    /// shard once, until somebody loses a file.
+    /// Returns whether all shards of the current layer are done and no audit is open. Looks at each shard
+    /// once, until a holder is lost.
     pub fn is_layer_done(&mut self) -> bool {
         let depth = self.depth;
         while self.done < self.rules.shards && self.is_done(Task { depth, shard: ShardId(self.done) }) {
@@ -284,7 +283,7 @@ impl State {
         self.done == self.rules.shards && self.audits.is_empty()
     }
 
-    /// The files of a layer, by shard.
+    /// Returns the files of a layer, indexed by shard.
     pub fn layer(&self, depth: Depth) -> Vec<Option<&HeldFile>> {
         let mut layer = vec![None; self.rules.shards as usize];
         for (shard, file) in self.files.of_layer(depth) {
@@ -295,7 +294,7 @@ impl State {
         layer
     }
 
-    /// The files of a layer that nobody who is there has.
+    /// Returns the files of a layer that no live worker holds.
     pub fn unheld(&self, depth: Depth) -> Vec<Task> {
         let is_held = |file: &HeldFile| file.holders.iter().any(|&holder| self.is_alive(holder));
         let shards = self.shards().zip(self.layer(depth));
@@ -303,8 +302,9 @@ impl State {
         unheld.map(|(shard, _)| Task { depth, shard }).collect()
     }
 
-    /// Where the layers lie that tasks read now. Copies that were taken since it was put together, and do not
-    /// matter to anybody yet, are not in it: it is large, and all workers get it when it changes.
+    /// Returns the holder map of the layers that tasks read now. The map is rebuilt only when `version`
+    /// changes, because it is large and all workers receive it. Copies taken since then may be absent from
+    /// it.
     pub fn holders(&mut self) -> Arc<Holders> {
         if let Some(told) = self.told.as_ref().filter(|told| told.version == self.version) {
             return Arc::clone(told);
@@ -318,8 +318,8 @@ impl State {
         holders
     }
 
-    /// Where the finished layers lie that are kept. Those in a shared store are with every worker: each is
-    /// told some of them.
+    /// Returns the holder map of the kept committed layers. Every worker can read a shared store, so there
+    /// each shard names one worker, in turn.
     pub fn kept(&self) -> Holders {
         let depths: BTreeSet<Depth> = self.files.iter().map(|(task, _)| task.depth).collect();
         let is_kept = |depth: &Depth| *depth < self.depth && self.removed_layer() != Some(*depth);
@@ -346,18 +346,21 @@ impl State {
         Holders { version: self.version, layers: depths.into_iter().map(of_layer).collect() }
     }
 
-    /// The worker of an id that was named before.
+    /// Returns a worker that is known to exist.
+    ///
+    /// # Panics
+    /// If no worker with this id ever registered.
     pub fn worker(&mut self, id: WorkerId) -> &mut Worker {
         self.workers.get_mut(id).expect("workers that were named once stay known")
     }
 
-    /// Has a worker do something when it asks.
+    /// Queues an order for a worker, to be sent when the worker next asks.
     pub fn order(&mut self, id: WorkerId, order: Order) {
         self.worker(id).orders.push(order);
         self.unsettled.awake.insert(id);
     }
 
-    /// Changes how far a task is. One that waits is not given out before then.
+    /// Changes the progress of a task. A waiting task is not given out before `not_before`.
     pub fn set_progress(&mut self, task: Task, making: TaskProgress, not_before: Millis) {
         let waits = making == TaskProgress::Waiting;
         if task.depth == self.depth {
@@ -379,16 +382,16 @@ impl State {
         }
     }
 
-    /// A worker, or the shared store, has a file now that is known.
+    /// Notes that a worker, or the shared store, now holds a file. Ignores unknown files.
     pub fn add_holder(&mut self, task: Task, id: WorkerId) {
         if self.files.add_holder(task, id) {
             self.unsettled.files.insert(task);
-            // Somebody may be able to work again.
+            // A worker that could not reach this file may now be able to work again.
             self.unsettled.owners |= self.bridged.contains(&task);
         }
     }
 
-    /// A worker does not have a file, or has it no longer. Returns whether it had the file.
+    /// Notes that a worker does not hold a file. Returns whether it was noted as a holder.
     pub fn remove_holder(&mut self, task: Task, id: WorkerId) -> bool {
         let was_held = self.files.remove_holder(task, id);
         if was_held {
@@ -397,7 +400,7 @@ impl State {
         was_held
     }
 
-    /// Notes that files are with fewer workers than they were.
+    /// Notes that files have fewer live holders than before.
     pub fn mark_lost(&mut self, tasks: impl IntoIterator<Item = Task>) {
         self.done = 0;
         self.unsettled.moved = true;
@@ -405,19 +408,19 @@ impl State {
         self.unsettled.files.extend(tasks);
     }
 
-    /// Forgets that a copy comes to a worker. Returns how far it was.
+    /// Forgets that a copy was ordered from a worker. Returns the progress of that copy.
     pub fn forget_copy(&mut self, task: Task, id: WorkerId) -> Option<CopyState> {
         self.unsettled.files.insert(task);
         self.files.forget_copy(task, id)
     }
 
-    /// The workers that would have to come back for the run to go on: those that have what nobody else has.
+    /// Returns the workers that must come back for the run to go on: the holders of the missing files.
     pub fn waiting_for(&self) -> BTreeSet<WorkerId> {
         self.missing.iter().flat_map(|task| self.files.holders(*task)).collect()
     }
 }
 
-/// The digest of a shard's checksums, by which files of one shard are compared.
+/// Returns the digest of a shard's checksums, which identifies the contents of its file.
 pub fn digest_of(report: &ShardReport) -> Digest {
     let mut digest = LayerDigest::new(report.task.depth.0);
     digest.add(&report.checksums);

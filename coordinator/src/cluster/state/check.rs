@@ -1,9 +1,9 @@
-//! What must hold of a state between events. Tests call [`State::check`] after each.
+//! The invariants of a state between events. Tests call [`State::check`] after each event.
 
 use crate::cluster::state::State;
 
 impl State {
-    /// Panics if a table contradicts itself or another one.
+    /// Panics if a table contradicts itself or another table.
     pub(in crate::cluster) fn check(&self) {
         self.tasks.check(|worker| self.is_alive(worker));
         self.files.check();

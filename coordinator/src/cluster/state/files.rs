@@ -1,47 +1,47 @@
-//! The files of the layers that are still read, and of the current one: who has them, and to whom copies
-//! come.
+//! The files of the current layer and of the layers that are still read: their holders, and the copies under
+//! way.
 
 use crate::cluster::event::Millis;
 use fathom_layer::Digest;
 use fathom_run::{Depth, ShardId, Task, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A layer file, wherever it lies.
+/// A layer file, and the stores that have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldFile {
-    /// Who has it, whether they are there or not.
+    /// The workers that have the file, alive or not.
     pub holders: BTreeSet<WorkerId>,
-    /// Its bytes.
+    /// Size in bytes; 0 for a file of a committed layer that is known from the journal alone.
     pub bytes: u64,
-    /// The digest of its cosets' checksums.
+    /// The digest of the checksums of its cosets.
     pub digest: Digest,
 }
 
-/// A copy that was ordered.
+/// The progress of an ordered copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyState {
-    /// The worker has last said so then, or was told to.
+    /// The copy was ordered, or the worker last reported it under way, at this time.
     Ordered(Millis),
-    /// It failed, and is not ordered again before.
+    /// The copy failed, and is not ordered again before this time.
     Failed(Millis),
 }
 
-/// All files and copies, by file and by worker.
+/// All files and copies, indexed by file and by worker.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     known: BTreeMap<Task, HeldFile>,
-    /// What each worker has, whether it is there or not.
+    /// The files of each worker, alive or not.
     held: BTreeMap<WorkerId, BTreeSet<Task>>,
     copies: BTreeMap<(Task, WorkerId), CopyState>,
-    /// The copies that were ordered from each worker, those that failed among them.
+    /// The copies ordered from each worker, failed copies included.
     coming: BTreeMap<WorkerId, BTreeSet<Task>>,
 }
 
-/// What a worker has that has nothing.
+/// The files of a worker that has none.
 static NONE: BTreeSet<Task> = BTreeSet::new();
 
 impl Files {
-    /// Those of an earlier life of the coordinator.
+    /// Restores the files that the journal knows.
     pub fn new(files: Vec<(Task, HeldFile)>) -> Self {
         let mut held: BTreeMap<WorkerId, BTreeSet<Task>> = BTreeMap::new();
         for (task, file) in &files {
@@ -52,41 +52,41 @@ impl Files {
         Self { known: files.into_iter().collect(), held, ..Self::default() }
     }
 
-    /// A file, if there is such a one.
+    /// Returns a file, or `None` if the file is unknown.
     pub fn get(&self, task: Task) -> Option<&HeldFile> {
         self.known.get(&task)
     }
 
-    /// Whether there is such a file.
+    /// Returns whether a file is known.
     pub fn contains(&self, task: Task) -> bool {
         self.known.contains_key(&task)
     }
 
-    /// All files, in order.
+    /// Returns all files, in order.
     pub fn iter(&self) -> impl Iterator<Item = (Task, &HeldFile)> {
         self.known.iter().map(|(task, file)| (*task, file))
     }
 
-    /// The files of a layer.
+    /// Returns the files of a layer, in the order of shards.
     pub fn of_layer(&self, depth: Depth) -> impl Iterator<Item = (ShardId, &HeldFile)> {
         let files = self.known.range(first(depth)..first(depth.next()));
         files.map(|(task, file)| (task.shard, file))
     }
 
-    /// Who has a file, whether they are there or not.
+    /// Returns the holders of a file, alive or not.
     pub fn holders(&self, task: Task) -> impl Iterator<Item = WorkerId> {
         self.known.get(&task).into_iter().flat_map(|file| file.holders.iter().copied())
     }
 
-    /// What a worker has, whether it is there or not.
+    /// Returns the files that a worker holds. The worker need not be alive.
     pub fn held_by(&self, worker: WorkerId) -> &BTreeSet<Task> {
         self.held.get(&worker).unwrap_or(&NONE)
     }
 
-    /// Notes a file that was made, which nobody has yet if it is new.
+    /// Notes a computed file. A new file has no holders yet.
     ///
     /// # Errors
-    /// The digest of the file that is known, if that is another one.
+    /// The digest of the known file, if `digest` is another one.
     pub fn note(&mut self, task: Task, bytes: u64, digest: Digest) -> Result<(), Digest> {
         let new = HeldFile { holders: BTreeSet::new(), bytes, digest };
         let file = self.known.entry(task).or_insert(new);
@@ -97,7 +97,7 @@ impl Files {
         Ok(())
     }
 
-    /// A worker has a file now, however it came. Returns whether the file is known.
+    /// Adds a holder to a file, and forgets the copy ordered from it. Returns whether the file is known.
     pub fn add_holder(&mut self, task: Task, worker: WorkerId) -> bool {
         let Some(file) = self.known.get_mut(&task) else {
             return false;
@@ -108,7 +108,7 @@ impl Files {
         true
     }
 
-    /// A worker does not have a file. Returns whether it did.
+    /// Removes a holder from a file. Returns whether the worker was one.
     pub fn remove_holder(&mut self, task: Task, worker: WorkerId) -> bool {
         if let Some(held) = self.held.get_mut(&worker) {
             held.remove(&task);
@@ -116,7 +116,7 @@ impl Files {
         self.known.get_mut(&task).is_some_and(|file| file.holders.remove(&worker))
     }
 
-    /// Forgets a file and its copies. Returns who had it, if it was known.
+    /// Forgets a file and its copies. Returns its holders, or `None` if the file was unknown.
     pub fn forget(&mut self, task: Task) -> Option<BTreeSet<WorkerId>> {
         let holders = self.known.remove(&task)?.holders;
         for holder in &holders {
@@ -128,7 +128,7 @@ impl Files {
         Some(holders)
     }
 
-    /// Forgets the files of a layer and of those before it.
+    /// Forgets the files of the layers up to and including `last`.
     pub fn forget_layers(&mut self, last: Depth) {
         let kept = first(last.next());
         self.known = self.known.split_off(&kept);
@@ -138,29 +138,29 @@ impl Files {
         }
     }
 
-    /// How far a copy is that was ordered.
+    /// Returns the progress of a copy, or `None` if none was ordered.
     pub fn copy(&self, task: Task, worker: WorkerId) -> Option<CopyState> {
         self.copies.get(&(task, worker)).copied()
     }
 
-    /// The copies of a file that were ordered.
+    /// Returns the copies of a file that were ordered.
     pub fn copies_of(&self, task: Task) -> impl Iterator<Item = (WorkerId, CopyState)> {
         let all = (task, WorkerId([0; 16]))..=(task, WorkerId([u8::MAX; 16]));
         self.copies.range(all).map(|((_, worker), copying)| (*worker, *copying))
     }
 
-    /// The files of which copies were ordered from a worker, those that failed among them.
+    /// Returns the files of which copies were ordered from a worker, failed copies included.
     pub fn coming_to(&self, worker: WorkerId) -> &BTreeSet<Task> {
         self.coming.get(&worker).unwrap_or(&NONE)
     }
 
-    /// Notes how far a copy is that comes to a worker.
+    /// Sets the progress of a copy that a worker takes.
     pub fn set_copy(&mut self, task: Task, worker: WorkerId, copying: CopyState) {
         self.copies.insert((task, worker), copying);
         self.coming.entry(worker).or_default().insert(task);
     }
 
-    /// Forgets that a copy comes to a worker. Returns how far it was.
+    /// Forgets that a copy was ordered from a worker. Returns the progress of that copy.
     pub fn forget_copy(&mut self, task: Task, worker: WorkerId) -> Option<CopyState> {
         if let Some(coming) = self.coming.get_mut(&worker) {
             coming.remove(&task);
@@ -168,7 +168,7 @@ impl Files {
         self.copies.remove(&(task, worker))
     }
 
-    /// Panics if files and workers contradict each other.
+    /// Panics if the indices by file and by worker contradict each other.
     #[cfg(test)]
     pub fn check(&self) {
         let pairs = |of: &BTreeMap<WorkerId, BTreeSet<Task>>| -> BTreeSet<(Task, WorkerId)> {
@@ -181,14 +181,14 @@ impl Files {
         assert_eq!(pairs(&self.coming), self.copies.keys().copied().collect(), "what comes to whom");
     }
 
-    /// Changes the bytes of a file.
+    /// Sets the size of a file, in bytes.
     #[cfg(test)]
     pub fn set_bytes(&mut self, task: Task, bytes: u64) {
         self.known.get_mut(&task).expect("a known file").bytes = bytes;
     }
 }
 
-/// The first file of a layer, in the order of files.
+/// Returns the first file of a layer, in the order of files.
 fn first(depth: Depth) -> Task {
     Task { depth, shard: ShardId(0) }
 }

@@ -1,5 +1,5 @@
-//! The tasks of the current layer, and those that make lost files again: how far each is, who should make it,
-//! and who is at it.
+//! The tasks of the current layer, and the tasks that recompute lost files: their progress, their owners, and
+//! the workers that compute them.
 
 use crate::cluster::event::Millis;
 use fathom_run::{Depth, ShardId, ShardReport, Task, WorkerId};
@@ -7,41 +7,42 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How far a task is.
+/// The progress of a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum TaskProgress {
-    /// Nobody is at it.
+    /// No worker computes the task.
     #[default]
     Waiting,
-    /// A worker is at it, and has last said so then, or was told to.
+    /// A worker computes the task. The time is that of the order, or of the worker's last heartbeat that
+    /// listed it.
     Running(WorkerId, Millis),
-    /// It was made.
+    /// The report is in.
     Made(Arc<ShardReport>),
 }
 
-/// A task of the current layer, or one that makes a lost file again.
+/// A task of the current layer, or a task that recomputes a lost file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskState {
-    /// How often it was given out in this life of the coordinator.
+    /// Number of times the task was given out in this epoch.
     pub attempts: u32,
-    /// How often it failed in a way that another attempt may not mend.
+    /// Number of failures of a kind that another attempt rarely mends.
     pub failures: u32,
-    /// Who has found last that its inputs contradict each other.
+    /// The worker that last found that the inputs of the task contradict each other.
     pub contradicted_by: Option<WorkerId>,
-    /// It is not given out before.
+    /// The task is not given out before this time.
     pub not_before: Millis,
-    /// When it was given out last.
+    /// When the task was last given out.
     pub given: Millis,
-    /// Who has made it, if that was in this life of the coordinator.
+    /// The worker that computed the shard, if known and in this epoch.
     pub maker: Option<WorkerId>,
-    /// How long the maker took, from order to report.
+    /// Time from order to report.
     pub took: Option<Duration>,
-    /// How far it is.
+    /// The progress of the task.
     pub making: TaskProgress,
 }
 
 impl TaskState {
-    /// What was reported of it, if it was made.
+    /// Returns the report of the task, if there is one.
     pub fn report(&self) -> Option<&Arc<ShardReport>> {
         match &self.making {
             TaskProgress::Made(report) => Some(report),
@@ -50,28 +51,28 @@ impl TaskState {
     }
 }
 
-/// All tasks. Each that waits is in one queue, each that runs is with one worker.
+/// All tasks. Each waiting task is in one queue, and each running task is with one worker.
 #[derive(Clone, Debug)]
 pub struct Tasks {
     /// The depth of the current layer.
     depth: Depth,
     known: BTreeMap<Task, TaskState>,
-    /// Who should make each shard of the current layer.
+    /// The worker that should compute each shard of the current layer, by shard.
     owners: Vec<Option<WorkerId>>,
-    /// Tasks that wait and that nobody owns; those that make lost files again are among them.
+    /// Waiting tasks without an owner, repairs of lost files included.
     unowned: BTreeSet<Task>,
-    /// Tasks that wait, by their owners.
+    /// Waiting tasks, by owner.
     queues: BTreeMap<WorkerId, BTreeSet<Task>>,
     running: BTreeMap<WorkerId, BTreeSet<Task>>,
-    /// How many tasks run in all.
+    /// Number of running tasks.
     underway: usize,
 }
 
-/// What a worker has that has nothing.
+/// The tasks of a worker that has none.
 static NONE: BTreeSet<Task> = BTreeSet::new();
 
 impl Tasks {
-    /// Those of a layer, none of them begun, owned by nobody.
+    /// Returns the tasks of a layer, none of them begun, without owners.
     pub fn of_layer(depth: Depth, shards: u32) -> Self {
         let tasks = || (0..shards).map(|shard| Task { depth, shard: ShardId(shard) });
         Self {
@@ -85,22 +86,22 @@ impl Tasks {
         }
     }
 
-    /// A task, if there is such a one.
+    /// Returns a task, or `None` if there is no such task.
     pub fn get(&self, task: Task) -> Option<&TaskState> {
         self.known.get(&task)
     }
 
-    /// All tasks, in order: those that make lost files again come first.
+    /// Returns all tasks, in order: repairs of lost files come first, because their depths are smaller.
     pub fn iter(&self) -> impl Iterator<Item = (Task, &TaskState)> {
         self.known.iter().map(|(task, state)| (*task, state))
     }
 
-    /// Those that make lost files again.
+    /// Returns the tasks that recompute lost files.
     pub fn repairs(&self) -> impl Iterator<Item = (Task, &TaskState)> {
         self.known.range(..self.first()).map(|(task, state)| (*task, state))
     }
 
-    /// The reports of those shards of the current layer that are made, and who has made each.
+    /// Returns the reports of the current layer, in order, each with the worker that computed the shard.
     pub fn reports(&self) -> impl Iterator<Item = (&Arc<ShardReport>, Option<WorkerId>)> {
         let of_layer = self.known.range(self.first()..).map(|(_, state)| state);
         of_layer.filter_map(|state| Some((state.report()?, state.maker)))
@@ -110,12 +111,12 @@ impl Tasks {
         Task { depth: self.depth, shard: ShardId(0) }
     }
 
-    /// Who should make a task; nobody in particular if it makes a lost file again.
+    /// Returns the worker that should compute a task. A repair has no owner.
     pub fn owner(&self, task: Task) -> Option<WorkerId> {
         self.owners.get(task.shard.0 as usize).copied().flatten().filter(|_| task.depth == self.depth)
     }
 
-    /// Says by shard who should make the current layer.
+    /// Sets the owner of each shard of the current layer, and sorts the waiting tasks into the queues.
     pub fn deal(&mut self, owners: Vec<Option<WorkerId>>) {
         self.owners = owners;
         self.queues.clear();
@@ -126,22 +127,22 @@ impl Tasks {
         }
     }
 
-    /// The tasks that a worker should make and that nobody has begun.
+    /// Returns the waiting tasks that a worker owns.
     pub fn queue(&self, worker: WorkerId) -> &BTreeSet<Task> {
         self.queues.get(&worker).unwrap_or(&NONE)
     }
 
-    /// Tasks that wait and that nobody owns; those that make lost files again come first.
+    /// Returns the waiting tasks without an owner; repairs of lost files come first.
     pub fn unowned(&self) -> &BTreeSet<Task> {
         &self.unowned
     }
 
-    /// The tasks that a worker is at.
+    /// Returns the tasks that a worker computes.
     pub fn running(&self, worker: WorkerId) -> &BTreeSet<Task> {
         self.running.get(&worker).unwrap_or(&NONE)
     }
 
-    /// How many tasks workers are at.
+    /// Returns the number of running tasks.
     pub fn underway(&self) -> usize {
         self.underway
     }
@@ -153,8 +154,8 @@ impl Tasks {
         }
     }
 
-    /// Changes how far a task is. One that waits is not given out before then. Returns how far it was; `None`
-    /// if there is no such task.
+    /// Changes the progress of a task. A waiting task is not given out before `not_before`. Returns the
+    /// former progress, or `None` if there is no such task.
     pub fn set(&mut self, task: Task, making: TaskProgress, not_before: Millis) -> Option<TaskProgress> {
         let state = self.known.get_mut(&task)?;
         state.not_before = not_before;
@@ -194,7 +195,7 @@ impl Tasks {
         state.attempts
     }
 
-    /// Notes who has made a task. Returns how long that took, from order to report.
+    /// Notes which worker computed a task. Returns the time from order to report.
     ///
     /// # Panics
     /// If there is no such task.
@@ -205,7 +206,7 @@ impl Tasks {
         took
     }
 
-    /// Notes that a task failed in a way that another attempt may not mend. Returns how often it did.
+    /// Counts a failure of a kind that another attempt rarely mends. Returns the number of such failures.
     ///
     /// # Panics
     /// If there is no such task.
@@ -215,8 +216,8 @@ impl Tasks {
         state.failures
     }
 
-    /// Notes that a worker has found that the inputs of a task contradict each other. Returns who has found
-    /// that before.
+    /// Notes that a worker found that the inputs of a task contradict each other. Returns the worker that
+    /// last found the same, if any.
     ///
     /// # Panics
     /// If there is no such task.
@@ -228,7 +229,7 @@ impl Tasks {
         self.known.get_mut(&task).expect("only tasks that are known are given out")
     }
 
-    /// Adds one that makes a lost file again. Returns whether it is new.
+    /// Adds a task that recomputes a lost file. Returns whether it is new.
     pub fn add_repair(&mut self, task: Task) -> bool {
         let is_new = !self.known.contains_key(&task);
         if is_new {
@@ -238,14 +239,14 @@ impl Tasks {
         is_new
     }
 
-    /// Removes one that makes a lost file again.
+    /// Removes a task.
     pub fn forget(&mut self, task: Task) {
         if let Some(state) = self.known.remove(&task) {
             self.leave(task, &state.making);
         }
     }
 
-    /// Panics if a task waits or runs nowhere, or in two places, or with a worker that is gone.
+    /// Panics if a task is in no queue or worker, or in two, or with a worker that is not alive.
     #[cfg(test)]
     pub fn check(&self, is_alive: impl Fn(WorkerId) -> bool) {
         let queued = self.queues.values().flatten().chain(&self.unowned);

@@ -1,4 +1,4 @@
-//! The workers, and who is there.
+//! The workers and their sessions.
 
 use crate::cluster::event::{LeaveReason, Millis, Order, Progress, RequestId};
 use crate::cluster::rate::RecentRate;
@@ -7,16 +7,16 @@ use fathom_run::WorkerId;
 use std::collections::BTreeMap;
 use std::ops::Index;
 
-/// Whether a worker is there.
+/// Whether a worker has a session, and if not, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// Its session lasts.
+    /// The session of the worker lasts.
     Alive(Session),
-    /// It was there in an earlier life of the coordinator, and may come back at any moment.
+    /// The worker is known from an earlier epoch, and may register again at any moment.
     Awaited,
-    /// It was silent for longer than its lease.
+    /// The worker was silent for longer than its lease.
     Lost,
-    /// It has left.
+    /// The worker has left.
     Left,
 }
 
@@ -29,38 +29,38 @@ pub struct Worker {
     pub address: String,
     /// Kernel threads.
     pub threads: u32,
-    /// What computes; empty for one that is known from before.
+    /// The kernel that the worker uses; empty for a worker that is known from an earlier epoch.
     pub kernel: String,
     presence: Presence,
-    /// When it was heard last.
+    /// When the last message of the worker arrived.
     pub heard: Millis,
-    /// How far it is.
+    /// The progress that the worker reported last.
     pub progress: Progress,
-    /// How fast it is.
+    /// The speed of the worker.
     pub rate: RecentRate,
-    /// Whether it shall leave when others hold all that it holds.
+    /// Whether the worker leaves once others hold its files.
     pub draining: bool,
-    /// Whether an audit has shown that it makes wrong files.
+    /// Whether an audit has shown that the worker computes wrong files.
     pub is_set_aside: bool,
-    /// Until when it gets nothing to make or to keep.
+    /// Until this time the worker gets nothing to compute or to copy.
     pub rests_until: Millis,
-    /// Its failures since its last success.
+    /// Number of failures since the last success.
     pub strikes: u32,
-    /// Peers that it could not reach.
+    /// Peers that the worker could not reach.
     pub unreached: BTreeMap<WorkerId, Unreached>,
-    /// Whether tasks read files that no peer within its reach has.
+    /// Whether a file that tasks read has no holder within the worker's reach.
     pub is_cut_off: bool,
-    /// Orders that wait until it asks.
+    /// Orders that wait until the worker asks.
     pub orders: Vec<Order>,
-    /// Its request that waits for orders.
+    /// The worker's request that waits for orders.
     pub poll: Option<PendingPoll>,
-    /// The number of its last report in this session.
+    /// The number of the worker's last report in this session.
     pub reports: u64,
-    /// Why it was told to leave, if it was.
+    /// Why the worker was told to leave, if it was.
     pub leaving: Option<LeaveReason>,
 }
 
-/// All workers that were ever there. Those whose sessions last are there.
+/// All workers that ever registered. A worker is alive while its session lasts.
 #[derive(Clone, Debug, Default)]
 pub struct Workers {
     known: BTreeMap<WorkerId, Worker>,
@@ -68,42 +68,42 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// A worker, if it was ever there.
+    /// Returns a worker, or `None` if it never registered.
     pub fn get(&self, id: WorkerId) -> Option<&Worker> {
         self.known.get(&id)
     }
 
-    /// A worker, if it was ever there.
+    /// Returns a worker, or `None` if it never registered.
     pub fn get_mut(&mut self, id: WorkerId) -> Option<&mut Worker> {
         self.known.get_mut(&id)
     }
 
-    /// All workers.
+    /// Returns all workers.
     pub fn iter(&self) -> impl Iterator<Item = (WorkerId, &Worker)> {
         self.known.iter().map(|(id, worker)| (*id, worker))
     }
 
-    /// All workers.
+    /// Returns all workers.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (WorkerId, &mut Worker)> {
         self.known.iter_mut().map(|(id, worker)| (*id, worker))
     }
 
-    /// Those who are there.
+    /// Returns the workers that are alive.
     pub fn alive(&self) -> impl Iterator<Item = (WorkerId, &Worker)> {
         self.iter().filter(|(_, worker)| worker.is_alive())
     }
 
-    /// The worker of a session, if it lasts.
+    /// Returns the worker of a session, or `None` if the session has ended.
     pub fn of_session(&self, session: Session) -> Option<WorkerId> {
         self.by_session.get(&session).copied()
     }
 
-    /// The worker that its peers reach at an address.
+    /// Returns the live worker that peers reach at an address.
     pub fn at_address(&self, address: &str) -> Option<WorkerId> {
         self.alive().find(|(_, worker)| worker.address == address).map(|(id, _)| id)
     }
 
-    /// Adds one, whose session begins if it has one. A session of the same worker ends.
+    /// Adds a worker, or replaces it. The session of the new entry begins, and that of the replaced one ends.
     pub fn insert(&mut self, id: WorkerId, worker: Worker) {
         if let Presence::Alive(session) = worker.presence {
             self.by_session.insert(session, id);
@@ -113,10 +113,10 @@ impl Workers {
         }
     }
 
-    /// Ends the session of a worker.
+    /// Ends the session of a worker, for the reason `presence`.
     ///
     /// # Panics
-    /// If there was never such a one.
+    /// If no worker with this id ever registered.
     pub fn end_session(&mut self, id: WorkerId, presence: Presence) {
         let worker = self.known.get_mut(&id).expect("workers that were named once stay known");
         if let Presence::Alive(session) = std::mem::replace(&mut worker.presence, presence) {
@@ -149,11 +149,11 @@ impl Index<WorkerId> for Workers {
 /// A peer that a worker could not reach.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unreached {
-    /// How often.
+    /// Number of failures.
     pub failures: u32,
-    /// Until when the peer is not tried.
+    /// Until this time the peer is not tried.
     pub until: Millis,
-    /// What the worker said last.
+    /// The last message of the worker about it.
     pub message: String,
 }
 
@@ -162,16 +162,16 @@ pub struct Unreached {
 pub struct PendingPoll {
     /// The request.
     pub request: RequestId,
-    /// How many tasks it would take.
+    /// Number of tasks that the worker would take.
     pub tasks: u32,
-    /// The version of the holders that it knows.
+    /// The version of the holder map that the worker has.
     pub version: u64,
-    /// Since when it waits.
+    /// When the request arrived.
     pub since: Millis,
 }
 
 impl Worker {
-    /// One that is known from an earlier life of the coordinator.
+    /// Returns a worker that is known from an earlier epoch.
     pub(super) fn known(name: String, address: String) -> Self {
         Self {
             name,
@@ -195,7 +195,7 @@ impl Worker {
         }
     }
 
-    /// One that has just registered.
+    /// Returns a worker that has just registered.
     pub fn registered(
         name: String,
         address: String,
@@ -208,27 +208,28 @@ impl Worker {
         Self { threads, kernel, presence, heard: now, ..Self::known(name, address) }
     }
 
-    /// Whether it is there, and if not, why.
+    /// Returns whether the worker has a session, and if not, why.
     pub fn presence(&self) -> Presence {
         self.presence
     }
 
-    /// Whether its session lasts.
+    /// Returns whether the worker's session lasts.
     pub fn is_alive(&self) -> bool {
         matches!(self.presence, Presence::Alive(_))
     }
 
-    /// Whether it is there and stays.
+    /// Returns whether the worker is alive and is not to leave.
     pub fn is_staying(&self) -> bool {
         self.is_alive() && !self.draining && self.leaving.is_none()
     }
 
-    /// Whether it can make files: it is there, and reaches all that tasks read.
+    /// Returns whether the worker can compute shards: it is willing, and within reach of all files that tasks
+    /// read.
     pub fn is_able(&self, now: Millis) -> bool {
         self.is_willing(now) && !self.is_cut_off
     }
 
-    /// Whether it can make and keep files.
+    /// Returns whether the worker can take copies: it stays, and does not rest.
     pub fn is_willing(&self, now: Millis) -> bool {
         self.is_staying() && self.rests_until <= now
     }
