@@ -147,7 +147,8 @@ pub struct Past {
     pub files: Vec<(Task, HeldFile)>,
     /// Reports of the current layer.
     pub reports: Vec<ShardReport>,
-    /// Shards of the current layer whose sources were given back, and whether an audit agreed with the shard.
+    /// Shards of the current layer whose sources were given back, and whether an audit agreed with the
+    /// shard.
     pub given_back: BTreeMap<ShardId, bool>,
 }
 

@@ -1,5 +1,5 @@
-//! `fathom bench --against PATH`: whole runs of this build and of another one in turn, so that whatever else
-//! the machine does meets both alike.
+//! `fathom bench --against PATH`: times whole runs of this build and of another one. The two alternate, so
+//! that other load on the machine affects both alike.
 
 use crate::arguments::BenchArguments;
 use crate::commands::bench::{SEARCHES, scratch};
@@ -20,33 +20,34 @@ struct Comparison {
     runs: Vec<Compared>,
 }
 
-/// What one run takes with both builds. Ratios are what the other build takes, by what this one takes.
+/// The times of one run with both builds. A ratio is the time of the other build divided by the time of this
+/// one.
 #[derive(Debug, PartialEq, Serialize)]
 struct Compared {
     run: String,
-    /// Medians.
+    /// The median time of this build; `against_seconds` is that of the other one.
     seconds: f64,
     against_seconds: f64,
     ratio: f64,
-    /// The quartiles of the ratios.
+    /// The lower quartile of the ratios; `ratio_high` is the upper one.
     ratio_low: f64,
     ratio_high: f64,
-    /// Processor time of all runs together, by their number.
+    /// The mean processor time of a run of this build.
     processor_seconds: f64,
     against_processor_seconds: f64,
     processor_ratio: f64,
-    /// Whether both end with the same digest.
+    /// Whether both builds end with the same digest.
     same_digest: bool,
 }
 
-/// What a process took.
+/// The time that a process took.
 #[derive(Clone, Copy, Debug)]
 struct Took {
     seconds: f64,
     processor_seconds: f64,
 }
 
-/// What a run finds, as far as builds must agree.
+/// The results of a run that are compared: the counts must agree, the digests may differ.
 #[derive(Debug, PartialEq, Deserialize)]
 struct Found {
     counts: Vec<u64>,
@@ -68,7 +69,7 @@ pub(crate) fn compare(args: &BenchArguments, other: &Path) -> Result<()> {
         let mut found: [Option<Found>; 2] = [None, None];
         for pair in 0..args.repeat {
             let mut took = [None, None];
-            // Who begins takes turns.
+            // The build that runs first alternates from pair to pair.
             for turn in 0..2 {
                 let who = ((pair + turn) % 2) as usize;
                 let (of_run, what) = time(if who == 0 { &this } else { other }, run, &root)?;
@@ -99,7 +100,7 @@ fn time(program: &Path, run: &[String], root: &Path) -> Result<(Took, Found)> {
     let directory = scratch(root)?;
     let mut command = Command::new(program);
     command.arg("run").args(run).args(["--json", "-q", "--dir"]).arg(directory.path().join("run"));
-    // What the user has settled for other commands is not for these.
+    // Settings that the user has made for other commands must not affect these runs.
     for (name, _) in std::env::vars_os().filter(|(name, _)| is_setting(name)) {
         command.env_remove(name);
     }
@@ -127,7 +128,7 @@ fn is_setting(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b"FATHOM_")
 }
 
-/// Two builds that count differently are not to be compared by their speed.
+/// Returns an error if the builds count differently: then their speeds say nothing.
 fn require_same(found: &[Option<Found>; 2], run: &[String], other: &Path) -> Result<()> {
     match found {
         [Some(this), Some(that)] if this.counts != that.counts => Err(anyhow!(
@@ -142,7 +143,7 @@ fn require_same(found: &[Option<Found>; 2], run: &[String], other: &Path) -> Res
 }
 
 impl Compared {
-    /// Of pairs of a run of this build and one of the other.
+    /// Compares the builds by pairs, each a run of this build and a run of the other one.
     fn of(run: String, pairs: &[(Took, Took)], same_digest: bool) -> Self {
         let sorted = |number: fn(&(Took, Took)) -> f64| {
             let mut numbers: Vec<f64> = pairs.iter().map(number).collect();
@@ -171,7 +172,7 @@ impl Compared {
     }
 }
 
-/// The median of sorted numbers.
+/// Returns the median of sorted numbers.
 fn middle(sorted: &[f64]) -> f64 {
     let half = sorted.len() / 2;
     match sorted.len() % 2 {
@@ -219,7 +220,7 @@ mod tests {
     #[test]
     fn ratios_are_of_pairs_and_their_spread_leaves_out_the_ends() {
         let took = |seconds| Took { seconds, processor_seconds: 2.0 * seconds };
-        // Both are slow in the last pair: the ratio of the pair is as ever.
+        // Both builds are slow in the last pair, so its ratio is the usual one.
         let pairs = [(1.0, 2.0), (1.0, 3.0), (1.0, 1.0), (1.0, 2.0), (10.0, 20.0)];
         let pairs = pairs.map(|(this, other)| (took(this), took(other)));
         let of = Compared::of("3x4".into(), &pairs, true);

@@ -22,10 +22,10 @@ use indicatif::HumanBytes;
 use serde_json::json;
 use std::path::Path;
 
-/// Runs that take more disk are not made on the way.
+/// The most bytes of disk that a run made only for this command may take.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// A class as it is printed.
+/// A class as a row of the output.
 struct AntipodeRow {
     class: Class,
     state: String,
@@ -33,15 +33,15 @@ struct AntipodeRow {
     moves: String,
 }
 
-/// What the moves beside a state are: where moves have no inverses, layers know the way from the solved state
-/// alone.
+/// Returns what the moves beside a state are called. If the moves are not closed under inverses, layers give
+/// only the way from the solved state to a state, so the moves are a scramble.
 fn way(run: &RunDirectory) -> &'static str {
     if run.space.is_closed_under_inverses() { "solution" } else { "scramble" }
 }
 
 pub(crate) fn antipodes(args: &AntipodesArguments) -> Result<()> {
     if let Some(path) = args.space.directory()? {
-        // Locked: a search would delete layers while they are read.
+        // The run is locked, because a search would delete layers while they are read.
         return tell(args, &RunDirectory::open(path)?);
     }
     let directory = tempfile::tempdir().context("cannot make a temporary directory")?;
@@ -49,12 +49,12 @@ pub(crate) fn antipodes(args: &AntipodesArguments) -> Result<()> {
     tell(args, &run)
 }
 
-/// What prints states, if it can.
+/// Returns the model that writes states as text.
 fn model(spec: &SpaceSpec) -> Result<SolveModel> {
     SolveModel::new(spec).map_err(|error| bad_input!("{error}"))
 }
 
-/// Enumerates a small space, with all layers kept.
+/// Enumerates a space that takes at most [`MOST_BYTES`], and keeps all layers.
 fn run(args: &AntipodesArguments, path: &Path) -> Result<RunDirectory> {
     let spec = args.space.spec()?;
     model(&spec)?;
@@ -164,8 +164,8 @@ fn tell(args: &AntipodesArguments, run: &RunDirectory) -> Result<()> {
     ))
 }
 
-/// The first classes, each with its state and the first solution of it, or where moves have no inverses a way
-/// to it: by the layers if all before it were kept.
+/// Returns the first classes, at most `args.limit`, each with a state and a solution. If the moves are not
+/// closed under inverses, each state has a scramble instead, which needs all layers before `depth`.
 fn told(
     args: &AntipodesArguments,
     run: &RunDirectory,
@@ -190,7 +190,8 @@ fn told(
     Ok(told)
 }
 
-/// A state with a word of the model, and its first solution: by the layers if all before its depth were kept.
+/// Returns a state with the given word, and its first solution. The solution is read from the layers if
+/// `kept` has all of them up to `depth`; otherwise a search from both ends finds it.
 pub(crate) fn solved(
     model: &SolveModel,
     words: &SpaceWords<'_>,
@@ -204,7 +205,7 @@ pub(crate) fn solved(
         None => search.solve(word, 1).context("a state cannot be solved without the layers before it")?,
     };
     let solution = found.solutions.first().context("a state has no solution")?;
-    // What the solution solves.
+    // A solution solves one state for each free move: take the state with this word.
     let product = model.product(solution);
     let mut solved_by = model.free().elements().iter().map(|free| product.then(free).inverse());
     let state =
@@ -213,7 +214,7 @@ pub(crate) fn solved(
     Ok((state, written))
 }
 
-/// A state, and moves that lead to it from the solved one.
+/// Returns a state with the given word, and moves that lead to it from the solved state.
 fn scramble(
     model: &SolveModel,
     words: &SpaceWords<'_>,

@@ -1,7 +1,7 @@
-//! Who works on a run's directory, and how far: a file that the process at work writes, and that `fathom
-//! status` and `fathom top` read.
+//! The file `at-work.json` in a run's directory: the process that works on the run writes it, and `fathom
+//! status` and `fathom top` read it.
 //!
-//! The file is no part of the run: nothing of the search depends on what it says, or on whether it can be
+//! The file is not part of the run: the search does not depend on its content, or on whether it can be
 //! written.
 
 use crate::commands::gauge::Reading;
@@ -16,30 +16,30 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The name of the file.
 const FILE: &str = "at-work.json";
-/// A process on another host that has not written for so long is gone.
+/// A process on another host counts as gone after this time without a write.
 const SILENT: Duration = Duration::from_secs(60);
 
-/// What the file says.
+/// The content of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Note {
-    /// The host of the process, and its number there.
+    /// The host of the process; `pid` is its number there.
     pub(crate) host: String,
     pub(crate) pid: u32,
-    /// What it does: `searched` or `served`.
+    /// `searched` or `served`: what the process does with the run.
     pub(crate) what: String,
-    /// The address at which its status can be asked, if it serves.
+    /// The address that answers `fathom status`, if the run is served.
     pub(crate) address: Option<String>,
-    /// When it began, in seconds since 1970.
+    /// When the process began, in seconds since 1970.
     pub(crate) since: u64,
     /// The most bytes that the run's files may take, if there is a limit.
     #[serde(default)]
     pub(crate) disk_limit_bytes: Option<u64>,
-    /// How far it is; `None` while it prepares.
+    /// The progress of the search; `None` while the search prepares, and for a run that is served.
     pub(crate) progress: Option<Progress>,
 }
 
 impl Note {
-    /// Says for people by whom, how far and how fast.
+    /// Describes for people which process works on the run, with its progress and speed.
     pub(crate) fn text(&self) -> String {
         let Self { host, pid, what, address, since, disk_limit_bytes, progress } = self;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(*since, |now| now.as_secs());
@@ -71,7 +71,7 @@ impl Note {
     }
 }
 
-/// How far a search is.
+/// The progress of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Progress {
     pub(crate) depth: u32,
@@ -87,7 +87,7 @@ pub(crate) struct Progress {
     pub(crate) disk_bytes: u64,
 }
 
-/// The process at work writes the file, and removes it when the value is dropped.
+/// Keeps the file of the process at work, and removes it when dropped.
 #[derive(Debug)]
 pub(crate) struct AtWork {
     path: PathBuf,
@@ -95,7 +95,7 @@ pub(crate) struct AtWork {
 }
 
 impl AtWork {
-    /// Notes what is done in a run's directory that this process has locked.
+    /// Writes the file into a run's directory, which this process has locked.
     pub(crate) fn begin(
         run: &Path,
         what: &str,
@@ -117,7 +117,7 @@ impl AtWork {
         this
     }
 
-    /// Notes how far the search is.
+    /// Writes the progress of the search.
     pub(crate) fn write(&mut self, reading: &Reading) {
         let Reading { depth, cosets, shards, seconds, visited, all, rate, left, disk_bytes } = *reading;
         self.note.progress = Some(Progress {
@@ -139,7 +139,7 @@ impl AtWork {
     fn save(&self) {
         let text = serde_json::to_string(&self.note).expect("numbers and strings are JSON");
         let temporary = temporary(&self.path);
-        // If it cannot be written, nobody is told how far the search is; the search goes on.
+        // If the file cannot be written, `fathom status` lacks the progress, and the search goes on.
         if fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, &self.path)).is_err() {
             let _ = fs::remove_file(&temporary);
         }
@@ -152,7 +152,8 @@ impl Drop for AtWork {
     }
 }
 
-/// Who works on a run's directory now, if somebody does and says so.
+/// Returns the note of the process that works on a run now; `None` if there is no note or the process is
+/// gone.
 pub(crate) fn of(run: &Path) -> Option<Note> {
     let path = run.join(FILE);
     let note: Note = serde_json::from_str(&fs::read_to_string(&path).ok()?).ok()?;

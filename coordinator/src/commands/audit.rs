@@ -20,7 +20,7 @@ pub(crate) fn audit(args: &AuditArguments) -> Result<()> {
     let (space, audit) = match address_of(&args.dir) {
         Some(address) => far::audit(args, address, options)?,
         None => {
-            // Locked: a search would delete layers while they are read.
+            // The run is locked, because a search would delete layers while they are read.
             let run = RunDirectory::open(&args.dir)?;
             (run.space.slug(), audit_run(&run, &LocalDisk, options)?)
         }
@@ -93,7 +93,7 @@ fn text(space: &str, audit: &Audit, options: Options) -> String {
     text.trim_end().into()
 }
 
-/// A share of wrong states that is excluded: one state in so many, or more.
+/// Writes an excluded share of wrong states as `1 in N`.
 fn one_in(share: f64) -> String {
     format!("1 in {}", HumanCount((1.0 / share).floor() as u64))
 }

@@ -1,4 +1,4 @@
-//! How a run's directory is opened or made, for the commands that begin runs.
+//! Opens or makes the directory of a run, for the commands that begin runs.
 
 use crate::arguments::{BeginArguments, RunArguments, SpaceArguments};
 use crate::commands::planning::planned;
@@ -20,9 +20,9 @@ use fathom_task::Kernel;
 use indicatif::{HumanBytes, HumanCount};
 use std::path::{Path, PathBuf};
 
-/// Opens the directory of a run, or makes it for so many workers, if that is known. Whatever speaks against a
-/// new one, `require` among it, is found before anything is written; `require` also says which layers a new
-/// run keeps, as far as that was asked for or follows from the disk.
+/// Opens the directory of a run, or makes one for a new run with `workers` workers. All checks of a new run,
+/// `require` among them, come before anything is written. `require` also returns which layers the new run
+/// keeps; `None` stands for the default.
 pub(crate) fn open_or_begin(
     space: &SpaceArguments,
     args: &BeginArguments,
@@ -50,7 +50,7 @@ pub(crate) fn open_or_begin(
         }
     }
     if args.dir.is_none() && look(&path)? == Found::Nothing {
-        // As directories were called in version 0.1.0.
+        // Version 0.1.0 gave the directory this name.
         let old = args.runs.join(space.slug());
         if old != path && look(&old)? == Found::Run && RunManifest::read(&old)?.spec == spec {
             output::remark(&format!("the run goes on in {}, where it began", old.display()));
@@ -86,8 +86,8 @@ pub(crate) fn open_or_begin(
     }
 }
 
-/// Where a run of a question as it was asked before lies, and its space; `None` if there is none, or if one
-/// of the question as it is asked now lies at `path`.
+/// Returns the directory and the space of a run of `old`, which is what the same arguments meant in earlier
+/// versions. Returns `None` if there is no such run, or if `path` holds a run of what they mean now.
 fn begun_before(
     old: &SpaceSpec,
     path: &Path,
@@ -102,7 +102,7 @@ fn begun_before(
     Ok(is_old.then_some((there, space)))
 }
 
-/// A run's directory may be named again only for the same run.
+/// Returns an error unless the directory holds the run that the arguments describe.
 fn require_same(directory: &RunDirectory, spec: &SpaceSpec, args: &BeginArguments) -> Result<()> {
     let there = &directory.manifest;
     let path = directory.path.display();
@@ -143,7 +143,8 @@ fn require_same(directory: &RunDirectory, spec: &SpaceSpec, args: &BeginArgument
     Ok(())
 }
 
-/// Whether this machine has what a new run takes.
+/// Checks that this machine has the kernel, the memory and the disk for a new run. Returns which layers the
+/// run keeps, as [`require_room`] does.
 pub(crate) fn require_resources(
     args: &RunArguments,
     options: Options,
@@ -160,8 +161,8 @@ pub(crate) fn require_resources(
     require_room(args, space, plan, path)
 }
 
-/// Which layers a new run keeps, so that the disk holds what it will write: those that were asked for; if
-/// none were, two where the disk does not hold three.
+/// Checks that the disk can hold a new run. Returns which layers the run keeps: what was asked for, or two
+/// layers if nothing was asked for and the disk cannot hold the three of the default.
 pub(crate) fn require_room(
     args: &RunArguments,
     space: &Space,

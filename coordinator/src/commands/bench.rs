@@ -1,4 +1,4 @@
-//! `fathom bench`: what this machine does, for `docs/performance.md` and for comparing machines.
+//! `fathom bench`: measures the speed of this machine, for `docs/performance.md` and for comparing machines.
 
 use crate::arguments::BenchArguments;
 use anyhow::{Context, Result};
@@ -21,7 +21,7 @@ use std::path::Path;
 use std::time::Instant;
 use tempfile::TempDir;
 
-/// Axes as they occur, and whether the last one is halved: 3x3, 2x5, 3x4, 2x6, 4x4, 3x5, 2x7.
+/// The axes of the cosets of 3x3, 2x5, 3x4, 2x6, 4x4, 3x5 and 2x7, and whether the last axis is halved.
 const SHAPES: [(&[u32], bool); 7] = [
     (&[6, 6, 6], true),
     (&[120, 120], false),
@@ -32,7 +32,7 @@ const SHAPES: [(&[u32], bool); 7] = [
     (&[5040, 5040], false),
 ];
 
-/// The cosets of 4x4.
+/// The axes of the cosets of 4x4.
 const LARGE: &[u32] = &[24, 24, 24, 24];
 
 pub(super) const SEARCHES: [(&str, Metric); 5] = [
@@ -88,7 +88,7 @@ pub(crate) fn bench(args: &BenchArguments) -> Result<()> {
     }
 }
 
-/// `None` where the engine does not do the shape.
+/// Measures a dense pull; `None` if the engine does not support the shape.
 fn pull((lengths, halved): (&[u32], bool), engine: Engine) -> Option<Pull> {
     let shape = if halved { Shape::halved(lengths) } else { Shape::new(lengths) };
     let shape = shape.expect("the shapes are small");
@@ -107,7 +107,7 @@ pub(super) fn scratch(root: &Path) -> Result<TempDir> {
     made.with_context(|| format!("cannot make a directory in {}", root.display()))
 }
 
-/// Whole searches with files written and synced, from planning to the last commit.
+/// Times whole searches, from planning to the last commit, with files written and synced.
 fn time_search(board: &str, metric: Metric, threads: usize, repeat: u32, root: &Path) -> Result<Search> {
     let board: Board = board.parse()?;
     let mut times = Vec::new();

@@ -138,7 +138,7 @@ fn from_below(args: &BoundArguments, boards: &Boards, metric: Metric) -> Result<
     }
 }
 
-/// What an m x n board and an n x m board have in common.
+/// Returns the shorter side and the longer one, which an m x n board and an n x m board have in common.
 fn sorted_sides(board: Board) -> (usize, usize) {
     (board.rows().min(board.columns()), board.rows().max(board.columns()))
 }
@@ -154,17 +154,17 @@ struct BoundReport {
     arrangements: u32,
     parity: u32,
     refined: Option<u32>,
-    /// Up to what distance the states were listed.
+    /// The distance up to which states were listed.
     depth: Option<u32>,
     automaton_states: Option<usize>,
     lengths: Vec<LengthRow>,
 }
 
-/// What is counted at one length.
+/// The counts at one length.
 #[derive(Serialize)]
 struct LengthRow {
     arrangements: String,
-    /// Those that end with each line: columns first, then rows.
+    /// The arrangements that end with each line: columns first, then rows.
     by_last_line: Vec<String>,
     refined: Option<String>,
 }
@@ -236,7 +236,7 @@ fn text(board: Board, metric: Metric, bounds: &LowerBounds, by_last_line: bool) 
     text.trim_end().into()
 }
 
-/// Rows against columns, a table for each way of counting.
+/// Writes one table of rows against columns for each way of counting.
 fn tables(
     sides: &RangeInclusive<usize>,
     args: &BoundArguments,

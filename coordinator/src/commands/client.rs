@@ -16,26 +16,26 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tonic::{Code, Response, Status};
 
-/// The largest answer: the files of a run have up to a million lines.
+/// The most bytes of an answer: a list of files may have a million entries.
 const MOST_ANSWER_BYTES: usize = 256 << 20;
-/// The time for a connection to a worker.
+/// The time limit for connecting to a worker.
 pub(crate) const CONNECT_LIMIT: Duration = Duration::from_secs(10);
-/// The time for an answer.
+/// The time limit for connecting to the coordinator, and for each of its answers.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The address of a coordinator, where a run's directory or that may be named.
+/// Returns the argument as the address of a coordinator if it has a colon and no file has that name.
 pub(crate) fn address_of(named: &Path) -> Option<&str> {
     named.to_str().filter(|text| text.contains(':') && !named.exists())
 }
 
-/// A coordinator that was called.
+/// A connection to a coordinator.
 pub(crate) struct Coordinator {
     runtime: Runtime,
     client: CoordinatorClient<Connection>,
 }
 
 impl Coordinator {
-    /// Calls it.
+    /// Connects to the coordinator at an address.
     pub(crate) fn call(address: &str, access: &AccessArguments) -> Result<Self> {
         let access = Access::load(access)?.for_coordinator(address);
         let runtime = Builder::new_current_thread().enable_all().build()?;
@@ -58,7 +58,7 @@ impl Coordinator {
         })
     }
 
-    /// Passes on what happens, as lines of JSON, until the coordinator ends.
+    /// Passes each event to `tell` as a line of JSON, until the coordinator ends.
     pub(crate) fn follow(&mut self, tell: impl Fn(&str) -> Result<()>) -> Result<()> {
         let mut client = self.client.clone();
         let mut events = self.answer(async move { client.watch_events(v1::WatchEventsRequest {}).await })?;
@@ -68,13 +68,13 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Which files are kept, and who holds them.
+    /// Asks which files are kept, and which workers hold them.
     pub(crate) fn files(&mut self) -> Result<v1::ListFilesResponse> {
         let mut client = self.client.clone().max_decoding_message_size(MOST_ANSWER_BYTES);
         self.answer(async move { client.list_files(v1::ListFilesRequest {}).await })
     }
 
-    /// What is run.
+    /// Asks for the definition of the run.
     pub(crate) fn manifest(&mut self) -> Result<RunManifest> {
         let mut client = self.client.clone();
         let request =
@@ -83,14 +83,14 @@ impl Coordinator {
         RunManifest::from_toml(&described.definition).context("the coordinator serves what cannot be used")
     }
 
-    /// What `fathom status --json` prints.
+    /// Asks for the object that `fathom status --json` prints.
     pub(crate) fn status(&mut self) -> Result<String> {
         let mut client = self.client.clone();
         Ok(self.answer(async move { client.get_status(v1::GetStatusRequest {}).await })?.json)
     }
 }
 
-/// The file of a shard, and where it is held.
+/// The file of a shard, and the workers that hold it.
 #[derive(Clone, Debug)]
 pub(crate) struct KeptShard {
     pub(crate) depth: u32,
@@ -101,7 +101,7 @@ pub(crate) struct KeptShard {
 }
 
 impl KeptShard {
-    /// Those of all layers that are kept, in order.
+    /// Returns the shards of all layers that are kept, in the order of the list.
     pub(crate) fn all(listed: &v1::ListFilesResponse) -> Vec<Self> {
         let Some(holders) = &listed.holders else { return Vec::new() };
         let of_layer = |layer: &v1::HeldLayer| {
@@ -116,7 +116,7 @@ impl KeptShard {
         holders.layers.iter().flat_map(of_layer).collect()
     }
 
-    /// How it is named to workers.
+    /// Returns the file as requests to workers name it.
     pub(crate) fn stored_file(&self) -> v1::StoredFile {
         let file = v1::File { depth: self.depth, shard: self.shard };
         v1::StoredFile { file: Some(file), digest: self.digest.clone().into() }
@@ -132,7 +132,7 @@ pub(crate) fn workers(args: &WorkersArguments) -> Result<()> {
     })
 }
 
-/// The workers, one a line.
+/// Writes a table with one line for each worker.
 pub(crate) fn table_of(workers: &[WorkerStatus]) -> String {
     let rows = workers.iter().map(|worker| {
         [

@@ -1,4 +1,4 @@
-//! `fathom compare`: where two results differ.
+//! `fathom compare`: lists the differences between two results.
 
 use crate::arguments::CompareArguments;
 use anyhow::Result;
@@ -11,13 +11,13 @@ use indicatif::HumanCount;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-/// Fields that describe what was asked, and those that are found at once.
+/// Fields with one value for the whole run.
 const SINGLE: [&str; 8] =
     ["space", "metric", "labels", "states", "god_number", "complete", "symmetries", "digest"];
 /// Fields with a number for each depth.
 const BY_DEPTH: [&str; 3] = ["counts", "classes", "classes_with_inverse"];
 
-/// A place where results differ; `depth` is `None` of a field that is found at once.
+/// A difference between two results; `depth` is `None` for the fields of [`SINGLE`].
 struct Difference {
     field: &'static str,
     depth: Option<usize>,
@@ -56,7 +56,7 @@ pub(crate) fn compare(args: &CompareArguments) -> Result<()> {
     }
 }
 
-/// A result, as the fields of `--json`.
+/// Reads a result from a run's directory or from a file, as the fields of `--json`.
 fn read(path: &Path) -> Result<Map<String, Value>> {
     let json = match path.is_dir() {
         true => Summary::of(&RunDirectory::open_for_reading(path)?)?.to_json(),
@@ -76,14 +76,15 @@ fn read(path: &Path) -> Result<Map<String, Value>> {
     }
 }
 
-/// Fields that one result lacks, or did not count, are no difference: they may be of different versions.
+/// Returns the differences between two results. A field that one result lacks, or has as null, is no
+/// difference, because the results may come from different versions.
 fn differences(one: &Map<String, Value>, other: &Map<String, Value>) -> Vec<Difference> {
     let value =
         |of: &Map<String, Value>, field: &str| of.get(field).filter(|value| !value.is_null()).cloned();
     let mut found = Vec::new();
     for field in SINGLE {
         let values = [one, other].map(|of| value(of, field));
-        // Labels that all differ are not told.
+        // A result lacks `labels` if all labels differ, so an absent field is a value here.
         let is_told = field == "labels" || values.iter().all(Option::is_some);
         if is_told && values[0] != values[1] {
             found.push(Difference { field, depth: None, values: values.map(Option::unwrap_or_default) });
@@ -102,7 +103,7 @@ fn differences(one: &Map<String, Value>, other: &Map<String, Value>) -> Vec<Diff
     found
 }
 
-/// A value for people.
+/// Writes a value for people.
 fn shown(value: &Value) -> String {
     match value {
         Value::Null => "-".into(),

@@ -17,8 +17,8 @@ pub(crate) fn convert(args: &ConvertArguments) -> Result<()> {
     output::line(&converted)
 }
 
-/// The puzzle of a word, with its free moves. Of a family that has none, such as the 2x2x2 held at a corner,
-/// the one in the hand.
+/// Returns the puzzle with this name and its free moves. If the puzzle has no free moves, like the 2x2x2 held
+/// at a corner, returns the puzzle of its family that is held in the hand, if there is one.
 fn in_the_hand(word: &str) -> Result<Definition> {
     match PuzzleSpec::by_name(word).map_err(|error| bad_input!("{error}"))? {
         PuzzleSpec::Board(board) => {

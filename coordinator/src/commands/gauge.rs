@@ -1,4 +1,4 @@
-//! What is known of a search at a moment: how far, how fast, and how long it will go on.
+//! Measures the progress, the rate and the remaining time of a search.
 
 pub(crate) mod line;
 
@@ -14,35 +14,35 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Rates are those of this last stretch of time.
+/// The time over which rates are measured.
 pub(crate) const STRETCH: Duration = Duration::from_secs(30);
-/// Between two samples of it.
+/// The time between two samples.
 const SAMPLE: Duration = Duration::from_millis(500);
 
-/// How far a search is.
+/// The progress of a search at one moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Reading {
-    /// The depth that is made.
+    /// The depth that is being computed.
     pub(crate) depth: u32,
-    /// Its cosets that are done, and all of them.
+    /// The cosets of this depth that are done, and all of them.
     pub(crate) cosets: [u64; 2],
-    /// Its shards that are done, and all of them.
+    /// The shards of this depth that are done, and all of them.
     pub(crate) shards: [u32; 2],
-    /// Seconds since it was begun.
+    /// Seconds since this depth was begun.
     pub(crate) seconds: f64,
-    /// States visited, at this depth and before.
+    /// The states that were visited at this depth and all smaller ones.
     pub(crate) visited: u64,
     /// States of the space.
     pub(crate) all: u64,
     /// New states a second, over the last half minute.
     pub(crate) rate: f64,
-    /// The time until the run is complete, or as deep as asked.
+    /// The expected time until the run is complete, or has reached the depth that was asked for.
     pub(crate) left: Option<TimeLeft>,
     /// Bytes of files in the run's directory.
     pub(crate) disk_bytes: u64,
 }
 
-/// Follows a search.
+/// Follows a search, to compute a [`Reading`] at any time.
 #[derive(Debug)]
 pub(crate) struct Gauge {
     path: PathBuf,
@@ -57,7 +57,7 @@ pub(crate) struct Gauge {
     progress: Progress,
     begun: Instant,
     disk_bytes: u64,
-    /// What was visited when.
+    /// Times, each with the number of states visited by then.
     samples: VecDeque<(Instant, u64)>,
 }
 
@@ -85,7 +85,7 @@ impl Gauge {
     pub(crate) fn begin(&mut self, depth: Depth, cosets: u64, shards: u32, now: Instant) {
         (self.depth, self.cosets, self.shards, self.begun) = (depth, cosets, [0, shards], now);
         self.progress = Progress { cosets: 0, states: 0 };
-        // Where it cannot be counted, what is made now is all that is told.
+        // If the files cannot be listed, only those that this search makes are counted.
         self.disk_bytes = tree_bytes(&self.path).unwrap_or(0);
     }
 
@@ -95,7 +95,7 @@ impl Gauge {
             return;
         }
         self.samples.push_back((now, self.before + progress.states));
-        // One sample stays that is older, so that the stretch is whole.
+        // One older sample stays, so that the samples span the whole stretch.
         while self.samples.get(1).is_some_and(|(then, _)| now - *then >= STRETCH) {
             self.samples.pop_front();
         }

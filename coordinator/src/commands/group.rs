@@ -13,18 +13,18 @@ use fathom_report::text::{grouped, many};
 use fathom_solve::elements;
 use serde_json::{Value, json};
 
-/// Schreier-Sims takes memory with the third power of the points.
+/// The most points of a group: the memory of Schreier-Sims grows with the cube of their number.
 const MOST_POINTS: usize = 512;
 
-/// A puzzle as what generates its group.
+/// A puzzle, and the generators of its group.
 struct Generators {
-    /// Its word.
+    /// The name of the puzzle.
     name: String,
-    /// What it is.
+    /// The definition of the puzzle.
     source: PuzzleSpec,
-    /// How many points are permuted.
+    /// The number of points that are permuted.
     points: usize,
-    /// The generators: of a move and its powers, one.
+    /// The generators: one for each move and its powers.
     moves: Vec<Move>,
     /// Further names that elements may be written with.
     spare: Vec<Move>,
@@ -32,8 +32,8 @@ struct Generators {
     from_one: bool,
 }
 
-/// The generators of the puzzle that a word names. Where pieces have orientations, points are the ways to
-/// stand on a cell.
+/// Returns the generators of the puzzle that the arguments name. If pieces have orientations, a cell has one
+/// point for each orientation.
 fn generators(args: &GroupArguments) -> Result<Generators> {
     let word = &args.puzzle;
     let whole = match Board::for_its_group(word) {
@@ -56,7 +56,7 @@ fn generators(args: &GroupArguments) -> Result<Generators> {
     }
     let source = match &args.moves {
         None => whole.clone(),
-        // Powers are chosen too.
+        // In the metric `multi`, powers of moves can be chosen too.
         Some(names) => {
             whole.with_moves(Metric::Multi, names).map_err(|error| bad_input!("--moves: {error}"))?
         }
@@ -165,7 +165,7 @@ pub(crate) fn group(args: &GroupArguments) -> Result<()> {
     print(text, told_json(&puzzle, &group))
 }
 
-/// What a group is, as text.
+/// Describes a group as text.
 fn told(puzzle: &Generators, group: &Group) -> String {
     let kind = match group.kind() {
         Kind::Trivial => "the trivial group".to_owned(),
@@ -206,7 +206,7 @@ strong generating set: {}",
     )
 }
 
-/// What a group is, as JSON. The order is a string, for few readers of JSON take integers of its size.
+/// Describes a group as JSON. The order is a string, because few readers of JSON take integers of its size.
 fn told_json(puzzle: &Generators, group: &Group) -> Value {
     let (kind, degree) = match group.kind() {
         Kind::Trivial => ("trivial", 0),
@@ -238,7 +238,7 @@ fn told_json(puzzle: &Generators, group: &Group) -> Value {
     })
 }
 
-/// Cycles, order, parity and state of an element.
+/// Describes an element by its cycles, order, parity and state, as text and as JSON.
 fn element(puzzle: &Generators, element: &Permutation) -> (String, Value) {
     let mut tiles = elements::tiles_of(element);
     tiles.iter_mut().for_each(|tile| *tile += u16::from(puzzle.from_one));
@@ -253,7 +253,7 @@ fn element(puzzle: &Generators, element: &Permutation) -> (String, Value) {
     (text, json)
 }
 
-/// A word that makes a state, read again as it is printed before it is.
+/// Finds a word for an element. The word is checked before it is returned, by reading its printed form.
 fn factor(puzzle: &Generators, state: &Permutation) -> Result<(String, Value)> {
     let group = puzzle.group();
     let word = match Factoriser::new(&group).factor(state) {

@@ -1,7 +1,7 @@
 //! `fathom keys`.
 //!
-//! The directory is made under another name and gets its own when all is written, so that there are all keys
-//! or none.
+//! The directory is made under a temporary name and renamed when all files are written, so that there are all
+//! keys or none.
 
 use crate::arguments::KeysArguments;
 use anyhow::{Context, Result};
@@ -29,7 +29,7 @@ pub(crate) fn keys(args: &KeysArguments) -> Result<()> {
 
 fn require_nothing(dir: &Path) -> Result<()> {
     let taken = match fs::read_dir(dir) {
-        // A link can lead to an empty directory, but not become one.
+        // A rename cannot replace a symbolic link, even one that leads to an empty directory.
         Ok(mut entries) => entries.next().is_some() || dir.is_symlink(),
         Err(error) if error.kind() == ErrorKind::NotFound => dir.is_symlink(),
         Err(error) if error.kind() == ErrorKind::NotADirectory => true,
@@ -45,7 +45,7 @@ fn require_nothing(dir: &Path) -> Result<()> {
 }
 
 fn make(dir: &Path, keys: &Keys) -> Result<()> {
-    // As it would be named from the root, so that it has a parent; with nothing after the name.
+    // An absolute path has a parent, and collecting the components drops a trailing slash.
     let dir: PathBuf = std::path::absolute(dir)?.components().collect();
     let parent = dir.parent().context("the root is no place for keys")?;
     let absent: Vec<&Path> = parent.ancestors().take_while(|path| !path.exists()).collect();
@@ -64,9 +64,9 @@ fn make(dir: &Path, keys: &Keys) -> Result<()> {
         write(&unfinished.path().join(name), &text, mode).with_context(|| format!("cannot write {name}"))?;
     }
     LocalDisk.sync_directory(unfinished.path())?;
-    // What was made there meanwhile is replaced only if it is an empty directory.
+    // If something was made at `dir` meanwhile, the rename replaces it only if it is an empty directory.
     LocalDisk.rename(unfinished.path(), &dir)?;
-    // There is nothing left to delete under that name.
+    // The rename has removed the temporary name, so there is nothing left to delete.
     let _ = unfinished.keep();
     LocalDisk.sync_directory(parent)?;
     for made in absent {

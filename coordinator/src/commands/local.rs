@@ -1,5 +1,5 @@
-//! `fathom run --workers N`: a coordinator here, and worker processes on this machine that it starts, over
-//! loopback.
+//! `fathom run --workers N`: runs a coordinator in this process, and starts worker processes on this machine
+//! that connect to it over loopback.
 
 use crate::arguments::{ClusterArguments, RunArguments};
 use crate::commands::begin::{open_or_begin, require_room};
@@ -24,11 +24,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tracing::warn;
 
-/// Below the run's directory, with one directory a worker.
+/// The name of the directory of stores, one for each worker, in the run's directory.
 const STORES: &str = "workers";
-/// So often a worker that died is started again.
+/// The most starts of a worker, the first one included.
 const MOST_STARTS: u32 = 10;
-/// Between that.
+/// The pause between two starts.
 const PAUSE: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) -> Result<()> {
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &RunArguments, workers: u32, verbosity: log::Verbosity) 
     with_workers(args, run, &program, workers, verbosity, listening)
 }
 
-/// Serves a run to so many workers of this machine, until the run ends.
+/// Serves a run to `workers` workers on this machine, until the run ends.
 fn with_workers(
     args: &RunArguments,
     run: RunDirectory,
@@ -62,7 +62,7 @@ fn with_workers(
         replicas: 1,
         lease: Duration::from_secs(30),
         max_depth: args.search.max_depth,
-        // All workers are processes of one machine, with one memory.
+        // An audit by another worker would use the same memory: all workers run on this machine.
         audit: 0,
         clean_stores: false,
     };
@@ -99,7 +99,7 @@ fn with_workers(
             if let Some(most) = args.search.disk_limit {
                 command.args(["--disk-limit", &format!("{}B", most / stores.len() as u64)]);
             }
-            // What the user has settled for other commands is not for these.
+            // Settings that the user has made for other commands must not affect these workers.
             for variable in ["FATHOM_KEYS", "FATHOM_THREADS", "FATHOM_MEMORY"] {
                 command.env_remove(variable);
             }
@@ -138,7 +138,8 @@ fn with_workers(
     ended
 }
 
-/// The stores of so many workers, and of those that were there before: they hold what the run needs.
+/// Makes the stores of `workers` workers. If there were more stores before, all of them are kept in use,
+/// because they hold files that the run needs.
 fn stores(run: &Path, workers: u32) -> Result<Vec<PathBuf>> {
     let directory = run.join(STORES);
     let before = (0..).take_while(|number| directory.join(number.to_string()).is_dir()).count();
@@ -150,7 +151,7 @@ fn stores(run: &Path, workers: u32) -> Result<Vec<PathBuf>> {
     Ok(stores)
 }
 
-/// The program `fathom-worker`: beside this one, or on the path.
+/// Finds the program `fathom-worker`, beside this one or on the PATH.
 fn program() -> Result<PathBuf> {
     let beside = std::env::current_exe()?.with_file_name("fathom-worker");
     if beside.is_file() {
@@ -167,14 +168,15 @@ fn program() -> Result<PathBuf> {
     })
 }
 
-/// Starts a worker, and starts it again when it ends before the run does: its store has what the run needs.
+/// Runs a worker, and starts it again if it ends before the run does, because its store holds files that the
+/// run needs.
 fn keep_alive(mut command: Command, over: &AtomicBool) -> Result<()> {
     for start in 1..=MOST_STARTS {
         let status = command.status().context("cannot start fathom-worker")?;
         if status.code() == Some(2) {
             return Err(bad_input!("a worker cannot do this run: its message stands above"));
         }
-        // One that leaves because the run ends may be faster than the coordinator's own end.
+        // A worker that leaves at the end of the run may end before the coordinator does, so wait first.
         std::thread::park_timeout(PAUSE);
         if over.load(Ordering::Relaxed) {
             return Ok(());

@@ -14,12 +14,13 @@ use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-/// So deep below a run's directory logs are looked for: `workers/0/log.jsonl`.
+/// The number of directory levels below a run's directory that are searched for logs, such as
+/// `workers/0/log.jsonl`.
 const DEEPEST: usize = 3;
-/// Digits of a worker's id in its log lines.
+/// The number of digits of a worker's id in its log lines.
 const DIGITS: usize = 8;
 
-/// Workers by their ids, as lines have them, and their names.
+/// The ids of workers, each with the worker's name.
 pub(crate) type Names = Vec<(String, String)>;
 
 pub(crate) fn logs(args: &LogsArguments) -> Result<()> {
@@ -52,12 +53,12 @@ pub(crate) fn logs(args: &LogsArguments) -> Result<()> {
         ));
     }
     let filter = LineFilter::of(args, &names);
-    // Within a file lines stay in their order, which is that of time.
+    // The sort by time is stable: lines of one file that have the same time stay in order.
     let mut lines: Vec<(String, String)> = Vec::new();
     for file in files {
         let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
         for line in text.lines() {
-            // A line that a killed process did not finish says nothing.
+            // A killed process may leave an unfinished line, which is skipped.
             let Ok(fields) = serde_json::from_str::<Value>(line) else { continue };
             if filter.is_met_by(&fields) {
                 let time = fields["timestamp"].as_str().unwrap_or_default().to_owned();
@@ -73,15 +74,16 @@ fn said(line: &str, fields: &Value, as_text: bool, names: &Names) -> String {
     if as_text { people::line(fields, names) } else { line.to_owned() }
 }
 
-/// Which lines are asked for.
+/// Selects the lines that the arguments ask for.
 struct LineFilter<'a> {
     args: &'a LogsArguments,
-    /// The ids of the worker, if one is asked for.
+    /// Beginnings of the ids that `--worker` asks for; empty if all workers are.
     ids: Vec<String>,
 }
 
 impl<'a> LineFilter<'a> {
-    /// A name stands for all workers that have it; what is no name is the beginning of an id.
+    /// Returns the filter for the arguments. `--worker` selects the workers of that name, and those whose id
+    /// begins with it.
     fn of(args: &'a LogsArguments, names: &Names) -> Self {
         let wanted = args.worker.iter().flat_map(|wanted| {
             let named =
@@ -99,12 +101,12 @@ impl<'a> LineFilter<'a> {
     }
 }
 
-/// An id as log lines have it.
+/// Returns an id as log lines have it.
 fn short(id: &str) -> &str {
     id.get(..DIGITS).unwrap_or(id)
 }
 
-/// The workers of a run, if this is its directory.
+/// Returns the workers of the run in a directory; none if the directory has no run.
 fn workers(dir: &Path) -> Names {
     let known = RunDirectory::open_for_reading(dir).ok().and_then(|run| run.journal.workers().ok());
     known.into_iter().flatten().map(|(id, name, _)| (id.to_string(), name)).collect()

@@ -1,4 +1,5 @@
-//! `fathom merge`: the barrier, for runs whose tasks something else than a coordinator deals out.
+//! `fathom merge`: commits a layer whose tasks were not dealt out by a coordinator, but for example by a job
+//! scheduler.
 
 use crate::arguments::MergeArguments;
 use crate::commands::result;
@@ -19,7 +20,8 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
     let Visited { layers, visited, all } = run.visited()?;
     let (depth, next) = (Depth(args.depth), Depth(layers.len() as u32));
     if depth < next || visited == all {
-        // Done before, by a driver that was interrupted, or beyond the end.
+        // The layer is committed already, perhaps by a driver that was interrupted, or lies beyond the last
+        // one.
         return report(&run, args.json);
     }
     if depth > next {
@@ -46,8 +48,8 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
         let (path, shards) = (args.dir.display(), said(shards));
         format!("run 'fathom-worker task --run {path} --depth {depth} --shards {shards}'")
     };
-    // Tasks have compared what they read. If a file has changed since, nobody knows what the others have
-    // read.
+    // Each task has checked the digests of the files that it read. The files are checked again, because after
+    // a change nobody would know which tasks have read the changed file.
     for below in Lookback::of(&space).below(depth) {
         let digests = run.digests(below)?;
         let layer = store.open(&geometry, below).and_then(|layer| layer.check_digests(&digests));
@@ -80,7 +82,8 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
     report(&run, args.json)
 }
 
-/// Deletes what is read no longer, also by a merge that was interrupted, and tells how far the run is.
+/// Deletes the files that are no longer needed, also those that an interrupted merge has left, and prints the
+/// result so far.
 fn report(run: &RunDirectory, json: bool) -> Result<()> {
     let store = Store::new(&run.path, &LocalDisk);
     store.sweep(&leftovers(&store, &run.visited()?.layers)?)?;
@@ -88,13 +91,14 @@ fn report(run: &RunDirectory, json: bool) -> Result<()> {
     result::print(run, json)
 }
 
-/// The time from the first file that was finished to the last: what is known of the time that the layer took.
+/// Returns the time from the first finished file to the last, in seconds. This is the only trace of the time
+/// that the layer took.
 fn seconds(times: &[SystemTime]) -> f64 {
     let span = times.iter().min().zip(times.iter().max());
     span.and_then(|(first, last)| last.duration_since(*first).ok()).map_or(0.0, |span| span.as_secs_f64())
 }
 
-/// Shards as ranges, as `--shards` takes them.
+/// Writes shards as ranges, as `--shards` takes them.
 fn said(shards: &[ShardId]) -> String {
     let ranges = shards.chunk_by(|a, b| a.0 + 1 == b.0).map(|range| match range {
         [one] => one.to_string(),

@@ -1,5 +1,5 @@
-//! `--on-done COMMAND`: what follows a run, such as a message to the people who wait for it. The command
-//! comes before the time for which a page lingers, so that the message is not late.
+//! `--on-done COMMAND`: runs a command at the end of a run, such as one that sends a message. The command
+//! runs before the page lingers, so that the message is not late.
 
 use crate::arguments::OnDoneArguments;
 use anyhow::Result;
@@ -10,10 +10,9 @@ use fathom_engine::summary::Summary;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Passes the end of a run on, after the command that follows it.
+/// Runs the command of `--on-done`, and returns `end` whatever the command does.
 ///
-/// A run that cannot be asked for, or that was found complete, is an end as well. Whatever the command does,
-/// the run ended as it did.
+/// The command also runs if the run was complete already. The command does not run if `end` is [`BadInput`].
 pub(crate) fn after(args: &OnDoneArguments, run: &Path, end: Result<()>) -> Result<()> {
     let Some(command) = &args.on_done else {
         return end;

@@ -18,10 +18,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often a page that lingers looks whether it shall end.
+/// How often a lingering page checks whether it should end.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Listens where `--http` says, before the run begins: nothing is written if that cannot be.
+/// Listens on the address of `--http`. This comes before the run begins, so that nothing is written if the
+/// address cannot be used.
 pub(crate) fn listen(args: &HttpArguments) -> Result<Option<Listening>> {
     let Some(address) = args.http else { return Ok(None) };
     let tls = match (&args.http_tls_cert, &args.http_tls_key) {
@@ -31,7 +32,7 @@ pub(crate) fn listen(args: &HttpArguments) -> Result<Option<Listening>> {
     Listening::at(address, tls, report::text_of).map(Some)
 }
 
-/// A run that is shown, if `--http` asks for that.
+/// The page of a run, if `--http` asks for one.
 #[derive(Debug)]
 pub(crate) struct Shown {
     page: Option<Page>,
@@ -40,7 +41,7 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// A run that this process computes.
+    /// Shows a run that this process computes.
     pub(crate) fn local(
         listening: Option<Listening>,
         args: &HttpArguments,
@@ -57,7 +58,7 @@ impl Shown {
         Ok(Self::new(page, local, args))
     }
 
-    /// A run that a coordinator in this process serves.
+    /// Shows a run that a coordinator in this process serves.
     pub(crate) fn served(
         listening: Option<Listening>,
         args: &HttpArguments,
@@ -68,7 +69,7 @@ impl Shown {
         Ok(Self::new(page, None, args))
     }
 
-    /// A run that has ended, if the page is to stay when it has.
+    /// Shows a run that has ended already, if `--http-linger` is given.
     pub(crate) fn ended(
         listening: Option<Listening>,
         args: &HttpArguments,
@@ -82,7 +83,7 @@ impl Shown {
         Ok(shown)
     }
 
-    /// From now on a signal ends the page, and not the process at once.
+    /// Makes the next signal end the page, instead of the process at once.
     pub(crate) fn ends_with_a_signal(&self) {
         if self.page.is_some() {
             stopped();
@@ -96,7 +97,7 @@ impl Shown {
         Self { page, local, linger: args.http_linger.unwrap_or_default() }
     }
 
-    /// What the search tells.
+    /// Returns the observer that the search reports to.
     pub(crate) fn observer(&self) -> &dyn Observer {
         match &self.local {
             Some(local) => local,
@@ -104,8 +105,8 @@ impl Shown {
         }
     }
 
-    /// Shows how the run has ended, for as long as was asked; no longer than it takes to say so if it was
-    /// stopped or has failed.
+    /// Shows how the run has ended, for the time of `--http-linger`. If the run was stopped or has failed,
+    /// the page closes as soon as readers have been told.
     pub(crate) fn end(self, run: &RunDirectory, state: RunState) -> Result<()> {
         let Some(mut page) = self.page else { return Ok(()) };
         page.end(run, state)?;
@@ -121,7 +122,7 @@ impl Shown {
     }
 }
 
-/// How a search has ended, for readers.
+/// Returns the state that readers see at the end of a search.
 pub(crate) fn state_of_search(end: End) -> RunState {
     match end {
         End::Complete => RunState::Complete,
@@ -130,7 +131,7 @@ pub(crate) fn state_of_search(end: End) -> RunState {
     }
 }
 
-/// How a run that was served has ended, for readers.
+/// Returns the state that readers see at the end of a run that was served.
 pub(crate) fn state_of(ending: &Ending) -> RunState {
     match ending {
         Ending::Complete => RunState::Complete,
@@ -151,14 +152,15 @@ fn of_directory(path: &Path) -> StatusMaker {
     })
 }
 
-/// Set by the first signal that asks this process to end; a second one ends the process.
+/// Returns the flag that the first signal sets from now on. A second signal ends the process.
 fn stopped() -> Arc<AtomicBool> {
     let Interrupts { at_once, requested, .. } = interrupts().clone();
     at_once.store(false, Ordering::Relaxed);
     requested
 }
 
-/// `fathom page`: shows a directory until a signal comes.
+/// Carries out `fathom page`: shows a directory until a signal comes, or until the time of `--http-linger` is
+/// over.
 pub(crate) fn page(args: &PageArguments) -> Result<()> {
     let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
     let http = HttpArguments { http: Some(args.http.http.unwrap_or(any_port)), ..args.http.clone() };

@@ -19,7 +19,7 @@ pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
     let spec = args.space.spec()?;
     let space = spec.space()?;
     let plan = planned(&spec, &space, || match args.workers {
-        // What a cluster would take follows from the cosets.
+        // The forecast for a cluster needs the exact number of cosets.
         Some(_) => Plan::new(&space),
         None => Plan::outline(&space),
     })?;
@@ -66,7 +66,7 @@ struct Planned<'a> {
     cluster: Option<&'a Forecast>,
 }
 
-/// What does not depend on who searches.
+/// Describes the space and its cosets, which are the same for one process and for a cluster.
 fn space_text(estimate: &Estimate, spec: &SpaceSpec) -> String {
     let board = |values: &[u8]| {
         let rows = values.chunks(spec.source.columns());
@@ -116,7 +116,7 @@ layer: {} when dense",
     )
 }
 
-/// A search by one process, which may take some memory.
+/// Describes a search by one process, which may take `memory` bytes.
 fn one_text(estimate: &Estimate, memory: Option<u64>) -> String {
     let cache = match memory.map(|memory| (memory, memory.checked_sub(estimate.memory_bytes))) {
         None => String::new(),
@@ -141,7 +141,7 @@ time: about {} with {} (a dense pull takes {:.1} us here; the growth is guessed)
     )
 }
 
-/// A search by several workers.
+/// Describes a search by several workers.
 fn cluster_text(forecast: &Forecast) -> String {
     let Cluster { workers, threads, network_bits_per_second, disk_bytes_per_second, memory_bytes, replicas } =
         forecast.cluster;
@@ -184,7 +184,7 @@ time: about {}, limited by {}",
     )
 }
 
-/// Two digits are more than the estimate is worth.
+/// Writes a time with about two digits, because the estimate is no more exact.
 fn seconds(seconds: f64) -> String {
     match seconds {
         s if s < 10.0 => format!("{s:.1} s"),

@@ -1,5 +1,5 @@
-//! What commands do before a search: they choose a colouring, say that they are at work, and refuse what is
-//! too large.
+//! Planning before a search: chooses a colouring, shows that planning is going on, and refuses spaces that
+//! are too large.
 
 use anyhow::{Error, Result};
 use fathom_command::bad_input;
@@ -10,7 +10,7 @@ use fathom_space::{Plan, PlanError, Space};
 use indicatif::HumanBytes;
 use num_bigint::BigUint;
 
-/// Makes a plan. Planning that takes more than a second is seen on a terminal.
+/// Makes a plan. A terminal shows a message if planning takes more than a second.
 pub(crate) fn planned(
     spec: &SpaceSpec,
     space: &Space,
@@ -22,7 +22,7 @@ pub(crate) fn planned(
     plan.map_err(|PlanError::TooLarge { .. }| too_large(spec, space))
 }
 
-/// A space that no colouring makes small enough, and what would help.
+/// Returns the error for a space that no colouring makes small enough, with ways out.
 fn too_large(spec: &SpaceSpec, space: &Space) -> Error {
     let (states, symmetries) = (space.states(), space.symmetry_order());
     let mut help = vec!["tell fewer pieces apart with --track or --labels".to_owned()];
@@ -49,7 +49,7 @@ fn too_large(spec: &SpaceSpec, space: &Space) -> Error {
     )
 }
 
-/// A number of bytes of any size: beyond what disks hold as a power of ten.
+/// Writes a number of bytes; as a power of ten if it does not fit into 64 bits.
 fn bytes(bytes: &BigUint) -> String {
     match u64::try_from(bytes) {
         Ok(bytes) => HumanBytes(bytes).to_string(),

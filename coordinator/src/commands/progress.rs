@@ -14,21 +14,21 @@ use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-/// A terminal may lose its size; then it has this many columns.
+/// The number of columns that is assumed if a terminal does not tell its size.
 const COLUMNS: u16 = 80;
-/// Between two lines where there is no terminal.
+/// The time between two lines if there is no terminal.
 const MINUTE: Duration = Duration::from_secs(60);
-/// Between two writes of the file for `fathom status`.
+/// The time between two writes of the file for `fathom status`.
 const WRITE: Duration = Duration::from_secs(1);
-/// A depth that takes longer is worth a line that stays.
+/// The seconds from which on a finished depth gets a line of its own on the terminal.
 const LONG: f64 = 1.0;
 
-/// Shows the progress of a search on standard error, and tells it `fathom status`, until the value is
-/// dropped.
+/// Shows the progress of a search on standard error, and writes it to a file for `fathom status`, until the
+/// value is dropped.
 #[derive(Debug)]
 pub(crate) struct Display {
     bar: ProgressBar,
-    /// Whether a line is said each minute.
+    /// Whether a line is printed each minute.
     each_minute: bool,
     inner: RefCell<Inner>,
 }
@@ -43,7 +43,7 @@ struct Inner {
 }
 
 impl Display {
-    /// Shows a search that goes on in a directory, as far as `verbosity` and the terminal allow.
+    /// Begins to show the search in a directory, as far as `verbosity` and the terminal allow.
     pub(crate) fn new(
         run: &RunDirectory,
         verbosity: Verbosity,

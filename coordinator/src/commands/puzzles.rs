@@ -1,4 +1,4 @@
-//! `fathom puzzles`: the words that name a puzzle, and what is known of some.
+//! `fathom puzzles`: lists the names of puzzles, with their known God's numbers.
 
 use crate::arguments::PuzzlesArguments;
 use anyhow::Result;
@@ -8,27 +8,27 @@ use fathom_report::known::{GodsNumber, gods_numbers};
 use fathom_report::text;
 use serde::Serialize;
 
-/// Columns of a terminal that the table fits into.
+/// The most columns of the table.
 const WIDTH: u16 = 120;
 
-/// One line, and the fields of `puzzles --json`.
+/// A line of the table, and an object of `puzzles --json`.
 #[derive(Serialize)]
 struct Known {
-    /// The word, or its pattern.
+    /// The name of the puzzle, or a pattern of names such as `MxN`.
     word: &'static str,
-    /// A word of that pattern.
+    /// A name of that pattern.
     example: &'static str,
-    /// What it is.
+    /// What the puzzle is, in a sentence.
     about: &'static str,
-    /// How many states it has.
+    /// The number of states.
     states: &'static str,
-    /// The metric that is meant unless another one is asked for.
+    /// The default metric.
     metric: Metric,
-    /// How many states it has with --free-rotations; `None` where there is no such thing.
+    /// The number of states with `--free-rotations`; `None` if the puzzle has no free rotations.
     states_in_hand: Option<&'static str>,
-    /// The command that does most with it; `None` if none does anything.
+    /// The most useful command for the puzzle; `None` if no command takes the puzzle.
     command: Option<&'static str>,
-    /// What speaks against a search; `None` if nothing does.
+    /// Why the puzzle cannot be searched; `None` if it can.
     not_searched: Option<String>,
     /// God's numbers that were found here and elsewhere.
     known: Vec<GodsNumber>,
@@ -54,7 +54,7 @@ impl Known {
         }
     }
 
-    /// God's numbers in a few words: the space and the metric where they are not those of the line.
+    /// Writes the known God's numbers, each with its space and metric if those are not the ones of the line.
     fn gods_numbers(&self) -> String {
         let words = |known: &GodsNumber| {
             let GodsNumber { space, metric, gods_number, .. } = known;

@@ -1,4 +1,4 @@
-//! `fathom remove`: a run's layers go, and its results stay unless asked.
+//! `fathom remove`: deletes the layers of a run; its results stay unless `--all` is given.
 
 use crate::arguments::RemoveArguments;
 use anyhow::{Context, Result};
@@ -13,10 +13,9 @@ use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a search needs, and its results do not.
+/// The files that a search needs and the results do not.
 const DATA: [&str; 3] = ["layers", "workers", "cosets.bin"];
-/// The rest of what Fathom makes in a run's directory. The definition goes last but for the lock, so that
-/// what is left of an interrupted removal is a run.
+/// The other files that Fathom makes in a run's directory.
 const RESULTS: [&str; 8] = [
     "watched.csv",
     "logs",
@@ -27,6 +26,8 @@ const RESULTS: [&str; 8] = [
     "log.4.jsonl",
     "at-work.json",
 ];
+/// The files that are deleted last, in this order. Only the lock is deleted after the definition, so that
+/// what an interrupted removal leaves is still a run.
 const LAST: [&str; 4] = ["run.db-journal", JOURNAL, DEFINITION, LOCK];
 
 pub(crate) fn remove(args: &RemoveArguments) -> Result<()> {
@@ -35,7 +36,7 @@ pub(crate) fn remove(args: &RemoveArguments) -> Result<()> {
         return Err(bad_input!("{} holds no run, and was left as it is", path.display()));
     }
     let _lock = lock::exclusive(path)?;
-    // Nobody takes a store away from a worker.
+    // The stores are locked too, so that no running worker loses its store.
     let _stores = stores(path)?;
     let names: Vec<&str> = match args.all {
         true => DATA.into_iter().chain(RESULTS).chain(LAST).collect(),
@@ -59,14 +60,15 @@ pub(crate) fn remove(args: &RemoveArguments) -> Result<()> {
             removed.with_context(|| format!("cannot remove {}", path.display()))?;
         }
         if args.all {
-            // What else lies there is not Fathom's.
+            // This fails if there are other files, which are not Fathom's and stay.
             let _ = fs::remove_dir(path);
         }
     }
     tell(args, &there)
 }
 
-/// Notes in the journal that no layer is kept. The layers of a run that is not complete are needed.
+/// Notes in the journal that no layer is kept. Returns an error if the run is not complete, because then it
+/// cannot go on without its layers.
 fn note_removal(path: &Path) -> Result<()> {
     let mut run = RunDirectory::open_for_reading(path)?;
     let Visited { layers, visited, all } = run.visited()?;
@@ -85,7 +87,7 @@ fn note_removal(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Locks of the stores of workers that were started here.
+/// Locks the stores of the workers that `fathom run --workers` started.
 fn stores(path: &Path) -> Result<Vec<Lock>> {
     let Ok(entries) = fs::read_dir(path.join("workers")) else {
         return Ok(Vec::new());

@@ -22,7 +22,7 @@ pub(crate) fn report(args: &ReportArguments) -> Result<()> {
     }
 }
 
-/// The report of a run, with solutions where that is quick.
+/// Returns the report of a run, with solutions if they can be found quickly.
 pub(crate) fn text_of(path: &Path, format: Format) -> Result<String> {
     let run = RunDirectory::open_for_reading(path)?;
     let mut report = Report::of(&run)?;
@@ -32,15 +32,15 @@ pub(crate) fn text_of(path: &Path, format: Format) -> Result<String> {
     report.to_text(format)
 }
 
-/// An error if there is a file already that would be written.
+/// Returns an error if the file to be written exists already.
 pub(crate) fn refuse_taken(file: &Path) -> Result<()> {
     if file.is_symlink() || file.exists() { Err(taken(file)) } else { Ok(()) }
 }
 
-/// Writes a file that is there as a whole or not at all.
+/// Writes a file as a whole or not at all.
 pub(crate) fn write(file: &Path, text: &str) -> Result<()> {
     let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // What the user's umask leaves of it.
+    // The umask of the user reduces these permissions.
     let permissions = Permissions::from_mode(0o666);
     let made =
         tempfile::Builder::new().prefix(".fathom-report-").permissions(permissions).tempfile_in(directory);

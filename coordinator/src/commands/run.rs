@@ -36,7 +36,7 @@ pub(crate) fn resume(args: &ResumeArguments, verbosity: Verbosity) -> Result<()>
     go_on(RunDirectory::open(&args.dir)?, &args.search, verbosity, page)
 }
 
-/// Searches until the run is complete or as deep as asked, prints what is known then, and shows it.
+/// Searches until the run is complete or as deep as asked, then prints the result and shows it on the page.
 fn go_on(
     mut directory: RunDirectory,
     args: &SearchArguments,

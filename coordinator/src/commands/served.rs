@@ -1,5 +1,5 @@
-//! A run that is served to workers, from its first listener to its last reply: for `fathom serve` and `fathom
-//! run --workers`.
+//! Serves a run to workers, from the first listener to the last reply, for `fathom serve` and `fathom run
+//! --workers`.
 
 use crate::arguments::ClusterArguments;
 use crate::commands::at_work::AtWork;
@@ -32,10 +32,10 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tonic::service::interceptor::InterceptedService;
 
-/// So long are replies waited for that are on their way when the run ends.
+/// The time limit for the last replies when the run has ended.
 const LAST_REPLIES: Duration = Duration::from_millis(500);
 
-/// How a run has ended that has ended before it is served.
+/// Returns how a run has ended, if it has ended before it is served.
 pub(crate) fn ended(run: &RunDirectory, max_depth: Option<u32>) -> Result<Option<Ending>> {
     let Visited { layers, visited, all } = run.visited()?;
     let deep_enough = max_depth.is_some_and(|max| layers.len() > max as usize);
@@ -45,10 +45,10 @@ pub(crate) fn ended(run: &RunDirectory, max_depth: Option<u32>) -> Result<Option
     })
 }
 
-/// Has the loop told by the first signal; a second one ends the process at once.
+/// Makes the first signal call `tell`; a second signal ends the process at once.
 pub(crate) fn on_signals(handle: CoordinatorHandle, tell: fn(&CoordinatorHandle)) -> Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
-    // From now on the first signal is for the loop.
+    // From now on the first signal must not end the process.
     interrupts().at_once.store(false, Ordering::Relaxed);
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         for (times, signal) in signals.forever().enumerate() {
@@ -61,7 +61,7 @@ pub(crate) fn on_signals(handle: CoordinatorHandle, tell: fn(&CoordinatorHandle)
     Ok(())
 }
 
-/// Prints what is known when a run ends.
+/// Prints the result of a run that has ended.
 pub(crate) fn report(ending: &Ending, run: &RunDirectory, json: bool) -> Result<()> {
     watch::write(&run.path, &run.journal, &LocalDisk)?;
     match ending {
@@ -79,21 +79,21 @@ pub(crate) fn report(ending: &Ending, run: &RunDirectory, json: bool) -> Result<
 pub(crate) struct Served {
     runtime: Runtime,
     coordinator: Coordinator<'static>,
-    /// How it is reached from here.
+    /// Asks the coordinator from other threads of this process.
     pub(crate) handle: CoordinatorHandle,
-    /// The address at which workers reach it.
+    /// The address at which workers reach the coordinator.
     pub(crate) address: SocketAddr,
     server: JoinHandle<()>,
-    /// What callers on this machine show, if nothing else says who may call.
+    /// The token that callers on this machine must show, if nothing else restricts who may call.
     token: Option<LocalToken>,
-    /// Tells who looks at the directory that the run is served.
+    /// Tells `fathom status` that the run is served.
     _at_work: AtWork,
     /// Dropped to end the server.
     over: oneshot::Sender<()>,
 }
 
 impl Served {
-    /// Listens, and takes up the run where it is.
+    /// Listens for workers, and restores the run from its journal.
     pub(crate) fn begin(
         mut run: RunDirectory,
         layers_at: &LayersAt,
@@ -115,7 +115,7 @@ impl Served {
         }
         let rules = Rules {
             shards: definition.shards,
-            // The journal and the space tell these when the run is taken up.
+            // Placeholders: these two are set from the journal and the space when the run is restored.
             states: u64::MAX,
             bounds: Bounds::none(),
             keep: definition.keep,
@@ -132,7 +132,7 @@ impl Served {
         let listener = runtime.block_on(TcpListener::bind(args.listen));
         let listener = listener.with_context(|| format!("cannot listen on {}", args.listen))?;
         let address = listener.local_addr()?;
-        // Nobody is let in before the token is where callers look for it.
+        // The token is published before any caller is let in, so that all callers find it.
         let token = match access.needs_local_token(address) {
             true => Some(LocalToken::publish(&run.path, address.port())?),
             false => {
@@ -145,7 +145,7 @@ impl Served {
             None => access.clone(),
         };
         let at_work = AtWork::begin(&run.path, "served", Some(address.to_string()), None);
-        // Whoever holds or fills run.db makes the run pause.
+        // If another process locks run.db, or its disk is full, the run pauses instead of failing.
         run.journal.wait_while_busy().context("cannot use run.db")?;
         let (coordinator, handle) = Coordinator::new(run, &LocalDisk, rules, layers_at)?;
         let description = DescribeRunResponse {
@@ -162,7 +162,7 @@ impl Served {
         };
         let (over, is_over) = oneshot::channel::<()>();
         let server = runtime.spawn(async move {
-            // The sender says nothing: it is dropped when the run ends.
+            // No value is ever sent: the sender is dropped when the run ends.
             let over = async { drop(is_over.await) };
             let server = server::server().add_service(service);
             if let Err(error) = server.serve_with_incoming_shutdown(incoming, over).await {
@@ -173,12 +173,12 @@ impl Served {
         Ok(Self { runtime, coordinator, handle, address, server, token, _at_work: at_work, over })
     }
 
-    /// The file with the token that workers on this machine show, if they need one that they were not given.
+    /// Returns the file with the token for workers on this machine, if they need one.
     pub(crate) fn token_file(&self) -> Option<PathBuf> {
         self.token.as_ref().map(|token| token.file().to_owned())
     }
 
-    /// The run, before it is served.
+    /// Returns the run, before it is served.
     pub(crate) fn run(&self) -> &RunDirectory {
         self.coordinator.run()
     }
@@ -191,14 +191,14 @@ impl Served {
             token.keep();
         }
         drop(over);
-        // Replies that are on their way arrive; who waits for something else does so in vain.
+        // Replies that are on their way arrive; other pending calls fail.
         let _ = runtime.block_on(async { tokio::time::timeout(LAST_REPLIES, server).await });
         runtime.shutdown_background();
         end
     }
 }
 
-/// The place of the layers: where they lay before, if there are any.
+/// Returns where the layers of the run lie. Returns an error if the run has layers elsewhere.
 fn fitting(run: &RunDirectory, args: &LayersAt) -> Result<LayersAt> {
     let args = match args {
         LayersAt::SharedStore(path) if is_same(path, &run.path) => LayersAt::RunDirectory,

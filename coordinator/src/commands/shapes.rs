@@ -10,23 +10,23 @@ use fathom_report::text::{grouped, many, plain};
 use num_bigint::BigUint;
 use serde_json::{Value, json};
 
-/// All shapes, those up to turns numbered from 1.
+/// All shapes. Shapes up to turns are numbered from 1.
 struct Shapes {
     all: SquareOneShapes,
     /// In the order of their numbers.
     listed: Vec<Listed>,
-    /// For each shape the place in that list.
+    /// For each shape, the index of its class in `listed`.
     place: Vec<usize>,
 }
 
-/// Shapes that are one up to turns of the layers.
+/// A class of shapes that differ by turns of the layers.
 struct Listed {
-    /// The one that stands for them: it can be twisted.
+    /// The shape that stands for the class; it can be twisted.
     shape: usize,
     twists: usize,
     shapes: usize,
     twistable: usize,
-    /// The places of the shapes to which a twist leads.
+    /// The indices of the classes to which a twist leads.
     next: Vec<usize>,
 }
 
@@ -36,8 +36,8 @@ impl Shapes {
         let mut listed = Vec::new();
         let mut classes = Vec::new();
         for (twists, mut layer) in all.classes_by_twists().into_iter().enumerate() {
-            // Of those that can be twisted the last one as it is written stands for all; the solved one for
-            // those that it is turned into.
+            // The class of the solved shape is represented by the solved shape. Any other class is
+            // represented by the shape that can be twisted and whose text is the last in order.
             let stands_for = |class: &Vec<usize>| {
                 let twistable = class.iter().copied().filter(|&shape| all.is_twistable(shape));
                 let last = twistable.max_by_key(|&shape| all.outline(shape).to_string());
@@ -63,7 +63,7 @@ impl Shapes {
         Self { all, listed, place }
     }
 
-    /// The shape of a number or of an outline.
+    /// Reads a shape from its number or from an outline.
     fn read(&self, text: &str) -> Result<usize> {
         let text = text.trim();
         if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -81,7 +81,7 @@ impl Shapes {
         found.ok_or_else(|| bad_input!("SHAPE: no turns and twists lead to {text}"))
     }
 
-    /// The number of a shape, and how it is written.
+    /// Returns the number of a shape, and its outline.
     fn named(&self, shape: usize) -> (usize, Outline) {
         (self.place[shape] + 1, self.all.outline(shape))
     }
@@ -117,10 +117,10 @@ pub(crate) fn shapes(args: &ShapesArguments) -> Result<()> {
     }
 }
 
-/// What is told, as text and as JSON, and what is drawn.
+/// The answer as text and as JSON, and the outlines to draw with their titles.
 type PublishedFacts = (String, Value, Vec<(String, Outline)>);
 
-/// How many shapes there are, or each of them up to turns.
+/// Describes all shapes: their numbers, or with `list` each of them up to turns.
 fn whole(shapes: &Shapes, list: bool) -> PublishedFacts {
     let Shapes { all, listed, .. } = shapes;
     let aligned: Vec<usize> = all.passes().iter().map(Vec::len).collect();
@@ -199,7 +199,7 @@ fn whole(shapes: &Shapes, list: bool) -> PublishedFacts {
     (text, json, drawn.collect())
 }
 
-/// One shape, and the way to it.
+/// Describes the shape `to`, and a shortest way to it from the shape `from`.
 fn one(shapes: &Shapes, from: usize, to: usize, least: Least) -> PublishedFacts {
     let Shapes { all, listed, place } = shapes;
     let of = &listed[place[to]];

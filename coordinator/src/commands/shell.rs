@@ -1,4 +1,4 @@
-//! `fathom completions` and `fathom man`: what a shell and a pager take of the command line.
+//! `fathom completions` and `fathom man`: completion scripts and manual pages.
 
 use crate::arguments::{Arguments, CompletionsArguments, ManArguments};
 use anyhow::{Context, Result};
@@ -12,7 +12,7 @@ pub(crate) fn completions(args: &CompletionsArguments) -> Result<()> {
     output::line(String::from_utf8_lossy(&script).trim_end())
 }
 
-/// One page for the program, and one for each command.
+/// Writes one page for the program, and one for each command.
 pub(crate) fn man(args: &ManArguments) -> Result<()> {
     let dir = &args.dir;
     fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;

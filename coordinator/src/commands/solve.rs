@@ -27,8 +27,8 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
     if let Some(why) = model.why_not(&state) {
         return Err(unreachable(&why));
     }
-    // Where moves have no inverses, layers tell how far a state is from the solved one, and not how far it is
-    // to that.
+    // If the moves are not closed under inverses, layers give the distance from the solved state to a state,
+    // and not the distance back.
     let kept = match &run {
         Some(run) if run.space.is_closed_under_inverses() => {
             KeptLayers::of(run, args.memory_bytes(), &LocalDisk)?
@@ -71,7 +71,7 @@ pub(crate) fn solve(args: &SolveArguments) -> Result<()> {
     print(args, &model, &state, &found, method)
 }
 
-/// Solutions by the layers of a run, from a word of the model on.
+/// Finds up to `most` shortest solutions by the layers of a run, for a state given by a word of the model.
 pub(crate) fn from_layers(
     kept: &mut KeptLayers<'_>,
     words: &SpaceWords<'_>,
@@ -95,14 +95,14 @@ pub(crate) fn is_at(
     words.in_space(word).map_or(Ok(false), |word| kept.is_at(&word, depth))
 }
 
-/// What is wrong if the layers do not lead from a state of this depth to the solved one.
+/// Returns the message for layers that do not lead from a state of this depth to the solved one.
 pub(crate) fn no_neighbour(depth: u32) -> String {
     format!(
         "a state of depth {depth} has no neighbour in the layer before: 'fathom verify' tells what is wrong"
     )
 }
 
-/// A solution as it is printed, after it was carried out.
+/// Writes a solution, after checking that the solution solves the state.
 pub(crate) fn replayed(
     model: &SolveModel,
     state: &OrientedPermutation,
@@ -115,12 +115,12 @@ pub(crate) fn replayed(
     Ok(written)
 }
 
-/// A state as people write it, tiles counted as they are asked to be.
+/// Writes a state for people, with tiles counted from 0 or from 1 as the arguments say.
 fn written_state(args: &SolveArguments, model: &SolveModel, state: &OrientedPermutation) -> String {
     let written = model.written_state(state);
     let more = |tile: &str| tile.parse().map(|tile: u16| (tile + 1).to_string());
     match args.from_one {
-        // Cycles are none of numbers alone.
+        // Cycles do not parse as a list of numbers, and stay as they are.
         true => written
             .split(' ')
             .map(more)

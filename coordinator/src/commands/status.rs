@@ -29,7 +29,7 @@ struct Status<'a> {
     at_work: Option<&'a Note>,
 }
 
-/// Between looks.
+/// The time between two looks.
 const WATCH: Duration = Duration::from_secs(2);
 
 pub(crate) fn status(args: &StatusArguments) -> Result<()> {
@@ -41,7 +41,7 @@ pub(crate) fn status(args: &StatusArguments) -> Result<()> {
     again(args.watch, || of_coordinator(&mut coordinator, args.json))
 }
 
-/// What `again` finds.
+/// What a look at the run finds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
     /// The run is complete, or nobody works on it.
@@ -50,7 +50,8 @@ enum Found {
     AtWork,
 }
 
-/// Once, or until the run does not go on. On a terminal what was printed before goes away.
+/// Prints the status once, or repeatedly while somebody works on the run. On a terminal each status replaces
+/// the one before.
 fn again(watch: bool, mut look: impl FnMut() -> Result<(Found, String)>) -> Result<()> {
     let redraws = watch && std::io::stdout().is_terminal();
     loop {
@@ -110,7 +111,7 @@ fn of_coordinator(coordinator: &mut Coordinator, json: bool) -> Result<(Found, S
     Ok((found, lines.join("\n")))
 }
 
-/// What `fathom status --json` prints of a directory.
+/// Returns what `fathom status --json` prints for a directory.
 pub(crate) fn json_of_directory(path: &Path) -> Result<String> {
     of_directory(path, true).map(|(_, text)| text)
 }
@@ -154,7 +155,7 @@ fn of_directory(path: &Path, json: bool) -> Result<(Found, String)> {
     Ok((found, lines.join("\n")))
 }
 
-/// A process in one line.
+/// Describes a process in one line.
 fn said(process: &ProcessRow) -> String {
     let processor = process.processor.as_deref().map_or_else(String::new, |name| format!(" on {name}"));
     let peak = process

@@ -27,11 +27,11 @@ use std::time::{Duration, Instant};
 
 /// The time between two reads of the run.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// Between two looks at keys and signals.
+/// The time between two checks of keys and signals.
 const KEYS: Duration = Duration::from_millis(100);
-/// Events that are remembered.
+/// The most events that are kept.
 const EVENTS: usize = 200;
-/// Of a log file, the end that is read.
+/// The number of bytes that are read from the end of a log file.
 const TAIL: u64 = 32 << 10;
 
 pub(crate) fn top(args: &TopArguments) -> Result<()> {
@@ -42,7 +42,7 @@ pub(crate) fn top(args: &TopArguments) -> Result<()> {
     }
     let path = Path::new(&args.run);
     if path.exists() || !args.run.contains(':') {
-        // Whatever is wrong is told before the terminal is taken.
+        // Errors are reported before the terminal is taken over.
         of_directory(path)?;
         return show(|| of_directory(path));
     }
@@ -56,9 +56,9 @@ pub(crate) fn top(args: &TopArguments) -> Result<()> {
     })
 }
 
-/// Draws until a key, a signal or an error ends it. The terminal is as before then.
+/// Draws until a key, a signal or an error ends the display, and then restores the terminal.
 fn show(mut look: impl FnMut() -> Result<Screen>) -> Result<()> {
-    // In raw mode Ctrl-C is a key; other signals are looked for here.
+    // In raw mode Ctrl-C is a key. Other signals set a flag that the loop checks.
     let interrupts = interrupts();
     interrupts.at_once.store(false, Ordering::Relaxed);
     let mut screen = look()?;
@@ -86,13 +86,13 @@ fn show(mut look: impl FnMut() -> Result<Screen>) -> Result<()> {
     end
 }
 
-/// What happens at a coordinator, newest last, gathered by a thread of its own.
+/// Starts a thread that gathers the events of a coordinator, newest last.
 fn follow(args: &TopArguments) -> Result<Arc<Mutex<VecDeque<String>>>> {
     let events = Arc::new(Mutex::new(VecDeque::new()));
     let gathered = Arc::clone(&events);
     let mut coordinator = Coordinator::call(&args.run, &args.access)?;
     std::thread::Builder::new().name("events".into()).spawn(move || {
-        // When the coordinator ends, the looks at it tell so.
+        // The next request for the status reports the end of the coordinator.
         let _ = coordinator.follow(|text| {
             if let Ok(fields) = serde_json::from_str(text) {
                 let mut events =
@@ -158,7 +158,7 @@ fn of_directory(path: &Path) -> Result<Screen> {
     })
 }
 
-/// The last lines of a log.
+/// Returns the last lines of a log.
 fn tail(path: &Path) -> Vec<String> {
     let read = || -> std::io::Result<String> {
         let mut file = File::open(path)?;
@@ -174,7 +174,7 @@ fn tail(path: &Path) -> Vec<String> {
     lines.map(|fields: Value| people::line(&fields, &Vec::new())).collect()
 }
 
-/// The free disk and the traffic of a worker, in few columns.
+/// Writes a number of bytes in few columns.
 fn bytes(bytes: u64) -> String {
     HumanBytes(bytes).to_string()
 }

@@ -23,7 +23,7 @@ pub(crate) fn verify(args: &VerifyArguments) -> Result<()> {
     if args.dir.is_file() {
         return verify_certificate(args);
     }
-    // Locked: a search would delete files while they are read.
+    // The run is locked, because a search would delete files while they are read.
     let directory = RunDirectory::open_unchanging(&args.dir)?;
     let verified = verify_run(&directory, &LocalDisk)?;
     let summary = Summary::of(&directory)?;
@@ -62,7 +62,7 @@ pub(crate) fn verify(args: &VerifyArguments) -> Result<()> {
     ))
 }
 
-/// No layer file is there that could be read.
+/// Returns the error for a run without layer files, after printing the result as JSON if asked.
 fn nothing(args: &VerifyArguments, run: &RunDirectory, summary: &Summary) -> Result<()> {
     if args.json {
         let json = serde_json::json!({

@@ -1,4 +1,4 @@
-//! `fathom audit HOST:PORT`: the layers that the workers of a run hold, looked into where they lie.
+//! `fathom audit HOST:PORT`: audits the layers of a run by asking the workers that hold them.
 
 use crate::arguments::AuditArguments;
 use crate::commands::client::{CONNECT_LIMIT, Coordinator, KeptShard};
@@ -18,9 +18,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
-/// The time for an answer of a worker, which may have to open and check a file.
+/// The time limit for an answer of a worker, which may have to open and check a file first.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
-/// Threads at least: they wait for answers.
+/// The least number of threads: they spend most of their time waiting for answers.
 const THREADS: usize = 16;
 
 /// The workers of a run.
@@ -38,7 +38,7 @@ struct FarLayer {
     workers: Arc<Workers>,
 }
 
-/// The space's name, and what was found.
+/// Audits a run that a coordinator serves. Returns the name of the space, and the findings.
 pub(super) fn audit(args: &AuditArguments, address: &str, options: Options) -> Result<(String, Audit)> {
     if options.samples.is_none() {
         return Err(bad_input!(
@@ -48,7 +48,7 @@ pub(super) fn audit(args: &AuditArguments, address: &str, options: Options) -> R
     let mut coordinator = Coordinator::call(address, &args.access)?;
     let manifest = coordinator.manifest()?;
     let (graph, geometry) = tables_of(&manifest, options.memory_bytes)?;
-    // Last of all: a run goes on meanwhile.
+    // The files are listed last, because the run goes on and deletes old layers meanwhile.
     let listed = coordinator.files()?;
     if listed.states.is_empty() {
         return Err(bad_input!("the run has no finished layer yet"));
@@ -80,7 +80,7 @@ pub(super) fn audit(args: &AuditArguments, address: &str, options: Options) -> R
 }
 
 impl Workers {
-    /// Asks those who hold a file, one after the other, until one answers.
+    /// Asks the holders of a file one after the other, until one answers.
     fn ask(&self, shard: &KeptShard, places: &[Place], words: &[u64]) -> Result<LookedUp> {
         let mut why = Vec::new();
         for address in &shard.holders {
@@ -146,7 +146,7 @@ impl Workers {
     }
 }
 
-/// What a worker says of a file.
+/// The answer of a worker about a file.
 struct LookedUp {
     found: Vec<bool>,
     of_words: Vec<Place>,
@@ -206,7 +206,7 @@ impl KeptLayer for FarLayer {
     fn for_each(&self, show: &mut dyn FnMut(Place)) -> Result<()> {
         for shard in &self.shards {
             let words = self.workers.ask(shard, &[], &[])?.words;
-            // Words of one stored state follow each other.
+            // The words of one stored state have consecutive numbers, so all but the first are skipped.
             let mut last = None;
             for first in (0..words).step_by(MOST_LOOKED_UP) {
                 let some: Vec<u64> = (first..words.min(first + MOST_LOOKED_UP as u64)).collect();

@@ -9,7 +9,7 @@ use fathom_report::text::{grouped, many, plain};
 use num_bigint::BigUint;
 use serde_json::json;
 
-/// Parts of words of so many moves are looked at unless others are asked for.
+/// The default of `--refine`: the most moves of the parts of words that are checked.
 const REFINE: u32 = 2;
 
 pub(super) fn bound(source: &PuzzleSpec, args: &BoundArguments) -> Result<()> {

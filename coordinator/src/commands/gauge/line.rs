@@ -3,7 +3,7 @@
 use super::Reading;
 use indicatif::{HumanBytes, HumanCount};
 
-/// A reading in at most so many columns: what matters least is left out first.
+/// Writes a reading in at most `columns` columns. The least important parts are left out first.
 pub(crate) fn of(reading: &Reading, columns: usize) -> String {
     let share = format!("depth {}  {}", reading.depth, percent(reading.visited, reading.all));
     let all = format!("  of {}", HumanCount(reading.all));
@@ -13,7 +13,7 @@ pub(crate) fn of(reading: &Reading, columns: usize) -> String {
         None => String::new(),
     };
     let disk = format!(" · {} disk", HumanBytes(reading.disk_bytes));
-    // The order in which parts go.
+    // The parts with their ranks: the part with the highest rank is left out first, rank 0 never.
     let mut parts = [(0, share), (4, all), (2, rate), (1, left), (3, disk)];
     for least in (1..=4).rev() {
         let width: usize = parts.iter().map(|(_, part)| part.chars().count()).sum();
@@ -26,7 +26,7 @@ pub(crate) fn of(reading: &Reading, columns: usize) -> String {
     line.chars().take(columns).collect()
 }
 
-/// A part of a whole, with as many digits as tell something.
+/// Writes a part of a whole in percent, with more decimals near 0 % and 100 %.
 pub(crate) fn percent(part: u64, whole: u64) -> String {
     match part as f64 / whole.max(1) as f64 * 100.0 {
         100.0 => "100 %".into(),
@@ -38,7 +38,7 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     }
 }
 
-/// A number with three digits and a prefix of the SI: `210 M`, `1.42 G`.
+/// Writes a number with three digits and an SI prefix: `210 M`, `1.42 G`.
 pub(crate) fn rounded(number: f64) -> String {
     let (unit, prefix) = [(1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")]
         .into_iter()
@@ -53,7 +53,7 @@ pub(crate) fn rounded(number: f64) -> String {
     }
 }
 
-/// A time in the largest unit of which there is more than one.
+/// Writes a time in the largest unit that gives at least 1.5, or in seconds.
 pub(crate) fn duration(seconds: f64) -> String {
     match seconds {
         s if s < 9.95 => format!("{s:.1} s"),

@@ -11,7 +11,7 @@ pub(super) fn element(text: &str, args: &GroupArguments) -> Result<()> {
         return Err(bad_input!("--moves: a sequence of square1 is made of all its moves"));
     }
     let sequence = Sequence::read(text).map_err(|error| bad_input!("--element: {error}"))?;
-    // The article makes its manoeuvres after d.
+    // A sequence in the letters of the article begins after the turn d.
     let in_letters = text.contains(char::is_alphabetic);
     let carried = sequence.carried(in_letters).map_err(|error| bad_input!("--element: {error}"))?;
     let (pieces, order) = (&carried.pieces, carried.pieces.order());

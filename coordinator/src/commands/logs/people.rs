@@ -6,11 +6,11 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use time::OffsetDateTime;
 
-/// Fields that the beginning of a line has, or that say what is known.
+/// Fields that are left out at the end of a line: the beginning has them, or they tell a reader nothing new.
 const ELSEWHERE: [&str; 10] =
     ["timestamp", "time_unix_ms", "level", "target", "message", "worker", "run", "span", "spans", "digest"];
 
-/// Time, level if it is more than information, worker, message, and the other fields.
+/// Writes a log line: time, level if it is a warning or an error, worker, message, and the other fields.
 pub(crate) fn line(fields: &Value, names: &Names) -> String {
     let text = |name: &str| fields[name].as_str().unwrap_or_default();
     let mut parts = vec![time(fields)];
@@ -24,13 +24,13 @@ pub(crate) fn line(fields: &Value, names: &Names) -> String {
     parts.push(text("message").to_owned());
     let rest = fields.as_object().into_iter().flatten();
     let rest = rest.filter(|(name, value)| !ELSEWHERE.contains(&name.as_str()) && !value.is_null());
-    // The order of a JSON object's fields depends on how the reader was built.
+    // The fields are sorted, because their order depends on the features that serde_json was built with.
     let rest: BTreeMap<&String, &Value> = rest.collect();
     parts.extend(rest.into_iter().map(|(name, value)| format!("{name} {}", shown(name, value))));
     parts.join("  ")
 }
 
-/// The day and the time in UTC, to the second.
+/// Returns the day and the time in UTC, to the second.
 fn time(fields: &Value) -> String {
     let of_event = || {
         let milliseconds = fields["time_unix_ms"].as_i64()?;

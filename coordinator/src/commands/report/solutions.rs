@@ -7,10 +7,11 @@ use fathom_engine::directory::RunDirectory;
 use fathom_report::Report;
 use fathom_solve::{Bidirectional, SolveModel, SpaceWords};
 
-/// In larger spaces a search from both ends would take minutes, but for states that are near: such a search
-/// keeps what is up to half the distance away. Layers that were kept are not read: their tables would be
-/// written into the run.
+/// The most states of a space whose states are always solved. In larger spaces a search from both ends can
+/// take minutes. The layers of the run are not used, because using them would write tables into the run.
 const QUICKLY_SOLVED: u64 = 10_000_000;
+/// The most states up to half the largest distance for which states are solved in larger spaces too. A search
+/// from both ends keeps these states in memory.
 const QUICKLY_REACHED: u64 = 1_000_000;
 
 /// Adds a solution to each state of the last layer, where that is quick.
@@ -23,7 +24,7 @@ pub(super) fn add(report: &mut Report, run: &RunDirectory) -> Result<()> {
     if report.summary.states > QUICKLY_SOLVED && !is_near {
         return Ok(());
     }
-    // What has no notation is not written.
+    // States without a notation get no solution.
     let Ok(model) = SolveModel::new(&run.manifest.spec) else {
         return Ok(());
     };

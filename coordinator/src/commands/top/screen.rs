@@ -9,24 +9,24 @@ use ratatui::style::{Color, Style, Stylize};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph, Row, Table};
 
-/// A run at a moment.
+/// The state of a run at one moment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Screen {
-    /// Which run.
+    /// The name of the run.
     pub(super) title: String,
-    /// How far it is.
+    /// Lines that describe the progress.
     pub(super) progress: Vec<String>,
-    /// States at each depth that is done.
+    /// The number of states at each finished depth.
     pub(super) counts: Vec<u64>,
-    /// Shards of the depth that are done, running and waiting.
+    /// The shards of the present depth that are done, running and waiting.
     pub(super) shards: [u32; 3],
-    /// Its workers, if it has any.
+    /// The workers of the run; empty if it has none.
     pub(super) workers: Vec<WorkerStatus>,
-    /// What happened, newest last.
+    /// Recent events, newest last.
     pub(super) events: Vec<String>,
 }
 
-/// Draws it all: parts that have nothing to show take no room.
+/// Draws all parts. A part that has nothing to show takes no room.
 pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen) {
     let rows = |rows: usize| if rows == 0 { 0 } else { rows as u16 + 2 };
     let head = screen.progress.iter().filter(|line| !line.is_empty()).count() as u16 + 1;
@@ -58,7 +58,7 @@ fn part(title: &str) -> Block<'_> {
     Block::new().borders(Borders::TOP).title(title).border_style(Style::new().dim())
 }
 
-/// A bar a depth, by the logarithm; the newest depths, if not all have room.
+/// Draws a bar for each depth, on a logarithmic scale. If not all depths have room, the newest are drawn.
 fn draw_growth(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
     let most = screen.counts.iter().max().map_or(1.0, |&most| (most as f64).ln_1p());
     let widest = screen.counts.iter().map(|&count| HumanCount(count).to_string().len()).max().unwrap_or(0);
@@ -113,7 +113,7 @@ fn draw_workers(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
     frame.render_widget(Table::new(rows, widths).header(header).block(part(" workers ")), area);
 }
 
-/// Newest first.
+/// Draws the events, newest first.
 fn draw_events(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
     let lines = screen.events.iter().rev().take(area.height.into()).map(|event| Line::from(event.clone()));
     frame

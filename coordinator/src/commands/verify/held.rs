@@ -1,4 +1,4 @@
-//! `fathom verify HOST:PORT`: what the workers of a run hold, checked where it lies.
+//! `fathom verify HOST:PORT`: has the workers of a run check the files that they hold.
 
 use crate::arguments::VerifyArguments;
 use crate::commands::client::{CONNECT_LIMIT, Coordinator, KeptShard};
@@ -15,26 +15,26 @@ use std::collections::BTreeMap;
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
-/// Requests of one worker at once: it looks at so many files side by side.
+/// The number of requests to one worker at a time: the worker checks these files in parallel.
 const AT_ONCE: usize = 4;
-/// Faults that are told; of the others there is a number.
+/// The most faults that are listed; the others are only counted.
 const MOST_TOLD: usize = 10;
 
-/// What became of a file that a worker should have.
+/// The result of checking a file that a worker should have.
 enum Checked {
     Right(v1::VerifiedFile),
-    /// It was retired meanwhile.
+    /// The worker has deleted the file meanwhile, because the run no longer needs it.
     Gone,
     Wrong(String),
     Unknown(String),
 }
 
-/// What all files come to.
+/// The totals of all files.
 #[derive(Default)]
 struct Sum {
     files: u64,
     bytes: u64,
-    /// States of each shard, by depth and shard, as one holder has counted them.
+    /// The states of each shard by depth and shard, as a holder has counted them.
     states: BTreeMap<(u32, u32), u64>,
     wrong: Vec<String>,
     unknown: Vec<String>,
@@ -135,7 +135,7 @@ fn tell(args: &VerifyArguments, sum: &Sum, layers: u64, workers: u64) -> Result<
     ))
 }
 
-/// Has the files looked at, each where it lies.
+/// Asks all workers to check the files that they hold.
 async fn ask_all(
     access: &Access,
     fingerprint: &[u8],
