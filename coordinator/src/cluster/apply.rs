@@ -1,9 +1,9 @@
-//! What follows from what happens.
+//! The coordinator's decisions.
 //!
-//! [`State::apply`] is pure: it knows the time from its argument, and does nothing but change the state and
-//! return what is to be done, in order. First the event changes what is known; then whatever follows from
-//! that is settled: a layer is committed, copies are ordered, lost files are made again, workers that wait
-//! get their orders.
+//! [`State::apply`] is pure: the time is an argument, and the call only changes the state and returns the
+//! effects to carry out, in order. First the event changes what is known. Then the consequences are settled:
+//! a layer is committed, copies are ordered, lost files are computed again, and waiting workers get their
+//! orders.
 
 use crate::cluster::event::{
     Effect, Ending, Event, LeaveReason, Millis, Note, NoteKind, Order, Progress, Registration, Reply,
@@ -18,15 +18,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A request for orders is answered after so long, even if there are none.
+/// A request for orders is answered after this time, even if there are none.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
-/// Reports are durable after so long. Until then a worker's files stand for them.
+/// Reports are made durable after this time. Until then the files in the workers' stores stand for them.
 const SAVE_EVERY: Duration = Duration::from_millis(500);
-/// Workers that were told to leave may take so long.
+/// Time that workers have to leave when the run ends.
 const GRACE: Duration = Duration::from_secs(30);
 
 impl State {
-    /// What is to be done when something happens.
+    /// Handles an event. Returns the effects to carry out, in order.
     pub fn apply(&mut self, now: Millis, event: Event) -> Vec<Effect> {
         let mut effects = Vec::new();
         match event {
@@ -100,14 +100,14 @@ impl State {
         let Registration { worker: id, name, address, threads, memory_bytes, kernel, version, inventory } =
             registration;
         if self.workers.get(id).is_some_and(Worker::is_alive) {
-            // Its process has died and begun again before it was missed.
+            // The process died and was restarted within its lease.
             self.remove_worker(id, Presence::Lost, NoteKind::BeginsAgain, effects);
         }
         let known = self.workers.get(id);
         if known.is_none_or(|worker| (&worker.name, &worker.address) != (&name, &address)) {
             effects.push(Effect::SaveWorker(id, name.clone(), address.clone()));
         }
-        // One that was to leave, and has not said that it did, still is.
+        // A drained worker remains drained until it has said that it left.
         let is_set_aside = known.is_some_and(|worker| worker.is_set_aside);
         let draining = is_set_aside
             || known.is_some_and(|worker| worker.draining && worker.presence() != Presence::Left);
@@ -120,7 +120,7 @@ impl State {
         let mut worker = Worker::registered(name, address, threads, kernel, session, now);
         (worker.draining, worker.is_set_aside) = (draining, is_set_aside);
         self.workers.insert(id, worker);
-        // What it has, as far as anybody needs it; and what it was thought to have and has not.
+        // Sort the inventory: right files, wrong files, and files that are given back.
         let (mut right, mut other, mut given) = (BTreeSet::new(), Vec::new(), Vec::new());
         for stored in inventory.into_iter().filter(|_| !self.rules.shared_store) {
             match self.files.get(stored.task) {
@@ -162,7 +162,7 @@ impl State {
         }
     }
 
-    /// The layers that workers should keep.
+    /// Returns the layers that workers should keep.
     fn needed(&self) -> Vec<Depth> {
         let first = match self.rules.keep {
             Keep::All => 0,
@@ -171,7 +171,7 @@ impl State {
         (first..=self.depth.0).map(Depth).collect()
     }
 
-    /// The worker of a session that lasts; it is heard.
+    /// Returns the worker of a session that lasts, and notes that it was heard.
     fn touch_session(&mut self, now: Millis, session: Session) -> Option<WorkerId> {
         let id = self.workers.of_session(session)?;
         self.worker(id).heard = now;
@@ -188,9 +188,9 @@ impl State {
         let Some(id) = self.touch_session(now, session) else {
             return Reply::Unknown;
         };
-        // What is under way was heard of now. What was not heard of for a while was lost: its order with the
-        // reply that carried it, or its end with the worker's memory. One that has just ended may
-        // still be on its way here.
+        // The listed orders are under way. An order that was not listed for a while is lost, either with the
+        // reply that carried it, or with its report in the worker's memory. The wait covers reports that are
+        // still on their way here.
         let underway: BTreeSet<Task> = progress.underway.iter().copied().collect();
         let is_order_lost = |since: Millis| now.since(since) > 3 * self.rules.heartbeat;
         let worker = &self.workers[id];
@@ -255,8 +255,8 @@ impl State {
         if let Some(older) = worker.poll.replace(poll) {
             effects.push(Effect::Reply(older.request, Reply::Orders(Vec::new(), None)));
         }
-        // Who still asks when it was told to leave was not told: the reply was lost. A coordinator that goes
-        // is asked until it is gone.
+        // A worker that asks although it was told to leave has lost that reply, so tell it again. But workers
+        // go on asking a coordinator that goes, until it is gone.
         if let Some(reason) = worker.leaving.filter(|reason| *reason != LeaveReason::CoordinatorGoes)
             && !worker.orders.contains(&Order::Leave(reason))
         {
@@ -313,7 +313,7 @@ impl State {
     fn record_report(&mut self, now: Millis, id: WorkerId, report: ShardReport, effects: &mut Vec<Effect>) {
         let task = report.task;
         if self.is_given_back(task) {
-            // It was lost and made again, and is not needed any more.
+            // The file was lost and recomputed, and is no longer needed.
             self.tasks.forget(task);
             return self.order(id, Order::GiveBack(task));
         }
@@ -336,7 +336,7 @@ impl State {
             self.draw(maker, &report, took);
             self.set_progress(task, TaskProgress::Made(Arc::new(report)), now);
         } else {
-            // A lost file is back.
+            // The recomputed file is there.
             self.tasks.forget(task);
             self.unsettled.moved = true;
         }
@@ -347,11 +347,11 @@ impl State {
         let ordered = self.forget_copy(task, id);
         match &outcome.result {
             Ok(Done::Copied(copied)) => {
-                // Also one that was not ordered is one, if the file is still of use.
+                // A copy that was not ordered, or no longer is, counts too if the file is known.
                 self.worker(id).strikes = 0;
                 let of_file = self.files.get(task).map(|file| file.digest);
                 if of_file.is_some() && copied.digest.is_some() && of_file != copied.digest {
-                    // It was ordered of a file that was made anew since.
+                    // The copied file was meanwhile replaced by a new one.
                     self.remove_holder(task, id);
                     self.order(id, Order::Discard(self.stored(task)));
                     effects.push(note_of(NoteKind::OtherFile, Some(id), task, None));
@@ -388,14 +388,14 @@ impl State {
         }
     }
 
-    /// Shards of the current layer that nobody has any more are made again.
+    /// Has the shards of the current layer computed again that have no holder left.
     pub(super) fn forget_unheld(&mut self) {
-        // Those of an earlier life of the coordinator may still come back.
+        // Holders known from an earlier epoch may still come back.
         let may_have = |id: WorkerId| {
             self.is_alive(id) || self.workers.get(id).is_some_and(|w| w.presence() == Presence::Awaited)
         };
         let made = self.tasks.reports().map(|(report, _)| report.task);
-        // One that cannot be made again is waited for.
+        // A shard that cannot be computed again is waited for.
         let can_be_made = |task: &Task| !self.given.contains(task.shard);
         let made = made.filter(can_be_made);
         let unheld: Vec<Task> = made.filter(|&task| !self.files.holders(task).any(may_have)).collect();
@@ -427,7 +427,7 @@ impl State {
         worker.orders.clear();
         if let Some(poll) = worker.poll.take() {
             let reply = match presence {
-                // It has said so itself, and waits for nothing.
+                // The worker itself said that it leaves, so it does not wait for the reply.
                 Presence::Left => Reply::Orders(Vec::new(), None),
                 _ => Reply::Unknown,
             };
@@ -479,8 +479,8 @@ impl State {
         Ok(format!("{id} leaves when what it holds is with others"))
     }
 
-    /// The run ends, unless it is ending already. That it has failed is told in any case, and a coordinator
-    /// that is told to end waits for nobody any more.
+    /// Begins to end the run. A run that is ending already keeps its ending, except that a failure replaces
+    /// it. [`Ending::Terminated`] then only ends the wait for workers.
     pub(super) fn end(&mut self, now: Millis, ending: Ending, effects: &mut Vec<Effect>) {
         self.audits.clear();
         let until = if ending == Ending::Terminated { now } else { now.after(GRACE) };
@@ -498,8 +498,8 @@ impl State {
 
     fn tick(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let lease = self.rules.lease;
-        // A coordinator that did not get to look cannot tell who was silent: its workers' words still wait to
-        // be heard.
+        // After a pause of the coordinator itself nobody counts as silent: the messages of workers may still
+        // be waiting to be handled.
         if now.since(self.looked) > lease / 2 {
             self.workers.iter_mut().for_each(|(_, worker)| worker.heard = now);
         }
@@ -537,7 +537,7 @@ impl State {
         self.unsettled.all_awake = true;
     }
 
-    /// Makes the reports durable that are not.
+    /// Makes the reports durable that are not yet.
     pub(super) fn save(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         self.saved = now;
         let shards = std::mem::take(&mut self.unsaved);

@@ -1,14 +1,15 @@
-//! Shards that are made twice, so that a worker is found whose reports are wrong.
+//! Audits: shards that are computed twice, to find workers whose reports are wrong.
 //!
-//! At least one shard of each depth, chosen at random when its report comes, is found once more by another
-//! worker, and by the same one if there is no other; with another engine where there is one and time for it.
-//! The depth is committed when both agree: a shard that is wrong is made again before anything is built on
-//! it. Where they differ a third worker decides. Who is wrong is set aside: it makes nothing any more, its
-//! shards of the current layer are made again, and it leaves when others hold what it holds. Without a third
+//! At least one shard of each depth, chosen at random, is computed again by another worker, or by the same
+//! worker if there is no other. The audit uses another engine if there is one and time permits. The depth is
+//! committed only after the audits agree, so that nothing is built on a wrong shard. If the two results
+//! differ, a third worker decides. A worker that was wrong is set aside: it computes nothing any more, its
+//! shards of the current layer are computed again, and it leaves once others hold its files. Without a third
 //! worker the run ends with a message.
 //!
-//! Audits take at most the [share](crate::cluster::state::Rules::audit) of the time that all shards take,
-//! beside `FREE`; where single shards take long this limit goes before the one shard of each depth.
+//! Audits take at most the [share](crate::cluster::state::Rules::audit) of the time of all shards, or `FREE`
+//! if that is more. This limit comes before the rule of one shard a depth: where a single shard takes longer
+//! than the time left, it is not audited.
 
 use crate::cluster::apply::note_of;
 use crate::cluster::event::{Effect, Ending, Millis, Note, NoteKind, Order};
@@ -21,47 +22,47 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Audits of a run may take so long whatever their share: small depths are audited too.
+/// Audits of a run may take this much time whatever their share, so that small depths are audited too.
 const FREE: Duration = Duration::from_secs(2);
-/// Failures of an audit after which the shard is not audited.
+/// Number of failures of an audit after which the shard is not audited.
 const MOST_FAILURES: u32 = 5;
-/// How much longer another engine is thought to take, before it was measured.
+/// The assumed slowdown of another engine, before one was measured.
 const SLOWER: u32 = 16;
-/// Attempts of audits are numbered from here on over all shards: none has the number of an attempt to make a
-/// shard.
+/// Attempts of audits are numbered from here on, across all shards, so that no audit has the attempt number
+/// of a task.
 pub(super) const FIRST_ATTEMPT: u32 = 1 << 31;
-/// Parts of the whole in which the share is given.
+/// Denominator of the share of audits.
 pub const PARTS: u32 = 1_000_000;
 
-/// What somebody has found a shard to be; `None` if its inputs contradicted each other.
+/// The result of computing a shard; `None` if its inputs contradicted each other.
 type Finding = Option<(Totals, Digest)>;
 
-/// A shard that is audited.
+/// An open audit of a shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Audit {
-    /// Who has made the shard; `None` if that was in an earlier life of the coordinator.
+    /// The worker that computed the shard; `None` if not known, as for shards of an earlier epoch.
     maker: Option<WorkerId>,
-    /// What the maker has reported.
+    /// The result that the maker reported.
     made: Finding,
-    /// What the first audit has found, if that was something else.
+    /// The auditor and result of the first audit, if that result differs from the maker's.
     other: Option<(WorkerId, Finding)>,
-    /// How long the shard took.
+    /// Time from order to report of the shard.
     took: Duration,
     running: Option<Running>,
     failures: u32,
-    /// It is not given out before.
+    /// The audit is not given out before this time.
     not_before: Millis,
 }
 
-/// A worker that is at an audit.
+/// An audit that a worker computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Running {
     worker: WorkerId,
     attempt: u32,
     given: Millis,
-    /// When the worker has last said so.
+    /// The time of the order, or of the worker's last heartbeat that listed the audit.
     heard: Millis,
-    /// Whether it was to use another engine.
+    /// Whether another engine than the maker's was ordered.
     other_engine: bool,
 }
 
@@ -69,67 +70,66 @@ struct Running {
 #[derive(Clone, Debug, Default)]
 pub struct Audits {
     open: BTreeMap<Task, Audit>,
-    /// How long the shards took that were made in this life of the coordinator, and the audits.
+    /// Time that the shards of this epoch took, and below it the time of their audits.
     shards_took: Duration,
     audits_took: Duration,
-    /// How long audits by another engine took, and the same shards before.
+    /// Time of the audits by another engine, and time that the same shards took before.
     other_engine: (Duration, Duration),
-    /// Shards of the current layer of which a wrong file may lie with anybody.
+    /// Shards of the current layer of which some store may contain a wrong file.
     pub(super) disowned: BTreeSet<Task>,
-    /// Shards of the current layer of which somebody had a file that was not reported: who has made that is
-    /// not known.
+    /// Shards of the current layer of which a worker had an unreported file: their maker is not known.
     pub(super) unattributed: BTreeSet<Task>,
-    /// Audits that were given out.
+    /// Number of audits given out.
     given: u32,
-    /// Audits that found what the maker had found.
+    /// Number of audits that agreed with the maker.
     agreed: u64,
-    /// Audits that found something else.
+    /// Number of audits that differed from the maker.
     differed: u64,
 }
 
 impl Audits {
-    /// Audits that found what the maker of the shard had found, and those that found something else.
+    /// Returns the numbers of audits that agreed with the maker of the shard, and that differed.
     pub fn results(&self) -> (u64, u64) {
         (self.agreed, self.differed)
     }
 
-    /// Whether none is open.
+    /// Returns whether no audit is open.
     pub(super) fn is_empty(&self) -> bool {
         self.open.is_empty()
     }
 
-    /// Forgets those that are open: the run ends, or a layer begins.
+    /// Forgets all open audits, because the run ends.
     pub(super) fn clear(&mut self) {
         self.open.clear();
     }
 
-    /// The shard is to be made again.
+    /// Forgets the audit of a shard, because the shard is computed again.
     pub(super) fn forget(&mut self, task: Task) {
         self.open.remove(&task);
     }
 
-    /// Whether a shard is audited.
+    /// Returns whether a shard has an open audit.
     pub(super) fn is_open(&self, task: Task) -> bool {
         self.open.contains_key(&task)
     }
 
-    /// Whether a worker is at an audit.
+    /// Returns whether a worker computes an audit.
     pub(super) fn are_with(&self, worker: WorkerId) -> bool {
         self.open.values().any(|audit| audit.running.is_some_and(|running| running.worker == worker))
     }
 
-    /// Notes how long a shard took.
+    /// Adds the time that a shard took.
     pub(super) fn note(&mut self, took: Duration) {
         self.shards_took += took;
     }
 
-    /// The time that is left for audits of this share.
+    /// Returns the time that is left for audits of this share.
     fn left(&self, share: u32) -> Duration {
         let all = self.shards_took.as_secs_f64() * f64::from(share) / f64::from(PARTS);
         Duration::from_secs_f64(all).max(FREE).saturating_sub(self.audits_took)
     }
 
-    /// How long an audit is thought to take by another engine.
+    /// Estimates the time of an audit by another engine, where the shard took `took`.
     fn by_other_engine(&self, took: Duration) -> Duration {
         let (other, usual) = self.other_engine;
         match usual.is_zero() {
@@ -138,7 +138,8 @@ impl Audits {
         }
     }
 
-    /// Has others do those audits of a worker that are lost. Returns the shards.
+    /// Takes the lost audits of a worker away from it, so that they are given out again. Returns their
+    /// shards.
     fn give_up(&mut self, worker: WorkerId, is_lost: impl Fn(Running) -> bool) -> Vec<Task> {
         let mut lost = Vec::new();
         for (&task, audit) in &mut self.open {
@@ -150,7 +151,7 @@ impl Audits {
         lost
     }
 
-    /// Forgets what a worker has found, and what it is at: others find it.
+    /// Forgets the findings and the running audits of a worker, so that others compute them.
     fn distrust(&mut self, worker: WorkerId) {
         self.give_up(worker, |_| true);
         for audit in self.open.values_mut() {
@@ -158,7 +159,7 @@ impl Audits {
         }
     }
 
-    /// Panics if an audit is of a shard that is not made, or with a worker that is gone.
+    /// Panics if an audit is of a shard that is not made, or with a worker that is not alive.
     #[cfg(test)]
     pub(super) fn check(&self, made: impl Fn(Task) -> bool, is_alive: impl Fn(WorkerId) -> bool) {
         for (&task, audit) in &self.open {
@@ -171,15 +172,15 @@ impl Audits {
 }
 
 impl State {
-    /// A number that nobody can foresee, for each shard another one.
+    /// Returns a number for each shard that nobody can foresee, because it depends on the secret key.
     fn lot(&self, what: &[u8], task: Task) -> u64 {
         let (depth, shard) = (task.depth.0.to_le_bytes(), task.shard.0.to_le_bytes());
         let digest = Digest::of(&[&self.session_key[..], what, &depth, &shard].concat());
         u64::from_le_bytes(*digest.0.first_chunk().expect("a digest has 32 bytes"))
     }
 
-    /// Whether the report of a shard of the current layer is to be audited. One shard of each depth is, and
-    /// of the others as many as the share says.
+    /// Returns whether a shard of the current layer is drawn for an audit: one shard of each depth is, and of
+    /// the others as many as the share says.
     fn is_drawn(&self, task: Task) -> bool {
         let share = u64::from(self.rules.audit);
         let depth = Task { depth: task.depth, shard: ShardId(0) };
@@ -188,7 +189,7 @@ impl State {
             && (chosen == u64::from(task.shard.0) || self.lot(b"shard", task) % u64::from(PARTS) < share)
     }
 
-    /// Has a shard audited that was just made, if its lot is drawn and there is time.
+    /// Opens an audit of a shard that was just made, if the shard is drawn and there is time.
     pub(super) fn draw(&mut self, maker: Option<WorkerId>, report: &ShardReport, took: Duration) {
         self.audits.note(took);
         if !self.is_drawn(report.task) || took > self.audits.left(self.rules.audit) {
@@ -207,11 +208,11 @@ impl State {
         self.unsettled.all_awake = true;
     }
 
-    /// Has shards audited that were made in an earlier life of the coordinator, of the same depth: audits
-    /// that were open then were lost.
+    /// Opens audits again for the shards of the current layer that were made in an earlier epoch: the open
+    /// audits of that epoch were lost.
     pub fn draw_again(&mut self) {
         let made = self.tasks.reports().map(|(report, _)| report).filter(|report| self.is_drawn(report.task));
-        // What some were made from is not there any more.
+        // A shard whose source was given back cannot be computed again.
         let made = made.filter(|report| !self.given.contains(report.task.shard));
         let made: Vec<Arc<ShardReport>> = made.cloned().collect();
         for report in made {
@@ -219,7 +220,7 @@ impl State {
         }
     }
 
-    /// Gives a worker an audit, if there is one for it.
+    /// Gives a worker an audit, if there is one that it may do.
     pub(super) fn give_audit(
         &mut self,
         now: Millis,
@@ -231,7 +232,7 @@ impl State {
         }
         let mut open = self.audits.open.iter().filter(|(_, a)| a.running.is_none() && a.not_before <= now);
         let (&task, audit) = open.find(|(_, audit)| self.may_audit(id, audit, now))?;
-        // One that is to decide uses its usual engine, like one for which there is no time to use another.
+        // A deciding audit uses the usual engine, and so does an audit without the time for another engine.
         let other_engine = audit.other.is_none()
             && self.audits.by_other_engine(audit.took) <= self.audits.left(self.rules.audit);
         let maker = audit.maker.and_then(|maker| self.workers.get(maker));
@@ -246,7 +247,8 @@ impl State {
         Some(Order::Audit(task, attempt, other_than))
     }
 
-    /// Whether a worker may say what a shard is: one that has not yet, unless there is nobody else.
+    /// Returns whether a worker may audit a shard: it has not computed the shard yet, or there is nobody
+    /// else.
     fn may_audit(&self, id: WorkerId, audit: &Audit, now: Millis) -> bool {
         let has_found =
             |id: WorkerId| audit.maker == Some(id) || audit.other.is_some_and(|(other, _)| other == id);
@@ -254,7 +256,7 @@ impl State {
         !has_found(id) || (audit.other.is_none() && !self.workers.iter().any(is_other))
     }
 
-    /// Whether an outcome is that of an audit.
+    /// Returns whether an outcome is that of an audit.
     pub fn is_audit(&self, outcome: &Outcome) -> bool {
         let running = self.audits.open.get(&outcome.task).and_then(|audit| audit.running);
         running.is_some_and(|running| {
@@ -262,7 +264,7 @@ impl State {
         })
     }
 
-    /// Handles what a worker says of an audit. Returns whether it was one.
+    /// Handles the outcome of an audit. Returns whether the outcome was one.
     pub(super) fn audited(
         &mut self,
         now: Millis,
@@ -303,7 +305,7 @@ impl State {
                     self.audits.forget(task);
                     effects.push(note_of(NoteKind::NotAudited, Some(id), task, Some(failure.to_string())));
                     if is_disputed {
-                        // Nobody has decided who is right.
+                        // The two results remain undecided, so the shard is computed again.
                         self.forget_made(task, effects);
                         effects.push(Effect::ForgetReports(vec![task]));
                     }
@@ -325,7 +327,7 @@ impl State {
         true
     }
 
-    /// Compares what a worker has found a shard to be with what others have.
+    /// Compares the result of an audit with the results of others.
     fn judge(
         &mut self,
         now: Millis,
@@ -363,7 +365,7 @@ impl State {
         let is_third =
             |(id, worker): (WorkerId, &Worker)| Some(id) != maker && id != auditor && worker.is_staying();
         if maker.is_none() {
-            // Nobody is to blame; the shard is made again, and audited again.
+            // The maker is not known, so nobody is to blame: the shard is made and audited again.
             self.forget_made(task, effects);
             effects.push(Effect::ForgetReports(vec![task]));
         } else if maker != Some(auditor) && self.workers.iter().any(is_third) {
@@ -375,7 +377,7 @@ impl State {
         }
     }
 
-    /// A shard that two have found different: who has found what, and who decides.
+    /// Returns a message about a shard with two different results: who found which, and who decides.
     pub(super) fn dispute(&self) -> Option<String> {
         let mut open = self.audits.open.iter();
         open.find_map(|(task, audit)| {
@@ -396,7 +398,7 @@ impl State {
         })
     }
 
-    /// Ends the run, because nobody can tell what a shard is.
+    /// Ends the run, because nothing decides which result of a shard is right.
     fn disagree(
         &mut self,
         now: Millis,
@@ -423,7 +425,7 @@ impl State {
         self.end(now, Ending::Failed(message), effects);
     }
 
-    /// Who has found what, in words.
+    /// Says who found which result, for people.
     fn said(&self, findings: &[(Option<WorkerId>, Finding)]) -> String {
         let of_one = |(id, finding): &(Option<WorkerId>, Finding)| {
             let name = match id {
@@ -442,14 +444,14 @@ impl State {
         findings.iter().map(of_one).collect::<Vec<_>>().join("; ")
     }
 
-    /// A worker is wrong: what it has made of the current layer is made again by others, and it leaves when
-    /// others hold what it holds.
+    /// Sets a wrong worker aside: others compute its shards of the current layer again, and it leaves once
+    /// others hold its files.
     fn set_aside(&mut self, now: Millis, id: WorkerId, task: Task, effects: &mut Vec<Effect>) {
         self.audits.distrust(id);
         let lost = self.forget_made_by(&BTreeSet::from([id]), effects);
         let worker = self.worker(id);
         if worker.is_set_aside {
-            // Audits that it made before that differ from others too.
+            // An earlier audit by this worker differed too, and had its consequences.
             return;
         }
         worker.draining = true;
@@ -473,7 +475,7 @@ impl State {
         }
     }
 
-    /// What to do about a shard that may be wrong, and cannot be made again.
+    /// Returns a message for people about a shard that may be wrong and cannot be computed again.
     fn beyond_repair(&self, lost: &Task, what: &str) -> String {
         format!(
             "{what}; shard {} of depth {}, which may be wrong too, cannot be made again, for the run keeps two layers and what the shard was made from was given back: begin again with other workers, and with --keep last, or with --audit 100%",
@@ -481,8 +483,8 @@ impl State {
         )
     }
 
-    /// Where only workers are left that are to leave, those stay that are not wrong: they were to leave
-    /// because somebody else would stay.
+    /// Keeps drained workers that are not wrong, if no other workers stay: they were to leave only because
+    /// others would stay.
     fn take_drains_back(&mut self, effects: &mut Vec<Effect>) {
         if self.workers.alive().any(|(_, worker)| worker.is_staying()) {
             return;
@@ -502,9 +504,9 @@ impl State {
         }
     }
 
-    /// Forgets the shards of the current layer that these workers have made. Of shards from an earlier life
-    /// of the coordinator it is known only who holds them. Returns those that cannot be made again; those
-    /// with which an audit has agreed stay.
+    /// Forgets the shards of the current layer that these workers made. Of a shard whose maker is not known,
+    /// any holder counts as the maker. Shards that an audit confirmed and whose sources were given back stay.
+    /// Returns the other shards whose sources were given back: they cannot be computed again.
     fn forget_made_by(&mut self, workers: &BTreeSet<WorkerId>, effects: &mut Vec<Effect>) -> Vec<Task> {
         let is_theirs = |task: Task, maker: Option<WorkerId>| match maker {
             Some(maker) => workers.contains(&maker),
@@ -522,17 +524,17 @@ impl State {
         lost
     }
 
-    /// Forgets a shard that was made: its file is not the right one.
+    /// Forgets a made shard, because its file may be wrong, and has it made again.
     fn forget_made(&mut self, task: Task, effects: &mut Vec<Effect>) {
         let Some(holders) = self.files.forget(task) else {
             return;
         };
         if holders.contains(&WorkerId::SHARED_STORE) {
-            // One process that goes on alone would take the file in a shared store for its own work.
+            // A process that continues the run alone would take the file in a shared store for its own.
             effects.push(Effect::DiscardShared(task));
         }
-        // Files in stores of workers stay where they are: a worker that is to make the shard does not look at
-        // its own, and another digest than the one that will be reported makes no holder.
+        // Files in the stores of workers stay: a worker ignores its own file when it makes the shard afresh,
+        // and a file with another digest than the reported one makes no holder.
         self.audits.disowned.insert(task);
         self.done = 0;
         self.unsettled.moved = true;
@@ -542,12 +544,13 @@ impl State {
         self.set_waiting(task, Millis(0));
     }
 
-    /// Whatever a worker was auditing is audited again.
+    /// Has the running audits of a worker given out again.
     pub(super) fn give_up_audits(&mut self, id: WorkerId) {
         self.audits.give_up(id, |_| true);
     }
 
-    /// Takes what a worker says that it is at; gives up the audits of which it knows nothing. Returns those.
+    /// Updates the audits that a worker lists in a heartbeat. Takes away the audits that it has not listed
+    /// for a while, and returns their shards.
     pub(super) fn audits_heard(&mut self, now: Millis, id: WorkerId, underway: &BTreeSet<Task>) -> Vec<Task> {
         let patience = 3 * self.rules.heartbeat;
         for (_, audit) in self.audits.open.iter_mut().filter(|(task, _)| underway.contains(task)) {

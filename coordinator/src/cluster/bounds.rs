@@ -1,29 +1,29 @@
-//! What the report of a shard can say, by bounds that cost nothing. A worker that reports something else has
-//! no data, or lies.
+//! Cheap bounds on the report of a shard. A worker whose report breaks one is faulty or malicious.
 
 use fathom_layer::{Digest, format};
 use fathom_run::{Geometry, ShardReport};
 use fathom_space::Space;
 
-/// Bounds of the reports of a run.
+/// The bounds on the reports of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Which file holds what; `None` if there are no bounds.
+    /// The partition into shards and the size of cosets; `None` if there are no bounds.
     geometry: Option<Geometry>,
-    /// Symmetries of the space: no orbit of cosets is larger.
+    /// Number of symmetries of the space, the largest possible size of an orbit of cosets.
     symmetries: u64,
-    /// Free moves: so many words are one state.
+    /// Number of free moves: at most this many state words stand for one state.
     free: u64,
-    /// States to which moves lead from one state, at most.
+    /// Largest possible number of successors of a state.
     successors: u64,
-    /// Whether classes up to symmetry, and up to inversion, are counted; `None` as long as no layer tells.
+    /// Whether the reports count classes up to symmetry, and also up to inversion; `None` before the first
+    /// layer is committed.
     pub counted: Option<(bool, bool)>,
 }
 
 /// Why a report cannot be true.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Implausible {
-    /// The shard has another number of cosets.
+    /// The number of checksums is not the number of cosets.
     #[error("the shard has {expected} cosets, and the report has {found} checksums")]
     Cosets {
         /// Cosets of the shard.
@@ -31,17 +31,17 @@ pub enum Implausible {
         /// Checksums in the report.
         found: usize,
     },
-    /// More or fewer stored states than the cosets with states can have.
+    /// More or fewer stored states than the nonempty cosets can have.
     #[error("{stored} stored states cannot lie in {filled} cosets that have states, of at most {bits} each")]
     Stored {
         /// Stored states.
         stored: u64,
-        /// Cosets that are not empty, by their checksums.
+        /// Cosets that are not empty, according to their checksums.
         filled: u64,
-        /// Positions of a coset.
+        /// Number of positions of a coset.
         bits: u64,
     },
-    /// The number of states is none that the stored states can stand for.
+    /// The number of states is not compatible with the number of stored states.
     #[error("{stored} stored states cannot stand for {states} states under {symmetries} symmetries")]
     States {
         /// States.
@@ -51,7 +51,7 @@ pub enum Implausible {
         /// Symmetries.
         symmetries: u64,
     },
-    /// More states than moves can lead to.
+    /// More states than moves from the layer before can lead to.
     #[error("{states} states are more than the {most} that moves can lead to")]
     Growth {
         /// States.
@@ -59,15 +59,15 @@ pub enum Implausible {
         /// The upper bound.
         most: u64,
     },
-    /// More states than are left.
+    /// More states than have not been visited.
     #[error("{states} states are more than the {left} that are left")]
     Left {
         /// States.
         states: u64,
-        /// States that were not visited.
+        /// Number of states that are in no committed layer.
         left: u64,
     },
-    /// Pairs of symmetries and states that cannot be.
+    /// The number of pairs of a symmetry and a state that it fixes is impossible.
     #[error("{pairs} pairs of a symmetry and a state are not possible with {states} states")]
     Pairs {
         /// Pairs.
@@ -75,29 +75,29 @@ pub enum Implausible {
         /// States.
         states: u64,
     },
-    /// Classes are counted here and not elsewhere, or the other way round.
+    /// Classes are counted in this report but not in other layers, or the other way round.
     #[error("classes are counted in some layers, and not in others")]
     Counted,
-    /// The file is smaller or larger than such states need.
+    /// The size of the file is impossible for these cosets.
     #[error("a file of {bytes} bytes cannot hold the shard, which takes {least} to {most}")]
     Bytes {
         /// Bytes of the file.
         bytes: u64,
-        /// The least.
+        /// The smallest possible size.
         least: u64,
-        /// The most.
+        /// The largest possible size.
         most: u64,
     },
 }
 
-/// Whether a report counts classes up to symmetry, and up to inversion as well.
+/// Returns whether a report counts classes up to symmetry, and whether it also counts them up to inversion.
 pub fn counted(report: &ShardReport) -> (bool, bool) {
     let up_to_symmetry = report.totals.pairs.is_some();
     (up_to_symmetry, up_to_symmetry && report.totals.inverse_pairs.is_some())
 }
 
 impl Bounds {
-    /// Those of a run.
+    /// Returns the bounds for a space. `counted` is as in [`Bounds::counted`].
     pub fn new(geometry: Geometry, space: &Space, counted: Option<(bool, bool)>) -> Self {
         Self {
             geometry: Some(geometry),
@@ -108,13 +108,13 @@ impl Bounds {
         }
     }
 
-    /// No bounds: any report can be true. For rules of a run that is not opened yet.
+    /// Returns bounds that any report keeps, for the rules of a run that is not opened yet.
     pub fn none() -> Self {
         Self { geometry: None, symmetries: 1, free: 1, successors: 1, counted: None }
     }
 
     /// Checks a report of the current layer. `newest` is the number of states of the layer before, if there
-    /// is one, and `left` that of the states that are in no committed layer.
+    /// is one, and `left` is the number of states that are in no committed layer.
     ///
     /// # Errors
     /// The first bound that the report breaks.
@@ -145,7 +145,7 @@ impl Bounds {
         if states > left {
             return Err(Implausible::Left { states, left });
         }
-        // Each state is fixed by the identity, and at most by all symmetries.
+        // The identity fixes each state, and at most all symmetries do.
         if let Some(pairs) = report.totals.pairs
             && (pairs < states || u128::from(pairs) > u128::from(states) * u128::from(symmetries))
         {

@@ -1,4 +1,4 @@
-//! What can happen, and what is done about it.
+//! The inputs and outputs of the coordinator's decisions: events, and the effects that follow.
 
 use fathom_layer::Digest;
 use fathom_proto::{Attempt, Outcome, Session, StoredFile, Usage};
@@ -7,17 +7,17 @@ use fathom_run::{Depth, ShardReport, Task};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Milliseconds since the coordinator began.
+/// A time, in milliseconds since the coordinator started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Millis(pub u64);
 
 impl Millis {
-    /// So much later.
+    /// Returns the time `duration` later.
     pub fn after(self, duration: Duration) -> Self {
         Self(self.0 + duration.as_millis() as u64)
     }
 
-    /// The time since then.
+    /// Returns the time since `earlier`; zero if that is later than `self`.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
@@ -27,10 +27,10 @@ impl Millis {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestId(pub u64);
 
-/// What a worker says of itself.
+/// A worker's description of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registration {
-    /// Its store.
+    /// The id of its store.
     pub worker: WorkerId,
     /// The name that people read.
     pub name: String,
@@ -38,87 +38,87 @@ pub struct Registration {
     pub address: String,
     /// Kernel threads.
     pub threads: u32,
-    /// Bytes of memory that it takes.
+    /// Its memory limit, in bytes.
     pub memory_bytes: u64,
-    /// What computes.
+    /// The kernel that it uses.
     pub kernel: String,
-    /// Its version.
+    /// Its version of Fathom.
     pub version: String,
-    /// Whole files in its store.
+    /// The complete files in its store.
     pub inventory: Vec<StoredFile>,
 }
 
-/// How far a worker is.
+/// The progress of a worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Cosets done since it began with this depth.
+    /// Number of cosets done since it began with this depth.
     pub cosets: u64,
-    /// States found in them.
+    /// Number of states found in these cosets.
     pub states: u64,
-    /// Bytes that it has sent to its peers since it registered.
+    /// Bytes sent to peers since the process began.
     pub sent_bytes: u64,
-    /// Bytes that it has received from them.
+    /// Bytes received from peers since the process began.
     pub received_bytes: u64,
-    /// Free bytes of its disk.
+    /// Free bytes on its disk.
     pub free_bytes: u64,
-    /// What was ordered and not reported yet.
+    /// Orders that have not ended.
     pub underway: Vec<Task>,
-    /// What its process takes of its host.
+    /// Memory and disk use of its process.
     pub usage: Usage,
 }
 
-/// What can happen.
+/// An input of the coordinator's decisions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A worker joins, or joins again.
     Register(RequestId, Registration),
-    /// A worker lives.
+    /// A worker sends a heartbeat.
     Heartbeat(RequestId, Session, Progress),
-    /// A worker waits for orders.
+    /// A worker asks for orders.
     TakeOrders {
-        /// Answered when there are orders.
+        /// The request, answered when there are orders or after a while.
         request: RequestId,
         /// The session of the worker.
         session: Session,
-        /// How many tasks the worker would take.
+        /// Number of tasks that the worker would take.
         tasks: u32,
-        /// The version of the holder map that the worker knows.
+        /// The version of the holder map that the worker has.
         version: u64,
     },
-    /// A worker tells how orders ended.
+    /// A worker reports how orders ended.
     Report {
-        /// Answered at once.
+        /// The request, answered at once.
         request: RequestId,
         /// The session of the worker.
         session: Session,
-        /// Counts the worker's reports, from 1: one that comes twice counts once. 0 if the worker does not
-        /// count.
+        /// The number of the report in the session, from 1, so that a report that arrives twice counts once;
+        /// 0 if the worker does not count its reports.
         number: u64,
-        /// How orders ended.
+        /// The outcomes of orders.
         outcomes: Vec<Outcome>,
     },
     /// A worker leaves.
     Leave(RequestId, Session),
-    /// Somebody wants a worker to leave, by its name or the beginning of its id.
+    /// A user drains a worker, given by its name or a prefix of its id.
     Drain(RequestId, String),
-    /// Somebody wants the run to stop.
+    /// A user stops the run.
     Stop(RequestId),
-    /// The coordinator itself was told to end; it will come back.
+    /// The coordinator process was told to end; it will come back.
     Terminate,
-    /// Time passes.
+    /// Time has passed.
     Tick,
 }
 
 /// Why a worker is told to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeaveReason {
-    /// The run is complete, or as deep as was asked.
+    /// The run is complete, or has reached its last depth.
     Done,
-    /// Somebody has stopped the run.
+    /// A user stopped the run.
     Stopped,
-    /// The run is complete, and what workers hold of it is not kept.
+    /// The run is complete, and the worker is to delete its files of the run.
     Clean,
-    /// It was drained.
+    /// The worker was drained.
     Drained,
     /// The run has failed.
     Failed,
@@ -126,45 +126,46 @@ pub enum LeaveReason {
     CoordinatorGoes,
 }
 
-/// What a worker is to do.
+/// An order to a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Make a shard.
+    /// Compute a shard. A complete file of the shard may be used instead.
     Make(Task, Attempt),
-    /// Make a shard without a look at a file of it that is there: it may be wrong.
+    /// Compute a shard, even if there is a file of the shard: that file may be wrong.
     MakeAfresh(Task, Attempt),
-    /// Find once more what a shard comes to, if possible with another engine than the one of this name.
+    /// Compute a shard again without keeping its file, if possible with another engine than the named one.
     Audit(Task, Attempt, String),
-    /// Take a copy of a file from one of these workers.
+    /// Copy a file from one of these workers.
     Copy(StoredFile, Vec<WorkerId>),
-    /// Delete a file that is damaged, or not the one that was reported.
+    /// Delete a file that is damaged, or is not the reported one.
     Discard(StoredFile),
-    /// Delete a file, for it is read no longer.
+    /// Delete a file that is no longer read.
     GiveBack(Task),
-    /// A layer is read no longer, or for what was visited alone: it is deleted, or compressed if it is kept.
+    /// Delete a layer, or compress it if it is kept: no task reads it any more, except to exclude visited
+    /// states.
     Retire(Depth),
-    /// Leave.
+    /// Leave the run.
     Leave(LeaveReason),
 }
 
-/// Who holds files: each with each of its holders.
+/// The holders of files: one pair for each file and holder.
 pub type Held = Vec<(Task, WorkerId)>;
 
-/// The places of the newest layers: for each depth, the holders of each shard.
+/// The holder map: the holders of each shard of the layers that tasks read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Holders {
-    /// Changes when the rest does.
+    /// The version of the map, which changes when the map does.
     pub version: u64,
-    /// The holders, by depth, then by shard.
+    /// The holders, by depth and then by shard.
     pub layers: Vec<(Depth, Vec<Holding>)>,
 }
 
-/// The place of a file.
+/// The holders of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Holding {
-    /// The digest of its checksums, if there is such a file.
+    /// The digest of its checksums, or `None` if there is no such file.
     pub digest: Option<Digest>,
-    /// Who has it and is there.
+    /// The live workers that hold the file.
     pub holders: Vec<WorkerId>,
 }
 
@@ -175,18 +176,18 @@ pub enum Reply {
     Registered {
         /// The worker's session from now on.
         session: Session,
-        /// The layers that it should keep.
+        /// The depths that the worker should keep.
         needed: Vec<Depth>,
     },
-    /// The session has ended: register again.
+    /// The session has ended: the worker must register again.
     Unknown,
-    /// The message was taken.
+    /// The session lasts, and the message was handled.
     Known,
-    /// Orders, and who holds what if that has changed.
+    /// Orders, and the holder map if the worker needs a newer one.
     Orders(Vec<Order>, Option<Arc<Holders>>),
-    /// An answer that people read.
+    /// A message for people.
     Said(String),
-    /// It cannot be done, for people.
+    /// The reason why a request of a user cannot be met.
     Refused(String),
 }
 
@@ -195,90 +196,90 @@ pub enum Reply {
 pub enum Ending {
     /// Every state was visited.
     Complete,
-    /// The last depth that was asked for is made.
+    /// The last depth of the run is complete.
     MaxDepth,
-    /// Somebody has stopped it.
+    /// A user stopped the run.
     Stopped,
     /// The coordinator was told to end.
     Terminated,
-    /// It cannot go on.
+    /// The run cannot go on, for this reason.
     Failed(String),
 }
 
-/// What a note is about.
+/// The subject of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoteKind {
-    /// A worker has joined.
+    /// A worker registered.
     Registered,
-    /// The process of a worker has died and begun again before it was missed.
+    /// A worker registered again while its old session lasted: its process died and was restarted.
     BeginsAgain,
-    /// A worker has left.
+    /// A worker left.
     Left,
     /// A worker was silent for longer than its lease.
     Lost,
-    /// A worker leaves when others hold what it holds.
+    /// A worker is drained: it leaves once others hold its files.
     Drained,
-    /// A worker has failed several times in a row, and gets nothing for a while.
+    /// A worker has failed several times in a row, and gets no tasks for a while.
     Rests,
-    /// A worker makes a shard.
+    /// A task was given to a worker.
     TaskGiven,
-    /// A shard was made.
+    /// A shard was computed.
     TaskDone,
-    /// A shard was not made.
+    /// A task failed.
     TaskFailed,
-    /// A worker knows nothing of an order.
+    /// A worker does not know an order that it was given.
     OrderLost,
-    /// A report is of an attempt that has been given up.
+    /// A report of an abandoned attempt was ignored.
     LateReport,
-    /// A worker says that it has copied what it was to make.
+    /// A worker answered a task or an audit with a copy.
     NoAnswer,
-    /// A report cannot be true.
+    /// A report breaks a bound.
     Implausible,
-    /// A worker takes a copy.
+    /// A copy was ordered.
     CopyOrdered,
     /// A copy was taken.
     CopyDone,
-    /// A copy was not taken.
+    /// A copy failed.
     CopyFailed,
     /// A worker cannot reach a peer.
     Unreachable,
     /// A damaged file is deleted.
     Discarded,
-    /// A worker has another file than the one that was reported.
+    /// A worker has another file than the reported one.
     OtherFile,
-    /// A file that was lost is made again.
+    /// A lost file is computed again.
     MadeAgain,
-    /// A file is deleted, for it is read no longer.
+    /// A file that is no longer read is deleted.
     GivenBack,
-    /// A worker finds once more what a shard comes to.
+    /// An audit was given to a worker.
     AuditGiven,
-    /// An audit has found what the maker of the shard has found.
+    /// An audit agrees with the maker of the shard.
     Audited,
-    /// The maker of a shard has found the same again, because there is no other worker.
+    /// The maker of a shard audited it itself, for lack of another worker, and agrees.
     SelfCheck,
-    /// An audit has found something else.
+    /// An audit differs from the report of the maker.
     AuditDiffers,
-    /// A shard is not audited, because audits of it have failed.
+    /// A shard is not audited, because its audit failed too often.
     NotAudited,
-    /// A worker is wrong, and makes nothing any more.
+    /// A worker was wrong, and computes nothing any more.
     SetAside,
-    /// A worker that was to leave stays, because nobody else would.
+    /// A drained worker stays, because no other worker would.
     Stays,
 }
 
-/// How much a note matters.
+/// The severity of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoteLevel {
-    /// Happens to every task.
+    /// An event of every task.
     Detail,
-    /// Worth a line.
+    /// An event that users may want to see.
     Info,
-    /// Something is wrong, and the run gets over it.
+    /// A fault that the run recovers from.
     Warning,
 }
 
 impl NoteKind {
-    /// The message in the log.
+    /// Returns the message for the log.
     pub fn message(self) -> &'static str {
         match self {
             Self::Registered => "worker registered",
@@ -312,7 +313,7 @@ impl NoteKind {
         }
     }
 
-    /// How much it matters.
+    /// Returns the severity.
     pub fn level(self) -> NoteLevel {
         match self {
             Self::TaskGiven
@@ -347,46 +348,47 @@ impl NoteKind {
     }
 }
 
-/// Something worth a line in the log.
+/// An event for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// What has happened.
+    /// The kind of event.
     pub kind: NoteKind,
-    /// The worker with which it happened.
+    /// The worker concerned.
     pub worker: Option<WorkerId>,
-    /// The file with which it happened.
+    /// The file concerned.
     pub task: Option<Task>,
-    /// The attempt in which it happened.
+    /// The attempt concerned.
     pub attempt: Option<Attempt>,
-    /// What else there is to say.
+    /// Details for people.
     pub detail: Option<String>,
 }
 
-/// What is done.
+/// A side effect to carry out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Answers a request.
     Reply(RequestId, Reply),
-    /// Makes durable which shards of the current layer are done, and who holds them.
+    /// Makes durable which shards of the current layer are done, and their holders.
     SaveReports(Vec<Arc<ShardReport>>, Held),
-    /// Makes durable that files of the older layer may be deleted, each with whether an audit has agreed with
-    /// what was made from it, and who holds that; in a shared store deletes them.
+    /// Makes durable that files of the older layer were given back, then deletes them in a shared store. Each
+    /// comes with whether an audit agreed with the shard made from it. The second field has the holders of
+    /// those shards.
     GiveBack(Vec<(Task, bool)>, Held),
-    /// Forgets reports of the current layer: the shards are made again.
+    /// Removes reports of the current layer from the journal: their shards are computed again.
     ForgetReports(Vec<Task>),
-    /// Makes durable that a worker makes nothing any more.
+    /// Makes durable that a worker was set aside.
     SetAside(WorkerId),
-    /// Makes durable who the workers are.
+    /// Makes durable the id, name and address of a worker.
     SaveWorker(WorkerId, String, String),
-    /// Commits the layer: the reports of all its shards, in order, how long it took, and who holds the newest
-    /// layers.
+    /// Commits the layer: the reports of all its shards, in order, the time that it took, and the holders of
+    /// the newest layers.
     Commit(Vec<Arc<ShardReport>>, Duration, Held),
     /// Deletes or compresses a layer in the shared store.
     RetireShared(Depth),
-    /// Deletes a damaged file in the shared store.
+    /// Deletes a damaged or wrong file in the shared store.
     DiscardShared(Task),
     /// Writes a line to the log.
     Note(Note),
-    /// Ends the run, when the replies are out.
+    /// Ends the run, after the replies before this effect.
     End(Ending),
 }

@@ -1,19 +1,26 @@
-//! What follows when orders fail.
+//! The handling of failed orders.
 //!
-//! Each kind of failure has a bound, and behind the bound another way or an end with a message:
+//! Each kind of failure has a bound. Beyond the bound there is another way, or the run ends with a message:
 //!
-//! | failure | at first | after the bound |
-//! |---|---|---|
-//! | stopped, order lost, copy failed | tried again after [`PAUSE`] | after [`MOST_STRIKES`] in a row the worker rests, and others take over; each further failure doubles the rest, up to [`LONGEST_REST`] |
-//! | peer unreachable | tried again after [`PAUSE`] | after [`MOST_UNREACHED`] the pair of workers is marked for [`RETRY`]: who cannot reach a file that tasks read makes nothing, its holders make the shards, and a third worker takes a copy; `status` names the pair |
-//! | file damaged | the file is discarded, and had from another holder or made again | as for stopped |
-//! | disk full | the worker rests for [`REST`] | the same; `status` says when all rest |
-//! | report implausible | the report is refused, the shard is made again elsewhere | as for other failures |
-//! | other | tried again after [`PAUSE`], by others if there are any | after [`MOST_FAILURES`] of one task the run ends with the message |
-//! | an audit fails | tried again after [`PAUSE`] | after five failures the shard is not audited, and the log says so |
-//! | contradiction | the worker rests, and another one makes the shard | if another one finds a contradiction too, or there is no other, the run ends with the message |
+//! - Stopped, or copy failed: tried again after [`PAUSE`]. After [`MOST_STRIKES`] failures in a row the
+//!   worker rests, and others take over; each further failure doubles the rest, up to [`LONGEST_REST`].
+//! - Order lost: given out again at once. The bound is that of stopped tasks.
+//! - Peer unreachable: the task is tried again after [`PAUSE`]. After [`MOST_UNREACHED`] failures the pair of
+//!   workers is marked for [`RETRY`]. A worker that cannot reach a file that tasks read computes nothing, and
+//!   a third worker takes a copy of that file; `status` names the pair.
+//! - File damaged: the file is discarded, and copied from another holder or computed again. The bound is that
+//!   of stopped tasks.
+//! - Disk full: the worker rests for [`REST`], each time; `status` says when all workers rest.
+//! - Report implausible: the report is refused, and the shard is computed again, by others if there are any.
+//!   The bound is that of other failures.
+//! - Contradiction: the worker rests, and another worker computes the shard. If a second worker finds a
+//!   contradiction too, or there is no other worker, the run ends with the message.
+//! - An audit fails: it is tried again after [`PAUSE`]. After five failures the shard is not audited, and the
+//!   log says so.
+//! - Other failures: the task is tried again after [`PAUSE`], by others if there are any. After
+//!   [`MOST_FAILURES`] failures of one task the run ends with the message.
 //!
-//! A success of a worker ends its row of failures.
+//! A success resets the worker's count of failures in a row.
 
 use crate::cluster::apply::note_of;
 use crate::cluster::event::{Effect, Ending, Millis, Note, NoteKind, Order};
@@ -22,19 +29,19 @@ use fathom_proto::Failure;
 use fathom_run::{Task, WorkerId};
 use std::time::Duration;
 
-/// How long a task that failed waits before it is tried again.
+/// Pause before a failed task or copy is tried again.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
-/// Failures of one task, of a kind that another attempt rarely mends, after which the run ends.
+/// Number of failures of one task, of a kind that another attempt rarely mends, after which the run ends.
 pub(super) const MOST_FAILURES: u32 = 5;
-/// How long a worker rests whose disk is full, or where a task failed that others may do.
+/// Rest of a worker whose disk is full, or on which a task failed that others may be able to do.
 pub(super) const REST: Duration = Duration::from_secs(30);
-/// Failures in a row after which a worker rests.
+/// Number of failures in a row after which a worker rests.
 pub(super) const MOST_STRIKES: u32 = 5;
 /// The longest rest.
 pub(super) const LONGEST_REST: Duration = Duration::from_secs(16 * 30);
-/// Failures to reach a peer after which the pair is marked.
+/// Number of failures to reach a peer after which the pair of workers is marked.
 pub(super) const MOST_UNREACHED: u32 = 3;
-/// How long a marked pair is not tried.
+/// Time for which a marked pair is not tried.
 pub(super) const RETRY: Duration = Duration::from_secs(60);
 
 impl State {
@@ -48,7 +55,8 @@ impl State {
         effects: &mut Vec<Effect>,
     ) {
         match failure {
-            // A worker that stops, and has asked for orders before, must not get the task again.
+            // The pause keeps the task from a worker that is stopping, and that may have asked for orders
+            // before it stopped.
             Failure::Stopped => {
                 self.set_waiting(task, now.after(PAUSE));
                 self.strike(now, id, effects);
@@ -75,9 +83,9 @@ impl State {
         }
     }
 
-    /// Handles a task whose inputs contradict each other, as one worker says. The memory of that worker may
-    /// be at fault, or the worker may lie: the run ends when another one says so too, or there is no
-    /// other.
+    /// Handles a task whose inputs contradict each other, according to one worker. The memory of that worker
+    /// may be at fault, or the worker may lie. The run ends when a second worker finds the same, or if there
+    /// is no second worker.
     fn contradicted(
         &mut self,
         now: Millis,
@@ -106,7 +114,7 @@ impl State {
         effects: &mut Vec<Effect>,
     ) {
         self.set_waiting(task, now.after(PAUSE));
-        // A bad disk is one worker's.
+        // A bad disk affects one worker only.
         if self.workers.iter().any(|(other, worker)| other != id && worker.is_willing(now)) {
             self.rest(now, id);
         }
@@ -119,13 +127,13 @@ impl State {
         }
     }
 
-    /// Gives a worker nothing for a while; others take over its tasks.
+    /// Lets a worker rest: it gets nothing for a while, and others take over its tasks.
     pub(super) fn rest(&mut self, now: Millis, id: WorkerId) {
         self.worker(id).rests_until = now.after(REST);
         self.unsettled.owners = true;
     }
 
-    /// Counts a failure of a worker, which rests after several in a row.
+    /// Counts a failure of a worker. After several failures in a row the worker rests.
     pub(super) fn strike(&mut self, now: Millis, id: WorkerId, effects: &mut Vec<Effect>) {
         let worker = self.worker(id);
         worker.strikes += 1;
@@ -145,7 +153,7 @@ impl State {
         }));
     }
 
-    /// Notes that a worker could not have a file from any of its holders.
+    /// Notes that a worker could not fetch a file from any of its holders.
     pub(super) fn unreached(
         &mut self,
         now: Millis,
@@ -174,7 +182,7 @@ impl State {
         }
     }
 
-    /// Lets marked pairs be tried again whose time has come. A single failure marks such a pair again.
+    /// Lets marked pairs be tried again after their time. A single further failure marks such a pair again.
     pub(super) fn retry_peers(&mut self, now: Millis) {
         let mut is_due = false;
         for unreached in self.workers.iter_mut().flat_map(|(_, worker)| worker.unreached.values_mut()) {
@@ -187,7 +195,7 @@ impl State {
         self.unsettled.targets |= is_due;
     }
 
-    /// Forgets who could not reach a worker, and whom it could not reach: it comes or goes.
+    /// Forgets the failures to reach a worker and those of the worker, because it joins or leaves.
     pub(super) fn forget_peer(&mut self, id: WorkerId) {
         for (_, worker) in self.workers.iter_mut() {
             worker.unreached.remove(&id);
@@ -195,7 +203,7 @@ impl State {
         self.worker(id).unreached.clear();
     }
 
-    /// The files of the newest layer that a worker needs and that no holder within its reach has.
+    /// Returns the files of the newest layer that have holders, none of them within the worker's reach.
     pub(super) fn beyond_reach(&self, id: WorkerId, now: Millis) -> Vec<Task> {
         let worker = &self.workers[id];
         let Some(newest) =
@@ -210,8 +218,9 @@ impl State {
         self.shards().map(|shard| Task { depth: newest, shard }).filter(is_beyond).collect()
     }
 
-    /// Handles a file that is not what was written: its holder deletes the file. Returns whether that counts
-    /// as a failure of the reporter: several tasks may have found the same damage, which is being mended.
+    /// Handles a damaged file: its holder is ordered to delete it. Returns whether this counts as a failure
+    /// of the reporter. It does not if the deletion is ordered already, since several tasks may find the same
+    /// damage.
     pub(super) fn damaged(
         &mut self,
         reporter: WorkerId,
@@ -232,9 +241,9 @@ impl State {
             return false;
         }
         let was_held = self.remove_holder(file, holder);
-        // A file of its own that is not known, such as one whose discarding was lost with a reply, is in the
-        // worker's way too. But not one that it is making or getting right now: the damage is older
-        // than that.
+        // The worker's own file may be unknown here, for example if an earlier order to discard it was lost.
+        // Such a file is discarded too, because it is in the worker's way. A file that the worker is making
+        // or copying right now is newer than the damage, and stays.
         let is_in_the_way = address.is_none()
             && !self.tasks.running(holder).contains(&file)
             && !self.files.coming_to(holder).contains(&file);
@@ -251,14 +260,14 @@ impl State {
 }
 
 impl Unreached {
-    /// Whether the peer is not to be tried now.
+    /// Returns whether the peer is not to be tried now.
     pub(super) fn is_marked(&self, now: Millis) -> bool {
         self.until > now
     }
 }
 
 impl Worker {
-    /// Whether a peer is marked as out of this worker's reach.
+    /// Returns whether a peer is marked as out of this worker's reach.
     pub(super) fn cannot_reach(&self, peer: WorkerId, now: Millis) -> bool {
         self.unreached.get(&peer).is_some_and(|unreached| unreached.is_marked(now))
     }

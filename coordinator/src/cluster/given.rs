@@ -1,17 +1,18 @@
-//! Shards of the older layer that are given back while a layer is made, in a run that keeps two.
+//! Shards of the older layer that are given back while a layer is computed, in a run that keeps two layers.
 //!
-//! Of the layer two depths before the current one, shard s is read by the tasks of shard s alone: those that
-//! make it, and those that audit it. So that file, the *source*, is given back as soon as the new shard is
-//! journalled, audited if its turn came, and held as often as it should be. The journal knows before anybody
-//! is told to delete.
+//! Shard s of the layer two depths before the current one is read by the tasks of shard s alone: those that
+//! compute it, and those that audit it. So that file, the *source*, is given back as soon as the new shard is
+//! durable in the journal, audited if it was drawn, and held by enough workers. The journal is written before
+//! any worker is told to delete the file.
 //!
-//! A shard whose source is given back cannot be made again. From then on it is like a shard of a finished
-//! layer: it is copied when a holder is lost, waited for when all are, and if the worker that made it is set
-//! aside and no audit has agreed with it, the run ends.
+//! A shard whose source is given back cannot be computed again. From then on it is treated like a shard of a
+//! committed layer: it is copied when a holder is lost, and waited for when all are. If the worker that
+//! computed it is set aside and no audit agreed with it, the run ends.
 //!
-//! Shards must not be made much faster than their sources can be given back, lest three layers are there
-//! after all: when [`most_ahead`] shards wait for copies or audits, no more are given out. Nor are more than
-//! [`most_in_the_making`] with those that workers are at: a worker makes small ones faster than it reports.
+//! Shards must not be computed much faster than their sources are given back, or the stores would hold three
+//! layers after all. When [`most_ahead`] shards wait for copies or audits, no more are given out. The shards
+//! that workers compute count too, up to [`most_in_the_making`], because workers finish small shards faster
+//! than they report them.
 
 use crate::cluster::apply::note_of;
 use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order};
@@ -20,97 +21,98 @@ use fathom_run::lookback::{most_ahead, most_in_the_making};
 use fathom_run::{Depth, Keep, ShardId, Task, WorkerId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The shards of the current layer by what has become of their sources.
+/// The shards of the current layer, by the fate of their sources.
 #[derive(Clone, Debug, Default)]
 pub struct GivenBack {
-    /// Shards whose sources are given back, and whether an audit has agreed with the shard.
+    /// Shards whose sources were given back, and whether an audit agreed with the shard.
     shards: BTreeMap<ShardId, bool>,
-    /// Shards that are made, and whose sources are still there.
+    /// Shards that are made and whose sources still exist.
     ahead: BTreeSet<ShardId>,
-    /// Those of them with which an audit has agreed.
+    /// Shards with which an audit agreed.
     audited: BTreeSet<ShardId>,
-    /// Who may have taken a copy of a source, to make or to audit the shard.
+    /// Workers that may have a copy of a source, to compute or to audit its shard.
     readers: BTreeMap<ShardId, BTreeSet<WorkerId>>,
-    /// How many shards may be ahead.
+    /// Largest number of shards in `ahead`.
     most_ahead: usize,
-    /// How many shards may be ahead or in the making.
+    /// Largest number of shards that are in `ahead` or running.
     most_in_the_making: usize,
 }
 
 impl GivenBack {
-    /// Those of an earlier life of the coordinator.
+    /// Restores the given-back shards from the journal. There are no limits before [`State::bound_ahead`]
+    /// sets them.
     pub(super) fn new(shards: BTreeMap<ShardId, bool>) -> Self {
         Self { shards, most_ahead: usize::MAX, most_in_the_making: usize::MAX, ..Self::default() }
     }
 
-    /// Whether the source of a shard is given back.
+    /// Returns whether the source of a shard was given back.
     pub(super) fn contains(&self, shard: ShardId) -> bool {
         self.shards.contains_key(&shard)
     }
 
-    /// Notes that a shard is made.
+    /// Notes that a shard was made.
     pub(super) fn note_made(&mut self, shard: ShardId) {
         if !self.contains(shard) {
             self.ahead.insert(shard);
         }
     }
 
-    /// Notes that a shard is to be made again.
+    /// Notes that a shard is computed again.
     pub(super) fn unmade(&mut self, shard: ShardId) {
         self.ahead.remove(&shard);
         self.audited.remove(&shard);
     }
 
-    /// Notes that another worker than its maker has found a shard to be what it is.
+    /// Notes that an audit by another worker agreed with the shard.
     pub(super) fn audited(&mut self, shard: ShardId) {
         self.audited.insert(shard);
     }
 
-    /// Notes that a worker was told to make or to audit a shard.
+    /// Notes that a worker was ordered to compute or to audit a shard.
     pub(super) fn read_by(&mut self, shard: ShardId, worker: WorkerId) {
         self.readers.entry(shard).or_default().insert(worker);
     }
 
-    /// Whether so many shards are made that sources must be given back first.
+    /// Returns whether sources must be given back before more shards are given out.
     fn is_full(&self) -> bool {
         self.ahead.len() >= self.most_ahead
     }
 
-    /// How many more shards may be given out, where so many are in the making.
+    /// Returns how many more shards may be given out while `underway` tasks run.
     fn room(&self, underway: usize) -> usize {
         if self.is_full() { 0 } else { self.most_in_the_making.saturating_sub(self.ahead.len() + underway) }
     }
 }
 
 impl State {
-    /// The layer whose shards are given back while the current one is made, if any are.
+    /// Returns the layer whose shards are given back while the current one is computed, if the run does so.
     pub fn given_layer(&self) -> Option<Depth> {
         let older = self.depth.previous().and_then(Depth::previous);
         older.filter(|_| self.rules.keep == Keep::Two)
     }
 
-    /// Whether a file was given back.
+    /// Returns whether a file was given back.
     pub fn is_given_back(&self, task: Task) -> bool {
         self.given_layer() == Some(task.depth) && self.given.contains(task.shard)
     }
 
-    /// The older layer, from its first shard on that is given back: it counts as removed.
+    /// Returns the older layer once any of its shards was given back: it then counts as removed.
     pub fn removed_layer(&self) -> Option<Depth> {
         self.given_layer().filter(|_| !self.given.shards.is_empty())
     }
 
-    /// How many tasks of the current layer may be given out.
+    /// Returns how many tasks of the current layer may be given out.
     pub(super) fn room_ahead(&self) -> usize {
         if self.given_layer().is_some() { self.given.room(self.tasks.underway()) } else { usize::MAX }
     }
 
-    /// Says how many shards may be ahead, by the threads that are there.
+    /// Sets the limits on shards ahead, for a total of `threads` kernel threads.
     pub(super) fn bound_ahead(&mut self, threads: u64) {
         self.given.most_ahead = most_ahead(self.rules.shards, threads) as usize;
         self.given.most_in_the_making = most_in_the_making(self.rules.shards, threads) as usize;
     }
 
-    /// Notes that a worker reads what a shard of the current layer is made from.
+    /// Notes that a worker reads the source of a shard of the current layer.
     pub(super) fn note_reader(&mut self, task: Task, id: WorkerId) {
         let is_copied = self.given_layer().is_some() && !self.rules.shared_store;
         if task.depth == self.depth && is_copied {
@@ -118,7 +120,7 @@ impl State {
         }
     }
 
-    /// Makes reports durable and gives sources back at once, where no more shards may be made before.
+    /// Makes reports durable and gives sources back at once, if no shard can be given out before that.
     pub(super) fn make_room_ahead(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         if self.given_layer().is_some() && self.given.is_full() {
             self.save(now, effects);
@@ -126,7 +128,7 @@ impl State {
         }
     }
 
-    /// Gives back what is read no longer.
+    /// Gives back the sources of the shards that are durable, done and not being audited.
     pub(super) fn give_back(&mut self, effects: &mut Vec<Effect>) {
         let Some(older) = self.given_layer().filter(|_| self.ending.is_none()) else {
             return;
@@ -157,21 +159,21 @@ impl State {
             told.into_iter().for_each(|id| self.order(id, Order::GiveBack(source)));
             self.unsettled.files.remove(&source);
             self.unsettled.lacking.remove(&source);
-            // It may have been missing, or about to be made again.
+            // The source may have been missing, or may be waiting to be recomputed.
             self.unsettled.moved |= self.missing.contains(&source) || self.tasks.get(source).is_some();
             effects.push(note_of(NoteKind::GivenBack, None, source, None));
         }
         self.unsettled.all_awake = true;
     }
 
-    /// Shards of the current layer that nobody who is there has, and that cannot be made again.
+    /// Returns the shards of the current layer that no live worker holds and that cannot be computed again.
     pub(super) fn given_and_unheld(&self) -> Vec<Task> {
         let shards = self.given.shards.keys().map(|&shard| Task { depth: self.depth, shard });
         shards.filter(|&task| !self.is_held(task)).collect()
     }
 
-    /// Ends the run if a shard is to be made again whose source is given back: its report was dropped, or the
-    /// worker that made it was wrong.
+    /// Ends the run if a shard must be computed again whose source was given back: its report was dropped, or
+    /// its maker was wrong.
     pub(super) fn check_given_back(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let is_made = |task| self.tasks.get(task).is_some_and(|state| state.report().is_some());
         let tasks = self.given.shards.keys().map(|&shard| Task { depth: self.depth, shard });
@@ -185,8 +187,8 @@ impl State {
         }
     }
 
-    /// Whether a shard of the current layer cannot be made again, and need not be: an audit has agreed with
-    /// it.
+    /// Returns whether a shard of the current layer cannot be computed again, and need not be, because an
+    /// audit agreed with it.
     pub(super) fn is_settled(&self, task: Task) -> bool {
         task.depth == self.depth && self.given.shards.get(&task.shard) == Some(&true)
     }

@@ -1,44 +1,44 @@
-//! How fast a worker finds states.
+//! The speed of a worker, in states a second.
 
 use super::event::{Millis, Progress};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The rate is that of this last stretch of time.
+/// Length of the time window of the rate.
 const STRETCH: Duration = Duration::from_secs(30);
-/// Between two samples of it.
+/// Smallest time between two samples in the window.
 const SAMPLE: Duration = Duration::from_millis(500);
 
-/// What a worker has found over the last half minute.
+/// The states that a worker found over the last half minute.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecentRate {
-    /// States at the depth that it is at, as it said last.
+    /// Number of states at the worker's present depth, as last reported.
     states: u64,
-    /// All that it has found, at that depth and before.
+    /// Number of states found in all, at that depth and before.
     found: u64,
     samples: VecDeque<(Millis, u64)>,
 }
 
 impl RecentRate {
-    /// Takes up what a worker says of itself.
+    /// Adds a progress report of the worker.
     pub fn note(&mut self, now: Millis, progress: &Progress) {
-        // With a new depth a worker counts from zero.
+        // A worker counts from zero at each new depth.
         self.found += progress.states.checked_sub(self.states).unwrap_or(progress.states);
         self.states = progress.states;
         if self.samples.back().is_some_and(|(then, _)| now.since(*then) < SAMPLE) {
             return;
         }
         self.samples.push_back((now, self.found));
-        // One sample stays that is older, so that the stretch is whole.
+        // One older sample stays, so that the samples span the whole window.
         while self.samples.get(1).is_some_and(|(then, _)| now.since(*then) >= STRETCH) {
             self.samples.pop_front();
         }
     }
 
-    /// States a second.
+    /// Returns the rate over the window; 0 before the second report.
     pub fn states_per_second(&self, now: Millis) -> f64 {
         match self.samples.front() {
-            // Nobody has a rate from the first word on.
+            // A single sample gives no rate.
             Some((then, found)) if now > *then => {
                 (self.found - found) as f64 / now.since(*then).as_secs_f64().max(SAMPLE.as_secs_f64())
             }

@@ -1,4 +1,4 @@
-//! Whether the disks of the workers that are there will hold the next layer: a guess, as the layer is one.
+//! Checks that the disks of the live workers can hold the next layer. The size of that layer is an estimate.
 
 use crate::cluster::state::{Rules, State};
 use anyhow::Result;
@@ -8,7 +8,8 @@ use fathom_run::lookback::most_in_the_making;
 use fathom_run::{Geometry, Keep};
 use indicatif::HumanBytes;
 
-/// What there is to say before the next layer begins; `None` if there is room, or no layer to come.
+/// Returns a warning if the next layer may need more room than there is; `None` if there is room, or no next
+/// layer.
 pub(super) fn warning(run: &RunDirectory, state: &State, geometry: &Geometry) -> Result<Option<String>> {
     let Visited { layers, visited, all } = run.visited()?;
     if visited == all {
@@ -17,7 +18,7 @@ pub(super) fn warning(run: &RunDirectory, state: &State, geometry: &Geometry) ->
     let cosets = u64::from(geometry.cut.cosets());
     let need = Need::after(&layers, all - visited, cosets, geometry.packed_bytes).bytes;
     let need = match (state.rules.keep, &layers[..]) {
-        // What is given back makes room, but for the shards that are ahead.
+        // Sources that are given back make room, except those of the shards that are ahead.
         (Keep::Two, [.., older, _]) => {
             let threads = state.workers.alive().map(|(_, worker)| u64::from(worker.threads)).sum();
             let shards = state.rules.shards;
@@ -27,15 +28,16 @@ pub(super) fn warning(run: &RunDirectory, state: &State, geometry: &Geometry) ->
         }
         _ => need,
     };
-    // Workers that have not told yet count for nothing, and are asked for nothing.
+    // A worker that has not reported its free bytes yet has 0, so the sum would be too small.
     let free: Vec<u64> = state.workers.alive().map(|(_, worker)| worker.progress.free_bytes).collect();
     Ok(if free.contains(&0) { None } else { short(need, &free, &state.rules) })
 }
 
-/// What there is to say when the next layer needs so much and so much is free at each worker.
+/// Returns a warning if the workers have too little room for a layer of `need` bytes. `free` has the free
+/// bytes of each worker.
 pub(super) fn short(need: u64, free: &[u64], rules: &Rules) -> Option<String> {
     let need = need.saturating_mul(rules.replicas as u64);
-    // In a shared store all see the same disk.
+    // In a shared store all workers see the same disk.
     let free: u64 = if rules.shared_store { free.iter().copied().min()? } else { free.iter().sum() };
     (need > free).then(|| {
         format!(

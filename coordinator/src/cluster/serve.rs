@@ -1,7 +1,7 @@
-//! The loop around the decisions: events go in one by one, effects are carried out in order.
+//! The loop around the decisions: events go in one by one, and effects are carried out in order.
 //!
-//! It runs on a thread of its own, because journals are written with calls that block; requests come from the
-//! services through a channel, and each waits for its reply.
+//! The loop runs on a thread of its own, because writes to the journal block. Requests come from the services
+//! through a channel, and each waits for its reply.
 
 use crate::cluster::bounds::Bounds;
 use crate::cluster::event::{
@@ -30,17 +30,17 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::{broadcast, oneshot};
 use tracing::{debug, info, warn};
 
-/// How often time passes.
+/// Interval of [`Event::Tick`].
 const TICK: Duration = Duration::from_millis(100);
-/// Lines that a slow watcher may be behind.
+/// Number of lines that a watcher of events may be behind before lines are dropped.
 const EVENTS: usize = 1024;
 
-/// A reply, with the addresses of the workers that it names.
+/// A reply, with the addresses of the workers.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The reply.
     pub reply: Reply,
-    /// The addresses of workers.
+    /// The addresses of all known workers.
     pub addresses: Arc<BTreeMap<WorkerId, String>>,
 }
 
@@ -53,7 +53,7 @@ enum Message {
     Terminate,
 }
 
-/// How services reach the loop.
+/// The services' handle to the loop.
 #[derive(Clone, Debug)]
 pub struct CoordinatorHandle {
     messages: Sender<Message>,
@@ -61,27 +61,27 @@ pub struct CoordinatorHandle {
     last_view: Arc<Mutex<Option<View>>>,
 }
 
-/// The finished layers that are kept.
+/// The kept files of the committed layers.
 #[derive(Clone, Debug)]
 pub struct KeptFiles {
-    /// Who holds what.
+    /// The holders of each file.
     pub holders: Holders,
-    /// The addresses of workers.
+    /// The addresses of all known workers.
     pub addresses: Arc<BTreeMap<WorkerId, String>>,
-    /// All finished layers, kept or not.
+    /// All committed layers, kept or not.
     pub layers: Vec<LayerRow>,
 }
 
-/// The loop has ended, and with it the run.
+/// The error of a request to a loop that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the coordinator is ending")]
 pub struct Closed;
 
 impl CoordinatorHandle {
-    /// Puts an event to the loop, and waits for its reply.
+    /// Sends an event to the loop, and waits for its reply.
     ///
     /// # Errors
-    /// [`Closed`] if there is none any more.
+    /// [`Closed`] if the loop has ended.
     pub async fn ask(
         &self,
         event: impl FnOnce(RequestId) -> Event + Send + 'static,
@@ -91,33 +91,33 @@ impl CoordinatorHandle {
         receiver.await.map_err(|_| Closed)
     }
 
-    /// How far the run is, as JSON.
+    /// Returns the status of the run, as JSON.
     ///
     /// # Errors
-    /// [`Closed`] if there is no loop any more.
+    /// [`Closed`] if the loop has ended.
     pub async fn status(&self) -> Result<String, Closed> {
         let (sender, receiver) = oneshot::channel();
         self.messages.send(Message::Status(sender)).map_err(|_| Closed)?;
         receiver.await.map_err(|_| Closed)
     }
 
-    /// How far the run is, shard by shard, for a page that knows so many finished layers.
+    /// Returns the view of the run for a page that has `known_layers` committed layers.
     ///
     /// # Errors
-    /// [`Closed`] if there is no loop any more.
+    /// [`Closed`] if the loop has ended.
     pub async fn view(&self, known_layers: usize) -> Result<View, Closed> {
         let (sender, receiver) = oneshot::channel();
         self.messages.send(Message::View(known_layers, sender)).map_err(|_| Closed)?;
         receiver.await.map_err(|_| Closed)
     }
 
-    /// The view when the loop ended, with the news since the last view; `None` if there was no page, or the
-    /// view was taken.
+    /// Takes the view of the moment when the loop ended, with the events since the last view; `None` if there
+    /// was no page, or the view was taken before.
     pub fn take_last_view(&self) -> Option<View> {
         self.last_view.lock().expect("the lock is never poisoned: no code panics while holding it").take()
     }
 
-    /// The files of the finished layers that are kept, and who holds them.
+    /// Returns the kept files of the committed layers, and their holders.
     ///
     /// # Errors
     /// [`Closed`] if the loop has ended.
@@ -127,36 +127,36 @@ impl CoordinatorHandle {
         receiver.await.map_err(|_| Closed)
     }
 
-    /// What is known of a shard of the present layer.
+    /// Returns the history of a shard of the current layer.
     ///
     /// # Errors
-    /// [`Closed`] if there is no loop any more.
+    /// [`Closed`] if the loop has ended.
     pub async fn story(&self, shard: ShardId) -> Result<ShardStory, Closed> {
         let (sender, receiver) = oneshot::channel();
         self.messages.send(Message::Story(shard, sender)).map_err(|_| Closed)?;
         receiver.await.map_err(|_| Closed)
     }
 
-    /// Has the coordinator end, to come back later.
+    /// Asks the coordinator to end. The run goes on when it is served again.
     pub fn terminate(&self) {
-        // If it has ended already, that is what was wanted.
+        // An error means that the loop has ended already.
         let _ = self.messages.send(Message::Terminate);
     }
 
-    /// Has all workers stop and the run end, to be gone on with later.
+    /// Stops the run and all its workers. The run goes on when it is served again.
     pub fn stop(&self) {
-        // Nobody waits for what is said.
+        // Nobody waits for the reply.
         let (sender, _) = oneshot::channel();
         let _ = self.messages.send(Message::Ask(Box::new(Event::Stop), sender));
     }
 
-    /// What happens from now on, as lines of JSON.
+    /// Subscribes to the events from now on, as lines of JSON.
     pub fn events(&self) -> broadcast::Receiver<String> {
         self.events.subscribe()
     }
 }
 
-/// The loop of a run, before it begins.
+/// The state of the loop.
 pub struct Coordinator<'d> {
     run: RunDirectory,
     disk: &'d dyn Disk,
@@ -170,22 +170,22 @@ pub struct Coordinator<'d> {
     addresses: Arc<BTreeMap<WorkerId, String>>,
     asked: u64,
     begun: Instant,
-    /// How long the journal takes.
+    /// Latencies of writes to the journal.
     journal: Latencies,
-    /// What has happened, for a page.
+    /// Events for a page.
     news: News,
-    /// The last view, for a page that looks when this loop has ended.
+    /// The last view, for a page that asks after the loop has ended.
     last_view: Arc<Mutex<Option<View>>>,
 }
 
-/// What the journal knows.
+/// Reads what the journal knows of the run.
 fn past(journal: &Journal, layers: &[LayerRow], shared_store: bool) -> Result<Past> {
     let reports = journal.reports()?;
     let unheld = |bytes, digest| HeldFile { holders: Default::default(), bytes, digest };
     let mut files: BTreeMap<Task, HeldFile> = BTreeMap::new();
     let given_back = journal.given_back(layers)?;
     let first = layers.iter().position(|layer| layer.files != Files::Removed).unwrap_or(layers.len());
-    // What is left of the older of two layers is read, though it counts as removed.
+    // The remaining files of the older of two layers are still read, though that layer counts as removed.
     let first = if given_back.is_empty() { first } else { layers.len() - 2 };
     for (number, layer) in layers.iter().enumerate().skip(first) {
         let is_given_back = |shard| number + 2 == layers.len() && given_back.contains_key(&shard);
@@ -216,7 +216,7 @@ fn past(journal: &Journal, layers: &[LayerRow], shared_store: bool) -> Result<Pa
     })
 }
 
-/// The store that all workers share, if they do.
+/// Returns the store that all workers share, or `None` if each has its own.
 fn store_of<'d>(layers_at: &LayersAt, run: &Path, disk: &'d dyn Disk) -> Option<Store<'d>> {
     match layers_at {
         LayersAt::RunDirectory => Some(Store::new(run, disk)),
@@ -225,8 +225,8 @@ fn store_of<'d>(layers_at: &LayersAt, run: &Path, disk: &'d dyn Disk) -> Option<
     }
 }
 
-/// Drops reports of the current layer that are not what the files in the shared store say: their shards are
-/// made again.
+/// Drops the reports of the current layer that contradict the files in the shared store, so that their shards
+/// are computed again.
 fn drop_false(past: &mut Past, store: &Store<'_>, geometry: &Geometry) {
     let mut dropped = Vec::new();
     past.reports.retain(|report| match compare(store, geometry, report) {
@@ -241,10 +241,10 @@ fn drop_false(past: &mut Past, store: &Store<'_>, geometry: &Geometry) {
     past.files.retain(|(task, _)| !dropped.contains(task));
 }
 
-/// Compares a report with the file that it is about.
+/// Compares a report with its file.
 ///
 /// # Errors
-/// What differs, or why the file cannot be read.
+/// The difference, or the reason why the file cannot be read.
 fn compare(store: &Store<'_>, geometry: &Geometry, report: &ShardReport) -> Result<(), String> {
     let Task { depth, shard } = report.task;
     let file = store.open_shard(geometry, depth, shard).map_err(|error| error.to_string())?;
@@ -259,10 +259,10 @@ fn compare(store: &Store<'_>, geometry: &Geometry, report: &ShardReport) -> Resu
 }
 
 impl<'d> Coordinator<'d> {
-    /// Takes up a run where its journal says that it is.
+    /// Continues a run from its journal, and begins a new epoch.
     ///
     /// # Errors
-    /// If the journal cannot be read or written.
+    /// If the run does not pass its checks, or the journal or the store cannot be read or written.
     pub fn new(
         mut run: RunDirectory,
         disk: &'d dyn Disk,
@@ -313,8 +313,8 @@ impl<'d> Coordinator<'d> {
         Ok((coordinator, handle))
     }
 
-    /// Deletes the layers and shards that an earlier life has noted as removed and had no time to delete,
-    /// where they are this process's to delete.
+    /// Deletes the layers and shards that an earlier epoch recorded as removed but had no time to delete, if
+    /// the coordinator has access to the store.
     fn sweep(&self, layers: &[LayerRow], given_back: &[ShardId]) -> Result<()> {
         let Some(store) = self.store() else {
             return Ok(());
@@ -329,20 +329,20 @@ impl<'d> Coordinator<'d> {
         given.into_iter().try_for_each(|(depth, shard)| Ok(store.discard(Task { depth, shard })?))
     }
 
-    /// Which file holds what.
+    /// Returns the partition of cosets into files, and their size.
     pub fn geometry(&self) -> Geometry {
         self.geometry
     }
 
-    /// The run.
+    /// Returns the run.
     pub fn run(&self) -> &RunDirectory {
         &self.run
     }
 
-    /// Serves until the run ends. Returns how, and the run.
+    /// Serves until the run ends. Returns how the run ended, and the run.
     ///
     /// # Errors
-    /// If the journal cannot be written, or counts cannot be true.
+    /// If the journal or the shared store cannot be read or written, or the counts of a layer cannot be true.
     pub fn serve(mut self) -> Result<(Ending, RunDirectory)> {
         info!(
             run = self.name(),
@@ -364,7 +364,7 @@ impl<'d> Coordinator<'d> {
                 }
                 Ok(Message::Status(sender)) => {
                     let status = status::Status::of(&self.run, &self.state, self.now())?;
-                    // Who asked may be gone.
+                    // The client may be gone.
                     let _ = sender.send(serde_json::to_string(&status)?);
                     continue;
                 }
@@ -394,7 +394,7 @@ impl<'d> Coordinator<'d> {
             if let Some(ending) = self.carry_out_all(effects)? {
                 return self.ended(ending);
             }
-            // Requests alone must not keep time from passing.
+            // Time must pass even if requests never stop.
             if ticked.elapsed() >= TICK {
                 ticked = Instant::now();
                 let now = self.now();
@@ -406,13 +406,13 @@ impl<'d> Coordinator<'d> {
         }
     }
 
-    /// What a page shows that knows so many layers.
+    /// Returns the view for a page that has `known_layers` committed layers.
     fn view(&mut self, known_layers: usize) -> Result<View> {
         let told = (&self.journal, self.news.take());
         View::of(&self.run, &self.state, self.now(), known_layers, told)
     }
 
-    /// Leaves the last view to a page, if there is one.
+    /// Keeps the last view for the page, if there is one.
     fn ended(mut self, ending: Ending) -> Result<(Ending, RunDirectory)> {
         if self.news.pieces.is_some() {
             let view = self.view(0)?;
@@ -422,8 +422,8 @@ impl<'d> Coordinator<'d> {
         Ok((ending, self.run))
     }
 
-    /// In a store that all share the coordinator sees what workers report: a report that is not what the file
-    /// says is a failure, and never gets into the journal.
+    /// Turns the reports in an event that contradict their files into failures, so that they never get into
+    /// the journal. Only possible in a shared store, which the coordinator can read.
     fn compared(&self, event: Event) -> Event {
         let Some(store) = self.store() else {
             return event;
@@ -433,7 +433,7 @@ impl<'d> Coordinator<'d> {
             return event;
         };
         for outcome in outcomes {
-            // An audit is compared with the report of the maker, not with a file.
+            // An audit keeps no file: its report is compared with that of the maker.
             if let Ok(Done::Made(report)) = &outcome.result
                 && !self.state.is_audit(outcome)
                 && let Err(reason) = compare(&store, &self.geometry, report)
@@ -449,7 +449,7 @@ impl<'d> Coordinator<'d> {
         Millis(self.begun.elapsed().as_millis() as u64)
     }
 
-    /// The run in logs.
+    /// Returns the short name of the run, for logs.
     fn name(&self) -> String {
         self.run.manifest.fingerprint.to_string()[..16].to_owned()
     }
@@ -487,7 +487,7 @@ impl<'d> Coordinator<'d> {
             Effect::Reply(request, reply) => {
                 if let Some(sender) = self.requests.remove(&request) {
                     failpoint::point("replying");
-                    // A worker that does not wait any more will ask again.
+                    // A worker that no longer waits asks again.
                     let _ = sender.send(Answer { reply, addresses: Arc::clone(&self.addresses) });
                 }
             }
@@ -551,7 +551,7 @@ impl<'d> Coordinator<'d> {
         Ok(None)
     }
 
-    /// The store that all workers share.
+    /// Returns the store that all workers share, or `None` if each has its own.
     fn store(&self) -> Option<Store<'d>> {
         store_of(&self.layers_at, &self.run.path, self.disk)
     }
@@ -581,7 +581,7 @@ impl<'d> Coordinator<'d> {
         }));
     }
 
-    /// Tells those who watch.
+    /// Sends an event to the watchers, if there are any.
     fn tell(&self, event: serde_json::Value) {
         if self.events.receiver_count() == 0 {
             return;
@@ -589,7 +589,7 @@ impl<'d> Coordinator<'d> {
         let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
         let mut event = event;
         event["time_unix_ms"] = json!(time);
-        // Those who have gone do not hear it.
+        // An error means that all watchers have gone.
         let _ = self.events.send(event.to_string());
     }
 }

@@ -1,4 +1,4 @@
-//! gRPC around the decisions: messages become events, replies become messages.
+//! The gRPC service around the decisions: converts messages to events, and replies to messages.
 
 use crate::cluster::event::{Event, Holders, Holding, LeaveReason, Order, Progress, Registration, Reply};
 use crate::cluster::serve::{Answer, Closed, CoordinatorHandle, KeptFiles};
@@ -16,14 +16,14 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 use tracing::warn;
 
-/// Messages of workers are at most so large: a report of the largest shard that is worth making.
+/// Largest message of a worker, in bytes: enough for a report of the largest shard worth computing.
 pub const MOST_MESSAGE_BYTES: usize = 64 << 20;
-/// Orders that one worker may ask for at once.
+/// Largest number of tasks that a worker may ask for at once.
 const MOST_TASKS: u32 = 4096;
-/// Bytes of what a worker says of itself: its name, address, kernel, version.
+/// Largest length in bytes of a worker's name, address, kernel and version.
 const LONGEST_NAME: usize = 256;
 
-/// The coordinator, as others see it.
+/// The gRPC service of the coordinator.
 #[derive(Clone, Debug)]
 pub struct Service {
     handle: CoordinatorHandle,
@@ -33,7 +33,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// The service of a run with these files, of which workers are told this.
+    /// Creates the service. `description` is the answer to workers that ask about the run.
     pub fn new(
         handle: CoordinatorHandle,
         geometry: Geometry,
@@ -89,7 +89,8 @@ impl Service {
     }
 }
 
-/// Refuses names that are too long, or that a terminal would not show as they are.
+/// Refuses texts that are too long, or that have control characters, which a terminal would not show as they
+/// are.
 fn require_names(names: &[(&str, &str)]) -> Result<(), Status> {
     for (field, text) in names {
         if text.len() > LONGEST_NAME {
@@ -123,7 +124,7 @@ impl From<Closed> for Status {
     }
 }
 
-/// A reply that does not answer the request: the loop never gives one.
+/// The status for a reply of the wrong kind; the loop never gives one.
 fn unfitting(reply: &Reply) -> Status {
     Status::internal(format!("{reply:?} is no answer"))
 }

@@ -1,4 +1,4 @@
-//! What follows from what is known, whatever has happened.
+//! The decisions that follow from the state, whatever event changed it.
 
 use crate::cluster::apply::note_of;
 use crate::cluster::bounds::counted;
@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 impl State {
-    /// Does what follows from what is known.
+    /// Brings the state up to date after an event: commits, repairs, copies, and answers.
     pub(super) fn settle(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        // Those who leave at the end have their files when they come back.
+        // When the run ends, workers leave with their files and may come back with them.
         if std::mem::take(&mut self.unsettled.unheld) && self.ending.is_none() {
             self.forget_unheld();
         }
@@ -39,7 +39,7 @@ impl State {
         self.finish(now, effects);
     }
 
-    /// The current layer is done.
+    /// Commits the current layer, which is done, and begins the next one.
     fn commit(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let depth = self.depth;
         let reports: Vec<Arc<ShardReport>> =
@@ -78,15 +78,15 @@ impl State {
         }
     }
 
-    /// Which files are read for the current layer, and are with nobody who is there.
+    /// Finds the files that the current layer needs and that no live worker holds.
     fn find_missing(&mut self) {
         let below = self.rules.lookback.below(self.depth);
         let missing = below.flat_map(|depth| self.unheld(depth)).filter(|&task| !self.is_given_back(task));
         self.missing = missing.chain(self.given_and_unheld()).collect();
     }
 
-    /// Has missing files made again, where the layers that they are made from are there. Where these are
-    /// missing too but known, because all layers are kept, they come first.
+    /// Begins tasks that recompute missing files, if the files that they read are there. If those are missing
+    /// too, but known because all layers are kept, they are recomputed first.
     fn repair(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let mut wanted = self.missing.clone();
         let mut next: Vec<Task> = wanted.iter().copied().collect();
@@ -97,13 +97,13 @@ impl State {
             let mut is_lacking = false;
             let mut below = self.rules.lookback.below(task.depth);
             if let Some(newest) = below.next() {
-                // What one task of a depth lacks of the layer before, all do.
+                // All tasks of a depth read all shards of the layer below, so they lack the same files of it.
                 let unheld = sources.entry(newest).or_insert_with(|| {
                     lacking = self.unheld(newest);
                     lacking.clone()
                 });
                 is_lacking = !unheld.is_empty();
-                // Of those before it, its own shard.
+                // Of the older layers, a task reads its own shard only.
                 let older = below.map(|depth| Task { depth, shard: task.shard });
                 lacking.extend(older.filter(|&older| !self.is_held(older)));
                 is_lacking |= !lacking.is_empty();
@@ -122,7 +122,7 @@ impl State {
             );
         }
         for task in begun {
-            // One that may come back with its worker at any moment is waited for.
+            // A file whose holder may come back at any moment is waited for.
             if !self.is_awaited(task) && self.tasks.add_repair(task) {
                 effects.push(note_of(NoteKind::MadeAgain, None, task, None));
             }
@@ -137,14 +137,13 @@ impl State {
         }
     }
 
-    /// Whether a worker has a file that was there before this life of the coordinator, and may still come
-    /// back.
+    /// Returns whether a file has a holder that is known from an earlier epoch and may still register again.
     fn is_awaited(&self, task: Task) -> bool {
         let is_awaited = |id| self.workers.get(id).is_some_and(|w| w.presence() == Presence::Awaited);
         self.files.holders(task).any(is_awaited)
     }
 
-    /// Has every file copied that should be with more workers than have it.
+    /// Orders copies of the files that have too few holders.
     fn order_copies(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let mut files = std::mem::take(&mut self.unsettled.files);
         if std::mem::take(&mut self.unsettled.targets) {
@@ -153,7 +152,7 @@ impl State {
         if self.rules.shared_store || files.is_empty() {
             return;
         }
-        // Those who can take copies, the least busy first.
+        // Workers that can take copies, the least busy first.
         let mut targets: Option<BTreeSet<(usize, WorkerId)>> = None;
         for task in files {
             let from: Vec<WorkerId> = self.holders_alive(task).collect();
@@ -162,7 +161,7 @@ impl State {
                 matches!(copying, CopyState::Ordered(_)) && self.workers[*id].is_willing(now)
             };
             let coming = self.files.copies_of(task).filter(is_coming).count();
-            // Where somebody cannot reach the holders, another holder is a way around.
+            // If a worker cannot reach the holders, one more holder may be within its reach.
             let bridge = usize::from(self.bridged.contains(&task));
             let wanted = (self.rules.replicas + bridge).saturating_sub(staying + coming);
             if from.is_empty() || wanted == 0 {
@@ -192,13 +191,13 @@ impl State {
         }
     }
 
-    /// Whether a worker can reach one of several holders.
+    /// Returns whether a worker can reach at least one of several holders.
     fn reaches(&self, id: WorkerId, holders: &[WorkerId], now: Millis) -> bool {
         holders.iter().any(|&holder| !self.workers[id].cannot_reach(holder, now))
     }
 
-    /// Lets those leave that are drained: when they do nothing any more, and those who stay hold what they
-    /// hold, as often as it should be held if they are enough.
+    /// Releases drained workers: those that compute nothing, and whose files are held by enough of the
+    /// workers that stay, or by all of them if there are fewer than enough.
     pub(super) fn release_drained(&mut self) {
         if !self.workers.alive().any(|(_, worker)| worker.draining && worker.leaving.is_none()) {
             return;
@@ -225,7 +224,7 @@ impl State {
         }
     }
 
-    /// When the run ends, all are told.
+    /// Tells all workers to leave when the run ends.
     fn order_to_leave(&mut self) {
         let Some((ending, _)) = &self.ending else {
             return;
@@ -244,14 +243,14 @@ impl State {
         }
     }
 
-    /// Answers the workers that wait for orders, as far as there are any.
+    /// Answers the waiting requests for orders of those workers that have orders.
     fn give_orders(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let awake = std::mem::take(&mut self.unsettled.awake);
         let awake: Vec<WorkerId> = match std::mem::take(&mut self.unsettled.all_awake) {
             true => self.workers.iter().map(|(id, _)| id).collect(),
             false => awake.into_iter().collect(),
         };
-        // When there is nothing to be taken over by one, there is nothing for the others.
+        // If one worker finds nothing to take over, neither do the others.
         let mut may_take_over = true;
         for id in awake {
             let worker = self.worker(id);
@@ -291,8 +290,9 @@ impl State {
         }
     }
 
-    /// When all have left, or have had the time to, the run is over. Those who were there in an earlier life
-    /// may be about to try again: they are told too, or they would go on trying for all their patience.
+    /// Ends the run once all workers have left or had the time to. Workers known from an earlier epoch are
+    /// waited for too: they may be about to register, and would otherwise keep trying until their patience
+    /// ends.
     fn finish(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let Some((ending, until)) = &self.ending else {
             return;

@@ -1,4 +1,4 @@
-//! What people are told of a run on many hosts.
+//! The status of a run on many hosts, for people.
 
 use crate::cluster::event::Millis;
 use crate::cluster::state::{Presence, State, TaskProgress, Worker};
@@ -11,10 +11,10 @@ use fathom_run::WorkerId;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How long a worker is shown that has gone and holds nothing that is needed.
+/// Time for which a worker that is gone and holds no needed files is still shown.
 const SHOWN: Duration = Duration::from_secs(3600);
 
-/// The fields of `status --json` of a run that is served: those of a summary, and these.
+/// The fields of `status --json` of a run that is served: those of a summary, and those of the cluster.
 #[derive(Clone, Debug, Serialize)]
 pub struct Status {
     #[serde(flatten)]
@@ -23,45 +23,47 @@ pub struct Status {
     cluster: ClusterStatus,
 }
 
-/// How far a run on many hosts is.
+/// The progress of a run on many hosts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClusterStatus {
     /// The depth of the current layer.
     pub depth: u32,
-    /// Its shards that are done: made, and held as often as they should be.
+    /// Number of its shards that are done: made, and held by enough workers.
     pub shards_done: u32,
-    /// Those that workers are at, or that wait for copies.
+    /// Number of its shards that workers compute, or that wait for copies.
     pub shards_running: u32,
-    /// Those that wait.
+    /// Number of its shards that wait to be computed.
     pub shards_waiting: u32,
-    /// Seconds since it was begun.
+    /// Seconds since the layer began.
     pub depth_seconds: f64,
-    /// Seconds until it is done, if it goes on as so far.
+    /// Estimated seconds until the layer is done; `None` before a shard is done, or while the layer cannot go
+    /// on.
     pub depth_eta_seconds: Option<f64>,
-    /// Bytes that workers have sent each other in their present sessions.
+    /// Bytes that the shown workers sent to peers since their processes began.
     pub sent_bytes: u64,
-    /// The workers, those that are gone among them.
+    /// The workers. Those that are gone are shown for a while.
     pub workers: Vec<WorkerStatus>,
     /// The names of workers without which the run cannot go on.
     pub waiting_for: Vec<String>,
-    /// What keeps the run from going on, for people.
+    /// The reason why the run cannot go on, for people; `None` if it can.
     pub obstacle: Option<String>,
-    /// Shards that were made twice.
+    /// The results of audits.
     pub audits: AuditStatus,
 }
 
-/// What audits have found in this life of the coordinator.
+/// The results of audits in this epoch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AuditStatus {
-    /// Audits that found what the maker of the shard had found.
+    /// Number of audits that agreed with the maker of the shard.
     pub agreed: u64,
-    /// Audits that found something else.
+    /// Number of audits that differed from the maker.
     pub differed: u64,
-    /// The names of workers that were wrong, and make nothing any more; those of earlier lives among them.
+    /// The names of workers that were set aside in this epoch or an earlier one: they were wrong, and compute
+    /// nothing.
     pub set_aside: Vec<String>,
 }
 
-/// What is known of a worker.
+/// The status of a worker.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerStatus {
     /// Its id.
@@ -70,43 +72,43 @@ pub struct WorkerStatus {
     pub name: String,
     /// The address at which peers reach the worker.
     pub address: String,
-    /// alive, silent (for three heartbeats), draining, awaited, lost or left.
+    /// One of alive, silent (for three heartbeats), draining, awaited, lost and left.
     pub presence: String,
     /// Kernel threads.
     pub threads: u32,
-    /// What computes.
+    /// The kernel that the worker uses.
     pub kernel: String,
-    /// Shards that it is at.
+    /// Number of shards that it computes.
     pub shards_running: u32,
-    /// Files of the newest layers that it holds.
+    /// Number of its files in the layers that the coordinator tracks.
     pub files: u32,
     /// States a second, over the last half minute.
     pub states_per_second: f64,
-    /// Seconds since it was heard last; `None` if it was not in this life of the coordinator.
+    /// Seconds since its last message; `None` if there was none in this epoch.
     pub heard_seconds: Option<f64>,
-    /// Bytes that it has sent to its peers.
+    /// Bytes that it sent to its peers.
     pub sent_bytes: u64,
-    /// Bytes that it has received from them.
+    /// Bytes that it received from its peers.
     pub received_bytes: u64,
-    /// Free bytes of its disk, within its limit.
+    /// Free bytes on its disk, within its limit.
     pub free_bytes: u64,
-    /// The most bytes that the files in its store may take.
+    /// Largest size in bytes that the files in its store may have, if there is a limit.
     pub disk_limit_bytes: Option<u64>,
-    /// Bytes of memory that its process has for itself.
+    /// Bytes of anonymous memory of its process.
     pub memory_bytes: u64,
-    /// The most bytes of memory that it takes, layers in the page cache among them.
+    /// Its memory limit in bytes, which includes layers in the page cache.
     pub memory_limit_bytes: u64,
-    /// Bytes that its process has read from disks.
+    /// Bytes that its process read from disks.
     pub read_bytes: u64,
-    /// Bytes that its process has written to disks.
+    /// Bytes that its process wrote to disks.
     pub written_bytes: u64,
-    /// How long its peers took to send what it asked for.
+    /// Latencies of its requests to peers.
     #[serde(skip)]
     pub fetches: Latencies,
 }
 
 impl Status {
-    /// The status of a run that is served.
+    /// Returns the status of a run that is served.
     ///
     /// # Errors
     /// If the journal cannot be read.
@@ -116,7 +118,7 @@ impl Status {
 }
 
 impl ClusterStatus {
-    /// The status of a run in this state.
+    /// Returns the status of a cluster.
     pub(super) fn of(state: &State, now: Millis) -> Self {
         let seconds = now.since(state.begun).as_secs_f64();
         let (mut done, mut running) = (0, 0);
@@ -129,7 +131,7 @@ impl ClusterStatus {
             }
         }
         let waiting = state.rules.shards - done - running;
-        // A layer that waits for files or workers gives no rate.
+        // A layer that waits for files or workers has no rate.
         let is_at_work = state.missing.is_empty() && state.workers.alive().next().is_some();
         let eta = (done > 0 && is_at_work)
             .then(|| seconds / f64::from(done) * f64::from(state.rules.shards - done));
@@ -165,7 +167,7 @@ impl ClusterStatus {
 impl WorkerStatus {
     fn of(id: WorkerId, worker: &Worker, state: &State, now: Millis) -> Self {
         let presence = match worker.presence() {
-            // Its lease is not over yet.
+            // The worker's lease is not over yet.
             Presence::Alive(_) if now.since(worker.heard) > 3 * state.rules.heartbeat => "silent",
             Presence::Alive(_) if worker.draining => "draining",
             Presence::Alive(_) => "alive",
@@ -198,7 +200,7 @@ impl WorkerStatus {
     }
 }
 
-/// Why nothing moves, if nothing does.
+/// Returns the reason why the run cannot go on, if there is one.
 pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
     let name = |id: &WorkerId| {
         state.workers.get(*id).map_or_else(|| id.to_string(), |worker| format!("{} ({id})", worker.name))
@@ -242,7 +244,7 @@ pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
     unreached(state, now)
 }
 
-/// Which workers cannot reach others, and what that means.
+/// Returns which workers cannot reach others, and what that means for the run.
 fn unreached(state: &State, now: Millis) -> Option<String> {
     let pairs: Vec<String> = state
         .workers

@@ -1,4 +1,4 @@
-//! What a page shows of a run on many hosts, shard by shard.
+//! The data of the web page of a run on many hosts, shard by shard.
 
 use crate::cluster::event::{Millis, Note};
 use crate::cluster::state::{CopyState, State, TaskProgress};
@@ -12,24 +12,24 @@ use indicatif::{HumanBytes, HumanCount};
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How far a shard of the present layer is.
+/// The progress of a shard of the current layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ShardState {
-    /// Nobody is at it.
+    /// No worker computes the shard.
     #[default]
     Waiting,
-    /// Nobody is at it any more, because an attempt failed.
+    /// No worker computes the shard, because an attempt failed.
     Failed,
-    /// A worker is at it.
+    /// A worker computes the shard.
     Running,
-    /// It is made, and fewer workers hold it than should.
+    /// The shard is made, but too few workers hold it.
     Copying,
-    /// It is done.
+    /// The shard is done.
     Done,
 }
 
 impl ShardState {
-    /// All of them, with the letters for which they stand.
+    /// All states, each with its letter and its name.
     pub const ALL: [(Self, char, &'static str); 5] = [
         (Self::Waiting, 'w', "waiting"),
         (Self::Failed, 'f', "failed"),
@@ -39,32 +39,32 @@ impl ShardState {
     ];
 }
 
-/// A shard, and who has most to do with it: the worker that is at it, or one that holds it.
+/// A shard's progress, and the worker that computes it or one that holds it.
 pub type ShardView = (ShardState, Option<WorkerId>);
 
-/// All that a page shows.
+/// The data of the page.
 #[derive(Clone, Debug)]
 pub struct View {
-    /// What `fathom status` tells of the cluster.
+    /// The cluster's part of `fathom status`.
     pub status: ClusterStatus,
-    /// The shards of the present layer, in order.
+    /// The shards of the current layer, in order.
     pub shards: Vec<ShardView>,
-    /// States that workers have found in the present layer.
+    /// Number of states found in the current layer so far.
     pub states: u64,
-    /// The same of each worker that is there, by its id.
+    /// Number of states that each live worker has found at its depth, by its id.
     pub found: HashMap<String, u64>,
-    /// The finished layers, if there are more or fewer than the page knows.
+    /// The committed layers; `None` if the page has them already.
     pub layers: Option<Vec<LayerRow>>,
-    /// How often workers say that they live.
+    /// Interval between the heartbeats of a worker.
     pub heartbeat: Duration,
-    /// How long the journal takes.
+    /// Latencies of writes to the journal.
     pub journal: Latencies,
-    /// What has happened since the last view.
+    /// Events since the last view.
     pub news: News,
 }
 
 impl View {
-    /// The view of a run in a state.
+    /// Returns the view of a run. `known_layers` is the number of committed layers that the page has.
     ///
     /// # Errors
     /// If the journal cannot be read.
@@ -112,15 +112,15 @@ fn shard_view(state: &State, task: Task) -> ShardView {
     }
 }
 
-/// States of shards that are made, and, of workers that are at others, what these workers say that they have
-/// found there. The two overlap while a layer is made; the larger one is what is known for certain.
+/// Returns the number of states found in the current layer, as far as known: the larger of the sum of the
+/// reports and the sum of the workers' own counts. The two overlap, so they cannot be added.
 fn states(state: &State) -> u64 {
     let made = state.tasks.reports().map(|(report, _)| report.totals.states);
     let found: u64 = state.workers.alive().map(|(_, worker)| worker.progress.states).sum();
     made.sum::<u64>().max(found)
 }
 
-/// What has happened to a shard of the present layer, each fact with what it is about.
+/// The history of a shard of the current layer, as pairs of a label and a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShardStory(pub Vec<(&'static str, String)>);
 
@@ -176,37 +176,37 @@ impl ShardStory {
     }
 }
 
-/// Something that has happened.
+/// An event, as the page shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Milliseconds since 1970.
+    /// Milliseconds since the Unix epoch.
     pub time: u64,
-    /// info or warn.
+    /// `info` or `warn`.
     pub severity: &'static str,
-    /// What.
+    /// The kind of event.
     pub what: &'static str,
-    /// The depth at which it happened.
+    /// The depth concerned.
     pub depth: Option<Depth>,
-    /// The shard with which it happened.
+    /// The shard concerned.
     pub shard: Option<ShardId>,
-    /// The worker with which it happened.
+    /// The worker concerned.
     pub worker: Option<WorkerId>,
-    /// What else there is to say.
+    /// Details for people.
     pub detail: Option<String>,
 }
 
-/// What has happened: each kind counted, and what is worth a line for people. What happens to every task is
-/// only counted.
+/// The events of a run. All kinds are counted; only events that are not of every task are kept for people.
 #[derive(Clone, Debug, Default)]
 pub struct News {
-    /// How often each kind has happened since the coordinator began.
+    /// Number of events of each kind since the coordinator started.
     pub counts: BTreeMap<&'static str, u64>,
-    /// Since the news were taken last, oldest first; `None` as long as nobody takes them.
+    /// Events since the last call of `News::take`, oldest first; `None` before the first call, so that
+    /// nothing is kept without a page.
     pub pieces: Option<Vec<Piece>>,
 }
 
 impl News {
-    /// Pieces that are kept; the oldest are forgotten.
+    /// Largest number of events kept; the oldest are dropped.
     const MOST: usize = 1000;
 
     pub(super) fn count(&mut self, what: &'static str) {
@@ -250,7 +250,7 @@ impl News {
         }
     }
 
-    /// The news since they were taken last, with all counts. From now on pieces are kept.
+    /// Returns the events since the last call, and all counts. From the first call on, events are kept.
     pub(super) fn take(&mut self) -> Self {
         Self { counts: self.counts.clone(), pieces: self.pieces.replace(Vec::new()) }
     }
