@@ -1,13 +1,13 @@
-//! The page of a run: how far it is, live, in a browser; and the same for programs.
+//! The page of a run: shows the progress live in a browser, and serves the same numbers to programs.
 //!
 //! Reading order: [`snapshot`] (a run at a moment), `outline` (what follows from a run's finished depths),
-//! `local`, `served` and `feed` (where the numbers come from), `told` (what has changed since readers were
-//! told), `hub` (from one who looks to many who read), `guard` (who may read), `server` (what is answered),
-//! `metrics` (for Prometheus), and here all of it together.
+//! `local`, `served` and `feed` (the sources of the numbers), `told` (what has changed since readers were
+//! told), `hub` (passes snapshots to all readers), `guard` (checks requests), `server` (answers requests),
+//! `metrics` (for Prometheus), and here all of them together.
 //!
-//! Invariants: nothing that a reader does changes a run or holds it up; a snapshot is made about once a
-//! second, however many readers there are; a reader that is slow is sent away, and is told everything when it
-//! comes again; what comes from workers and files gets into the page as text and never as markup.
+//! Invariants: nothing that a reader does changes a run or holds it up; a snapshot is made about twice a
+//! second, however many readers there are; a slow reader is disconnected, and is told everything when it
+//! connects again; text from workers and files enters the page as text and never as markup.
 
 mod feed;
 mod guard;
@@ -56,11 +56,11 @@ pub struct Listening {
 }
 
 impl Listening {
-    /// Listens. Other machines are let in with TLS alone.
+    /// Listens on an address. An address that other machines can reach needs TLS.
     ///
     /// # Errors
-    /// Bad input: an address that is not this machine's, is taken or is not allowed, or files that are not
-    /// what they should be.
+    /// Bad input if the address is not one of this machine, is taken, or can be reached by other machines
+    /// without TLS.
     pub fn at(address: SocketAddr, tls: Option<PageTls>, report: ReportMaker) -> Result<Self> {
         if tls.is_none() && !address.ip().to_canonical().is_loopback() {
             return Err(bad_input!(
@@ -78,7 +78,7 @@ impl Listening {
         Ok(Self { listener, address, tls, report })
     }
 
-    /// Where the page is, with the token.
+    /// Returns the address of the page, with the token.
     fn page_address(&self, token: &Token) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         format!("{scheme}://{}/?token={}", self.address, token.reveal())
@@ -87,7 +87,7 @@ impl Listening {
     /// Shows a run that this process computes.
     ///
     /// # Errors
-    /// If the run's directory cannot hold a secret, or the system has no room for a thread.
+    /// If the token cannot be written into the run's directory, or a thread cannot be started.
     pub fn show_local(self, run: &RunDirectory, local: &Local, status: StatusMaker) -> Result<Page> {
         let feed = (Feed::Local(local.clone()), Shards::Local(local.clone()));
         self.show(run, page::token_of_run(&run.path)?, feed, status)
@@ -148,7 +148,7 @@ impl Listening {
     }
 }
 
-/// Looks again and again until it is over, and gives the feed back.
+/// Publishes a snapshot at each interval until `is_over` resolves, and returns the feed.
 async fn look(mut feed: Feed, hub: Arc<Hub>, mut is_over: oneshot::Receiver<()>) -> Feed {
     loop {
         tokio::select! {
@@ -162,7 +162,7 @@ async fn look(mut feed: Feed, hub: Arc<Hub>, mut is_over: oneshot::Receiver<()>)
     }
 }
 
-/// A page that is being served. Dropped, it ends.
+/// A page that is served until the value is dropped.
 #[derive(Debug)]
 pub struct Page {
     runtime: Runtime,
@@ -173,12 +173,12 @@ pub struct Page {
 }
 
 impl Page {
-    /// Where it is, with the token.
+    /// Returns the address of the page, with the token.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Tells all readers how the run has ended. The page stays as it is then, until this is dropped.
+    /// Tells all readers how the run has ended. The page then stays unchanged until the value is dropped.
     ///
     /// # Errors
     /// If the run cannot be read.
@@ -190,7 +190,7 @@ impl Page {
         Ok(())
     }
 
-    /// Gives readers the time to hear what was said last, and ends.
+    /// Ends the page, after giving readers the time to receive the last change.
     pub fn close(self) {
         std::thread::sleep(SHUTDOWN_TIMEOUT);
         self.runtime.shutdown_background();

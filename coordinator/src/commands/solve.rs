@@ -85,7 +85,7 @@ pub(crate) fn from_layers(
     Ok(found)
 }
 
-/// Whether a state, given by a word of the model, lies at a depth.
+/// Returns whether a state, given by a word of the model, lies at a depth.
 pub(crate) fn is_at(
     kept: &mut KeptLayers<'_>,
     words: &SpaceWords<'_>,

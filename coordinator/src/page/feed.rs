@@ -1,5 +1,5 @@
-//! Where a page has its numbers from: a search in this process, a coordinator, or a directory at which
-//! somebody else may be at work.
+//! The sources of a page's numbers: a search in this process, a coordinator, or a directory on which another
+//! process may be working.
 
 use super::local::{Local, Story};
 use super::outline::Outline;
@@ -20,7 +20,7 @@ pub(super) enum Feed {
 }
 
 impl Feed {
-    /// The run now; `None` if nobody tells any more.
+    /// Returns a snapshot of the run; `None` if the source has ended or cannot be read.
     pub(super) async fn look(&mut self) -> Option<Snapshot> {
         match self {
             Self::Local(local) => Some(local.look(None)),
@@ -33,7 +33,7 @@ impl Feed {
         }
     }
 
-    /// The run when it has ended like that.
+    /// Returns the last snapshot of a run that has ended as `over` says.
     pub(super) fn ended(&mut self, run: &RunDirectory, over: RunState) -> Result<Snapshot> {
         match self {
             Self::Local(local) => Ok(local.look(Some(over))),
@@ -43,7 +43,7 @@ impl Feed {
     }
 }
 
-/// A run by its journal.
+/// Returns a snapshot from the journal of a run.
 fn of_directory(path: PathBuf) -> Result<Snapshot> {
     let run = RunDirectory::open_for_reading(&path)?;
     let outline = Outline::of(&run)?;
@@ -51,7 +51,7 @@ fn of_directory(path: PathBuf) -> Result<Snapshot> {
     Ok(Snapshot { run: facts, growth: outline.growth(), ..Snapshot::default() })
 }
 
-/// The source of a shard's story.
+/// The source of details about single shards.
 #[derive(Clone, Debug)]
 pub(super) enum Shards {
     Local(Local),

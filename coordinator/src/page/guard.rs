@@ -1,9 +1,9 @@
-//! Who may look, and how: before any request is answered.
+//! Decides which requests are answered, and restricts what a browser may do with the answers.
 //!
-//! A request must name this server as its host, so that no other page can have a browser ask under another
-//! name; must be a GET; and must carry the token: in a cookie, or as a bearer token, or once in the address,
-//! from where it goes into the cookie. No answer may be put into a frame, run scripts of others or be kept by
-//! a cache.
+//! A request must name this server as its host, so that no other page can make a browser ask under another
+//! name. A request must be a GET. A request must carry the token: in a cookie, as a bearer token, or once in
+//! the address, from where the token is moved into the cookie. No answer may be shown in a frame, run scripts
+//! of other servers, or be kept by a cache.
 
 use axum::body::Body;
 use axum::http::header::{self, HeaderName, HeaderValue};
@@ -11,13 +11,13 @@ use axum::http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use fathom_proto::access::{PageTls, Token};
 use std::net::IpAddr;
 
-/// The path that is answered without a token; its answer tells nothing of the run.
+/// The path that is answered without a token; its answer says nothing about the run.
 pub(super) const HEALTH: &str = "/healthz";
-/// The parameter of the address that is printed.
+/// The parameter with the token, in the address that is printed.
 const PARAMETER: &str = "token=";
 const SCHEME: &str = "Bearer ";
 
-/// What a browser may do with any answer.
+/// Headers that restrict what a browser may do with any answer.
 const HEADERS: [(HeaderName, &str); 7] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -31,7 +31,7 @@ const HEADERS: [(HeaderName, &str); 7] = [
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
 ];
 
-/// What a request must have to be answered.
+/// What requests are checked against: the token, and with TLS the names of this server.
 #[derive(Clone, Debug)]
 pub(super) struct Guard {
     pub(super) token: Token,
@@ -42,7 +42,7 @@ pub(super) struct Guard {
 pub(super) enum Verdict {
     /// The request is answered.
     Pass,
-    /// The request is answered with this, and nothing else.
+    /// The request is answered with this response, and goes no further.
     Answer(Response<Body>),
 }
 
@@ -71,7 +71,7 @@ impl Guard {
         }
     }
 
-    /// The host that a request names, if that is this server.
+    /// Returns the host that a request names, if that is this server.
     fn host<'r>(&self, headers: &'r HeaderMap) -> Option<&'r str> {
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = hosts.next()?.to_str().ok()?;
@@ -96,7 +96,7 @@ impl Guard {
         pairs.any(|(key, value)| key == name && self.token.is(value.as_bytes()))
     }
 
-    /// Takes the token out of the address and puts it into a cookie.
+    /// Puts the token of the address into a cookie, and redirects to an address without the token.
     fn admit(&self, host: &str) -> Response<Body> {
         let secure = if self.tls.is_some() { "; Secure" } else { "" };
         let cookie = format!(
@@ -117,12 +117,12 @@ impl Guard {
 const MISSING: &str = "This page is for the owner of the run. Open the address that the command has printed, which has a token at its end. If you have just followed a link to it, reload this page.\n";
 const WRONG: &str = "The token in this address is not that of this run. Open the address that the command has printed last.\n";
 
-/// The token in an address.
+/// Returns the token in an address.
 fn in_address(uri: &Uri) -> Option<&str> {
     uri.query()?.split('&').find_map(|pair| pair.strip_prefix(PARAMETER))
 }
 
-/// The host of `HOST:PORT`, of which the port may be missing.
+/// Returns the host of `HOST` or `HOST:PORT`; `None` if the port is not a number.
 fn without_port(host: &str) -> Option<&str> {
     let is_port = |port: &str| port.parse::<u16>().is_ok();
     if let Some(rest) = host.strip_prefix('[') {
@@ -138,19 +138,20 @@ fn without_port(host: &str) -> Option<&str> {
     }
 }
 
-/// Cookies are of a host, whatever its port: several pages on one machine need several names.
+/// Returns the name of the cookie. The name has the port in it, because browsers share cookies between all
+/// ports of a host, and several pages may run on one machine.
 fn cookie_name(host: &str) -> String {
     let port = host.rsplit_once(':').map_or("", |(_, port)| port);
     let port: String = port.chars().filter(char::is_ascii_digit).collect();
     format!("fathom-{port}")
 }
 
-/// A few words as an answer.
+/// Makes an answer of plain text.
 pub(super) fn text(status: StatusCode, said: &'static str) -> Response<Body> {
     with_type(status, "text/plain; charset=utf-8", said)
 }
 
-/// An answer of a type.
+/// Makes an answer with a content type.
 pub(super) fn with_type(status: StatusCode, kind: &'static str, body: impl Into<Body>) -> Response<Body> {
     let mut answer = Response::new(body.into());
     *answer.status_mut() = status;
@@ -158,7 +159,7 @@ pub(super) fn with_type(status: StatusCode, kind: &'static str, body: impl Into<
     answer
 }
 
-/// Adds what a browser may do with an answer.
+/// Adds the headers that restrict what a browser may do with an answer.
 pub(super) fn restrict(mut answer: Response<Body>) -> Response<Body> {
     for (name, value) in HEADERS {
         answer.headers_mut().insert(name, HeaderValue::from_static(value));

@@ -1,15 +1,15 @@
-//! Between the one who looks at the run and the many who read the page.
+//! Passes snapshots from the one task that looks at the run to the many readers of the page.
 
 use super::snapshot::Snapshot;
 use super::told::PublishedFacts;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast;
 
-/// Changes that a slow reader may be behind. Further behind, it is sent away, and gets everything when it
-/// comes again.
+/// The most changes that a reader may lag behind. A slower reader is disconnected, and is told everything
+/// when it connects again.
 const MOST_BEHIND: usize = 32;
 
-/// What readers are told, and the newest snapshot for those who only ask once.
+/// What readers have been told, and the newest snapshot for callers that ask only once.
 #[derive(Debug)]
 pub(super) struct Hub {
     kept: Mutex<Kept>,
@@ -28,7 +28,7 @@ impl Hub {
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        // What a panic leaves behind is told anew with the next change.
+        // The state stays in use after a panic, because the next snapshot updates it.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -37,19 +37,19 @@ impl Hub {
         let mut kept = self.kept();
         kept.newest = Arc::new(Snapshot { events: Vec::new(), ..snapshot.clone() });
         if let Some(change) = kept.told.change(snapshot) {
-            // Nobody may be reading.
+            // Sending fails only if there are no readers.
             let _ = self.changes.send(change.into());
         }
     }
 
-    /// All that is known, and what changes from then on.
+    /// Returns all that readers have been told, and a receiver of the changes from then on.
     pub(super) fn read(&self) -> (String, broadcast::Receiver<Arc<str>>) {
-        // Under the lock, lest a change fall between the two.
+        // Both are taken under the lock, so that no change falls between them.
         let kept = self.kept();
         (kept.told.all(), self.changes.subscribe())
     }
 
-    /// The newest snapshot, without events.
+    /// Returns the newest snapshot, without events.
     pub(super) fn newest(&self) -> Arc<Snapshot> {
         Arc::clone(&self.kept().newest)
     }

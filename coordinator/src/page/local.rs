@@ -1,4 +1,4 @@
-//! A run that this process computes: the search tells how far it is.
+//! The source for a run that this process computes: an observer of the search.
 
 use super::outline::{Outline, Present};
 use super::rate::Rate;
@@ -32,7 +32,7 @@ struct Noted {
     states: Rate,
 }
 
-/// What a search may take of this machine.
+/// The most that a search may take of this machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Kernel threads.
@@ -43,7 +43,7 @@ pub struct Limits {
     pub disk_bytes: Option<u64>,
 }
 
-/// The depth that is made.
+/// The depth that is being computed.
 #[derive(Debug)]
 struct Layer {
     depth: Depth,
@@ -58,11 +58,11 @@ struct Layer {
     first: usize,
 }
 
-/// The state of a shard of the present depth, in words.
+/// What is known about a shard of the present depth: pairs of a name and a value.
 pub(super) type Story = Vec<(&'static str, String)>;
 
 impl Local {
-    /// A run that this process is about to go on with.
+    /// Makes the observer for a run that this process is about to search.
     ///
     /// # Errors
     /// If the journal cannot be read.
@@ -79,11 +79,11 @@ impl Local {
     }
 
     fn noted(&self) -> MutexGuard<'_, Noted> {
-        // Each change is whole before anything could panic.
+        // A poisoned lock is no problem: each change is complete before any code that could panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The run now; `over` if the search has ended, and how.
+    /// Returns a snapshot of the run. `over` is how the search has ended, if it has.
     pub(super) fn look(&self, over: Option<RunState>) -> Snapshot {
         let mut noted = self.noted();
         let now = Instant::now();
@@ -112,7 +112,7 @@ impl Local {
         let mut run = outline.facts(state, facts);
         let Limits { threads, memory_bytes, disk_bytes } = *limits;
         run.threads = Some(threads as u64);
-        // In steps, so that not every look tells something new.
+        // Whole MiB, so that not every snapshot brings a change.
         run.memory = machine::anonymous_bytes().map(|bytes| bytes >> 20 << 20);
         run.memory_limit = Some(memory_bytes);
         run.read = machine::disk_bytes().map(|[read, _]| read >> 20 << 20);
@@ -128,7 +128,7 @@ impl Local {
         }
     }
 
-    /// What is known of a shard of the present depth.
+    /// Returns what is known about a shard of the present depth; nothing if there is no such shard.
     pub(super) fn story(&self, shard: u32) -> Story {
         let noted = self.noted();
         let Some(layer) = &noted.present else { return Vec::new() };
@@ -147,7 +147,8 @@ impl Local {
 }
 
 impl Layer {
-    /// The shards. Threads take them in order, so that those at work are the first that are not done.
+    /// Returns the states of the shards. Threads take shards in order, so the first ones that are not done
+    /// are counted as running.
     fn shards(&self, threads: usize) -> Vec<(ShardState, Option<u32>)> {
         let mut shards = self.shards.clone();
         let waiting = shards[self.first..].iter_mut().filter(|(state, _)| *state == ShardState::Waiting);

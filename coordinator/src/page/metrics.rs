@@ -17,7 +17,7 @@ use std::time::Duration;
 /// The content type of the answer.
 pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// All metrics of a run.
+/// Writes all metrics of a run.
 pub(super) fn text(snapshot: Arc<Snapshot>) -> Result<String, fmt::Error> {
     let mut registry = Registry::with_prefix("fathom");
     registry.register_collector(Box::new(Metrics(snapshot)));
@@ -38,7 +38,7 @@ impl Writer<'_, '_> {
         gauge.encode(self.0.encode_descriptor(name, help, unit, gauge.metric_type())?)
     }
 
-    /// A gauge that is there once for each value of a label.
+    /// Writes a gauge with one value for each value of a label.
     fn gauges<'l>(
         &mut self,
         (name, help, unit): (&str, &str, Option<&Unit>),
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
     use crate::page::snapshot::{RunFacts, Tallies};
 
-    /// As many workers and shards as there may be.
+    /// Makes a snapshot with as many workers and shards as there may be.
     fn large() -> Snapshot {
         let worker = |number: usize| WorkerFacts {
             name: format!("node{number}"),

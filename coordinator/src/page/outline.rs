@@ -1,4 +1,4 @@
-//! What feeds have in common: a run's space and finished depths, and what follows from them.
+//! The part that all feeds share: a run's space and finished depths, and what follows from them.
 
 use super::snapshot::{DepthFacts, Growth, RunFacts, RunState};
 use anyhow::{Context, Result};
@@ -29,16 +29,16 @@ pub(super) struct Outline {
     expected: Vec<f64>,
 }
 
-/// How far the present depth is.
+/// The progress of the present depth.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Present {
     /// States found.
     pub(super) states: u64,
-    /// How much of it is done, from 0 to 1.
+    /// The share of the depth that is done, from 0 to 1.
     pub(super) share: f64,
-    /// Seconds since it began.
+    /// Seconds since the depth was begun.
     pub(super) seconds: f64,
-    /// Seconds that it may still take, if that is known.
+    /// Seconds that the depth may still take, if that is known.
     pub(super) left: Option<f64>,
     /// States a second.
     pub(super) rate: Option<f64>,
@@ -67,7 +67,7 @@ impl Outline {
         Ok(outline)
     }
 
-    /// The finished depths are others now.
+    /// Replaces the finished depths.
     pub(super) fn set_layers(&mut self, layers: Vec<LayerRow>) {
         self.outlook.set_layers(&layers);
         let states = self.outlook.states().unwrap_or_default();
@@ -75,9 +75,9 @@ impl Outline {
         self.layers = layers;
     }
 
-    /// Another depth is finished.
+    /// Adds a finished depth.
     pub(super) fn push(&mut self, layer: LayerRow) {
-        // All but the two newest layers are gone, or compressed to little.
+        // Only the two newest layers take up disk: older ones are deleted, or compressed to a fraction.
         if let [.., before, _] = &mut self.layers[..] {
             before.files = Files::Removed;
         }
@@ -90,12 +90,13 @@ impl Outline {
         self.layers.iter().map(|layer| layer.states).sum()
     }
 
-    /// Whether every state is visited.
+    /// Returns whether every state is visited.
     pub(super) fn is_complete(&self) -> bool {
         self.visited() == self.states
     }
 
-    /// The run as a whole; `present` is how far the depth is that is made, if one is.
+    /// Returns the facts about the run as a whole. `present` is the progress of the depth that is being
+    /// computed, if there is one.
     pub(super) fn facts(&self, state: RunState, present: Option<Present>) -> RunFacts {
         let complete = self.is_complete();
         let now = present.unwrap_or_default();
@@ -134,14 +135,14 @@ impl Outline {
         }
     }
 
-    /// How long the run may still take, with the present depth.
+    /// Returns the least and the most seconds that the run may still take, the present depth included.
     fn run_left(&self, present: Present) -> Option<[f64; 2]> {
         let TimeLeft { seconds, uncertainty } =
             self.outlook.time_left(present.share, present.seconds, None)?;
         Some([(seconds / uncertainty).floor(), (seconds * uncertainty).ceil()])
     }
 
-    /// How the space grows.
+    /// Returns the finished depths, and the expected states of the next ones.
     pub(super) fn growth(&self) -> Growth {
         let depths = self.layers.iter().map(|layer| DepthFacts {
             states: layer.states.to_string(),

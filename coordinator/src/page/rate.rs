@@ -13,19 +13,19 @@ const SHORTEST: Duration = Duration::from_millis(400);
 pub(super) struct Rate(VecDeque<(Instant, f64)>);
 
 impl Rate {
-    /// Notes a count. One that has become smaller begins anew.
+    /// Adds a count. If the count has become smaller, the rate begins anew.
     pub(super) fn note(&mut self, at: Instant, count: f64) {
         if self.0.back().is_some_and(|&(_, last)| count < last) {
             self.0.clear();
         }
         self.0.push_back((at, count));
-        // One that is older stays, so that the window is filled.
+        // One older count stays, so that the counts span the whole window.
         while self.0.get(1).is_some_and(|&(second, _)| at.duration_since(second) >= WINDOW) {
             self.0.pop_front();
         }
     }
 
-    /// The count's growth a second; `None` while nothing can be said.
+    /// Returns the growth of the count per second; `None` until the counts span [`SHORTEST`].
     pub(super) fn per_second(&self) -> Option<f64> {
         let (&(from, first), &(to, last)) = (self.0.front()?, self.0.back()?);
         let time = to.duration_since(from);
@@ -42,7 +42,7 @@ mod tests {
         let (begun, mut rate) = (Instant::now(), Rate::default());
         assert_eq!(rate.per_second(), None);
         let after = |seconds| begun + Duration::from_secs(seconds);
-        // Ten a second for a minute, then a hundred.
+        // The count grows by ten a second for a minute, then by a hundred a second.
         for second in 0..=60 {
             rate.note(after(second), 10.0 * second as f64);
         }

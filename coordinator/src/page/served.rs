@@ -1,4 +1,4 @@
-//! A run on many hosts: the coordinator tells how far it is.
+//! The source for a run on many hosts: the coordinator in this process.
 
 use super::outline::{Outline, Present};
 use super::rate::Rate;
@@ -13,10 +13,11 @@ use fathom_run::WorkerId;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-/// The number of heartbeats after which a worker that was not heard is silent.
+/// The number of missed heartbeats after which a worker is silent.
 const SILENT_AFTER: u32 = 3;
-/// How many rates of each worker are kept, and the time between two of them.
+/// The number of rates that are kept of each worker.
 const HISTORY: usize = 40;
+/// The time between two rates that are kept.
 const BETWEEN: Duration = Duration::from_secs(3);
 
 /// The state that a feed keeps between two snapshots.
@@ -24,7 +25,7 @@ const BETWEEN: Duration = Duration::from_secs(3);
 pub(super) struct Served {
     outline: Outline,
     handle: CoordinatorHandle,
-    /// The numbers of the workers.
+    /// The number of each worker by its id: the worker's index in `workers`.
     numbers: HashMap<String, u32>,
     workers: Vec<WorkerFacts>,
     kept: Vec<Kept>,
@@ -32,7 +33,7 @@ pub(super) struct Served {
     /// States that all workers have found, over time.
     states: Rate,
     done: Rate,
-    /// How long all workers have waited for what they fetched.
+    /// How long all workers have waited for the cosets that they fetched.
     fetches: Latencies,
     noted: Option<Instant>,
     depth: u32,
@@ -63,7 +64,7 @@ impl Served {
         })
     }
 
-    /// The run now; `None` if the coordinator has ended.
+    /// Returns a snapshot of the run; `None` if the coordinator has ended.
     pub(super) async fn look(&mut self) -> Option<Snapshot> {
         let view = self.handle.view(self.outline.layers.len()).await.ok()?;
         let View { status, shards, states, found, layers, heartbeat, journal, news } = view;
@@ -128,7 +129,7 @@ impl Served {
         }
     }
 
-    /// Adds what the workers that are there take together.
+    /// Adds the memory, the disk and the waiting times of the workers that are there.
     fn add_usage(&self, run: &mut RunFacts, workers: &[WorkerStatus]) {
         let there = || workers.iter().filter(|worker| is_there(worker));
         let sum = |of: fn(&WorkerStatus) -> u64| Some(there().map(of).sum::<u64>() >> 20 << 20);
@@ -161,8 +162,8 @@ impl Served {
         }
     }
 
-    /// Notes how a worker is, which has found so many states in the present depth, if it is there; for its
-    /// history too if `notes`.
+    /// Updates the facts about a worker. `found` is the number of states that it has found in the present
+    /// depth, if it is there. If `notes` is set, its rate is added to its history.
     fn note(
         &mut self,
         worker: &WorkerStatus,
@@ -200,7 +201,7 @@ impl Served {
             name: worker.name.clone(),
             address: worker.address.clone(),
             presence: presence.into(),
-            // In steps, so that a worker that stays away is not told again and again.
+            // In steps, so that readers are not told again and again about a worker that stays away.
             silent: silent.map(|seconds| {
                 if seconds < 60.0 { seconds as u64 / 5 * 5 } else { seconds as u64 / 60 * 60 }
             }),
@@ -218,7 +219,7 @@ impl Served {
         };
     }
 
-    /// What has happened since the last look, as people are told it.
+    /// Converts events to the form that readers are told, with the names of workers.
     fn events(&self, pieces: Vec<Piece>) -> Vec<EventFacts> {
         let name = |id: WorkerId| {
             let id = id.to_string();
@@ -237,7 +238,7 @@ impl Served {
         pieces.into_iter().map(told).collect()
     }
 
-    /// The run when the coordinator has ended, by its journal.
+    /// Returns the last snapshot, from the journal of a run whose coordinator has ended.
     pub(super) fn ended(&mut self, run: &RunDirectory, over: RunState) -> Result<Snapshot> {
         self.outline.set_layers(run.visited()?.layers);
         let mut facts = self.outline.facts(over, None);

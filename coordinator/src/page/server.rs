@@ -29,11 +29,12 @@ use tokio_rustls::TlsAcceptor;
 
 /// The number of callers that are served at a time; others wait.
 const MOST_CALLERS: usize = 512;
-/// How long a caller may take to say what it wants, and to take what it is told.
+/// The time limit for a caller to send a request, and to receive an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a reader hears nothing at most. It takes a longer silence for an end.
+/// The longest time in which a reader is sent nothing. The page takes a longer silence for the end of the
+/// server.
 const HEARTBEAT: Duration = Duration::from_secs(10);
-/// How long nobody is let in when the system has no room for another connection.
+/// The pause after the system has refused a connection.
 const PAUSE: Duration = Duration::from_millis(100);
 /// The largest number of headers of a request.
 const MOST_HEADERS: usize = 64;
@@ -63,20 +64,20 @@ pub type StatusMaker = Arc<dyn Fn() -> futures::future::BoxFuture<'static, Resul
 /// Makes what `fathom report` writes of a directory.
 pub type ReportMaker = fn(&std::path::Path, Format) -> Result<String>;
 
-/// What requests are answered with.
+/// The sources of all answers.
 pub(super) struct Answers {
     pub(super) hub: Arc<Hub>,
     pub(super) shards: Shards,
     pub(super) status: StatusMaker,
     pub(super) report: ReportMaker,
     pub(super) run: PathBuf,
-    /// Reports read layers: one at a time.
+    /// Locked while a report is made, so that only one report at a time reads layers.
     pub(super) reporting: Mutex<()>,
 }
 
 type Shared = State<Arc<Answers>>;
 
-/// Answers callers until it is dropped.
+/// Answers callers until the future is dropped.
 pub(super) async fn serve(listener: TcpListener, guard: Guard, answers: Arc<Answers>) {
     let tls = guard.tls.as_ref().map(|tls| TlsAcceptor::from(Arc::clone(&tls.config)));
     let router = router(guard, answers);
@@ -96,7 +97,7 @@ pub(super) async fn serve(listener: TcpListener, guard: Guard, answers: Arc<Answ
 }
 
 async fn greet(tcp: TcpStream, tls: Option<TlsAcceptor>, router: Router) {
-    // Without it answers are late, not wrong.
+    // Without this option answers come late, but are not wrong.
     let _ = tcp.set_nodelay(true);
     match tls {
         None => talk(tcp, router).await,
@@ -108,7 +109,7 @@ async fn greet(tcp: TcpStream, tls: Option<TlsAcceptor>, router: Router) {
     }
 }
 
-/// Answers the requests of a connection. A caller that does not take what it is told is sent away.
+/// Answers the requests of a connection. A caller that does not receive its answers in time is disconnected.
 async fn talk(io: impl AsyncRead + AsyncWrite + Send + 'static, router: Router) {
     let mut io = TimeoutStream::new(io);
     io.set_write_timeout(Some(PATIENCE));
@@ -118,7 +119,7 @@ async fn talk(io: impl AsyncRead + AsyncWrite + Send + 'static, router: Router) 
         .max_headers(MOST_HEADERS)
         .max_buf_size(MOST_HEADER_BYTES)
         .serve_connection(TokioIo::new(Box::pin(io)), TowerToHyperService::new(router));
-    // How a caller leaves is its own business.
+    // An error means only that the caller has gone away.
     let _ = connection.await;
 }
 
@@ -146,7 +147,7 @@ async fn guarded(State(guard): State<Arc<Guard>>, request: Request, next: Next) 
     })
 }
 
-/// All that is known, and then each change, as events that the server sends.
+/// Answers with server-sent events: first all that is known, and then each change.
 async fn events(State(answers): Shared) -> Response<Body> {
     let (all, changes) = answers.hub.read();
     let first = stream::iter([event("all", &all)]);
@@ -169,7 +170,7 @@ fn both(
     first.chain(rest).map(Ok)
 }
 
-/// An event; JSON has no line ends.
+/// Makes a server-sent event. `json` has no line ends, so it takes one line.
 fn event(name: &str, json: &str) -> Bytes {
     format!("event: {name}\ndata: {json}\n\n").into()
 }

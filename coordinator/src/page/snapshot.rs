@@ -1,4 +1,4 @@
-//! How a run is at a moment, whoever computes it: what the page and the metrics are made of.
+//! A run at a moment, from any source: the data of the page and of the metrics.
 
 use crate::cluster::view::ShardState;
 use fathom_proto::Latencies;
@@ -18,26 +18,26 @@ pub struct Snapshot {
     pub workers: Vec<WorkerFacts>,
     /// What has happened since the last snapshot, oldest first.
     pub events: Vec<EventFacts>,
-    /// For the metrics alone.
+    /// Numbers for the metrics alone.
     pub tallies: Tallies,
 }
 
-/// How a run is.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunState {
-    /// Tables are made.
+    /// Tables are being made.
     #[default]
     Preparing,
-    /// A depth is made.
+    /// A depth is being computed.
     Running,
-    /// Something is in the way.
+    /// The run waits for what [`RunFacts::obstacle`] says.
     Waiting,
-    /// Nobody is at work.
+    /// No process is known to work on the run.
     Unfinished,
-    /// The last depth that was asked for is made.
+    /// The last depth that was asked for is done.
     DeepEnough,
-    /// Somebody has stopped the run.
+    /// The run was stopped, and can go on.
     Stopped,
     /// The run cannot go on.
     Failed,
@@ -46,7 +46,7 @@ pub enum RunState {
 }
 
 impl RunState {
-    /// Whether this state is final.
+    /// Returns whether this state is final for the process that shows the page.
     pub fn is_over(self) -> bool {
         !matches!(self, Self::Preparing | Self::Running | Self::Waiting)
     }
@@ -55,7 +55,7 @@ impl RunState {
 /// A run as a whole. Numbers of states are digits, because they are larger than a browser counts exactly.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RunFacts {
-    /// The puzzle in people's words.
+    /// The name of the puzzle for people.
     pub title: String,
     /// The space and the metric as commands take them.
     pub name: String,
@@ -89,35 +89,36 @@ pub struct RunFacts {
     pub disk_free: Option<u64>,
     /// Bytes of memory that this process has for itself; on many hosts, all workers together.
     pub memory: Option<u64>,
-    /// The most memory that they may take, layers in the page cache included.
+    /// The most memory that this process, or all workers together, may take, layers in the page cache
+    /// included.
     pub memory_limit: Option<u64>,
-    /// Bytes that they have read from disks.
+    /// Bytes that this process, or all workers together, have read from disks.
     pub read: Option<u64>,
     /// Bytes that workers have sent each other; `None` for a run of one process.
     pub sent: Option<u64>,
-    /// In how many seconds half of what workers fetch from each other is there, and 99 of 100; `None` for
-    /// longer than ten.
+    /// The seconds in which half of the fetches between workers are complete, and 99 % of them; `None` within
+    /// the pair stands for more than ten.
     pub fetches: Option<[Option<f64>; 2]>,
     /// The digest of the finished depths.
     pub digest: String,
     /// What the largest distance is called, and how large it is, if the run is complete.
     pub largest: Option<(String, u32)>,
-    /// That the counts add up, and to what, if the run is complete.
+    /// A sentence that the counts add up, and to what, if the run is complete.
     pub check: Option<String>,
-    /// What is in the way, in words.
+    /// What the run waits for, in words.
     pub obstacle: Option<String>,
-    /// Kernel threads, and the engine; of a run of one process.
+    /// The number of kernel threads, of this process or of all workers that are there.
     pub threads: Option<u64>,
-    /// Which formats of a report are there to be had.
+    /// The formats in which a report is offered; empty until the run is complete.
     pub reports: Vec<&'static str>,
 }
 
-/// How the space grows.
+/// The growth of the space.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Growth {
     /// The finished depths.
     pub depths: Vec<DepthFacts>,
-    /// How many states the next ones are expected to have.
+    /// The expected number of states at each of the next depths.
     pub expected: Vec<f64>,
 }
 
@@ -143,9 +144,9 @@ pub struct WorkerFacts {
     pub name: String,
     /// The address at which its peers reach it.
     pub address: String,
-    /// alive, silent, draining, awaited, lost, left.
+    /// One of alive, silent, draining, awaited, lost, left.
     pub presence: String,
-    /// For how many seconds it has been silent, if for longer than it should be.
+    /// Seconds since the worker was last heard, if that is too long.
     pub silent: Option<u64>,
     /// Kernel threads.
     pub threads: u32,
@@ -157,7 +158,7 @@ pub struct WorkerFacts {
     pub rate: f64,
     /// Bytes that it has sent to its peers.
     pub sent: u64,
-    /// Bytes that it has received from them.
+    /// Bytes that it has received from its peers.
     pub received: u64,
     /// Free bytes of its disk.
     pub free: u64,
@@ -167,7 +168,7 @@ pub struct WorkerFacts {
     pub read: u64,
     /// Bytes that its process has written to disks.
     pub written: u64,
-    /// Its rates before, oldest first, one in three seconds.
+    /// Its earlier rates, one for every three seconds, oldest first.
     #[serde(skip)]
     pub history: Vec<f64>,
 }
@@ -177,7 +178,7 @@ pub struct WorkerFacts {
 pub struct EventFacts {
     /// Milliseconds since 1970.
     pub time: u64,
-    /// info, warn or error.
+    /// One of info, warn, error.
     pub severity: &'static str,
     /// The kind of event.
     pub what: String,
@@ -195,15 +196,15 @@ pub struct EventFacts {
     pub detail: Option<String>,
 }
 
-/// What only the metrics tell.
+/// Numbers that only the metrics have.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tallies {
     /// How often each kind of event has happened.
     pub events: BTreeMap<String, u64>,
-    /// Cosets that are done in the present depth, of a run of one process.
+    /// Cosets that are done in the present depth; `None` for a run that is served.
     pub cosets: Option<u64>,
-    /// How long the journal takes, of a coordinator.
+    /// How long the journal takes to make writes durable; `None` for a run of one process.
     pub journal: Option<Latencies>,
-    /// How long peers take to send what workers ask for.
+    /// How long peers take to send what workers ask for; `None` for a run of one process.
     pub fetches: Option<Latencies>,
 }

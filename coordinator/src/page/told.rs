@@ -6,17 +6,18 @@ use crate::cluster::view::ShardState;
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 
-/// Events that a reader who comes late is told.
+/// The most past events that a new reader is told.
 const MOST_EVENTS: usize = 400;
-/// Events of one change. Of more, their number is told.
+/// The most events of one change. Further ones are only counted.
 const MOST_NEW_EVENTS: usize = 40;
-/// Workers of one change, in turn; those that come, go or fall silent are told at once.
+/// The most workers of one change; the others have their turn in later changes. Workers that come, go or fall
+/// silent are always part of the next change.
 const MOST_WORKERS: usize = 24;
 
 /// The state of a shard as readers get it.
 type Shard = (ShardState, Option<u32>);
 
-/// What every reader knows.
+/// What all readers have been told.
 #[derive(Debug, Default)]
 pub(super) struct PublishedFacts {
     run: RunFacts,
@@ -24,14 +25,14 @@ pub(super) struct PublishedFacts {
     shards: Vec<Shard>,
     workers: Vec<WorkerFacts>,
     events: VecDeque<EventFacts>,
-    /// How many events there were before those that are kept.
+    /// The number of older events, which are no longer kept.
     forgotten: u64,
     /// The worker whose turn is next.
     turn: usize,
 }
 
 impl PublishedFacts {
-    /// Everything, for a new reader.
+    /// Returns everything as JSON, for a new reader.
     pub(super) fn all(&self) -> String {
         let histories: Vec<Vec<Value>> =
             self.workers.iter().map(|worker| worker.history.iter().copied().map(rounded).collect()).collect();
@@ -48,7 +49,7 @@ impl PublishedFacts {
         .to_string()
     }
 
-    /// Takes up a snapshot. Returns what has changed; `None` if nothing has.
+    /// Takes in a snapshot. Returns what has changed as JSON; `None` if nothing has.
     pub(super) fn change(&mut self, snapshot: Snapshot) -> Option<String> {
         let mut change = Map::new();
         if self.run != snapshot.run {
@@ -102,7 +103,7 @@ impl PublishedFacts {
                 self.turn = number + 1;
             }
         }
-        // In order, so that a reader finds each new one at the end.
+        // Sorted by number, so that new workers come at the end of a reader's list.
         told.sort_unstable_by_key(|(number, _)| *number);
         self.workers.extend(workers.iter().skip(self.workers.len()).cloned());
         for (told, worker) in self.workers.iter_mut().zip(workers) {
@@ -114,7 +115,7 @@ impl PublishedFacts {
     fn change_events(&mut self, mut events: Vec<EventFacts>) -> Vec<EventFacts> {
         if events.len() > MOST_NEW_EVENTS {
             let left_out = events.len() - MOST_NEW_EVENTS + 1;
-            // What is worse than information stays as long as there is room.
+            // Warnings and errors come first, so that they are kept as long as there is room.
             events.sort_by_key(|event| event.severity == "info");
             let time = events.last().map_or(0, |event| event.time);
             events.truncate(MOST_NEW_EVENTS - 1);
@@ -131,13 +132,13 @@ impl PublishedFacts {
     }
 }
 
-/// Whether there is anything new of a worker, its history left out.
+/// Returns whether anything but the history of a worker has changed.
 fn differs(before: &WorkerFacts, worker: &WorkerFacts) -> bool {
     let without = |worker: &WorkerFacts| WorkerFacts { history: Vec::new(), ..worker.clone() };
     without(before) != without(worker)
 }
 
-/// A worker as a list, which is a third as long as an object.
+/// Returns a worker as a list, which takes a third of the bytes of an object.
 fn row(number: usize, worker: &WorkerFacts) -> Value {
     let WorkerFacts { id, name, address, presence, silent, threads, kernel, shards, .. } = worker;
     let (rate, sent, received, free) = (rounded(worker.rate), worker.sent, worker.received, worker.free);
@@ -148,7 +149,7 @@ fn row(number: usize, worker: &WorkerFacts) -> Value {
     ])
 }
 
-/// A rate, rounded to three digits: it is no more exact than that.
+/// Rounds a rate to three digits, because a rate is no more exact than that.
 fn rounded(rate: f64) -> Value {
     if rate < 1.0 {
         return json!(0);
@@ -157,7 +158,8 @@ fn rounded(rate: f64) -> Value {
     json!(((rate / unit).round() * unit) as u64)
 }
 
-/// Shards as `[first, how many, letter, worker]`, each as long as its shards are alike and wanted.
+/// Returns the wanted shards as `[first, count, letter, worker]`, one entry for each stretch of consecutive
+/// shards that are alike.
 fn runs(shards: &[Shard], is_wanted: impl Fn(usize) -> bool) -> Vec<Value> {
     let mut runs: Vec<(usize, usize, Shard)> = Vec::new();
     for (number, &shard) in shards.iter().enumerate().filter(|(number, _)| is_wanted(*number)) {

@@ -56,7 +56,7 @@ fn text(bounds: &SquareOneBounds) -> String {
     )
 }
 
-/// What `bound square1 --json` prints. Counts that may exceed 64 bits are strings.
+/// Returns the object that `bound square1 --json` prints. Counts that may exceed 64 bits are strings.
 fn told(bounds: &SquareOneBounds) -> Value {
     let kind = |kind: &Kind| json!({ "shapes": kind.shapes, "states": kind.states.to_string() });
     let SquareOneBounds { all, aligned, twistable, last, by_shape: [of_twistable, of_all] } = bounds;
