@@ -36,8 +36,8 @@ pub struct ClusterStatus {
     pub shards_waiting: u32,
     /// Seconds since the layer began.
     pub depth_seconds: f64,
-    /// Estimated seconds until the layer is done; `None` before a shard is done, or while the layer cannot go
-    /// on.
+    /// Estimated seconds until the layer is done; `None` before a shard is done, or while the layer cannot
+    /// go on.
     pub depth_eta_seconds: Option<f64>,
     /// Bytes that the shown workers sent to peers since their processes began.
     pub sent_bytes: u64,
@@ -58,8 +58,8 @@ pub struct AuditStatus {
     pub agreed: u64,
     /// Number of audits that differed from the maker.
     pub differed: u64,
-    /// The names of workers that were set aside in this epoch or an earlier one: they were wrong, and compute
-    /// nothing.
+    /// The names of workers that were set aside in this epoch or an earlier one: they were wrong, and
+    /// compute nothing.
     pub set_aside: Vec<String>,
 }
 

@@ -96,8 +96,8 @@ pub struct RunFacts {
     pub read: Option<u64>,
     /// Bytes that workers have sent each other; `None` for a run of one process.
     pub sent: Option<u64>,
-    /// The seconds in which half of the fetches between workers are complete, and 99 % of them; `None` within
-    /// the pair stands for more than ten.
+    /// The seconds in which half of the fetches between workers are complete, and 99 % of them; `None`
+    /// within the pair stands for more than ten.
     pub fetches: Option<[Option<f64>; 2]>,
     /// The digest of the finished depths.
     pub digest: String,
