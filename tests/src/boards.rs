@@ -1,12 +1,12 @@
-//! Small boards of any kind, for what must hold of all of them.
+//! Small boards of any kind, for properties that must hold for all of them.
 
 use fathom_puzzle::{Board, Metric, PuzzleSpec};
 use fathom_run::manifest::SpaceSpec;
 use fathom_space::Labels;
 use proptest::prelude::*;
 
-/// A board in a metric, some of its tiles told apart from all others, the others labelled with up to four
-/// labels.
+/// Generates a board with a metric and labels: some tiles are told apart from all others, and the others have
+/// up to four labels.
 pub fn labelled_boards() -> impl Strategy<Value = SpaceSpec> {
     let board = prop::sample::select(vec!["2x3", "3x3", "2x4", "4x2", "3x2", "1x6"]);
     let metric = prop::sample::select(Metric::ALL.to_vec());

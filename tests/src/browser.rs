@@ -1,4 +1,4 @@
-//! A real browser, Chromium, by its driver.
+//! A real browser, Chromium, which is controlled by its driver.
 
 use crate::cluster::{free_port, until};
 use std::net::TcpStream;
@@ -7,21 +7,22 @@ use std::time::{Duration, Instant};
 use thirtyfour::prelude::*;
 use thirtyfour::{ChromiumLikeCapabilities, LoggingPrefsLogLevel};
 
-/// How long anything may take that a page is waited for.
+/// The time limit for anything that a test waits for on a page.
 const PATIENCE: Duration = Duration::from_secs(120);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The driver and its browser. Dropped, both end.
+/// The driver and its browser. Both end when the value is dropped.
 #[derive(Debug)]
 pub struct Browser {
     driver: Child,
-    /// Where the browser keeps what is its own.
+    /// The directory for the browser's own files.
     _profile: tempfile::TempDir,
     /// The page.
     pub page: WebDriver,
 }
 
-/// Whether there is a browser here; if not, says so, and fails where no test may be left out.
+/// Returns whether there is a browser on this machine. If there is none, says so, and panics if no test may
+/// be left out.
 pub fn is_here() -> bool {
     let is_program =
         |name| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success());
@@ -38,7 +39,7 @@ impl Browser {
     /// Starts a browser with a window of this size.
     ///
     /// # Panics
-    /// If it does not start.
+    /// If the browser does not start.
     pub async fn start(width: u32, height: u32) -> Self {
         let port = free_port();
         let mut command = Command::new("chromedriver");
@@ -51,7 +52,7 @@ impl Browser {
             "--headless=new".to_owned(),
             "--disable-gpu".into(),
             "--disable-dev-shm-usage".into(),
-            // Its sandbox needs rights that a container does not give.
+            // The sandbox of Chromium needs rights that a container does not give.
             "--no-sandbox".into(),
             format!("--window-size={width},{height}"),
             format!("--user-data-dir={}", profile.path().display()),
@@ -64,16 +65,16 @@ impl Browser {
         Self { driver, _profile: profile, page }
     }
 
-    /// What an expression of JavaScript is on the page, as text.
+    /// Evaluates an expression of JavaScript on the page, and returns the value as text.
     ///
     /// # Panics
-    /// If it cannot be computed.
+    /// If the expression cannot be evaluated.
     pub async fn value(&self, expression: &str) -> String {
         let result = self.page.execute(format!("return String({expression})"), Vec::new()).await;
         result.and_then(|result| result.convert()).unwrap_or_else(|error| panic!("{expression}: {error}"))
     }
 
-    /// The text of the element with an id.
+    /// Returns the text of the element with an id.
     pub async fn text(&self, id: &str) -> String {
         self.value(&format!("document.getElementById('{id}')?.innerText")).await
     }
@@ -81,7 +82,7 @@ impl Browser {
     /// Waits until an expression is true on the page.
     ///
     /// # Panics
-    /// If it never is.
+    /// If it is not true within [`PATIENCE`].
     pub async fn until(&self, expression: &str) {
         let begun = Instant::now();
         while self.value(expression).await != "true" {
@@ -92,10 +93,11 @@ impl Browser {
         }
     }
 
-    /// What the browser has noted since this was asked last: errors, warnings, breaches of the page's policy.
+    /// Returns what the browser has logged since the last call: errors, warnings, and violations of the
+    /// page's policy.
     ///
     /// # Panics
-    /// If it does not tell.
+    /// If the browser does not return its log.
     pub async fn console(&self) -> Vec<String> {
         let noted = self.page.browser_log().await.expect("Chromium tells its log");
         noted.into_iter().map(|entry| format!("{entry:?}")).collect()
@@ -104,7 +106,7 @@ impl Browser {
     /// Ends the browser.
     ///
     /// # Panics
-    /// If it cannot be told to.
+    /// If the browser cannot be told to end.
     pub async fn end(self) {
         self.page.clone().quit().await.expect("Chromium ends");
     }
@@ -112,7 +114,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // It may have ended.
+        // The driver may have ended already.
         let _ = self.driver.kill();
         let _ = self.driver.wait();
     }

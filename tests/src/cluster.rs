@@ -1,7 +1,7 @@
-//! A coordinator and its workers as processes of this machine, and what may happen to them.
+//! A coordinator and its workers as processes on this machine, and the faults that tests cause in them.
 //!
-//! Nothing is told by how long it took: what is waited for is waited for until it is so, or for [`PATIENCE`]
-//! at most.
+//! No test depends on how long something takes: it waits until a condition holds, or for [`PATIENCE`] at
+//! most.
 
 use crate::{fathom, fathom_worker, json, texts};
 use serde_json::Value;
@@ -17,15 +17,15 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long anything may take that is waited for.
+/// The time limit for anything that a test waits for.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 /// The time between two checks of a condition that a test waits for.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 ///
 /// # Panics
-/// If it is never so.
+/// If the condition does not hold within [`PATIENCE`].
 pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
@@ -34,10 +34,11 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// What `fathom run` finds in a space when nothing disturbs it.
+/// Returns what `fathom run --json` prints for a space when nothing disturbs the run. The result of each
+/// space is kept, so that it is computed once.
 ///
 /// # Panics
-/// If it fails.
+/// If the run fails.
 pub fn undisturbed(space: &[&str]) -> Value {
     static FOUND: Mutex<Option<HashMap<String, Value>>> = Mutex::new(None);
     let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
@@ -60,14 +61,14 @@ pub fn signal(process: &Child, number: i32) {
     assert!(Command::new("kill").args([number, id]).status().expect("kill starts").success());
 }
 
-/// Waits until all threads of a process are stopped: one that writes to a disk ends with that first.
+/// Waits until all threads of a process are stopped: a thread that writes to a disk finishes the write first.
 ///
 /// # Panics
-/// If they never are.
+/// If they do not stop within [`PATIENCE`].
 pub fn until_stopped(process: &Child) {
     let is_stopped = |thread: PathBuf| {
         let stat = fs::read_to_string(thread.join("stat")).unwrap_or_default();
-        // The state follows the name, which stands in parentheses.
+        // In `stat`, the state follows the name, which stands in parentheses.
         stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
     };
     until("the process has stopped", || {
@@ -76,7 +77,7 @@ pub fn until_stopped(process: &Child) {
     });
 }
 
-/// A port that is free, and that the system gives to nobody unasked, so that it stays free while nobody
+/// Returns a free port that the system gives to nobody unasked, so that the port stays free while nobody
 /// listens.
 pub fn free_port() -> u16 {
     static TRIED: AtomicU16 = AtomicU16::new(0);
@@ -89,27 +90,27 @@ pub fn free_port() -> u16 {
     }
 }
 
-/// A run that is served. Dropped, it kills what is left of it.
+/// A run that is served. When the value is dropped, all processes that are left are killed.
 #[derive(Debug)]
 pub struct Cluster {
     directory: tempfile::TempDir,
     space: Vec<String>,
     options: Vec<String>,
-    /// Where its coordinator listens.
+    /// The address at which the coordinator listens.
     pub address: String,
-    /// Put before commands that serve or ask, such as `ip netns exec`.
+    /// The command that is put before commands that serve or ask, such as `ip netns exec`.
     prefix: Vec<String>,
     coordinator: Option<Child>,
     workers: BTreeMap<String, Child>,
 }
 
 impl Cluster {
-    /// Of a space, with options of `fathom serve`. Nothing is started yet.
+    /// Makes a cluster for a space, with options of `fathom serve`. Nothing is started yet.
     ///
     /// # Panics
     /// If there is no temporary directory.
     pub fn new(space: &[&str], options: &[&str]) -> Self {
-        // Built before anything waits for them.
+        // The programs are built here, before anything waits for them.
         let _ = (fathom(), fathom_worker());
         let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
         Self {
@@ -123,32 +124,33 @@ impl Cluster {
         }
     }
 
-    /// Has its coordinator, and those that ask it, work behind a command, at another address.
+    /// Puts a command before the coordinator and the commands that ask it, and gives the coordinator another
+    /// address.
     pub fn behind(mut self, prefix: &[&str], address: &str) -> Self {
         self.prefix = prefix.iter().map(|&word| word.to_owned()).collect();
         self.address = address.into();
         self
     }
 
-    /// Adds to the options of `fathom serve`.
+    /// Adds an option of `fathom serve`.
     ///
     /// # Panics
-    /// If it is not UTF-8.
+    /// If the option is not UTF-8.
     pub fn option(&mut self, option: &Path) {
         self.options.push(option.to_str().expect("paths of tests are UTF-8").into());
     }
 
-    /// Where all of its files are.
+    /// Returns the directory with all files of the cluster.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// The run's directory.
+    /// Returns the run's directory.
     pub fn run(&self) -> PathBuf {
         self.path().join("run")
     }
 
-    /// The store of a worker.
+    /// Returns the store of a worker.
     pub fn store(&self, name: &str) -> PathBuf {
         self.path().join(name)
     }
@@ -157,14 +159,14 @@ impl Cluster {
         prefixed(&self.prefix, command)
     }
 
-    /// A command that asks the coordinator: `fathom WORD ADDRESS …`.
+    /// Runs a command that asks the coordinator: `fathom WORD ADDRESS …`.
     pub fn ask(&self, word: &str, more: &[&str]) -> Output {
         let mut command = fathom();
         command.arg(word).arg(&self.address).args(more);
         self.prefixed(&command).output().expect("fathom starts")
     }
 
-    /// The command that serves the run.
+    /// Returns the command that serves the run.
     pub fn serving(&self) -> Command {
         let mut command = fathom();
         command.arg("serve").args(&self.space).arg("--json").arg("--dir").arg(self.run()).args(&self.options);
@@ -192,7 +194,7 @@ impl Cluster {
     /// Starts the coordinator by a command, and waits until it listens.
     ///
     /// # Panics
-    /// If one is there.
+    /// If the cluster has a coordinator already.
     pub fn serve_by(&mut self, mut command: Command) {
         assert!(self.coordinator.is_none(), "one coordinator is enough");
         let before = self.logged("listening").len();
@@ -203,12 +205,12 @@ impl Cluster {
         self.coordinator = Some(child);
     }
 
-    /// The command that joins as a worker.
+    /// Returns the command that joins as a worker.
     pub fn joining(&self, name: &str) -> Command {
         self.joining_at(name, &self.address)
     }
 
-    /// The command that joins as a worker by another of the coordinator's addresses.
+    /// Returns the command that joins as a worker at another of the coordinator's addresses.
     pub fn joining_at(&self, name: &str, coordinator: &str) -> Command {
         let mut command = fathom_worker();
         command.args(["--join", coordinator, "--name", name, "--threads", "1"]);
@@ -216,8 +218,8 @@ impl Cluster {
         command
     }
 
-    /// Starts workers, and waits until the coordinator knows them, lest the run be over before the last one
-    /// has come.
+    /// Starts workers, and waits until the coordinator knows them: otherwise the run could be over before the
+    /// last one has registered.
     pub fn join(&mut self, names: &[&str]) {
         let before: Vec<usize> = names.iter().map(|name| self.registrations(name)).collect();
         names.iter().for_each(|name| self.join_by(name, self.joining(name)));
@@ -226,7 +228,7 @@ impl Cluster {
         });
     }
 
-    /// How often a worker has registered.
+    /// Returns how often a worker has registered.
     fn registrations(&self, name: &str) -> usize {
         let of = format!("{name} at ");
         let lines = self.logged("worker registered");
@@ -244,13 +246,13 @@ impl Cluster {
     /// Starts a worker by a command.
     ///
     /// # Panics
-    /// If it is there.
+    /// If the worker is there already.
     pub fn join_by(&mut self, name: &str, mut command: Command) {
         let child = start(&mut command, &self.path().join(format!("{name}-worker")));
         assert!(self.workers.insert(name.into(), child).is_none(), "{name} is there already");
     }
 
-    /// A worker's process.
+    /// Returns the process of a worker.
     pub fn worker(&self, name: &str) -> &Child {
         &self.workers[name]
     }
@@ -265,29 +267,30 @@ impl Cluster {
         until_stopped(self.worker(name));
     }
 
-    /// Starts a coordinator that stands still as soon as `layers` layers are committed, so that whatever is
-    /// to happen then happens in the middle of the run.
+    /// Starts a coordinator that stops itself as soon as `layers` layers are committed, so that a test can
+    /// act in the middle of the run.
     pub fn serve_up_to(&mut self, layers: u32) {
         self.serve_until(&format!("committed:{layers}:stop"));
     }
 
-    /// Waits until the coordinator stands still, and then lets it go on when `act` is done.
+    /// Waits until the coordinator has stopped itself, calls `act`, and lets the coordinator go on.
     pub fn in_the_middle(&mut self, act: impl FnOnce(&mut Self)) {
         self.until_coordinator_stopped();
         act(self);
         self.signal_coordinator(libc::SIGCONT);
     }
 
-    /// A worker makes all layers before a depth, of so many shards, and dies: it alone holds them, and
-    /// nothing of that depth is made. The cluster must be without audits, so that tasks are counted.
+    /// Starts a worker that makes all layers before a depth and then dies. The run has `shards` shards. The
+    /// worker alone holds these layers, and nothing of that depth is made. The cluster must be without
+    /// audits, so that the number of tasks is known.
     pub fn alone_until(&mut self, name: &str, depth: u32, shards: u32) {
         self.join_until(name, &format!("computing:{}", depth * shards + 1));
         self.dies(name);
     }
 
-    /// A worker makes so many layers. Then two workers must hold each file, so that the run stands still and
-    /// the files of that worker stay, until another one joins. The cluster must be without audits, so that
-    /// nothing is read when this returns.
+    /// Starts a worker that makes `layers` layers, and then brings the run to a standstill: two workers must
+    /// hold each file from then on, so the files of the worker stay until another one joins. The cluster must
+    /// be without audits, so that nothing is read when this function returns.
     pub fn stands_still(&mut self, name: &str, layers: u32) {
         self.serve_up_to(layers);
         self.join(&[name]);
@@ -324,7 +327,7 @@ impl Cluster {
     pub fn ends(&mut self, name: &str) -> ExitStatus {
         let mut child = self.workers.remove(name).expect("a worker that was started");
         let ended = self.ended(name, &mut child);
-        // Whatever is wrong, it is killed with the others.
+        // The worker is put back, so that it is killed with the others when the cluster is dropped.
         ended.unwrap_or_else(|| {
             self.workers.insert(name.into(), child);
             panic!("{name} does not end")
@@ -334,7 +337,7 @@ impl Cluster {
     /// Waits until a failpoint, or the test, has killed a worker.
     ///
     /// # Panics
-    /// If it ended otherwise.
+    /// If the worker ended in another way.
     pub fn dies(&mut self, name: &str) {
         let status = self.ends(name);
         assert_eq!(status.signal(), Some(libc::SIGKILL), "{name} was not killed: {status}\n{}", self.said());
@@ -349,7 +352,7 @@ impl Cluster {
     /// Waits until the coordinator ends.
     ///
     /// # Panics
-    /// If it does not.
+    /// If the coordinator does not end within [`PATIENCE`].
     pub fn coordinator_ends(&mut self) -> ExitStatus {
         let mut child = self.coordinator.take().expect("a coordinator");
         let ended = self.ended("the coordinator", &mut child);
@@ -362,7 +365,7 @@ impl Cluster {
     /// Waits until a failpoint, or the test, has killed the coordinator.
     ///
     /// # Panics
-    /// If it ended otherwise.
+    /// If the coordinator ended in another way.
     pub fn coordinator_dies(&mut self) {
         let status = self.coordinator_ends();
         assert_eq!(status.signal(), Some(libc::SIGKILL), "it was not killed: {status}\n{}", self.said());
@@ -380,10 +383,11 @@ impl Cluster {
         None
     }
 
-    /// Waits until the run is complete and all have left in order; returns what was found.
+    /// Waits until the run is complete and all processes have ended without an error. Returns what the
+    /// coordinator printed.
     ///
     /// # Panics
-    /// If anybody ends otherwise.
+    /// If any process ends in another way.
     pub fn finishes(&mut self) -> Value {
         let status = self.coordinator_ends();
         assert!(status.success(), "the coordinator ended with {status}:\n{}", self.said());
@@ -396,16 +400,16 @@ impl Cluster {
         serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}"))
     }
 
-    /// What `fathom status ADDRESS --json` prints; `None` if nobody answers.
+    /// Returns what `fathom status ADDRESS --json` prints; `None` if nobody answers.
     pub fn status(&self) -> Option<Value> {
         let output = self.ask("status", &["--json"]);
         output.status.success().then(|| json(&output))
     }
 
-    /// Waits until the status is as wanted; returns it.
+    /// Waits until the status fulfils a condition, and returns it.
     ///
     /// # Panics
-    /// If it never is.
+    /// If the condition is not fulfilled within [`PATIENCE`].
     pub fn until_status(&self, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
         let begun = Instant::now();
         loop {
@@ -418,32 +422,32 @@ impl Cluster {
         }
     }
 
-    /// How a worker is, by its name in a status.
+    /// Returns the presence of a worker, by its name in a status.
     pub fn presence<'v>(status: &'v Value, name: &str) -> Option<&'v str> {
         let workers = status["workers"].as_array()?;
         workers.iter().find(|worker| worker["name"] == name)?["presence"].as_str()
     }
 
-    /// The id of a worker, by its name in a status.
+    /// Returns the id of a worker, by its name in a status.
     pub fn worker_id(status: &Value, name: &str) -> Option<String> {
         let workers = status["workers"].as_array()?;
         let worker = workers.iter().find(|worker| worker["name"] == name)?;
         worker["id"].as_str().map(str::to_owned)
     }
 
-    /// Waits until a worker is, for the coordinator, as said: alive, lost, left.
+    /// Waits until the coordinator gives a worker a presence: alive, lost, left.
     pub fn until_worker_is(&self, name: &str, presence: &str) -> Value {
         self.until_status(&format!("{name} is {presence}"), |status| {
             Self::presence(status, name) == Some(presence)
         })
     }
 
-    /// The lines of the coordinator's log with a message.
+    /// Returns the lines of the coordinator's log with a message.
     pub fn logged(&self, message: &str) -> Vec<Value> {
         lines(&self.run().join("log.jsonl"), message)
     }
 
-    /// The lines of a worker's log with a message.
+    /// Returns the lines of a worker's log with a message.
     pub fn logged_by(&self, name: &str, message: &str) -> Vec<Value> {
         lines(&self.store(name).join("log.jsonl"), message)
     }
@@ -451,7 +455,7 @@ impl Cluster {
     /// Waits until the coordinator has logged a message.
     ///
     /// # Panics
-    /// If it never does.
+    /// If the message is not logged within [`PATIENCE`].
     pub fn until_logged(&self, message: &str) -> Vec<Value> {
         let begun = Instant::now();
         loop {
@@ -464,13 +468,13 @@ impl Cluster {
         }
     }
 
-    /// The layer files in a worker's store: depth, shard and path.
+    /// Returns the layer files in a worker's store: depth, shard and path.
     pub fn files(&self, name: &str) -> Vec<(u32, u32, PathBuf)> {
         let Ok(entries) = fs::read_dir(self.store(name)) else { return Vec::new() };
         entries.flat_map(|entry| layer_files(&entry.expect("an entry").path().join("layers"))).collect()
     }
 
-    /// What everybody has said on standard error.
+    /// Returns the last lines that each process has written to standard error.
     pub fn said(&self) -> String {
         let entries = fs::read_dir(self.path()).into_iter().flatten().flatten();
         let mut files: Vec<PathBuf> = entries
@@ -494,14 +498,14 @@ impl Drop for Cluster {
             eprintln!("{}", self.said());
         }
         for child in self.workers.values_mut().chain(&mut self.coordinator) {
-            // It may have ended already.
+            // The process may have ended already.
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 }
 
-/// The same command behind another.
+/// Returns the same command behind another one.
 pub fn prefixed(prefix: &[String], command: &Command) -> Command {
     let Some((first, rest)) = prefix.split_first() else {
         let mut same = Command::new(command.get_program());
@@ -513,8 +517,8 @@ pub fn prefixed(prefix: &[String], command: &Command) -> Command {
     behind
 }
 
-/// Starts a process whose output goes to `PATH.out`, anew, and whose errors to `PATH.err`, after those of its
-/// predecessors.
+/// Starts a process. Its output goes to a new file `PATH.out`; its errors are appended to `PATH.err`, after
+/// those of earlier processes.
 fn start(command: &mut Command, path: &Path) -> Child {
     let out = File::create(path.with_extension("out")).expect("a file for output");
     let err = File::options().create(true).append(true).open(path.with_extension("err"));
@@ -522,14 +526,14 @@ fn start(command: &mut Command, path: &Path) -> Child {
     command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"))
 }
 
-/// The lines of a log with a message.
+/// Returns the lines of a log with a message.
 fn lines(log: &Path, message: &str) -> Vec<Value> {
     let text = fs::read_to_string(log).unwrap_or_default();
     let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     lines.filter(|line| line["message"] == message).collect()
 }
 
-/// The finished files below a `layers`: depth, shard and path.
+/// Returns the finished files below a directory `layers`: depth, shard and path.
 pub fn layer_files(layers: &Path) -> Vec<(u32, u32, PathBuf)> {
     let number = |path: &Path, prefix: char| {
         path.file_stem()?.to_str()?.strip_prefix(prefix).and_then(|digits| digits.parse().ok())
@@ -552,8 +556,8 @@ pub fn layer_files(layers: &Path) -> Vec<(u32, u32, PathBuf)> {
     found
 }
 
-/// Changes bits all over the second half of a layer file, which holds the bytes of cosets. They begin at
-/// multiples of 64; what is between them is read by nobody.
+/// Changes bits all over the second half of a layer file, which has the bytes of cosets. Their data begin at
+/// multiples of 64; nobody reads the bytes between them.
 ///
 /// # Panics
 /// If it cannot be read or written.
@@ -562,22 +566,22 @@ pub fn damage(file: &Path) {
     (length / 128..length / 64).for_each(|block| damage_at(file, 64 * block));
 }
 
-/// Changes a bit somewhere in a file.
+/// Changes a bit of the byte at an offset of a file.
 ///
 /// # Panics
 /// If it cannot be read or written.
 pub fn damage_at(file: &Path, at: u64) {
-    // In place, as a bad disk does it: the file may be mapped.
+    // The file is changed in place, as a bad disk does, because the file may be mapped.
     let file = File::options().read(true).write(true).open(file).expect("a layer file");
     let mut byte = [0];
     file.read_exact_at(&mut byte, at).expect("a byte");
     file.write_all_at(&[byte[0] ^ 4], at).expect("a byte");
 }
 
-/// That a command ended well; returns what it printed.
+/// Asserts that a command succeeded, and returns what it printed.
 ///
 /// # Panics
-/// If it did not.
+/// If the command failed.
 pub fn well(output: &Output) -> String {
     let (out, err) = texts(output);
     assert!(output.status.success(), "{err}");

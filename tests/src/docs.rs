@@ -1,15 +1,16 @@
-//! The blocks of commands and output in the documentation: found, run, and compared.
+//! Finds the blocks of commands and output in the documentation, runs the commands, and compares the output.
 //!
-//! A block is fenced, and its commands follow `$ `. A block before which `<!-- run by records/docs.sh -->`
-//! stands takes longer than a test should, or needs what a test has not; that script runs it. Where the mark
-//! says `words alone`, numbers and names differ from run to run, and only the words between them are
-//! compared. All others are run by a test. The blocks of a file are run in their order, in one directory.
+//! A block is fenced, and its commands follow `$ `. A block after the mark `<!-- run by records/docs.sh -->`
+//! takes longer than a test should, or needs something that a test does not have; that script runs the block.
+//! If the mark says `words alone`, numbers and names differ from run to run, and only the words between them
+//! are compared. All other blocks are run by a test. The blocks of a file are run in their order, in one
+//! directory.
 
 use crate::{fathom, fathom_worker};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What stands before a block that `records/docs.sh` runs: one of these.
+/// The marks: one of them stands before each block that `records/docs.sh` runs.
 pub const MARKS: [&str; 2] =
     ["<!-- run by records/docs.sh -->", "<!-- run by records/docs.sh, words alone -->"];
 
@@ -24,16 +25,16 @@ pub struct Block {
     pub is_marked: bool,
     /// Whether only words are compared.
     pub words_alone: bool,
-    /// Commands, each with what follows it.
+    /// The commands, each with the output that is shown.
     pub commands: Vec<(String, Vec<String>)>,
 }
 
-/// The root of the repository.
+/// Returns the root of the repository.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the repository").into()
 }
 
-/// The files with blocks: the README, and those of `docs`.
+/// Returns the files that may have blocks: the README, and those of `docs`.
 ///
 /// # Panics
 /// If they cannot be listed.
@@ -47,7 +48,7 @@ pub fn files() -> Vec<PathBuf> {
     files
 }
 
-/// The blocks of a file that have commands.
+/// Returns the blocks of a file that have commands.
 ///
 /// # Panics
 /// If the file cannot be read, or a fence is not closed.
@@ -78,13 +79,14 @@ pub fn blocks(file: &Path) -> Vec<Block> {
     blocks
 }
 
-/// How the line begins that notes when a block was run: its file and its first command.
+/// Returns the beginning of the line that notes when a block was run: its file and its first command.
 pub fn note_of(block: &Block) -> String {
     let command = block.commands.first().map_or("", |(command, _)| command);
     format!("{}: $ {command}: ", block.file.display())
 }
 
-/// Notes in a text with a line for each block that a block was run as shown, and when and with what.
+/// Notes in a text, which has a line for each block, that a block was run as shown; `when` says when and with
+/// what.
 pub fn with_note(text: &str, block: &Block, when: &str) -> String {
     let of = note_of(block);
     let mut lines: Vec<String> =
@@ -94,18 +96,18 @@ pub fn with_note(text: &str, block: &Block, when: &str) -> String {
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
-/// Runs a block in a directory, and returns what it shows then: where what is printed differs by times and
-/// rates alone, what was shown before.
+/// Runs a block in a directory, and returns the block with what is printed. If the output differs from what
+/// is shown by times and rates alone, the shown output is kept.
 ///
 /// # Panics
 /// If no shell can be started.
 pub fn shown_now(block: &Block, directory: &Path) -> Block {
     let commands = block.commands.iter().map(|(command, shown)| {
-        // How programs are built and found is not what a reader asks them.
+        // Commands that build and find the programs are not run: the tests have built their own.
         if command.starts_with("cargo build") || command.starts_with("export PATH") {
             return (command.clone(), shown.clone());
         }
-        // A file that is shown is there.
+        // If `cat` shows a file that does not exist, the file is made with the content in the block.
         if let Some(name) = command.strip_prefix("cat ").filter(|name| !directory.join(name).exists()) {
             std::fs::write(directory.join(name), shown.join("\n") + "\n")
                 .expect("the directory can be written");
@@ -121,11 +123,10 @@ pub fn shown_now(block: &Block, directory: &Path) -> Block {
     Block { commands: commands.collect(), ..block.clone() }
 }
 
-/// Runs a block in a directory, and tells where what is printed differs from what is shown, times and rates
-/// aside.
+/// Runs a block in a directory, and compares what is printed with what is shown, times and rates aside.
 ///
 /// # Errors
-/// Each such command, with what it printed and what is shown.
+/// The commands with a difference, each with what is printed and what is shown.
 ///
 /// # Panics
 /// If no shell can be started.
@@ -141,10 +142,11 @@ pub fn run(block: &Block, directory: &Path) -> Result<(), String> {
     if told.is_empty() { Ok(()) } else { Err(told.join("\n")) }
 }
 
-/// The text of a file with the commands and output of a block in the place of those that it has there.
+/// Returns the text of a file in which the commands and the output of a block have replaced those in the same
+/// place.
 ///
 /// # Panics
-/// If the block is not of this text.
+/// If the block is not from this text.
 pub fn with_block(text: &str, block: &Block) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let inside = &lines[block.line..];
@@ -161,7 +163,8 @@ pub fn with_block(text: &str, block: &Block) -> String {
     before.chain(block).chain(after).map(|line| line + "\n").collect()
 }
 
-/// What a command prints, errors among it, with the programs that were built like these tests.
+/// Runs a command with the programs that were built like these tests, and returns what it prints, errors
+/// included.
 fn printed(command: &str, directory: &Path) -> String {
     let link = directory.join("docs");
     if !link.exists() {
@@ -183,7 +186,8 @@ fn printed(command: &str, directory: &Path) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// A line without what differs from run to run and from machine to machine, and with single spaces.
+/// Returns a line without the parts that differ from run to run and from machine to machine, and with single
+/// spaces.
 fn without_times(line: &str) -> String {
     let mut words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
     let is_number = |word: &str| {
@@ -201,8 +205,8 @@ fn without_times(line: &str) -> String {
             words[at] = "N".into();
         }
     }
-    // The columns of seconds and bytes of a growth table: bytes are so many of whole files, seconds have
-    // three digits.
+    // In a growth table, the column of seconds differs from run to run, and the column of bytes does not.
+    // Seconds have three decimals, and stand before a number of bytes.
     let is_seconds =
         |word: &str| word.split_once('.').is_some_and(|(_, digits)| digits.len() == 3 && is_number(word));
     let is_bytes = |word: &String| ["B", "KiB", "MiB", "GiB", "TiB"].contains(&word.as_str());
@@ -213,14 +217,14 @@ fn without_times(line: &str) -> String {
         *seconds = "N".into();
     }
     let text = words.join(" ").replace("threads", "thread");
-    // What a machine has.
+    // The memory depends on the machine.
     if text.starts_with("memory: ") {
         return "memory".into();
     }
     json_without_times(&text)
 }
 
-/// The words of a line: what has a digit, and units, differ from run to run.
+/// Returns the words of a line, without units and all that has a digit, which differ from run to run.
 fn words_of(line: &str) -> String {
     const UNITS: [&str; 13] =
         ["B", "KiB", "MiB", "GiB", "s", "ms", "us", "min", "h", "GB/s", "MB/s", "states/s", "-"];
@@ -231,7 +235,7 @@ fn words_of(line: &str) -> String {
     line.split_whitespace().filter(|word| !differs(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// A JSON object in a line without its seconds.
+/// Returns a line with a JSON object, without its seconds.
 fn json_without_times(line: &str) -> String {
     let mut rest = line;
     let mut out = String::new();

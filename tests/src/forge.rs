@@ -1,11 +1,11 @@
-//! Layer files that are not what a search wrote, with all of their checksums in order.
+//! Layer files that no search has written, but whose checksums are all right.
 
 use fathom_layer::{Digest, Identity, chunk};
 use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 
-/// Bytes of a header.
+/// The number of bytes of a header.
 pub const HEADER: usize = 256;
 const ENTRY: usize = 56;
 
@@ -17,7 +17,7 @@ fn put(bytes: &mut [u8], at: usize, field: &[u8]) {
     bytes[at..at + field.len()].copy_from_slice(field);
 }
 
-/// The header of a layer file of so many bytes, before [`reseal`] puts its checksums right.
+/// Returns the header of a layer file of `length` bytes. [`reseal`] must then set the checksums.
 pub fn header_of(identity: &Identity, length: u64) -> [u8; HEADER] {
     let mut header = [0; HEADER];
     put(&mut header, 0, &fathom_layer::format::MAGIC);
@@ -32,7 +32,8 @@ pub fn header_of(identity: &Identity, length: u64) -> [u8; HEADER] {
     header
 }
 
-/// Where the data of a coset lie, and their encoding; `None` if they lie outside of the file.
+/// Returns the range of a coset's data, and their encoding; `None` if the data lie outside the file or the
+/// encoding is unknown.
 fn data(bytes: &[u8], coset: usize) -> Option<(std::ops::Range<usize>, u8)> {
     let entry = HEADER + coset * ENTRY;
     let start = usize::try_from(u64::from(u32_at(bytes, entry)) | u64::from(u32_at(bytes, entry + 4)) << 32);
@@ -42,7 +43,7 @@ fn data(bytes: &[u8], coset: usize) -> Option<(std::ops::Range<usize>, u8)> {
     (encoding < 4).then_some((start..end, encoding))
 }
 
-/// Makes all checksums and numbers of stored states those of the data, as whoever has the program can.
+/// Sets all checksums and numbers of stored states to those of the data, as anybody who has the program can.
 pub fn reseal(bytes: &mut [u8]) {
     let cosets = u32_at(bytes, 60) as usize;
     let mut stored = 0_u64;
@@ -74,9 +75,9 @@ pub fn reseal(bytes: &mut [u8]) {
     put(bytes, 224, &header.0);
 }
 
-/// In a layer file that is not compressed, puts a state of a dense coset at another position of the same
-/// byte, where both positions are of states, and seals the file again. `row_bits` are those of a row that
-/// takes one byte.
+/// Moves a state of a dense coset to another position in the same byte, in a layer file that is not
+/// compressed, and seals the file again. `row_bits` is the number of bits of a row, which takes one byte, so
+/// that both positions are those of states.
 pub fn move_state(path: &Path, row_bits: u32) {
     let mut bytes = fs::read(path).expect("the layer file is there");
     let cosets = u32_at(&bytes, 60) as usize;
@@ -91,8 +92,8 @@ pub fn move_state(path: &Path, row_bits: u32) {
     fs::write(path, bytes).expect("the layer file can be written");
 }
 
-/// In a layer file that is not compressed, exchanges the states of two cosets of one length and seals the
-/// file again.
+/// Exchanges the states of two cosets of the same length, in a layer file that is not compressed, and seals
+/// the file again.
 pub fn exchange_cosets(path: &Path) {
     let mut bytes = fs::read(path).expect("the layer file is there");
     let cosets = u32_at(&bytes, 60) as usize;
@@ -113,7 +114,7 @@ pub fn exchange_cosets(path: &Path) {
     fs::write(path, bytes).expect("the layer file can be written");
 }
 
-/// The checksums that the directory of a layer file has, in order of cosets.
+/// Returns the checksums in the directory of a layer file, in the order of cosets.
 pub fn checksums(path: &Path) -> Vec<Digest> {
     let bytes = fs::read(path).expect("the layer file is there");
     let cosets = u32_at(&bytes, 60) as usize;
@@ -124,12 +125,13 @@ pub fn checksums(path: &Path) -> Vec<Digest> {
     (0..cosets).map(checksum).collect()
 }
 
-/// Changes how many states of a coset the file says were visited: of the first where that number may be.
+/// Changes the number of visited states that the file gives for a coset: the first one for which the new
+/// number is plausible.
 pub fn set_visited(path: &Path, change: i32) {
     let mut bytes = fs::read(path).expect("the layer file is there");
     let cosets = u32_at(&bytes, 60) as usize;
     let entries = (0..cosets).map(|coset| HEADER + coset * ENTRY);
-    // Between the states of the layer and the 1,440 of a coset of 3x3.
+    // Plausible is any number from the states of the layer to less than the 1,440 states of a coset of 3x3.
     let mut entries = entries.filter(|&entry| {
         let (states, visited) = (u32_at(&bytes, entry + 12), u32_at(&bytes, entry + 16));
         visited.checked_add_signed(change).is_some_and(|visited| visited >= states && visited < 1000)

@@ -1,8 +1,8 @@
-//! What fuzzers feed with arbitrary bytes. Each target is a function here; `tests/fuzz` has a program for
-//! each, and a small corpus, which `tests/tests/fuzz.rs` runs as an ordinary test.
+//! Targets that fuzzers call with arbitrary bytes. Each target is a function here. `tests/fuzz` has a program
+//! for each target, and a small corpus, which `tests/tests/fuzz.rs` runs as an ordinary test.
 //!
-//! A target returns whatever the bytes are. A target that panics, or takes more time or memory than its bytes
-//! are worth, has found a fault.
+//! A target must return for any bytes. If a target panics, or takes more time or memory than its bytes
+//! justify, the fuzzer has found a fault.
 
 use crate::forge::{HEADER, header_of, reseal};
 use fathom_kernel::{Engine, Kernel};
@@ -34,10 +34,11 @@ pub const TARGETS: [(&str, Target); 8] = [
     ("load_kpuzzle", load_kpuzzle),
 ];
 
-/// Cosets of the shard that layer files are made for.
+/// The number of cosets of the shard that layer files are made for.
 pub const COSETS: u32 = 3;
 
-/// Shapes with bits behind each row and without, of words of 32 and of 64 bits and of several words.
+/// Shapes with and without unused bits at the end of each row, with rows of 32 bits, of 64 bits and of
+/// several words.
 const SHAPES: [&[u32]; 9] = [
     &[3, 7, 7, 7],
     &[5, 33, 33],
@@ -50,20 +51,20 @@ const SHAPES: [&[u32]; 9] = [
     &[130],
 ];
 
-/// The same, with the last axis halved.
+/// Shapes whose last axis is halved.
 const HALVED: [&[u32]; 3] = [&[6, 6, 6], &[24, 2, 24], &[2, 120, 6]];
 
-/// The shapes of all kinds of rows.
+/// Returns shapes with all kinds of rows.
 ///
 /// # Panics
-/// If one cannot be made.
+/// If a shape cannot be made.
 pub fn shapes() -> Vec<Shape> {
     let whole = SHAPES.iter().map(|lengths| Shape::new(lengths));
     let halved = HALVED.iter().map(|lengths| Shape::halved(lengths));
     whole.chain(halved).map(|shape| shape.expect("the lengths are those of a shape")).collect()
 }
 
-/// The layer file for which [`layer_file`] takes its bytes.
+/// Returns the identity of the layer file that [`layer_file`] makes.
 pub fn identity(shape: &Shape) -> Identity {
     Identity {
         fingerprint: [7; 32],
@@ -76,10 +77,10 @@ pub fn identity(shape: &Shape) -> Identity {
     }
 }
 
-/// Checks that all positions are of states, and has every kernel pull and subtract them.
+/// Checks that all positions are those of states, and that every kernel can pull and subtract them.
 ///
 /// # Panics
-/// If not so.
+/// If a position lies outside the coset, or a kernel counts other states.
 pub fn harmless(shape: &Shape, stored: &Stored<'_>) {
     let row = shape.row_bytes() * 8;
     for position in stored.positions() {
@@ -107,7 +108,7 @@ pub fn harmless(shape: &Shape, stored: &Stored<'_>) {
     }
 }
 
-/// The first byte chooses a shape.
+/// Chooses a shape by the first byte; returns the shape and the other bytes.
 fn shape_and_rest(bytes: &[u8]) -> Option<(Shape, &[u8])> {
     let (first, rest) = bytes.split_first()?;
     let mut shapes = shapes();
@@ -115,15 +116,15 @@ fn shape_and_rest(bytes: &[u8]) -> Option<(Shape, &[u8])> {
     Some((shapes.swap_remove(which), rest))
 }
 
-/// A layer file whose checksums are all in order: what lies behind its header is given, and the header fits.
-/// The first byte chooses the shape.
+/// Opens a layer file whose checksums are all right: the bytes are what follows the header, and the header
+/// fits them. The first byte chooses the shape.
 ///
 /// # Panics
-/// If a coset that is accepted does harm, or a refusal is no word of damage.
+/// If a coset that is accepted has states outside the shape, or an error does not speak of damage.
 pub fn layer_file(bytes: &[u8]) {
     let Some((shape, rest)) = shape_and_rest(bytes) else { return };
     let identity = identity(&shape);
-    // Room for the directory, and for what a reader may look at behind the last data.
+    // The file has room for the directory, and for the bytes behind the last data that a reader may touch.
     let length = (HEADER + rest.len()).max(HEADER + 56 * COSETS as usize + 64);
     let mut file = vec![0; length];
     file[..HEADER].copy_from_slice(&header_of(&identity, length as u64));
@@ -141,8 +142,9 @@ pub fn layer_file(bytes: &[u8]) {
     }
 }
 
-/// Cosets from a peer: a chunk as it comes over the wire, or as it is after decompression, whose numbers of
-/// states are made to fit. The first byte chooses the shape.
+/// Imports cosets from a peer. The bytes are a chunk as it comes over the wire, or as it is after
+/// decompression; each coset is also imported with the number of states that its bits have. The first byte
+/// chooses the shape.
 ///
 /// # Panics
 /// If a coset that is accepted does harm, or a refusal is no word of damage.
@@ -166,10 +168,10 @@ pub fn imports(bytes: &[u8]) {
     }
 }
 
-/// Messages of peers: what a conversion accepts, another host understands as the same.
+/// Decodes messages of peers: another host must understand a converted message in the same way.
 ///
 /// # Panics
-/// If not so.
+/// If a message that is accepted changes when it is converted back.
 pub fn wire(bytes: &[u8]) {
     let cut = ShardCut::new(7, 2).expect("seven cosets make two shards");
     let geometry = Geometry { cut, fingerprint: [7; 32], packed_bytes: 41, row_bits: 8 };
@@ -199,11 +201,11 @@ pub fn wire(bytes: &[u8]) {
     let _ = convert::digest("checksum", bytes);
 }
 
-/// The file `run.toml`: what is read is written again as the same, and with the right fingerprint becomes a
-/// run or is refused.
+/// Reads a file `run.toml`: the file must be written again as the same, and with the right fingerprint
+/// becomes a run or is refused.
 ///
 /// # Panics
-/// If not so.
+/// If the file is read in another way after it was written.
 pub fn run_toml(bytes: &[u8]) {
     let Ok(mut manifest) = RunManifest::from_toml(&String::from_utf8_lossy(bytes)) else { return };
     assert_eq!(RunManifest::from_toml(&manifest.to_toml()).as_ref().ok(), Some(&manifest));
@@ -218,7 +220,7 @@ pub fn run_toml(bytes: &[u8]) {
     }
 }
 
-/// Whether a space of the puzzle is set up in milliseconds.
+/// Returns whether a space of the puzzle is set up in milliseconds.
 fn is_small(source: &PuzzleSpec) -> bool {
     match source {
         PuzzleSpec::Board(board) => board.cells() <= 9,
@@ -230,28 +232,28 @@ fn is_small(source: &PuzzleSpec) -> bool {
     }
 }
 
-/// A file in Fathom's own format.
+/// Reads a file in Fathom's own format.
 pub fn load_toml(bytes: &[u8]) {
     load(bytes, Format::Toml);
 }
 
-/// A file as GAP reads it.
+/// Reads a file in the format of GAP.
 pub fn load_gap(bytes: &[u8]) {
     load(bytes, Format::Gap);
 }
 
-/// A file of ksolve or twsearch.
+/// Reads a file of ksolve or twsearch.
 pub fn load_ksolve(bytes: &[u8]) {
     load(bytes, Format::Ksolve);
 }
 
-/// A file of cubing.js.
+/// Reads a file of cubing.js.
 pub fn load_kpuzzle(bytes: &[u8]) {
     load(bytes, Format::Kpuzzle);
 }
 
-/// What is read is written in Fathom's own format and read again as the same puzzle; a small one becomes a
-/// space or is refused.
+/// Reads a file, writes it in Fathom's own format, and reads it again, which must give the same puzzle. A
+/// small puzzle becomes a space or is refused.
 fn load(bytes: &[u8], format: Format) {
     let text = String::from_utf8_lossy(bytes);
     let Ok(definition) = load::parse(&text, format, "fuzz") else { return };

@@ -1,4 +1,5 @@
-//! What the whole-system tests share: known tables, searches in this process, and the real command.
+//! Code that the tests of the whole system share: known tables, searches in this process, and the real
+//! commands.
 
 pub mod boards;
 pub mod browser;
@@ -27,7 +28,7 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// Memory that tests give to reference searches.
+/// The bytes of memory that tests give to reference searches.
 pub const MEMORY: u64 = 2 << 30;
 
 /// A growth table of `tests/data`.
@@ -60,7 +61,7 @@ pub struct KnownTable {
 }
 
 impl KnownTable {
-    /// The space that the table is about.
+    /// Returns the space that the table is about.
     pub fn question(&self) -> SpaceSpec {
         let board = Board::new(self.m, self.n).expect("known boards are boards");
         let tiles = 0..board.cells();
@@ -82,7 +83,7 @@ pub fn data<T: DeserializeOwned>(name: &str) -> T {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The tables of a file of `tests/data`.
+/// Returns the tables of a file of `tests/data`.
 pub fn known_tables(name: &str) -> Vec<KnownTable> {
     #[derive(Deserialize)]
     struct File {
@@ -91,14 +92,14 @@ pub fn known_tables(name: &str) -> Vec<KnownTable> {
     data::<File>(name).tables
 }
 
-/// How a search in this process is set up.
+/// The options of a search in this process.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
     /// The engine.
     pub kernel: Kernel,
     /// Threads.
     pub threads: usize,
-    /// Shards, or by size.
+    /// The number of shards; by the size of the space if `None`.
     pub shards: Option<u32>,
     /// Layers to keep.
     pub keep: Keep,
@@ -106,8 +107,8 @@ pub struct Setup {
     pub max_depth: Option<u32>,
     /// Bytes of memory.
     pub memory_bytes: u64,
-    /// Until it is so old, a search makes its depths durable together. Not at all by default, so that each
-    /// depth is a step that can fail.
+    /// A search makes its depths durable together until it has run for this time. The default is zero, so
+    /// that each depth is a step that can fail.
     pub sync_after: Duration,
 }
 
@@ -156,13 +157,13 @@ impl Setup {
     }
 }
 
-/// The command `fathom`, built like these tests.
+/// Returns the command `fathom`, built like these tests.
 pub fn fathom() -> Command {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     Command::new(BINARY.get_or_init(|| build("fathom")))
 }
 
-/// The command `fathom-worker`, built like these tests.
+/// Returns the command `fathom-worker`, built like these tests.
 pub fn fathom_worker() -> Command {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     Command::new(BINARY.get_or_init(|| build("fathom-worker")))
@@ -172,8 +173,8 @@ fn build(name: &str) -> PathBuf {
     let build = escargot::CargoBuild::new()
         .bin(name)
         .manifest_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml"));
-    // What the outer cargo tells of this package would have build scripts run again, and all that depends on
-    // them built again.
+    // The variables that the outer cargo sets for this package are removed: they would make build scripts run
+    // again, and all that depends on them would be built again.
     let of_package = |name: &String| {
         name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") || name == "CARGO_CRATE_NAME"
     };
@@ -183,20 +184,20 @@ fn build(name: &str) -> PathBuf {
     build.run().unwrap_or_else(|error| panic!("{name} builds: {error}")).path().into()
 }
 
-/// Standard output and error of a command, as text.
+/// Returns standard output and standard error of a command, as text.
 pub fn texts(output: &Output) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (text(&output.stdout), text(&output.stderr))
 }
 
-/// The JSON object that a command printed, which must have ended well.
+/// Returns the JSON object that a command printed. Panics if the command failed.
 pub fn json(output: &Output) -> Value {
     let (out, err) = texts(output);
     assert!(output.status.success(), "{err}");
     serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}"))
 }
 
-/// That two runs, as `--json` tells them, found the same.
+/// Asserts that two runs, as `--json` prints them, found the same.
 pub fn assert_same(found: &Value, expected: &Value) {
     for field in ["digest", "counts", "classes", "classes_with_inverse", "god_number", "complete"] {
         assert_eq!(found[field], expected[field], "{field}");

@@ -1,4 +1,4 @@
-//! The page of a run, as a browser or a program asks for it.
+//! Requests to the page of a run, as a browser or a program makes them.
 
 use crate::cluster::until;
 use std::io::{Read, Write};
@@ -9,22 +9,22 @@ use std::time::Duration;
 /// An answer over HTTP.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// 200 and so on.
+    /// The status code, such as 200.
     pub status: u16,
-    /// The lines between status and body, in lower case up to the colon.
+    /// The headers, with names in lower case.
     pub headers: Vec<(String, String)>,
-    /// What was asked for.
+    /// The body of the answer.
     pub body: String,
 }
 
 impl Answer {
-    /// The value of a header.
+    /// Returns the value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// Asks for a path by a method, with headers beside `Connection`; `None` if nobody answers.
+/// Asks for a path by a method, with headers in addition to `Connection`; `None` if nobody answers.
 pub fn ask(address: &str, method: &str, path: &str, headers: &[(&str, &str)]) -> Option<Answer> {
     let mut tcp = TcpStream::connect(address).ok()?;
     tcp.set_read_timeout(Some(Duration::from_secs(30))).ok()?;
@@ -51,7 +51,7 @@ pub fn get(address: &str, path: &str, run: &Path) -> Answer {
     ask(address, "GET", path, &headers).expect("the page answers")
 }
 
-/// The token of the page of a run.
+/// Returns the token of the page of a run.
 ///
 /// # Panics
 /// If there is none.

@@ -1,4 +1,4 @@
-//! A real Slurm on this machine: a controller, one node, and the keeper of its credentials, all in a
+//! A real Slurm on this machine: a controller, one node, and munged, which checks credentials, all in a
 //! temporary directory.
 
 use std::fs;
@@ -10,27 +10,27 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long anything may take that is waited for. Nothing is told by how long it took.
+/// The time limit for anything that a test waits for. No test depends on how long something takes.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// The node has few processors, and tests are to be alone on them.
+/// Locked by each test with Slurm: the node has few processors, and tests must not share them.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Slurm; dropped, it cancels its jobs and ends its daemons.
+/// Slurm. When the value is dropped, its jobs are cancelled and its daemons end.
 #[derive(Debug)]
 pub struct Slurm {
     directory: tempfile::TempDir,
-    /// In the order in which they were started.
+    /// The daemons, in the order in which they were started.
     daemons: Vec<Child>,
     _alone: MutexGuard<'static, ()>,
 }
 
 impl Slurm {
-    /// Starts Slurm. `None` where it cannot be had; with `FATHOM_TEST_ALL` in the environment that is a
-    /// failure.
+    /// Starts Slurm. Returns `None` if Slurm cannot be started on this machine; panics instead if
+    /// `FATHOM_TEST_ALL` is set.
     ///
     /// # Panics
-    /// If it is installed and does not start.
+    /// If Slurm is installed and does not start.
     pub fn start() -> Option<Self> {
         let root = Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout == b"0\n");
         let programs =
@@ -74,7 +74,7 @@ impl Slurm {
         }
         let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("a host name");
         let host = host.trim().split('.').next().unwrap_or_default();
-        // Bound together, so that they are not the same.
+        // Both ports are bound at the same time, so that they differ.
         let free = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
         let [controller, node] = free.each_ref().map(|free| free.local_addr().expect("a port").port());
         let (processors, path) =
@@ -112,19 +112,19 @@ PartitionName=main Nodes=ALL Default=YES OverSubscribe=FORCE:8 MaxTime=INFINITE 
     }
 
     fn daemon<'a>(&mut self, name: &str, arguments: impl IntoIterator<Item = &'a str>) {
-        // It ends with these tests, however they end.
+        // The daemon ends with these tests, however they end.
         let mut command = self.command("setpriv");
         command.args(["--pdeathsig", "TERM", name]).args(arguments);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         self.daemons.push(command.spawn().unwrap_or_else(|error| panic!("{name} starts: {error}")));
     }
 
-    /// A directory that lives as long as this Slurm.
+    /// Returns a directory that lives as long as this Slurm.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// A command that talks to this Slurm, and has the commands of Fathom on its path.
+    /// Returns a command that talks to this Slurm, and has the commands of Fathom on its path.
     pub fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut paths: Vec<PathBuf> = [crate::fathom(), crate::fathom_worker()]
             .iter()
@@ -137,15 +137,15 @@ PartitionName=main Nodes=ALL Default=YES OverSubscribe=FORCE:8 MaxTime=INFINITE 
         command
     }
 
-    /// A script of `deploy/slurm`.
+    /// Returns the path of a script of `deploy/slurm`.
     pub fn script(&self, name: &str) -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/slurm").join(name)
     }
 
-    /// What a command of Slurm says, without the last line's end.
+    /// Runs a command of Slurm, and returns what it prints without the last line end.
     ///
     /// # Panics
-    /// If it fails.
+    /// If the command fails.
     pub fn ask(&self, program: &str, arguments: &[&str]) -> String {
         let output = self.command(program).args(arguments).output().expect("Slurm's commands run");
         let (out, err) = crate::texts(&output);
@@ -153,7 +153,7 @@ PartitionName=main Nodes=ALL Default=YES OverSubscribe=FORCE:8 MaxTime=INFINITE 
         out.trim_end().into()
     }
 
-    /// The jobs in the queue, elements of arrays one by one: number and name.
+    /// Returns the number and the name of each job in the queue, elements of arrays one by one.
     pub fn jobs(&self, states: &str) -> Vec<(String, String)> {
         let said = self.ask("squeue", &["--noheader", "--array", "--states", states, "--format=%i %j"]);
         said.lines()
@@ -162,10 +162,10 @@ PartitionName=main Nodes=ALL Default=YES OverSubscribe=FORCE:8 MaxTime=INFINITE 
             .collect()
     }
 
-    /// Waits until something is so.
+    /// Waits until a condition holds.
     ///
     /// # Panics
-    /// If it never is; then it says what Slurm wrote.
+    /// If the condition does not hold within [`PATIENCE`]; the message has the logs of Slurm.
     pub fn until(&self, what: &str, so: impl Fn() -> bool) {
         let begun = Instant::now();
         while !so() {
@@ -179,7 +179,7 @@ PartitionName=main Nodes=ALL Default=YES OverSubscribe=FORCE:8 MaxTime=INFINITE 
 }
 
 impl Slurm {
-    /// The last lines of what the daemons wrote, and of what jobs wrote to this directory.
+    /// Returns the last lines of all logs in the directory, of daemons and of jobs.
     fn logs(&self) -> String {
         let entries = fs::read_dir(self.path()).into_iter().flatten().flatten().map(|entry| entry.path());
         let logs = entries.filter(|path| path.extension().is_some_and(|extension| extension == "log"));
@@ -195,7 +195,7 @@ impl Slurm {
 impl Drop for Slurm {
     fn drop(&mut self) {
         if self.daemons.len() == 3 {
-            // Nothing here may panic, for a test that failed is panicking already.
+            // Nothing here may panic, because a test that failed is panicking already.
             let _ = self.command("scancel").args(["--user=root", "--full"]).output();
             let begun = Instant::now();
             let left = || {

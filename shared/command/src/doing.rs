@@ -7,9 +7,9 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// What ends sooner is not announced on a terminal.
+/// The time after which a terminal shows what the process is doing.
 const SOON: Duration = Duration::from_secs(1);
-/// The same elsewhere: nobody watches a log.
+/// The time after which a line is written elsewhere: nobody watches a log.
 const LATER: Duration = Duration::from_secs(10);
 
 /// Whether a line stands on the terminal that has to be erased.
@@ -22,8 +22,9 @@ pub struct Doing {
     teller: Option<JoinHandle<()>>,
 }
 
-/// Begins to do something, such as `planning 4x4`. After a second on a terminal, and ten elsewhere, a line
-/// says so on standard error; on a terminal the line goes away at the end.
+/// Announces an activity, such as `planning 4x4`, until the returned value is dropped. A line on standard
+/// error says so after a second on a terminal, and after ten seconds elsewhere. A terminal loses the line at
+/// the end.
 pub fn doing(what: &str) -> Doing {
     let none = Doing { over: None, teller: None };
     if output::is_quiet() {
@@ -37,13 +38,13 @@ pub fn doing(what: &str) -> Doing {
             show(&text);
         }
     });
-    // Without a thread nothing is said, and that is all.
+    // If no thread can be started, nothing is announced.
     teller.map_or(none, |teller| Doing { over: Some(over), teller: Some(teller) })
 }
 
 fn show(text: &str) {
     let mut err = std::io::stderr().lock();
-    // Nobody misses the line where it cannot be written.
+    // An error does not matter: nobody misses this line.
     let _ = match err.is_terminal() {
         true => {
             SHOWN.store(true, Ordering::Relaxed);
@@ -53,7 +54,7 @@ fn show(text: &str) {
     };
 }
 
-/// Takes the line away.
+/// Erases the line.
 pub fn clear() {
     if SHOWN.swap(false, Ordering::Relaxed) {
         let mut err = std::io::stderr().lock();
@@ -65,7 +66,7 @@ impl Drop for Doing {
     fn drop(&mut self) {
         drop(self.over.take());
         if let Some(teller) = self.teller.take() {
-            // A thread that only writes does not panic; if it did, there is nothing to take away.
+            // The thread only writes, so it does not panic. If it did, there would be no line to erase.
             let _ = teller.join();
             clear();
         }

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-/// Something that was asked for cannot be done, and asking otherwise is the way out. Exit code 2.
+/// What the user asked for cannot be done, and asking for something else is the way out. Exit code 2.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct BadInput(pub String);
@@ -31,7 +31,7 @@ macro_rules! bad_input {
     };
 }
 
-/// What the operating system says, without its number.
+/// Returns the message of the operating system, without the number of the error.
 pub fn said_by_system(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split_once(" (os error").map_or(text.clone(), |(text, _)| text.into())

@@ -45,11 +45,11 @@ fn failpoint() -> Option<&'static Failpoint> {
     failpoint.as_ref()
 }
 
-/// Whether the environment asks this process to err at a point of its work.
+/// Returns whether the environment asks this process to err at a point of its work.
 pub fn flips(name: &str) -> bool {
     let errs = |failpoint: &&Failpoint| failpoint.point == name && failpoint.signal.is_none();
     failpoint().filter(errs).is_some_and(|failpoint| {
-        // Down to 0, and no further: it errs from then on.
+        // The counter stops at 0, so that the process errs from then on.
         let less = |left: u64| left.checked_sub(1);
         failpoint.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).unwrap_or(1) <= 1
     })

@@ -1,7 +1,7 @@
 //! What SIGINT and SIGTERM do to a process that runs in a terminal.
 //!
-//! A thread of its own hears them. As long as nothing would be lost, a signal ends the process at once, with
-//! a word; later the first one is a request, and a second one ends the process.
+//! A thread of its own receives them. As long as nothing would be lost, a signal ends the process at once,
+//! with a message. Later the first signal asks for a stop, and a second one ends the process.
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -9,20 +9,20 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// What the signals of this process have set.
+/// Flags that the signals of this process set.
 #[derive(Clone, Debug)]
 pub struct Interrupts {
     /// Whether the next signal ends the process.
     pub at_once: Arc<AtomicBool>,
     /// Whether a signal asked for a stop when `at_once` was false.
     pub requested: Arc<AtomicBool>,
-    /// That signal.
+    /// The number of the signal that asked for a stop.
     pub signal: Arc<AtomicUsize>,
 }
 
 static INTERRUPTS: OnceLock<Interrupts> = OnceLock::new();
 
-/// What the signals of this process have set.
+/// Returns the flags that the signals of this process set.
 pub fn interrupts() -> &'static Interrupts {
     INTERRUPTS.get_or_init(|| Interrupts {
         at_once: Arc::new(AtomicBool::new(true)),
@@ -31,10 +31,10 @@ pub fn interrupts() -> &'static Interrupts {
     })
 }
 
-/// Starts the thread that hears signals.
+/// Starts the thread that receives signals.
 ///
 /// # Errors
-/// If the operating system refuses.
+/// If the signals cannot be caught, or the thread cannot be started.
 #[expect(clippy::print_stderr, reason = "the last word of a process that is stopped")]
 pub fn listen() -> io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM])?;

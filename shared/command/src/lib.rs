@@ -1,9 +1,9 @@
-//! What the commands `fathom` and `fathom-worker` share, and what knows nothing of puzzles.
+//! The code that the commands `fathom` and `fathom-worker` share and that knows nothing of puzzles.
 //!
 //! Reading order: [`exit`] (errors as users meet them, and exit codes), [`output`] (results), [`mod@doing`]
-//! (what takes long), [`interrupt`] (signals), [`log`] (all else, in files that `rotation` keeps small),
-//! [`shell`] (commands that are printed), [`machine`] (memory and processors), [`failpoint`] (to die or stop
-//! at a given point).
+//! (announces what takes long), [`interrupt`] (signals), [`log`] (all other messages, in files that
+//! `rotation` keeps small), [`shell`] (commands that are printed), [`machine`] (memory and processors),
+//! [`failpoint`] (kills or stops the process at a given point).
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

@@ -25,7 +25,7 @@ pub enum Verbosity {
 }
 
 impl Verbosity {
-    /// By the options `--quiet` and `--verbose`.
+    /// Returns the verbosity that the options `--quiet` and `--verbose` ask for.
     pub fn of(quiet: bool, verbose: bool) -> Self {
         match (quiet, verbose) {
             (true, _) => Self::Quiet,
@@ -34,17 +34,17 @@ impl Verbosity {
         }
     }
 
-    /// Whether progress is shown as bars.
+    /// Returns whether progress is shown as bars.
     pub fn shows_bars(self) -> bool {
         self == Self::Normal && std::io::stderr().is_terminal()
     }
 
-    /// The verbosity of a command that shows bars where it can.
+    /// Returns the level of log lines for a command that shows bars where it can.
     pub fn beside_bars(self) -> LevelFilter {
         if self.shows_bars() { LevelFilter::WARN } else { self.lines() }
     }
 
-    /// The verbosity of a command that has no bars.
+    /// Returns the level of log lines for a command that has no bars.
     pub fn lines(self) -> LevelFilter {
         match self {
             Self::Quiet => LevelFilter::ERROR,
@@ -54,8 +54,8 @@ impl Verbosity {
     }
 }
 
-/// The log of this host's processes, among many that work in one directory: `logs/WHAT-HOST.jsonl` below it.
-/// Lines are appended whole, so processes of one host may share it.
+/// Returns the path of the log for processes of this host, `logs/WHAT-HOST.jsonl`, below a directory in which
+/// processes of many hosts may work. Lines are appended whole, so the processes of a host may share the log.
 ///
 /// # Errors
 /// If the directory cannot be made.
@@ -65,20 +65,20 @@ pub fn file_of_host(directory: &Path, what: &str) -> Result<PathBuf> {
     Ok(logs.join(format!("{what}-{}.jsonl", machine::host_name())))
 }
 
-/// The filter of events: Fathom's own, and of the libraries that it uses only warnings and errors.
+/// Returns the filter of events: those of Fathom up to a level, and only warnings and errors of libraries.
 fn ours(level: LevelFilter) -> Targets {
     Targets::new().with_default(level.min(LevelFilter::WARN)).with_target("fathom", level)
 }
 
 /// Adds the worker and the run to every line that is written to the file from now on.
 pub fn tag(run: &str, worker: &str) {
-    // Whoever was named first is who this process is.
+    // Only the first call counts: a process works as one worker on one run.
     let _ = TAGS.set(format!(r#"{{"run":"{run}","worker":"{worker}","#));
 }
 
 static TAGS: OnceLock<String> = OnceLock::new();
 
-/// A file of JSON lines, each of which comes in one piece.
+/// A file of JSON lines, each of which is written in one piece and with the tags.
 struct Tagged(LogFile);
 
 impl Write for Tagged {
@@ -95,8 +95,8 @@ impl Write for Tagged {
     }
 }
 
-/// Starts logging, once a process: for people on standard error up to a level, and appended to a file as JSON
-/// lines.
+/// Starts logging, once in a process: to standard error for people, up to a level, and to a file as JSON
+/// lines, which are appended.
 ///
 /// # Errors
 /// If the log file cannot be opened.

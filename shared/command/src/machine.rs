@@ -1,4 +1,4 @@
-//! This machine: its memory, what of it this process may take and takes, and its processors.
+//! This machine: its memory, the memory that this process may take and has taken, and its processors.
 
 use bytesize::ByteSize;
 use procfs::process::Process;
@@ -7,21 +7,22 @@ use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-/// Where cgroups are mounted, and what holds the limit of one: of version 2, and of version 1.
+/// Where cgroups of version 2 are mounted, and the file that holds the limit of each.
 const CGROUPS: (&str, &str) = ("/sys/fs/cgroup", "memory.max");
+/// The same for cgroups of version 1.
 const CGROUPS_1: (&str, &str) = ("/sys/fs/cgroup/memory", "memory.limit_in_bytes");
 
-/// Where the machine does not tell.
+/// The bytes of memory that are assumed if the system does not tell.
 const UNKNOWN: u64 = 4 << 30;
 
-/// Bytes of memory that this process may take: those of the machine, or of the smallest limit among its
-/// cgroups.
+/// Returns the bytes of memory that this process may take: those of the machine, or the smallest limit among
+/// its cgroups.
 pub fn available_bytes() -> u64 {
     let machine = Meminfo::current().map_or(UNKNOWN, |info| info.mem_total);
     limiting_group().map_or(machine, |(limit, _)| limit.min(machine))
 }
 
-/// How many processes of a name draw on the memory that this process may take: those of this machine, or of
+/// Counts the processes of a name that draw on the memory that this process may take: on this machine, or in
 /// the cgroup with the smallest limit. This process is one of them.
 pub fn sharers(name: &str) -> usize {
     let group = limiting_group().map(|(_, group)| Path::new("/").join(group));
@@ -35,7 +36,7 @@ pub fn sharers(name: &str) -> usize {
     1 + all.filter(|process| process.pid != own && draws(process)).count()
 }
 
-/// The smallest limit among the cgroups of this process, and whose limit that is.
+/// Returns the smallest memory limit among the cgroups of this process, and the cgroup that has this limit.
 fn limiting_group() -> Option<(u64, PathBuf)> {
     let groups = Process::myself().ok()?.cgroups().ok()?;
     let limits = groups.0.into_iter().filter_map(|group| {
@@ -54,54 +55,54 @@ fn limiting_group() -> Option<(u64, PathBuf)> {
     limits.min()
 }
 
-/// Bytes of memory that this process has for itself now: without files that it has mapped, and without the
-/// page cache.
+/// Returns the bytes of memory that this process has for itself now: without files that it has mapped, and
+/// without the page cache.
 pub fn anonymous_bytes() -> Option<u64> {
     Some(Process::myself().ok()?.status().ok()?.rssanon? << 10)
 }
 
-/// Bytes that this process has read from disks, and has written to them; through files that are mapped, too.
+/// Returns the bytes that this process has read from disks and written to them, also through mapped files.
 pub fn disk_bytes() -> Option<[u64; 2]> {
     let io = Process::myself().ok()?.io().ok()?;
     Some([io.read_bytes, io.write_bytes.saturating_sub(io.cancelled_write_bytes)])
 }
 
-/// Seconds of processor time that this process has taken.
+/// Returns the seconds of processor time that this process has taken.
 pub fn processor_seconds() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// Seconds of processor time that the processes took that this one has started and waited for, in steps of
-/// the system's clock, which is 10 ms on most.
+/// Returns the seconds of processor time of all processes that this one has started and waited for, in steps
+/// of the system's clock, which are 10 ms on most systems.
 pub fn processor_seconds_of_children() -> f64 {
     let ticks =
         Process::myself().and_then(|process| process.stat()).map_or(0, |stat| stat.cutime + stat.cstime);
     ticks as f64 / procfs::ticks_per_second() as f64
 }
 
-/// The name of the processor, if it tells.
+/// Returns the name of the processor, if the system knows it.
 pub fn processor() -> Option<String> {
     CpuInfo::current().ok()?.model_name(0).map(str::to_owned)
 }
 
-/// How many file descriptors this process may have.
+/// Returns the number of file descriptors that this process may have.
 pub fn descriptor_limit() -> u64 {
-    // Without a limit there is room for all.
+    // `None` means that there is no limit.
     rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// Lets this process have as many file descriptors as it may let itself have.
+/// Raises the limit of this process on file descriptors to its hard limit.
 ///
 /// # Errors
-/// As the operating system says.
+/// If the operating system refuses the new limit.
 pub fn raise_descriptor_limit() -> std::io::Result<()> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
     Ok(setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })?)
 }
 
-/// One thread for each processor that this process may use.
+/// Returns the number of processors that this process may use.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
@@ -109,21 +110,21 @@ pub fn processors() -> usize {
 /// Reads a size such as `8GiB`, in bytes.
 ///
 /// # Errors
-/// A message for people.
+/// A message for people, if the text is no size.
 pub fn size(text: &str) -> Result<u64, String> {
     let size = text.parse::<ByteSize>();
     size.map(|size| size.as_u64())
         .map_err(|_| format!("{text:?} is no size: give a number and a unit, for example 8GiB"))
 }
 
-/// Bytes of memory to take when so many are asked for: no more than there are, and unless asked nine tenths
-/// of them. The rest is for the system, and for what is written on its way to the disk.
+/// Returns the bytes of memory to take: as many as are asked for and available; nine tenths of the available
+/// ones by default. The rest is for the system, and for data on its way to the disk.
 pub fn memory_bytes(asked: Option<u64>) -> u64 {
     let available = available_bytes();
     asked.map_or(available / 10 * 9, |asked| asked.min(available))
 }
 
-/// The name of this host, as it calls itself.
+/// Returns the name of this host, as it calls itself.
 pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }

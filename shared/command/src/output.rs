@@ -12,7 +12,7 @@ pub fn leave_out_remarks() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Whether remarks are left out.
+/// Returns whether remarks are left out.
 pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
@@ -26,7 +26,7 @@ pub fn remark(text: &str) {
     }
 }
 
-/// Writes a result and a line end. A reader that has gone away wants no more, and is no error.
+/// Writes a result and a line end. It is no error if the reader has closed the pipe.
 ///
 /// # Errors
 /// If standard output cannot be written, such as a file on a full disk.
@@ -36,7 +36,7 @@ pub fn line(text: &str) -> Result<()> {
     written(writeln!(out, "{text}").and_then(|()| out.flush()))
 }
 
-/// What became of a result that was written.
+/// Converts the outcome of writing a result: it is no error if the reader has closed the pipe.
 ///
 /// # Errors
 /// As [`line()`].

@@ -2,16 +2,16 @@
 //!
 //! A file that has reached its size gets the next name, and a new one is begun: `log.jsonl` becomes
 //! `log.1.jsonl`, which has become `log.2.jsonl`, and so on; the oldest is replaced. Several processes may
-//! append to one log: whoever finds that the name stands for another file by now opens that one.
+//! append to one log: a process that finds another file under the name opens that file.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The size from which on a new file is begun.
+/// The size, in bytes, from which on a new file is begun.
 pub(crate) const MOST_BYTES: u64 = 64 << 20;
-/// Older files that are kept.
+/// The number of older files that are kept.
 const KEPT: u32 = 4;
 /// After this part of the size has been written, the file's size is read again: others may write to the file
 /// as well.
@@ -50,7 +50,7 @@ impl LogFile {
         Ok(())
     }
 
-    /// Whether the name still stands for the file that is open.
+    /// Returns whether the name still stands for the file that is open.
     fn is_named(&self) -> io::Result<bool> {
         let (open, named) = (self.file.metadata()?, fs::metadata(&self.path));
         Ok(named.is_ok_and(|named| (named.dev(), named.ino()) == (open.dev(), open.ino())))
@@ -61,7 +61,7 @@ impl LogFile {
             if self.file.metadata()?.len() < self.most_bytes {
                 return Ok(());
             }
-            // One process renames. Whoever comes later finds another file under the name.
+            // Only one process renames. A later one finds another file under the name.
             self.file.lock()?;
             if self.is_named()? {
                 for number in (1..KEPT).rev() {

@@ -1,6 +1,6 @@
 //! Commands that are printed for people to run.
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell, if it needs quotes.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {

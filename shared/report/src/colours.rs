@@ -9,7 +9,7 @@ pub(crate) const FRONT: &str = "#3aa655";
 pub(crate) const RIGHT: &str = "#d43d3d";
 pub(crate) const BACK: &str = "#3b73c8";
 
-/// The colour of a side.
+/// Returns the colour of a side.
 pub(crate) fn of(side: Side) -> &'static str {
     match side {
         Side::Left => LEFT,

@@ -1,4 +1,4 @@
-//! A few states of the last layer, one of each class. Where the run is complete these are antipodes.
+//! A few states of the last layer, one of each class. If the run is complete, they are antipodes.
 
 use super::Report;
 use crate::text::many;
@@ -19,32 +19,32 @@ const MOST: usize = 12;
 /// States of the last layer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Deepest {
-    /// Its depth.
+    /// The depth of the layer.
     pub depth: u32,
-    /// Of classes, in order of their words.
+    /// One state of each class, in the order of their words.
     pub examples: Vec<Example>,
 }
 
 /// A state of a class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Example {
-    /// The label on each cell: of the smallest word of its class.
+    /// The label on each cell. The state has the smallest word of its class.
     pub word: Vec<u8>,
-    /// How far the piece on each cell is turned, where pieces turn.
+    /// The orientation of the piece on each cell, if pieces have orientations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub orientations: Option<Vec<u8>>,
-    /// How many states the class has.
+    /// The number of states of the class.
     pub class_states: usize,
-    /// A shortest solution, if one is known: whoever makes the report finds it.
+    /// A shortest solution, if the program that makes the report has added one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub solution: Option<String>,
-    /// The word as the space has it.
+    /// The word of the state in the space.
     #[serde(skip)]
     pub in_space: Vec<u8>,
 }
 
 impl Example {
-    /// What stands on each cell: a label, and with a `+` how far the piece is turned, if it is.
+    /// Writes what stands on each cell: a label, followed by `+` and the orientation if that is not 0.
     pub fn cells(&self) -> Vec<String> {
         let turn = |cell: usize| self.orientations.as_ref().map_or(0, |turns| turns[cell]);
         let written = |(cell, label): (usize, &u8)| match turn(cell) {
@@ -58,7 +58,7 @@ impl Example {
 /// Reads the last layer; `None` if there is none or not all of its files are there.
 ///
 /// # Errors
-/// If its files cannot be used.
+/// If the files of the layer cannot be read, or do not have their digests.
 pub fn of(run: &RunDirectory, layer: Option<&LayerRow>) -> Result<Option<Deepest>> {
     let Some((layer, store)) = layer.zip(run.store_path()?) else {
         return Ok(None);
@@ -97,7 +97,7 @@ pub fn of(run: &RunDirectory, layer: Option<&LayerRow>) -> Result<Option<Deepest
     Ok(Some(Deepest { depth: depth.0, examples: examples.collect() }))
 }
 
-/// What is shown, as a title and two sentences.
+/// Returns a title and two sentences that describe the states.
 pub fn caption(report: &Report, deepest: &Deepest) -> (&'static str, String) {
     let summary = &report.summary;
     let title = if summary.complete { "Antipodes" } else { "States of the last known distance" };
@@ -130,7 +130,7 @@ pub fn caption(report: &Report, deepest: &Deepest) -> (&'static str, String) {
     )
 }
 
-/// The smallest word of the class of a state, and how many states the class has.
+/// Returns the smallest word of the class of a state, and the number of states of the class.
 fn class(graph: &CosetGraph, coset: CosetId, position: u32) -> (Vec<u8>, usize) {
     let word = graph.word_at(coset, position);
     let space: &Space = graph.space();

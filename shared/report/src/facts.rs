@@ -1,4 +1,4 @@
-//! What a run has found and where that comes from, in words.
+//! The results of a run and their origin, in words.
 
 use super::Report;
 use super::numbers::duration;
@@ -29,7 +29,8 @@ fn code(what: &'static str, said: impl Into<String>) -> Fact {
     Fact { what, said: said.into(), code: true }
 }
 
-/// What distances are counted from and in what, in a line without control characters: the end of a sentence.
+/// Describes the state from which distances are counted, and what one move is. The text is the end of a
+/// sentence, on one line and without control characters.
 pub fn from_where(report: &Report) -> String {
     let alike = if report.summary.labels.is_some() { "; pieces with one label are alike" } else { "" };
     let puzzle = puzzle(&report.source);
@@ -37,7 +38,7 @@ pub fn from_where(report: &Report) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// What was enumerated, and what was found.
+/// Returns what was enumerated, and the results.
 pub fn of_results(report: &Report) -> Vec<Fact> {
     let summary = &report.summary;
     let metric = format!("{}: {}", summary.metric, move_is(report));
@@ -60,7 +61,7 @@ pub fn of_results(report: &Report) -> Vec<Fact> {
     facts
 }
 
-/// The source of the numbers.
+/// Returns the origin of the results.
 pub fn of_origin(report: &Report) -> Vec<Fact> {
     let provenance = &report.provenance;
     let mut facts = vec![
@@ -93,7 +94,7 @@ pub fn of_origin(report: &Report) -> Vec<Fact> {
     facts
 }
 
-/// Whether the run is complete, and if not how far it is.
+/// Says that the run is complete, or how far it is.
 pub fn status(report: &Report) -> String {
     let summary = &report.summary;
     match (summary.check(), report.rows.last()) {
@@ -108,7 +109,8 @@ pub fn status(report: &Report) -> String {
     }
 }
 
-/// The largest distance, or what is known of it: where states are left, they lie further out.
+/// Returns the largest distance. If the run is not complete, returns a lower bound: the states that are left
+/// lie beyond the last finished depth.
 pub fn largest_distance(report: &Report) -> String {
     match report.summary.god_number {
         Some(distance) => distance.to_string(),
@@ -116,7 +118,7 @@ pub fn largest_distance(report: &Report) -> String {
     }
 }
 
-/// How many states lie at the largest distance, of a complete run.
+/// Returns the number of states at the largest distance; `None` if the run is not complete.
 pub fn antipodes(report: &Report) -> Option<String> {
     let last = report.rows.last().filter(|_| report.summary.complete)?;
     Some(match last.classes {
@@ -127,7 +129,7 @@ pub fn antipodes(report: &Report) -> Option<String> {
     })
 }
 
-/// The mean distance of a state, of a complete run.
+/// Returns the mean distance of a state; `None` if the run is not complete.
 pub fn mean_distance(report: &Report) -> Option<f64> {
     let sum = report.rows.iter().map(|row| f64::from(row.depth) * row.share).sum();
     report.summary.complete.then_some(sum)
@@ -144,7 +146,7 @@ fn puzzle(source: &PuzzleSpec) -> String {
     }
 }
 
-/// What costs one move.
+/// Says what costs one move.
 fn move_is(report: &Report) -> &'static str {
     let is = |known: Metric| report.summary.metric == known.word();
     match &report.source {

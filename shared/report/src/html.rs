@@ -1,5 +1,5 @@
-//! A web page with everything: one file that needs nothing else, for light and dark screens and for paper. It
-//! is well-formed XML too.
+//! A web page with everything: one file that needs nothing else, for light and dark screens and for paper.
+//! The page is well-formed XML too.
 
 use super::deepest::{self, Example};
 use super::facts::{self, Fact};
@@ -32,7 +32,7 @@ struct Page<'a> {
 struct Pictures {
     title: &'static str,
     about: String,
-    /// Of a board how many tiles stand in a row; of other puzzles states are written in a line.
+    /// The number of tiles in a row of a board; `None` for other puzzles, whose states are written in a line.
     columns: Option<usize>,
     states: Vec<Picture>,
 }
@@ -40,7 +40,7 @@ struct Pictures {
 /// A state, drawn.
 struct Picture {
     tiles: Vec<Tile>,
-    /// How many states it stands for, where it stands for others.
+    /// How many states are like this one, if there are others.
     class: Option<String>,
     /// Its net, if the puzzle has one.
     net: Option<String>,
@@ -55,7 +55,7 @@ struct Tile {
     hue: usize,
 }
 
-/// The page.
+/// Writes the page.
 ///
 /// # Errors
 /// None: a String takes all.
@@ -94,7 +94,7 @@ pub fn page(report: &Report) -> Result<String> {
     Ok(page.render()?)
 }
 
-/// A branching factor with three digits.
+/// Writes a branching factor with three digits.
 pub(crate) fn branching(factor: Option<f64>) -> String {
     match factor {
         None => "–".into(),
@@ -103,7 +103,7 @@ pub(crate) fn branching(factor: Option<f64>) -> String {
     }
 }
 
-/// The first paragraph of the page.
+/// Returns the figures in the first paragraph of the page.
 fn figures(report: &Report) -> Vec<Fact> {
     let summary = &report.summary;
     let mut figures = vec![

@@ -1,4 +1,5 @@
-//! God's numbers of spaces that have a word, each found by Fathom and, independently, by who is named.
+//! God's numbers of spaces that have a name, each found by Fathom and, independently, by the source that is
+//! given.
 
 use fathom_puzzle::Metric;
 use serde::Serialize;
@@ -12,14 +13,14 @@ pub struct GodsNumber {
     pub metric: Metric,
     /// The largest distance.
     pub gods_number: u32,
-    /// How many states there are.
+    /// The number of states.
     pub states: u64,
-    /// Who found the same, apart from Fathom.
+    /// Who else has found the number.
     pub source: &'static str,
 }
 
-/// The known numbers of a family, by its pattern; `MxN` are boards. A test of `fathom puzzles` finds those
-/// again that take seconds; the others are records.
+/// Returns the known numbers of a family of puzzles, by its pattern; `MxN` are boards. A test of `fathom
+/// puzzles` computes the numbers that take seconds; the others are records.
 pub fn gods_numbers(pattern: &str) -> Vec<GodsNumber> {
     use Metric::{Given, Multi, Single};
     let known = |space, metric, gods_number, states, source| GodsNumber {

@@ -4,7 +4,7 @@ use super::numbers::percent_with;
 use super::{Report, facts};
 use std::fmt::Write;
 
-/// The growth table as a floating table, with caption and label.
+/// Writes the growth table as a floating table, with caption and label.
 pub fn table(report: &Report) -> String {
     let mut text = format!(
         "% {}, fingerprint {}\n% digest {}\n% Needs \\usepackage{{booktabs}}.\n\\begin{{table}}\n\\centering\n\\caption{{{}}}\n\\label{{tab:{}}}\n\\begin{{tabular}}{{rrrrr}}\n\\toprule\ndistance & states & classes & share & cumulative share \\\\\n\\midrule\n",
@@ -40,7 +40,7 @@ fn caption(report: &Report) -> String {
     )
 }
 
-/// A number in groups of three.
+/// Writes a number in groups of three digits.
 fn grouped(number: u64) -> String {
     indicatif::HumanCount(number).to_string().replace(',', "\\,")
 }
@@ -50,7 +50,7 @@ fn percent(share: f64) -> String {
     format!("{}\\,\\%", number.replace("> ", "$>$\\,"))
 }
 
-/// Text in which LaTeX finds no command.
+/// Escapes text, so that LaTeX finds no command in it.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {
@@ -65,7 +65,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// A key for references.
+/// Makes a key for references from a title.
 fn label(title: &str) -> String {
     title.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }

@@ -1,11 +1,11 @@
-//! Reports: what a run has found and where that comes from, set out for others.
+//! Reports: the results of a run and their origin, for readers and for programs.
 //!
-//! Reading order: [`deepest`] (states of the last layer), [`provenance`] (where the numbers come from),
-//! [`waited`] (what threads spent their time on), [`facts`] (all that in words), [`people`] (puzzles in
-//! people's words), [`numbers`], and a module for each format: [`html`] with [`plot`] and `net` (states of
-//! cubes and the like) and `colours`, [`markdown`], [`latex`], [`table`] (CSV), [`object`] (JSON), [`oeis`],
-//! [`text`] (the growth table on a terminal, and tables in general). [`known`] has God's numbers that others
-//! found as well, [`shapes`] draws those of Square-1.
+//! Reading order: [`deepest`] (states of the last layer), [`provenance`] (the origin of the numbers),
+//! [`waited`] (what threads spent their time on), [`facts`] (all of these in words), [`people`] (names of
+//! puzzles for people), [`numbers`], and a module for each format: [`html`] with [`plot`] and `net` (states
+//! of cubes and similar puzzles) and `colours`, [`markdown`], [`latex`], [`table`] (CSV), [`object`] (JSON),
+//! [`oeis`], [`text`] (the growth table on a terminal, and tables in general). [`known`] has God's numbers
+//! that others found as well, and [`shapes`] draws the shapes of Square-1.
 //!
 //! Invariant: a report is made from a run's directory alone, and changes nothing there.
 
@@ -40,7 +40,7 @@ use provenance::Provenance;
 use std::fmt;
 use std::str::FromStr;
 
-/// What a report is for.
+/// The format of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// A web page with everything, one file.
@@ -64,7 +64,7 @@ impl Format {
     pub const ALL: [Self; 7] =
         [Self::Html, Self::Markdown, Self::Csv, Self::Json, Self::Latex, Self::Oeis, Self::Svg];
 
-    /// The word for the format on the command line.
+    /// Returns the word for the format on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Self::Html => "html",
@@ -120,8 +120,8 @@ pub struct Row {
 }
 
 impl Report {
-    /// The branching factor at each distance: its states over those of the distance before; `None` at
-    /// distance 0.
+    /// Returns the branching factor at each distance: the number of its states divided by that of the
+    /// distance before; `None` at distance 0.
     pub fn branching(&self) -> Vec<Option<f64>> {
         let before = self.rows.iter().map(|row| row.states as f64);
         let factors =
@@ -129,7 +129,7 @@ impl Report {
         std::iter::once(None).chain(factors).take(self.rows.len()).collect()
     }
 
-    /// The title: the puzzle in people's words, or the name in its file.
+    /// Returns the title: the name of the puzzle for people, or else the name in its file.
     pub fn heading(&self) -> &str {
         self.words.as_ref().map_or(&self.title, |words| &words.title)
     }
@@ -159,8 +159,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// The report of a run, complete or not. Where the last layer is there, its cosets are listed: that takes
-    /// as long as for a run that goes on.
+    /// Makes the report of a run, complete or not. If the files of the last layer are there, the tables of
+    /// cosets are made too, which takes as long as for a run that goes on.
     ///
     /// # Errors
     /// If the journal or the last layer cannot be read.
@@ -200,7 +200,7 @@ impl Report {
         })
     }
 
-    /// The whole report in a format.
+    /// Writes the whole report in a format.
     ///
     /// # Errors
     /// None: every report can be written in every format.

@@ -26,7 +26,7 @@ struct Page<'a> {
     report: &'a Report,
 }
 
-/// The page.
+/// Writes the page.
 ///
 /// # Errors
 /// None: a String takes all.
@@ -67,17 +67,17 @@ pub fn page(report: &Report) -> Result<String> {
     Ok(page.render()?)
 }
 
-/// A fact as Markdown, in which its own characters are no markup.
+/// Writes a fact as Markdown. Characters of the fact that Markdown would take as markup are escaped.
 fn written(fact: Fact) -> Fact {
     let said = match fact.code {
-        // A span of code is a line, and ends at the first backtick.
+        // A span of code must be one line, and ends at the first backtick.
         true if !fact.said.contains(['`', '\n']) => format!("`{}`", fact.said),
         _ => escaped(&fact.said),
     };
     Fact { said, ..fact }
 }
 
-/// Text in which Markdown finds no markup.
+/// Escapes text, so that Markdown finds no markup in it.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {

@@ -17,8 +17,8 @@ use std::fmt::Write;
 type Vector = [i32; 3];
 type Point = (f64, f64);
 
-/// The faces of a cube: outwards, to the right and downwards as they are looked at, where they lie in the
-/// net, and their colours, which are the usual ones.
+/// The faces of a cube: the direction outwards, the directions to the right and down as seen from outside,
+/// the place in the net, and the usual colour.
 const FACES: [(Vector, Vector, Vector, Point, &str); 6] = [
     ([0, 1, 0], [1, 0, 0], [0, 0, 1], (1.0, 0.0), TOP),
     ([-1, 0, 0], [0, 0, 1], [0, -1, 0], (0.0, 1.0), LEFT),
@@ -28,17 +28,18 @@ const FACES: [(Vector, Vector, Vector, Point, &str); 6] = [
     ([0, -1, 0], [1, 0, 0], [0, 0, -1], (1.0, 2.0), BOTTOM),
 ];
 
-/// The vertices of a pyraminx where they lie in the net, up to a factor: U, L, R, and B at three places. A
-/// face is opposite to a vertex.
+/// The directions of the vertices U, L, R and B of a pyraminx. A face points in the opposite direction of the
+/// vertex across.
 const VERTICES: [Vector; 4] = [[1, 1, 1], [-1, -1, 1], [1, -1, -1], [-1, 1, -1]];
+/// The height of a face of the pyraminx in the net, whose edge is 2.
 const HEIGHT: f64 = 1.732_050_807_568_877_2;
-/// The colours of the faces opposite to them.
+/// The colours of the faces across from these vertices.
 const OPPOSITE: [&str; 4] = [BOTTOM, BACK, RIGHT, FRONT];
 
-/// The labels of the cells on which no piece stands.
+/// The name of Square-1, which is drawn by the module `shapes`.
 const SQUARE_1: &str = "square1";
 
-/// Columns of a picture for an edge of a face.
+/// The edge of a cube's face in the picture.
 const EDGE: f64 = 48.0;
 
 /// A facelet on paper.
@@ -50,8 +51,8 @@ struct Facelet {
     corners: Vec<Point>,
 }
 
-/// A state as an SVG picture, by the labels of the solved state if there are any; `None` if the puzzle has no
-/// net here, or pieces are alike.
+/// Draws a state as an SVG picture; `None` if the puzzle has no net here, or has pieces that look alike. Only
+/// Square-1 may have `labels`, which are those of the solved state.
 pub(crate) fn svg(source: &PuzzleSpec, labels: Option<&[u8]>, example: &Example) -> Option<String> {
     if source.name() == SQUARE_1 && is_of_its_word(source) {
         // The last cell is the middle layer, which is turned over or not.
@@ -101,8 +102,7 @@ fn drawn(name: &str, cells: &[Facelets], example: &Example) -> Vec<Facelet> {
     drawn
 }
 
-/// Draws the facelet of a cell on a face, in the colour of another. On a pyraminx the face B is not folded
-/// out: each face lies once.
+/// Draws the facelet of a cell on the face `face`, in the colour of the face `home`.
 fn push(drawn: &mut Vec<Facelet>, name: &str, at: &Facelets, face: Vector, home: Vector) {
     let found = match name.starts_with("pyraminx") {
         true => on_tetrahedron(at.place, face)
@@ -121,7 +121,8 @@ fn dot(a: Vector, b: Vector) -> i32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// The corners of a facelet: on a face from -1 to 1 in both directions.
+/// Returns the corners of a facelet of a cube. On a face, both coordinates run from -1 to 1 before they are
+/// scaled.
 fn on_cube(name: &str, place: Vector, face: Vector) -> Option<Vec<Point>> {
     let (_, right, down, (column, row), _) = FACES.iter().find(|of| of.0 == face)?;
     let (u, v) = (f64::from(dot(place, *right)), f64::from(dot(place, *down)));
@@ -138,10 +139,10 @@ fn on_cube(name: &str, place: Vector, face: Vector) -> Option<Vec<Point>> {
     Some(corners.into_iter().map(on_paper).collect())
 }
 
-/// The corners of a facelet, in thirds between the vertices of its face.
+/// Returns the corners of a facelet of a pyraminx, which lie at thirds between the vertices of its face.
 fn on_tetrahedron(place: Vector, face: Vector) -> Option<Vec<Point>> {
     let missing = VERTICES.iter().position(|vertex| vertex.map(|x| -x) == face)?;
-    // U, L, R; without one of them, B lies opposite to it.
+    // The places of U, L, R and B. On a face without U, L or R, vertex B lies across from the missing vertex.
     let mut paper = [(2.0, HEIGHT), (1.0, 2.0 * HEIGHT), (3.0, 2.0 * HEIGHT), (0.0, 0.0)];
     let [up, left, right, _] = paper;
     let across = |a: Point, b: Point, c: Point| (a.0 + b.0 - c.0, a.1 + b.1 - c.1);
@@ -191,7 +192,7 @@ mod tests {
     const WORDS: [&str; 7] =
         ["2x2x2", "3x3x3-corners", "3x3x3-edges", "3x3x3", "skewb", "pyraminx", "pyraminx+tips"];
 
-    /// The state that a move makes of the solved one, drawn; and the axis of the move.
+    /// Draws the state after a move, or the solved one; also returns the axis of the move.
     fn after(word: &str, mv: Option<usize>) -> (Vec<Facelet>, String) {
         let source = PuzzleSpec::by_name(word).unwrap();
         let puzzle = source.puzzle(Metric::Single).unwrap();
@@ -234,7 +235,7 @@ mod tests {
             assert_eq!(colours.len(), if word.starts_with("pyraminx") { 4 } else { 6 }, "{word}");
             assert!(colours.values().all(|colours| colours.len() == 1), "{word}");
             assert_eq!(colours.values().collect::<BTreeSet<_>>().len(), colours.len(), "{word}");
-            // No two facelets lie on one place.
+            // No two facelets lie on the same place.
             let middle = |facelet: &Facelet| {
                 let count = facelet.corners.len() as f64;
                 let sum = facelet
@@ -258,7 +259,7 @@ mod tests {
                 let (net, name) = after(word, Some(mv));
                 let whole = colours(&net).values().filter(|colours| colours.len() == 1).count();
                 assert_eq!(whole, if word == "pyraminx" { 1 } else { 2 }, "{word} {name}");
-                // As many facelets of each colour as before.
+                // Each colour has as many facelets as before.
                 let count = |net: &[Facelet]| {
                     let mut all: Vec<&str> = net.iter().map(|facelet| facelet.colour).collect();
                     all.sort_unstable();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Wall-clock time.
+/// Writes a wall-clock time.
 pub fn duration(seconds: f64) -> String {
     match seconds {
         0.0..60.0 => format!("{seconds:.3} s"),
@@ -10,12 +10,13 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// A share in percent, with four decimals. A share that is neither 0 nor 1 is never written as `0` or `100`.
+/// Writes a share in percent, with four decimals. A share that is neither 0 nor 1 is never written as `0` or
+/// `100`.
 pub fn percent(share: f64) -> String {
     percent_with(share, |mantissa, exponent| format!("{mantissa} · {}", power_of_ten(exponent))) + " %"
 }
 
-/// The same without the percent sign; the caller says how mantissa and exponent are written.
+/// Writes a share as [`percent`] does, without the percent sign; `scientific` joins mantissa and exponent.
 pub fn percent_with(share: f64, scientific: impl Fn(&str, i32) -> String) -> String {
     let percent = 100.0 * share;
     let small = format!("{percent:.1e}");
@@ -28,13 +29,13 @@ pub fn percent_with(share: f64, scientific: impl Fn(&str, i32) -> String) -> Str
     }
 }
 
-/// A large number with two digits.
+/// Writes a large number with two digits.
 pub fn scientific(number: f64) -> String {
     let exponent = number.log10().floor();
     format!("{:.1} · {}", number / 10_f64.powf(exponent), power_of_ten(exponent as i32))
 }
 
-/// A power of ten, its exponent raised.
+/// Writes a power of ten with a raised exponent.
 pub fn power_of_ten(exponent: i32) -> String {
     let raised = |c: char| match c.to_digit(10) {
         Some(digit) => ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][digit as usize],

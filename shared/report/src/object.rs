@@ -1,4 +1,4 @@
-//! A report as one JSON object: all fields of `fathom run --json`, and where they come from.
+//! A report as one JSON object: all fields of `fathom run --json`, and the origin of the numbers.
 
 use super::waited::Waited;
 use super::{Deepest, Provenance, Report};
@@ -21,7 +21,7 @@ struct Object<'a> {
     provenance: &'a Provenance,
 }
 
-/// The object, on one line.
+/// Writes the object on one line.
 ///
 /// # Errors
 /// None: numbers, strings and lists are JSON.

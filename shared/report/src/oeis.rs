@@ -5,11 +5,12 @@
 use super::{Report, facts};
 use std::fmt::Write;
 
-/// The longest line of terms: 80 characters with `%S A000000 ` before them. And the letters of the lines.
+/// The most characters of terms in a line: lines have 80 characters with `%S A000000 ` before the terms.
 const LINE: usize = 69;
+/// The letters of the lines of terms, in their order.
 const LETTERS: [&str; 3] = ["S", "T", "U"];
 
-/// The b-file. Of a run that is not complete it has the terms that are known.
+/// Writes the b-file. If the run is not complete, the file has the terms that are known.
 pub fn b_file(report: &Report) -> String {
     let states: Vec<u64> = report.rows.iter().map(|row| row.states).collect();
     let mut text = format!("# {}\n", report.title);
@@ -27,7 +28,7 @@ pub fn b_file(report: &Report) -> String {
         },
     );
     line("C", &format!("{}: {}.", report.provenance.begun_by, facts::status(report)));
-    // Without symmetries the same terms would stand here again.
+    // Without symmetries these terms are those of the states.
     let classes = report.rows.iter().map(|row| row.classes.filter(|_| report.summary.symmetries > 1));
     if let Some(classes) = classes.collect::<Option<Vec<u64>>>() {
         line("C", &format!("Up to symmetry: {}.", joined(&classes)));
@@ -49,8 +50,8 @@ fn joined(terms: &[u64]) -> String {
     terms.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Lines of terms, all but the last with a comma at the end; what does not fit on three lines is in the
-/// b-file alone.
+/// Returns the lines of terms, all but the last with a comma at the end. Terms that do not fit on three lines
+/// are in the b-file alone.
 fn data(terms: &[u64]) -> Vec<(&'static str, String)> {
     let mut lines = vec![String::new()];
     for (at, term) in terms.iter().enumerate() {
@@ -64,7 +65,8 @@ fn data(terms: &[u64]) -> Vec<(&'static str, String)> {
     LETTERS.into_iter().zip(lines).collect()
 }
 
-/// The index of the first term, and the place, from 1, of the first term that exceeds 1; 1 where none does.
+/// Writes the index of the first term, and the place, from 1, of the first term that exceeds 1; 1 if there is
+/// none.
 fn offset(terms: &[u64]) -> String {
     format!("0,{}", terms.iter().position(|&term| term > 1).map_or(1, |place| place + 1))
 }

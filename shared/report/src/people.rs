@@ -1,8 +1,8 @@
-//! Puzzles in people's words: what a title calls them, and what the name of a sequence says.
+//! Names of puzzles for people: in titles, and in the names of sequences.
 
 use fathom_puzzle::{Metric, PuzzleSpec};
 
-/// What a puzzle is called.
+/// The names of a puzzle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
     /// In a title, such as `The pocket cube`.
@@ -13,13 +13,13 @@ pub struct Words {
     pub one_move: String,
 }
 
-/// The names of a puzzle, whichever of its pieces are alike.
+/// Returns the title of a puzzle, whichever of its pieces are alike.
 pub fn title(source: &PuzzleSpec, metric: &str) -> String {
     words(source, metric, false).map_or_else(|| source.name(), |words| words.title)
 }
 
-/// The names of a board, or of a family's word; `None` for puzzles that somebody defined, and where pieces
-/// were chosen.
+/// Returns the names of a board or of a puzzle that Fathom knows by its name; `None` for a puzzle that
+/// somebody defined, and if pieces were labelled.
 pub fn words(source: &PuzzleSpec, metric: &str, labelled: bool) -> Option<Words> {
     if labelled {
         return None;
@@ -145,7 +145,7 @@ pub fn words(source: &PuzzleSpec, metric: &str, labelled: bool) -> Option<Words>
     Some(Words { title, counted, one_move })
 }
 
-/// Whether a puzzle is the one that its name stands for: a file may have any name.
+/// Returns whether a puzzle is the one that its name stands for: a file may have any name.
 pub(crate) fn is_of_its_word(source: &PuzzleSpec) -> bool {
     let name = source.name();
     let metric = source.metric();

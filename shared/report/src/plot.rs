@@ -1,4 +1,4 @@
-//! The growth function as a picture: states by distance on a linear scale, and beside it states and classes
+//! The growth function as a picture: states by distance on a linear scale, and beside them states and classes
 //! on a logarithmic one.
 
 use super::Row;
@@ -16,10 +16,10 @@ use std::io;
 const SIZE: (u32, u32) = (1120, 420);
 const FONT: &str = "system-ui, sans-serif";
 const MOST_TICKS: usize = 15;
-/// The edges of bars: each bar reaches from half a distance before its own to half a distance behind.
+/// The units of the horizontal axis from one distance to the next: bars are drawn in parts of a distance.
 const UNIT: i64 = 10;
 
-/// The colours, each for one thing. A page may give them other values by CSS, where it is dark.
+/// The colours, each for one thing. A page may replace them by CSS on dark screens.
 const PAPER: RGBColor = RGBColor(255, 255, 255);
 const INK: RGBColor = RGBColor(43, 48, 56);
 const GRID: RGBColor = RGBColor(222, 226, 231);
@@ -34,7 +34,7 @@ type Chart<'a, Y> = ChartContext<
     Cartesian2d<WithKeyPoints<RangedCoordi64>, <Y as AsRangedCoord>::CoordDescType>,
 >;
 
-/// The picture, as an SVG document.
+/// Draws the picture, as an SVG document.
 pub fn svg(rows: &[Row]) -> String {
     let mut picture = String::new();
     draw(&SVGBackend::with_string(&mut picture, SIZE).into_drawing_area(), rows)
@@ -65,7 +65,7 @@ fn linear(area: &Area<'_>, rows: &[Row], most: f64) -> Drawn<()> {
 }
 
 fn logarithmic(area: &Area<'_>, rows: &[Row], most: f64) -> Drawn<()> {
-    // What lies above the largest count is for the legend.
+    // The range goes beyond the largest count, to make room for the legend.
     let decades = 0..=most.log10().floor() as usize;
     let stride = stride(decades.end() + 1);
     let decades = decades.step_by(stride).map(|exponent| 10_f64.powi(exponent as i32)).collect();
@@ -97,7 +97,7 @@ fn logarithmic(area: &Area<'_>, rows: &[Row], most: f64) -> Drawn<()> {
         .draw()
 }
 
-/// An empty chart, its axes drawn.
+/// Draws the axes of an empty chart.
 fn panel<'a, Y>(
     area: &Area<'a>,
     caption: &str,
@@ -137,7 +137,7 @@ fn point(row: &Row, count: u64) -> (i64, f64) {
     (i64::from(row.depth) * UNIT, count as f64)
 }
 
-/// The distance between ticks that keeps their number small: 1, 2, 5, 10, 20, …
+/// Returns the smallest distance between ticks that gives at most [`MOST_TICKS`] of them: 1, 2, 5, 10, 20, …
 fn stride(ticks: usize) -> usize {
     let mut strides = (0..).flat_map(|power| [1, 2, 5].map(|digit| digit * 10_usize.pow(power)));
     strides

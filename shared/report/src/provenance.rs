@@ -1,4 +1,4 @@
-//! Where a report's numbers come from: what was run, by which version, on what, and how to do it again.
+//! The origin of a report's numbers: what was run, by which version, on what machine, and how to do it again.
 
 use anyhow::{Context, Result};
 use fathom_command::shell::quoted;
@@ -23,17 +23,17 @@ pub struct Provenance {
     pub reported_by: String,
     /// The fingerprint of all that the numbering of states depends on.
     pub fingerprint: String,
-    /// How many shards the space is cut into.
+    /// The number of shards that the space is cut into.
     pub shards: u32,
     /// Which layers are kept.
     pub keep: Keep,
-    /// Where the layers lie: run, workers, or shared and a path.
+    /// Where the layers lie: `run`, `workers`, or `shared` and a path.
     pub layers_at: String,
-    /// The processes that searched by themselves.
+    /// The processes that searched without workers.
     pub processes: Vec<ProcessRow>,
     /// The workers of a run that was served, by name: their hosts unless they were named otherwise.
     pub workers: Vec<String>,
-    /// The command that does it again.
+    /// The command that makes the same run again.
     pub command: String,
     /// The definition of a puzzle that is no board, in the format of files that people write.
     pub definition: Option<String>,
@@ -79,8 +79,8 @@ impl Provenance {
     }
 }
 
-/// The command that makes the same run again: with the same fingerprint and, down to the same depth, the same
-/// digest.
+/// Returns the command that makes the same run again: with the same fingerprint and, down to the same depth,
+/// the same digest.
 fn command(run: &RunDirectory, summary: &Summary, puzzle: &str) -> String {
     let manifest = &run.manifest;
     let spec = &manifest.spec;

@@ -7,17 +7,18 @@ use fathom_puzzle::family::square1::{Layer, Outline, Placement, Side};
 use std::f64::consts::{PI, SQRT_2};
 use std::fmt::Write;
 
-/// From the middle of a layer to the middle of a side of the square.
+/// The distance from the middle of a layer to the middle of a side of the square.
 const HALF: f64 = 30.0;
-/// From the middle of a picture's layer to the next one's; no layer is wider.
+/// The distance between the middles of two layers side by side; no layer is wider.
 const APART: f64 = 94.0;
-/// Between the rows of pictures, the line of text among it.
+/// The distance between rows of pictures, the line of text included.
 const DOWN: f64 = 112.0;
-/// Pictures side by side.
+/// The number of pictures side by side.
 const ACROSS: usize = 6;
 
-/// The square of a layer in the picture of a state, and the width of the middle layer between two.
+/// The side of the square for a layer in the picture of a state.
 const ROOM: f64 = 104.0;
+/// The width of the middle layer, between the two other layers.
 const FRONT: f64 = 56.0;
 /// How far out the colours of sides reach, as a multiple of the layer.
 const OUTER: f64 = 1.18;
@@ -27,7 +28,7 @@ type Point = (f64, f64);
 const CORNER: &str = "#3b73c8";
 const EDGE: &str = "#f3d43b";
 
-/// Shapes with a line of text below each, side by side and row by row, as an SVG picture.
+/// Draws shapes with a line of text below each, side by side and row by row, as an SVG picture.
 pub fn svg(shapes: &[(String, Outline)]) -> String {
     let rows = shapes.len().div_ceil(ACROSS);
     let columns = shapes.len().min(ACROSS);
@@ -52,7 +53,7 @@ pub fn svg(shapes: &[(String, Outline)]) -> String {
     svg
 }
 
-/// Pieces and the cut.
+/// Draws the pieces of a layer, and the cut.
 fn layer(svg: &mut String, outline: Outline, layer: Layer, middle: Point) {
     for (unit, is_corner) in outline.pieces(layer) {
         let mut points = vec![middle];
@@ -62,8 +63,8 @@ fn layer(svg: &mut String, outline: Outline, layer: Layer, middle: Point) {
     cut(svg, layer, middle, APART / 2.0 - 2.0);
 }
 
-/// The outer corners of a piece that begins at a unit, two of an edge and three of a corner, so many times as
-/// far out as they are.
+/// Returns the outer corners of a piece that begins at a unit: two of an edge, three of a corner. Their
+/// distance from the middle is multiplied by `times`.
 fn border(middle: Point, layer: Layer, (unit, is_corner): (usize, bool), times: f64) -> Vec<Point> {
     let (unit, side) = (unit as f64, times * HALF / (PI / 12.0).cos());
     let mut points = vec![at(middle, layer, unit, side)];
@@ -89,8 +90,8 @@ fn cut(svg: &mut String, layer: Layer, middle: Point, radius: f64) {
     .expect("a String takes all");
 }
 
-/// A state: both layers as above, each piece in its colours, those of its sides around it; and between the
-/// layers the front of the middle layer.
+/// Draws a state: both layers as [`svg`] does, each piece in its colours with those of its sides around it,
+/// and between the layers the front of the middle layer.
 pub(crate) fn state(state: &Placement) -> String {
     let [width, height] = [2.0 * ROOM + FRONT, ROOM];
     let mut svg = format!(
@@ -124,8 +125,9 @@ pub(crate) fn state(state: &Placement) -> String {
     svg
 }
 
-/// A point so many units clockwise from the cut's end, where unit 0 begins: at the back of the top layer, 15
-/// degrees clockwise of its middle, and in front of the bottom layer, 15 degrees the other way.
+/// Returns the point that is `units` of 30 degrees clockwise from the end of the cut where unit 0 begins.
+/// This end is at the back of the top layer, 15 degrees clockwise of its middle, and at the front of the
+/// bottom layer, 15 degrees the other way.
 fn at(middle: Point, layer: Layer, units: f64, radius: f64) -> Point {
     let tilt = match layer {
         Layer::Top => 0.5,
@@ -141,7 +143,7 @@ mod tests {
     use fathom_puzzle::family::square1::square1;
     use std::collections::BTreeMap;
 
-    /// The colours of a picture, each with how often it is there.
+    /// Counts the polygons of each colour in a picture.
     fn counted(svg: &str) -> BTreeMap<&str, usize> {
         let mut colours = BTreeMap::new();
         for polygon in svg.split("<polygon ").skip(1) {
@@ -151,8 +153,8 @@ mod tests {
         colours
     }
 
-    /// Solved, each side of a layer shows one colour three times; the middle layer shows the front twice, and
-    /// turned over the back once.
+    /// In the solved state, each side of a layer shows one colour three times. The middle layer shows the
+    /// front twice, and the back once if it is turned over.
     #[test]
     fn solved_sides_have_one_colour() {
         let solved: Vec<u8> = square1().solved().iter().map(|piece| piece.label as u8).collect();

@@ -1,4 +1,4 @@
-//! The growth table as CSV: one line a distance, all digits.
+//! The growth table as CSV: one line for each distance, with all digits.
 
 use super::Report;
 use anyhow::Result;
@@ -17,7 +17,7 @@ const HEADER: [&str; 10] = [
     "classes_with_inverse",
 ];
 
-/// The table. Shares are fractions of all states; classes are empty where they were not counted.
+/// Writes the table. Shares are fractions of all states; classes are empty if they were not counted.
 ///
 /// # Errors
 /// None: memory takes all.

@@ -6,7 +6,7 @@ pub use fathom_space::grouped;
 use indicatif::{HumanBytes, HumanCount};
 use std::fmt::{self, Write};
 
-/// The growth table of a run, its largest distance, and the check that its counts add up.
+/// Writes the growth table of a run, its largest distance, and the check that its counts add up.
 pub fn growth(summary: &Summary) -> String {
     let mut out = String::new();
     write_growth(&mut out, summary).expect("writing to a string succeeds");
@@ -63,7 +63,7 @@ fn write_growth(out: &mut String, summary: &Summary) -> fmt::Result {
     write!(out, "digest: {}", summary.digest)
 }
 
-/// A number and a noun, in the plural unless the number is one: `moves`, `classes`, `symmetries`.
+/// Writes a number and a noun, in the plural unless the number is one: `moves`, `classes`, `symmetries`.
 pub fn many(count: u64, thing: &str) -> String {
     let things = match thing.strip_suffix('y') {
         _ if count == 1 => thing.into(),
@@ -89,7 +89,7 @@ pub fn left<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [S
     set(header, rows, CellAlignment::Left)
 }
 
-/// The same in lines of at most `width` columns: the last column goes on below itself.
+/// Sets rows of words like [`left`], in lines of at most `width` columns: the last column is wrapped.
 pub fn wrapped<const N: usize>(
     header: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,

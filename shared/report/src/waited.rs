@@ -16,7 +16,7 @@ pub struct Waited {
 }
 
 impl Waited {
-    /// The depths whose times by cause are known: workers do not report theirs.
+    /// Returns the depths whose times by cause are known: workers do not report theirs.
     ///
     /// # Errors
     /// If the journal cannot be read.
@@ -25,7 +25,8 @@ impl Waited {
         Ok(waits.into_iter().map(|(depth, waits)| Self { depth: depth.0, waits }).collect())
     }
 
-    /// The cells of a table: the seconds of all threads, and the share of each cause in percent.
+    /// Returns the cells of a table: the depth, the seconds of all threads, and the share of each cause in
+    /// percent.
     pub fn cells(&self) -> [String; 8] {
         let seconds = self.waits.seconds();
         let all: f64 = seconds.iter().sum();

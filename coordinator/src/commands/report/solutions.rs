@@ -14,7 +14,7 @@ const QUICKLY_SOLVED: u64 = 10_000_000;
 /// from both ends keeps these states in memory.
 const QUICKLY_REACHED: u64 = 1_000_000;
 
-/// Adds a solution to each state of the last layer, where that is quick.
+/// Adds a solution to each state that the report shows, if solutions can be found quickly.
 pub(super) fn add(report: &mut Report, run: &RunDirectory) -> Result<()> {
     let Some(deepest) = report.deepest.as_mut().filter(|_| run.space.is_closed_under_inverses()) else {
         return Ok(());
