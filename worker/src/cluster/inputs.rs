@@ -67,6 +67,7 @@ impl Inputs {
 
     /// Adds to `needed` the cosets of the newest layer that a task reads and that are not here. No file of
     /// the task's own shard may be lacking.
+    ///
     /// # Errors
     /// [`LayerError`] if the directory of a file is damaged.
     pub fn need(&self, job: &Job, shard: ShardId, needed: &mut BTreeSet<CosetId>) -> Result<(), LayerError> {
