@@ -66,8 +66,9 @@ impl Exchange {
         Ok(v1::VerifiedFile { file_bytes: report.bytes, states: report.totals.states })
     }
 
-    /// Returns which of the given places (coset, position) have a state, and the places of the given words.
-    /// `words` are numbers in the list of all words of the shard.
+    /// Returns which of the given places (coset, position) have a state, and the stored states of the given
+    /// words. The words of a shard are numbered from 0 in the order of cosets. They can only be looked up if
+    /// `places` is empty, because the words are counted only then.
     pub(super) fn look_up(
         &self,
         stored: StoredFile,
