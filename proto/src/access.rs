@@ -1,17 +1,18 @@
-//! Who may talk: what a process listens on, whom it lets in, and how it calls others.
+//! Access control: where a process listens, which callers it accepts, and how it calls others.
 //!
-//! Reading order: [`arguments`] (what is asked on the command line), [`Access`] (the same, read and checked),
+//! Reading order: [`arguments`] (the options of the command line), [`Access`] (the same, read and checked),
 //! [`token`] (a secret that every request carries), [`local`] (the token of a coordinator that serves this
-//! machine alone), [`server`] (who is let in), [`connections`] (how many of them), [`budget`] (how much
-//! memory their requests may take), [`client`] (calling others), [`refusal`] (why two processes do not get
-//! on), `refusals` (how many of them are logged), [`keys`] (new secrets), [`page`] (who may look at the page
-//! of a run).
+//! machine only), [`server`] (accepting callers), [`connections`] (limits on their number), [`budget`] (a
+//! limit on the memory of their requests), [`client`] (calling others), [`refusal`] (why two processes cannot
+//! communicate), `refusals` (a limit on log lines about refusals), [`keys`] (new secrets), [`page`] (access
+//! to the web page of a run).
 //!
-//! Invariants: nobody listens to other machines without a token and TLS unless `--insecure` says so; a token
-//! goes to another machine inside TLS alone, with the same exception; no secret is in a log, an error or a
-//! `Debug` output; whoever is silent or talks nonsense is gone after [`server::GREETING_LIMIT`], and holds up
-//! nobody until then; callers take neither all connections nor all memory, and do not fill the log; nobody
-//! else on this machine can use a coordinator without being given its token, unless `--insecure` says so.
+//! Invariants: no process listens to other machines without a token and TLS, unless `--insecure` is given. A
+//! token goes to another machine inside TLS only, with the same exception. No secret is in a log, an error or
+//! a `Debug` output. A caller that is silent or sends something else than HTTP/2 is disconnected after
+//! [`server::GREETING_LIMIT`] at the latest, and delays no other caller. Callers can exhaust neither the
+//! connections, nor the memory, nor the log. No other user of this machine can use a coordinator without its
+//! token, unless `--insecure` is given.
 
 pub mod arguments;
 pub mod budget;
@@ -44,25 +45,25 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// The name in the certificates of a run, whatever the hosts are called.
+/// The name in the certificates of a run, whatever the names of the hosts.
 pub const TLS_NAME: &str = "fathom";
 
-/// How this process talks to others. The same for all that it listens on and all that it calls.
+/// The credentials and limits of this process, for all that it listens on and all that it calls.
 #[derive(Clone)]
 pub struct Access {
     token: token::Known,
-    /// The port of the coordinator on this machine whose token this process uses, if it was given none.
+    /// The port of a coordinator on this machine whose token this process looks up, if no token was given.
     look_up: Option<u16>,
-    /// What callers without the token are told to do.
+    /// The advice for callers without the token.
     hint: Option<Arc<str>>,
-    /// What a called side shows: a certificate.
+    /// TLS for accepting callers, with this process's certificate.
     server: Option<Arc<ServerConfig>>,
-    /// What a calling side checks the others by: an authority.
+    /// TLS for calling others, with the authority that their certificates are checked by.
     client: Option<Arc<ClientConfig>>,
-    /// What certificates of others must name.
+    /// The name that the certificates of others must have.
     name: ServerName<'static>,
     insecure: bool,
-    /// Those who call this process.
+    /// The connections of callers.
     connections: connections::Connections,
     refusals: Arc<refusals::Refusals>,
 }
@@ -80,14 +81,14 @@ impl fmt::Debug for Access {
 }
 
 impl Access {
-    /// Reads the files that are asked for.
+    /// Reads the files that the options name.
     ///
     /// # Errors
-    /// Bad input: options that contradict each other, files that are missing, are not what they should be, or
-    /// are secret and can be read by others.
+    /// Bad input: options that contradict each other, or files that are missing, invalid, or secret and
+    /// readable by others.
     pub fn load(asked: &AccessArguments) -> Result<Self> {
         let with_keys = asked.with_keys();
-        // Who wants to talk without keys has them settled for other runs.
+        // Users with `--insecure` may have a default for `--keys` in their settings, for other runs.
         let asked = if asked.insecure { asked } else { &with_keys };
         if asked.insecure && asked.has_tls() {
             return Err(bad_input!("--insecure and the --tls options contradict each other: leave one out"));
@@ -123,11 +124,11 @@ impl Access {
         })
     }
 
-    /// Whether this process may listen there: anywhere on this machine, and for others with a token and TLS
-    /// alone unless it was told to be insecure.
+    /// Checks that this process may listen on an address: a loopback address is always allowed, any other
+    /// needs a token and TLS, or `--insecure`.
     ///
     /// # Errors
-    /// Bad input.
+    /// Bad input: the address is not allowed, or certificates are incomplete.
     pub fn may_listen(&self, address: SocketAddr) -> Result<()> {
         if self.client.is_some() && self.server.is_none() {
             return Err(bad_input!(

@@ -1,5 +1,5 @@
-//! Between the messages and what they mean. What comes over the wire may be anything: it is looked at here,
-//! once.
+//! Conversion between the messages and their meaning. Messages from the network may hold anything, and are
+//! checked here, once.
 
 use crate::outcome::{Copied, Done, Failure, Outcome, StoredFile};
 use crate::{Attempt, v1};
@@ -7,13 +7,13 @@ use fathom_layer::{Digest, Totals};
 use fathom_run::WorkerId;
 use fathom_run::{Depth, Geometry, ShardId, ShardReport, Task};
 
-/// A message that means nothing: which field, and why.
+/// An invalid message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {reason}")]
 pub struct Malformed {
-    /// The field.
+    /// The invalid field.
     pub field: &'static str,
-    /// Why it cannot be.
+    /// The reason.
     pub reason: String,
 }
 
@@ -27,7 +27,7 @@ fn malformed(field: &'static str, reason: impl Into<String>) -> Malformed {
     Malformed { field, reason: reason.into() }
 }
 
-/// No puzzle that can be enumerated is deeper.
+/// A bound on depths. No puzzle that can be enumerated is deeper.
 const DEEPEST: u32 = 100_000;
 
 impl From<Task> for v1::File {
@@ -36,7 +36,7 @@ impl From<Task> for v1::File {
     }
 }
 
-/// A file of a run.
+/// Converts a file of a run.
 ///
 /// # Errors
 /// [`Malformed`] if the run has no such file.
@@ -52,22 +52,23 @@ pub fn file(file: Option<&v1::File>, geometry: &Geometry) -> Result<Task, Malfor
     Ok(Task { depth: Depth(file.depth), shard: ShardId(file.shard) })
 }
 
-/// A file that somebody has, or should have. Its digest may be left out.
+/// Converts a file that a worker has, or should have. The digest may be left out.
 ///
 /// # Errors
-/// [`Malformed`] if the run has no such file, or the digest is none.
+/// [`Malformed`] if the run has no such file, or the digest has the wrong length.
 pub fn stored_file(stored: Option<&v1::StoredFile>, geometry: &Geometry) -> Result<StoredFile, Malformed> {
     let stored = stored.ok_or_else(|| malformed("file", "is missing"))?;
     Ok(StoredFile { task: file(stored.file.as_ref(), geometry)?, digest: optional_digest(&stored.digest)? })
 }
 
-/// Places in a file, or numbers of words, that are asked for at once.
+/// Largest number of places, and of numbers of words, in one request.
 pub const MOST_LOOKED_UP: usize = 4096;
 
-/// What an audit asks of the file of a shard: the places, as coset and position.
+/// Checks a request of an audit on the file of a shard, and returns its places as pairs of coset and
+/// position.
 ///
 /// # Errors
-/// [`Malformed`] if that is too much, or a place does not lie in the shard.
+/// [`Malformed`] if there are more places or words than [`MOST_LOOKED_UP`], or a place is not in the shard.
 pub fn looked_up(
     places: &[v1::Place],
     words: &[u64],
@@ -89,10 +90,10 @@ pub fn looked_up(
     places.iter().map(place).collect()
 }
 
-/// A digest that may be left out.
+/// Converts a digest that may be left out.
 ///
 /// # Errors
-/// [`Malformed`] if there is something that is no digest.
+/// [`Malformed`] if the field is neither empty nor 32 bytes long.
 pub fn optional_digest(bytes: &[u8]) -> Result<Option<Digest>, Malformed> {
     (!bytes.is_empty()).then(|| digest("digest", bytes)).transpose()
 }
@@ -104,10 +105,10 @@ impl From<StoredFile> for v1::StoredFile {
     }
 }
 
-/// The id of a worker.
+/// Converts the id of a worker.
 ///
 /// # Errors
-/// [`Malformed`] if it is no id.
+/// [`Malformed`] if the id does not have 16 bytes, or is that of the shared store.
 pub fn worker_id(bytes: &[u8]) -> Result<WorkerId, Malformed> {
     let id = bytes.try_into().map(WorkerId);
     let id = id.map_err(|_| malformed("worker_id", format!("has {} bytes instead of 16", bytes.len())))?;
@@ -117,10 +118,10 @@ pub fn worker_id(bytes: &[u8]) -> Result<WorkerId, Malformed> {
     Ok(id)
 }
 
-/// A hash.
+/// Converts a digest. `field` is the name for errors.
 ///
 /// # Errors
-/// [`Malformed`] if it has another length.
+/// [`Malformed`] if the digest does not have 32 bytes.
 pub fn digest(field: &'static str, bytes: &[u8]) -> Result<Digest, Malformed> {
     bytes
         .try_into()
@@ -161,7 +162,7 @@ fn report(task: Task, report: v1::ShardReport, geometry: &Geometry) -> Result<Sh
         let reason = format!("{} bytes are not {cosets} checksums", report.checksums.len());
         return Err(malformed("checksums", reason));
     }
-    // Journals keep numbers below 2^63, and no space that can be searched has more states.
+    // The journal stores numbers below 2^63, and no searchable space has more states.
     let numbers = [
         ("stored_states", report.stored_states),
         ("states", report.states),
@@ -205,10 +206,10 @@ impl From<Outcome> for v1::Outcome {
     }
 }
 
-/// What a worker of a run reports.
+/// Converts the report of a worker on an order.
 ///
 /// # Errors
-/// [`Malformed`] if it cannot be.
+/// [`Malformed`] if a part is missing or invalid.
 pub fn outcome(outcome: v1::Outcome, geometry: &Geometry) -> Result<Outcome, Malformed> {
     use v1::outcome::Result as Wire;
     let task = file(outcome.file.as_ref(), geometry)?;
@@ -222,10 +223,10 @@ pub fn outcome(outcome: v1::Outcome, geometry: &Geometry) -> Result<Outcome, Mal
     Ok(Outcome { task, attempt: outcome.attempt.map(Into::into), result })
 }
 
-/// The longest message of a failure, in characters.
+/// Largest length of a failure's message, in characters.
 const LONGEST_TEXT: usize = 1000;
 
-/// A message as it may be shown: of bounded length, with what would control a terminal escaped.
+/// Bounds the length of a message, and escapes control characters, so that it can be shown in a terminal.
 fn text(message: String) -> String {
     let escaped = message.chars().flat_map(|c| {
         let control = c.is_control().then(|| c.escape_default());
@@ -256,10 +257,10 @@ impl From<Failure> for v1::Failure {
     }
 }
 
-/// Why an order of a run was not done.
+/// Converts the reason why an order failed.
 ///
 /// # Errors
-/// [`Malformed`] if it cannot be.
+/// [`Malformed`] if a part is missing or invalid.
 pub fn failure(failure: v1::Failure, geometry: &Geometry) -> Result<Failure, Malformed> {
     use v1::failure::Kind;
     Ok(match failure.kind.ok_or_else(|| malformed("failure", "is of no kind that is known"))? {

@@ -1,10 +1,11 @@
-//! What a coordinator, its workers and the people who watch them say to each other, and who may.
+//! The messages between a coordinator, its workers and its clients, and who may send them.
 //!
-//! Reading order: `proto/fathom/v1/fathom.proto` (the messages), [`v1`] (the code that is generated from it),
-//! [`names`] (of sessions and attempts), [`outcome`] (how orders end), [`convert`] (from messages and to
-//! them), [`usage`] (what a worker takes of its host), [`access`] (who may talk).
+//! Reading order: `proto/fathom/v1/fathom.proto` (the messages), [`v1`] (the code generated from it),
+//! [`names`] (of sessions and attempts), [`outcome`] (the outcomes of orders), [`convert`] (checked
+//! conversion from and to messages), [`usage`] (the resources that a worker uses), [`access`] (tokens, TLS
+//! and limits).
 //!
-//! Invariant: the types of [`v1`] go no further than the services; what has passed [`convert`] can be.
+//! Invariant: types of [`v1`] go no further than the services, and whatever passed [`convert`] is valid.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

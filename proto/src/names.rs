@@ -2,16 +2,16 @@
 
 use std::fmt;
 
-/// The time between a worker's registration and its being lost or gone.
+/// The number of a worker's session, which lasts from registration until the worker leaves or is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Session(pub u64);
 
-/// How often a task was given out. Later attempts are larger, over all lives of the coordinator.
+/// The number of an order to compute a task. Later attempts are larger, also across epochs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Attempt {
-    /// The life of the coordinator.
+    /// How often the run was served when the order was given.
     pub epoch: u64,
-    /// The attempt in that life, from 1.
+    /// The number of the attempt in that epoch, from 1.
     pub number: u32,
 }
 

@@ -1,79 +1,79 @@
-//! How an order ended, and why not well.
+//! The outcomes of orders, and the reasons of failures.
 
 use crate::Attempt;
 use fathom_layer::Digest;
 use fathom_run::{ShardReport, Task};
 
-/// What a worker reports.
+/// A worker's report on an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// The file that the order was about.
+    /// The file that the order concerned.
     pub task: Task,
-    /// The attempt at a task; none for a copy.
+    /// The attempt at a task or an audit; `None` for a copy.
     pub attempt: Option<Attempt>,
-    /// How it ended.
+    /// The result.
     pub result: Result<Done, Failure>,
 }
 
-/// A file that somebody has, or should have.
+/// A file that a worker has, or should have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoredFile {
-    /// Its layer and shard.
+    /// The layer and shard of the file.
     pub task: Task,
-    /// The digest of its cosets' checksums, where it is known: another file of the same place has another
-    /// one.
+    /// The digest of its cosets' checksums, if known. A different file of the same shard has another digest.
     pub digest: Option<Digest>,
 }
 
-/// What was done.
+/// The result of an order that was carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Done {
-    /// The shard was made.
+    /// The shard was computed.
     Made(ShardReport),
     /// The file was copied.
     Copied(Copied),
 }
 
-/// A file that was copied, or found there whole.
+/// A file that was copied, or that was found complete in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copied {
-    /// Its bytes.
+    /// The size in bytes.
     pub bytes: u64,
-    /// The digest of its cosets' checksums, if the worker tells it.
+    /// The digest of its cosets' checksums, if the worker reported it.
     pub digest: Option<Digest>,
 }
 
-/// Why an order was not done: the kind decides what happens next.
+/// The reason why an order failed. The kind decides what happens next.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// Stopped before it was done. Somebody does it later.
+    /// The worker stopped first. The task is given out again.
     #[error("stopped before it was done")]
     Stopped,
-    /// No holder of a file served it. Tried again.
+    /// No holder served a file. The order is tried again.
     #[error("shard {} of depth {} cannot be had: {message}", file.shard, file.depth)]
     Unreachable {
-        /// The file.
+        /// The file that was needed.
         file: Task,
-        /// What was tried.
+        /// The reason of the last holder that was tried.
         message: String,
     },
-    /// A file is not what was written. It is discarded, and taken from another holder or made again.
+    /// A file is damaged, missing, or not the reported one. It is discarded, and copied from another holder
+    /// or computed again.
     #[error("shard {} of depth {} is damaged: {message}", file.shard, file.depth)]
     Damaged {
-        /// The file.
+        /// The damaged file.
         file: Task,
-        /// The exchange of the worker that holds it; none for the worker that reports.
+        /// The exchange address of its holder; `None` for the worker that reports.
         address: Option<String>,
-        /// What does not fit.
+        /// What is wrong with it.
         message: String,
     },
-    /// No room is left on the worker's disk. Others do it.
+    /// The worker's disk has no room left. Others do the task.
     #[error("the disk is full: {0}")]
     DiskFull(String),
-    /// Anything else. Tried again, but not for ever.
+    /// Any other failure. The task is tried again a limited number of times.
     #[error("{0}")]
     Other(String),
-    /// The data contradict each other. The run must not go on.
+    /// The inputs of the task contradict each other. The run ends if a second worker finds the same.
     #[error("{0}")]
     Contradiction(String),
 }

@@ -1,39 +1,39 @@
-//! What a worker's process takes of its host, and how soon it gets what it fetches.
+//! The resources that a worker's process uses, and the latencies of its fetches.
 
 use crate::v1;
 use std::time::Duration;
 
-/// What a worker's process takes of its host.
+/// The resources that a worker's process uses on its host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Bytes of memory that it has for itself.
+    /// Bytes of anonymous memory.
     pub memory_bytes: u64,
-    /// The most bytes of memory that it takes, layers in the page cache among them.
+    /// The memory limit in bytes, which includes layers in the page cache.
     pub memory_limit_bytes: u64,
-    /// Bytes that it has read from disks.
+    /// Bytes read from disks.
     pub read_bytes: u64,
-    /// Bytes that it has written to disks.
+    /// Bytes written to disks.
     pub written_bytes: u64,
-    /// The most bytes that the files in its store may take, if there is a limit.
+    /// Largest size in bytes that the files in its store may have, if there is a limit.
     pub disk_limit_bytes: Option<u64>,
-    /// How long its peers took to send what it asked for.
+    /// Latencies of its requests to peers.
     pub fetches: Latencies,
 }
 
-/// How long something takes, counted in classes as a histogram of Prometheus counts it.
+/// A histogram of latencies, with the classes of a Prometheus histogram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Latencies {
-    /// Times in each class of [`Latencies::BOUNDS`], and the longer ones.
+    /// Number of latencies in each class of [`Latencies::BOUNDS`], and in a last class of longer ones.
     pub counts: [u64; Latencies::BOUNDS.len() + 1],
-    /// All times together, in microseconds.
+    /// Sum of all latencies, in microseconds.
     pub micros: u64,
 }
 
 impl Latencies {
-    /// The longest times of the classes, in seconds.
+    /// The upper bounds of the classes, in seconds.
     pub const BOUNDS: [f64; 9] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
 
-    /// Notes that something took so long.
+    /// Adds a latency to its class.
     pub fn note(&mut self, took: Duration) {
         let seconds = took.as_secs_f64();
         let class = Self::BOUNDS.iter().position(|&bound| seconds <= bound).unwrap_or(Self::BOUNDS.len());
@@ -41,8 +41,8 @@ impl Latencies {
         self.micros = self.micros.saturating_add(took.as_micros() as u64);
     }
 
-    /// Within what time, in seconds, so large a share of all ended: a bound of a class; `None` if that took
-    /// longer than all bounds, or nothing was noted.
+    /// Returns the smallest class bound, in seconds, within which the share `share` of all latencies lies;
+    /// `None` if that share exceeds all bounds, or there are no latencies.
     pub fn within(&self, share: f64) -> Option<f64> {
         let all: u64 = self.counts.iter().sum();
         let sums = self.counts.iter().scan(0, |sum, count| {
@@ -53,7 +53,8 @@ impl Latencies {
         reached.filter(|_| all > 0).map(|(_, bound)| bound)
     }
 
-    /// Adds what has come since `before`. What has become less was begun anew.
+    /// Adds the difference between two readings of another histogram. If a number has decreased, that
+    /// histogram was reset, and all of `now` is added.
     pub fn add_since(&mut self, before: &Self, now: &Self) {
         let is_anew =
             now.micros < before.micros || now.counts.iter().zip(before.counts).any(|(now, b)| *now < b);
@@ -66,7 +67,7 @@ impl Latencies {
 }
 
 impl From<v1::Usage> for Usage {
-    /// What is left out, or said beyond the last class, counts as nothing.
+    /// Missing classes count as zero, and surplus classes are ignored.
     fn from(usage: v1::Usage) -> Self {
         let mut fetches = Latencies { micros: usage.fetch_micros, ..Latencies::default() };
         fetches.counts.iter_mut().zip(usage.fetches).for_each(|(count, said)| *count = said);
@@ -110,7 +111,7 @@ mod tests {
         sum.add_since(&Latencies::default(), &noted(&[2, 20]));
         sum.add_since(&noted(&[2, 20]), &noted(&[2, 20, 20_000]));
         assert_eq!(sum, noted(&[2, 20, 20_000]));
-        // The worker's process is another one.
+        // A reading of a new process of the worker.
         sum.add_since(&noted(&[2, 20, 20_000]), &noted(&[5]));
         assert_eq!(sum, noted(&[2, 20, 20_000, 5]));
     }
@@ -141,7 +142,7 @@ mod tests {
             fetches,
         };
         assert_eq!(Usage::from(v1::Usage::from(usage.clone())), usage);
-        // A list of a length that no worker sends.
+        // Lists of lengths that no worker sends.
         for length in [0, 100] {
             let told = v1::Usage { fetches: vec![u64::MAX; length], ..v1::Usage::default() };
             let mut sum = Latencies::default();

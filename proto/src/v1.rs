@@ -7,5 +7,5 @@
 
 include!("v1/generated.rs");
 
-/// The version of the protocol. A coordinator refuses workers of another one.
+/// The version of the protocol. A coordinator refuses workers of another version.
 pub const PROTOCOL_VERSION: u32 = 3;

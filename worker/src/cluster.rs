@@ -1,14 +1,14 @@
-//! A worker of a run on many hosts: it makes shards as the coordinator orders, keeps their files, and serves
-//! them to its peers.
+//! A worker of a run on many hosts: computes shards on the coordinator's orders, stores their files, and
+//! serves the files to its peers.
 //!
-//! Reading order: [`home`] (the store's directory, and what is recovered from it), [`files`] (those of the
-//! store that are open), [`inputs`] (the layers that tasks read), [`holders`] (which peers hold what),
-//! [`fetch`] (what peers have), [`exchange`] (what peers get), [`caller`] (how the coordinator is called),
-//! [`session`] (what follows from what happens, without side effects), [`driver`] (carries that out),
-//! `orders` (files that are copied, discarded, retired), `prepare` (what is had here before a task begins).
+//! Reading order: [`home`] (the worker's directory, and its recovery), [`files`] (the open files of the
+//! store), [`inputs`] (the layers that tasks read), [`holders`] (which peers hold which files), [`fetch`]
+//! (the client side of the exchange), [`exchange`] (the server side), [`caller`] (calls to the coordinator),
+//! [`session`] (the decisions, without side effects), [`driver`] (carries them out), `orders` (copying,
+//! discarding and retiring files), `prepare` (fetching what a task reads before it begins).
 //!
-//! Invariants: what is reported as made or copied is durable; what a peer sends is checked before it is used;
-//! kernel threads never wait for the network.
+//! Invariants: a file that is reported as made or copied is durable; data from a peer are checked before they
+//! are used; kernel threads never wait for the network.
 
 pub mod caller;
 pub mod driver;
@@ -27,7 +27,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// What went over the network: bytes as they were sent, and times.
+/// Traffic with peers: compressed bytes, and latencies.
 #[derive(Debug, Default)]
 pub struct Meter {
     /// Bytes sent to peers.
@@ -38,12 +38,12 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Notes that a peer took so long to send all that one request asked for.
+    /// Notes the time that a peer took to send the whole answer to a request.
     pub fn note_fetch(&self, took: Duration) {
         self.fetches.lock().unwrap_or_else(PoisonError::into_inner).note(took);
     }
 
-    /// How long peers took.
+    /// Returns the latencies of requests to peers.
     pub fn fetches(&self) -> Latencies {
         *self.fetches.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! What `fathom-worker` does, one module a command.
+//! The subcommands of `fathom-worker`, one module each.
 
 pub(crate) mod clean;
 pub(crate) mod join;

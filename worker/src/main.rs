@@ -1,7 +1,7 @@
 //! The command `fathom-worker`.
 //!
-//! All that it says goes to standard error. Exit codes: 0 done, 1 failed, 2 bad input, 128 + n stopped by
-//! signal n.
+//! Logs and messages go to standard error, results of `verify` and `clean` to standard output. Exit codes: 0
+//! done, 1 failed, 2 bad input, 128 + n stopped by signal n.
 
 mod arguments;
 mod commands;

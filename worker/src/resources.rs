@@ -1,4 +1,4 @@
-//! The options of a command line that say what a process may take of this machine.
+//! The options of a command line that limit what a process uses of this machine.
 
 use clap::{Args, value_parser};
 use fathom_command::machine::{self, size};
@@ -21,12 +21,12 @@ pub struct ResourceArguments {
 }
 
 impl ResourceArguments {
-    /// Whether memory was asked for.
+    /// Returns whether `--memory` was given.
     pub fn has_memory(&self) -> bool {
         self.memory.is_some()
     }
 
-    /// What was asked for, or what there is.
+    /// Returns the given limits, and defaults that depend on this machine for the others.
     pub fn resources(&self) -> Resources {
         Resources {
             kernel: self.kernel,

@@ -1,6 +1,6 @@
-//! What a user has settled once for all commands: `config.toml`, and variables `FATHOM_*`.
+//! Defaults of a user for all commands: `config.toml` and the variables `FATHOM_*`.
 //!
-//! An option on the command line comes before its variable, and a variable before the file.
+//! An option on the command line overrides its variable, and a variable overrides the file.
 
 use anyhow::{Context, Result};
 use clap::{Arg, ArgMatches, Command};
@@ -11,28 +11,29 @@ use std::env;
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
-/// The file below the user's directory of configuration.
+/// The file, relative to the user's configuration directory.
 const FILE: &str = "fathom/config.toml";
 
-/// The file's fields. Each is the default of the options of its name.
+/// The fields of the file. Each is the default of the option of the same name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// The directory of keys.
     pub keys: Option<PathBuf>,
-    /// The directory in which directories of runs are made.
+    /// The directory in which run directories are created.
     pub dir: Option<PathBuf>,
     /// Kernel threads.
     pub threads: Option<u32>,
-    /// Memory to take, with its unit.
+    /// The memory limit, with its unit.
     pub memory: Option<String>,
 }
 
 impl Settings {
-    /// Reads `$XDG_CONFIG_HOME/fathom/config.toml`, or that below `~/.config`, if it is there.
+    /// Reads `$XDG_CONFIG_HOME/fathom/config.toml`, or `~/.config/fathom/config.toml` if that variable is not
+    /// set. Returns defaults if there is no such file.
     ///
     /// # Errors
-    /// [`fathom_command::exit::BadInput`] if it cannot be read or understood.
+    /// [`fathom_command::exit::BadInput`] if the file cannot be read or understood.
     pub fn read() -> Result<Self> {
         let given = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let base = given("XDG_CONFIG_HOME").or_else(|| Some(given("HOME")?.join(".config")));
@@ -54,11 +55,11 @@ impl Settings {
         })
     }
 
-    /// The arguments of this process, for a command with these settings as defaults. Wrong arguments, and
-    /// help that was asked for, end the process.
+    /// Parses the arguments of this process, with these settings as defaults of `command`. Ends the process
+    /// if the arguments are wrong, or if they ask for help.
     ///
     /// # Errors
-    /// If help cannot be written, such as to a file on a full disk.
+    /// If the help text cannot be written, for example to a file on a full disk.
     pub fn matches(&self, command: Command) -> Result<ArgMatches> {
         match self.applied(command).try_get_matches() {
             Ok(matches) => Ok(matches),
@@ -69,7 +70,7 @@ impl Settings {
         }
     }
 
-    /// A command and its subcommands, with these settings as defaults.
+    /// Sets these settings as defaults of a command and its subcommands.
     pub fn applied(&self, command: Command) -> Command {
         let text = |path: &PathBuf| path.display().to_string();
         let defaults = [

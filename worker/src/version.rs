@@ -1,12 +1,12 @@
-//! What `--version` prints.
+//! The text of `--version`.
 
 use fathom_kernel::Engine;
 use fathom_space::Shape;
 
-/// The version, with the commit from which the program was built, its target, and the kernels that run on
+/// Returns the version, the commit and target that the program was built for, and the kernels that run on
 /// this machine.
 pub fn long() -> String {
-    // That of 3x4, which every kernel does: the choice is the processor's.
+    // Every kernel supports the shape of 3x4, so that only the processor matters.
     let shape = Shape::new(&[24, 24, 24]).expect("13,824 bits are a tensor");
     let here = |engine: &Engine| engine.kernel(&shape).is_some();
     let words: Vec<&str> =

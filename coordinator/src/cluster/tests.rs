@@ -1,4 +1,5 @@
-//! Decisions, tested on events alone: no sockets, no clocks. Each test compares everything that was sent.
+//! Tests of the decisions on events alone, without sockets or clocks. Each test compares all replies and
+//! effects.
 
 mod audits;
 mod copies;

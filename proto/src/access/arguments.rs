@@ -1,4 +1,4 @@
-//! The options of every command that talks to others.
+//! The options of every command that communicates with other processes.
 
 use clap::Args;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub struct AccessArguments {
 }
 
 impl AccessArguments {
-    /// The same with files of the directory of keys where no others are named.
+    /// Returns these options, with files of the directory of keys in place of those that are not named.
     pub(super) fn with_keys(&self) -> Self {
         let file = |own: &Option<PathBuf>, name| {
             own.clone().or_else(|| self.keys.as_ref().map(|directory| directory.join(name)))

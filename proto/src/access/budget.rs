@@ -1,8 +1,8 @@
-//! A budget of memory for the requests of all callers together.
+//! A memory budget for the requests of all callers together.
 //!
-//! A request takes of it what has arrived of its message, and gives that back when it is answered. A message
-//! that does not fit is refused with [`ResourceExhausted`](tonic::Code::ResourceExhausted), and may be sent
-//! again later. What a single message may have is limited by each service.
+//! A request takes from the budget what has arrived of its message, and gives it back when it is answered. A
+//! message that does not fit is refused with [`ResourceExhausted`](tonic::Code::ResourceExhausted), and may
+//! be sent again later. The size of a single message is limited by each service.
 
 use bytes::Buf;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use tonic::body::Body;
 use tonic::codegen::{Body as HttpBody, BoxFuture, Service, http};
 use tower::Layer;
 
-/// Bytes that the messages of all requests may have.
+/// The memory for the messages of all requests, in bytes.
 #[derive(Clone, Debug)]
 pub struct Budget {
     most: u64,
@@ -22,13 +22,13 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A budget of so many bytes.
+    /// Creates a budget of `most` bytes.
     pub fn new(most: u64) -> Self {
         Self { most, taken: Arc::default() }
     }
 }
 
-/// What one request has taken.
+/// The bytes that one request has taken.
 #[derive(Debug)]
 struct Share {
     budget: Budget,
@@ -57,7 +57,7 @@ impl Drop for Share {
     }
 }
 
-/// The body of a request, counted.
+/// The body of a request, which takes its bytes from the budget.
 struct Counted {
     body: Body,
     share: Arc<Share>,
@@ -98,7 +98,7 @@ impl<S> Layer<S> for Budget {
     }
 }
 
-/// A service whose requests are counted.
+/// A service whose requests take their bytes from the budget.
 #[derive(Clone, Debug)]
 pub struct Budgeted<S> {
     service: S,

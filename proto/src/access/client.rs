@@ -1,4 +1,4 @@
-//! Calling others.
+//! Calling other processes.
 
 use super::Access;
 use super::greeting::{Greeted, Io, PREFACE, TLS_ALERT, TLS_HANDSHAKE, part};
@@ -18,59 +18,59 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint, Uri};
 use tower::service_fn;
 
-/// After so long without a word from the other side it is asked whether it lives, and then has as long again
-/// to answer.
+/// After this time without data the other side is sent a ping, which it must answer within the same time.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 
-/// What one answer may be ahead of its reader, in bytes, and what all answers of a connection may be: enough
-/// for a network of 10 Gbit/s and 5 ms.
+/// Number of bytes that one answer may be ahead of its reader, and that all answers of a connection may be:
+/// enough for a network of 10 Gbit/s with 5 ms of latency.
 const STREAM_WINDOW: u32 = 2 << 20;
 const CONNECTION_WINDOW: u32 = 8 << 20;
 
-/// A frame of HTTP/2 begins with length (3 bytes), type, flags, stream (4 bytes): RFC 9113, section 4.1.
+/// A frame of HTTP/2 begins with its length (3 bytes), type, flags and stream (4 bytes): RFC 9113, section
+/// 4.1.
 const FRAME_HEADER: usize = 9;
 const FRAME_TYPE: usize = 3;
 const SETTINGS: u8 = 4;
 
-/// A connection that sends the token with every request, and is made anew when it breaks.
+/// A connection that sends the token with every request, and reconnects when it breaks.
 pub type Connection = InterceptedService<Channel, TokenSender>;
 
-/// Why somebody cannot be talked to.
+/// Why a process cannot be called.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
-    /// Nobody answers now. Calling again makes sense.
+    /// The process does not answer. Another attempt may succeed.
     #[error("cannot reach {address}: {reason}")]
     Unreachable {
         /// The address as HOST:PORT.
         address: String,
-        /// What the network says.
+        /// The reason from the network.
         reason: String,
     },
-    /// The two sides do not get on. Calling again does not help.
+    /// The two sides cannot communicate. Another attempt would fail too.
     #[error("cannot talk to {address}: {refusal}")]
     Refused {
         /// The address as HOST:PORT.
         address: String,
-        /// Why.
+        /// The reason.
         refusal: Refusal,
     },
-    /// This side must not call like that. Calling again does not help.
+    /// The options of this side do not permit the call. Another attempt would fail too.
     #[error("cannot call {address}: {reason}")]
     Unfit {
         /// The address as it was given.
         address: String,
-        /// Why, and what to do.
+        /// The reason and the remedy.
         reason: &'static str,
     },
 }
 
 impl ConnectError {
-    /// Whether calling again may help.
+    /// Returns whether another attempt may succeed.
     pub fn may_pass(&self) -> bool {
         matches!(self, Self::Unreachable { .. })
     }
 
-    /// The one that made a request fail, when its connection had to be made anew and could not be.
+    /// Finds the error of the failed connection behind the status of a request.
     pub fn behind(status: &Status) -> Option<&Self> {
         let mut error = status.source();
         while let Some(this) = error {
@@ -84,12 +84,12 @@ impl ConnectError {
 }
 
 impl Access {
-    /// Calls somebody at HOST:PORT, and is through when it has answered; `limit` is for this and for every
-    /// time that the connection is made anew.
+    /// Connects to a process at HOST:PORT, and returns after its first answer. `limit` applies to this
+    /// connection and to each reconnection.
     ///
     /// # Errors
-    /// If nobody answers, or the two do not get on. A wrong token is met by the first request alone, as
-    /// [`Unauthenticated`](tonic::Code::Unauthenticated).
+    /// If nobody answers, or the two sides cannot communicate. A wrong token shows only in the first request,
+    /// as [`Unauthenticated`](tonic::Code::Unauthenticated).
     pub async fn connect(&self, address: &str, limit: Duration) -> Result<Connection, ConnectError> {
         let unfit = |reason| ConnectError::Unfit { address: address.into(), reason };
         let is_address = address
@@ -128,8 +128,8 @@ impl Access {
 }
 
 impl Access {
-    /// Whether what this side says may go there: a token does not go to another machine as plain text, unless
-    /// this process was told to be insecure.
+    /// Returns whether the token may be sent to a peer: not to another machine in plain text, unless
+    /// `--insecure` is given.
     fn may_tell(&self, peer: SocketAddr) -> bool {
         self.token.get().is_none()
             || self.client.is_some()
@@ -138,7 +138,7 @@ impl Access {
     }
 }
 
-/// Whom to call, and how.
+/// The target of a connection, and how to reach it.
 #[derive(Clone, Debug)]
 struct Call {
     access: Access,
@@ -150,8 +150,7 @@ impl Call {
     async fn make(&self) -> Result<Greeted, ConnectError> {
         match tokio::time::timeout(self.limit, self.greet()).await {
             Ok(result) => {
-                // Now that it has let this side in, a coordinator on this machine has put its token where it
-                // is found.
+                // The coordinator has answered, so its token file is now written.
                 self.access.renew_token();
                 result
             }
@@ -165,7 +164,7 @@ impl Call {
             None => self.unreachable(error.to_string()),
         };
         let tcp = TcpStream::connect(&self.address).await.map_err(failed)?;
-        // Without it messages are late, not wrong.
+        // Without this option messages are late, not wrong.
         let _ = tcp.set_nodelay(true);
         if !self.access.may_tell(tcp.peer_addr().map_err(failed)?) {
             return Err(ConnectError::Unfit {
@@ -192,7 +191,7 @@ impl Call {
         Ok(Greeted::new(io, ahead, PREFACE))
     }
 
-    /// What the other side says first: with it, it has let this side in.
+    /// Reads the first frame, which shows that the other side accepts this one.
     async fn first_frame(&self, io: &mut Io) -> io::Result<Result<Bytes, ConnectError>> {
         let mut said = BytesMut::with_capacity(1 << 10);
         while said.len() < FRAME_HEADER {

@@ -1,9 +1,9 @@
-//! Room for connections: how many there may be, of one peer and altogether.
+//! Limits on the number of connections, in all and of each peer.
 //!
-//! A connection is *unproven* until its first request with the right token was met. Unproven connections are
-//! few, and a new one takes the place of the oldest of the peer that has the most; so whoever opens
-//! connections and says nothing keeps out nobody who says who it is at once. A proven connection is never
-//! ended for another one.
+//! A connection is *unproven* until it has carried a request with the right token. There is room for a few
+//! unproven connections only, and a new one takes the place of the oldest one of the peer that has the most.
+//! So a peer that opens silent connections cannot keep out a peer that shows the token at once. A proven
+//! connection is never ended for another one.
 //!
 //! The limits are well below the process's limit of file descriptors, so that the journal and the layer files
 //! can always be opened.
@@ -14,21 +14,22 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
 
-/// How many connections a process lets in.
+/// The limits on the connections of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// All of them.
+    /// Largest number of connections.
     pub all: usize,
-    /// Those of one peer, which is an address of the Internet Protocol.
+    /// Largest number of connections from one IP address.
     pub of_peer: usize,
-    /// Those that have not shown the token.
+    /// Largest number of unproven connections.
     pub unproven: usize,
-    /// Those of one peer among them.
+    /// Largest number of unproven connections from one IP address.
     pub unproven_of_peer: usize,
 }
 
 impl Limits {
-    /// The limits of a process that may have so many file descriptors: half of them are for connections.
+    /// Returns the limits for a process that may have `descriptors` file descriptors: half of them are for
+    /// connections.
     pub fn of_descriptors(descriptors: u64) -> Self {
         let all = (descriptors / 2).clamp(32, 16_384) as usize;
         let unproven = (all / 4).min(512);
@@ -52,7 +53,7 @@ struct Table {
     next: u64,
     members: BTreeMap<u64, Member>,
     of_peer: BTreeMap<IpAddr, usize>,
-    /// The numbers of those that are unproven, oldest first.
+    /// The numbers of the unproven connections, oldest first.
     unproven: BTreeMap<u64, CancellationToken>,
     numbers: BTreeMap<SocketAddr, u64>,
 }
@@ -62,12 +63,12 @@ struct Member {
     peer: SocketAddr,
 }
 
-/// Room that a connection takes until this is dropped.
+/// The place of a connection, which is free again once this value is dropped.
 #[derive(Debug)]
 pub(super) struct Place {
     number: u64,
     connections: Connections,
-    /// Set when the connection has to end, because others want its place.
+    /// Cancelled when the connection must end, because another one takes its place.
     pub(super) end: CancellationToken,
 }
 
@@ -77,18 +78,18 @@ impl Drop for Place {
     }
 }
 
-/// There is no room for another connection.
+/// The error that there is no room for another connection: the limit, and what it limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there are as many connections as there may be, {0} {1}")]
 pub(super) struct Full(usize, &'static str);
 
 impl Connections {
     fn lock(&self) -> MutexGuard<'_, Table> {
-        // Each change is whole before anything could panic.
+        // No change of the table can panic half-way.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes room for a connection, if need be that of an unproven one.
+    /// Takes a place for a connection, if need be that of an unproven connection.
     pub(super) fn enter(&self, peer: SocketAddr) -> Result<Place, Full> {
         let (number, end) = self.lock().enter(peer)?;
         Ok(Place { number, connections: self.clone(), end })
@@ -136,8 +137,8 @@ impl Table {
         self.members.get(&number).map(|member| member.peer.ip())
     }
 
-    /// Ends the oldest unproven connection of a peer, or of the peer that has the most. Returns whether there
-    /// was one.
+    /// Ends the oldest unproven connection of an address, or of the address that has the most. Returns
+    /// whether there was one.
     fn displace(&mut self, of: Option<IpAddr>) -> bool {
         let most = || {
             let mut counts: BTreeMap<IpAddr, usize> = BTreeMap::new();
@@ -215,7 +216,7 @@ mod tests {
         assert_eq!(enter(3, 0).unwrap_err(), Full(6, "in all"));
         assert!(places.iter().all(|place| !place.end.is_cancelled()));
         places.pop();
-        // An unproven one gives way to whoever comes.
+        // An unproven connection gives way to any new one.
         let unproven = all.enter(peer(3, 0)).unwrap();
         places.push(enter(4, 0).unwrap());
         assert!(unproven.end.is_cancelled());

@@ -1,7 +1,7 @@
-//! Tokens, keys and certificates in files, and what TLS is set up to with them.
+//! Files with tokens, keys and certificates, and the TLS configurations made from them.
 //!
-//! TLS is version 1.3 alone, for both sides are Fathom's. Sessions are never resumed: a certificate is looked
-//! at at every connection, so that one that has expired does not live on.
+//! Only TLS 1.3 is used, because both sides are Fathom. Sessions are never resumed: certificates are checked
+//! at every connection, so that an expired one is refused.
 
 use super::token::Token;
 use anyhow::Result;
@@ -19,13 +19,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// No file of secrets or certificates is larger.
+/// Largest size of a file with a secret or certificates, in bytes.
 const LARGEST: u64 = 1 << 20;
 
-/// The protocol that is spoken inside TLS.
+/// The protocol inside TLS.
 const ALPN: &[u8] = b"h2";
 
-/// Reads a file that only its owner may be able to read.
+/// Reads a file, and refuses it if others than its owner may access it.
 fn read_secret(path: &Path, option: &str) -> Result<Vec<u8>> {
     let file = open(path, option)?;
     let mode = file.metadata().map_err(|error| unreadable(path, option, &error))?.permissions().mode();
@@ -75,11 +75,11 @@ fn certificates(path: &Path, option: &str) -> Result<Vec<CertificateDer<'static>
     }
 }
 
-/// This process's certificate.
+/// The certificate of this process.
 pub(super) struct Identity {
     certificates: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
-    /// What messages name: the file of the certificate, and the options that name it and its key.
+    /// Used in messages: the file of the certificate, and the options that name it and its key.
     path: PathBuf,
     options: [&'static str; 2],
 }
@@ -95,19 +95,20 @@ pub(super) fn identity_of(
     (key_option, key): (&'static str, &Path),
 ) -> Result<Identity> {
     let certificates = certificates(certificate, certificate_option)?;
-    // The reason is not told: it might quote the file.
+    // The error is dropped, because it might quote the file.
     let key = PrivateKeyDer::from_pem_slice(&read_secret(key, key_option)?)
         .map_err(|_| bad_input!("{key_option}: {} holds no private key: name a PEM file", key.display()))?;
     Ok(Identity { certificates, key, path: certificate.into(), options: [certificate_option, key_option] })
 }
 
 impl Identity {
-    /// The certificate itself, before those that vouch for it.
+    /// Returns the certificate itself, without its chain.
     pub(super) fn first(&self) -> &CertificateDer<'static> {
         &self.certificates[0]
     }
 
-    /// Being called; callers need a certificate if there is an authority to check it by.
+    /// Returns the configuration for accepting callers. With an authority, callers must have a certificate
+    /// from it.
     pub(super) fn server(&self, authority: Option<&Authority>) -> Result<ServerConfig> {
         let config = ServerConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&TLS13])
@@ -137,7 +138,7 @@ impl Identity {
     }
 }
 
-/// Whose certificates are trusted.
+/// The authorities whose certificates are trusted.
 pub(super) struct Authority {
     roots: Arc<RootCertStore>,
 }
@@ -154,7 +155,7 @@ pub(super) fn authority(path: &Path) -> Result<Authority> {
 }
 
 impl Authority {
-    /// Calling others, with a certificate if there is one.
+    /// Returns the configuration for calling others, with this process's certificate if there is one.
     pub(super) fn client(&self, identity: Option<&Identity>) -> Result<ClientConfig> {
         let verifier = WebPkiServerVerifier::builder_with_provider(Arc::clone(&self.roots), provider())
             .build()

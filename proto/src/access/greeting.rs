@@ -1,10 +1,10 @@
 //! The first bytes of a connection.
 //!
-//! With TLS 1.3 a client is done before the server has looked at its certificate, and HTTP/2 begins without
-//! waiting for the other side. So that a refusal is met where the connection is made, and not at some later
-//! request, a client here sends what HTTP/2 begins with and waits for the first frame of the server; a server
-//! waits for what HTTP/2 begins with. This costs one round trip a connection. [`Greeted`] then hands the
-//! connection to HTTP/2 as if nothing had been said.
+//! With TLS 1.3 a client's handshake is complete before the server has checked its certificate, and HTTP/2
+//! does not wait for the other side either. A refusal would then show at some later request. So the client
+//! here sends the HTTP/2 preface and waits for the server's first frame, and the server waits for the
+//! preface. This costs one round trip a connection. [`Greeted`] then presents the connection to HTTP/2 as if
+//! nothing had been exchanged.
 
 use bytes::Bytes;
 use std::io;
@@ -16,21 +16,21 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsStream;
 use tokio_util::either::Either;
 
-/// What a client begins HTTP/2 with: RFC 9113, section 3.4.
+/// The bytes with which a client begins HTTP/2: RFC 9113, section 3.4.
 pub(super) const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// What the first record of a TLS connection begins with: a handshake, or an alert. RFC 8446, section 5.1.
+/// The first byte of a TLS connection: a handshake or an alert. RFC 8446, section 5.1.
 pub(super) const TLS_HANDSHAKE: u8 = 22;
 pub(super) const TLS_ALERT: u8 = 21;
 
 /// A connection in plain text or TLS.
 pub(super) type Io = Either<TcpStream, TlsStream<TcpStream>>;
 
-/// Ends a connection so that what was said last arrives: if bytes of the peer were left unread, the system
-/// would reset the connection, and the peer might see that alone.
+/// Ends a connection so that `last_word` arrives. If bytes of the peer remained unread, the system would
+/// reset the connection, and the peer might see only the reset.
 pub(super) async fn part(mut tcp: TcpStream, last_word: &[u8]) {
-    /// The time after which nobody waits for the rest of what is refused; more than `MOST` bytes nobody
-    /// reads.
+    /// Time after which the rest of the peer's bytes is no longer read; no more than `MOST` bytes are read
+    /// either.
     const LIMIT: Duration = Duration::from_secs(1);
     const MOST: u64 = 64 << 10;
     let parting = async {
@@ -38,22 +38,22 @@ pub(super) async fn part(mut tcp: TcpStream, last_word: &[u8]) {
         tcp.shutdown().await?;
         tokio::io::copy(&mut tcp.take(MOST), &mut tokio::io::sink()).await
     };
-    // It ends now in any case.
+    // The connection ends now, whatever the result.
     let _ = tokio::time::timeout(LIMIT, parting).await;
 }
 
-/// A connection whose first bytes were exchanged already.
+/// A connection whose first bytes were already exchanged.
 #[derive(Debug)]
 pub(super) struct Greeted {
     io: Io,
-    /// Read already.
+    /// Bytes that were read from the peer, and not yet by HTTP/2.
     ahead: Bytes,
-    /// What will be written first, and has been written already.
+    /// Bytes that were sent to the peer, and that HTTP/2 will write first.
     said: &'static [u8],
 }
 
 impl Greeted {
-    /// `ahead` was read, and `said` was written.
+    /// Wraps a connection on which `ahead` was read and `said` was written.
     pub(super) fn new(io: Io, ahead: Bytes, said: &'static [u8]) -> Self {
         Self { io, ahead, said }
     }

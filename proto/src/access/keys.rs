@@ -12,23 +12,23 @@ use time::OffsetDateTime;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Clocks of a cluster may be apart.
+/// Certificates are valid from this long before now, because the clocks of a cluster may differ.
 const BEFORE: Duration = DAY;
 
-/// Bytes of a token.
+/// Number of random bytes in a token.
 const TOKEN_BYTES: usize = 32;
 
-/// A token, an authority, and a certificate for all processes of a run. All but the token is PEM.
+/// A token, an authority, and a certificate for all processes of a run. All but the token are PEM.
 pub struct Keys {
     /// 32 random bytes as hexadecimal digits.
     pub token: String,
     /// The authority's certificate.
     pub ca: String,
-    /// The authority's private key. It makes further certificates, and no process of a run needs it.
+    /// The authority's private key, for further certificates. No process of a run needs it.
     pub ca_key: String,
-    /// The certificate, for calling and being called, in the name of [`TLS_NAME`].
+    /// The certificate for both sides of a connection, in the name of [`TLS_NAME`].
     pub cert: String,
-    /// Its private key.
+    /// The private key of the certificate.
     pub key: String,
 }
 
@@ -38,22 +38,22 @@ impl fmt::Debug for Keys {
     }
 }
 
-/// Why there are no new keys.
+/// Why no keys could be made.
 #[derive(Debug, thiserror::Error)]
 pub enum KeysError {
-    /// The system does not give any random bytes.
+    /// The system provides no random bytes.
     #[error("no random bytes: {0}")]
     Random(#[from] getrandom::Error),
-    /// The keys or certificates cannot be made.
+    /// A key or certificate could not be made.
     #[error("cannot make a certificate: {0}")]
     Certificate(#[from] rcgen::Error),
 }
 
 impl Keys {
-    /// Makes keys whose certificates are valid for some days from now.
+    /// Makes keys whose certificates are valid for `days` days from now.
     ///
     /// # Errors
-    /// If the system does not give any random bytes.
+    /// If the system provides no random bytes, or a certificate cannot be made.
     pub fn make(days: u32) -> Result<Self, KeysError> {
         let now = SystemTime::now();
         let valid = now - BEFORE..now + DAY * days;
@@ -69,7 +69,7 @@ impl Keys {
     }
 }
 
-/// Who vouches for the processes of a run.
+/// The authority that signs the certificates of a run's processes.
 pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl fmt::Debug for Authority {
@@ -79,31 +79,32 @@ impl fmt::Debug for Authority {
 }
 
 impl Authority {
-    /// A new one.
+    /// Makes a new authority.
     ///
     /// # Errors
-    /// If the system does not give any random bytes.
+    /// If the system provides no random bytes, or the certificate cannot be made.
     pub fn new(valid: &Range<SystemTime>) -> Result<Self, KeysError> {
         let mut params = CertificateParams::default();
         params.not_before = OffsetDateTime::from(valid.start);
         params.not_after = OffsetDateTime::from(valid.end);
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-        // Authorities with one name would be taken for each other, and then told apart by a signature that
-        // does not fit.
+        // Each authority gets a unique name. Otherwise a certificate of another authority would fail with a
+        // bad signature instead of an unknown issuer.
         params.distinguished_name = named(&format!("Fathom authority {}", random_hex(8)?));
         Ok(Self(CertifiedIssuer::self_signed(params, KeyPair::generate()?)?))
     }
 
-    /// Its certificate, as PEM.
+    /// Returns the authority's certificate, as PEM.
     pub fn pem(&self) -> String {
         self.0.pem()
     }
 
-    /// A certificate for calling and being called, and its private key, as PEM.
+    /// Makes a certificate for both sides of a connection. Returns the certificate and its private key, as
+    /// PEM.
     ///
     /// # Errors
-    /// If the name is none, or the system does not give any random bytes.
+    /// If `name` is invalid, or the system provides no random bytes.
     pub fn certificate(&self, name: &str, valid: &Range<SystemTime>) -> Result<(String, String), KeysError> {
         let mut params = CertificateParams::new([name.to_owned()])?;
         params.not_before = OffsetDateTime::from(valid.start);
@@ -118,7 +119,7 @@ impl Authority {
     }
 }
 
-/// A new token.
+/// Makes a new token.
 pub(super) fn random_token() -> Result<Token, KeysError> {
     let text = random_hex(TOKEN_BYTES)?;
     Ok(Token::new(text.as_bytes()).expect("hexadecimal digits make a token"))

@@ -1,13 +1,13 @@
-//! Tokens of coordinators that serve this machine alone.
+//! Tokens of coordinators that serve this machine only.
 //!
-//! Everybody on a machine can call what listens on its loopback addresses. So a coordinator that listens
-//! there, and was given no token, makes one: it lies in the run's directory, as [`NAME`], and for the
-//! commands of the same user in a directory that is the user's own, under the number of the port. That
+//! Every user of a machine can call the processes that listen on its loopback addresses. So a coordinator
+//! that listens there without a token makes one. It writes the token into the run's directory, as [`NAME`],
+//! and into a private directory of the user, named by the port, where the same user's commands find it. That
 //! directory is `$XDG_RUNTIME_DIR/fathom`, or `fathom-UID` in the directory for temporary files.
 //!
-//! A directory or a file is trusted only if the user owns it and nobody else may use it. A stale token does
-//! no harm: a coordinator replaces or removes what lies under its port, and a token that is of no coordinator
-//! opens nothing.
+//! A directory or a file is trusted only if the user owns it and nobody else may access it. A stale token
+//! does no harm: a coordinator replaces or removes the file of its port, and a token of no running
+//! coordinator gives no access.
 
 use super::Access;
 use super::keys::random_token;
@@ -20,13 +20,13 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// The file in the run's directory.
+/// The name of the file in the run's directory.
 pub const NAME: &str = "token";
 
-/// A token is not longer.
+/// Largest size of a token file, in bytes.
 const MOST_BYTES: u64 = 4096;
 
-/// The token of a coordinator, where others of the same user find it. Dropped, it removes the files.
+/// The token of a coordinator, in files for other processes of the same user. Removes the files when dropped.
 #[derive(Debug)]
 pub struct LocalToken {
     token: Token,
@@ -36,11 +36,11 @@ pub struct LocalToken {
 }
 
 impl LocalToken {
-    /// Makes the token of a coordinator that listens at a port. The token of an earlier life of the
-    /// coordinator is taken up if it is in the run's directory: workers may be waiting with it.
+    /// Writes the token of a coordinator that listens on a port. If the run's directory has the token of an
+    /// earlier epoch, that one is used again, because workers may be waiting with it.
     ///
     /// # Errors
-    /// If the run's directory cannot hold a secret.
+    /// If the run's directory cannot hold a secret file.
     pub fn publish(run: &Path, port: u16) -> Result<Self> {
         let in_run = std::path::absolute(run)?.join(NAME);
         let token = match read(&in_run) {
@@ -65,12 +65,13 @@ impl LocalToken {
         Ok(Self { token, in_run, of_port, keeps: false })
     }
 
-    /// The file in the run's directory, for `--token-file`.
+    /// Returns the path of the file in the run's directory, for `--token-file`.
     pub fn file(&self) -> &Path {
         &self.in_run
     }
 
-    /// Leaves the token in the run's directory, because workers wait for the coordinator to come back.
+    /// Keeps the token in the run's directory when dropped, because workers wait for the coordinator to come
+    /// back.
     pub fn keep(&mut self) {
         self.keeps = true;
     }
@@ -80,7 +81,7 @@ impl Drop for LocalToken {
     fn drop(&mut self) {
         let kept = Some(&self.in_run).filter(|_| !self.keeps);
         for path in kept.into_iter().chain(&self.of_port) {
-            // Another coordinator may have the port by now, and what cannot be removed does no harm.
+            // Another coordinator may use the port by now. A file that cannot be removed does no harm.
             if read(path).is_ok_and(|token| token == self.token) {
                 let _ = fs::remove_file(path);
             }
@@ -88,22 +89,23 @@ impl Drop for LocalToken {
     }
 }
 
-/// Removes what an earlier coordinator left under a port that is now another's, who needs no such token.
+/// Removes the token that an earlier coordinator left under a port, for a coordinator that needs no such
+/// token.
 pub fn remove_stale(port: u16) {
     for directory in directories().iter().filter(|directory| is_own(directory).is_ok()) {
-        // Mostly there is none.
+        // Usually there is no such file.
         let _ = fs::remove_file(directory.join(port.to_string()));
     }
 }
 
-/// The token of the coordinator that listens at an address of this machine, if it is the user's.
+/// Returns the token of this user's coordinator on a port of this machine, if there is one.
 pub(super) fn find(port: u16) -> Option<Token> {
     let directories = directories();
     let mut own = directories.iter().filter(|directory| is_own(directory).is_ok());
     own.find_map(|directory| read(&directory.join(port.to_string())).ok())
 }
 
-/// The port of an address of this machine.
+/// Returns the port of an address, if the address is on this machine.
 pub(super) fn port(address: &str) -> Option<u16> {
     let (host, port) = address.rsplit_once(':')?;
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
@@ -113,15 +115,15 @@ pub(super) fn port(address: &str) -> Option<u16> {
 }
 
 impl Access {
-    /// Whether a coordinator at an address needs a token that it makes itself: everybody on this machine can
-    /// call it, and neither a token nor certificates say who may.
+    /// Returns whether a coordinator that listens on an address must make a token: it listens on a loopback
+    /// address, which every user can call, and has neither a token nor certificates nor `--insecure`.
     pub fn needs_local_token(&self, address: SocketAddr) -> bool {
         let has_certificates = self.server.is_some() && self.client.is_some();
         let is_protected = self.token.get().is_some() || has_certificates || self.insecure;
         address.ip().to_canonical().is_loopback() && !is_protected
     }
 
-    /// Has callers of this process show a token of its own.
+    /// Returns access that requires this token of callers.
     #[must_use]
     pub fn requiring(&self, local: &LocalToken) -> Self {
         let file = shell::quoted(&local.in_run.display().to_string());
@@ -131,8 +133,8 @@ impl Access {
         access
     }
 
-    /// Takes the token for a coordinator on this machine, and for its workers, from where the coordinator has
-    /// put it, at each new connection, unless a token was given.
+    /// Returns access to a coordinator on this machine, and to its workers. Unless a token was given, the
+    /// coordinator's token is looked up at each new connection.
     #[must_use]
     pub fn for_coordinator(&self, address: &str) -> Self {
         let look_up = port(address).filter(|_| self.token.get().is_none());
@@ -144,7 +146,7 @@ impl Access {
         access
     }
 
-    /// Looks whether there is a newer token.
+    /// Looks up the coordinator's token again, if it is looked up at all.
     pub(super) fn renew_token(&self) {
         if let Some(token) = self.look_up.and_then(find) {
             self.token.set(token);
@@ -165,7 +167,7 @@ fn publish_at(token: &Token, port: u16) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// The directories in which tokens may be; the one for new tokens comes first.
+/// Returns the directories that may have tokens; new tokens go into the first one.
 fn directories() -> Vec<PathBuf> {
     let user = rustix::process::geteuid().as_raw();
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
@@ -174,7 +176,7 @@ fn directories() -> Vec<PathBuf> {
     runtime.map(|path| path.join("fathom")).into_iter().chain([temporary]).collect()
 }
 
-/// Why something is not trusted.
+/// Why a file or directory is not trusted.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Distrust {
     #[error("{0}")]
@@ -207,7 +209,7 @@ fn is_private(is: &Metadata) -> Result<(), Distrust> {
     }
 }
 
-/// Reads a token that nobody else may use.
+/// Reads a token, if nobody else may access its file.
 pub(super) fn read(path: &Path) -> Result<Token, Distrust> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let file = File::options().read(true).custom_flags(flags.bits() as i32).open(path)?;
@@ -221,12 +223,12 @@ pub(super) fn read(path: &Path) -> Result<Token, Distrust> {
     Ok(Token::new(&text)?)
 }
 
-/// Writes a token under a name of its own, and gives it its final name then: whoever reads it reads it whole.
+/// Writes a token to a temporary file, and renames that file, so that no reader sees a part of the token.
 pub(super) fn write(path: &Path, token: &Token) -> io::Result<()> {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}", std::process::id()));
     let temporary = PathBuf::from(name);
-    // Left by a process of the same number that was killed here.
+    // A killed process with the same process id may have left this file.
     let _ = fs::remove_file(&temporary);
     let mut file = File::options().write(true).create_new(true).mode(0o600).open(&temporary)?;
     file.write_all(token.text().as_bytes())?;

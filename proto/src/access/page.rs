@@ -1,8 +1,8 @@
-//! Who may look at the page of a run: a secret of its own, and a certificate where other machines look.
+//! Access to the web page of a run: a secret of its own, and a certificate if other machines may look.
 //!
-//! The secret of the page is not the run's: whoever has it may read, and can neither join as a worker nor
-//! stop the run. The secret lies in the run's directory as [`NAME`], so that the address of the page stays
-//! when the run goes on.
+//! The page's secret is not the run's token: its owner may read the page, but can neither join as a worker
+//! nor stop the run. The secret is in the run's directory as [`NAME`], so that the address of the page stays
+//! the same when the run is served again.
 
 use super::files;
 use super::keys::random_token;
@@ -17,16 +17,16 @@ use rustls::{ServerConfig, pki_types::CertificateDer};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The file in the run's directory.
+/// The name of the file in the run's directory.
 pub const NAME: &str = "page-token";
 
-/// The protocol that browsers and collectors of metrics speak inside TLS here.
+/// The protocol inside TLS for browsers and metrics collectors.
 const ALPN: &[u8] = b"http/1.1";
 
-/// The token of a run's page: the one in the run's directory, which is made if it is not there.
+/// Returns the token of a run's page. Makes one if the run's directory has none.
 ///
 /// # Errors
-/// If the directory cannot hold a secret.
+/// If the directory cannot hold a secret file.
 pub fn token_of_run(run: &Path) -> Result<Token> {
     let path = run.join(NAME);
     if let Ok(token) = read(&path) {
@@ -42,11 +42,11 @@ pub fn token_of_run(run: &Path) -> Result<Token> {
     })
 }
 
-/// The token of a page of a directory in which nothing is written: the one that is there, or one that nobody
-/// else knows.
+/// Returns the token of a run's page without writing into the run's directory: the one that is there, or a
+/// new one.
 ///
 /// # Errors
-/// If the system has no random bytes.
+/// If the system provides no random bytes.
 pub fn token_for_reading(run: &Path) -> Result<Token> {
     match read(&run.join(NAME)) {
         Ok(token) => Ok(token),
@@ -54,10 +54,10 @@ pub fn token_for_reading(run: &Path) -> Result<Token> {
     }
 }
 
-/// A certificate with its key, for callers without one of their own.
+/// A certificate with its key, for callers that have no certificate.
 #[derive(Clone, Debug)]
 pub struct PageTls {
-    /// What a connection is accepted with.
+    /// The configuration for accepting connections.
     pub config: Arc<ServerConfig>,
     certificate: CertificateDer<'static>,
 }
@@ -66,7 +66,7 @@ impl PageTls {
     /// Reads a certificate and its key.
     ///
     /// # Errors
-    /// Bad input: files that are missing or are not what they should be, or a key that others can read.
+    /// Bad input: a file is missing or invalid, or others can read the key.
     pub fn load(certificate: &Path, key: &Path) -> Result<Self> {
         let identity = files::identity_of(("--http-tls-cert", certificate), ("--http-tls-key", key))?;
         let certificate = identity.first().clone();
@@ -75,7 +75,7 @@ impl PageTls {
         Ok(Self { config: Arc::new(config), certificate })
     }
 
-    /// Whether the certificate is for a host, which may be a name or an address.
+    /// Returns whether the certificate is valid for a host name or address.
     pub fn is_for(&self, host: &str) -> bool {
         let name = ServerName::try_from(host);
         let certificate = ParsedCertificate::try_from(&self.certificate);
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(token_for_reading(run.path()).unwrap(), token);
         let path = run.path().join(NAME);
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        // One that others could read is no secret any more, and another one takes its place.
+        // A token that others could read is no secret, and is replaced.
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
         assert_ne!(token_for_reading(run.path()).unwrap(), token);
         assert_ne!(token_of_run(run.path()).unwrap(), token);

@@ -1,30 +1,30 @@
-//! Why two processes do not get on, in words that are right on both sides.
+//! Reasons why two processes cannot communicate, in words that are right on both sides.
 
 use rustls::{AlertDescription, CertificateError, Error, InvalidMessage};
 use std::io;
 use std::time::Duration;
 
-/// What is wrong with a certificate.
+/// A fault of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// There is none.
+    /// There is no certificate.
     #[error("was not given: give --tls-cert and --tls-key")]
     Missing,
-    /// It is from an authority that is not trusted.
+    /// The certificate is from an authority that is not trusted.
     #[error("is from another authority: use files of the same 'fathom keys' on both sides")]
     Foreign,
-    /// It is too old or too new.
+    /// The certificate has expired, or is not valid yet.
     #[error("has expired or is not valid yet: make a new one, or set the clock right")]
     OutOfDate,
-    /// It is for somebody else.
+    /// The certificate is for another name.
     #[error("is for another name: say with --tls-name which one it has")]
     OtherName,
-    /// Something else.
+    /// Another fault.
     #[error("cannot be used: {0}")]
     Other(String),
 }
 
-/// Why two processes do not get on. "It" is the peer.
+/// Why two processes cannot communicate. In the messages, "it" is the peer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// This side speaks TLS.
@@ -33,7 +33,7 @@ pub enum Refusal {
     /// This side speaks plain text.
     #[error("it speaks TLS and this side plain text: give the --tls options to both or to neither")]
     Tls,
-    /// It speaks something else.
+    /// The peer speaks another protocol.
     #[error("what it says is not HTTP/2")]
     NotHttp2,
     /// The peer's certificate is not accepted.
@@ -45,22 +45,22 @@ pub enum Refusal {
     /// TLS fails for another reason.
     #[error("TLS fails: {0}")]
     OtherTls(String),
-    /// The connection ended before it was of use.
+    /// The connection broke off before HTTP/2 began.
     #[error("it broke off while the connection was made")]
     BrokeOff,
-    /// Others wanted its place while it had not shown the token.
+    /// The connection was ended for a new one, before it had shown the token.
     #[error("it did not say who it is, and others wanted its place")]
     Displaced,
-    /// There is no room.
+    /// There are too many connections.
     #[error("{0}")]
     Full(String),
-    /// It took too long.
+    /// The peer took too long.
     #[error("it did not say who it is within {0:?}")]
     Silent(Duration),
 }
 
 impl Refusal {
-    /// What a failure of a connection says of TLS; `None` if it is about the network.
+    /// Returns the refusal behind an error of a connection; `None` if the error is one of the network.
     pub(super) fn of(error: &io::Error) -> Option<Self> {
         let error = error.get_ref()?.downcast_ref::<Error>()?;
         Some(match error {
@@ -91,13 +91,13 @@ impl Fault {
         }
     }
 
-    /// What the peer says of this side's certificate, if it says anything of it.
+    /// Converts the peer's alert about this side's certificate; `None` if the alert is about something else.
     fn said(alert: AlertDescription) -> Option<Self> {
         Some(match alert {
             AlertDescription::CertificateRequired => Self::Missing,
             AlertDescription::UnknownCA | AlertDescription::DecryptError => Self::Foreign,
             AlertDescription::CertificateExpired => Self::OutOfDate,
-            // Also what is said of a malformed one, but that would not have been read from its file.
+            // Also sent for a malformed certificate, but such a file would not have been read.
             AlertDescription::BadCertificate => Self::OtherName,
             AlertDescription::CertificateRevoked
             | AlertDescription::CertificateUnknown

@@ -1,14 +1,14 @@
-//! Lines about those who are refused: so few that callers cannot fill the log.
+//! A limit on the log lines about refused callers, so that callers cannot fill the log.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Lines in a [`PERIOD`].
+/// Largest number of lines in a [`PERIOD`].
 const MOST: u32 = 300;
-/// The time for which lines are counted.
+/// The time over which lines are counted.
 const PERIOD: Duration = Duration::from_secs(60);
 
-/// Counts the lines about refusals.
+/// Counts the log lines about refusals.
 #[derive(Debug, Default)]
 pub(super) struct Refusals(Mutex<Option<Period>>);
 
@@ -20,7 +20,7 @@ struct Period {
 }
 
 impl Refusals {
-    /// Whether a line may be written now. If so, returns the number of lines that were left out before it.
+    /// Returns the number of lines left out before this one, or `None` if this line must be left out too.
     pub(super) fn line(&self) -> Option<u64> {
         self.line_at(Instant::now())
     }

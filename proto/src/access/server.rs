@@ -1,4 +1,4 @@
-//! Letting others in.
+//! Accepting callers.
 
 use super::Access;
 use super::budget::Budget;
@@ -25,30 +25,30 @@ use tonic::transport::Server;
 use tonic::transport::server::{Connected, TcpConnectInfo};
 use tower::layer::util::{Identity, Stack};
 
-/// How long a caller may take to say who it is.
+/// Time within which a caller must begin HTTP/2.
 pub const GREETING_LIMIT: Duration = Duration::from_secs(10);
 
-/// After so long without a word from a caller it is asked whether it lives, and has as long again to answer.
+/// After this time without data a caller is sent a ping, which it must answer within the same time.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 
-/// Requests that one connection may have under way.
+/// Largest number of requests under way on one connection.
 pub const STREAMS: u32 = 64;
-/// Bytes of the names and values of a request; the longest token fits in.
+/// Largest size of the headers of a request, in bytes; the longest token fits.
 pub const HEADER_BYTES: u32 = 16 << 10;
-/// Bytes that one request, and all requests of a connection, may be ahead of the server.
+/// Number of bytes that one request, and all requests of a connection, may be ahead of the server.
 const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 4 << 20;
-/// Requests that a caller may have begun and taken back, before the server has looked at them.
+/// Largest number of requests that a caller may have begun and cancelled before the server handles them.
 const TAKEN_BACK: usize = 20;
-/// Bytes that the messages of all callers may have together.
+/// Memory for the messages of all callers together, in bytes.
 pub const BUDGET_BYTES: u64 = 256 << 20;
 
-/// A server that notices when callers are gone, and gives none of them more than its share.
+/// Returns a server that detects lost callers, and that limits the resources of each.
 pub fn server() -> Server<Stack<Budget, Identity>> {
     server_with(Budget::new(BUDGET_BYTES))
 }
 
-/// The same with another budget for the messages of all callers.
+/// Returns the same server with another budget for messages.
 pub fn server_with(budget: Budget) -> Server<Stack<Budget, Identity>> {
     Server::builder()
         .http2_keepalive_interval(Some(KEEPALIVE))
@@ -61,20 +61,21 @@ pub fn server_with(budget: Budget) -> Server<Stack<Budget, Identity>> {
         .layer(budget)
 }
 
-/// How long nobody is let in when the system has no room for another connection.
+/// Pause in accepting callers when the system has no room for another connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The reply to callers that speak plain text where TLS is spoken: a fatal alert, "unexpected message".
+/// The reply to callers that speak plain text to a TLS port: a fatal alert, "unexpected message".
 const TLS_REPLY: &[u8] = &[21, 3, 3, 0, 2, 2, 10];
-/// To callers that speak TLS where plain text is spoken. They all see that it is no TLS, and some show it.
+/// The reply to callers that speak TLS to a plain text port. All of them see that it is not TLS, and some
+/// show it.
 const PLAIN_REPLY: &[u8] = b"HTTP/1.0 400 Bad Request\r\n\r\nThis port speaks plain text, not TLS.\n";
 
 impl Access {
-    /// Lets callers in, for [`serve_with_incoming`](tonic::transport::Server). Each one that is refused is
-    /// told why, and is a line in the log.
+    /// Accepts callers, for [`serve_with_incoming`](tonic::transport::Server). Each refusal is logged, up to
+    /// a limit, and told to the caller where possible.
     ///
     /// # Errors
-    /// Bad input: this process may not listen there.
+    /// Bad input: this process may not listen on that address.
     pub fn incoming(&self, listener: TcpListener) -> Result<Incoming> {
         self.may_listen(listener.local_addr()?)?;
         Ok(Incoming {
@@ -87,7 +88,7 @@ impl Access {
     }
 }
 
-/// The callers that were let in. Greetings take place side by side; they end when this is dropped.
+/// The stream of accepted callers. Greetings run concurrently, and end when the stream is dropped.
 #[derive(Debug)]
 pub struct Incoming {
     listener: TcpListener,
@@ -104,7 +105,7 @@ impl Stream for Incoming {
         let this = self.get_mut();
         loop {
             while let Poll::Ready(Some(greeted)) = this.greetings.poll_join_next(cx) {
-                // One that panicked has said so, and was about a single caller.
+                // A panic was reported where it happened, and concerns one caller only.
                 if let Ok(Some(caller)) = greeted {
                     return Poll::Ready(Some(Ok(caller)));
                 }
@@ -125,7 +126,7 @@ impl Stream for Incoming {
                         Err(full) => say(&this.access.refusals, peer, &Refusal::Full(full.to_string())),
                     }
                 }
-                // About that caller alone.
+                // The error concerns that caller only.
                 Err(error) if is_about_the_caller(&error) => {}
                 Err(error) => {
                     if !this.is_full {
@@ -146,11 +147,11 @@ fn is_about_the_caller(error: &io::Error) -> bool {
     )
 }
 
-/// Why a caller is not let in.
+/// Why a caller is not accepted.
 enum Turned {
-    /// It left before it said anything, as those do that only look whether somebody listens.
+    /// The caller left before it sent anything, as port scanners do.
     Left,
-    /// It is refused, and told so with the last word where it does not know already.
+    /// The caller is refused. `last_word` is sent to it, unless TLS has told it already.
     Away { refusal: Refusal, tcp: Option<TcpStream>, last_word: &'static [u8] },
 }
 
@@ -167,7 +168,7 @@ fn say(refusals: &Refusals, peer: SocketAddr, refusal: &Refusal) {
     }
 }
 
-/// Finds out who calls; `None` if it is not let in.
+/// Waits for the greeting of a caller. Returns `None` if the caller is refused.
 async fn greet(
     tcp: TcpStream,
     peer: SocketAddr,
@@ -176,7 +177,7 @@ async fn greet(
     refusals: Arc<Refusals>,
 ) -> Option<Caller> {
     let info = TcpConnectInfo { local_addr: tcp.local_addr().ok(), remote_addr: Some(peer) };
-    // Without it messages are late, not wrong.
+    // Without this option messages are late, not wrong.
     let _ = tcp.set_nodelay(true);
     let greeting = tokio::time::timeout(GREETING_LIMIT, listen_to(tcp, tls));
     let greeted = tokio::select! {
@@ -226,13 +227,13 @@ async fn listen_to(tcp: TcpStream, tls: Option<TlsAcceptor>) -> Result<Greeted, 
     }
 }
 
-/// A connection to somebody who was let in, at the beginning of HTTP/2. Services get its address from
+/// The connection of an accepted caller, at the beginning of HTTP/2. Services get its address from
 /// [`Request::remote_addr`](tonic::Request::remote_addr).
 #[derive(Debug)]
 pub struct Caller {
     stream: Greeted,
     info: TcpConnectInfo,
-    /// Others want the place.
+    /// Ready when the connection must end for a new one.
     end: Pin<Box<WaitForCancellationFutureOwned>>,
     _place: Place,
 }

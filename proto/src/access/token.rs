@@ -11,9 +11,9 @@ use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::{Request, Status};
 
-/// Shorter ones could be guessed.
+/// Smallest length: shorter tokens could be guessed.
 const SHORTEST: usize = 16;
-/// Longer ones do not fit into what a server reads of a request.
+/// Largest length: longer tokens do not fit into the headers that a server accepts.
 const LONGEST: usize = 1024;
 
 const HEADER: &str = "authorization";
@@ -29,22 +29,22 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Why a text is no token. It never quotes the text.
+/// Why a text is not a token. The messages never quote the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
-    /// Too short, or too long.
+    /// The text is too short or too long.
     #[error("holds a token of {0} characters: it must have {SHORTEST} to {LONGEST}")]
     Length(usize),
-    /// Characters that cannot be sent.
+    /// The text has characters that cannot be sent.
     #[error("holds no token: it must be one word of letters, digits and signs of ASCII")]
     Characters,
 }
 
 impl Token {
-    /// A token from the contents of a file; white space around it does not count.
+    /// Creates a token from the contents of a file, without the white space around it.
     ///
     /// # Errors
-    /// If it cannot be one.
+    /// [`TokenError`] if the text is not a token.
     pub fn new(text: &[u8]) -> Result<Self, TokenError> {
         let text = text.trim_ascii();
         if !text.iter().all(u8::is_ascii_graphic) {
@@ -63,19 +63,19 @@ impl Token {
         &self.0
     }
 
-    /// The secret itself, for an address that is shown to its owner. Keep it out of logs and errors.
+    /// Returns the secret itself, for an address that is shown to its owner. Keep it out of logs and errors.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Whether somebody has given this token. The time that it takes tells the length alone, and that is no
+    /// Returns whether `given` is this token. The time depends on the lengths only, and the length is not
     /// secret.
     pub fn is(&self, given: &[u8]) -> bool {
         given.ct_eq(self.0.as_bytes()).into()
     }
 }
 
-/// The token of a process, which may learn of a newer one.
+/// The token of a process, which may be replaced by a newer one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known(Arc<RwLock<Option<Token>>>);
 
@@ -96,8 +96,8 @@ impl From<Option<Token>> for Known {
 }
 
 impl Access {
-    /// What looks at the token of every request before a service does. Wrap the service with it when its
-    /// limits are set: `InterceptedService::new(service, access.token_check())`.
+    /// Returns the check of the token of every request. Set the limits of the service first, and then wrap
+    /// it: `InterceptedService::new(service, access.token_check())`.
     pub fn token_check(&self) -> TokenCheck {
         TokenCheck {
             expected: self.token.clone(),
@@ -108,7 +108,7 @@ impl Access {
         }
     }
 
-    /// What adds the token to every request.
+    /// Returns the interceptor that adds the token to every request.
     pub(super) fn token_sender(&self) -> TokenSender {
         TokenSender { token: self.token.clone() }
     }
@@ -118,9 +118,9 @@ impl Access {
 #[derive(Clone, Debug)]
 pub struct TokenCheck {
     expected: Known,
-    /// What to do without the token.
+    /// The advice for callers without the token.
     hint: Arc<str>,
-    /// The connection that was told of last. Who asks on and on over one connection does not fill the log.
+    /// The last connection that was refused. Repeated requests on one connection do not fill the log.
     told: Arc<Mutex<Option<SocketAddr>>>,
     connections: Connections,
     refusals: Arc<Refusals>,
@@ -141,7 +141,7 @@ impl TokenCheck {
 }
 
 impl TokenCheck {
-    /// Lets a request in. Its connection is not ended for others from now on.
+    /// Accepts a request. From now on its connection is not ended for others.
     fn accept(&self, request: Request<()>) -> Request<()> {
         if let Some(peer) = request.remote_addr() {
             self.connections.prove(peer);

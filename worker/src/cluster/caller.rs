@@ -1,4 +1,4 @@
-//! Calls to the coordinator, made again and again while it is away.
+//! Calls to the coordinator, repeated while it cannot be reached.
 
 use crate::cluster::fetch::said;
 use anyhow::{Result, anyhow};
@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use tonic::{Code, Status};
 use tracing::{info, warn};
 
-/// The time for a connection to be made.
+/// Time limit for making a connection.
 const CONNECT: Duration = Duration::from_secs(5);
-/// Messages of the coordinator are not larger.
+/// Largest message of the coordinator, in bytes.
 const MOST_MESSAGE_BYTES: usize = 64 << 20;
 
 /// Calls the coordinator.
@@ -23,7 +23,7 @@ const MOST_MESSAGE_BYTES: usize = 64 << 20;
 pub struct Caller {
     access: Access,
     address: String,
-    /// How long it may be silent.
+    /// Time without an answer after which calls fail.
     patience: Duration,
     client: Arc<Mutex<Option<CoordinatorClient<Connection>>>>,
     heard: Arc<Mutex<Instant>>,
@@ -31,7 +31,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// A caller of the coordinator at an address, which may be silent for as long as `patience`.
+    /// Creates a caller for the coordinator at an address. Calls fail once it has been silent for `patience`.
     pub fn new(access: Access, address: String, patience: Duration) -> Self {
         Self {
             access,
@@ -55,10 +55,10 @@ impl Caller {
         Ok(client)
     }
 
-    /// Has a call made again and again, until it is answered, makes no sense, or patience is at an end.
+    /// Makes a call, and repeats it until it is answered, cannot succeed, or the patience is at an end.
     ///
     /// # Errors
-    /// If it is not answered.
+    /// If the call is not answered.
     pub async fn call<T, F>(&self, call: impl Fn(CoordinatorClient<Connection>) -> F) -> Result<T>
     where
         F: Future<Output = Result<tonic::Response<T>, Status>>,
@@ -84,7 +84,7 @@ impl Caller {
                 Err(error) if error.may_pass() => error.to_string(),
                 Err(error) => return Err(bad_input!("{error}")),
             };
-            // A broken connection is made anew.
+            // The next attempt makes a new connection.
             *self.client.lock().expect("nothing panics with the client") = None;
             let silent = self.heard.lock().expect("nothing panics with the clock").elapsed();
             if silent > self.patience {
@@ -120,10 +120,10 @@ impl Caller {
             .build()
     }
 
-    /// Asks what the run is.
+    /// Asks for the description of the run.
     ///
     /// # Errors
-    /// If the coordinator does not tell.
+    /// If the coordinator does not answer, or refuses.
     pub async fn describe(&self, name: &str) -> Result<v1::DescribeRunResponse> {
         let request =
             v1::DescribeRunRequest { protocol_version: v1::PROTOCOL_VERSION, worker_name: name.into() };
@@ -135,7 +135,7 @@ impl Caller {
     }
 }
 
-/// Whether another call would end in the same way.
+/// Returns whether a repeated call would fail in the same way.
 fn is_final(status: &Status) -> bool {
     matches!(
         status.code(),

@@ -1,9 +1,9 @@
-//! Carries out what the [session](super::session) decides: calls the coordinator, and has tasks and copies
-//! done.
+//! Carries out the decisions of the [session](super::session): calls the coordinator, and has tasks and
+//! copies done.
 //!
-//! One loop hands what has happened to the session, one after the other, and never waits for a call or the
-//! disk: each call is a task of its own, and its answer comes back as an [`Input`]. Beside the loop tasks are
-//! prepared (`prepare`) for the kernel threads, so that what they read is here before they begin.
+//! One loop hands the events to the session, one by one, and never waits for a call or the disk: each call is
+//! a tokio task of its own, and its answer comes back as an [`Input`]. Beside the loop, `prepare` fetches
+//! what tasks read before the kernel threads begin with them.
 
 use crate::cluster::Meter;
 use crate::cluster::caller::Caller;
@@ -39,13 +39,13 @@ use tracing::warn;
 
 type Client = CoordinatorClient<Connection>;
 
-/// The time that a worker takes for its last report.
+/// Time for the last report, and again for leaving, when a worker ends.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What a worker is, for its coordinator.
+/// A worker's description of itself for the coordinator.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// The id that the worker's store has given it.
+    /// The id of the worker's store.
     pub id: WorkerId,
     /// The name that people read.
     pub name: String,
@@ -53,64 +53,64 @@ pub struct Identity {
     pub address: String,
     /// Kernel threads.
     pub threads: usize,
-    /// Bytes of memory that it takes.
+    /// The memory limit, in bytes.
     pub memory_bytes: u64,
-    /// The most bytes that files in its store may take, if there is a limit.
+    /// Largest size in bytes that the files in its store may have, if there is a limit.
     pub disk_limit_bytes: Option<u64>,
 }
 
-/// A worker that has all that it needs.
+/// A worker that is ready to work.
 pub struct Worker {
-    /// What it is.
+    /// The worker's description of itself.
     pub identity: Identity,
-    /// What it works on.
+    /// The run, with the tables for its tasks.
     pub job: &'static Job,
-    /// The store in which files lie.
+    /// The store of the layer files.
     pub store: &'static Store<'static>,
-    /// How they are written.
+    /// The disk that files are written to.
     pub disk: &'static dyn Disk,
-    /// Its directory, for cosets from peers; `None` if all files are in a store that all workers share.
+    /// The directory for cosets from peers; `None` if all files are in a store that all workers share.
     pub imports: Option<PathBuf>,
-    /// What becomes of layers that are read no longer.
+    /// Which layers are kept once they are no longer read.
     pub keep: Keep,
-    /// How the coordinator is called.
+    /// Calls the coordinator.
     pub caller: Caller,
-    /// How peers are called.
+    /// The credentials for calls to peers.
     pub access: Access,
-    /// What went over the network.
+    /// Traffic with peers.
     pub meter: Arc<Meter>,
-    /// The files that are open here, for tasks and for peers.
+    /// The open files, for tasks and for peers.
     pub files: OpenFiles,
-    /// What the kernel threads have done.
+    /// Counts of what the kernel threads have done.
     pub counters: &'static Counters,
-    /// Set to have them stop.
+    /// Set to stop the kernel threads.
     pub halt: &'static AtomicBool,
 }
 
-/// Calls to the coordinator that are under way.
+/// Calls to the coordinator under way.
 #[derive(Default)]
 struct Calls {
-    /// Reports, which are waited for at the end.
+    /// Reports. The worker waits for them when it ends.
     reports: JoinSet<()>,
-    /// All others.
+    /// All other calls.
     others: JoinSet<()>,
 }
 
-/// What the loop and its calls share.
+/// The state that the loop and its calls share.
 pub(super) struct Shared {
     pub(super) worker: Worker,
     pub(super) pool: Orders,
     pub(super) fetcher: Fetcher,
     pub(super) inputs: AllInputs,
-    /// Whether this worker has ever registered.
+    /// Whether this process has ever registered.
     has_registered: AtomicBool,
     /// The depths whose directories were made.
     prepared: Mutex<BTreeSet<Depth>>,
-    /// Who holds what, in the present session.
+    /// The holder map of the present session.
     pub(super) holders: Mutex<Arc<Holders>>,
     /// The depth of the newest task.
     depth: Mutex<Option<Depth>>,
-    /// The way to the loop, for what has happened, or the reason why the session cannot go on.
+    /// Sends events to the loop, or the error that ends the session.
     inputs_of_session: mpsc::UnboundedSender<Result<Input>>,
 }
 
@@ -175,13 +175,13 @@ impl Worker {
         if let Some(&newest) = shared.prepared().last()
             && shared.worker.imports.is_some()
         {
-            // It was made ahead, and stays if there is anything in it.
+            // The directory was made ahead of the next layer. Only an empty directory is removed.
             let _ = std::fs::remove_dir(shared.worker.store.layer_directory(newest));
         }
         preparing.abort();
         let (end, session, number, outcomes) = result?;
         if session != 0 {
-            // If the coordinator cannot be told, the files tell it when this worker comes back.
+            // If the report fails, the inventory of the next registration tells what was done.
             calls.reports.spawn(Arc::clone(&shared).report(session, number, outcomes));
             let reports = async { while calls.reports.join_next().await.is_some() {} };
             let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, reports).await;
@@ -202,18 +202,18 @@ impl Shared {
         self.prepared.lock().expect("the lock is never poisoned: no code panics while holding it")
     }
 
-    /// Who holds what.
+    /// Returns the holder map.
     pub(super) fn holders(&self) -> Arc<Holders> {
         Arc::clone(&self.holders.lock().expect("the lock is never poisoned: no code panics while holding it"))
     }
 
-    /// Tells the loop what has happened.
+    /// Sends an event to the loop.
     pub(super) fn happened(&self, input: Input) {
-        // A loop that has ended needs no telling.
+        // A loop that has ended needs no events.
         let _ = self.inputs_of_session.send(Ok(input));
     }
 
-    /// Does what the session decided, or has it done.
+    /// Carries out an action, or begins to.
     fn carry_out(self: &Arc<Self>, action: Action, prepare: &mpsc::UnboundedSender<Work>, calls: &mut Calls) {
         let this = Arc::clone(self);
         match action {
@@ -248,7 +248,7 @@ impl Shared {
         }
     }
 
-    /// Has a shard made.
+    /// Sends a task to be prepared and computed.
     fn make(&self, prepare: &mpsc::UnboundedSender<Work>, task: Task, purpose: Purpose) {
         let mut depth =
             self.depth.lock().expect("the lock is never poisoned: no code panics while holding it");
@@ -258,13 +258,13 @@ impl Shared {
         let _ = prepare.send(Work { task, purpose });
     }
 
-    /// Hands the answer to a call, or why there is none, to the loop.
+    /// Makes a call, and sends its answer or its error to the loop.
     async fn answer<F: Future<Output = Result<Input>>>(self: Arc<Self>, call: impl FnOnce(Arc<Self>) -> F) {
         let answer = call(Arc::clone(&self)).await;
         let _ = self.inputs_of_session.send(answer);
     }
 
-    /// Joins the run.
+    /// Registers with the coordinator.
     async fn register(self: Arc<Self>) -> Result<Input> {
         let Worker { identity, job, imports, .. } = &self.worker;
         let inventory = match imports {
@@ -299,8 +299,8 @@ impl Shared {
         })
     }
 
-    /// The whole files in the store. Before the first session unfinished ones are removed; later some may be
-    /// under way.
+    /// Returns the complete files in the store. Unfinished files are removed before the first session only:
+    /// later they may belong to running tasks.
     fn inventory(&self) -> Result<Vec<StoredFile>> {
         let Worker { store, job, files, .. } = &self.worker;
         let tasks = match self.has_registered.load(Ordering::Relaxed) {
@@ -323,7 +323,7 @@ impl Shared {
                     self.inputs.forget(task.depth);
                     store.discard(task)?;
                 }
-                // A file that is being retired.
+                // The file was removed meanwhile, for example with its layer.
                 Err(error) if error.is_missing() => {}
                 Err(error) => return Err(error.into()),
             }
@@ -383,7 +383,7 @@ impl Shared {
         })
     }
 
-    /// Reports until the coordinator has heard it, or knows nothing of the session any more.
+    /// Reports outcomes. Repeats the call until the coordinator answers, or the caller gives up.
     async fn report(self: Arc<Self>, session: u64, number: u64, outcomes: Vec<Outcome>) {
         if outcomes.is_empty() {
             return;
@@ -402,7 +402,7 @@ impl Shared {
         .await;
     }
 
-    /// What a kernel thread's task has come to.
+    /// Converts the result of a task from a kernel thread to an event.
     fn task_ended(&self, ended: Ended) -> Input {
         let Ended { task, purpose, result, took } = ended;
         let result = match result {
@@ -417,7 +417,7 @@ impl Shared {
         Input::TaskEnded { task, audit: purpose.is_audit(), result, took: Some(took) }
     }
 
-    /// What a failure of the disk means to the coordinator.
+    /// Converts an error of the disk to a failure for the coordinator.
     pub(super) fn failure(&self, error: &LayerError) -> Failure {
         let message = fathom_task::error::chain(error);
         let file = self.worker.store.task_of(error.path());

@@ -1,13 +1,12 @@
-//! What peers get: cosets of layers, and whole files.
+//! Serves peers: cosets of layers, whole files, and checks of files.
 //!
-//! An answer is a stream of pieces. A piece is made by a blocking thread in a turn, of which there are
-//! [`AT_ONCE`]; the turn ends before the piece is sent. So a reader that takes nothing costs the memory of a
-//! few pieces and no turn, and after [`UNREAD`] its answer ends. Each connection has at most
-//! [`ANSWERS_OF_ONE`] answers under way, and all connections together have at most [`ANSWERS`]; further
-//! requests wait.
+//! An answer is a stream of pieces. A blocking thread makes each piece in one of [`AT_ONCE`] turns, and the
+//! turn ends before the piece is sent. So a reader that takes nothing costs the memory of a few pieces and no
+//! turn, and its answer ends after [`UNREAD`]. Each connection has at most [`ANSWERS_OF_ONE`] answers under
+//! way, and all connections together at most [`ANSWERS`]; further requests wait.
 //!
-//! The memory of all answers is at most `ANSWERS` times `AHEAD + 2` pieces, beside what HTTP/2 buffers for
-//! each stream.
+//! All answers together take at most the memory of `ANSWERS * (AHEAD + 2)` pieces, beside the buffers of
+//! HTTP/2 for each stream.
 
 mod inspect;
 
@@ -31,20 +30,20 @@ use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 
-/// Pieces of one answer that wait for its reader.
+/// Number of pieces of one answer that wait for its reader.
 const AHEAD: usize = 2;
-/// Pieces that are made at once.
+/// Number of pieces that are made at the same time.
 pub const AT_ONCE: usize = 16;
-/// Files that are verified at once: beside the turns, for a whole file takes long to count.
+/// Number of files that are verified at the same time, beside the turns: counting a whole file takes long.
 const VERIFIED_AT_ONCE: usize = 2;
-/// Answers under way on one connection.
+/// Number of answers under way on one connection.
 pub const ANSWERS_OF_ONE: usize = 8;
-/// Answers under way on all connections.
+/// Number of answers under way on all connections.
 pub const ANSWERS: usize = 256;
-/// The time after which an answer ends of which nothing is read.
+/// Time after which an answer ends that is not read.
 pub const UNREAD: Duration = Duration::from_secs(15);
 
-/// The exchange of a worker.
+/// The exchange service of a worker.
 #[derive(Clone, Debug)]
 pub struct Exchange {
     files: OpenFiles,
@@ -53,10 +52,10 @@ pub struct Exchange {
     turns: Arc<Semaphore>,
     verifying: Arc<Semaphore>,
     answers: Arc<Semaphore>,
-    /// The answers of each connection. An entry lasts as long as a request of the connection does.
+    /// The semaphore of each connection. An entry lasts as long as a request of the connection does.
     of_peers: Arc<Mutex<Peers>>,
     unread: Duration,
-    /// What counts states again, for those who verify files.
+    /// What is needed to count states again, for [`Exchange::with_counting`].
     counting: Option<Counting>,
 }
 
@@ -68,18 +67,18 @@ struct Counting {
 
 type Peers = BTreeMap<Option<SocketAddr>, Weak<Semaphore>>;
 
-/// What makes an answer, piece by piece.
+/// The source of an answer's messages.
 trait Answer: Send + 'static {
     /// A message of the stream.
     type Message: Send + 'static;
-    /// Makes the next message; `None` at the end.
+    /// Makes the next message; `None` at the end of the answer.
     fn next(&mut self, exchange: &Exchange) -> Result<Option<Self::Message>, v1::FetchFailure>;
-    /// The message that says why there are no more.
+    /// Returns the message that ends the answer with a failure.
     fn refused(failure: v1::FetchFailure) -> Self::Message;
 }
 
 impl Exchange {
-    /// The exchange of these files.
+    /// Creates an exchange of these files, which does not verify them.
     pub fn new(files: OpenFiles, geometry: Geometry, meter: Arc<Meter>) -> Self {
         Self {
             files,
@@ -94,13 +93,13 @@ impl Exchange {
         }
     }
 
-    /// Serves those who verify files, too.
+    /// Lets the exchange also verify files and look up states in them.
     #[must_use]
     pub fn with_counting(self, job: &'static Job, store: &'static Store<'static>) -> Self {
         Self { counting: Some(Counting { job, store }), ..self }
     }
 
-    /// Changes how long an answer may be unread.
+    /// Sets the time after which an unread answer ends.
     #[must_use]
     pub fn with_unread(self, unread: Duration) -> Self {
         Self { unread, ..self }
@@ -110,7 +109,7 @@ impl Exchange {
         self.of_peers.lock().expect("the lock is never poisoned: no code panics while holding it")
     }
 
-    /// The answers of a connection.
+    /// Returns the semaphore of a connection.
     fn of_peer(&self, peer: Option<SocketAddr>) -> Arc<Semaphore> {
         let mut peers = self.of_peers();
         peers.retain(|_, answers| answers.strong_count() > 0);
@@ -129,7 +128,7 @@ impl Exchange {
         (*fingerprint != mine).then_some(v1::FetchFailure { kind: Some(other) })
     }
 
-    /// Answers a request of a peer, when the answers of the peer and of all are few enough.
+    /// Answers a request, once the connection and the exchange have few enough answers under way.
     async fn answer<A: Answer>(
         &self,
         peer: Option<SocketAddr>,
@@ -141,7 +140,7 @@ impl Exchange {
         let never_closed = "the semaphores are never closed";
         let of_peer = self.of_peer(peer).acquire_owned().await.expect(never_closed);
         let of_all = Arc::clone(&self.answers).acquire_owned().await.expect(never_closed);
-        // Said when all that was sent before has been read.
+        // Sent after everything before it has been read.
         let late = Arc::new(OnceLock::new());
         let (this, ended) = (self.clone(), Arc::clone(&late));
         tokio::spawn(async move {
@@ -155,7 +154,7 @@ impl Exchange {
         Response::new(Box::pin(ReceiverStream::new(receiver).chain(last)))
     }
 
-    /// Makes and sends pieces until the answer ends, or nobody reads it any more.
+    /// Makes and sends messages until the answer ends or is not read any more.
     async fn send_all<A: Answer>(
         &self,
         mut answer: A,
@@ -170,7 +169,7 @@ impl Exchange {
                 drop(turn);
                 (answer, made)
             });
-            // A panic was reported where it happened. The reader notices that the answer is not whole.
+            // A panic was reported where it happened, and the reader notices that the answer is incomplete.
             let Ok((back, made)) = made.await else { return };
             answer = back;
             let (message, is_last) = match made {
@@ -192,13 +191,13 @@ impl Exchange {
     }
 }
 
-/// Cosets of a layer.
+/// An answer with cosets of a layer.
 struct Cosets {
     depth: Depth,
     ranges: std::vec::IntoIter<v1::CosetRange>,
-    /// What is left of the range that was begun.
+    /// The rest of the current range.
     left: std::ops::Range<u32>,
-    /// Shards whose checksums the peer has.
+    /// Shards whose checksums the peer has, or has been sent.
     known: BTreeSet<ShardId>,
     compressor: Option<chunk::Compressor>,
 }
@@ -265,10 +264,10 @@ impl Answer for Cosets {
     }
 }
 
-/// A whole file.
+/// An answer with a whole file.
 struct Whole {
     task: Task,
-    /// Opened and checked with the first piece.
+    /// Opened and checked when the first piece is made.
     file: Option<Arc<LayerFile>>,
     sent: usize,
     compressor: Option<chunk::Compressor>,
@@ -283,7 +282,7 @@ impl Answer for Whole {
             None => {
                 let refused = |error| refusal(self.task, &error);
                 let file = exchange.files.open(self.task).map_err(refused)?;
-                // The receiver finds what is damaged; but then it is good to know here too.
+                // The receiver checks the file too, but this side should know of the damage as well.
                 file.check_all().map_err(refused)?;
                 self.file = Some(Arc::clone(&file));
                 file
@@ -311,7 +310,7 @@ impl Answer for Whole {
     }
 }
 
-/// Why a file cannot be served.
+/// Converts an error in reading a file to a failure for the peer.
 fn refusal(task: Task, error: &LayerError) -> v1::FetchFailure {
     use v1::fetch_failure::Kind;
     let message = error.to_string();

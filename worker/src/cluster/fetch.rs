@@ -1,7 +1,7 @@
-//! What peers have: cosets that tasks read, and copies of files.
+//! The client side of the exchange: fetches cosets that tasks read, and copies of files.
 //!
-//! A holder that fails is followed by the next; when all have failed they are tried again a few times, and
-//! then the failure is reported by its kind.
+//! If a holder fails, the next one is asked. If all have failed, they are asked again a few times, and then
+//! the failure is reported with its kind.
 
 use crate::cluster::Meter;
 use crate::cluster::holders::Holders;
@@ -27,30 +27,30 @@ use tokio::task::block_in_place;
 use tokio_stream::StreamExt;
 use tonic::Status;
 
-/// The time for a connection to be made.
+/// Time limit for making a connection.
 const CONNECT: Duration = Duration::from_secs(5);
-/// A peer that sends nothing for so long is taken for gone.
+/// Time limit for each further message of an answer: a peer that is silent for longer is given up.
 const SILENCE: Duration = Duration::from_secs(20);
-/// A peer has answered by then, if only to say that it begins: it may have many others to answer first.
+/// Time limit for the beginning of an answer: the peer may have to answer many others first.
 const TURN: Duration = Duration::from_secs(120);
-/// Requests that a peer has to answer at once. The peer allows [more](super::exchange::ANSWERS_OF_ONE) on a
-/// connection.
+/// Number of requests to one peer that are under way at once. The peer allows
+/// [more](super::exchange::ANSWERS_OF_ONE) on a connection.
 const REQUESTS_AT_ONCE: usize = 6;
-/// One request names no more cosets, lest it be too large a message.
+/// Largest number of cosets in one request, which keeps the message small.
 const COSETS_AT_ONCE: usize = 1 << 16;
-/// So often all holders are tried.
+/// Number of rounds in which all holders are tried.
 const MAX_ROUNDS: usize = 3;
-/// Chunks and pieces are not larger.
+/// Largest size of a chunk or piece, in bytes.
 const MOST_MESSAGE_BYTES: usize = chunk::MOST_BYTES + (1 << 20);
 
-/// Why one holder did not serve.
+/// Why a holder did not serve a request.
 #[derive(Debug)]
 enum Denial {
-    /// Another one may.
+    /// Another holder may serve it.
     Elsewhere(String),
-    /// A file is damaged there: of those that were asked for, which need not be the first.
+    /// A requested file is damaged there. This need not be the first of the requested files.
     Damaged(Task, String),
-    /// This worker cannot keep what it gets.
+    /// This worker cannot write what it receives.
     Mine(LayerError),
 }
 
@@ -61,22 +61,22 @@ pub struct Fetcher {
     geometry: Geometry,
     meter: Arc<Meter>,
     connections: Mutex<BTreeMap<String, ExchangeClient<Connection>>>,
-    /// The files of which copies are under way. Whoever wants the same file waits for that one copy.
+    /// The files of which copies are under way. All that want the same file wait for that one copy.
     copying: Mutex<BTreeMap<Task, Arc<Turn>>>,
-    /// Checksums of files' cosets, which their digests have confirmed.
+    /// The checksums of the cosets of files, confirmed by the files' digests.
     checksums: Mutex<BTreeMap<Task, Confirmed>>,
-    /// The requests to each peer.
+    /// The semaphore of each peer, which limits the requests to it.
     requests: Mutex<BTreeMap<String, Arc<Semaphore>>>,
 }
 
-/// A digest, and the checksums that have it.
+/// The digest of a file, and the checksums that have this digest.
 type Confirmed = (Digest, Arc<[Digest]>);
 
-/// Held by the one who copies a file.
+/// The lock that is held while a file is copied.
 type Turn = tokio::sync::Mutex<()>;
 
 impl Fetcher {
-    /// A fetcher that has no connections yet.
+    /// Creates a fetcher without connections.
     pub fn new(access: Access, geometry: Geometry, meter: Arc<Meter>) -> Self {
         Self {
             access,
@@ -95,7 +95,7 @@ impl Fetcher {
         }
         let connection = self.access.connect(address, CONNECT).await;
         let connection = connection.map_err(|error| Denial::Elsewhere(error.to_string()))?;
-        // The checksums of a shard come in one piece.
+        // The checksums of a shard come in one message, beside a chunk.
         let checksums = 32 * self.geometry.cut.cosets().div_ceil(self.geometry.cut.shards()) as usize;
         let client =
             ExchangeClient::new(connection).max_decoding_message_size(MOST_MESSAGE_BYTES + checksums);
@@ -103,7 +103,7 @@ impl Fetcher {
         Ok(client)
     }
 
-    /// Waits until a peer has few enough requests to answer.
+    /// Waits until few enough requests to a peer are under way.
     async fn turn(&self, address: &str) -> OwnedSemaphorePermit {
         let requests = {
             let mut requests =
@@ -118,10 +118,10 @@ impl Fetcher {
         self.connections.lock().expect("nothing panics with the connections")
     }
 
-    /// Fetches cosets of a layer into its imports. `needed` in order.
+    /// Fetches cosets of a layer into its imports. `needed` must be sorted.
     ///
     /// # Errors
-    /// [`Failure`] if some cannot be had.
+    /// [`Failure`] if some cosets cannot be fetched.
     pub async fn cosets(
         &self,
         depth: Depth,
@@ -129,12 +129,12 @@ impl Fetcher {
         layer: &Layer,
         holders: &Holders,
     ) -> Result<(), Failure> {
-        // What the same workers hold is one request; to different ones at once.
+        // One request for all cosets with the same holders; requests to different holders run concurrently.
         let mut requests: BTreeMap<Vec<String>, Vec<CosetId>> = BTreeMap::new();
         for of_shard in needed.chunk_by(|a, b| self.shard(*a) == self.shard(*b)) {
             let task = Task { depth, shard: self.shard(of_shard[0]) };
             let mut addresses = holders.of(task);
-            // Not all from the first.
+            // Spread the load: not all shards begin with their first holder.
             let turn = task.shard.0 as usize % addresses.len().max(1);
             addresses.rotate_left(turn);
             requests.entry(addresses).or_default().extend(of_shard);
@@ -222,7 +222,7 @@ impl Fetcher {
         Ok(())
     }
 
-    /// The checksums of a file's cosets, if they are known here.
+    /// Returns the checksums of a file's cosets, if they are known here.
     fn known_checksums(&self, stored: StoredFile) -> Option<Arc<[Digest]>> {
         let known =
             self.checksums.lock().expect("the lock is never poisoned: no code panics while holding it");
@@ -230,7 +230,7 @@ impl Fetcher {
         (Some(*digest) == stored.digest).then(|| Arc::clone(checksums))
     }
 
-    /// Takes the checksums of a file's cosets, if they are those that the coordinator knows the digest of.
+    /// Stores the checksums of a file's cosets, if they have the digest that the coordinator gave.
     fn confirm(&self, stored: StoredFile, bytes: &[u8]) -> Result<Arc<[Digest]>, Denial> {
         let (checksums, rest) = bytes.as_chunks::<32>();
         let checksums: Arc<[Digest]> = checksums.iter().map(|&checksum| Digest(checksum)).collect();
@@ -244,13 +244,13 @@ impl Fetcher {
         }
         let mut known =
             self.checksums.lock().expect("the lock is never poisoned: no code panics while holding it");
-        // Layers before the newest are not fetched from again, but for one that makes a lost file again.
+        // No older layer is fetched from again, except to repair a lost file.
         known.retain(|task, _| task.depth.0 + 1 >= stored.task.depth.0);
         known.insert(stored.task, (got, Arc::clone(&checksums)));
         Ok(checksums)
     }
 
-    /// Adds the cosets of a chunk to a layer, each if its checksum is the one of its file.
+    /// Adds the cosets of a chunk to the imports of a layer, after checking each against its checksum.
     fn add(
         &self,
         depth: Depth,
@@ -281,11 +281,11 @@ impl Fetcher {
         })
     }
 
-    /// Takes a copy of a file into the store, and returns its bytes. If a copy of the file is under way
-    /// already, the call waits for that one, and takes another copy only if that one fails.
+    /// Copies a file into the store, and returns its size and digest. If a copy of the file is under way
+    /// already, the call waits for that copy, and takes another one only if that copy fails.
     ///
     /// # Errors
-    /// [`Failure`] if the file cannot be had or kept.
+    /// [`Failure`] if the file cannot be fetched or stored.
     pub async fn copy(
         &self,
         store: &'static Store<'static>,
@@ -300,7 +300,7 @@ impl Fetcher {
             self.copy_in_turn(store, disk, file, addresses).await
         };
         drop(turn);
-        // Under the lock of the map nobody else can begin to wait, and with a count of one nobody waits.
+        // No other call can begin to wait while the map is locked, so a count of one means that none waits.
         self.copying().retain(|_, turn| Arc::strong_count(turn) > 1);
         copied
     }
@@ -317,8 +317,8 @@ impl Fetcher {
         addresses: &[String],
     ) -> Result<Copied, Failure> {
         let task = stored.task;
-        // A damaged or other file that is here already is no copy: it would be reported as one, and discarded
-        // again.
+        // A file that is here already counts only if it is whole and the reported one. Otherwise it would be
+        // reported as a copy, and discarded again.
         let here = || {
             let file = store.open_shard(&self.geometry, task.depth, task.shard)?;
             whole(&file, stored.digest)
@@ -358,7 +358,7 @@ impl Fetcher {
             let path = incoming.clone();
             move |source| Denial::Mine(LayerError::Io { action, path, source })
         };
-        // Whatever waits for the disk lets the runtime's other tasks go on: a heartbeat among them.
+        // Waiting for the disk must not block the runtime's other tasks, such as heartbeats.
         let mut file = block_in_place(|| {
             store.prepare(task.depth).map_err(Denial::Mine)?;
             disk.create(&incoming).map_err(io("create"))
@@ -425,7 +425,7 @@ impl Fetcher {
             for address in addresses {
                 match ask(address.clone()).await {
                     Ok(value) => return Ok(value),
-                    // What comes from elsewhere may be whole. That this is not must be known in any case.
+                    // Another copy may be whole, but the coordinator must know of this damaged one.
                     Err(Denial::Damaged(file, message)) => {
                         return Err(Failure::Damaged { file, address: Some(address.clone()), message });
                     }
@@ -453,7 +453,7 @@ impl Fetcher {
         Err(Failure::Unreachable { file, message })
     }
 
-    /// A file that is of no use where it is.
+    /// Converts the peer's report of a damaged or missing file.
     fn useless(&self, address: &str, file: Option<v1::File>, message: String) -> Denial {
         match convert::file(file.as_ref(), &self.geometry) {
             Ok(file) => Denial::Damaged(file, message),
@@ -466,7 +466,7 @@ impl Fetcher {
             Some(fetch_failure::Kind::Damaged(damaged)) => {
                 self.useless(address, damaged.file, damaged.message)
             }
-            // Somebody has deleted it: the coordinator must know that it is not there.
+            // The file was deleted there, and the coordinator must know that.
             Some(fetch_failure::Kind::Missing(missing)) => {
                 self.useless(address, missing.file, format!("{address} does not have it"))
             }
@@ -481,7 +481,7 @@ impl Fetcher {
     }
 }
 
-/// What a status says for people: with what the network says, if that was it.
+/// Returns the message of a status for people. If the connection failed, that is the reason of the failure.
 pub fn said(status: &Status) -> String {
     match fathom_proto::access::ConnectError::behind(status) {
         Some(error) => error.to_string(),
@@ -489,17 +489,17 @@ pub fn said(status: &Status) -> String {
     }
 }
 
-/// Checks that a file is whole and the one that was reported.
+/// Checks that a file is whole and is the reported one. Returns its size and digest.
 ///
 /// # Errors
-/// [`LayerError`] if the file is not.
+/// [`LayerError`] if it is not.
 pub(super) fn whole(file: &LayerFile, digest: Option<Digest>) -> Result<Copied, LayerError> {
     file.check_all()?;
     digest.map_or(Ok(()), |digest| file.check_digest(digest))?;
     Ok(Copied { bytes: file.bytes(), digest: Some(file.digest()?) })
 }
 
-/// The next message, if the peer is not silent for too long.
+/// Waits for the next message of an answer, up to a time limit.
 async fn next<S: tokio_stream::Stream<Item = T> + Unpin, T>(
     stream: &mut S,
     address: &str,
@@ -507,13 +507,13 @@ async fn next<S: tokio_stream::Stream<Item = T> + Unpin, T>(
     in_time(SILENCE, stream.next(), address).await
 }
 
-/// What a peer says, if the peer is not silent for too long.
+/// Waits for a peer, up to a time limit.
 async fn in_time<T>(limit: Duration, said: impl Future<Output = T>, address: &str) -> Result<T, Denial> {
     let said = tokio::time::timeout(limit, said).await;
     said.map_err(|_| Denial::Elsewhere(format!("{address} was silent for {} s", limit.as_secs())))
 }
 
-/// Cosets as ranges.
+/// Converts sorted cosets to ranges.
 fn ranges(cosets: &[CosetId]) -> Vec<v1::CosetRange> {
     let runs = cosets.chunk_by(|a, b| a.0 + 1 == b.0);
     runs.map(|run| v1::CosetRange { first: run[0].0, count: run.len() as u32 }).collect()

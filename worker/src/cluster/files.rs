@@ -1,5 +1,4 @@
-//! The files of the store that are open: one map for tasks and peers alike, so that each coset is checked
-//! once.
+//! The open files of the store. Tasks and peers share one map, so that each coset is checked once.
 
 use fathom_layer::map::Stamp;
 use fathom_layer::{LayerError, LayerFile};
@@ -8,7 +7,7 @@ use fathom_task::Store;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Open files.
+/// The open files of a store.
 #[derive(Clone, Debug)]
 pub struct OpenFiles {
     store: &'static Store<'static>,
@@ -16,20 +15,20 @@ pub struct OpenFiles {
     open: Arc<Mutex<BTreeMap<Task, Open>>>,
 }
 
-/// A file, and what the file system said of it before it was opened.
+/// A file, and its metadata from just before it was opened.
 type Open = (Stamp, Arc<LayerFile>);
 
 impl OpenFiles {
-    /// None yet, of a store.
+    /// Creates an empty map of a store's files.
     pub fn new(store: &'static Store<'static>, geometry: Geometry) -> Self {
         Self { store, geometry, open: Arc::default() }
     }
 
-    /// Opens a file, unless it is open. One that was changed or replaced since is opened again, so that its
-    /// cosets are checked again.
+    /// Opens a file, or returns it if it is open. A file that was changed or replaced meanwhile is opened
+    /// again, so that its cosets are checked again.
     ///
     /// # Errors
-    /// [`LayerError`] if it is missing, damaged or not the right one.
+    /// [`LayerError`] if the file is missing, damaged or of another shard.
     pub fn open(&self, task: Task) -> Result<Arc<LayerFile>, LayerError> {
         let path = self.store.path(task.depth, task.shard);
         let stamp = Stamp::of(&path);
@@ -42,7 +41,7 @@ impl OpenFiles {
         let Ok(stamp) = stamp else { return Ok(file) };
         let mut open = self.lock();
         match open.get(&task) {
-            // Another thread was faster, and what it has checked need not be checked again.
+            // Another thread opened the file meanwhile, and its checks need not be repeated.
             Some((opened, file)) if *opened == stamp => Ok(Arc::clone(file)),
             _ => {
                 open.insert(task, (stamp, Arc::clone(&file)));
@@ -51,12 +50,12 @@ impl OpenFiles {
         }
     }
 
-    /// Forgets the files of a layer, because some are removed.
+    /// Forgets the files of a layer, because some of them are removed.
     pub fn forget(&self, depth: Depth) {
         self.lock().retain(|task, _| task.depth != depth);
     }
 
-    /// Forgets a file, because it is removed. Its room is free when nobody reads it any more.
+    /// Forgets a file, because it is removed. Its disk space is free once no reader has the file open.
     pub fn forget_file(&self, task: Task) {
         self.lock().remove(&task);
     }

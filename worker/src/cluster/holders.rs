@@ -1,21 +1,20 @@
-//! Which peers hold the files of the layers that tasks read.
+//! The holder map: which peers hold the files of the layers that tasks read.
 
 use fathom_layer::Digest;
 use fathom_proto::{StoredFile, v1};
 use fathom_run::{Depth, Task};
 use std::collections::BTreeMap;
 
-/// Who holds the layers that are read: by depth and shard, the addresses of the holders.
+/// The addresses of the holders of each shard, by depth and shard.
 #[derive(Clone, Debug, Default)]
 pub struct Holders {
-    /// The coordinator's number of this map. Numbers grow with each change and with each life of the
-    /// coordinator.
+    /// The coordinator's version of this map. Versions grow with each change of the map and with each epoch.
     pub version: u64,
     addresses: Vec<String>,
     layers: BTreeMap<Depth, Vec<Held>>,
 }
 
-/// A file of a layer: the numbers of its holders' addresses, and the digest of its checksums.
+/// The holders of a file, as indices into the addresses, and the digest of its checksums.
 type Held = (Vec<u32>, Option<Digest>);
 
 impl Holders {
@@ -31,7 +30,7 @@ impl Holders {
         Self { version: told.version, addresses: told.addresses, layers: layers.collect() }
     }
 
-    /// The addresses of the peers that hold a file.
+    /// Returns the addresses of the peers that hold a file.
     pub fn of(&self, task: Task) -> Vec<String> {
         let holders = self.file(task).map(|(holders, _)| holders);
         let addresses =
@@ -39,7 +38,7 @@ impl Holders {
         addresses.cloned().collect()
     }
 
-    /// A file with the digest of its checksums, as far as the coordinator knows it.
+    /// Returns a file with the digest of its checksums, if the coordinator has sent it.
     pub fn stored(&self, task: Task) -> StoredFile {
         StoredFile { task, digest: self.file(task).and_then(|(_, digest)| *digest) }
     }

@@ -1,5 +1,5 @@
-//! A worker's own directory: `worker-id`, `lock`, `log.jsonl`, and for each run a directory named by its
-//! fingerprint, with `run.toml`, `layers/` and for large runs `cosets.bin`.
+//! A worker's own directory: `worker-id`, `lock`, `log.jsonl`, and a directory for each run. The latter is
+//! named by the run's fingerprint, with `run.toml`, `layers/` and for large runs `cosets.bin`.
 
 use anyhow::{Context, Result, anyhow};
 use fathom_layer::{Digest, Disk};
@@ -14,7 +14,7 @@ use tracing::{info, warn};
 
 const ID: &str = "worker-id";
 
-/// The directory, held by this process alone.
+/// The directory, locked by this process.
 #[derive(Debug)]
 pub struct Home {
     path: PathBuf,
@@ -23,10 +23,10 @@ pub struct Home {
 }
 
 impl Home {
-    /// Opens the directory, or makes it.
+    /// Opens the directory, and creates it with a new id if necessary.
     ///
     /// # Errors
-    /// If another process holds it, or the file system refuses.
+    /// If another process has locked the directory, its id is damaged, or the file system fails.
     pub fn open(path: &Path, disk: &dyn Disk) -> Result<Self> {
         let failed = || format!("cannot use the store {}", path.display());
         disk.create_directory(path).with_context(failed)?;
@@ -54,36 +54,36 @@ impl Home {
         Ok(Self { path: path.into(), id, _lock: lock })
     }
 
-    /// The worker's name among workers.
+    /// Returns the worker's id.
     pub fn id(&self) -> WorkerId {
         self.id
     }
 
-    /// The directory of a run in it.
+    /// Returns the directory of a run, and creates it if necessary.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If the directory cannot be created.
     pub fn of_run(&self, fingerprint: Digest, disk: &dyn Disk) -> Result<PathBuf> {
         let path = self.path.join(&fingerprint.to_string()[..16]);
         disk.create_directory(&path).with_context(|| format!("cannot make {}", path.display()))?;
         Ok(path)
     }
 
-    /// The log.
+    /// Returns the path of the log.
     pub fn log(&self) -> PathBuf {
         self.path.join("log.jsonl")
     }
 }
 
-/// Whether a directory is one that a worker was given as its store.
+/// Returns whether a directory is the store of a worker.
 pub fn is_store(path: &Path) -> bool {
     path.join(ID).is_file()
 }
 
-/// Keeps what a run enumerates in its directory in the store, so that its files can be checked there.
+/// Writes the definition of a run into its directory in the store, so that the files can be verified there.
 ///
 /// # Errors
-/// If the disk refuses.
+/// If the file cannot be written.
 pub fn keep_definition(directory: &Path, manifest: &RunManifest, disk: &dyn Disk) -> Result<()> {
     let (path, text) = (directory.join(DEFINITION), manifest.to_toml());
     if fs::read_to_string(&path).is_ok_and(|there| there == text) {
@@ -104,11 +104,11 @@ fn parse(text: &str) -> Option<WorkerId> {
     uuid::Uuid::try_parse(text.trim()).ok().map(|id| WorkerId(id.into_bytes()))
 }
 
-/// What a process that was killed has left in a store: unfinished files are removed, and of the whole ones it
-/// is told which there are. One that cannot be opened is removed too: it was damaged since.
+/// Removes the unfinished files that a killed process left in a store, and files that cannot be opened
+/// because they are damaged. Returns the complete files.
 ///
 /// # Errors
-/// If the store cannot be read, or the disk refuses.
+/// If the store cannot be read, or a file cannot be removed.
 pub fn recover(store: &Store<'_>, geometry: &Geometry) -> Result<Vec<Task>> {
     let mut whole = Vec::new();
     for depth in store.depths()? {

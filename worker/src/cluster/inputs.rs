@@ -1,4 +1,4 @@
-//! The layers that tasks read, as far as they are here.
+//! The layers that tasks read, as far as they are in this store.
 
 use crate::cluster::files::OpenFiles;
 use crate::cluster::holders::Holders;
@@ -10,20 +10,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-/// What tasks of one depth read: the layers [below](fathom_run::Lookback::below) it, the newest first.
+/// The inputs of the tasks of one depth: the layers [below](fathom_run::Lookback::below) it, the newest
+/// first.
 #[derive(Clone, Debug)]
 pub struct Inputs {
-    /// None for depth 0.
+    /// The layers; none for depth 0.
     pub layers: Vec<Arc<Layer>>,
-    /// Their depths.
+    /// The depths of `layers`.
     pub depths: Vec<Depth>,
-    /// The layer below these whose shards are given back one by one, in a run that keeps two: each is opened
-    /// for its own task alone, so that its room is free when it is deleted.
+    /// The layer below these whose shards are given back one by one, in a run that keeps two layers. Each of
+    /// its files is opened for its own task alone, so that its disk space is free once the file is deleted.
     pub given_back: Option<Depth>,
 }
 
 impl Inputs {
-    /// The files of a task's own shard that are not here.
+    /// Returns the files of a task's own shard that are not in the store.
     pub fn lacking(&self, store: &Store<'_>, shard: ShardId) -> Vec<Task> {
         let lacks = |(layer, _): &(&Arc<Layer>, &Depth)| !layer.has(shard);
         let lacking = self.layers.iter().zip(&self.depths).filter(lacks).map(|(_, &depth)| depth);
@@ -31,10 +32,10 @@ impl Inputs {
         lacking.chain(source).map(|depth| Task { depth, shard }).collect()
     }
 
-    /// The layers that the task of a shard reads, once nothing of it is lacking.
+    /// Returns the layers that the task of a shard reads. No file of the shard may be lacking.
     ///
     /// # Errors
-    /// [`LayerError`] if the file that is opened for this task alone is damaged, or another one.
+    /// [`LayerError`] if the file that is opened for this task alone is damaged, or is not the reported one.
     pub fn of_task(
         &self,
         store: &Store<'_>,
@@ -44,7 +45,7 @@ impl Inputs {
     ) -> Result<Vec<Arc<Layer>>, LayerError> {
         let mut layers = self.layers.clone();
         if let Some(depth) = self.given_back {
-            // Not one of the open files, which would keep its room.
+            // Not shared with the open files, which would keep the disk space of a deleted file.
             let file = store.open_shard(geometry, depth, shard)?;
             let stored = holders.stored(Task { depth, shard });
             stored.digest.map_or(Ok(()), |digest| file.check_digest(digest))?;
@@ -53,10 +54,10 @@ impl Inputs {
         Ok(layers)
     }
 
-    /// Notes a file that has come.
+    /// Adds a file that is new in the store.
     ///
     /// # Errors
-    /// [`LayerError`] if it cannot be opened.
+    /// [`LayerError`] if the file cannot be opened.
     pub fn add(&self, files: &OpenFiles, task: Task) -> Result<(), LayerError> {
         for (layer, _) in self.layers.iter().zip(&self.depths).filter(|(_, depth)| **depth == task.depth) {
             layer.add(task.shard, files.open(task)?);
@@ -64,11 +65,11 @@ impl Inputs {
         Ok(())
     }
 
-    /// Adds to `needed` the cosets that a task reads and that are not here. The files of its own shard must
-    /// be.
+    /// Adds to `needed` the cosets of the newest layer that a task reads and that are not here. No file of
+    /// the task's own shard may be lacking.
     ///
     /// # Errors
-    /// [`LayerError`] if a directory is damaged.
+    /// [`LayerError`] if the directory of a file is damaged.
     pub fn need(&self, job: &Job, shard: ShardId, needed: &mut BTreeSet<CosetId>) -> Result<(), LayerError> {
         let Some(newest) = self.layers.first() else {
             return Ok(());
@@ -83,20 +84,20 @@ impl Inputs {
     }
 }
 
-/// The inputs of the depths at which this worker is.
+/// The inputs of the depths that this worker computes.
 #[derive(Debug)]
 pub struct AllInputs {
     job: &'static Job,
     store: &'static Store<'static>,
     files: OpenFiles,
     keep: Keep,
-    /// The directory of cosets from peers; `None` if all layers are in the store.
+    /// The directory for cosets from peers; `None` if all layers are in the store.
     imports: Option<PathBuf>,
     of_depth: Mutex<BTreeMap<Depth, Inputs>>,
 }
 
 impl AllInputs {
-    /// None yet. Without a directory for cosets from peers, the store must have all files of all layers.
+    /// Creates an empty map. If `imports` is `None`, the store must have all files of all layers.
     pub fn new(
         job: &'static Job,
         store: &'static Store<'static>,
@@ -107,11 +108,11 @@ impl AllInputs {
         Self { job, store, files, keep, imports, of_depth: Mutex::default() }
     }
 
-    /// What tasks of a depth read. Files that are in the store are opened, and must be those that were
-    /// reported.
+    /// Returns the inputs of the tasks of a depth. Opens the files that are in the store, and checks that
+    /// they are the reported ones.
     ///
     /// # Errors
-    /// [`LayerError`] if one of them is damaged, or another file.
+    /// [`LayerError`] if a file is damaged, or is not the reported one.
     pub fn of(&self, depth: Depth, holders: &Holders) -> Result<Inputs, LayerError> {
         if let Some(inputs) = self.lock().get(&depth) {
             return Ok(inputs.clone());
@@ -140,21 +141,22 @@ impl AllInputs {
             inputs.depths.push(below);
         }
         let mut all = self.lock();
-        // Tasks of earlier depths have ended, but for one that makes a lost file again.
+        // The tasks of earlier depths have ended, except repairs of lost files, which open their inputs
+        // again.
         while all.len() >= 3 {
             all.pop_first();
         }
         Ok(all.entry(depth).or_insert(inputs).clone())
     }
 
-    /// Notes a file that has come. If it cannot be opened, that is found when it is needed.
+    /// Adds a file that is new in the store. An error in opening it shows when a task needs the file.
     pub fn came(&self, task: Task) {
         for inputs in self.lock().values() {
             let _ = inputs.add(&self.files, task);
         }
     }
 
-    /// Forgets what is open of a layer, because files of it are discarded.
+    /// Closes the inputs that include a layer, because files of it are discarded.
     pub fn forget(&self, depth: Depth) {
         self.lock().retain(|_, inputs| !inputs.depths.contains(&depth));
         self.files.forget(depth);

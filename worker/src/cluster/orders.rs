@@ -1,4 +1,4 @@
-//! What a worker does when it is told to.
+//! Carries out the coordinator's orders that concern files.
 
 use crate::cluster::driver::{Shared, Worker};
 use crate::cluster::fetch::whole;
@@ -12,13 +12,13 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tracing::{debug, warn};
 
-/// Copies that are taken at once.
+/// Number of copies that are taken at the same time.
 const COPIES_AT_ONCE: usize = 4;
 
-/// Reads an order.
+/// Converts an order from its message.
 ///
 /// # Errors
-/// If it is about a file that the run does not have.
+/// If the order names a file that the run does not have, or the order is malformed.
 pub(super) fn order(kind: v1::order::Kind, geometry: &Geometry) -> Result<Order> {
     use v1::order::Kind;
     Ok(match kind {
@@ -44,8 +44,8 @@ pub(super) fn order(kind: v1::order::Kind, geometry: &Geometry) -> Result<Order>
 }
 
 impl Shared {
-    /// Deletes a file that is said to be damaged, if it is: what a peer says may be the fault of its own
-    /// memory, and this may be the last copy. One that is whole is told of.
+    /// Deletes a file that is said to be damaged, but only if it is: a peer may have found damage because its
+    /// own memory is faulty, and this may be the last copy. Reports the file if it is whole.
     pub(super) fn discard(&self, stored: StoredFile) {
         let task = stored.task;
         let Worker { store, job, .. } = &self.worker;
@@ -70,7 +70,7 @@ impl Shared {
         self.happened(Input::Discarded { task, whole });
     }
 
-    /// Deletes a file that is read no longer. One that stays is removed with its layer.
+    /// Deletes a file that is no longer read. On an error the file stays, and is removed with its layer.
     pub(super) fn give_back(&self, task: Task) {
         let (depth, shard) = (task.depth.0, task.shard.0);
         failpoint::point("giving back");
@@ -82,7 +82,7 @@ impl Shared {
         failpoint::point("given back");
     }
 
-    /// Retires the layers that are not needed any more.
+    /// Retires the layers that are not in `needed`.
     pub(super) fn keep_only(&self, needed: &[Depth]) {
         match self.worker.imports.as_ref().map(|_| self.worker.store.depths()) {
             None => {}
@@ -94,7 +94,7 @@ impl Shared {
         }
     }
 
-    /// Retires a layer. What stays is removed when this worker registers next.
+    /// Retires a layer. On an error the files stay until this worker registers again.
     pub(super) fn retire_or_warn(&self, depth: Depth) {
         if let Err(error) = self.retire(depth) {
             warn!(depth = depth.0, error = format!("{error:#}"), "layer not retired");
@@ -113,7 +113,7 @@ impl Shared {
                 for shard in store.shards(depth)? {
                     store.archive_shard(&job.geometry, depth, shard)?;
                 }
-                // Who reads what was there before goes on with it.
+                // Tasks and peers that have a file open go on with it.
                 self.worker.files.forget(depth);
             }
         }

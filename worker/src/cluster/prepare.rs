@@ -1,4 +1,4 @@
-//! What a task reads is had here before a kernel thread begins with it.
+//! Fetches what a task reads before a kernel thread begins with the task.
 
 use crate::cluster::driver::{Shared, Worker};
 use crate::cluster::inputs::Inputs;
@@ -15,13 +15,13 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::block_in_place;
 
-/// How often it is looked, while peers are waited for, whether the worker should stop.
+/// Interval at which a wait for peers checks whether the worker should stop.
 const HALT_CHECK: Duration = Duration::from_millis(50);
-/// Tasks that make so many bytes of cosets are prepared together: for small ones a request each would take
-/// longer than they do.
+/// Tasks are prepared together up to this many bytes of cosets: for small tasks, one request each would take
+/// longer than the tasks.
 const TOGETHER_BYTES: u64 = 4 << 20;
 
-/// What kernel threads get when all that it reads is here.
+/// A task for the kernel threads, once its inputs are here.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work {
     pub(super) task: Task,
@@ -29,7 +29,7 @@ pub(super) struct Work {
 }
 
 impl Shared {
-    /// Prepares tasks in the order in which they come, and gives them to the kernel threads.
+    /// Prepares tasks in the order of their orders, and gives them to the kernel threads.
     pub(super) async fn prepare_all(self: Arc<Self>, mut tasks: mpsc::UnboundedReceiver<Work>) {
         let geometry = &self.worker.job.geometry;
         let a_task =
@@ -54,13 +54,13 @@ impl Shared {
                     false => other = Some(work),
                 }
             }
-            // The same layers from here to the kernel threads: others that are opened later have nothing of
-            // what is fetched now.
+            // The kernel threads must get these same layers: layers opened later would lack what is fetched
+            // now.
             let inputs = block_in_place(|| self.inputs.of(first.task.depth, &self.holders()))
                 .map_err(|error| self.failure(&error));
             let prepared = tokio::select! {
                 prepared = self.prepare(&inputs, &together) => prepared,
-                // A peer that is silent is not waited for.
+                // A silent peer must not delay the stop.
                 () = self.halted() => Err(Failure::Stopped),
             };
             block_in_place(|| {
@@ -72,8 +72,8 @@ impl Shared {
                     }
                 }
             });
-            // While tasks are done there is time for the next layer's directory. Not in a store that others
-            // use too.
+            // Use the time while tasks run to make the directory of the next layer, except in a store that
+            // others use too.
             let next = first.task.depth.next();
             if self.worker.imports.is_some() && prepared.is_ok() && ahead.replace(next) != Some(next) {
                 let this = Arc::clone(&self);
@@ -88,7 +88,7 @@ impl Shared {
         }
     }
 
-    /// Has all here that some tasks of a depth read.
+    /// Fetches all that some tasks of one depth read.
     async fn prepare(&self, inputs: &Result<Inputs, Failure>, work: &[Work]) -> Result<(), Failure> {
         let Worker { job, store, disk, imports, .. } = &self.worker;
         let failed = |error: LayerError| self.failure(&error);
@@ -113,8 +113,8 @@ impl Shared {
         }
     }
 
-    /// Gives a task to the kernel threads. One whose preparation has failed goes on only if it lacks nothing:
-    /// others were prepared with it.
+    /// Gives a task to the kernel threads. If the preparation failed, the task begins only if it lacks
+    /// nothing: the failure may concern another task that was prepared with it.
     fn begin(
         &self,
         Work { task, purpose }: Work,
@@ -147,8 +147,7 @@ impl Shared {
         Ok(!needed.is_empty())
     }
 
-    /// Makes the directory of a layer, once: its name must be durable, and that takes the disk longer than a
-    /// small task.
+    /// Makes the directory of a layer, once: its name must be durable, which takes longer than a small task.
     fn prepare_directory(&self, depth: Depth) -> Result<(), LayerError> {
         if !self.prepared().contains(&depth) {
             self.worker.store.prepare(depth)?;

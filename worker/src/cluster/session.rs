@@ -1,9 +1,9 @@
-//! A worker's side of the session with its coordinator, as a pure state machine.
+//! The worker's side of the session with its coordinator, as a pure state machine.
 //!
-//! [`Session::step`] takes what has happened and the time, changes nothing but the session, and returns what
-//! is to be done. The [driver](super::driver) carries the actions out and hands their results back in; a
-//! simulation does the same without a network. Nothing that is lost on the way matters: orders that did not
-//! arrive are given again, and files whose reports did not arrive are found again when the worker registers.
+//! [`Session::step`] takes an event and the time, changes the session only, and returns the actions to carry
+//! out. The [driver](super::driver) carries them out and feeds their results back in; a simulation does the
+//! same without a network. Lost messages do no harm: orders that did not arrive are given again, and files
+//! whose reports did not arrive are in the inventory when the worker registers again.
 
 use crate::cluster::holders::Holders;
 use fathom_proto::v1::LeaveReason;
@@ -15,45 +15,45 @@ use std::sync::Arc;
 use std::time::Duration;
 use tracing::{debug, info, warn};
 
-/// Tasks of so much time are worth having here, to be done while more are asked for.
+/// The tasks here should last for this time, so that they last while more are requested.
 const WORTH_HAVING: Duration = Duration::from_millis(200);
-/// No more tasks for a thread.
+/// Largest number of tasks a thread.
 const MOST_TASKS: usize = 32;
-/// An outcome waits so long for others to be reported with it, unless there is nothing else to do.
+/// An outcome waits this long for others to be reported with it, unless there is nothing else to do.
 const TOGETHER: Duration = Duration::from_millis(100);
 
-/// How a session ended in order.
+/// Why a session ended in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The coordinator said so.
+    /// The coordinator ordered the worker to leave.
     Leave(LeaveReason),
     /// This process was told to stop.
     Told,
 }
 
-/// What the coordinator orders.
+/// An order of the coordinator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Make a shard.
+    /// Compute a shard. A complete file of the shard may be used instead.
     Make(Task, Attempt),
-    /// Make a shard without a look at a file of it that is there: it may be wrong.
+    /// Compute a shard, even if there is a file of the shard: that file may be wrong.
     MakeAfresh(Task, Attempt),
-    /// Find once more what a shard comes to, if possible with another engine than the one of this name.
+    /// Compute a shard again without keeping its file, if possible with another engine than the named one.
     Audit(Task, Attempt, String),
-    /// Take a copy of a file from one of the peers at these addresses.
+    /// Copy a file from one of the peers at these addresses.
     Copy(StoredFile, Vec<String>),
-    /// Delete a file that is said to be damaged or another one, if the file is.
+    /// Delete a file that is said to be damaged or not the reported one, if it is.
     Discard(StoredFile),
-    /// Delete a file, for it is read no longer.
+    /// Delete a file that is no longer read.
     GiveBack(Task),
-    /// A layer is read no longer, or for what was visited alone.
+    /// Delete a layer, or compress it if it is kept: no task reads it any more, except to exclude visited
+    /// states.
     Retire(Depth),
-    /// Leave.
+    /// Leave the run.
     Leave(LeaveReason),
 }
 
-/// What has happened. Answers carry the session of their request, for they may come when the session has
-/// ended.
+/// An event. Answers carry the session of their request, because they may arrive after the session has ended.
 #[derive(Clone, Debug)]
 pub enum Input {
     /// Time has passed.
@@ -62,9 +62,9 @@ pub enum Input {
     Registered {
         /// The number of the new session.
         session: u64,
-        /// How often to say that this worker lives.
+        /// Interval between heartbeats.
         heartbeat: Duration,
-        /// The layers to keep.
+        /// The depths of the layers to keep.
         needed: Vec<Depth>,
     },
     /// The coordinator has answered a heartbeat.
@@ -82,9 +82,9 @@ pub enum Input {
         session: u64,
         /// Whether the session lasts.
         known: bool,
-        /// What to do.
+        /// The orders.
         orders: Vec<Order>,
-        /// Who holds what, if that has changed.
+        /// The holder map, if it has changed.
         holders: Option<Holders>,
     },
     /// The coordinator has heard a report.
@@ -100,106 +100,107 @@ pub enum Input {
         task: Task,
         /// Whether it was an audit.
         audit: bool,
-        /// How it ended.
+        /// The result.
         result: Result<Done, Failure>,
-        /// How long a kernel thread was at it; none if the task was not begun.
+        /// Time on a kernel thread; `None` if the task did not begin.
         took: Option<Duration>,
     },
     /// A copy has ended.
     CopyEnded {
         /// The file.
         task: Task,
-        /// How it ended.
+        /// The result.
         result: Result<Done, Failure>,
     },
-    /// A file that was said to be damaged was looked at, and deleted unless it is whole.
+    /// A file that was said to be damaged was checked, and deleted unless it is whole.
     Discarded {
         /// The file.
         task: Task,
-        /// The file, if it is whole.
+        /// Its size and digest, if it is whole.
         whole: Option<Copied>,
     },
     /// This process was told to stop.
     Stop,
 }
 
-/// What is to be done.
+/// An action to carry out.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// Join the run, with an inventory of the store. Answered by [`Input::Registered`].
     Register,
-    /// Say that this worker lives. Answered by [`Input::HeartbeatAnswered`].
+    /// Send a heartbeat. Answered by [`Input::HeartbeatAnswered`].
     Beat {
         /// The session.
         session: u64,
-        /// What was ordered and has not ended.
+        /// The orders that have not ended.
         underway: Vec<Task>,
     },
     /// Ask for orders. Answered by [`Input::OrdersAnswered`].
     Ask {
-        /// Counts the requests.
+        /// The number of the request.
         number: u64,
         /// The session.
         session: u64,
-        /// How many tasks are wanted.
+        /// Number of tasks wanted.
         tasks: u32,
-        /// The holder map that is known.
+        /// The version of the present holder map.
         holders_version: u64,
     },
-    /// Tell how orders have ended. Answered by [`Input::ReportAnswered`].
+    /// Report outcomes. Answered by [`Input::ReportAnswered`].
     Report {
         /// The session.
         session: u64,
-        /// Counts the reports, so that one that arrives twice counts once.
+        /// The number of the report, so that a report that arrives twice counts once.
         number: u64,
-        /// How orders have ended.
+        /// The outcomes of orders.
         outcomes: Vec<Outcome>,
     },
-    /// Ask these holders from now on.
+    /// Use this holder map from now on.
     UseHolders(Arc<Holders>),
-    /// Retire the layers that are not among these.
+    /// Retire the layers that are not among these depths.
     KeepOnly(Vec<Depth>),
-    /// Make a shard. Answered by [`Input::TaskEnded`].
+    /// Compute a shard. Answered by [`Input::TaskEnded`].
     Make(Task),
-    /// Make a shard without a look at a file of it that is there. Answered by [`Input::TaskEnded`].
+    /// Compute a shard, even if there is a file of it. Answered by [`Input::TaskEnded`].
     MakeAfresh(Task),
-    /// Find once more what a shard comes to, if possible with another engine than the one of this name.
+    /// Compute a shard again without keeping its file, if possible with another engine than the named one.
     /// Answered by [`Input::TaskEnded`].
     Audit(Task, String),
-    /// Take a copy of a file. Answered by [`Input::CopyEnded`].
+    /// Copy a file from one of the peers at these addresses. Answered by [`Input::CopyEnded`].
     Copy(StoredFile, Vec<String>),
     /// Delete a file, if it is damaged. Answered by [`Input::Discarded`].
     Discard(StoredFile),
-    /// Delete a file that is read no longer.
+    /// Delete a file that is no longer read.
     GiveBack(Task),
     /// Delete or compress a layer.
     Retire(Depth),
-    /// Have the kernel threads stop: tasks end as [`Failure::Stopped`].
+    /// Stop the kernel threads: tasks end as [`Failure::Stopped`].
     Halt,
-    /// Report what is left, and leave.
+    /// Report the remaining outcomes, and leave.
     Finish {
-        /// Why.
+        /// Why the session ends.
         end: End,
         /// The session; 0 if there was none.
         session: u64,
         /// The number of the last report.
         number: u64,
-        /// What was not reported.
+        /// The outcomes not reported yet.
         outcomes: Vec<Outcome>,
     },
 }
 
-/// A request for orders that is not answered.
+/// A request for orders without an answer yet.
 #[derive(Clone, Copy, Debug)]
 struct PendingRequest {
     number: u64,
     tasks: u32,
 }
 
-/// How long tasks take, and so how many are worth having here: as many as are done while more are asked for.
+/// The time that tasks take, which decides how many the worker should have: enough to last while more are
+/// requested.
 #[derive(Clone, Debug, Default)]
 struct Pace {
-    /// The mean of the last ones.
+    /// Moving average of the time of a task.
     took: Duration,
 }
 
@@ -208,7 +209,8 @@ impl Pace {
         self.took = (self.took * 3 + took) / 4;
     }
 
-    /// Tasks for so many threads: two each, one to be done and one to be prepared, or more if they are short.
+    /// Returns the number of tasks for `threads` threads: two a thread, one to compute and one to prepare, or
+    /// more if tasks are short.
     fn most(&self, threads: usize) -> usize {
         let short = WORTH_HAVING.as_nanos() / self.took.as_nanos().max(1);
         threads * (short as usize).clamp(2, MOST_TASKS)
@@ -219,34 +221,33 @@ impl Pace {
 #[derive(Clone, Debug)]
 pub struct Session {
     threads: usize,
-    /// The number that the coordinator gave it; 0 before the first one.
+    /// The number of the session; 0 before the first one.
     session: u64,
-    /// Whether a registration is on its way, or waits for files to be discarded: they are not to be in the
+    /// Whether a registration is on its way, or waits for files to be discarded, which must not be in the
     /// inventory.
     is_registering: bool,
     heartbeat: Duration,
     /// Whether a heartbeat is on its way.
     is_beating: bool,
     beat_due: Duration,
-    /// The holder map of this session; empty and of version 0 when a session begins. A map of an earlier
-    /// life of the coordinator would name peers that hold nothing.
+    /// The holder map of this session; empty and of version 0 when a session begins, because peers in a map
+    /// of an earlier session may hold nothing any more.
     holders: Arc<Holders>,
-    /// Tasks that were ordered and have not ended, with the attempt that was ordered last.
+    /// Tasks that have not ended, with the last attempt ordered.
     tasks: BTreeMap<Task, Attempt>,
-    /// Audits, likewise.
+    /// Audits that have not ended, with the last attempt ordered.
     audits: BTreeMap<Task, Attempt>,
-    /// Copies that were ordered and have not ended.
+    /// Copies that have not ended.
     copies: BTreeSet<Task>,
-    /// Files that are to be looked at when the copies of them have ended that are under way.
+    /// Files to check once the copies of them that are under way have ended.
     discard_after_copy: BTreeMap<Task, StoredFile>,
-    /// Files that are being looked at, to be deleted if they are damaged, with what was ordered for them
-    /// since.
+    /// Files being checked, to be deleted if they are damaged, each with the actions that wait for the check.
     discarding: BTreeMap<Task, Vec<Action>>,
     pace: Pace,
     pending_request: Option<PendingRequest>,
     requests: u64,
     ask_again: Duration,
-    /// How orders have ended, as far as no report tells.
+    /// The outcomes not reported yet.
     outcomes: Vec<Outcome>,
     report_due: Duration,
     reports: u64,
@@ -257,7 +258,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Begins to join the run, with so many kernel threads.
+    /// Begins to join the run, with `threads` kernel threads.
     pub fn begin(threads: usize) -> (Self, Vec<Action>) {
         let session = Self {
             threads,
@@ -286,8 +287,8 @@ impl Session {
         (session, vec![Action::Register])
     }
 
-    /// Takes what has happened, and returns what is to be done, in order. Times are since the process began.
-    /// After [`Action::Finish`] nothing is to be done any more.
+    /// Handles an event, and returns the actions to carry out, in order. `now` is the time since the process
+    /// started. [`Action::Finish`] is the last action.
     pub fn step(&mut self, now: Duration, input: Input) -> Vec<Action> {
         let mut actions = Vec::new();
         match input {
@@ -324,7 +325,7 @@ impl Session {
             }
             Input::ReportAnswered { session, known } => {
                 self.is_reporting = false;
-                // If the session has ended, the inventory tells what the report told.
+                // If the session has ended, the inventory replaces the report.
                 self.lasts(session, known, &mut actions);
             }
             Input::TaskEnded { task, audit, result, took } => {
@@ -339,7 +340,7 @@ impl Session {
             Input::CopyEnded { task, result } => {
                 let was_ordered = self.copies.remove(&task);
                 match self.discard_after_copy.remove(&task) {
-                    // What was copied is about to be looked at, and perhaps deleted: nothing is said of it.
+                    // The copy is about to be checked and perhaps deleted, so it is not reported.
                     Some(file) => actions.push(Action::Discard(file)),
                     None if was_ordered => self.ended(now, Outcome { task, attempt: None, result }, None),
                     None => {}
@@ -364,7 +365,7 @@ impl Session {
         actions
     }
 
-    /// When [`Input::Time`] is to come, if nothing happens before.
+    /// Returns when [`Input::Time`] is due, if no other event comes first.
     pub fn wake(&self) -> Option<Duration> {
         if self.is_registering || self.is_finished {
             return None;
@@ -375,18 +376,18 @@ impl Session {
         beat.into_iter().chain(ask).chain(report).min()
     }
 
-    /// The number that the coordinator gave it; 0 before the first one.
+    /// Returns the number of the session; 0 before the first one.
     pub fn number(&self) -> u64 {
         self.session
     }
 
-    /// What was ordered and has not ended.
+    /// Returns the files of the orders that have not ended.
     pub fn underway(&self) -> Vec<Task> {
         self.tasks.keys().chain(self.audits.keys()).chain(&self.copies).copied().collect()
     }
 
-    /// Whether an answer is of the present session, and the session lasts. Registers again if the session has
-    /// ended.
+    /// Returns whether an answer belongs to the present session and the session lasts. Registers again if the
+    /// session has ended.
     fn lasts(&mut self, session: u64, known: bool, actions: &mut Vec<Action>) -> bool {
         if session != self.session || self.is_registering {
             return false;
@@ -399,8 +400,8 @@ impl Session {
         known
     }
 
-    /// Registers, when no file is being discarded. The inventory tells of what has ended so far: a report of
-    /// it in the new session would speak of files as they were in the old one.
+    /// Registers, unless a file is being discarded. The inventory tells what was done so far. The outcomes of
+    /// the old session are dropped, because the files may have changed since.
     fn register(&mut self, actions: &mut Vec<Action>) {
         if self.discarding.is_empty() {
             self.outcomes.clear();
@@ -412,15 +413,15 @@ impl Session {
         match order {
             Order::Make(task, attempt) => {
                 debug!(depth = task.depth.0, shard = task.shard.0, %attempt, "task ordered");
-                // A task that was ordered before, in another session, goes on for this attempt.
+                // A task that was ordered in an earlier session goes on under this attempt.
                 if self.tasks.insert(task, attempt).is_none() {
                     self.after_discard(task, Action::Make(task), actions);
                 }
             }
             Order::MakeAfresh(task, attempt) => {
                 debug!(depth = task.depth.0, shard = task.shard.0, %attempt, "task ordered afresh");
-                // One that is under way may have found the wrong file: its report is late, and this order is
-                // given again.
+                // A running task may use the wrong file, so it keeps its old attempt. Its report will be
+                // ignored, and this order given again.
                 if let Entry::Vacant(entry) = self.tasks.entry(task) {
                     entry.insert(attempt);
                     self.after_discard(task, Action::MakeAfresh(task), actions);
@@ -462,7 +463,7 @@ impl Session {
         }
     }
 
-    /// A file that is about to be deleted is made or copied when that is done.
+    /// Makes or copies a file; if the file is being discarded, waits until that has ended.
     fn after_discard(&mut self, task: Task, action: Action, actions: &mut Vec<Action>) {
         match self.discarding.get_mut(&task) {
             Some(waiting) => waiting.push(action),
@@ -470,7 +471,7 @@ impl Session {
         }
     }
 
-    /// Notes how something ended, to be reported.
+    /// Adds an outcome to the next report.
     fn ended(&mut self, now: Duration, outcome: Outcome, took: Option<Duration>) {
         let Outcome { task, attempt, result } = &outcome;
         let attempt = attempt.map(tracing::field::display);
@@ -495,7 +496,7 @@ impl Session {
         self.outcomes.push(outcome);
     }
 
-    /// What follows from what is known now: requests, reports, the end.
+    /// Adds the actions that follow from the state: requests, reports, the end.
     fn follow(&mut self, now: Duration, actions: &mut Vec<Action>) {
         let busy = self.tasks.len() + self.audits.len();
         if self.is_finished {
@@ -519,10 +520,10 @@ impl Session {
             self.is_beating = true;
             actions.push(Action::Beat { session, underway: self.underway() });
         }
-        // There is a request with the coordinator most of the time, for there are orders that are no tasks. A
-        // request for no tasks is followed by one for tasks when there is room for half of what may
-        // be here; the coordinator then answers the older one with nothing. Where there will be room
-        // soon, the session waits for it.
+        // A request is with the coordinator most of the time, because some orders are not tasks. A request
+        // for no tasks is followed by one for tasks once at least half of the places for tasks are free; the
+        // coordinator then answers the older request with nothing. While there are fewer free places, the
+        // session waits instead of asking for a few tasks.
         let most = self.pace.most(self.threads);
         let free = if 2 * busy <= most { (most - busy) as u32 } else { 0 };
         let is_enough = match self.pending_request {
@@ -536,8 +537,7 @@ impl Session {
             debug!(free, "asking for orders");
             actions.push(Action::Ask { number, session, tasks: free, holders_version: self.holders.version });
         }
-        // What ends while a report is on its way waits for the next one, and for a moment if there is more to
-        // come.
+        // Outcomes wait while a report is on its way, and for a moment if more will follow.
         if !self.outcomes.is_empty() && !self.is_reporting && (busy == 0 || now >= self.report_due) {
             self.is_reporting = true;
             self.reports += 1;

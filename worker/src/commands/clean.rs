@@ -1,4 +1,4 @@
-//! `fathom-worker clean`: what a store holds of runs is listed, and removed.
+//! `fathom-worker clean`: lists and removes the files of runs in a store.
 
 use crate::arguments::CleanArguments;
 use anyhow::{Context, Result};
@@ -12,14 +12,14 @@ use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The digits of a fingerprint that name a run's directory in a store.
+/// Length of the name of a run's directory in a store, in hexadecimal digits of its fingerprint.
 const DIGITS: usize = 16;
 
-/// What a store holds of a run.
+/// The files of one run in a store.
 struct Held {
     path: PathBuf,
     run: String,
-    /// The space, if its definition can be read.
+    /// The space, or the reason why it is not known.
     space: String,
     bytes: u64,
 }
@@ -31,7 +31,7 @@ pub(crate) fn clean(args: &CleanArguments) -> Result<()> {
             "{path} is no store of a worker, and was left as it is: name the directory that a worker was given with --store"
         ));
     }
-    // A worker would be writing there.
+    // A running worker would write to the store.
     let _lock = lock::exclusive(&args.store)?;
     let mut held = held(&args.store)?;
     if let Some(unknown) = args.run.iter().find(|asked| !held.iter().any(|held| held.run.starts_with(*asked)))
@@ -64,7 +64,7 @@ pub(crate) fn clean(args: &CleanArguments) -> Result<()> {
     })
 }
 
-/// The runs of which a store holds something, in order.
+/// Returns the runs with a directory in a store, in order.
 fn held(store: &Path) -> Result<Vec<Held>> {
     let failed = || format!("cannot list {}", store.display());
     let mut all = Vec::new();
@@ -89,7 +89,7 @@ fn held(store: &Path) -> Result<Vec<Held>> {
     Ok(all)
 }
 
-/// The worker's id and logs. What else lies there is not Fathom's.
+/// Removes the worker's id and logs. Other files there are not Fathom's.
 fn remove_rest(store: &Path) -> Result<()> {
     for entry in fs::read_dir(store).with_context(|| format!("cannot list {}", store.display()))? {
         let path = entry?.path();
@@ -100,7 +100,7 @@ fn remove_rest(store: &Path) -> Result<()> {
             fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
         }
     }
-    // Not empty if there is more.
+    // Fails if the directory has other files, which stay.
     let _ = fs::remove_dir(store);
     Ok(())
 }

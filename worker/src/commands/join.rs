@@ -1,4 +1,4 @@
-//! `fathom-worker --join`: makes shards for a coordinator, and keeps them.
+//! `fathom-worker --join`: computes shards for a coordinator, and stores them.
 
 use crate::arguments::JoinArguments;
 use anyhow::{Context, Result, anyhow};
@@ -29,9 +29,9 @@ use tokio::sync::{mpsc, watch};
 use tonic::service::interceptor::InterceptedService;
 use tracing::{info, warn};
 
-/// Threads for the network alone.
+/// Number of threads for the network.
 const NETWORK_THREADS: usize = 2;
-/// The time for what is under way in the network when the session ends.
+/// Time limit for the network tasks under way when the session ends.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(100);
 
 pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()> {
@@ -41,7 +41,7 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
     let access = Access::load(&args.access)?.for_coordinator(coordinator);
     access.may_listen(args.listen)?;
     let home = Home::open(store, &LocalDisk)?;
-    // It lives as long as the process.
+    // The disk is needed until the process ends.
     let disk: &'static dyn Disk = match args.disk_limit {
         Some(most) => Box::leak(Box::new(LimitedDisk::new(store, most))),
         None => &LocalDisk,
@@ -86,7 +86,7 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
     let words: Option<Vec<Vec<u8>>> = words.collect();
     let words = words.ok_or_else(|| anyhow!("the coordinator watches what is no state"))?;
     job.watched = Watched::new(&job.graph, &words);
-    // These live as long as the process: its threads and connections all need them.
+    // These are needed until the process ends, by its threads and connections.
     let job: &'static Job = Box::leak(Box::new(job));
     let store: &'static Store<'static> =
         Box::leak(Box::new(Store::new(shared_store.as_deref().unwrap_or(&directory), disk)));
@@ -135,8 +135,8 @@ pub(crate) fn join(args: &JoinArguments, verbosity: log::Verbosity) -> Result<()
     }
 }
 
-/// What may be taken of this host, and, unless memory was asked for, the memory that is shared with the other
-/// workers there.
+/// Returns what this worker may use of this host. Without `--memory` the host's memory is shared with its
+/// other workers, and the second value is the memory of all of them.
 fn resources(args: &JoinArguments) -> (Resources, Option<u64>) {
     let resources = args.resources.resources();
     if args.resources.has_memory() {
@@ -146,12 +146,12 @@ fn resources(args: &JoinArguments) -> (Resources, Option<u64>) {
     (Resources { memory_bytes: all / sharers() as u64, ..resources }, Some(all))
 }
 
-/// The workers that share the memory of this one, which is among them.
+/// Returns the number of workers that share the memory, this one included.
 fn sharers() -> usize {
     machine::sharers("fathom-worker")
 }
 
-/// Removes what the store holds of a run that is complete. Its results lie with the coordinator.
+/// Removes the files of a complete run from the store. The results are with the coordinator.
 fn remove(directory: &Path) {
     let path = directory.display();
     let removed = tree_bytes(directory).and_then(|bytes| std::fs::remove_dir_all(directory).map(|()| bytes));
@@ -161,7 +161,8 @@ fn remove(directory: &Path) {
     }
 }
 
-/// Where peers reach this worker. Without a host it is the one that the coordinator sees.
+/// Returns the address at which peers reach this worker. If the host is left out, the coordinator fills in
+/// the address that it sees.
 fn advertised(args: &JoinArguments, port: u16) -> String {
     match &args.advertise {
         Some(address) if address.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok()) => {
@@ -193,7 +194,7 @@ fn serve(runtime: &Runtime, access: &Access, listener: TcpListener, exchange: Ex
     Ok(())
 }
 
-/// Works with kernel threads of its own until the session ends.
+/// Works with its own kernel threads until the session ends.
 fn work(runtime: Runtime, worker: Worker, stop: watch::Receiver<bool>) -> Result<End> {
     let (job, store, counters, halt) = (worker.job, worker.store, worker.counters, worker.halt);
     let threads = worker.identity.threads;
@@ -206,14 +207,14 @@ fn work(runtime: Runtime, worker: Worker, stop: watch::Receiver<bool>) -> Result
             all_ended.for_each(|ended| drop(sender.send(ended)));
         })?;
         let end = runtime.block_on(worker.work(orders, ended, stop));
-        // Whatever the session ended with, the threads end: nobody has orders for them any more.
+        // The kernel threads get no more orders, however the session ended.
         halt.store(true, Ordering::Relaxed);
         runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
         end
     })
 }
 
-/// True from the first signal on; a second one ends the process at once.
+/// Returns a channel that is true from the first signal on. A second signal ends the process at once.
 fn stop_on_signals() -> Result<watch::Receiver<bool>> {
     let second = Arc::new(AtomicBool::new(false));
     for number in [SIGINT, SIGTERM] {

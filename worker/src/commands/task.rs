@@ -1,4 +1,4 @@
-//! `fathom-worker task`: shards of one layer, from files to files, with nobody to report to.
+//! `fathom-worker task`: computes shards of one layer, from files to files, without a coordinator.
 
 use crate::arguments::TaskArguments;
 use anyhow::{Context, Result, anyhow};
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use tracing::info;
 
-/// How often signals are noticed.
+/// Interval at which ended tasks and signals are looked for.
 const TICK: Duration = Duration::from_millis(100);
 
 pub(crate) fn task(args: &TaskArguments, verbosity: log::Verbosity) -> Result<()> {
@@ -71,7 +71,7 @@ pub(crate) fn task(args: &TaskArguments, verbosity: log::Verbosity) -> Result<()
                     "task done"
                 ),
                 Err(error) => {
-                    // The others end early: what is wrong with one is likely to be wrong with all.
+                    // The other tasks stop too, because they are likely to fail in the same way.
                     stop.store(true, Ordering::Relaxed);
                     if failure.is_ok() || matches!(failure, Err(TaskError::Stopped)) {
                         failure = Err(error);
@@ -92,7 +92,7 @@ pub(crate) fn task(args: &TaskArguments, verbosity: log::Verbosity) -> Result<()
     }
 }
 
-/// The layers that the one at a depth is made from.
+/// Opens the layers that the layer at a depth is computed from, and checks them against the journal.
 fn before(
     store: &Store<'_>,
     job: &Job,

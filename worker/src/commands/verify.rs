@@ -1,4 +1,4 @@
-//! `fathom-worker verify`: what a worker holds, checked where it lies.
+//! `fathom-worker verify`: checks a worker's files in its store.
 
 use crate::arguments::VerifyArguments;
 use anyhow::{Context, Result, anyhow};
@@ -20,7 +20,7 @@ pub(crate) fn verify(args: &VerifyArguments) -> Result<()> {
             "{path} is no store of a worker: name the directory that it was given with --store"
         ));
     }
-    // A worker would delete files while they are read.
+    // A running worker would delete files while they are read.
     let _lock = lock::exclusive(&args.store)?;
     let runs = runs(args)?;
     let mut all = Verified::default();
@@ -67,7 +67,7 @@ pub(crate) fn verify(args: &VerifyArguments) -> Result<()> {
     ))
 }
 
-/// The directories of runs in the store, in order.
+/// Returns the directories of runs in the store, in order.
 fn runs(args: &VerifyArguments) -> Result<Vec<PathBuf>> {
     let entries =
         fs::read_dir(&args.store).with_context(|| format!("cannot list {}", args.store.display()))?;

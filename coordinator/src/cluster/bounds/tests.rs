@@ -1,4 +1,4 @@
-//! True reports pass, and each lie about them is found.
+//! Tests that true reports keep the bounds, and that each kind of false report breaks one.
 
 use super::*;
 use fathom_engine::directory::RunDirectory;
@@ -11,7 +11,7 @@ use fathom_run::{Depth, Task};
 use fathom_space::{Labels, Plan};
 use fathom_task::{Kernel, Store, store};
 
-/// The bounds of a run, and the reports of all its shards, by depth.
+/// Returns the bounds of a run, the reports of all its shards by depth, and the number of states.
 fn searched(word: &str, shards: u32) -> (Bounds, Vec<Vec<ShardReport>>, u64) {
     let source = PuzzleSpec::by_name(word).unwrap();
     let metric = source.metric();
@@ -38,7 +38,7 @@ fn searched(word: &str, shards: u32) -> (Bounds, Vec<Vec<ShardReport>>, u64) {
     let report = |depth, shard| {
         let file = store.open_shard(&geometry, depth, shard).unwrap();
         let report = store::report(Task { depth, shard }, &file).unwrap();
-        // Archived layers are smaller than they were written.
+        // Archived layers are smaller than they were when they were written.
         let bytes = report.bytes.max(format::file_bytes(geometry.cut.range(shard).len() as u32, 0, 1).0);
         ShardReport { bytes, ..report }
     };
@@ -85,7 +85,7 @@ fn lies_are_found() {
         Bounds { counted, ..bounds }.check(&report, newest(&reports, depth), all - visited)
     };
     assert_eq!(check(3, &|_| {}), Ok(()));
-    // A worker without data, that wants the run to be over.
+    // A worker without data, which pretends that the run is over.
     let all_at_once = |report: &mut ShardReport| report.totals.states = all - 1;
     assert!(matches!(check(1, &all_at_once), Err(Implausible::States { .. })));
     let consistent = |report: &mut ShardReport| {

@@ -1,22 +1,23 @@
-//! Shards are made twice, and who is wrong makes nothing any more.
+//! Tests of audits: shards are computed twice, and workers that were wrong are set aside.
 
 use super::*;
 use crate::cluster::audit::{FIRST_ATTEMPT, PARTS};
 use crate::cluster::failures::PAUSE;
 use fathom_proto::Failure;
 
-/// Every shard is audited.
+/// Returns rules under which every shard is audited.
 fn all_audited(shards: u32) -> Rules {
     Rules { audit: 1000 * PARTS, ..rules(shards) }
 }
 
-/// What a worker is told that takes one order, without the holder map.
+/// Returns the orders for a worker that asks for one task, without the holder map.
 fn takes(t: &mut Table, worker: &str) -> Vec<String> {
     let lines = t.take(worker, 1).into_iter();
     lines.map(|line| line.split(", holders").next().unwrap_or_default().to_owned()).collect()
 }
 
-/// Two shards: a has made the first one, b the second one, and each audits the other's.
+/// Returns a table with two shards: a has made the first one and b the second one. Each then audits the
+/// other's.
 fn two_made(workers: &str) -> Table {
     let mut t = Table::with(all_audited(2), workers);
     assert_eq!(takes(&mut t, "a"), ["a <- make 0/0 #1.1"]);
@@ -48,7 +49,7 @@ fn a_third_worker_says_who_is_wrong() {
     assert_eq!(t.state.audits.results(), (0, 1));
     let obstacle = crate::cluster::status::obstacle(&t.state, crate::cluster::event::Millis(0)).unwrap();
     assert!(obstacle.contains("host-a has found 10 states"), "{obstacle}");
-    // The third one agrees with c: a makes nothing any more, and what it made is made again.
+    // The third worker agrees with c, so a is set aside, and its shards are computed again.
     assert_eq!(takes(&mut t, "b"), ["b <- nothing", "b <- audit 0/0 #1.2"]);
     let lines = t.audited("b", 0, 0, 2);
     assert!(lines.contains(&"forget 0/0".into()) && lines.contains(&"set aside a".into()), "{lines:?}");
@@ -81,7 +82,7 @@ fn one_worker_checks_itself() {
     assert!(lines[1].starts_with("commit 0/0 "), "{lines:?}");
 }
 
-/// A worker that makes others by another way wrong is found by itself, too.
+/// A worker whose engines disagree is found without another worker.
 #[test]
 fn one_worker_that_contradicts_itself_ends_the_run() {
     let mut t = Table::with(all_audited(1), "a");
@@ -92,7 +93,7 @@ fn one_worker_that_contradicts_itself_ends_the_run() {
     assert!(matches!(t.state.ending, Some((crate::cluster::event::Ending::Failed(_), _))));
 }
 
-/// An audit that fails again and again does not keep the run from going on.
+/// An audit that fails again and again does not stop the run.
 #[test]
 fn a_shard_that_cannot_be_audited_is_committed_all_the_same() {
     let mut t = two_made("a b");
@@ -113,7 +114,7 @@ fn a_shard_that_cannot_be_audited_is_committed_all_the_same() {
     }
 }
 
-/// An audit whose worker is lost is given to another one.
+/// The audit of a lost worker is given to another worker.
 #[test]
 fn an_audit_survives_its_worker() {
     let mut t = two_made("a b c");
@@ -159,7 +160,7 @@ fn audits_take_their_share_of_the_time() {
     assert!((1..=SHARDS / 50 + 1).contains(&audits), "{audits} audits");
 }
 
-/// A shard that is disputed, and that no third worker can look at, is made again.
+/// A disputed shard that no third worker can audit is computed again.
 #[test]
 fn a_disputed_shard_is_never_committed() {
     let mut t = two_made("a b c");
@@ -178,7 +179,7 @@ fn a_disputed_shard_is_never_committed() {
     assert_eq!(t.state.depth.0, 0);
 }
 
-/// What a worker was at, or has found, when it is set aside counts for nothing: it does not end the run.
+/// The findings and running audits of a worker that is set aside count for nothing, and do not end the run.
 #[test]
 fn the_findings_of_a_worker_that_is_wrong_are_forgotten() {
     let mut t = Table::with(all_audited(3), "a b c");
@@ -194,12 +195,12 @@ fn the_findings_of_a_worker_that_is_wrong_are_forgotten() {
     assert_eq!(takes(&mut t, "c"), ["c <- audit 0/0 #1.3"]);
     let lines = t.audited("c", 0, 0, 3);
     assert!(lines.contains(&"set aside a".into()), "{lines:?}");
-    // It comes too late to say that shard 1 is another one.
+    // The report that shard 1 differs comes too late.
     t.made_wrong("a", 0, 1, FIRST_ATTEMPT + 1);
     assert!(t.state.ending.is_none() && t.state.audits.results() == (0, 1));
 }
 
-/// A run that waits for a third worker says so when there is none any more.
+/// A run that waits for a third worker says so when there is none.
 #[test]
 fn a_dispute_without_a_third_worker_asks_for_one() {
     let mut t = two_made("a b c");
@@ -214,7 +215,7 @@ fn a_dispute_without_a_third_worker_asks_for_one() {
     assert_eq!(takes(&mut t, "d"), ["d <- audit 0/0 #1.2"]);
 }
 
-/// In a shared store a wrong file is deleted: one process that goes on alone would believe it.
+/// A wrong file in a shared store is deleted, because a process that continues the run alone would use it.
 #[test]
 fn a_wrong_file_in_a_shared_store_is_deleted() {
     let mut t = Table::with(Rules { shared_store: true, ..all_audited(2) }, "a b c");

@@ -1,4 +1,4 @@
-//! Files that more workers should hold.
+//! Tests of files that need more copies.
 
 use super::table::{damaged, task};
 use super::*;
@@ -9,7 +9,7 @@ fn twice(shards: u32) -> Rules {
     Rules { replicas: 2, ..rules(shards) }
 }
 
-/// In which a has made the one shard of depth 0, and these are there too.
+/// Returns a table in which a has made the one shard of depth 0, and then `others` join.
 fn made(others: &str) -> Table {
     let mut t = Table::with(twice(1), "a");
     t.take("a", 1);
@@ -52,7 +52,7 @@ fn a_file_whose_holder_is_lost_is_copied_again() {
     assert_eq!(kept, holders(&t));
     assert_eq!(t.take(other, 0), [""; 0]);
     assert_eq!(t.leave("a"), ["a <- known", "c <- copy 0/0 from b"]);
-    // It is not ordered twice, and the run goes on meanwhile.
+    // The copy is not ordered twice, and the run goes on meanwhile.
     assert_eq!(t.tick(100), [""; 0]);
     assert_eq!(t.take("b", 1), ["b <- make 1/0 #1.1, holders 0: b"]);
     assert_eq!(t.copied(other, 0, 0), ["c <- known"]);
@@ -70,7 +70,7 @@ fn a_made_file_whose_holder_is_lost_waits_for_its_copy_no_longer() {
     assert_eq!(t.leave("a"), ["a <- known"]);
     assert_eq!(t.take("b", 1), ["b <- make 0/0 #1.2, holders"]);
     assert_eq!(t.made("b", 0, 0, 2), ["b <- known"]);
-    // One is not two.
+    // One holder is not enough.
     assert_eq!(t.tick(1), [""; 0]);
     assert_eq!(t.join("c"), ["save worker c", "c <- registered, keeps 0"]);
     assert_eq!(t.take("c", 0), ["c <- copy 0/0 from b"]);
@@ -84,7 +84,7 @@ fn a_copy_that_failed_is_ordered_again_after_a_pause() {
     assert_eq!(t.copy_failed("b", 0, 0, Failure::Other("no".into())), ["b <- known"]);
     assert_eq!(t.take("b", 0), [""; 0]);
     assert_eq!(t.tick(999), ["save 0/0, held 0/0 a"]);
-    // It is looked at once a second.
+    // Copies without a target are tried again once a second.
     assert_eq!(t.tick(1000), ["b <- copy 0/0 from a"]);
 }
 
@@ -113,7 +113,7 @@ fn copies_whose_orders_were_lost_are_ordered_again() {
     assert_eq!(t.beat("b", &[]), ["b <- known", "b <- copy 0/0 from a"]);
 }
 
-/// One that it has not asked for yet is not lost.
+/// A copy order that its worker has not fetched yet is not lost.
 #[test]
 fn orders_that_wait_for_their_worker_do_not_pile_up() {
     let mut t = made("b");
@@ -133,14 +133,14 @@ fn a_copy_of_a_damaged_file_is_taken_elsewhere() {
     assert_eq!(t.leave("c"), ["c <- known"]);
     assert_eq!(t.take("d", 0), ["d <- copy 0/0 from ab"]);
     assert_eq!(t.copy_failed("d", 0, 0, damaged(0, 0, Some("a"))), ["d <- known"]);
-    // a drops it, and gets it again from b, as d does after its pause.
+    // a deletes the file and copies it from b again, and so does d after its pause.
     assert_eq!(t.take("a", 0), ["a <- discard 0/0, copy 0/0 from b"]);
     assert_eq!(t.copied("a", 0, 0), ["a <- known"]);
     assert_eq!(t.take("d", 0), [""; 0]);
     assert_eq!(t.tick(1000), ["d <- copy 0/0 from ab"]);
 }
 
-/// More than there are workers: the run waits, and says so.
+/// The run waits for more workers, and says so.
 #[test]
 fn more_copies_than_workers_cannot_be() {
     let mut t = Table::with(Rules { replicas: 3, ..rules(1) }, "a");
@@ -156,7 +156,7 @@ fn more_copies_than_workers_cannot_be() {
     assert_eq!(t.take("c", 0), ["c <- copy 0/0 from ab"]);
 }
 
-/// A copy that comes when its layer is read no longer would stay for ever.
+/// A copy that arrives after its layer was retired would otherwise stay for ever.
 #[test]
 fn a_copy_that_comes_too_late_is_retired() {
     let mut t = Table::with(rules(1), "a b").at_depth(3);

@@ -1,4 +1,4 @@
-//! Files that are gone or damaged.
+//! Tests of lost and damaged files.
 
 use super::table::{damaged, task};
 use super::*;
@@ -12,7 +12,7 @@ fn without_its_files_a_run_pauses_and_says_whom_it_waits_for() {
     let waits: Vec<String> = t.state.waiting_for().iter().map(|id| char::from(id.0[0]).into()).collect();
     assert_eq!(waits, ["a"]);
     assert_eq!(t.state.missing.len(), 2);
-    // What is under way may end well; nothing else is begun.
+    // Tasks under way may still succeed, but no others are begun.
     assert_eq!(t.made("b", 4, 1, 1), ["b <- known"]);
     assert_eq!(t.take("b", 1), [""; 0]);
     assert_eq!(t.tick(1100), ["save 4/1, held 4/1 b"]);
@@ -21,7 +21,7 @@ fn without_its_files_a_run_pauses_and_says_whom_it_waits_for() {
     assert_eq!(t.state.waiting_for().len(), 0);
 }
 
-/// Depth 0 is made from nothing.
+/// Shards of depth 0 can always be computed again.
 #[test]
 fn a_lost_file_is_made_again_if_it_can_be() {
     let mut t = Table::with(rules(2), "a b").at_depth(1);
@@ -39,7 +39,7 @@ fn a_lost_file_is_made_again_if_it_can_be() {
     );
     t.notes = false;
     assert_eq!(t.take("b", 1), ["b <- discard 0/1, make 0/1 #1.1, holders 0: a|"]);
-    // Nothing is built on it before it is back.
+    // No task that reads the file begins before it is back.
     assert_eq!(t.take("a", 1), [""; 0]);
     assert_eq!(t.made("b", 0, 1, 1), ["b <- known", "a <- make 1/0 #1.1, holders 0: a|b"]);
     assert_eq!(t.state.tasks.iter().count(), 2);
@@ -58,7 +58,7 @@ fn a_file_that_is_made_again_must_be_as_it_was() {
     assert_eq!(t.take("a", 1), ["a <- leave Failed"]);
 }
 
-/// A file is made again from files that are made again.
+/// A file is recomputed from files that are themselves recomputed.
 #[test]
 fn where_all_layers_are_kept_lost_ones_are_made_again_from_the_first() {
     let mut t = Table::with(Rules { keep: Keep::All, ..rules(1) }, "a").at_depth(4);
@@ -73,7 +73,7 @@ fn where_all_layers_are_kept_lost_ones_are_made_again_from_the_first() {
     assert_eq!(t.take("a", 4), ["a <- make 4/0 #1.1, holders 2: a 3: a"]);
 }
 
-/// Where all layers are read, a lost file of the first is missed at any depth.
+/// Where all layers are read, a lost file of the first layer is missing at any depth.
 #[test]
 fn where_all_layers_are_read_a_lost_one_is_made_again() {
     let rules = Rules { keep: Keep::All, lookback: Lookback::All, ..rules(1) };
@@ -93,7 +93,7 @@ fn a_file_that_cannot_be_made_again_is_waited_for() {
     assert_eq!(t.take("a", 4), [""; 0]);
     assert_eq!(t.tick(5000), [""; 0]);
     assert_eq!(t.state.missing.len(), 2);
-    // Nobody has it any more, and nobody is waited for.
+    // No worker holds the files any more, so none is waited for.
     assert_eq!(t.state.waiting_for().len(), 0);
 }
 
@@ -126,7 +126,8 @@ fn damage_at_an_address_that_nobody_has_changes_nothing() {
     assert_eq!(t.tick(1000), ["b <- make 1/1 #1.2"]);
 }
 
-/// One that a worker has beside what is known, such as from a copy for its own use, goes too.
+/// A damaged file that the coordinator does not know of, such as a copy for the worker's own use, is deleted
+/// too.
 #[test]
 fn a_worker_discards_a_damaged_file_that_it_was_not_known_to_have() {
     let mut t = Table::with(rules(2), "a b").at_depth(1);

@@ -1,4 +1,4 @@
-//! Orders that fail again and again.
+//! Tests of orders that fail again and again.
 
 use super::table::{damaged, unreachable};
 use super::*;
@@ -6,12 +6,12 @@ use crate::cluster::event::{Event, Millis};
 use crate::cluster::failures::{LONGEST_REST, MOST_STRIKES, MOST_UNREACHED, PAUSE, REST, RETRY};
 use fathom_proto::Failure;
 
-/// At depth 1 of two shards, of which a and b hold one each.
+/// Returns a table at depth 1 with two shards, of which a and b hold one each.
 fn two() -> Table {
     Table::with(rules(2), "a b").at_depth(1)
 }
 
-/// Has a worker fail its task until it gets none any more; returns how often it failed.
+/// Lets a worker fail its tasks until it gets none. Returns the number of failures.
 fn fail_until_spared(t: &mut Table, worker: &str, failure: &dyn Fn() -> Failure) -> u32 {
     for failures in 0..50 {
         let mut lines = t.take(worker, 1);
@@ -29,8 +29,8 @@ fn fail_until_spared(t: &mut Table, worker: &str, failure: &dyn Fn() -> Failure)
     panic!("{worker} gets tasks for ever");
 }
 
-/// `--advertise 127.0.0.1:1`: its heart beats, and nobody reaches it. Who needs its files makes nothing; it
-/// makes all.
+/// The worker advertises `127.0.0.1:1`: its heartbeats arrive, but no peer can reach it. Workers that need
+/// its files compute nothing, and it computes all shards.
 #[test]
 fn tasks_go_to_the_holder_of_what_others_cannot_reach() {
     let mut t = two();
@@ -52,7 +52,7 @@ fn tasks_go_to_the_holder_of_what_others_cannot_reach() {
 fn a_third_worker_takes_copies_of_what_others_cannot_reach() {
     let mut t = Table::with(rules(3), "a b c").at_depth(1);
     fail_until_spared(&mut t, "a", &|| unreachable(0, 1));
-    // Shard 1 of depth 0 is with b alone; c takes a copy, and then a can work again.
+    // Only b holds shard 1 of depth 0. c takes a copy, and then a can work again.
     let lines = t.take("c", 0);
     assert!(lines.iter().any(|line| line.contains("copy 0/1 from b")), "{lines:?}");
     t.copied("c", 0, 1);
@@ -71,10 +71,10 @@ fn an_unreachable_peer_is_tried_again() {
         t.tick(1000);
     }
     assert!(!t.state.workers[table::id("a")].is_cut_off);
-    // One failure is enough now.
+    // One failure is now enough to mark the pair.
     let failures = fail_until_spared(&mut t, "a", &|| unreachable(0, 1));
     assert_eq!(failures, 1);
-    // A worker that comes anew may have another address.
+    // A worker that registers again may have another address.
     t.join_with("b", 1, &[(0, 1)]);
     assert!(!t.state.workers[table::id("a")].is_cut_off);
 }
@@ -104,7 +104,7 @@ fn the_status_names_who_cannot_reach_whom() {
     assert!(obstacle.contains("host-b go on with what is needed"), "{obstacle}");
 }
 
-/// For each kind of failure that is tried again there is a bound.
+/// Each kind of failure that is retried has a bound.
 #[test]
 fn failures_in_a_row_give_a_rest_that_grows() {
     let kinds: [&dyn Fn() -> Failure; 2] = [&|| Failure::Stopped, &|| damaged(7, 0, Some("nobody"))];
@@ -114,7 +114,7 @@ fn failures_in_a_row_give_a_rest_that_grows() {
         assert_eq!(failures, MOST_STRIKES);
         let rest = |t: &Table| t.state.workers[table::id("a")].rests_until.0 - t.now;
         assert!(rest(&t) > REST.as_millis() as u64 - 3000);
-        // Each failure after a rest doubles the next one, up to a limit.
+        // Each failure after a rest doubles the next rest, up to a limit.
         for _ in 0..8 {
             t.now = t.state.workers[table::id("a")].rests_until.0 + 1;
             t.beat("a", &[]);

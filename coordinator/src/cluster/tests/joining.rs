@@ -1,4 +1,4 @@
-//! Registration: new workers, old ones, and what they bring.
+//! Tests of registration: new workers, known ones, and their inventories.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn a_new_worker_is_known_and_gets_a_task() {
     t.notes = true;
     assert_eq!(t.join("a"), ["save worker a", "note worker registered a", "a <- registered, keeps 0"]);
     assert_eq!(t.take("a", 1), ["note task given a 0/0", "a <- make 0/0 #1.1, holders"]);
-    // What others hold is told when it has changed.
+    // The holder map is sent only when it has changed.
     assert_eq!(t.take("a", 1), ["note task given a 0/1", "a <- make 0/1 #1.1"]);
     assert_eq!(t.take("a", 1), [""; 0]);
 }
@@ -30,7 +30,7 @@ fn a_worker_that_begins_again_before_it_was_missed_is_answered_anew() {
         ]
     );
     assert_ne!(t.sessions["a"], old);
-    // The task is given again, and what is said of the old attempt counts no more.
+    // The task is given again, and reports of the old attempt are ignored.
     t.notes = false;
     assert_eq!(t.take("a", 1), ["a <- make 0/0 #1.2, holders"]);
     assert_eq!(t.made("a", 0, 0, 1), ["a <- known"]);
@@ -49,7 +49,7 @@ fn a_worker_that_comes_back_has_what_it_says() {
     let mut t = Table::with(rules(2), "a b").at_depth(4);
     assert_eq!(t.leave("a"), ["a <- known"]);
     assert_eq!(t.state.waiting_for().len(), 1);
-    // Without its files nobody can go on; with them, it does what is its own.
+    // Without the worker's files no task can begin; with them, it gets its tasks.
     assert_eq!(t.join("a"), ["a <- registered, keeps 2 3 4"]);
     assert_eq!(t.take("a", 2), [""; 0]);
     assert_eq!(t.state.missing.len(), 2);
@@ -58,7 +58,7 @@ fn a_worker_that_comes_back_has_what_it_says() {
     assert_eq!(t.take("a", 2), ["a <- make 4/0 #1.1, holders 2: a|b 3: a|b"]);
 }
 
-/// Its reports are not lost with its session, if its files are not.
+/// Reports of a worker survive its session if its files are still there.
 #[test]
 fn what_a_worker_has_made_counts_when_it_begins_again() {
     let mut t = Table::with(rules(3), "a");
@@ -75,11 +75,11 @@ fn sessions_of_nobody_are_unknown() {
     assert_eq!(t.take("a", 1), ["a <- unknown"]);
     assert_eq!(t.beat("a", &[]), ["a <- unknown"]);
     assert_eq!(t.made("a", 0, 0, 1), ["a <- unknown"]);
-    // Who has gone is gone.
+    // A worker without a session may leave too.
     assert_eq!(t.leave("a"), ["a <- known"]);
 }
 
-/// Two stores with one content, as of a directory that was copied.
+/// Two stores with the same content, as when a directory was copied.
 #[test]
 fn a_worker_may_come_with_the_files_of_another() {
     let mut t = Table::with(rules(2), "a b").at_depth(1);

@@ -1,9 +1,9 @@
-//! From one layer to the next.
+//! Tests of the step from one layer to the next.
 
 use super::*;
 use fathom_run::{Keep, Lookback};
 
-/// What is durable comes before what is built on it.
+/// A layer is durable before another is built on it.
 #[test]
 fn a_layer_is_committed_before_the_next_is_begun() {
     let mut t = Table::with(rules(2), "a b");
@@ -53,13 +53,13 @@ fn layers_that_are_read_no_longer_are_retired() {
     }
 }
 
-/// A shard may move to a worker that has none of its files: it must know who has them all.
+/// A shard may move to a worker that has none of its files, which must then know the holders of all of them.
 #[test]
 fn where_all_layers_are_read_all_are_told_and_waited_for() {
     let rules = Rules { keep: Keep::All, lookback: Lookback::All, ..rules(2) };
     let mut t = Table::with(rules, "a b").at_depth(4);
     let holders = "holders 0: a|b 1: a|b 2: a|b 3: a|b";
-    // What is retired is compressed.
+    // A retired layer is compressed.
     assert_eq!(t.take("a", 1), [format!("a <- retire 1, make 4/0 #1.1, {holders}")]);
     t.leave("b");
     assert_eq!(t.state.missing.len(), 4, "of each layer, what b had");
@@ -96,7 +96,7 @@ fn stores_are_cleaned_of_a_complete_run_alone() {
     t.take("a", 1);
     t.made("a", 1, 0, 1);
     assert_eq!(t.take("a", 1), ["a <- leave Clean"]);
-    // What was made is needed to go deeper.
+    // A run that may be continued to a larger depth keeps its files.
     let mut t = Table::with(Rules { max_depth: Some(1), ..cleaning }, "a").at_depth(1);
     t.take("a", 1);
     t.made("a", 1, 0, 1);

@@ -1,4 +1,4 @@
-//! Draining, stopping, ending; lost workers are in `tasks`, `copies` and `restarts`.
+//! Tests of draining, stopping and ending; for lost workers see `tasks`, `copies` and `restarts`.
 
 use super::*;
 use crate::cluster::event::Event;
@@ -15,13 +15,13 @@ fn a_worker_is_drained_when_others_have_what_it_holds() {
         ["person <- said 61616161 leaves when what it holds is with others", "b <- copy 0/0 from a"]
     );
     assert_eq!(t.copied("b", 0, 0), ["b <- known"]);
-    // It ends what it is at, and that is copied too.
+    // The worker finishes its task, and that file is copied too.
     assert_eq!(t.tick(100), [""; 0]);
     assert_eq!(t.take("b", 0), [""; 0]);
     assert_eq!(t.made("a", 1, 0, 1), ["a <- known", "b <- copy 1/0 from a"]);
     assert_eq!(t.copied("b", 1, 0), ["b <- known"]);
     assert_eq!(t.tick(100), ["a <- leave Drained"]);
-    // An answer may be lost: who asks again is told again.
+    // The reply may have been lost, so a worker that asks again is told again.
     assert_eq!(t.take("a", 1), ["a <- leave Drained"]);
     assert_eq!(t.leave("a"), ["a <- known"]);
     assert_eq!(t.take("b", 1), ["b <- make 1/1 #1.1, holders 0: b|b"]);
@@ -58,7 +58,7 @@ fn two_that_are_drained_at_once_do_not_count_on_each_other() {
     assert_eq!(t.tick(100), [""; 0]);
     assert_eq!(t.take("c", 0), ["c <- copy 0/0 from ab"]);
     assert_eq!(t.copied("c", 0, 0), ["c <- known"]);
-    // Both may go: one worker can hold one copy.
+    // Both may leave: the one remaining worker can hold only one copy.
     assert_eq!(t.tick(100), ["a <- leave Drained", "b <- leave Drained"]);
 }
 
@@ -81,7 +81,7 @@ fn a_drained_worker_that_comes_again_in_between_is_still_drained() {
     t.drain("host-a");
     assert_eq!(t.join_with("a", 1, &[(0, 0)]), ["a <- registered, keeps 0 1"]);
     assert!(t.state.workers[table::id("a")].draining);
-    // One that has left and is started again is wanted again.
+    // A worker that has left and is started again is no longer drained.
     t.leave("a");
     assert_eq!(t.join_with("a", 1, &[(0, 0)]), ["a <- registered, keeps 0 1"]);
     assert!(!t.state.workers[table::id("a")].draining);
@@ -102,7 +102,7 @@ fn a_run_that_is_stopped_ends_when_all_have_left() {
             "a <- leave Stopped"
         ]
     );
-    // What still comes is kept, but nothing is committed and nothing begun.
+    // Reports that still arrive are saved, but nothing is committed and no task is given out.
     assert_eq!(t.made("b", 0, 1, 1), ["b <- known"]);
     assert_eq!(t.leave("a"), ["a <- known"]);
     assert_eq!(t.take("b", 1), ["b <- leave Stopped"]);
@@ -130,7 +130,7 @@ fn a_coordinator_that_is_told_to_end_does_not_wait() {
     assert_eq!(t.apply(Event::Terminate), [""; 0]);
 }
 
-/// A run that is complete stays complete.
+/// A complete run stays complete.
 #[test]
 fn a_coordinator_that_is_told_to_end_while_it_ends_says_how_the_run_ended() {
     let mut t = Table::with(Rules { max_depth: Some(0), ..rules(1) }, "a");

@@ -1,10 +1,10 @@
-//! Who makes which shard.
+//! Tests of the assignment of shards to workers.
 
 use super::table::{id, task};
 use super::*;
 use std::collections::BTreeMap;
 
-/// The owners of all shards, as one word.
+/// Returns the owners of all shards, one letter each.
 fn owners(t: &mut Table) -> String {
     t.tick(0);
     let owner = |shard| t.state.tasks.owner(fathom_run::Task { depth: t.state.depth, shard });
@@ -48,7 +48,7 @@ fn bytes_are_balanced_and_not_shards() {
     }
     t.join("b");
     assert_eq!(owners(&mut t), "aaab");
-    // What is over by less than a shard is not moved; what is over by more is.
+    // An excess of less than a shard is not moved; a larger one is.
     for shard in 0..4 {
         t.state.files.set_bytes(task(0, shard), 1 << 20);
     }
@@ -77,13 +77,13 @@ fn who_has_nothing_left_takes_over_after_a_second() {
     assert_eq!(t.tick(999), [""; 0]);
     assert_eq!(t.tick(1), ["b <- make 1/3 #1.1"]);
     assert_eq!(t.take("b", 4), ["b <- make 1/2 #1.1"]);
-    // It leaves what its owner can begin at once.
+    // Tasks that the owner can begin at once are left to it.
     assert_eq!(t.take("b", 4), ["b <- make 1/1 #1.1"]);
     assert_eq!(t.take("b", 4), [""; 0]);
     assert_eq!(t.take("a", 4), ["a <- make 1/0 #1.1, holders 0: a|a|a|a|b|b|b|b"]);
 }
 
-/// Its shards go to those who have room.
+/// The shards of that worker go to workers with room.
 #[test]
 fn a_worker_whose_disk_is_full_owns_nothing() {
     let mut t = Table::with(rules(2), "a b").at_depth(1);
@@ -105,7 +105,7 @@ fn a_drained_worker_owns_nothing() {
     assert_eq!(owners(&mut t), "bbbb");
 }
 
-/// Of bytes and threads as large as they may be.
+/// Sizes and numbers of threads as large as possible do not overflow.
 #[test]
 fn large_shares_are_right() {
     let mut t = Table::new(rules(4));

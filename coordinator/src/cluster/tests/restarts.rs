@@ -1,11 +1,11 @@
-//! The coordinator comes back, with what was durable.
+//! Tests of a coordinator that comes back with its journal.
 
 use super::table::{held, report};
 use super::*;
 use crate::cluster::event::{Effect, Event, Reply, RequestId};
 use crate::cluster::state::Past;
 
-/// Depth 0 is committed and with a and b; of depth 1, shard 0 was made by a.
+/// Returns a journal in which depth 0 is committed and held by a and b, and a has made shard 0 of depth 1.
 fn past() -> Past {
     let worker = |name: &str| (table::id(name), format!("host-{name}"), format!("{name}:1"));
     Past {
@@ -24,7 +24,7 @@ fn those_who_were_there_are_waited_for() {
     assert_eq!(t.join_with("b", 1, &[(0, 1)]), ["b <- registered, keeps 0 1"]);
     assert_eq!(t.take("b", 1), [""; 0]);
     assert_eq!(t.state.waiting_for().len(), 1);
-    // What was made is not made again, and what is done counts when its holder is back.
+    // A made shard is not computed again, and counts once its holder is back.
     assert_eq!(
         t.join_with("a", 1, &[(0, 0), (1, 0)]),
         ["a <- registered, keeps 0 1", "b <- make 1/1 #2.1, holders 0: a|b"]
@@ -35,7 +35,7 @@ fn those_who_were_there_are_waited_for() {
     assert_eq!(t.made("b", 1, 1, 1), ["b <- known", committed, begun]);
 }
 
-/// Its holder came back without it while the last life was ending, when nothing was made again any more.
+/// The holder came back without the file while the last epoch was ending, when nothing was computed again.
 #[test]
 fn a_report_without_a_holder_is_made_again() {
     let files = vec![held(0, 0, "a"), held(0, 1, "b"), held(1, 0, "")];
@@ -52,7 +52,7 @@ fn those_who_do_not_come_back_are_lost_after_a_lease() {
     t.notes = true;
     assert_eq!(t.tick(5_000), [""; 0]);
     assert_eq!(t.tick(5_000), [""; 0]);
-    // Now what can be made again is.
+    // After the lease, every missing file is recomputed that can be.
     assert_eq!(
         t.tick(1),
         [
@@ -65,7 +65,7 @@ fn those_who_do_not_come_back_are_lost_after_a_lease() {
     assert_eq!(t.tick(1), [""; 0]);
 }
 
-/// Its disk was wiped: its shard must be made again, not waited for.
+/// The disk was wiped, so the shard must be computed again, not waited for.
 #[test]
 fn a_report_whose_file_did_not_come_back_counts_no_more() {
     let mut t = Table::after(rules(2), 2, past());
@@ -124,11 +124,11 @@ fn the_end_waits_for_those_who_were_there() {
     assert_eq!(ends(false), ["end MaxDepth"]);
 }
 
-/// A worker that kept the number of a map from an earlier life is told the holders anew, whatever that number
-/// was.
+/// A worker that kept the version of a map from an earlier epoch is sent the holders again, whatever that
+/// version was.
 #[test]
 fn map_numbers_of_another_life_stand_for_nothing() {
-    // Numbers of the first life, and those that version 0.1.0 gave in every life.
+    // Versions of the first epoch, and those that version 0.1.0 used in every epoch.
     let first = Table::after(rules(2), 1, past()).state.version;
     for number in (0..64).chain(first..first + 64) {
         let mut t = Table::after(rules(2), 2, past());

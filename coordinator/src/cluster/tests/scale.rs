@@ -1,4 +1,4 @@
-//! What the largest runs cost the coordinator: an event must not look at all shards.
+//! Tests of the coordinator's cost in the largest runs: an event must not look at all shards.
 
 use super::table::{id, report};
 use super::*;
@@ -85,8 +85,8 @@ impl Large {
     }
 }
 
-/// Layers of 16,384 shards with 1,024 workers: an event takes about 6 us, 12 us with two replicas. The bound
-/// is loose, so that it holds on a busy machine, and below what a look at all shards takes.
+/// Layers of 16,384 shards with 1,024 workers: an event takes about 6 us, or 12 us with two replicas. The
+/// bound is loose enough for a busy machine, and below the cost of a look at all shards.
 #[test]
 fn an_event_of_a_large_run_is_cheap() {
     const WORKERS: usize = 1024;
@@ -127,7 +127,7 @@ fn an_event_of_a_large_run_is_cheap() {
                 }
                 worst = worst.max(one.elapsed());
             }
-            // Two seconds: all are heard, and time passes.
+            // Two seconds: all workers send heartbeats, and time passes.
             for tick in 0..20 {
                 large.now += 100;
                 large.apply(0, |_, _, _| Event::Tick);

@@ -1,4 +1,4 @@
-//! Layers in a file system that all workers share.
+//! Tests of layers in a file system that all workers share.
 
 use super::table::{damaged, task};
 use super::*;
@@ -14,13 +14,13 @@ fn files_are_with_all_and_need_no_copies() {
     assert_eq!(t.take("a", 1), ["a <- make 0/0 #1.1"]);
     assert_eq!(t.take("b", 1), ["b <- make 0/1 #1.1"]);
     assert_eq!(t.made("a", 0, 0, 1), ["a <- known"]);
-    // Who has made a file may go.
+    // The maker of a file may leave.
     assert_eq!(t.leave("a"), ["a <- known"]);
     assert_eq!(t.made("b", 0, 1, 1), ["b <- known", "commit 0/0 0/1 in 0 ms, held 0/0 shared, 0/1 shared"]);
     assert_eq!(t.take("b", 4), ["b <- make 1/0 #1.1, make 1/1 #1.1"]);
 }
 
-/// Those who verify and audit a run ask workers, each for some of the files.
+/// Clients that verify and audit a run ask the workers, each for some of the files.
 #[test]
 fn every_worker_can_tell_of_a_file() {
     let mut t = Table::with(shared(2), "a b").at_depth(2);

@@ -1,14 +1,14 @@
-//! A simulator of whole runs: the coordinator's decisions and the workers' sessions, as they are, on a
-//! simulated network and simulated disks, driven by a seeded scheduler.
+//! A simulator of whole runs. The decisions of the coordinator and the sessions of workers are the real code;
+//! the network and the disks are simulated, and driven by a seeded scheduler.
 //!
-//! Messages are lost, doubled, late and so out of order; processes die, sleep, and come back in another
-//! epoch; disks fill, lose or damage files; networks are cut in one direction; clocks jump. After every event
-//! the invariants of the state hold, and each commit is compared with the truth. After the faults the run
-//! must end, complete and right, within a bounded simulated time: a run that goes round in circles fails the
-//! test.
+//! Messages are lost, duplicated or late, and so out of order. Processes die, sleep, and come back in another
+//! epoch. Disks fill, and lose or damage files. Networks are cut in one direction, and clocks jump. After
+//! every event the invariants of the state are checked, and each commit is compared with the truth. After the
+//! faults the run must be complete and right within a bounded simulated time, so that a run without progress
+//! fails the test.
 //!
-//! `FATHOM_SEEDS=100000 cargo test --release -p fathom-coordinator simulator` tries so many seeds, and
-//! `FATHOM_SEED=17 cargo test ... simulator -- --nocapture` tells what happens in one.
+//! `FATHOM_SEEDS=100000 cargo test --release -p fathom-coordinator simulator` tries this number of seeds.
+//! `FATHOM_SEED=17 cargo test ... simulator -- --nocapture` prints the events of one seed.
 
 mod network;
 mod process;
@@ -17,18 +17,18 @@ mod simulation;
 use simulation::{Outcome, Simulation};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Seeds that every test run tries.
+/// Number of seeds in every test run.
 const SEEDS: u64 = 3000;
-/// Failing seeds that are named.
+/// Largest number of failing seeds that are listed.
 const MOST_TOLD: usize = 10;
-/// Seeds among which a planted fault must show.
+/// Number of seeds among which a planted fault must show.
 const SEEDS_OF_FAULT: u64 = 1000;
 
-/// Faults that stood in Fathom once.
+/// Faults that Fathom once had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Planted {
-    /// The numbers of holder maps begin at 1 in every life of the coordinator, and a worker keeps its map
-    /// when its session ends: it may be told nothing, and ask peers that hold nothing.
+    /// Versions of holder maps begin at 1 in every epoch, and a worker keeps its map when its session ends.
+    /// So it may be sent no map, and ask peers that hold nothing.
     StaleHolders,
 }
 
@@ -37,7 +37,7 @@ fn seeds(variable: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{variable} is a number, not {text:?}")))
 }
 
-/// Runs one seed; what is wrong with it, if anything is.
+/// Runs one seed. Returns what is wrong with the run, if anything is.
 fn fault_of(seed: u64, planted: Option<Planted>) -> Option<String> {
     let run = || Simulation::new(seed, planted).run();
     match catch_unwind(AssertUnwindSafe(run)) {

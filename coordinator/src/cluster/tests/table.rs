@@ -1,8 +1,9 @@
-//! A coordinator's state with somebody at its table who hands events in and reads out what is sent.
+//! A coordinator's state for tests, with helpers that feed events in and show the effects as text.
 //!
-//! Workers are named by one letter. Effects become lines, such as `a <- make 1/0 #1.1, holders 0: a|b` (the
-//! worker's request is answered: it makes shard 0 of depth 1 in attempt 1 of epoch 1, and shards 0 and 1 of
-//! depth 0 are with a and b). Tests compare all lines. Notes for the log are left out, unless `notes` is set.
+//! Workers are named by one letter. Effects become lines, such as `a <- make 1/0 #1.1, holders 0: a|b`. This
+//! line answers the request of worker a: it must compute shard 0 of depth 1, in attempt 1 of epoch 1, and
+//! shards 0 and 1 of depth 0 are held by a and b. Tests compare all lines. Notes for the log are left out,
+//! unless `notes` is set.
 
 use crate::cluster::audit::FIRST_ATTEMPT;
 use crate::cluster::bounds::Bounds;
@@ -17,7 +18,7 @@ use fathom_run::{Depth, Keep, Lookback, ShardId, ShardReport, Task};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Of so many shards, without an end.
+/// Returns rules for a space without end, with the given number of shards.
 pub(super) fn rules(shards: u32) -> Rules {
     Rules {
         shards,
@@ -54,7 +55,7 @@ fn file(task: Task) -> String {
     format!("{}/{}", task.depth, task.shard)
 }
 
-/// What a shard comes to, whoever makes it: 10 states, 1000 bytes.
+/// Returns the true report of a shard: 10 states, 1000 bytes.
 pub(super) fn report(depth: u32, shard: u32) -> ShardReport {
     ShardReport {
         task: task(depth, shard),
@@ -65,12 +66,12 @@ pub(super) fn report(depth: u32, shard: u32) -> ShardReport {
     }
 }
 
-/// A file as a worker tells of it that has the right one.
+/// Returns a file with the right digest.
 pub(super) fn stored(depth: u32, shard: u32) -> StoredFile {
     StoredFile { task: task(depth, shard), digest: Some(digest_of(&report(depth, shard))) }
 }
 
-/// A file with these holders.
+/// Returns a file with these holders.
 pub(super) fn held(depth: u32, shard: u32, holders: &str) -> (Task, HeldFile) {
     let holders = holders.split_whitespace().map(id).collect();
     (task(depth, shard), HeldFile { holders, bytes: 1000, digest: digest_of(&report(depth, shard)) })
@@ -88,7 +89,7 @@ pub(super) fn unreachable(depth: u32, shard: u32) -> Failure {
 pub(super) struct Table {
     pub(super) state: State,
     pub(super) now: u64,
-    /// Whether notes are among the lines.
+    /// Whether the lines include notes.
     pub(super) notes: bool,
     requests: BTreeMap<RequestId, String>,
     asked: u64,
@@ -113,7 +114,7 @@ impl Table {
         }
     }
 
-    /// With these workers, of one thread each.
+    /// Creates a table with these workers, of one thread each.
     pub(super) fn with(rules: Rules, workers: &str) -> Self {
         let mut table = Self::new(rules);
         for worker in workers.split_whitespace() {
@@ -122,7 +123,7 @@ impl Table {
         table
     }
 
-    /// Has the depths before this one made by whoever is there. Nobody asks for more then.
+    /// Completes the depths before `depth` with the present workers. No request is open afterwards.
     pub(super) fn at_depth(mut self, depth: u32) -> Self {
         let workers: Vec<String> = self.sessions.keys().cloned().collect();
         for _ in 0..1000 {
@@ -144,7 +145,7 @@ impl Table {
         panic!("depth {depth} is not reached");
     }
 
-    /// Does the orders of a line, and those that follow from them.
+    /// Carries out the orders of a line, and those that follow from them.
     fn obey(&mut self, line: &str) {
         let (worker, orders) = line.split_once(" <- ").expect("an answer");
         let mut follow = Vec::new();
@@ -233,7 +234,7 @@ impl Table {
         self.outcome(worker, Outcome { task: task(depth, shard), attempt, result })
     }
 
-    /// Like [`Table::made`], of a worker that is wrong in its own way.
+    /// Like [`Table::made`], but with a wrong report, a different one for each worker.
     pub(super) fn made_wrong(&mut self, worker: &str, depth: u32, shard: u32, attempt: u32) -> Vec<String> {
         let mut report = report(depth, shard);
         report.checksums = vec![Digest::of(worker.as_bytes())];
@@ -241,7 +242,7 @@ impl Table {
         self.outcome(worker, Outcome { task: task(depth, shard), attempt, result })
     }
 
-    /// A worker has found what a shard comes to; the audits are numbered over all shards.
+    /// Reports the result of audit `number`. Audits are numbered across all shards.
     pub(super) fn audited(&mut self, worker: &str, depth: u32, shard: u32, number: u32) -> Vec<String> {
         self.made(worker, depth, shard, FIRST_ATTEMPT + number)
     }
@@ -287,7 +288,7 @@ impl Table {
         self.ask("person", Event::Stop)
     }
 
-    /// Time passes, and the coordinator sees it.
+    /// Lets `millis` milliseconds pass, and sends a tick.
     pub(super) fn tick(&mut self, millis: u64) -> Vec<String> {
         self.now += millis;
         self.apply(Event::Tick)

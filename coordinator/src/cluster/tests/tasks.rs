@@ -1,4 +1,4 @@
-//! Orders: given, lost, late, failed.
+//! Tests of orders that are given, lost, late or failed.
 
 use super::table::{damaged, task, unreachable};
 use super::*;
@@ -8,7 +8,7 @@ use crate::cluster::view::ShardStory;
 use fathom_proto::{Attempt, Copied, Done, Failure, Outcome};
 use fathom_run::ShardId;
 
-/// In which a has the one task of depth 0, and b joins when it is asked for.
+/// Returns a table in which a has the one task of depth 0, and b can join.
 fn busy() -> Table {
     let mut t = Table::with(rules(1), "a");
     assert_eq!(t.take("a", 1), ["a <- make 0/0 #1.1, holders"]);
@@ -24,7 +24,7 @@ fn reports_that_are_late_change_nothing() {
     let mut t = busy();
     t.join("b");
     t.notes = true;
-    // Of another worker, of another attempt, of another life of the coordinator, of a session that has ended.
+    // Reports of another worker, another attempt, another epoch, and a session that has ended.
     let ignored = |name: &str| {
         vec!["note late report ignored ".to_owned() + name + " 0/0", name.to_owned() + " <- known"]
     };
@@ -63,7 +63,7 @@ fn orders_that_were_lost_are_given_again() {
     assert!(!is_waiting(&t, 0, 0));
 }
 
-/// A worker takes a task off its list before its report is heard.
+/// A worker removes a task from its list before its report arrives.
 #[test]
 fn a_report_on_its_way_is_not_a_lost_order() {
     let mut t = busy();
@@ -85,7 +85,7 @@ fn who_is_silent_is_lost_and_others_take_over() {
     assert_eq!(t.tick(5_000), [""; 0]);
     t.now = 9900;
     assert_eq!(t.beat("b", &[]), ["b <- known"]);
-    // Requests are answered after twenty seconds, a lease lasts ten.
+    // Requests are answered after twenty seconds, and a lease lasts ten.
     assert_eq!(t.tick(100), [""; 0]);
     t.notes = true;
     assert_eq!(
@@ -124,7 +124,7 @@ fn what_was_stopped_is_given_to_others() {
     assert_eq!(t.take("b", 1), [""; 0]);
     assert_eq!(t.failed("a", 0, 0, 1, Failure::Stopped), ["a <- known"]);
     assert!(is_waiting(&t, 0, 0));
-    // It stays with its worker for a second, which may leave by then.
+    // The task waits for a second, in which its worker may leave.
     assert_eq!(t.tick(1000), ["b <- make 0/0 #1.2, holders"]);
 }
 
@@ -161,7 +161,7 @@ fn what_fails_five_times_will_fail_again() {
     );
 }
 
-/// What failed on one disk is done on another one, and the run does not end for it.
+/// A task that fails on one disk is done on another, and the run does not end.
 #[test]
 fn a_worker_where_tasks_fail_rests_while_there_are_others() {
     let mut t = busy();
@@ -170,7 +170,7 @@ fn a_worker_where_tasks_fail_rests_while_there_are_others() {
     assert_eq!(t.failed("a", 0, 0, 1, Failure::Other("no".into())), ["a <- known"]);
     assert_eq!(t.take("a", 1), [""; 0]);
     assert_eq!(t.tick(1000), ["b <- make 0/0 #1.2, holders"]);
-    // The last one is not spared.
+    // The last worker does not rest.
     assert_eq!(t.failed("b", 0, 0, 2, Failure::Other("no".into())), ["b <- known"]);
     assert_eq!(t.take("b", 1), [""; 0]);
     assert_eq!(t.tick(1000), ["b <- make 0/0 #1.3"]);
@@ -180,20 +180,20 @@ fn a_worker_where_tasks_fail_rests_while_there_are_others() {
 fn a_contradiction_ends_the_run() {
     let mut t = busy();
     t.join("b");
-    // One worker alone is not believed: its memory may be at fault.
+    // One worker alone is not believed, because its memory may be at fault.
     assert_eq!(t.failed("a", 0, 0, 1, Failure::Contradiction("too many".into())), ["a <- known"]);
     assert_eq!(t.take("b", 1), ["b <- make 0/0 #1.2, holders"]);
     assert_eq!(t.failed("b", 0, 0, 2, Failure::Contradiction("too many".into())), ["b <- known"]);
     assert_eq!(t.take("b", 1), ["b <- leave Failed"]);
     assert_eq!(t.leave("b"), ["b <- known"]);
-    // Whoever does not leave is not waited for.
+    // A worker that does not leave is not waited for.
     t.now += 29_000;
     assert_eq!(t.beat("a", &[]), ["a <- known"]);
     assert_eq!(t.tick(1000), [r#"end Failed("too many")"#]);
     assert_eq!(t.tick(1000), [""; 0]);
 }
 
-/// The file of a worker that was lost is made again, differently.
+/// The file of a lost worker is computed again, with another result.
 #[test]
 fn two_reports_of_one_shard_must_agree() {
     let mut t = Table::with(rules(2), "a");

@@ -1,4 +1,5 @@
-//! Runs that keep two layers: what is read no longer is given back while a layer is made.
+//! Tests of runs that keep two layers: files that are no longer read are given back while a layer is
+//! computed.
 
 use super::table::{damaged, held, report, task};
 use super::*;
@@ -18,7 +19,8 @@ fn failure(t: &Table) -> &str {
     }
 }
 
-/// At depth 2, whose two shards a and b are at: each has made one of each layer before.
+/// Returns a table at depth 2, of two shards that a and b compute. Each has made one shard of each layer
+/// before.
 fn at_work(rules: Rules) -> Table {
     let mut t = Table::with(rules, "a b").at_depth(2);
     assert_eq!(t.take("a", 1), ["a <- make 2/0 #1.1, holders 0: a|b 1: a|b"]);
@@ -26,7 +28,7 @@ fn at_work(rules: Rules) -> Table {
     t
 }
 
-/// The same, when 2/0 is made and 0/0 is given back.
+/// Returns the table of [`at_work`] after 2/0 is made and 0/0 is given back.
 fn given_back() -> Table {
     let mut t = at_work(two(2));
     assert_eq!(t.made("a", 2, 0, 1), ["a <- known"]);
@@ -43,10 +45,10 @@ fn a_source_is_given_back_when_the_journal_has_what_was_made_of_it() {
     let given = ["save 2/0, held 2/0 a", "give back 0/0, held 2/0 a", "a <- give back 0/0"];
     assert_eq!(t.tick(1), given);
     assert!(!t.state.files.contains(task(0, 0)) && t.state.files.contains(task(0, 1)));
-    // Who reads the layer from outside finds it removed.
+    // To a reader from outside, the layer counts as removed.
     let kept: Vec<u32> = t.state.kept().layers.iter().map(|(depth, _)| depth.0).collect();
     assert_eq!(kept, [1]);
-    // What is missing from it is not missed.
+    // Its remaining files are not needed.
     assert_eq!(t.join("c"), ["save worker c", "c <- registered, keeps 0 1 2"]);
     assert_eq!(t.state.missing.len(), 0);
     let committed = "commit 2/0 2/1 in 501 ms, held 1/0 a, 1/1 b, 2/0 a, 2/1 b";
@@ -90,12 +92,12 @@ fn a_source_stays_until_the_audit_is_over() {
     assert!(lines[0].starts_with("b <- audit 2/0 #1.1"), "{lines:?}");
     assert_eq!(t.tick(501), [""; 0]);
     assert_eq!(t.audited("b", 2, 0, 1), ["b <- known"]);
-    // The auditor has read it too, and may have a copy.
+    // The auditor may also have a copy of the source.
     assert_eq!((t.take("a", 0), t.take("b", 0)), (vec![], vec![]));
     assert_eq!(t.tick(1), ["give back 0/0, held 2/0 a", "a <- give back 0/0", "b <- give back 0/0"]);
 }
 
-/// It cannot be made again, like a shard of a layer before.
+/// The shard cannot be computed again, so it is treated like a shard of an earlier layer.
 #[test]
 fn a_shard_whose_source_is_given_back_is_waited_for() {
     let mut t = given_back();
@@ -110,7 +112,7 @@ fn a_shard_whose_source_is_given_back_is_waited_for() {
     assert!(lines[1].starts_with("commit 2/0 2/1 "), "{lines:?}");
 }
 
-/// With its source, it is.
+/// The source is still there, so the shard can be computed again.
 #[test]
 fn a_shard_whose_source_is_there_is_made_again() {
     let mut t = at_work(two(2));
@@ -139,7 +141,7 @@ fn with_two_copies_one_worker_may_go_for_good() {
     assert_eq!(t.state.missing.len(), 0);
 }
 
-/// Its order to delete was lost, or its copy came too late.
+/// The order to delete the file was lost, or a copy came too late.
 #[test]
 fn who_still_has_what_was_given_back_deletes_it() {
     let mut t = given_back();
@@ -151,8 +153,8 @@ fn who_still_has_what_was_given_back_deletes_it() {
     assert_eq!(lines, ["b <- give back 0/0"], "and not the whole layer, which is still read");
 }
 
-/// Workers wait where three layers would be there after all, but not for time to pass. One that makes shards
-/// faster than it reports them is not given more.
+/// Workers wait where there would be three layers after all, but not for a tick. A worker that computes
+/// shards faster than it reports them gets no more.
 #[test]
 fn shards_are_made_no_further_ahead_than_is_given_back() {
     let mut t = Table::with(Rules { replicas: 2, ..two(64) }, "a b").at_depth(2);
@@ -173,7 +175,7 @@ fn shards_are_made_no_further_ahead_than_is_given_back() {
     }
     assert!(made < 64, "nothing was copied, and {made} shards were made");
     assert_eq!(made, most);
-    // With copies, and without a tick, it goes on.
+    // Once copies are reported, the run goes on without a tick.
     let orders = t.take("b", 0).concat();
     for file in orders.split("copy 2/").skip(1) {
         let shard = file.split_once(' ').unwrap().0.parse().unwrap();
@@ -183,7 +185,7 @@ fn shards_are_made_no_further_ahead_than_is_given_back() {
     assert!(lines.contains("make 2/"), "{lines}");
 }
 
-/// Of depth 2, shard 0 is made by a and its source given back; 0/1 is still there.
+/// Returns a journal in which a has made shard 0 of depth 2, and its source was given back; 0/1 still exists.
 fn past() -> Past {
     let worker = |name: &str| (table::id(name), format!("host-{name}"), format!("{name}:1"));
     let files = [held(0, 1, "b"), held(1, 0, "a"), held(1, 1, "b"), held(2, 0, "a")];
@@ -201,7 +203,7 @@ fn past() -> Past {
 fn a_coordinator_that_comes_back_knows_what_was_given_back() {
     let mut t = Table::after(two(2), 2, past());
     t.join_with("b", 1, &[(0, 1), (1, 1)]);
-    // It may not have heard that it should delete 0/0.
+    // The worker may not have received the order to delete 0/0.
     t.join_with("a", 1, &[(0, 0), (1, 0), (2, 0)]);
     assert_eq!(t.state.missing.len(), 0);
     assert_eq!(t.take("a", 1), ["a <- give back 0/0"]);
@@ -234,7 +236,7 @@ fn a_worker_that_was_wrong_ends_the_run_if_its_shards_cannot_be_made_again() {
         t.made_wrong("b", 2, 1, 1);
         t.take("c", 1);
         t.audited("c", 2, 1, 1);
-        // Nobody has said anything against a, whose shard stays.
+        // There is nothing against a, so its shard stays.
         t.take("a", 1);
         t.audited("a", 2, 1, 2);
         assert!(t.state.ending.is_none() && t.state.workers[table::id("b")].is_set_aside);
@@ -274,7 +276,7 @@ fn in_a_shared_store_the_coordinator_deletes() {
     t.made("a", 2, 0, 1);
     assert_eq!(t.tick(501), ["save 2/0, held 2/0 shared", "give back 0/0, held 2/0 shared"]);
     assert_eq!(t.take("a", 1), ["a <- make 2/1 #1.1"]);
-    // What cannot be made again ends the run.
+    // A shard that cannot be computed again ends the run.
     t.failed("a", 2, 1, 1, damaged(2, 0, None));
     let message = failure(&t);
     assert!(message.contains("shard 0 of depth 2") && message.contains("back from a copy"), "{message}");

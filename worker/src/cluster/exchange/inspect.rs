@@ -1,4 +1,4 @@
-//! What those ask of a file who verify or audit a run.
+//! Checks of files for the commands that verify or audit a run.
 
 use super::{Counting, Exchange, refusal};
 use fathom_engine::verify::verify_file;
@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use tonic::Status;
 
 impl Exchange {
-    /// Looks at a file on a blocking thread, when there is a turn for it.
+    /// Runs `look` on a blocking thread, once there is a turn for it.
     pub(super) async fn inspect<T: Send + 'static>(
         &self,
         peer: Option<SocketAddr>,
@@ -41,11 +41,11 @@ impl Exchange {
         self.counting.ok_or(v1::FetchFailure { kind: Some(other) })
     }
 
-    /// Reads a file whole, checks it and counts again.
+    /// Checks a whole file, and counts its states again.
     pub(super) fn verify(&self, stored: StoredFile) -> Result<v1::VerifiedFile, v1::FetchFailure> {
         let task = stored.task;
         let Counting { job, store } = self.counting()?;
-        // Mapped anew: what was checked of an open file is not checked again.
+        // Map the file anew, because an open file would not repeat its earlier checks.
         let open = || {
             let file = store.open_shard(&self.geometry, task.depth, task.shard)?;
             stored.digest.map_or(Ok(()), |digest| file.check_digest(digest)).map(|()| file)
@@ -66,7 +66,9 @@ impl Exchange {
         Ok(v1::VerifiedFile { file_bytes: report.bytes, states: report.totals.states })
     }
 
-    /// Looks up in a file where it has states, by coset and position, and which its words are, by number.
+    /// Returns which of the given places (coset, position) have a state, and the stored states of the given
+    /// words. The words of a shard are numbered from 0 in the order of cosets. They can only be looked up if
+    /// `places` is empty, because the words are counted only then.
     pub(super) fn look_up(
         &self,
         stored: StoredFile,
@@ -82,7 +84,7 @@ impl Exchange {
         let read = |coset: CosetId| file.coset(coset.0 - first);
         let has = |&(coset, position): &(u32, u32)| Ok(read(CosetId(coset))?.contains(position));
         let found = places.iter().map(has).collect::<Result<_, _>>().map_err(refused)?;
-        // Counting reads the whole directory, and most requests are for places alone.
+        // Counting reads the whole directory, and most requests are for places only.
         let counted = if places.is_empty() { cosets } else { first..first };
         let states = |coset: CosetId| Ok(file.states(coset.0 - first)?.0);
         let all = Words::count(graph, counted, states).map_err(refused)?;

@@ -1,4 +1,4 @@
-//! Sessions step by step: what a worker does when answers are lost, late, or of a session that has ended.
+//! Tests of sessions, step by step: answers that are lost, late, or of a session that has ended.
 
 use super::*;
 use fathom_layer::{Digest, Totals};
@@ -19,7 +19,7 @@ fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// A holder map in which one peer holds shard 0 of depth 1.
+/// Returns a holder map in which one peer holds shard 0 of depth 1.
 fn map(version: u64, address: &str) -> Holders {
     let layers = vec![v1::HeldLayer {
         depth: 1,
@@ -46,7 +46,7 @@ fn answered(number: u64, session: u64, orders: Vec<Order>, holders: Option<Holde
     Input::OrdersAnswered { number, session, known: true, orders, holders }
 }
 
-/// A session of one thread that has begun, with its first request for orders out.
+/// Returns a session of one thread that has begun and has sent its first request for orders.
 fn begun() -> Session {
     let (mut session, first) = Session::begin(1);
     assert!(matches!(first[..], [Action::Register]));
@@ -80,7 +80,7 @@ fn a_map_ends_with_its_session() {
         uses(&session.step(millis(1), answered(1, 1, Vec::new(), Some(map(7, "old:1"))))).unwrap(),
         ["old:1"]
     );
-    // The coordinator comes back. A number of its former life must not be compared with its new ones.
+    // The coordinator comes back. Its versions must not be compared with those of its former epoch.
     session.step(millis(2), Input::HeartbeatAnswered { session: 1, known: false });
     let actions = session.step(millis(3), registered(2));
     assert_eq!(uses(&actions).unwrap(), [""; 0]);
@@ -90,7 +90,7 @@ fn a_map_ends_with_its_session() {
     assert_eq!(uses(&session.step(millis(4), answered(1, 1, Vec::new(), Some(map(8, "old:1"))))), None);
     let actions = session.step(millis(5), answered(number, 2, Vec::new(), Some(map(3, "new:1"))));
     assert_eq!(uses(&actions).unwrap(), ["new:1"]);
-    // Replies may overtake each other.
+    // An older reply may arrive after a newer one.
     assert_eq!(uses(&session.step(millis(6), answered(number, 2, Vec::new(), Some(map(2, "old:1"))))), None);
 }
 
@@ -100,7 +100,7 @@ fn an_ended_session_is_left_once() {
     let ended = Input::HeartbeatAnswered { session: 1, known: false };
     assert!(matches!(session.step(millis(1), ended.clone())[..], [Action::Register]));
     assert!(session.step(millis(2), ended).is_empty(), "the registration is on its way");
-    // Orders of the session that has ended are void.
+    // Orders of a session that has ended are void.
     let orders = vec![Order::Make(task(0), attempt(1)), Order::Leave(LeaveReason::Done)];
     assert!(session.step(millis(3), answered(1, 1, orders, None)).is_empty());
     assert!(session.underway().is_empty());
@@ -141,7 +141,7 @@ fn a_file_is_made_again_after_it_was_discarded() {
         matches!(actions[..2], [Action::Discard(_), Action::Make(Task { shard: ShardId(1), .. })]),
         "{actions:?}"
     );
-    // Both are under way for the coordinator.
+    // The coordinator sees both orders as under way.
     assert_eq!(session.underway(), [task(0), task(1)]);
     let actions = session.step(millis(2), Input::Discarded { task: task(0), whole: None });
     assert!(matches!(actions[0], Action::Make(Task { shard: ShardId(0), .. })), "{actions:?}");
@@ -190,7 +190,7 @@ fn outcomes_are_reported_together() {
     );
 }
 
-/// The inventory tells of files. A report of the session that has ended would speak of what was, and may be
+/// The inventory tells which files there are. An outcome of the former session may be about a file that was
 /// discarded since.
 #[test]
 fn what_ended_before_a_registration_is_not_reported_after_it() {
@@ -199,7 +199,7 @@ fn what_ended_before_a_registration_is_not_reported_after_it() {
     session.step(millis(1), answered(1, 1, vec![copy(0), copy(1), Order::Make(task(2), attempt(1))], None));
     session.step(millis(2), Input::CopyEnded { task: task(0), result: Ok(Done::Copied(COPIED)) });
     session.step(millis(3), Input::HeartbeatAnswered { session: 1, known: false });
-    // The inventory may have been taken before.
+    // The inventory may have been taken before this copy ended.
     session.step(millis(4), Input::CopyEnded { task: task(1), result: Ok(Done::Copied(COPIED)) });
     session.step(millis(5), registered(2));
     let actions = session.step(millis(5) + TOGETHER, Input::Time);
@@ -225,8 +225,8 @@ fn the_inventory_waits_for_files_to_be_discarded() {
     assert!(matches!(actions[..], [Action::Register]), "{actions:?}");
 }
 
-/// A file that is to be deleted while a copy of it is on its way is deleted when it has come, and nobody is
-/// told that it is there.
+/// A file that is to be deleted while it is being copied is deleted after the copy, and the copy is not
+/// reported.
 #[test]
 fn a_file_that_is_being_copied_is_discarded_afterwards() {
     let mut session = begun();
@@ -241,7 +241,7 @@ fn a_file_that_is_being_copied_is_discarded_afterwards() {
     assert!(matches!(actions[..], [Action::Make(_)]), "{actions:?}");
 }
 
-/// An audit is reported like a task, beside a task of the same shard.
+/// An audit is reported with its own attempt, beside a task of the same shard.
 #[test]
 fn an_audit_is_reported_by_its_own_attempt() {
     let mut session = begun();

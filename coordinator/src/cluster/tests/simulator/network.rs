@@ -12,32 +12,32 @@ pub(super) enum Host {
     Worker(usize),
 }
 
-/// A call of a worker to the coordinator, made again until it is answered.
+/// A call of a worker to the coordinator, repeated until it is answered.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
     pub(super) request: Request,
-    /// Attempts so far. An answer to an earlier attempt arrives at nobody.
+    /// Number of failed attempts. An answer to an earlier attempt is dropped.
     pub(super) attempt: u32,
-    /// When it was made first.
+    /// The time of the first attempt.
     pub(super) since: u64,
 }
 
-/// What a worker asks.
+/// The request of a worker.
 #[derive(Clone, Debug)]
 pub(super) enum Request {
-    /// Registration; the inventory is taken when the call is made.
+    /// Registration, with the inventory at the time of the call.
     Register(Vec<StoredFile>),
-    /// Session, and what is under way.
+    /// The session, and the orders under way.
     Beat(u64, Vec<Task>),
-    /// Number, session, tasks, version of the holder map.
+    /// The number of the request, the session, the number of tasks, and the version of the holder map.
     Ask(u64, u64, u32, u64),
-    /// Session, the number of the report, and outcomes.
+    /// The session, the number of the report, and the outcomes.
     Report(u64, u64, Vec<Outcome>),
-    /// Session.
+    /// The session.
     Leave(u64),
 }
 
-/// Where an answer goes: the worker, which life of its process, the call and its attempt.
+/// The target of an answer: the worker, the number of its process, the call and its attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sender {
     pub(super) worker: usize,
@@ -46,7 +46,7 @@ pub(super) struct Sender {
     pub(super) attempt: u32,
 }
 
-/// What happens at a certain time.
+/// An event of the simulation.
 #[derive(Clone, Debug)]
 pub(super) enum Happening {
     /// A request arrives at the coordinator of this epoch.
@@ -55,9 +55,9 @@ pub(super) enum Happening {
     Answered(Sender, Answer),
     /// A worker notices that an attempt has failed, and tries again.
     Retry(Sender),
-    /// Something inside a worker's process, in that life of it.
+    /// Something happens inside the process of a worker, which has this number.
     Inside(usize, u32, Inside),
-    /// The coordinator, in this epoch, looks at its clock.
+    /// The coordinator of this epoch has a tick.
     Tick(u64),
     /// The coordinator is started.
     StartCoordinator,
@@ -72,13 +72,13 @@ pub(super) enum Happening {
 /// An answer to a worker.
 #[derive(Clone, Debug)]
 pub(super) enum Answer {
-    /// For its session.
+    /// An input of the worker's session.
     Input(Input),
-    /// To a worker that leaves.
+    /// The answer to a worker that leaves.
     Left,
 }
 
-/// A task, whether it is an audit, and whether a file of it that is there counts for nothing.
+/// A task, whether it is an audit, and whether an existing file of it must be ignored.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work {
     pub(super) task: Task,
@@ -86,22 +86,22 @@ pub(super) struct Work {
     pub(super) afresh: bool,
 }
 
-/// What happens inside a worker's process.
+/// An event inside a worker's process.
 #[derive(Clone, Debug)]
 pub(super) enum Inside {
-    /// The session wanted to be woken.
+    /// The time at which the session wanted to be woken.
     Wake,
-    /// What a task reads is there, or cannot be had.
+    /// The wait for the inputs of a task has ended.
     Prepared(Work),
-    /// A kernel thread has ended with a task.
+    /// A kernel thread has finished a task.
     Computed(Work),
     /// A copy was transferred.
     Copied(StoredFile, Vec<String>),
-    /// A file that was said to be damaged was looked at.
+    /// A file that was said to be damaged is checked.
     Discarded(StoredFile),
 }
 
-/// Links that are cut, each until a time.
+/// Cut links, each until a time.
 #[derive(Debug, Default)]
 pub(super) struct Cuts(BTreeMap<(Host, Host), u64>);
 
@@ -114,12 +114,12 @@ impl Cuts {
         self.0.clear();
     }
 
-    /// Whether a message gets from one host to another.
+    /// Returns whether a message gets from one host to another.
     pub(super) fn passes(&self, from: Host, to: Host, now: u64) -> bool {
         self.0.get(&(from, to)).is_none_or(|&until| until <= now)
     }
 
-    /// Whether a request and its answer both pass.
+    /// Returns whether messages pass in both directions.
     pub(super) fn connected(&self, one: Host, other: Host, now: u64) -> bool {
         self.passes(one, other, now) && self.passes(other, one, now)
     }

@@ -1,4 +1,4 @@
-//! The processes: the coordinator with its journal, and workers with their disks.
+//! The simulated processes: the coordinator with its journal, and workers with their disks.
 
 use super::network::{Call, Request, Work};
 use crate::cluster::event::{Held, Millis};
@@ -11,7 +11,7 @@ use fathom_worker::cluster::session::Session;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// What is durable with the coordinator.
+/// The durable state of the coordinator.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Journal {
     pub(super) counts: Vec<u64>,
@@ -20,7 +20,7 @@ pub(super) struct Journal {
     disowned: BTreeSet<Task>,
     holders: BTreeMap<Task, BTreeSet<WorkerId>>,
     reports: BTreeMap<Task, ShardReport>,
-    /// Files that may be deleted, and whether an audit has agreed with what was made of them.
+    /// Files that were given back, and whether an audit agreed with the shards made from them.
     given_back: BTreeMap<Task, bool>,
 }
 
@@ -50,7 +50,7 @@ impl Journal {
         }
     }
 
-    /// Whether a file is read no longer.
+    /// Returns whether a file is no longer read.
     pub(super) fn is_given_back(&self, file: Task) -> bool {
         self.given_back.contains_key(&file) || file.depth.0 as usize + 2 < self.counts.len()
     }
@@ -70,7 +70,7 @@ impl Journal {
         self.given_back.clear();
     }
 
-    /// What the next life knows.
+    /// Returns what the next epoch knows.
     fn past(&self, rules: &Rules) -> Past {
         let Self { counts, workers, set_aside, disowned, holders, reports, given_back } = self.clone();
         let file = |task: Task| {
@@ -96,11 +96,11 @@ pub(super) struct Coordinator {
     pub(super) rules: Rules,
     pub(super) journal: Journal,
     pub(super) epoch: u64,
-    /// None while its process is gone.
+    /// `None` while the process is dead.
     pub(super) state: Option<State>,
-    /// It hears nothing before.
+    /// The process hears nothing before this time.
     pub(super) asleep_until: u64,
-    /// When its process began, and how far its clock has jumped.
+    /// When the process started, and below it how far its clock has jumped.
     began: u64,
     pub(super) jumped: u64,
 }
@@ -118,7 +118,7 @@ impl Coordinator {
         state.draw_again();
     }
 
-    /// What its clock shows.
+    /// Returns the time on the process's own clock.
     pub(super) fn clock(&self, now: u64) -> Millis {
         Millis(now - self.began + self.jumped)
     }
@@ -127,11 +127,11 @@ impl Coordinator {
 /// A file on a worker's disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct DiskFile {
-    /// A bit is not what was written; whoever reads the file notices.
+    /// Some bits are not as written; every reader notices.
     pub(super) is_damaged: bool,
-    /// The disk has given back something else that is whole, such as the file of a test run.
+    /// The disk returns another whole file, such as that of a test run.
     pub(super) is_other: bool,
-    /// It was made by a worker that lies, each time with other states; 0 if it is right.
+    /// A wrong file of a worker that lies, with a number that differs each time; 0 if the file is right.
     pub(super) lie: u32,
 }
 
@@ -140,7 +140,7 @@ impl DiskFile {
         self == Self::default()
     }
 
-    /// What it comes to for whoever reads it.
+    /// Returns the report of a task that finds this file.
     pub(super) fn report(self, task: Task) -> ShardReport {
         let right = report(task.depth.0, task.shard.0);
         match (self.is_other, self.lie) {
@@ -150,44 +150,44 @@ impl DiskFile {
         }
     }
 
-    /// The digest of its checksums.
+    /// Returns the digest of its checksums.
     pub(super) fn digest(self, task: Task) -> Digest {
         digest_of(&self.report(task))
     }
 }
 
-/// A worker: its disk, and its process if there is one.
+/// A worker: its disk, and its process while there is one.
 #[derive(Default)]
 pub(super) struct Worker {
     pub(super) store: BTreeMap<Task, DiskFile>,
     pub(super) process: Option<Process>,
-    /// Which process this is, or was.
+    /// The number of the present or last process.
     pub(super) life: u32,
     pub(super) asleep_until: u64,
-    /// Nothing can be written before.
+    /// Writes fail before this time.
     pub(super) full_until: u64,
-    /// Kernel threads.
+    /// Number of kernel threads.
     pub(super) threads: usize,
-    /// Whether half of what it makes is wrong.
+    /// Whether half of its results are wrong.
     pub(super) lies: bool,
 }
 
 /// A worker's process.
 pub(super) struct Process {
     pub(super) session: Session,
-    /// When it began.
+    /// When the process started.
     pub(super) began: u64,
-    /// Who holds what, as the session has it.
+    /// The holder map of the session.
     pub(super) holders: Arc<Holders>,
     pub(super) calls: BTreeMap<u64, Call>,
     pub(super) last_call: u64,
-    /// When it wants to be woken.
+    /// The time at which the session wants to be woken.
     pub(super) wake: Option<u64>,
     pub(super) is_halted: bool,
     /// Tasks that wait for a kernel thread.
     pub(super) queue: VecDeque<Work>,
-    /// Kernel threads that are at work.
+    /// Number of kernel threads at work.
     pub(super) busy: usize,
-    /// What it still says before it ends, one after the other; none if it stays.
+    /// The last requests before the process ends, in order; `None` if it stays.
     pub(super) last_words: Option<VecDeque<Request>>,
 }

@@ -1,4 +1,4 @@
-//! The scheduler: one thing happens after another, and what must always hold is checked after each.
+//! The scheduler: runs one event after another, and checks the invariants after each.
 
 mod calls;
 mod decisions;
@@ -25,27 +25,27 @@ use std::time::Duration;
 
 /// The last depth of every simulated run.
 const LAST_DEPTH: u32 = 5;
-/// Faults happen for so long at most, in simulated milliseconds.
+/// Largest time until which faults happen, in simulated milliseconds.
 const FAULTS_END: u64 = 40_000;
-/// Kinds of faults.
+/// Number of kinds of faults.
 const KINDS: u8 = 12;
-/// A run ends at most so long after its last fault. The longest rest of a worker takes 8 minutes of it.
+/// Largest time from the last fault to the end of a run. The longest rest of a worker takes 8 minutes of it.
 const BOUND: u64 = 1_800_000;
-/// A worker gives up when the coordinator was silent for so long.
+/// A worker gives up when the coordinator was silent for this time.
 const PATIENCE: u64 = 300_000;
 
-/// What became of a run.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// It is complete, with the right counts.
+    /// The run is complete, with the right counts.
     Right,
-    /// What went wrong.
+    /// What is wrong with the run.
     Wrong(String),
 }
 
 pub(super) struct Simulation {
     rng: fastrand::Rng,
-    /// Simulated milliseconds.
+    /// The time in simulated milliseconds.
     pub(super) now: u64,
     sequence: u64,
     queue: BTreeMap<(u64, u64), Happening>,
@@ -53,21 +53,21 @@ pub(super) struct Simulation {
     pub(super) workers: Vec<Worker>,
     cuts: Cuts,
     requests: u64,
-    /// Whom the coordinator has to answer.
+    /// The senders that wait for a reply of the coordinator.
     waiting: BTreeMap<RequestId, Sender>,
-    /// Of 256 messages so many are lost.
+    /// Number of messages of each 256 that are lost.
     lossy: u8,
-    /// Of 256 requests so many arrive twice.
+    /// Number of requests of each 256 that arrive twice.
     doubling: u8,
-    /// The kinds of faults that happen.
+    /// The kinds of faults that may happen.
     kinds: Vec<u8>,
     heals_at: u64,
-    /// Files that a disk has lost, and that may still be believed to be there.
+    /// Files that a disk has lost, while the coordinator may still count the worker as a holder.
     lost: BTreeSet<(usize, Task)>,
     ended: Option<Ending>,
-    /// Shards of which the log says that they were not audited.
+    /// Shards that were not audited according to the log.
     unaudited: BTreeSet<Task>,
-    /// A lie was committed that nobody could audit.
+    /// Whether a wrong shard was committed because nobody could audit it.
     is_excused: bool,
     is_told: bool,
     planted: Option<Planted>,
@@ -84,7 +84,7 @@ fn address(worker: usize) -> String {
 impl Simulation {
     pub(super) fn new(seed: u64, planted: Option<Planted>) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
-        // A liar is found where there are two others, and all that it makes is audited.
+        // To find a liar there must be two other workers, and all shards must be audited.
         let has_liar = rng.u8(..) < 64;
         let workers = if has_liar { rng.usize(3..5) } else { rng.usize(1..5) };
         let (keep, lookback) = match rng.u8(0..4) {
@@ -140,7 +140,7 @@ impl Simulation {
         simulation
     }
 
-    /// Prints each event.
+    /// Prints each event from now on.
     pub(super) fn told(mut self) -> Self {
         self.is_told = true;
         self
@@ -160,8 +160,8 @@ impl Simulation {
             self.check();
             match &self.ended {
                 Some(Ending::MaxDepth) => return self.verdict(),
-                // With the third worker away nobody can tell who lies; and what may be a lie cannot be made
-                // again when its source is given back, as the next life of the coordinator says too.
+                // Without a third worker nobody can tell who lies. And a shard that may be wrong cannot be
+                // computed again once its source was given back, which the next epoch reports too.
                 Some(Ending::Failed(message))
                     if self.workers.iter().any(|worker| worker.lies)
                         && (message.contains("was made twice with different states")
@@ -200,13 +200,14 @@ impl Simulation {
         self.queue.insert((at, self.sequence), happening);
     }
 
-    /// Something happens between so many and so many milliseconds from now.
+    /// Schedules an event between `least` and `most` milliseconds from now.
     pub(super) fn later(&mut self, least: u64, most: u64, happening: Happening) {
         let at = self.now + self.rng.u64(least..=most);
         self.at(at, happening);
     }
 
-    /// How long a message or a small piece of work takes: mostly little, now and then much.
+    /// Schedules an event after the time of a message or a small piece of work: usually short, sometimes
+    /// long.
     fn soon(&mut self, happening: Happening) {
         let most = if self.rng.u8(..) < 8 { 4000 } else { 30 };
         self.later(1, most, happening);

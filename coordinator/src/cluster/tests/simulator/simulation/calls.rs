@@ -1,4 +1,4 @@
-//! Calls of workers: attempts are lost, doubled and late, and made again until one is answered.
+//! Calls of workers: attempts may be lost, duplicated or late, and are repeated until one is answered.
 
 use super::*;
 
@@ -30,8 +30,8 @@ impl Simulation {
         self.soon(Happening::Arrives(sender, epoch, request));
     }
 
-    /// The process of a sender, if it still lives, is awake, and waits for this very attempt. One that sleeps
-    /// gets it later.
+    /// Returns whether the process of a sender is alive and awake, and waits for this very attempt. For a
+    /// sleeping process the event is scheduled again, for when the process wakes.
     pub(super) fn expects(&mut self, sender: Sender, again: impl FnOnce() -> Happening) -> bool {
         let worker = &self.workers[sender.worker];
         let call = worker.process.as_ref().and_then(|process| process.calls.get(&sender.call));

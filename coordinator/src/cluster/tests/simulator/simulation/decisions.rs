@@ -1,4 +1,4 @@
-//! The coordinator in the simulation: what arrives there, and what its effects do.
+//! The coordinator of the simulation: requests that arrive, and effects that are carried out.
 
 use super::*;
 
@@ -15,7 +15,7 @@ impl Simulation {
     }
 
     pub(super) fn arrives(&mut self, sender: Sender, epoch: u64, request: Request) {
-        // A connection ends with either process.
+        // The connection breaks when either process dies.
         if self.coordinator.state.is_none() || epoch != self.coordinator.epoch {
             return self.later(50, 2000, Happening::Retry(sender));
         }
@@ -57,7 +57,7 @@ impl Simulation {
         self.apply(event);
     }
 
-    /// A worker that names the number of the newest map, and so is told none, has that map.
+    /// Checks that a worker that has the version of the newest map, and so is not sent a map, has that map.
     pub(super) fn check_map(&self, sender: Sender, version: u64) {
         let worker = &self.workers[sender.worker];
         let (Some(state), Some(process)) = (&self.coordinator.state, &worker.process) else { return };
@@ -109,7 +109,7 @@ impl Simulation {
                     let wrong = reports.iter().zip(right).filter(is_wrong).map(|(report, _)| report.task);
                     let wrong: BTreeSet<Task> = wrong.collect();
                     if !wrong.is_empty() && wrong.is_subset(&self.unaudited) {
-                        // Nobody could audit what the liar has made, and the log says so.
+                        // Nobody could audit the liar's shard, as the log says.
                         self.is_excused = true;
                         return;
                     }
@@ -146,7 +146,7 @@ impl Simulation {
         }
     }
 
-    /// That as many workers have a file as should, or had when the file was lost.
+    /// Checks that enough workers have a file, counting those whose disks lost it.
     fn check_copies(&self, file: Task, what: &str) {
         let has = |worker: &&Worker| worker.store.contains_key(&file);
         let lost = self.lost.iter().filter(|(_, task)| *task == file).count();
@@ -198,7 +198,7 @@ impl Simulation {
         })
     }
 
-    /// A holder map as it goes over the wire.
+    /// Converts a holder map to a message and back.
     pub(super) fn message(&self, holders: &crate::cluster::event::Holders) -> Holders {
         let addresses = self.coordinator.journal.workers.iter();
         let addresses = addresses.map(|(id, (_, address))| (*id, address.clone())).collect();

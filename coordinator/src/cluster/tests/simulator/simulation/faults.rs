@@ -1,11 +1,11 @@
-//! What goes wrong, and the laws that hold nevertheless.
+//! The faults, and the invariants that hold in spite of them.
 
 use super::*;
 
 impl Simulation {
     pub(super) fn fault(&mut self) {
         let worker = self.rng.usize(..self.workers.len());
-        // Each seed has a few kinds of faults only: rare meetings of two kinds are found so.
+        // Each seed has only a few kinds of faults, so that rare combinations of two kinds are found.
         let Some(&fault) = self.rng.choice(&self.kinds) else { return };
         if self.is_told {
             eprintln!("{:>8} fault {fault} at worker {worker}", self.now);
@@ -51,8 +51,8 @@ impl Simulation {
         self.apply(event(request));
     }
 
-    /// A disk loses a file, or changes it, if the run can get over that: all layers are kept, or somebody
-    /// else is known to have the file.
+    /// Makes a disk lose or change a file, if the run can recover: all layers are kept, or another known
+    /// holder has the file.
     pub(super) fn spoil(&mut self, worker: usize, spoiled: Option<DiskFile>) {
         let Some(state) = &self.coordinator.state else { return };
         let is_whole =
@@ -89,7 +89,7 @@ impl Simulation {
         }
     }
 
-    /// What must hold after every event.
+    /// Checks the invariants after an event.
     pub(super) fn check(&self) {
         let Some(state) = &self.coordinator.state else { return };
         state.check();
@@ -97,7 +97,7 @@ impl Simulation {
             for holder in &file.holders {
                 let worker = usize::from(holder.0[0]) - 1;
                 let is_retired = self.coordinator.rules.keep != Keep::All && task.depth.0 + 2 < state.depth.0;
-                // A session that no process has, of a registration that came late, ends soon.
+                // The session of a late registration, which no process has, ends soon.
                 let number = self.workers[worker].process.as_ref().map(|process| process.session.number());
                 let is_gone = match state.workers[*holder].presence() {
                     Presence::Alive(session) => Some(session.0) != number,

@@ -1,4 +1,4 @@
-//! Workers in the simulation: processes that begin and end, tasks, copies, disks.
+//! The workers of the simulation: processes that start and end, tasks, copies, disks.
 
 use super::*;
 
@@ -25,7 +25,7 @@ impl Simulation {
         self.carry_out(worker, actions);
     }
 
-    /// The process of a worker ends, and somebody starts it again.
+    /// Ends the process of a worker, and schedules a new one.
     pub(super) fn end_worker(&mut self, worker: usize, most: u64) {
         self.workers[worker].process = None;
         self.workers[worker].life += 1;
@@ -190,14 +190,14 @@ impl Simulation {
         }
     }
 
-    /// What a task comes to. An audit neither looks at the file nor writes it.
+    /// Returns the result of a task. An audit neither reads nor writes the file of its shard.
     pub(super) fn compute(&mut self, worker: usize, work: Work) -> Result<DiskFile, Failure> {
         let Work { task, audit, afresh } = work;
         let there = self.workers[worker].store.get(&task).copied();
         let lies = self.workers[worker].lies && self.rng.bool();
         let lie = if lies { self.rng.u32(1..) } else { 0 };
         let file = match there.filter(|file| !audit && !afresh && !file.is_damaged && !file.is_other) {
-            // It was found done.
+            // The task finds a complete file.
             Some(file) => file,
             None => DiskFile { lie, ..DiskFile::default() },
         };
@@ -207,7 +207,7 @@ impl Simulation {
         }
     }
 
-    /// Has all there that a task reads.
+    /// Fetches all that a task reads.
     pub(super) fn prepare(&mut self, worker: usize, task: Task) -> Result<(), Failure> {
         let Some(process) = &self.workers[worker].process else { return Err(Failure::Stopped) };
         if process.is_halted {
@@ -235,7 +235,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Reads a file of a peer.
+    /// Reads a file from a peer.
     pub(super) fn fetch(
         &self,
         worker: usize,
