@@ -1,4 +1,4 @@
-//! One module a command: what is asked, to what is printed.
+//! One module for each command, from its arguments to its output.
 
 pub(crate) mod against;
 pub(crate) mod antipodes;

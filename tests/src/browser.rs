@@ -82,7 +82,7 @@ impl Browser {
     /// Waits until an expression is true on the page.
     ///
     /// # Panics
-    /// If it is not true within [`PATIENCE`].
+    /// If it is not true within `PATIENCE`.
     pub async fn until(&self, expression: &str) {
         let begun = Instant::now();
         while self.value(expression).await != "true" {

@@ -165,7 +165,7 @@ PartitionName=main Nodes=ALL Default=YES OverSubscribe=FORCE:8 MaxTime=INFINITE 
     /// Waits until a condition holds.
     ///
     /// # Panics
-    /// If the condition does not hold within [`PATIENCE`]; the message has the logs of Slurm.
+    /// If the condition does not hold within `PATIENCE`; the message has the logs of Slurm.
     pub fn until(&self, what: &str, so: impl Fn() -> bool) {
         let begun = Instant::now();
         while !so() {

@@ -143,7 +143,7 @@ fn sorted_sides(board: Board) -> (usize, usize) {
     (board.rows().min(board.columns()), board.rows().max(board.columns()))
 }
 
-/// What `bound --json` prints of a board. Counts that may exceed 64 bits are strings.
+/// The object that `bound --json` prints for a board. Counts that may exceed 64 bits are strings.
 #[derive(Serialize)]
 struct BoundReport {
     space: String,

@@ -57,7 +57,7 @@ pub(crate) fn plan(args: &PlanArguments) -> Result<()> {
     })
 }
 
-/// What `plan --json` prints.
+/// The object that `plan --json` prints.
 #[derive(Serialize)]
 struct Planned<'a> {
     #[serde(flatten)]

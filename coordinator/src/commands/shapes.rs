@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 /// All shapes. Shapes up to turns are numbered from 1.
 struct Shapes {
     all: SquareOneShapes,
-    /// In the order of their numbers.
+    /// The classes of shapes up to turns, in the order of their numbers.
     listed: Vec<Listed>,
     /// For each shape, the index of its class in `listed`.
     place: Vec<usize>,

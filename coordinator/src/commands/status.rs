@@ -41,7 +41,7 @@ pub(crate) fn status(args: &StatusArguments) -> Result<()> {
     again(args.watch, || of_coordinator(&mut coordinator, args.json))
 }
 
-/// What a look at the run finds.
+/// Whether somebody works on a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
     /// The run is complete, or nobody works on it.

@@ -1,4 +1,4 @@
-//! What the server answers, and how it lets callers in.
+//! The server of the page: its limits on callers, its routes, and its answers.
 
 use super::feed::Shards;
 use super::guard::{Guard, HEALTH, Verdict, restrict, text, with_type};

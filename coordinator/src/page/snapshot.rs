@@ -16,7 +16,7 @@ pub struct Snapshot {
     pub shards: Vec<(ShardState, Option<u32>)>,
     /// The workers, each at its number.
     pub workers: Vec<WorkerFacts>,
-    /// What has happened since the last snapshot, oldest first.
+    /// The events since the last snapshot, oldest first.
     pub events: Vec<EventFacts>,
     /// Numbers for the metrics alone.
     pub tallies: Tallies,
@@ -31,7 +31,7 @@ pub enum RunState {
     Preparing,
     /// A depth is being computed.
     Running,
-    /// The run waits for what [`RunFacts::obstacle`] says.
+    /// The run waits; [`RunFacts::obstacle`] says why.
     Waiting,
     /// No process is known to work on the run.
     Unfinished,
@@ -101,11 +101,11 @@ pub struct RunFacts {
     pub fetches: Option<[Option<f64>; 2]>,
     /// The digest of the finished depths.
     pub digest: String,
-    /// What the largest distance is called, and how large it is, if the run is complete.
+    /// The name of the largest distance, and its value, if the run is complete.
     pub largest: Option<(String, u32)>,
     /// A sentence that the counts add up, and to what, if the run is complete.
     pub check: Option<String>,
-    /// What the run waits for, in words.
+    /// The reason why the run waits, in words.
     pub obstacle: Option<String>,
     /// The number of kernel threads, of this process or of all workers that are there.
     pub threads: Option<u64>,

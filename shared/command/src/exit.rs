@@ -12,7 +12,7 @@ pub struct BadInput(pub String);
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Interrupted {
-    /// What to do next.
+    /// The message for the user, which says how to go on.
     pub message: String,
     /// The signal.
     pub signal: i32,

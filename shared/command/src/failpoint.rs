@@ -18,7 +18,7 @@ const OLD_VARIABLE: &str = "FATHOM_DRILL";
 struct Failpoint {
     point: String,
     left: AtomicU64,
-    /// What the process does to itself; `None` if it errs.
+    /// The signal that the process sends to itself; `None` if the process errs instead.
     signal: Option<Signal>,
 }
 

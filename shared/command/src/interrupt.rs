@@ -1,4 +1,4 @@
-//! What SIGINT and SIGTERM do to a process that runs in a terminal.
+//! The effects of SIGINT and SIGTERM on a process that runs in a terminal.
 //!
 //! A thread of its own receives them. As long as nothing would be lost, a signal ends the process at once,
 //! with a message. Later the first signal asks for a stop, and a second one ends the process.

@@ -48,7 +48,7 @@ struct Picture {
     solution: Option<String>,
 }
 
-/// What stands on a cell.
+/// The content of a cell.
 struct Tile {
     text: String,
     /// An angle on the colour circle: the row where the tile belongs, or its label.

@@ -9,7 +9,7 @@ use serde::Serialize;
 pub struct GodsNumber {
     /// The puzzle, as `fathom run` takes it.
     pub space: &'static str,
-    /// What costs one move.
+    /// The metric.
     pub metric: Metric,
     /// The largest distance.
     pub gods_number: u32,

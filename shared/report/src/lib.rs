@@ -140,7 +140,7 @@ impl Report {
 pub struct Report {
     /// Puzzle and metric in a line, without control characters.
     pub title: String,
-    /// What people call the puzzle, if it has a name of its own.
+    /// The names of the puzzle for people, if it has any.
     pub words: Option<Words>,
     /// The object that `fathom run --json` prints.
     pub summary: Summary,

@@ -5,11 +5,11 @@ use fathom_puzzle::{Metric, PuzzleSpec};
 /// The names of a puzzle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
-    /// In a title, such as `The pocket cube`.
+    /// The title, such as `The pocket cube`.
     pub title: String,
-    /// In the name of a sequence, after "Number of": what is counted, and when it has the distance n.
+    /// The part of a sequence's name after "Number of": what is counted, and when it has the distance n.
     pub counted: String,
-    /// In the same name, after "where": what one move is.
+    /// The part of the same name after "where": what one move is.
     pub one_move: String,
 }
 

@@ -137,7 +137,8 @@ fn point(row: &Row, count: u64) -> (i64, f64) {
     (i64::from(row.depth) * UNIT, count as f64)
 }
 
-/// Returns the smallest distance between ticks that gives at most [`MOST_TICKS`] of them: 1, 2, 5, 10, 20, …
+/// Returns the smallest of 1, 2, 5, 10, 20 and so on that, as the distance between ticks, gives at most
+/// [`MOST_TICKS`] of them.
 fn stride(ticks: usize) -> usize {
     let mut strides = (0..).flat_map(|power| [1, 2, 5].map(|digit| digit * 10_usize.pow(power)));
     strides

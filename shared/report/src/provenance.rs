@@ -14,12 +14,12 @@ use serde::Serialize;
 /// The file that a definition is to be saved as.
 const PUZZLE: &str = "puzzle.toml";
 
-/// What a run's directory tells of its origin.
+/// The origin of a run, as its directory gives it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Provenance {
-    /// What began the run, with its version.
+    /// The program that began the run, with its version.
     pub begun_by: String,
-    /// What made the report, with its version.
+    /// The program that made the report, with its version.
     pub reported_by: String,
     /// The fingerprint of all that the numbering of states depends on.
     pub fingerprint: String,

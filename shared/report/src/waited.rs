@@ -1,4 +1,4 @@
-//! What kernel threads spent their time on, depth by depth.
+//! The time that kernel threads spent on each kind of work, depth by depth.
 
 use anyhow::{Context, Result};
 use fathom_engine::directory::RunDirectory;

@@ -1,4 +1,4 @@
-//! What `fathom top` draws.
+//! The screen of `fathom top`.
 
 use super::{bytes, line};
 use fathom_coordinator::cluster::status::WorkerStatus;
