@@ -32,7 +32,8 @@ struct Page<'a> {
 struct Pictures {
     title: &'static str,
     about: String,
-    /// The number of tiles in a row of a board; `None` for other puzzles, whose states are written in a line.
+    /// The number of tiles in a row of a board; `None` for other puzzles, whose states are written in a
+    /// line.
     columns: Option<usize>,
     states: Vec<Picture>,
 }

@@ -241,7 +241,8 @@ pub struct Session {
     copies: BTreeSet<Task>,
     /// Files to check once the copies of them that are under way have ended.
     discard_after_copy: BTreeMap<Task, StoredFile>,
-    /// Files being checked, to be deleted if they are damaged, each with the actions that wait for the check.
+    /// Files being checked, to be deleted if they are damaged, each with the actions that wait for the
+    /// check.
     discarding: BTreeMap<Task, Vec<Action>>,
     pace: Pace,
     pending_request: Option<PendingRequest>,
