@@ -4,6 +4,8 @@
 #     tests/repeat.sh N [FILE ...]     N times the tests of tests/tests/FILE.rs; by default cluster*, processes, crashes and slurm;
 #                                      'all' is the whole suite
 #
+# BUSY is the number of busy loops, for a machine that is busy already.
+#
 # Each run has a log in target/repeat, and a line in target/repeat/results. Runs that are there already are not made again,
 # so the script goes on after an interruption; remove target/repeat to begin anew.
 set -euo pipefail
@@ -17,11 +19,11 @@ mkdir -p "$logs"
 cargo test --release --workspace --no-run --quiet
 
 busy=()
-for _ in 1 2 3 4; do
+for _ in $(seq "${BUSY:-4}"); do
     (while :; do :; done) &
     busy+=($!)
 done
-trap 'kill "${busy[@]}" 2>/dev/null || true' EXIT
+trap '[ ${#busy[@]} -eq 0 ] || kill "${busy[@]}" 2>/dev/null || true' EXIT
 
 failed=0
 for number in $(seq "$times"); do

@@ -163,6 +163,8 @@ fn what_workers_hold_is_verified_while_the_run_is_served() {
     fs::write(&path, &right).unwrap();
     damage(&path);
     fails(&cluster.ask("verify", &[]), 1, "not what was reported: shard ");
+    fs::remove_file(&path).unwrap();
+    fails(&cluster.ask("verify", &[]), 1, "the worker does not have the file");
     fs::write(&path, &right).unwrap();
     cluster.join(&["another"]);
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));

@@ -10,10 +10,11 @@ use fathom_proto::v1::exchange_client::ExchangeClient;
 use fathom_proto::v1::fetch_failure::Kind;
 use fathom_proto::v1::verify_file_response::Result as Answer;
 use fathom_report::text::many;
+use futures::StreamExt;
+use futures::stream;
 use indicatif::{HumanBytes, HumanCount};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tokio::runtime::Builder;
-use tokio::task::JoinSet;
 
 /// The number of requests to one worker at a time: the worker checks these files in parallel.
 const AT_ONCE: usize = 4;
@@ -23,8 +24,8 @@ const MOST_TOLD: usize = 10;
 /// The result of checking a file that a worker should have.
 enum Checked {
     Right(v1::VerifiedFile),
-    /// The worker has deleted the file meanwhile, because the run no longer needs it.
-    Gone,
+    /// The worker does not have the file.
+    Missing,
     Wrong(String),
     Unknown(String),
 }
@@ -59,6 +60,8 @@ pub(super) fn verify(args: &VerifyArguments, address: &str) -> Result<()> {
     let workers = held.len() as u64;
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let checked = runtime.block_on(ask_all(&access, &listed.fingerprint, held));
+    let missing = checked.iter().any(|(_, _, checked)| matches!(checked, Checked::Missing));
+    let still_listed = if missing { holders_of(&coordinator.files()?) } else { BTreeSet::new() };
     for (address, file, checked) in checked {
         let of = format!("shard {} of depth {} at {address}", file.shard, file.depth);
         match checked {
@@ -67,7 +70,11 @@ pub(super) fn verify(args: &VerifyArguments, address: &str) -> Result<()> {
                 sum.bytes += file_bytes;
                 sum.states.insert((file.depth, file.shard), states);
             }
-            Checked::Gone => {}
+            Checked::Missing if still_listed.contains(&(file.depth, file.shard, address)) => {
+                sum.wrong.push(format!("{of}: the worker does not have the file"));
+            }
+            // The worker has deleted the file meanwhile, because the run no longer needs it.
+            Checked::Missing => {}
             Checked::Wrong(why) => sum.wrong.push(format!("{of}: {why}")),
             Checked::Unknown(why) => sum.unknown.push(format!("{of}: {why}")),
         }
@@ -135,56 +142,58 @@ fn tell(args: &VerifyArguments, sum: &Sum, layers: u64, workers: u64) -> Result<
     ))
 }
 
-/// Asks all workers to check the files that they hold.
+/// Returns which workers hold which files, as (depth, shard, address).
+fn holders_of(listed: &v1::ListFilesResponse) -> BTreeSet<(u32, u32, String)> {
+    let held = |file: KeptShard| {
+        let KeptShard { depth, shard, holders, .. } = file;
+        holders.into_iter().map(move |address| (depth, shard, address))
+    };
+    KeptShard::all(listed).into_iter().flat_map(held).collect()
+}
+
+/// Asks all workers to check the files that they hold. Returns an entry for each file of each worker.
 async fn ask_all(
     access: &Access,
     fingerprint: &[u8],
     held: BTreeMap<String, Vec<KeptShard>>,
 ) -> Vec<(String, KeptShard, Checked)> {
-    let mut workers = JoinSet::new();
-    for (address, files) in held {
-        let (access, fingerprint) = (access.clone(), fingerprint.to_vec());
-        workers.spawn(async move {
-            let connection = access.connect(&address, CONNECT_LIMIT).await;
-            let client = match connection {
-                Ok(connection) => ExchangeClient::new(connection),
-                Err(error) => {
-                    let unknown = |file| (address.clone(), file, Checked::Unknown(error.to_string()));
-                    return files.into_iter().map(unknown).collect::<Vec<_>>();
-                }
-            };
-            let mut checked = Vec::new();
-            let mut files = files.into_iter();
-            let mut asked = JoinSet::new();
-            loop {
-                while asked.len() < AT_ONCE
-                    && let Some(file) = files.next()
-                {
-                    asked.spawn(ask(client.clone(), fingerprint.clone(), file));
-                }
-                match asked.join_next().await {
-                    Some(Ok((file, answer))) => checked.push((address.clone(), file, answer)),
-                    Some(Err(_)) => {}
-                    None => return checked,
-                }
-            }
-        });
-    }
-    workers.join_all().await.into_iter().flatten().collect()
+    let workers = held.into_iter().map(|(address, files)| ask_worker(access, fingerprint, address, files));
+    futures::future::join_all(workers).await.into_iter().flatten().collect()
+}
+
+/// Asks one worker to check files that it holds.
+async fn ask_worker(
+    access: &Access,
+    fingerprint: &[u8],
+    address: String,
+    files: Vec<KeptShard>,
+) -> Vec<(String, KeptShard, Checked)> {
+    let connection = match access.connect(&address, CONNECT_LIMIT).await {
+        Ok(connection) => connection,
+        Err(error) => {
+            let unknown = |file| (address.clone(), file, Checked::Unknown(error.to_string()));
+            return files.into_iter().map(unknown).collect();
+        }
+    };
+    let client = ExchangeClient::new(connection);
+    let asked = files.into_iter().map(|file| ask(client.clone(), fingerprint, &address, file));
+    stream::iter(asked).buffer_unordered(AT_ONCE).collect().await
 }
 
 async fn ask(
     mut client: ExchangeClient<Connection>,
-    fingerprint: Vec<u8>,
+    fingerprint: &[u8],
+    address: &str,
     held: KeptShard,
-) -> (KeptShard, Checked) {
-    let request = v1::VerifyFileRequest { fingerprint: fingerprint.into(), file: Some(held.stored_file()) };
+) -> (String, KeptShard, Checked) {
+    let fingerprint = fingerprint.to_vec().into();
+    let request = v1::VerifyFileRequest { fingerprint, file: Some(held.stored_file()) };
     let checked = match client.verify_file(request).await {
         Err(status) => Checked::Unknown(status.message().to_owned()),
         Ok(answer) => match answer.into_inner().result {
             Some(Answer::Verified(verified)) => Checked::Right(verified),
             Some(Answer::Failure(v1::FetchFailure { kind })) => match kind {
-                Some(Kind::Missing(_)) => Checked::Gone,
+                Some(Kind::Missing(_)) => Checked::Missing,
                 Some(Kind::Damaged(damaged)) => Checked::Wrong(damaged.message),
                 Some(Kind::OtherRun(_)) => Checked::Unknown("the worker works on another run".into()),
                 Some(Kind::Other(other)) => Checked::Unknown(other.message),
@@ -193,5 +202,5 @@ async fn ask(
             None => Checked::Unknown("the answer says nothing".into()),
         },
     };
-    (held, checked)
+    (address.to_owned(), held, checked)
 }
