@@ -109,7 +109,7 @@ fn with_workers(
             let (over, refusal, handle) = (&over, &refusal, &handle);
             let keeper = scope.spawn(move || {
                 if let Err(error) = keep_alive(command, over) {
-                    refusal.lock().expect("nothing panics with it").get_or_insert(error);
+                    refusal.lock().expect("no thread panics while it holds the lock").get_or_insert(error);
                     handle.stop();
                 }
             });
@@ -125,7 +125,7 @@ fn with_workers(
         Err(error) => return on_done::after(&args.search.on_done, &path, Err(error)),
     };
     let signal = signal.load(Ordering::Relaxed) as i32;
-    let reported = match refusal.into_inner().expect("nothing panics with it") {
+    let reported = match refusal.into_inner().expect("no thread panics while it holds the lock") {
         Some(error) => Err(error),
         None if ending == Ending::Stopped && signal > 0 => {
             let message = format!("stopped; the same command goes on, in {}", run.path.display());

@@ -353,7 +353,7 @@ fn look(
                 mine.contradictions.extend(contradiction.filter(|_| mine.contradictions.len() < MOST_TOLD));
             }
         }
-        let mut all = all.lock().expect("nothing panics while adding");
+        let mut all = all.lock().expect("no thread panics while it holds the lock");
         all.checked += mine.checked;
         all.wrong += mine.wrong;
         all.by_depth.iter_mut().zip(&mine.by_depth).for_each(|(all, mine)| *all += mine);
@@ -366,7 +366,7 @@ fn look(
             .collect();
         threads.into_iter().try_for_each(|thread| thread.join().expect("an audit does not panic"))
     })?;
-    Ok(all.into_inner().expect("nothing panics while adding"))
+    Ok(all.into_inner().expect("no thread panics while it holds the lock"))
 }
 
 /// Returns the share p of wrong states for which (1 - p)^`checked` = [`DOUBT`]: with a larger share, a sample

@@ -104,7 +104,7 @@ impl Imports {
             })?;
             next = import.coset + 1;
         }
-        let mut end = self.end.lock().expect("nothing panics while adding");
+        let mut end = self.end.lock().expect("no thread panics while it holds the lock");
         let mut pending = Pending::default();
         for &Import { coset, encoding, canonical, .. } in cosets {
             if self.holds(coset) {
@@ -146,7 +146,7 @@ impl Imports {
             written.map_err(LayerError::io("write", &self.directory))?;
             end.1 += bytes.len() as u64;
         }
-        self.index.write().expect("nothing panics with the index").extend(pending.places.drain(..));
+        self.index.write().expect("no thread panics while it holds the lock").extend(pending.places.drain(..));
         Ok(())
     }
 
@@ -168,12 +168,12 @@ impl Imports {
 
     /// Returns whether a coset is held.
     pub fn holds(&self, coset: u32) -> bool {
-        self.index.read().expect("nothing panics with the index").contains_key(&coset)
+        self.index.read().expect("no thread panics while it holds the lock").contains_key(&coset)
     }
 
     /// Returns the states of a coset, if it is held.
     pub fn coset(&self, coset: u32) -> Option<Stored<'_>> {
-        let place = *self.index.read().expect("nothing panics with the index").get(&coset)?;
+        let place = *self.index.read().expect("no thread panics while it holds the lock").get(&coset)?;
         if place.length == 0 {
             return Some(Stored::Empty);
         }
@@ -194,7 +194,7 @@ impl Imports {
 
     /// Returns the bytes that the cosets take in the files.
     pub fn bytes(&self) -> u64 {
-        let (segment, offset) = *self.end.lock().expect("nothing panics while adding");
+        let (segment, offset) = *self.end.lock().expect("no thread panics while it holds the lock");
         segment as u64 * self.segment_bytes + offset
     }
 }

@@ -58,7 +58,7 @@ impl Window {
         let bytes = fetch()?;
         let mut leaving = Vec::new();
         {
-            let mut queue = self.queue.lock().expect("nothing panics with the queue");
+            let mut queue = self.queue.lock().expect("no thread panics while it holds the lock");
             // Two threads may have fetched the coset at once; only one adds it.
             if state.compare_exchange(OUT, IN, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
                 queue.cosets.push_back((coset, bytes));

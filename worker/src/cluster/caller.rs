@@ -44,14 +44,14 @@ impl Caller {
     }
 
     pub(super) async fn client(&self) -> Result<CoordinatorClient<Connection>, ConnectError> {
-        if let Some(client) = self.client.lock().expect("nothing panics with the client").clone() {
+        if let Some(client) = self.client.lock().expect("no thread panics while it holds the lock").clone() {
             return Ok(client);
         }
         let connection = self.access.connect(&self.address, CONNECT).await?;
         let client = CoordinatorClient::new(connection)
             .max_decoding_message_size(MOST_MESSAGE_BYTES)
             .max_encoding_message_size(MOST_MESSAGE_BYTES);
-        *self.client.lock().expect("nothing panics with the client") = Some(client.clone());
+        *self.client.lock().expect("no thread panics while it holds the lock") = Some(client.clone());
         Ok(client)
     }
 
@@ -85,8 +85,8 @@ impl Caller {
                 Err(error) => return Err(bad_input!("{error}")),
             };
             // The next attempt makes a new connection.
-            *self.client.lock().expect("nothing panics with the client") = None;
-            let silent = self.heard.lock().expect("nothing panics with the clock").elapsed();
+            *self.client.lock().expect("no thread panics while it holds the lock") = None;
+            let silent = self.heard.lock().expect("no thread panics while it holds the lock").elapsed();
             if silent > self.patience {
                 return Err(anyhow!(
                     "the coordinator was silent for {} s: {reason}; the store is as it was, and the same command goes on",
@@ -105,7 +105,7 @@ impl Caller {
     }
 
     fn answered(&self) {
-        *self.heard.lock().expect("nothing panics with the clock") = Instant::now();
+        *self.heard.lock().expect("no thread panics while it holds the lock") = Instant::now();
         if self.is_away.swap(false, Ordering::Relaxed) {
             info!("coordinator is back");
         }

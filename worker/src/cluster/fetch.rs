@@ -115,7 +115,7 @@ impl Fetcher {
     }
 
     fn connections(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, ExchangeClient<Connection>>> {
-        self.connections.lock().expect("nothing panics with the connections")
+        self.connections.lock().expect("no thread panics while it holds the lock")
     }
 
     /// Fetches cosets of a layer into its imports. `needed` must be sorted.

@@ -61,6 +61,6 @@ impl OpenFiles {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Task, Open>> {
-        self.open.lock().expect("nothing panics with the files")
+        self.open.lock().expect("no thread panics while it holds the lock")
     }
 }

@@ -163,6 +163,6 @@ impl AllInputs {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<Depth, Inputs>> {
-        self.of_depth.lock().expect("nothing panics with the inputs")
+        self.of_depth.lock().expect("no thread panics while it holds the lock")
     }
 }

@@ -136,7 +136,7 @@ impl Workers {
     }
 
     async fn client(&self, address: &str) -> Result<ExchangeClient<Connection>> {
-        let clients = || self.clients.lock().expect("nothing panics with the clients");
+        let clients = || self.clients.lock().expect("no thread panics while it holds the lock");
         if let Some(client) = clients().get(address) {
             return Ok(client.clone());
         }

@@ -56,7 +56,7 @@ pub(super) fn elements(graph: &CosetGraph, carried: &Frames) -> Option<Box<[u32]
     let numbers: Mutex<FxHashMap<Element, u32>> = Mutex::default();
     let number = |element: &[(u8, u8)]| {
         let mut numbers =
-            numbers.lock().expect("the lock is never poisoned: nothing panics while holding it");
+            numbers.lock().expect("no thread panics while it holds the lock");
         let next = numbers.len() as u32;
         (numbers.len() < MOST).then(|| *numbers.entry(element.into()).or_insert(next))
     };
