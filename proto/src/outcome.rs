@@ -67,8 +67,8 @@ pub enum Failure {
         /// What is wrong with it.
         message: String,
     },
-    /// The worker's disk has no room left. Others do the task.
-    #[error("the disk is full: {0}")]
+    /// The worker has no room for a file: its disk is full, or its quota is used up. Others do the task.
+    #[error("no room to write a file: {0}")]
     DiskFull(String),
     /// Any other failure. The task is tried again a limited number of times.
     #[error("{0}")]

@@ -2,6 +2,8 @@
 
 use fathom_tests::{fathom, fathom_worker, json, texts};
 use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The words of all commands.
@@ -145,6 +147,37 @@ fn options_come_before_variables_and_these_before_settings() {
     let (_, err) = texts(&output);
     assert_eq!(output.status.code(), Some(2), "{err}");
     assert!(err.contains("fathom/config.toml") && err.contains("unknown field `thread`"), "{err}");
+}
+
+/// A process whose HOME is another user's directory has no settings. Settings that are there and cannot be read
+/// are an error.
+#[test]
+fn settings_of_another_user() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = directory.path().join("config/fathom");
+    fs::create_dir_all(&config).unwrap();
+    let file = config.join("config.toml");
+    fs::write(&file, "threads = 3\n").unwrap();
+    // Without these capabilities permissions hold for root, too. Others do not have them, and may not drop them.
+    let without = "-dac_override,-dac_read_search";
+    let confined = ["--bounding-set", without, "--inh-caps", without];
+    let is_root = Command::new("setpriv").args(confined).arg("true").output().unwrap().status.success();
+    let run = |path: &Path, mode: u32| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        let mut command = if is_root { Command::new("setpriv") } else { fathom() };
+        if is_root {
+            command.args(confined).arg(fathom().get_program());
+        }
+        command.args(["run", "3x3", "-q", "--json", "--dir"]);
+        command.arg(directory.path().join("run")).env("XDG_CONFIG_HOME", directory.path().join("config"));
+        command.output().unwrap()
+    };
+    let output = run(&file, 0o000);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(texts(&output).1.contains("config.toml: Permission denied"), "{}", texts(&output).1);
+    assert!(!directory.path().join("run").exists());
+    json(&run(&config, 0o000));
+    fs::set_permissions(&config, fs::Permissions::from_mode(0o700)).unwrap();
 }
 
 #[test]

@@ -45,6 +45,10 @@ impl Settings {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 Ok(Self::default())
             }
+            // The home directory belongs to another user, whose settings are not for this process.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied && path.symlink_metadata().is_err() => {
+                Ok(Self::default())
+            }
             Err(error) => Err(bad_input!("cannot read {}: {}", path.display(), said_by_system(&error))),
         }
     }
