@@ -5,8 +5,8 @@
 //! [`bounds`] (which reports are plausible), `settle` (the decisions that follow from the state), [`given`]
 //! (sources given back while a layer is computed), [`placement`] (which worker computes which shard),
 //! [`service`] (the gRPC service), [`rate`] (the speed of workers), `room` (free space on their disks),
-//! [`serve`] (the loop that feeds events in and carries effects out), [`status`] (the report for people),
-//! [`view`] (the data of the web page).
+//! [`serve`] (the loop that feeds events in and carries effects out), [`handle`] (how other threads ask the
+//! loop), [`status`] (the report for people), [`view`] (the data of the web page).
 //!
 //! Invariants: effects are carried out in order; a layer is committed before the next layer begins; messages
 //! of a worker count only while its session lasts.
@@ -17,6 +17,7 @@ pub mod bounds;
 pub mod event;
 mod failures;
 pub mod given;
+pub mod handle;
 pub mod placement;
 pub mod rate;
 mod room;

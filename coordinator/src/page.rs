@@ -25,7 +25,7 @@ pub use local::{Limits, Local};
 pub use server::{ReportMaker, StatusMaker};
 pub use snapshot::RunState;
 
-use crate::cluster::serve::CoordinatorHandle;
+use crate::cluster::handle::CoordinatorHandle;
 use anyhow::{Context, Result};
 use fathom_command::bad_input;
 use fathom_engine::directory::RunDirectory;

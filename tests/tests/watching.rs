@@ -65,6 +65,27 @@ fn a_terminal_shows_one_line_that_goes_away() {
     assert!(!table.contains("states/s") && !table.contains('\u{1b}'), "{table}");
 }
 
+/// The line stands below the log lines, and is written again below each of them.
+#[test]
+fn a_run_with_workers_shows_one_line_below_its_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = directory.path().join("run");
+    let line = format!("fathom run 3x4 --workers 1 --threads 1 --dir '{}'", run.display());
+    let Some(output) = on_terminal(&line, "") else {
+        return;
+    };
+    let (shown, _) = texts(&output);
+    assert!(output.status.success(), "{shown}");
+    assert!(shown.contains("of 479,001,600") && shown.contains(" disk"), "{shown}");
+    for written in shown.lines().filter(|line| line.contains("INFO")) {
+        // The line of progress is erased before the log line is written.
+        let before = written.split("INFO").next().unwrap().rsplit("\u{1b}[2K").next().unwrap();
+        assert!(!before.contains("states/s"), "{written:?}");
+    }
+    let table = shown.split("3x4 multi\r").nth(1).unwrap();
+    assert!(!table.contains("states/s") && !table.contains('\u{1b}'), "{table}");
+}
+
 #[test]
 fn top_draws_and_leaves() {
     let directory = tempfile::tempdir().unwrap();
@@ -119,6 +140,25 @@ fn status_tells_who_is_at_work() {
     assert!(said.contains("go on with 'fathom resume run'") && !said.contains("searched by"), "{said}");
     out(directory.path(), &["resume", "run", "-q"]);
     assert!(!run.join("at-work.json").exists());
+}
+
+#[test]
+fn status_tells_how_far_a_served_run_is() {
+    let mut cluster = Cluster::new(&["2x6", "--metric", "single", "--shards", "16"], &["--audit", "0"]);
+    cluster.stands_still("here", 7);
+    let run = cluster.run();
+    let depth = cluster.status().unwrap()["depth"].clone();
+    let progress = || {
+        json(&fathom().args(["status", "--json"]).arg(&run).output().unwrap())["at_work"]["progress"].clone()
+    };
+    until("the depth is told", || progress()["depth"] == depth);
+    let progress = progress();
+    assert_eq!((&progress["states"], &progress["shards"]), (&479_001_600.into(), &16.into()), "{progress}");
+    // The layers lie with the workers.
+    assert!(progress["disk_bytes"].is_null(), "{progress}");
+    let (said, _) = texts(&fathom().arg("status").arg(&run).output().unwrap());
+    assert!(said.contains("tells how far it is") && said.contains(" of 16 shards done"), "{said}");
+    assert!(said.contains("states/s") && !said.contains("of disk"), "{said}");
 }
 
 #[test]

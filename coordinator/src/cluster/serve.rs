@@ -4,14 +4,13 @@
 //! through a channel, and each waits for its reply.
 
 use crate::cluster::bounds::Bounds;
-use crate::cluster::event::{
-    Effect, Ending, Event, Held, Holders, Millis, Note, NoteLevel, Reply, RequestId,
-};
+use crate::cluster::event::{Effect, Ending, Event, Held, Millis, Note, NoteLevel, RequestId};
+use crate::cluster::handle::{Answer, CoordinatorHandle, KeptFiles, Message};
 use crate::cluster::state::{HeldFile, Past, Rules, State, digest_of};
-use crate::cluster::view::{News, ShardStory, View};
+use crate::cluster::view::{LayerProgress, News, ShardStory, View};
 use crate::cluster::{room, status};
 use anyhow::{Context, Result};
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, unbounded};
 use fathom_command::{failpoint, machine};
 use fathom_engine::commit::{Commit, Committed, commit_layer};
 use fathom_engine::directory::{RunDirectory, Visited};
@@ -34,127 +33,6 @@ use tracing::{debug, info, warn};
 const TICK: Duration = Duration::from_millis(100);
 /// Number of lines that a watcher of events may be behind before lines are dropped.
 const EVENTS: usize = 1024;
-
-/// A reply, with the addresses of the workers.
-#[derive(Clone, Debug)]
-pub struct Answer {
-    /// The reply.
-    pub reply: Reply,
-    /// The addresses of all known workers.
-    pub addresses: Arc<BTreeMap<WorkerId, String>>,
-}
-
-enum Message {
-    Ask(Box<dyn FnOnce(RequestId) -> Event + Send>, oneshot::Sender<Answer>),
-    Status(oneshot::Sender<String>),
-    View(usize, oneshot::Sender<View>),
-    Files(oneshot::Sender<KeptFiles>),
-    Story(ShardId, oneshot::Sender<ShardStory>),
-    Terminate,
-}
-
-/// The services' handle to the loop.
-#[derive(Clone, Debug)]
-pub struct CoordinatorHandle {
-    messages: Sender<Message>,
-    events: broadcast::Sender<String>,
-    last_view: Arc<Mutex<Option<View>>>,
-}
-
-/// The kept files of the committed layers.
-#[derive(Clone, Debug)]
-pub struct KeptFiles {
-    /// The holders of each file.
-    pub holders: Holders,
-    /// The addresses of all known workers.
-    pub addresses: Arc<BTreeMap<WorkerId, String>>,
-    /// All committed layers, kept or not.
-    pub layers: Vec<LayerRow>,
-}
-
-/// The error of a request to a loop that has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the coordinator is ending")]
-pub struct Closed;
-
-impl CoordinatorHandle {
-    /// Sends an event to the loop, and waits for its reply.
-    ///
-    /// # Errors
-    /// [`Closed`] if the loop has ended.
-    pub async fn ask(
-        &self,
-        event: impl FnOnce(RequestId) -> Event + Send + 'static,
-    ) -> Result<Answer, Closed> {
-        let (sender, receiver) = oneshot::channel();
-        self.messages.send(Message::Ask(Box::new(event), sender)).map_err(|_| Closed)?;
-        receiver.await.map_err(|_| Closed)
-    }
-
-    /// Returns the status of the run, as JSON.
-    ///
-    /// # Errors
-    /// [`Closed`] if the loop has ended.
-    pub async fn status(&self) -> Result<String, Closed> {
-        let (sender, receiver) = oneshot::channel();
-        self.messages.send(Message::Status(sender)).map_err(|_| Closed)?;
-        receiver.await.map_err(|_| Closed)
-    }
-
-    /// Returns the view of the run for a page that has `known_layers` committed layers.
-    ///
-    /// # Errors
-    /// [`Closed`] if the loop has ended.
-    pub async fn view(&self, known_layers: usize) -> Result<View, Closed> {
-        let (sender, receiver) = oneshot::channel();
-        self.messages.send(Message::View(known_layers, sender)).map_err(|_| Closed)?;
-        receiver.await.map_err(|_| Closed)
-    }
-
-    /// Takes the view of the moment when the loop ended, with the events since the last view; `None` if there
-    /// was no page, or the view was taken before.
-    pub fn take_last_view(&self) -> Option<View> {
-        self.last_view.lock().expect("the lock is never poisoned: no code panics while holding it").take()
-    }
-
-    /// Returns the kept files of the committed layers, and their holders.
-    ///
-    /// # Errors
-    /// [`Closed`] if the loop has ended.
-    pub async fn files(&self) -> Result<KeptFiles, Closed> {
-        let (sender, receiver) = oneshot::channel();
-        self.messages.send(Message::Files(sender)).map_err(|_| Closed)?;
-        receiver.await.map_err(|_| Closed)
-    }
-
-    /// Returns the history of a shard of the current layer.
-    ///
-    /// # Errors
-    /// [`Closed`] if the loop has ended.
-    pub async fn story(&self, shard: ShardId) -> Result<ShardStory, Closed> {
-        let (sender, receiver) = oneshot::channel();
-        self.messages.send(Message::Story(shard, sender)).map_err(|_| Closed)?;
-        receiver.await.map_err(|_| Closed)
-    }
-
-    /// Asks the coordinator to end. The run goes on when it is served again.
-    pub fn terminate(&self) {
-        // An error means that the loop has ended already.
-        let _ = self.messages.send(Message::Terminate);
-    }
-
-    /// Stops the run and all its workers. The run goes on when it is served again.
-    pub fn stop(&self) {
-        // Nobody waits for the reply.
-        let (sender, _) = oneshot::channel();
-        let _ = self.messages.send(Message::Ask(Box::new(Event::Stop), sender));
-    }
-
-    /// Subscribes to the events from now on, as lines of JSON.
-    pub fn events(&self) -> broadcast::Receiver<String> {
-        self.events.subscribe()
-    }
-}
 
 /// The state of the loop.
 pub struct Coordinator<'d> {
@@ -372,6 +250,15 @@ impl<'d> Coordinator<'d> {
                     let _ = sender.send(self.view(known_layers)?);
                     continue;
                 }
+                Ok(Message::Progress(known_layers, sender)) => {
+                    let _ = sender.send(LayerProgress::of(
+                        &self.run,
+                        &self.state,
+                        self.geometry.cut,
+                        known_layers,
+                    )?);
+                    continue;
+                }
                 Ok(Message::Files(sender)) => {
                     let layers = self.run.visited()?.layers;
                     let (holders, addresses) = (self.state.kept(), Arc::clone(&self.addresses));
@@ -416,8 +303,7 @@ impl<'d> Coordinator<'d> {
     fn ended(mut self, ending: Ending) -> Result<(Ending, RunDirectory)> {
         if self.news.pieces.is_some() {
             let view = self.view(0)?;
-            *self.last_view.lock().expect("the lock is never poisoned: no code panics while holding it") =
-                Some(view);
+            *self.last_view.lock().expect("no thread panics while it holds the lock") = Some(view);
         }
         Ok((ending, self.run))
     }

@@ -1,7 +1,7 @@
 //! The gRPC service around the decisions: converts messages to events, and replies to messages.
 
 use crate::cluster::event::{Event, Holders, Holding, LeaveReason, Order, Progress, Registration, Reply};
-use crate::cluster::serve::{Answer, Closed, CoordinatorHandle, KeptFiles};
+use crate::cluster::handle::{Answer, Closed, CoordinatorHandle, KeptFiles};
 use fathom_proto::v1::{self, coordinator_server};
 use fathom_proto::{Session, convert};
 use fathom_run::WorkerId;

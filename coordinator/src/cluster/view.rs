@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::LayerRow;
 use fathom_proto::Latencies;
-use fathom_run::{Depth, ShardId, Task, WorkerId};
+use fathom_run::{Depth, ShardCut, ShardId, Task, WorkerId};
 use indicatif::{HumanBytes, HumanCount};
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -109,6 +109,49 @@ fn shard_view(state: &State, task: Task) -> ShardView {
             let done = state.is_done(task);
             (if done { ShardState::Done } else { ShardState::Copying }, holder)
         }
+    }
+}
+
+/// The progress of the current layer, in totals.
+#[derive(Clone, Debug)]
+pub struct LayerProgress {
+    /// The depth of the layer.
+    pub depth: Depth,
+    /// Number of cosets that are done, as far as known.
+    pub cosets: u64,
+    /// Number of shards that are done.
+    pub shards: u32,
+    /// Number of states found, as far as known.
+    pub states: u64,
+    /// Bytes of the files of this layer.
+    pub bytes: u64,
+    /// The committed layers; `None` if the caller has them already.
+    pub layers: Option<Vec<LayerRow>>,
+}
+
+impl LayerProgress {
+    /// Returns the progress of a run. `known_layers` is the number of committed layers that the caller has.
+    ///
+    /// # Errors
+    /// If the journal cannot be read.
+    pub(super) fn of(run: &RunDirectory, state: &State, cut: ShardCut, known_layers: usize) -> Result<Self> {
+        let changed = known_layers != state.depth.0 as usize;
+        let layers = || run.journal.layers().context("cannot read run.db");
+        let is_done = |shard: &ShardId| state.is_done(Task { depth: state.depth, shard: *shard });
+        let done = state.shards().filter(is_done);
+        let (shards, cosets) = done.fold((0, 0), |(shards, cosets), shard| {
+            let range = cut.range(shard);
+            (shards + 1, cosets + u64::from(range.end - range.start))
+        });
+        let begun: u64 = state.workers.alive().map(|(_, worker)| worker.progress.cosets).sum();
+        Ok(Self {
+            depth: state.depth,
+            cosets: cosets.max(begun).min(cut.cosets().into()),
+            shards,
+            states: states(state),
+            bytes: state.tasks.reports().map(|(report, _)| report.bytes).sum(),
+            layers: changed.then(layers).transpose()?,
+        })
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct Note {
     /// The most bytes that the run's files may take, if there is a limit.
     #[serde(default)]
     pub(crate) disk_limit_bytes: Option<u64>,
-    /// The progress of the search; `None` while the search prepares, and for a run that is served.
+    /// The progress of the search; `None` while the search prepares.
     pub(crate) progress: Option<Progress>,
 }
 
@@ -57,14 +57,14 @@ impl Note {
                 duration(depth_seconds)
             ));
             let left = progress.seconds_left.map(|left| format!(", about {} to the end", duration(left)));
-            let limit = disk_limit_bytes.map(|limit| format!(" of {}", HumanBytes(limit)));
+            let limit = disk_limit_bytes.map_or(String::new(), |limit| format!(" of {}", HumanBytes(limit)));
+            let disk = progress.disk_bytes.map(|bytes| format!("; {}{limit} of disk", HumanBytes(bytes)));
             lines.push(format!(
-                "{} of all states visited, {} states/s{}; {}{} of disk",
+                "{} of all states visited, {} states/s{}{}",
                 percent(progress.visited, progress.states),
                 rounded(progress.states_per_second),
                 left.unwrap_or_default(),
-                HumanBytes(progress.disk_bytes),
-                limit.unwrap_or_default()
+                disk.unwrap_or_default()
             ));
         }
         lines.join("\n")
@@ -84,7 +84,8 @@ pub(crate) struct Progress {
     pub(crate) states: u64,
     pub(crate) states_per_second: f64,
     pub(crate) seconds_left: Option<f64>,
-    pub(crate) disk_bytes: u64,
+    /// `None` if the layers do not lie in the run's directory.
+    pub(crate) disk_bytes: Option<u64>,
 }
 
 /// Keeps the file of the process at work, and removes it when dropped.

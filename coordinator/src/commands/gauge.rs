@@ -38,8 +38,8 @@ pub(crate) struct Reading {
     pub(crate) rate: f64,
     /// The expected time until the run is complete, or has reached the depth that was asked for.
     pub(crate) left: Option<TimeLeft>,
-    /// Bytes of files in the run's directory.
-    pub(crate) disk_bytes: u64,
+    /// Bytes of files in the run's directory; `None` if the layers lie elsewhere.
+    pub(crate) disk_bytes: Option<u64>,
 }
 
 /// Follows a search, to compute a [`Reading`] at any time.
@@ -56,7 +56,10 @@ pub(crate) struct Gauge {
     shards: [u32; 2],
     progress: Progress,
     begun: Instant,
-    disk_bytes: u64,
+    /// Bytes of files in the run's directory when this depth was begun; `None` if the layers lie elsewhere.
+    bytes_before: Option<u64>,
+    /// Bytes of the files of this depth.
+    layer_bytes: u64,
     /// Times, each with the number of states visited by then.
     samples: VecDeque<(Instant, u64)>,
 }
@@ -77,16 +80,23 @@ impl Gauge {
             shards: [0; 2],
             progress: Progress { cosets: 0, states: 0 },
             begun: Instant::now(),
-            disk_bytes: 0,
+            bytes_before: Some(0),
+            layer_bytes: 0,
             samples: VecDeque::new(),
         })
+    }
+
+    /// Measures no disk, because the layers do not lie in the run's directory.
+    pub(crate) fn without_disk(self) -> Self {
+        Self { bytes_before: None, ..self }
     }
 
     pub(crate) fn begin(&mut self, depth: Depth, cosets: u64, shards: u32, now: Instant) {
         (self.depth, self.cosets, self.shards, self.begun) = (depth, cosets, [0, shards], now);
         self.progress = Progress { cosets: 0, states: 0 };
         // If the files cannot be listed, only those that this search makes are counted.
-        self.disk_bytes = tree_bytes(&self.path).unwrap_or(0);
+        self.bytes_before = self.bytes_before.map(|_| tree_bytes(&self.path).unwrap_or(0));
+        self.layer_bytes = 0;
     }
 
     pub(crate) fn progress(&mut self, progress: Progress, now: Instant) {
@@ -102,8 +112,13 @@ impl Gauge {
     }
 
     pub(crate) fn shard_made(&mut self, bytes: u64) {
-        self.shards[0] += 1;
-        self.disk_bytes += bytes;
+        self.shards_made(self.shards[0] + 1, self.layer_bytes + bytes);
+    }
+
+    /// Sets the number of shards of this depth that are done, and the bytes of their files.
+    pub(crate) fn shards_made(&mut self, shards: u32, bytes: u64) {
+        self.shards[0] = shards;
+        self.layer_bytes = bytes;
     }
 
     pub(crate) fn committed(&mut self, layer: &LayerRow) {
@@ -131,7 +146,7 @@ impl Gauge {
             all: self.all,
             rate,
             left: self.outlook.time_left(done, seconds, self.max_depth),
-            disk_bytes: self.disk_bytes,
+            disk_bytes: self.bytes_before.map(|before| before + self.layer_bytes),
         }
     }
 }

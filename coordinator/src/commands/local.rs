@@ -5,12 +5,13 @@ use crate::arguments::{ClusterArguments, RunArguments};
 use crate::commands::begin::{open_or_begin, require_room};
 use crate::commands::on_done;
 use crate::commands::page::{self, Shown};
+use crate::commands::progress::served::Shows;
 use crate::commands::served::{Served, ended, on_signals, report};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::exit::Interrupted;
 use fathom_command::{bad_input, log};
 use fathom_coordinator::cluster::event::Ending;
-use fathom_coordinator::cluster::serve::CoordinatorHandle;
+use fathom_coordinator::cluster::handle::CoordinatorHandle;
 use fathom_coordinator::page::Listening;
 use fathom_engine::directory::{LOG, RunDirectory};
 use fathom_engine::journal::LayersAt;
@@ -71,7 +72,8 @@ fn with_workers(
     let options = args.search.options();
     let threads = (options.threads / stores.len()).max(1);
     let memory = options.memory_bytes / stores.len() as u64;
-    let served = Served::begin(run, &LayersAt::Workers, &cluster, &access)?;
+    let shows = Shows { verbosity, max_depth: args.search.max_depth, holds_layers: true };
+    let served = Served::begin(run, &LayersAt::Workers, &cluster, &access, shows)?;
     let signal = Arc::new(AtomicUsize::new(0));
     for number in [SIGINT, SIGTERM] {
         signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;

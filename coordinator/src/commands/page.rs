@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use fathom_command::interrupt::{Interrupts, interrupts};
 use fathom_command::output;
 use fathom_coordinator::cluster::event::Ending;
-use fathom_coordinator::cluster::serve::CoordinatorHandle;
+use fathom_coordinator::cluster::handle::CoordinatorHandle;
 use fathom_coordinator::page::{Limits, Listening, Local, Page, RunState, StatusMaker};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::observer::{Observer, Silent};

@@ -1,11 +1,13 @@
-//! The progress of a search: one line on a terminal, a line a minute elsewhere, and a file for `fathom
+//! The progress of a run: one line on a terminal, a line a minute elsewhere, and a file for `fathom
 //! status`.
+
+pub(crate) mod served;
 
 use crate::commands::at_work::AtWork;
 use crate::commands::gauge::{Gauge, line};
 use anyhow::Result;
 use fathom_command::doing::{Doing, doing};
-use fathom_command::log::Verbosity;
+use fathom_command::log::{self, Verbosity};
 use fathom_engine::directory::RunDirectory;
 use fathom_engine::journal::LayerRow;
 use fathom_engine::observer::{Observer, Progress};
@@ -23,22 +25,69 @@ const WRITE: Duration = Duration::from_secs(1);
 /// The seconds from which on a finished depth gets a line of its own on the terminal.
 const LONG: f64 = 1.0;
 
-/// Shows the progress of a search on standard error, and writes it to a file for `fathom status`, until the
-/// value is dropped.
+/// The line on standard error that shows how far a run is.
 #[derive(Debug)]
-pub(crate) struct Display {
+struct Line {
     bar: ProgressBar,
     /// Whether a line is printed each minute.
     each_minute: bool,
-    inner: RefCell<Inner>,
+    printed: Instant,
 }
+
+impl Line {
+    /// Shows nothing yet, and later as much as `verbosity` and the terminal allow.
+    fn new(verbosity: Verbosity) -> Self {
+        let bar = match verbosity.shows_bars() {
+            true => ProgressBar::new_spinner(),
+            false => ProgressBar::hidden(),
+        };
+        bar.set_style(ProgressStyle::with_template("{msg}").expect("the template is right"));
+        if verbosity.shows_bars() {
+            let shown = bar.clone();
+            log::write_above(move |write| shown.suspend(write));
+        }
+        let each_minute = verbosity != Verbosity::Quiet && !verbosity.shows_bars();
+        Self { bar, each_minute, printed: Instant::now() }
+    }
+
+    fn show(&mut self, gauge: &Gauge, now: Instant) {
+        if self.each_minute && now - self.printed >= MINUTE {
+            self.printed = now;
+            eprintln!("{}", line::of(&gauge.reading(now), usize::MAX));
+        }
+        if !self.bar.is_hidden() {
+            let columns = ratatui::crossterm::terminal::size().map_or(COLUMNS, |(columns, _)| columns);
+            self.bar.set_message(line::of(&gauge.reading(now), usize::from(columns.max(2)) - 1));
+        }
+    }
+
+    /// Gives a depth that took long a line of its own on the terminal.
+    fn committed(&self, layer: &LayerRow) {
+        if layer.seconds >= LONG && !self.bar.is_hidden() {
+            let took = line::duration(layer.seconds);
+            self.bar.println(format!("depth {}: {} states in {took}", layer.depth, HumanCount(layer.states)));
+        }
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        log::write_directly();
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Shows the progress of a search on standard error, and writes it to a file for `fathom status`, until the
+/// value is dropped.
+#[derive(Debug)]
+pub(crate) struct Display(RefCell<Inner>);
 
 #[derive(Debug)]
 struct Inner {
+    line: Line,
     gauge: Gauge,
     at_work: AtWork,
     preparing: Option<Doing>,
-    said: Instant,
     written: Option<Instant>,
 }
 
@@ -50,58 +99,42 @@ impl Display {
         max_depth: Option<u32>,
         disk_limit: Option<u64>,
     ) -> Result<Self> {
-        let bar = match verbosity.shows_bars() {
-            true => ProgressBar::new_spinner(),
-            false => ProgressBar::hidden(),
-        };
-        bar.set_style(ProgressStyle::with_template("{msg}").expect("the template is right"));
-        let at_work = AtWork::begin(&run.path, "searched", None, disk_limit);
-        let inner = Inner {
+        Ok(Self(RefCell::new(Inner {
+            line: Line::new(verbosity),
             gauge: Gauge::new(run, max_depth)?,
-            at_work,
+            at_work: AtWork::begin(&run.path, "searched", None, disk_limit),
             preparing: Some(doing(&format!("making the tables of {}", run.space.slug()))),
-            said: Instant::now(),
             written: None,
-        };
-        let each_minute = verbosity != Verbosity::Quiet && !verbosity.shows_bars();
-        Ok(Self { bar, each_minute, inner: RefCell::new(inner) })
+        })))
     }
 
-    fn tell(&self) {
-        let mut inner = self.inner.borrow_mut();
+    fn show(&self) {
+        let Inner { line, gauge, at_work, written, .. } = &mut *self.0.borrow_mut();
         let now = Instant::now();
-        if inner.written.is_none_or(|written| now - written >= WRITE) {
-            inner.written = Some(now);
-            let reading = inner.gauge.reading(now);
-            inner.at_work.write(&reading);
+        if written.is_none_or(|written| now - written >= WRITE) {
+            *written = Some(now);
+            at_work.write(&gauge.reading(now));
         }
-        if self.each_minute && now - inner.said >= MINUTE {
-            inner.said = now;
-            eprintln!("{}", line::of(&inner.gauge.reading(now), usize::MAX));
-        }
-        if !self.bar.is_hidden() {
-            let columns = ratatui::crossterm::terminal::size().map_or(COLUMNS, |(columns, _)| columns);
-            self.bar.set_message(line::of(&inner.gauge.reading(now), usize::from(columns.max(2)) - 1));
-        }
+        line.show(gauge, now);
     }
 }
 
 impl Observer for Display {
     fn layer_begins(&self, depth: Depth, cosets: u64, shards: u32) {
-        let mut inner = self.inner.borrow_mut();
+        let mut inner = self.0.borrow_mut();
         inner.preparing = None;
         inner.gauge.begin(depth, cosets, shards, Instant::now());
         drop(inner);
-        self.tell();
+        self.show();
     }
 
     fn progress(&self, progress: Progress) {
-        self.inner.borrow_mut().gauge.progress(progress, Instant::now());
-        self.tell();
+        self.0.borrow_mut().gauge.progress(progress, Instant::now());
+        self.show();
     }
 
     fn shard_made(&self, report: &ShardReport, _took: Duration) {
-        self.inner.borrow_mut().gauge.shard_made(report.bytes);
+        self.0.borrow_mut().gauge.shard_made(report.bytes);
     }
 
     fn layer_ends(&self, progress: Progress) {
@@ -109,16 +142,8 @@ impl Observer for Display {
     }
 
     fn layer_committed(&self, layer: &LayerRow) {
-        self.inner.borrow_mut().gauge.committed(layer);
-        if layer.seconds >= LONG && !self.bar.is_hidden() {
-            let took = line::duration(layer.seconds);
-            self.bar.println(format!("depth {}: {} states in {took}", layer.depth, HumanCount(layer.states)));
-        }
-    }
-}
-
-impl Drop for Display {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        let mut inner = self.0.borrow_mut();
+        inner.gauge.committed(layer);
+        inner.line.committed(layer);
     }
 }

@@ -3,13 +3,15 @@
 
 use crate::arguments::ClusterArguments;
 use crate::commands::at_work::AtWork;
+use crate::commands::progress::served::{ServedDisplay, Shows};
 use crate::commands::result;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
 use fathom_command::interrupt::interrupts;
 use fathom_coordinator::cluster::bounds::Bounds;
 use fathom_coordinator::cluster::event::Ending;
-use fathom_coordinator::cluster::serve::{Coordinator, CoordinatorHandle};
+use fathom_coordinator::cluster::handle::CoordinatorHandle;
+use fathom_coordinator::cluster::serve::Coordinator;
 use fathom_coordinator::cluster::service::{MOST_MESSAGE_BYTES, Service};
 use fathom_coordinator::cluster::state::Rules;
 use fathom_engine::directory::{RunDirectory, Visited};
@@ -86,8 +88,8 @@ pub(crate) struct Served {
     server: JoinHandle<()>,
     /// The token that callers on this machine must show, if nothing else restricts who may call.
     token: Option<LocalToken>,
-    /// Tells `fathom status` that the run is served.
-    _at_work: AtWork,
+    /// Shows how far the run is.
+    display: ServedDisplay,
     /// Dropped to end the server.
     over: oneshot::Sender<()>,
 }
@@ -99,6 +101,7 @@ impl Served {
         layers_at: &LayersAt,
         args: &ClusterArguments,
         access: &Access,
+        shows: Shows,
     ) -> Result<Self> {
         let layers_at = fitting(&run, layers_at)?;
         let definition = run.manifest.clone();
@@ -113,6 +116,8 @@ impl Served {
                 "--replicas and --shared-store contradict each other: in a shared store each file is there once for all"
             ));
         }
+        let shows =
+            Shows { holds_layers: shows.holds_layers || layers_at == LayersAt::RunDirectory, ..shows };
         let rules = Rules {
             shards: definition.shards,
             // Placeholders: these two are set from the journal and the space when the run is restored.
@@ -170,7 +175,9 @@ impl Served {
             }
         });
         tracing::info!(%address, "listening");
-        Ok(Self { runtime, coordinator, handle, address, server, token, _at_work: at_work, over })
+        let cut = coordinator.geometry().cut;
+        let display = ServedDisplay::new(coordinator.run(), cut, handle.clone(), at_work, &shows)?;
+        Ok(Self { runtime, coordinator, handle, address, server, token, display, over })
     }
 
     /// Returns the file with the token for workers on this machine, if they need one.
@@ -185,8 +192,9 @@ impl Served {
 
     /// Serves until the run ends.
     pub(crate) fn until_end(self) -> Result<(Ending, RunDirectory)> {
-        let Self { runtime, coordinator, server, mut token, over, .. } = self;
+        let Self { runtime, coordinator, server, mut token, over, display, .. } = self;
         let end = coordinator.serve();
+        drop(display);
         if let (Ok((Ending::Terminated, _)), Some(token)) = (&end, &mut token) {
             token.keep();
         }

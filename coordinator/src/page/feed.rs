@@ -5,7 +5,7 @@ use super::local::{Local, Story};
 use super::outline::Outline;
 use super::served::Served;
 use super::snapshot::{RunState, Snapshot};
-use crate::cluster::serve::CoordinatorHandle;
+use crate::cluster::handle::CoordinatorHandle;
 use anyhow::Result;
 use fathom_engine::directory::RunDirectory;
 use fathom_run::ShardId;

@@ -3,7 +3,7 @@
 use super::outline::{Outline, Present};
 use super::rate::Rate;
 use super::snapshot::{EventFacts, RunFacts, RunState, Snapshot, Tallies, WorkerFacts};
-use crate::cluster::serve::CoordinatorHandle;
+use crate::cluster::handle::CoordinatorHandle;
 use crate::cluster::status::{ClusterStatus, WorkerStatus};
 use crate::cluster::view::{News, Piece, ShardState, View};
 use anyhow::Result;

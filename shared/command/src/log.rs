@@ -95,6 +95,42 @@ impl Write for Tagged {
     }
 }
 
+/// Calls its argument while the line of progress is hidden.
+type Suspend = Box<dyn Fn(&mut dyn FnMut()) + Send>;
+
+/// Hides the line of progress that a terminal shows, if there is one.
+static SUSPEND: Mutex<Option<Suspend>> = Mutex::new(None);
+
+/// Writes log lines for people above a line of progress from now on. `suspend` must call its argument once, while
+/// that line is hidden.
+pub fn write_above(suspend: impl Fn(&mut dyn FnMut()) + Send + 'static) {
+    *SUSPEND.lock().expect("no thread panics while it holds the lock") = Some(Box::new(suspend));
+}
+
+/// Writes log lines for people directly again, because there is no line of progress any more.
+pub fn write_directly() {
+    *SUSPEND.lock().expect("no thread panics while it holds the lock") = None;
+}
+
+/// Standard error, with log lines above the line of progress.
+struct People;
+
+impl Write for People {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        let mut written = Ok(());
+        let mut write = || written = io::stderr().write_all(text);
+        match &*SUSPEND.lock().expect("no thread panics while it holds the lock") {
+            Some(suspend) => suspend(&mut write),
+            None => write(),
+        }
+        written.map(|()| text.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
 /// Starts logging, once in a process: to standard error for people, up to a level, and to a file as JSON
 /// lines, which are appended.
 ///
@@ -102,7 +138,7 @@ impl Write for Tagged {
 /// If the log file cannot be opened.
 pub fn start(path: &Path, people_hear: LevelFilter) -> Result<()> {
     let file = LogFile::open(path, MOST_BYTES).with_context(|| format!("cannot open {}", path.display()))?;
-    let people = fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
+    let people = fmt::layer().with_writer(|| People).with_ansi(std::io::stderr().is_terminal());
     let people = people.with_target(false).compact();
     let machines = fmt::layer().json().flatten_event(true).with_writer(Mutex::new(Tagged(file)));
     // A process that has a log already keeps it: tests run several searches in one.

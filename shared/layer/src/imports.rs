@@ -146,7 +146,10 @@ impl Imports {
             written.map_err(LayerError::io("write", &self.directory))?;
             end.1 += bytes.len() as u64;
         }
-        self.index.write().expect("no thread panics while it holds the lock").extend(pending.places.drain(..));
+        self.index
+            .write()
+            .expect("no thread panics while it holds the lock")
+            .extend(pending.places.drain(..));
         Ok(())
     }
 

@@ -12,7 +12,7 @@ pub(crate) fn of(reading: &Reading, columns: usize) -> String {
         Some(left) => format!(" · about {} to the end", duration(left.seconds)),
         None => String::new(),
     };
-    let disk = format!(" · {} disk", HumanBytes(reading.disk_bytes));
+    let disk = reading.disk_bytes.map_or(String::new(), |bytes| format!(" · {} disk", HumanBytes(bytes)));
     // The parts with their ranks: the part with the highest rank is left out first, rank 0 never.
     let mut parts = [(0, share), (4, all), (2, rate), (1, left), (3, disk)];
     for least in (1..=4).rev() {
@@ -78,7 +78,7 @@ mod tests {
         all: 87_178_291_200,
         rate: 2.1e8,
         left: Some(TimeLeft { seconds: 240.0, uncertainty: 1.5 }),
-        disk_bytes: 12_991_000_000,
+        disk_bytes: Some(12_991_000_000),
     };
 
     #[test]

@@ -55,8 +55,7 @@ pub(super) fn elements(graph: &CosetGraph, carried: &Frames) -> Option<Box<[u32]
     let incoming = graph.space().incoming_moves().len();
     let numbers: Mutex<FxHashMap<Element, u32>> = Mutex::default();
     let number = |element: &[(u8, u8)]| {
-        let mut numbers =
-            numbers.lock().expect("no thread panics while it holds the lock");
+        let mut numbers = numbers.lock().expect("no thread panics while it holds the lock");
         let next = numbers.len() as u32;
         (numbers.len() < MOST).then(|| *numbers.entry(element.into()).or_insert(next))
     };

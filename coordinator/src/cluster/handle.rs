@@ -1,0 +1,143 @@
+//! The handle with which services, pages and displays ask the loop of the coordinator.
+
+use crate::cluster::event::{Event, Holders, Reply, RequestId};
+use crate::cluster::view::{LayerProgress, ShardStory, View};
+use crossbeam_channel::Sender;
+use fathom_engine::journal::LayerRow;
+use fathom_run::{ShardId, WorkerId};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use tokio::sync::{broadcast, oneshot};
+
+/// A reply, with the addresses of the workers.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The reply.
+    pub reply: Reply,
+    /// The addresses of all known workers.
+    pub addresses: Arc<BTreeMap<WorkerId, String>>,
+}
+
+/// A request to the loop. All but the last carry the sender of their reply.
+pub(super) enum Message {
+    Ask(Box<dyn FnOnce(RequestId) -> Event + Send>, oneshot::Sender<Answer>),
+    Status(oneshot::Sender<String>),
+    View(usize, oneshot::Sender<View>),
+    Progress(usize, oneshot::Sender<LayerProgress>),
+    Files(oneshot::Sender<KeptFiles>),
+    Story(ShardId, oneshot::Sender<ShardStory>),
+    Terminate,
+}
+
+/// The handle to the loop, for other threads.
+#[derive(Clone, Debug)]
+pub struct CoordinatorHandle {
+    pub(super) messages: Sender<Message>,
+    pub(super) events: broadcast::Sender<String>,
+    pub(super) last_view: Arc<Mutex<Option<View>>>,
+}
+
+/// The kept files of the committed layers.
+#[derive(Clone, Debug)]
+pub struct KeptFiles {
+    /// The holders of each file.
+    pub holders: Holders,
+    /// The addresses of all known workers.
+    pub addresses: Arc<BTreeMap<WorkerId, String>>,
+    /// All committed layers, kept or not.
+    pub layers: Vec<LayerRow>,
+}
+
+/// The error of a request to a loop that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the coordinator is ending")]
+pub struct Closed;
+
+impl CoordinatorHandle {
+    /// Sends an event to the loop, and waits for its reply.
+    ///
+    /// # Errors
+    /// [`Closed`] if the loop has ended.
+    pub async fn ask(
+        &self,
+        event: impl FnOnce(RequestId) -> Event + Send + 'static,
+    ) -> Result<Answer, Closed> {
+        let (sender, receiver) = oneshot::channel();
+        self.messages.send(Message::Ask(Box::new(event), sender)).map_err(|_| Closed)?;
+        receiver.await.map_err(|_| Closed)
+    }
+
+    /// Returns the status of the run, as JSON.
+    ///
+    /// # Errors
+    /// [`Closed`] if the loop has ended.
+    pub async fn status(&self) -> Result<String, Closed> {
+        let (sender, receiver) = oneshot::channel();
+        self.messages.send(Message::Status(sender)).map_err(|_| Closed)?;
+        receiver.await.map_err(|_| Closed)
+    }
+
+    /// Returns the view of the run for a page that has `known_layers` committed layers.
+    ///
+    /// # Errors
+    /// [`Closed`] if the loop has ended.
+    pub async fn view(&self, known_layers: usize) -> Result<View, Closed> {
+        let (sender, receiver) = oneshot::channel();
+        self.messages.send(Message::View(known_layers, sender)).map_err(|_| Closed)?;
+        receiver.await.map_err(|_| Closed)
+    }
+
+    /// Returns the progress of the current layer for a caller that has `known_layers` committed layers.
+    ///
+    /// # Errors
+    /// [`Closed`] if the loop has ended.
+    pub async fn progress(&self, known_layers: usize) -> Result<LayerProgress, Closed> {
+        let (sender, receiver) = oneshot::channel();
+        self.messages.send(Message::Progress(known_layers, sender)).map_err(|_| Closed)?;
+        receiver.await.map_err(|_| Closed)
+    }
+
+    /// Takes the view of the moment when the loop ended, with the events since the last view; `None` if there
+    /// was no page, or the view was taken before.
+    pub fn take_last_view(&self) -> Option<View> {
+        self.last_view.lock().expect("no thread panics while it holds the lock").take()
+    }
+
+    /// Returns the kept files of the committed layers, and their holders.
+    ///
+    /// # Errors
+    /// [`Closed`] if the loop has ended.
+    pub async fn files(&self) -> Result<KeptFiles, Closed> {
+        let (sender, receiver) = oneshot::channel();
+        self.messages.send(Message::Files(sender)).map_err(|_| Closed)?;
+        receiver.await.map_err(|_| Closed)
+    }
+
+    /// Returns the history of a shard of the current layer.
+    ///
+    /// # Errors
+    /// [`Closed`] if the loop has ended.
+    pub async fn story(&self, shard: ShardId) -> Result<ShardStory, Closed> {
+        let (sender, receiver) = oneshot::channel();
+        self.messages.send(Message::Story(shard, sender)).map_err(|_| Closed)?;
+        receiver.await.map_err(|_| Closed)
+    }
+
+    /// Asks the coordinator to end. The run goes on when it is served again.
+    pub fn terminate(&self) {
+        // An error means that the loop has ended already.
+        let _ = self.messages.send(Message::Terminate);
+    }
+
+    /// Stops the run and all its workers. The run goes on when it is served again.
+    pub fn stop(&self) {
+        // Nobody waits for the reply.
+        let (sender, _) = oneshot::channel();
+        let _ = self.messages.send(Message::Ask(Box::new(Event::Stop), sender));
+    }
+
+    /// Subscribes to the events from now on, as lines of JSON.
+    pub fn events(&self) -> broadcast::Receiver<String> {
+        self.events.subscribe()
+    }
+}

@@ -1,0 +1,101 @@
+//! The progress of a run that this process serves to workers.
+
+use super::{Line, WRITE};
+use crate::commands::at_work::AtWork;
+use crate::commands::gauge::Gauge;
+use anyhow::{Context, Result};
+use fathom_command::log::Verbosity;
+use fathom_coordinator::cluster::handle::CoordinatorHandle;
+use fathom_coordinator::cluster::view::LayerProgress;
+use fathom_engine::directory::RunDirectory;
+use fathom_engine::observer::Progress;
+use fathom_run::ShardCut;
+use futures::executor::block_on;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+/// What is shown of a run that is served.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shows {
+    pub(crate) verbosity: Verbosity,
+    /// The depth after which the run ends, if there is one.
+    pub(crate) max_depth: Option<u32>,
+    /// Whether the layers lie below the run's directory, so that its size is told.
+    pub(crate) holds_layers: bool,
+}
+
+/// Asks the coordinator for the progress each second, and shows it on standard error and in a file for `fathom
+/// status`, until the value is dropped.
+#[derive(Debug)]
+pub(crate) struct ServedDisplay {
+    over: Option<Sender<()>>,
+    shower: Option<JoinHandle<()>>,
+}
+
+impl ServedDisplay {
+    /// Begins to show a run whose coordinator is about to serve.
+    pub(crate) fn new(
+        run: &RunDirectory,
+        cut: ShardCut,
+        handle: CoordinatorHandle,
+        at_work: AtWork,
+        shows: &Shows,
+    ) -> Result<Self> {
+        let Shows { verbosity, max_depth, holds_layers } = *shows;
+        let known = run.visited()?.layers.len();
+        let gauge = Gauge::new(run, max_depth)?;
+        let gauge = if holds_layers { gauge } else { gauge.without_disk() };
+        let follower = Follower { gauge, cut, known, begun: None };
+        let (over, is_over) = channel::<()>();
+        let show = move || {
+            let (mut follower, mut at_work, mut line) = (follower, at_work, Line::new(verbosity));
+            while let Ok(progress) = block_on(handle.progress(follower.known)) {
+                let now = Instant::now();
+                follower.follow(&progress, now);
+                at_work.write(&follower.gauge.reading(now));
+                line.show(&follower.gauge, now);
+                if is_over.recv_timeout(WRITE) != Err(RecvTimeoutError::Timeout) {
+                    break;
+                }
+            }
+        };
+        let shower = std::thread::Builder::new().name("progress".into()).spawn(show);
+        Ok(Self { over: Some(over), shower: Some(shower.context("cannot start a thread")?) })
+    }
+}
+
+impl Drop for ServedDisplay {
+    fn drop(&mut self) {
+        drop(self.over.take());
+        if let Some(shower) = self.shower.take() {
+            // If the thread has panicked, the run does not suffer.
+            let _ = shower.join();
+        }
+    }
+}
+
+/// Feeds a gauge with what the coordinator tells from time to time.
+struct Follower {
+    gauge: Gauge,
+    cut: ShardCut,
+    /// The number of committed layers that the gauge knows.
+    known: usize,
+    /// The depth that the gauge measures.
+    begun: Option<u32>,
+}
+
+impl Follower {
+    fn follow(&mut self, told: &LayerProgress, now: Instant) {
+        for layer in told.layers.iter().flatten().skip(self.known) {
+            self.gauge.committed(layer);
+            self.known += 1;
+        }
+        if self.begun != Some(told.depth.0) {
+            self.begun = Some(told.depth.0);
+            self.gauge.begin(told.depth, self.cut.cosets().into(), self.cut.shards(), now);
+        }
+        self.gauge.shards_made(told.shards, told.bytes);
+        self.gauge.progress(Progress { cosets: told.cosets, states: told.states }, now);
+    }
+}
