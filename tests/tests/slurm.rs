@@ -141,7 +141,8 @@ fn tasks_that_are_stopped_or_requeued_in_the_middle_are_run_again() {
     let met = chain.meet(10);
     let (array, _) = met.split_once('_').expect("an element of an array");
     let array: Vec<String> = (0..3).map(|element| format!("{array}_{element}")).collect();
-    slurm.until("all tasks run", || slurm.jobs("RUNNING").len() == 3);
+    // A signal before a script can take it would end its job.
+    slurm.until("all tasks have begun", || chain.logs("-d010.").matches("makes shards").count() == 3);
     slurm.ask("scancel", &["--signal=TERM", "--batch", &array[0], &array[1], &array[2]]);
     for job in &array {
         slurm.until("the task goes back into the queue", || restarts(&slurm, job) == 1);
