@@ -64,7 +64,7 @@ fn committed(path: &Path) -> usize {
 #[test]
 fn killed_anywhere_and_resumed() {
     let expected = undisturbed();
-    // Each depth between its shards, once at a different one; and the moments around some commits.
+    // Kills a run once within each depth, between different shards, and just before and after some commits.
     let writing = (0..LAYERS).map(|depth| ("writing", depth * SHARDS + 1 + depth % SHARDS, depth));
     let commits = [1, 2, 6, 9, LAYERS];
     let before = commits.map(|n| ("committing", n, n - 1));
