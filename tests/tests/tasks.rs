@@ -319,11 +319,11 @@ fn tasks_and_a_process_that_decides_exclude_each_other() {
     let mut task = run.task(SLOW_DEPTH, "0-5").spawn().unwrap();
     run.meet(SLOW_DEPTH, &mut task);
     signal(&task, libc::SIGSTOP);
-    // Another process must wait until the unfinished write ends.
+    // `resume` and `merge` are refused while a task writes.
     until_stopped(&task);
     run.refuses(&mut run.resume(), 2, busy);
     run.refuses(&mut run.merge(SLOW_DEPTH), 2, busy);
-    // A second task and readers need not wait.
+    // A second task is allowed, and so are readers.
     succeeds(&run.task(SLOW_DEPTH, "5").output().unwrap());
     assert_eq!(run.status()["complete"], false);
     signal(&task, libc::SIGCONT);
