@@ -67,7 +67,7 @@ fn main() -> ExitCode {
     exit::end(result, fathom_run::error::is_bad_input)
 }
 
-/// What a command does that prints nothing before its end, for people who wait for that.
+/// Returns what a command is doing, for people who wait while the command prints nothing.
 fn doing_of(command: &Command) -> Option<&'static str> {
     Some(match command {
         Command::Plan(_) => "planning",

@@ -1,4 +1,4 @@
-//! Whatever comes over the wire is a message that can be or an error: no panic, and no more memory than the
+//! Any bytes from the wire decode to a valid message or an error: no panic, and no more memory than the
 //! message has bytes.
 //!
 //! Each property is a fuzz target for one kind of message that is decoded further. Half of the inputs are

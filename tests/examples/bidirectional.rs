@@ -79,7 +79,7 @@ impl Board {
         state
     }
 
-    /// The states one move away.
+    /// Returns the states one move away.
     fn neighbours(&self, state: &State) -> impl Iterator<Item = State> {
         self.moves.iter().map(move |from| {
             let mut moved = [0; 16];
@@ -88,7 +88,7 @@ impl Board {
         })
     }
 
-    /// The least of the states that are equal up to symmetry.
+    /// Returns the least of the states that are equal up to symmetry.
     fn canonical(&self, state: &State) -> State {
         let mut least = *state;
         for (from, names) in &self.symmetries {

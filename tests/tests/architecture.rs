@@ -70,7 +70,7 @@ fn folder(name: &str) -> PathBuf {
     if shared.is_dir() { shared } else { root().join(name) }
 }
 
-/// The names of a crate's dependencies, those for its tests left out.
+/// Returns the names of a crate's dependencies, without those that only its tests use.
 fn dependencies(name: &str) -> Vec<String> {
     let text = fs::read_to_string(folder(name).join("Cargo.toml")).unwrap();
     let manifest: toml::Table = text.parse().unwrap();
@@ -79,7 +79,7 @@ fn dependencies(name: &str) -> Vec<String> {
     named.flat_map(|table| table.keys().cloned().collect::<Vec<_>>()).collect()
 }
 
-/// The Rust files below a folder, with their text.
+/// Returns the Rust files below a folder, with their text.
 fn sources(folder: &Path) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

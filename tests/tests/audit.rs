@@ -45,13 +45,13 @@ impl Run {
         assert!(err.contains(says), "{arguments:?}: {err}");
     }
 
-    /// Makes run.db say of the only shard of a layer what its file holds now.
+    /// Makes run.db agree with the present file of the only shard of a layer.
     fn commit(&self, depth: u32) {
         commit(&self.path("run"), depth, &self.path(&format!("run/layers/d{depth:03}/s00000.layer")));
     }
 }
 
-/// Makes run.db say of the only shard of a layer what a file holds.
+/// Makes run.db agree with a file that holds the only shard of a layer.
 fn commit(run: &Path, depth: u32, file: &Path) {
     let mut digest = LayerDigest::new(depth);
     digest.add(&checksums(file));
@@ -75,8 +75,8 @@ fn example(name: &str) -> String {
     Path::new(EXAMPLES).join(name).to_str().unwrap().to_owned()
 }
 
-/// Boards, labels, orientations, moves without inverses, guards, limits and free moves: each is proven, and
-/// nothing of it is left out.
+/// Boards, labels, orientations, moves without inverses, guards, limits and free moves are each proven, with
+/// nothing left unchecked.
 #[test]
 fn every_state_of_small_spaces() {
     let (two_colours, bandaged) = (example("two-colours.toml"), example("bandaged.toml"));
@@ -105,7 +105,7 @@ fn every_state_of_small_spaces() {
             assert_eq!(layer["checked"], layer["states"], "{space:?}: {found}");
         }
         assert_eq!(found["unchecked"].as_array().unwrap().len(), 0);
-        // And by samples: small layers as a whole.
+        // Samples agree too. Layers smaller than the sample are checked as a whole.
         let (code, found) = run.audit(&["--samples", "50", "--seed", "1"]);
         assert_eq!((code, &found["wrong"], &found["proof"]), (Some(0), &0.into(), &false.into()), "{found}");
         let is_guarded = space[0] == bandaged || space[0] == limited;
@@ -117,7 +117,7 @@ fn every_state_of_small_spaces() {
     }
 }
 
-/// An unfinished run is proven as far as it goes.
+/// An audit proves the committed layers of an unfinished run.
 #[test]
 fn the_layers_of_an_unfinished_run() {
     for space in ["2x4", "lx:6", "burnt-pancake:4"] {
@@ -152,12 +152,12 @@ fn with_two_layers_kept_some_statements_are_not_checked() {
     run.refuses(&["--samples", "0"], "0 is not in 1..");
     run.refuses(&["--exhaustive", "--samples", "3"], "cannot be used with");
     run.refuses(&["--memory", "1KiB"], "give it more with --memory");
-    // The same seed takes the same states.
+    // The same seed selects the same states.
     assert_eq!(run.audit(&["--samples", "700", "--seed", "2"]).1, found);
 }
 
-/// A state that stands elsewhere, in files and a journal that agree with each other: `verify` can find
-/// nothing, an audit does.
+/// A layer file has one state in the wrong place, and the journal agrees with the file. `verify` cannot find
+/// the fault; an audit does.
 #[test]
 fn a_state_in_a_wrong_place_is_found() {
     // The last two layers are not compressed.
@@ -169,7 +169,7 @@ fn a_state_in_a_wrong_place_is_found() {
             let (code, found) = run.audit(&["--exhaustive"]);
             assert_eq!((code, &found["proof"]), (Some(1), &false.into()), "{depth}: {found}");
             assert!(found["wrong"].as_u64().unwrap() > 0);
-            // As many samples as there are stored states are all of these.
+            // A sample as large as the layers checks every stored state.
             let (code, found) = run.audit(&["--samples", "20000", "--seed", "3"]);
             assert_eq!(code, Some(1), "{depth}: {found}");
             let output = fathom().args(["audit", "run"]).current_dir(run.0.path()).output().unwrap();
@@ -181,7 +181,7 @@ fn a_state_in_a_wrong_place_is_found() {
     }
 }
 
-/// Without the other half of the layers the statements that are left still find it.
+/// With only two layers kept, the remaining checks still find the misplaced state.
 #[test]
 fn a_state_in_a_wrong_place_is_found_with_two_layers() {
     let run = Run::new(&["3x3", "--max-depth", "5"]);
@@ -202,7 +202,7 @@ fn what_cannot_be_audited_is_refused() {
     assert!(!run.path("nowhere").exists());
 }
 
-/// The layers of a run that is served are looked into where they lie.
+/// An audit reads the layers of a served run in the stores of the workers.
 #[test]
 fn layers_that_lie_with_workers() {
     let space = ["2x6", "--metric", "single", "--shards", "16"];
@@ -218,7 +218,7 @@ fn layers_that_lie_with_workers() {
     assert_eq!(layers.len(), 7);
     for (depth, layer) in layers.iter().enumerate() {
         assert_eq!(layer["states"], known[depth], "{depth}");
-        // The first layers have fewer states than were asked for.
+        // The first layers have fewer states than the number of samples.
         assert!(
             if depth < 2 { layer["all"] == true } else { layer["all"] == true || layer["checked"] == 60 },
             "{layer}"
@@ -227,12 +227,12 @@ fn layers_that_lie_with_workers() {
     assert_eq!(found["at_large"]["checked"], 60);
     let refused = cluster.ask("audit", &["--exhaustive"]);
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
-    // Another file than that which was reported is not looked into.
+    // The audit does not read a file that differs from the reported one.
     let (depth, shard, path) = cluster.files("here").into_iter().rfind(|(depth, _, _)| *depth == 6).unwrap();
     exchange_cosets(&path);
     let (_, err) = texts(&cluster.ask("audit", &["--samples", "2000"]));
     assert!(err.contains(&format!("shard {shard} of depth {depth} cannot be looked into: ")), "{err}");
-    // Nobody has them any more.
+    // No worker holds the files any more.
     cluster.kill(&["here"]);
     cluster.until_worker_is("here", "lost");
     let output = cluster.ask("audit", &["--samples", "60"]);
@@ -241,12 +241,12 @@ fn layers_that_lie_with_workers() {
     assert!(err.contains("is with no worker that is there"), "{err}");
 }
 
-/// A state that stands elsewhere, in a worker's file and in what the coordinator knows of that file.
+/// One state is in the wrong place, both in a worker's file and in the journal of the coordinator.
 #[test]
 fn a_wrong_layer_that_lies_with_a_worker() {
     let mut cluster = Cluster::new(&["3x3", "--shards", "1"], &["--keep", "all", "--audit", "0"]);
     cluster.stands_still("w1", 6);
-    // Whoever knows of the file is gone meanwhile.
+    // The processes that know the original file are gone while the file is changed.
     cluster.signal_coordinator(libc::SIGKILL);
     cluster.coordinator_dies();
     cluster.kill(&["w1"]);

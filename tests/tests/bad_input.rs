@@ -1,5 +1,5 @@
-//! Nonsense, and run directories that are not what they should be: a message that names the thing and the way
-//! out, an exit code that says whose fault it is, and nothing written.
+//! Invalid arguments and unusable run directories: the message names the thing and the way out, the exit code
+//! tells whose fault it is, and nothing is written.
 
 use fathom_tests::{fathom, texts};
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// A puzzle whose moves have guards.
 const BANDAGED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/bandaged.toml");
 
-/// Runs `fathom` in a directory; returns exit code, standard output and error.
+/// Runs `fathom` in a directory. Returns the exit code, standard output and standard error.
 fn in_directory(directory: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = fathom().args(arguments).current_dir(directory).output().unwrap();
     let (out, err) = texts(&output);
@@ -182,7 +182,7 @@ fn a_space_too_large_for_the_disk_is_refused() {
     assert_eq!(code, Some(2));
     assert!(err.contains("3x6-multi needs up to") && err.contains("too few: make room"), "{err}");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
-    // Up to a depth it fits.
+    // The run fits up to a depth.
     let (code, _, err) = in_directory(directory.path(), &["run", "3x3", "--max-depth", "2", "-q"]);
     assert_eq!(code, Some(0), "{err}");
 }
@@ -214,7 +214,7 @@ impl HalfRun {
         fs::write(self.path(name), bytes).unwrap();
     }
 
-    /// Every file but the log with its contents.
+    /// Returns every file but the log, with its contents.
     fn contents(&self) -> Vec<(PathBuf, Vec<u8>)> {
         fn walk(path: &Path, found: &mut Vec<(PathBuf, Vec<u8>)>) {
             for entry in fs::read_dir(path).unwrap() {
@@ -232,7 +232,7 @@ impl HalfRun {
         found
     }
 
-    /// Has a command fail, and shows that it changed nothing.
+    /// Asserts that a command fails, and that it changes nothing.
     fn refuses(&self, arguments: &[&str], expected_code: i32, says: &str) {
         let before = self.contents();
         let (code, out, err) = self.fathom(arguments);
@@ -264,7 +264,7 @@ fn another_run_in_the_directory() {
         2,
         "the run in large does not count classes up to inversion, and stays so",
     );
-    // And the right one goes on.
+    // The right command continues the run.
     let (code, out, err) = half.fathom(&["run", "3x3", "--dir", "run", "--json"]);
     assert_eq!(code, Some(0), "{err}");
     assert!(out.contains("\"complete\":true"));
@@ -307,7 +307,7 @@ fn damaged_layer_files() {
 
 #[test]
 fn a_whole_file_with_wrong_states_is_found_by_verify() {
-    // Another run's layer with its checksums in order.
+    // A layer of another run, with valid checksums.
     let (half, other) = (HalfRun::new(), HalfRun::new());
     fs::copy(other.path("layers/d002/s00000.layer"), half.path("layers/d003/s00000.layer")).unwrap();
     half.refuses(&["verify", "run"], 1, "does not belong here: its depth is 2, expected 3");
@@ -351,7 +351,7 @@ fn damaged_run_files() {
     half.refuses(&["status", "run"], 1, "it has format 7, and this version of Fathom reads up to 3");
 }
 
-/// A change to `run.db` by another program.
+/// Changes `run.db` as another program might.
 fn alter(half: &HalfRun, sql: &str) {
     let database = rusqlite::Connection::open(half.path("run.db")).unwrap();
     database.pragma_update(None, "foreign_keys", false).unwrap();
@@ -421,7 +421,7 @@ fn a_damaged_file_of_an_unfinished_layer_is_made_again() {
     for (number, change) in damage.into_iter().enumerate() {
         let half = HalfRun::new();
         fs::create_dir(half.path("layers/d006")).unwrap();
-        // Unarchived, as the search writes it.
+        // A file that is not archived, as the search writes it.
         let other = tempfile::tempdir().unwrap();
         in_directory(other.path(), &["run", "3x3", "--dir", "run", "--max-depth", "6", "-q"]);
         let file = "layers/d006/s00000.layer";
@@ -431,7 +431,7 @@ fn a_damaged_file_of_an_unfinished_layer_is_made_again() {
         assert_eq!(code, Some(0), "{err}");
         let digest = |out: &str| out.split("\"digest\":").nth(1).map(str::to_owned);
         assert_eq!(digest(&out), digest(&expected));
-        // The last is whole, and is used as it is.
+        // The last file is whole, and is used unchanged.
         assert_eq!(err.contains("is damaged, and is made again"), number < 4, "{err}");
     }
 }
@@ -453,7 +453,7 @@ fn standard_output_that_is_full_or_closed() {
     assert_eq!((closed.status.code(), texts(&closed).1), (Some(0), String::new()));
 }
 
-/// Sizes are looked at before memory is taken.
+/// Sizes are checked before memory is allocated.
 #[test]
 fn files_that_would_take_all_memory_are_refused() {
     let directory = tempfile::tempdir().unwrap();

@@ -36,7 +36,7 @@ fn against(other: &Path, more: &[&str]) -> Output {
 #[test]
 fn two_builds_run_in_turn() {
     let directory = tempfile::tempdir().unwrap();
-    // Another program that notes when it is started.
+    // Another program, which records that it was started.
     let (other, noted) = (directory.path().join("other"), directory.path().join("noted"));
     let this = fathom();
     let program = this.get_program().to_str().unwrap();
@@ -67,7 +67,7 @@ fn builds_that_fail_or_disagree_are_not_compared() {
     let disagrees = against(&other, &["--repeat", "1", "--", "3x3", "--max-depth", "1"]);
     assert_eq!(disagrees.status.code(), Some(1));
     assert!(texts(&disagrees).1.contains("the builds disagree about 3x3"), "{}", texts(&disagrees).1);
-    // Without another build there is nothing that a run is for.
+    // Without another build there is nothing to compare a run with.
     let alone = fathom().args(["bench", "--", "3x3"]).output().unwrap();
     assert_eq!(alone.status.code(), Some(2));
 }

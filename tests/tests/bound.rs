@@ -1,4 +1,4 @@
-//! `fathom bound`: what it prints is the paper's, and never more than what is enumerated.
+//! `fathom bound`: its bounds agree with the paper, and never exceed an enumerated distance.
 
 use fathom_tests::{fathom, json, known_tables, texts};
 use serde_json::Value;
@@ -56,7 +56,7 @@ fn a_range_is_a_table() {
     assert!(text.contains(first), "{text}");
     let told = bound(&["2..8"]);
     let boards = told.as_array().unwrap();
-    // All that the table has, in its order.
+    // The whole table, in its order.
     assert_eq!(boards.len(), 49);
     assert_eq!((&boards[48]["space"], &boards[48]["arrangements"]), (&"8x8".into(), &48.into()));
     assert_eq!(
@@ -74,7 +74,7 @@ fn a_range_is_a_table() {
     );
 }
 
-/// That a bound holds for a growth function that was enumerated, and that its counts do.
+/// Asserts that a bound and its counts hold for an enumerated growth function.
 fn assert_holds(board: &str, metric: &str, growth: &[u64]) {
     let god_number = growth.len() as u64 - 1;
     let mut best = 0;
@@ -116,7 +116,7 @@ fn bounds_hold_for_all_that_is_enumerated() {
 
 #[test]
 fn other_puzzles_are_bounded_too() {
-    // Rubik's cube: 18 by counting, as everybody finds who counts; God's number is 20 (cube20.org).
+    // Rubik's cube: counting gives 18, as is well known; God's number is 20 (cube20.org).
     let told = bound(&["3x3x3"]);
     assert_eq!((&told["bound"], &told["states"]), (&18.into(), &"43252003274489856000".into()));
     let (_, err) = texts(&fathom().args(["bound", "2x2x2", "--upper"]).output().unwrap());

@@ -1,4 +1,4 @@
-//! The page in a real browser: what a person sees of a run without doing anything.
+//! The page in a real browser: what it shows of a run without any action by the user.
 
 use fathom_tests::browser::{self, Browser};
 use fathom_tests::cluster::{Cluster, free_port, undisturbed};
@@ -15,15 +15,15 @@ fn address(cluster: &mut Cluster, at: &str) -> String {
     format!("http://{at}/?token={}", token(&cluster.run()))
 }
 
-/// A run with two workers of which one is killed and comes back: the page shows each of these without being
-/// loaded again, is told when a depth ends, and shows the result in the end.
+/// One of two workers is killed and comes back. The page shows both without a reload, receives the end of
+/// each depth, and shows the result.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_is_seen_from_beginning_to_end() {
     if !browser::is_here() {
         return;
     }
     let at = format!("127.0.0.1:{}", free_port());
-    // No depth ends while one of the two workers is away.
+    // No depth ends while one of the two workers is away, because each file needs two replicas.
     let options = ["--shards", "24", "--replicas", "2", "--http", &at, "--http-linger", "1h"];
     let mut cluster = Cluster::new(&SPACE, &options);
     let page = address(&mut cluster, &at);
@@ -38,7 +38,7 @@ async fn a_run_is_seen_from_beginning_to_end() {
     browser.until("document.getElementById('state').innerText === 'waiting'").await;
     assert!(browser.text("obstacle").await.contains("no worker is there"));
     assert_eq!(browser.text("title").await, "The 2 × 7 board");
-    // If the page were loaded again, this would be lost.
+    // A reload of the page would lose this value.
     browser.value("window.same = 'page'").await;
 
     let lists = "document.getElementById('events').innerText";
@@ -52,7 +52,7 @@ async fn a_run_is_seen_from_beginning_to_end() {
     cluster.join_until("first", "computing:10:stop");
     browser.until("document.getElementById('workers').innerText.includes('first')").await;
     cluster.until_stopped("first");
-    // With its store it is the same worker.
+    // A process with the same store is the same worker.
     cluster.join(&["second"]);
     let is_back = "[...document.querySelectorAll('#workers tr')]\
         .some((row) => row.innerText.includes('second') && !row.querySelector('td.lost'))";
@@ -74,7 +74,7 @@ async fn a_run_is_seen_from_beginning_to_end() {
     assert_eq!(browser.value("document.querySelectorAll('#downloads a').length").await, "7");
     let depths = found["counts"].as_array().unwrap().len().to_string();
     assert_eq!(browser.value("document.getElementById('growth-table').tBodies[0].rows.length").await, depths);
-    // Both are seen to leave, however soon the run ended after that.
+    // The page shows that both workers left, even if the run ended right after.
     assert_eq!(browser.value("document.querySelectorAll('#workers td.lost').length").await, "0");
     assert_eq!(browser.value("window.same").await, "page");
     assert_eq!(browser.console().await, [""; 0]);
@@ -85,8 +85,8 @@ async fn a_run_is_seen_from_beginning_to_end() {
     browser.end().await;
 }
 
-/// From a telephone to a wide screen nothing sticks out, and whatever can be clicked has a name and can be
-/// reached by keys.
+/// The page has no horizontal overflow at any width from telephones to wide screens. Every control has a name
+/// and can be reached by keyboard.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_fits_every_window_and_the_keyboard() {
     if !browser::is_here() {
@@ -103,7 +103,7 @@ async fn the_page_fits_every_window_and_the_keyboard() {
     browser.page.goto(format!("http://{at}/?token={}", token(&run))).await.unwrap();
     browser.until("document.getElementById('state').innerText === 'complete'").await;
     for width in [400, 700, 1280, 2000] {
-        // The window, and not only the page in it.
+        // Sets the size of the browser window, not only that of the page in it.
         browser.page.set_window_rect(0, 0, width, 900).await.unwrap();
         browser.until("document.querySelector('#growth svg') !== null").await;
         let sticks_out = "document.documentElement.scrollWidth > document.documentElement.clientWidth";
@@ -120,7 +120,7 @@ async fn the_page_fits_every_window_and_the_keyboard() {
             .await,
         "true"
     );
-    // The scale of the plot by the keyboard alone.
+    // Changes the scale of the plot by keyboard alone.
     browser.value("document.getElementById('logarithmic').focus()").await;
     let button = browser.page.active_element().await.unwrap();
     button.send_keys(" ").await.unwrap();
@@ -131,7 +131,7 @@ async fn the_page_fits_every_window_and_the_keyboard() {
     process.wait().unwrap();
 }
 
-/// Whatever workers are called, their names are text on the page and no markup.
+/// Names of workers appear on the page as text, never as markup.
 #[tokio::test(flavor = "multi_thread")]
 async fn names_of_workers_are_text() {
     if !browser::is_here() {

@@ -1,4 +1,4 @@
-//! Runs on several workers: as they should go, and as people make them go.
+//! Runs on several workers: undisturbed runs, and workers that are stopped, started and drained by users.
 
 use fathom_tests::cluster::{Cluster, layer_files, signal, undisturbed, until, well};
 use fathom_tests::{assert_same, fathom, json, texts};
@@ -15,12 +15,12 @@ const LONG: [&str; 5] = ["2x6", "--metric", "single", "--shards", "16"];
 #[test]
 fn a_worker_replaced_and_the_coordinator_restarted() {
     let mut cluster = Cluster::new(&SPACE, &["--replicas", "2"]);
-    // Both copies of each file are waited for, so no layer is finished while a worker is alone.
+    // Each file needs two copies, so no layer is finished while only one worker is there.
     cluster.serve_until("committed:9");
     cluster.join_until("w1", "computing:12");
     cluster.join(&["w2"]);
     cluster.dies("w1");
-    // With an empty store.
+    // This worker starts with an empty store.
     cluster.join_by("w3", cluster.joining("w3"));
     cluster.coordinator_dies();
     cluster.serve();
@@ -67,7 +67,7 @@ fn a_drained_worker_leaves_nothing_that_nobody_else_has() {
     assert!(well(&cluster.ask("drain", &["w1"])).contains("leaves when what it holds is with others"));
     assert!(cluster.ends("w1").success(), "{}", cluster.said());
     assert_eq!(cluster.logged("worker is drained").len(), 1);
-    // What it has kept is in vain.
+    // The files that w1 kept are lost.
     fs::remove_dir_all(cluster.store("w1")).unwrap();
     let output = cluster.ask("drain", &["w2"]);
     assert_eq!(output.status.code(), Some(2));
@@ -128,7 +128,7 @@ fn a_run_that_is_stopped_is_served_again() {
     cluster.serve();
     cluster.join(&["w2", "w1"]);
     assert_same(&cluster.finishes(), &undisturbed(&LONG));
-    // A run that is complete is told, and nobody is waited for.
+    // A complete run prints its result without waiting for workers.
     cluster.serve();
     assert_same(&cluster.finishes(), &undisturbed(&LONG));
 }
@@ -181,7 +181,7 @@ fn a_run_changes_from_one_process_to_many_and_back() {
     well(&begin.output().unwrap());
     let run = cluster.run();
     cluster.option(&run);
-    // Without the option it is refused: its layers lie in its directory.
+    // The command is refused without the option, because the layers are in the run's own directory.
     let mut wrong = fathom();
     wrong.arg("serve").args(SPACE).args(["--listen", &cluster.address, "--dir"]).arg(cluster.run());
     let output = wrong.output().unwrap();
@@ -200,7 +200,7 @@ fn a_run_changes_from_one_process_to_many_and_back() {
     well(&fathom().arg("verify").arg(cluster.run()).output().unwrap());
 }
 
-/// `fathom run --workers 3`, in a directory.
+/// Starts `fathom run --workers 3` in a directory.
 fn local(path: &Path) -> Child {
     let mut command = fathom();
     command
@@ -211,7 +211,7 @@ fn local(path: &Path) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// The worker processes that a process has started.
+/// Returns the identifiers of the worker processes that a process has started.
 fn children(of: &Child) -> Vec<u32> {
     let path = format!("/proc/{id}/task", id = of.id());
     let tasks = fs::read_dir(path).into_iter().flatten().flatten();
@@ -238,17 +238,17 @@ fn workers_of_one_machine() {
     until_layer(&path, 7);
     let workers = children(&child);
     assert_eq!(workers.len(), 3);
-    // One dies, and is replaced.
+    // A worker that dies is replaced.
     assert!(Command::new("kill").args(["-9", &workers[1].to_string()]).status().unwrap().success());
     let log = path.join("log.jsonl");
     until("its death is noticed", || fs::read_to_string(&log).unwrap().contains("worker ended"));
-    // The same command goes on with what was interrupted.
+    // The same command continues an interrupted run.
     signal(&child, libc::SIGINT);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(128 + libc::SIGINT), "{}", texts(&output).1);
     let found = json(&local(&path).wait_with_output().unwrap());
     assert_same(&found, &undisturbed(&LONG));
     assert!(workers.iter().all(|id| !Path::new(&format!("/proc/{id}")).exists()), "a worker lives on");
-    // And tells what it knows when there is nothing to do.
+    // The command prints the result of a complete run.
     assert_same(&json(&local(&path).wait_with_output().unwrap()), &undisturbed(&LONG));
 }

@@ -1,5 +1,5 @@
-//! Workers and coordinators that are killed, stopped, out of room, or have damaged files: what is found is
-//! what is found without.
+//! Workers and coordinators that are killed, stopped, out of disk space, or have damaged files: the results
+//! equal those of an undisturbed run.
 
 use fathom_tests::cluster::{Cluster, damage, damage_at, undisturbed, until};
 use fathom_tests::{assert_same, fathom_worker};
@@ -11,12 +11,12 @@ use std::process::Command;
 
 /// 12! states in 17 layers, some 130 tasks for each of two workers.
 const MANY_TASKS: [&str; 5] = ["2x6", "--metric", "single", "--shards", "16"];
-/// Tasks of tenths of a second at depths 8 and 9, so that processes can be met in the middle of one.
+/// Tasks of tenths of a second at depths 8 and 9, so that a test can catch a process in the middle of a task.
 const LONG_TASKS: [&str; 5] = ["2x7", "--shards", "8", "--max-depth", "9"];
 
 const TWO_COPIES: [&str; 2] = ["--replicas", "2"];
 
-/// One of two workers dies at a point of its work, and comes back with its store.
+/// Kills one of two workers at a failpoint, and starts the worker again with its store.
 fn killed_and_back(failpoint: &str, options: &[&str]) {
     let mut cluster = Cluster::new(&MANY_TASKS, options);
     cluster.serve();
@@ -57,7 +57,7 @@ fn killed_while_it_takes_a_copy() {
     killed_and_back("copying:30", &TWO_COPIES);
 }
 
-/// One of three workers dies at a point of its work, and is never seen again.
+/// One of three workers dies at a failpoint, and never returns.
 #[test]
 fn killed_for_good_where_there_are_copies() {
     for failpoint in ["computing:40", "writing:40", "reporting:10", "serving:12", "pushing:30", "copying:30"]
@@ -81,7 +81,7 @@ fn two_of_four_killed_at_once_and_one_comes_back() {
     cluster.in_the_middle(|cluster| cluster.kill(&["w1", "w2"]));
     cluster.join(&["w2"]);
     assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
-    // Whether w2 was missed before it was back is a matter of time.
+    // Whether w2 was lost before it returned depends on timing.
     let lost = cluster.logged("worker lost");
     assert_eq!(lost.iter().filter(|line| line["detail"] == "w1").count(), 1, "{lost:?}");
 }
@@ -92,8 +92,8 @@ fn two_of_four_killed_for_good_where_there_are_three_copies() {
     cluster.serve_up_to(7);
     cluster.join(&["w1", "w2", "w3", "w4"]);
     cluster.in_the_middle(|cluster| cluster.kill(&["w1", "w2"]));
-    // What is made now has two holders at most, and so the layer is not done; what is needed for that is
-    // said.
+    // A new file can have at most two holders, so the layer cannot be finished. The status says what is
+    // missing.
     cluster.until_status("it asks for more workers", |status| {
         let obstacle = status["obstacle"].as_str().unwrap_or_default();
         obstacle.contains("3 workers must hold each file, and 2 are there")
@@ -119,8 +119,8 @@ fn the_coordinator_killed_five_times() {
     assert_eq!(cluster.logged("serving").len(), 6);
 }
 
-/// A worker stops in the middle of a task, and goes on when another worker has made that task. With three
-/// copies of each file and three workers, no layer is finished without it, so the run waits for it.
+/// A worker stops in the middle of a task, and resumes after another worker has done that task. With three
+/// copies of each file and three workers, no layer is finished without the worker, so the run waits for it.
 #[test]
 fn a_worker_that_sleeps_through_its_lease() {
     let mut cluster = Cluster::new(&MANY_TASKS, &["--replicas", "3", "--audit", "0"]);
@@ -130,7 +130,7 @@ fn a_worker_that_sleeps_through_its_lease() {
     cluster.until_stopped("w1");
     let asleep = cluster.until_worker_is("w1", "lost");
     let id = Cluster::worker_id(&asleep, "w1").unwrap();
-    // Its task is the last one that it was given and did not finish.
+    // The worker's task is the last one that it was given and did not finish.
     let file = |line: &Value| (line["depth"].as_u64(), line["shard"].as_u64());
     let by = |line: &&Value| line["worker"] == id.as_str();
     let done: BTreeSet<_> = cluster.logged("task done").iter().filter(by).map(file).collect();
@@ -142,7 +142,7 @@ fn a_worker_that_sleeps_through_its_lease() {
     cluster.signal("w1", libc::SIGCONT);
     assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
     assert_eq!(cluster.logged("worker lost").len(), 1);
-    // What it made of the task when it woke counts for nothing.
+    // What the worker reports of the task after it resumed is ignored.
     let done = cluster.logged("task done");
     assert!(!done.iter().any(|line| by(&line) && file(line) == task), "{done:?}");
 }
@@ -154,14 +154,14 @@ fn a_coordinator_that_sleeps_blames_nobody() {
     cluster.join_by("w1", cluster.joining("w1"));
     cluster.join_by("w2", cluster.joining("w2"));
     cluster.until_coordinator_stopped();
-    // Longer than the lease, which is 2 s.
+    // The pause is longer than the lease of 2 s.
     std::thread::sleep(std::time::Duration::from_secs(4));
     cluster.signal_coordinator(libc::SIGCONT);
     assert_same(&cluster.finishes(), &undisturbed(&LONG_TASKS));
     assert_eq!(cluster.logged("worker lost"), Vec::<Value>::new());
 }
 
-/// A worker whose store is a file system that really runs full, in a mount namespace of its own.
+/// The store of a worker is on a file system that really fills up, in a mount namespace of its own.
 #[test]
 fn a_worker_whose_disk_is_full() {
     let mut cluster = Cluster::new(&LONG_TASKS, &[]);
@@ -189,7 +189,7 @@ fn a_worker_whose_disk_is_full() {
     assert!(failed.iter().any(full), "its disk was never full: {failed:?}");
 }
 
-/// The files of a worker's newest layer that is whole.
+/// Returns the files of a worker's newest complete layer.
 fn newest(cluster: &Cluster, name: &str) -> Vec<(u32, u32, PathBuf)> {
     let depth = u32::try_from(cluster.status().unwrap()["depth"].as_u64().unwrap()).unwrap() - 1;
     let files = cluster.files(name);
@@ -198,7 +198,7 @@ fn newest(cluster: &Cluster, name: &str) -> Vec<(u32, u32, PathBuf)> {
     newest
 }
 
-/// The files that the coordinator had discarded, or w1 when it looked what it has.
+/// Returns the files that the coordinator had discarded, or that w1 discarded when it checked its store.
 fn discarded(cluster: &Cluster) -> BTreeSet<(u32, u32)> {
     let number = |field: &Value| u32::try_from(field.as_u64().unwrap()).unwrap();
     let mut lines = cluster.logged("damaged file discarded");
@@ -230,7 +230,7 @@ fn a_damaged_file_is_made_again_where_older_layers_are_kept() {
     cluster.serve();
     cluster.alone_until("w1", 5, 16);
     cluster.join(&["w2"]);
-    // Not the first of those that a peer asks for.
+    // The damaged file is not the first one that a peer asks for.
     let (depth, shard, path) = newest(&cluster, "w1").pop().unwrap();
     damage(&path);
     cluster.join(&["w1"]);
@@ -265,13 +265,13 @@ fn a_damaged_file_without_a_copy_is_named_and_may_be_put_back() {
 
 #[test]
 fn a_damaged_file_of_the_layer_in_the_making_is_made_again() {
-    // Each task is done once: what dies at a task is counted.
+    // Without audits each task is done once, so the failpoint's number tells in which task the process dies.
     let mut cluster = Cluster::new(&LONG_TASKS, &["--audit", "0"]);
     cluster.serve();
-    // Eight shards a layer for one worker: in the middle of depth 9, the last one.
+    // One worker makes eight shards a layer, so number 77 is in the middle of depth 9, the last one.
     cluster.join_until("w1", "computing:77");
     cluster.dies("w1");
-    // It has saved what is made. When it is back it counts on the files of w1.
+    // The coordinator has saved the tasks that are done. When it is back, it counts on the files of w1.
     cluster.signal_coordinator(libc::SIGTERM);
     assert!(cluster.coordinator_ends().success());
     let files: Vec<_> = cluster.files("w1").into_iter().filter(|(depth, _, _)| *depth == 9).collect();

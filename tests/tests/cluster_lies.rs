@@ -1,4 +1,4 @@
-//! Workers that report what is not so.
+//! Workers that report wrong results.
 
 use fathom_proto::access::{Access, AccessArguments, Connection};
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
@@ -47,7 +47,7 @@ impl Liar {
         Self { client, session: registered.into_inner().session }
     }
 
-    /// The next tasks that it is given.
+    /// Returns the next tasks that the coordinator assigns to this worker.
     async fn tasks(&mut self) -> Vec<v1::MakeShard> {
         loop {
             let request = v1::TakeOrdersRequest { session: self.session, tasks: 4, holders_version: 0 };
@@ -78,7 +78,7 @@ fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-/// That all states lie in one shard at depth 0, in a run of so many cosets.
+/// Returns a report that all states are in one shard at depth 0, in a run of `cosets` cosets.
 fn everything(cosets: usize, states: u64) -> v1::ShardReport {
     let checksum = fathom_layer::Digest::of(b"no such data").0;
     v1::ShardReport {
@@ -91,7 +91,7 @@ fn everything(cosets: usize, states: u64) -> v1::ShardReport {
     }
 }
 
-/// The cosets of the shard that a task makes.
+/// Returns the number of cosets of the shard of a task.
 fn cosets(cluster: &Cluster, make: &v1::MakeShard) -> usize {
     let status = cluster.status().unwrap();
     let cosets = status["representative_cosets"].as_u64().unwrap() as u32;
@@ -107,10 +107,10 @@ fn a_worker_without_data_is_not_believed() {
         let mut liar = Liar::join(&cluster).await;
         let tasks = liar.tasks().await;
         let first = &tasks[0];
-        // More than a journal can keep is no report at all.
+        // A number larger than a journal can store makes the report invalid.
         let beyond = liar.report(first, everything(cosets(&cluster, first), 1 << 63)).await.unwrap_err();
         assert_eq!(beyond.code(), tonic::Code::InvalidArgument, "{beyond}");
-        // What a report can say, but no space is like.
+        // The report is well formed, but no space has this number of states.
         liar.report(first, everything(cosets(&cluster, first), 181_439)).await.unwrap();
         liar.client.leave(v1::LeaveRequest { session: liar.session }).await.unwrap();
     });
@@ -129,7 +129,7 @@ fn a_false_report_in_a_shared_store_is_dropped() {
     runtime().block_on(async {
         let mut liar = Liar::join(&cluster).await;
         let tasks = liar.tasks().await;
-        // It might be true, and there is no file that says so.
+        // This report might be true, but no file supports it.
         let empty = fathom_layer::Digest::of(&[]).0;
         let nothing = v1::ShardReport {
             pairs: Some(0),
@@ -148,7 +148,7 @@ fn a_false_report_in_a_shared_store_is_dropped() {
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
 }
 
-/// A store comes back with a file that is whole, and not the one that its worker reported.
+/// A worker returns with a file that is whole, but is not the file that the worker reported.
 #[test]
 fn another_file_in_a_store_is_made_again() {
     const MANY_TASKS: [&str; 5] = ["2x6", "--metric", "single", "--shards", "16"];
@@ -166,7 +166,7 @@ fn another_file_in_a_store_is_made_again() {
     assert!(lines.iter().any(|line| line["depth"] == depth && line["shard"] == shard), "{lines:?}");
 }
 
-/// Its twelve shards are all audited, and nothing is committed before so many workers are there.
+/// All twelve shards are audited. No layer is committed before `workers` workers hold its files.
 fn audited(workers: &str) -> Cluster {
     Cluster::new(&TWELVE, &["--audit", "100%", "--replicas", workers])
 }
@@ -175,8 +175,8 @@ const TWELVE: [&str; 3] = ["3x3", "--shards", "12"];
 /// A worker that loses a state of each coset, after the first depths.
 const BAD_MEMORY: &str = "found:40:flip";
 
-/// One of three workers has bad memory. Audits find that, the third worker says who is wrong, and what was
-/// made wrong is made again.
+/// One of three workers has bad memory. An audit finds a difference, the third worker decides who is wrong,
+/// and the wrong files are made again.
 #[test]
 fn a_worker_with_bad_memory_is_set_aside() {
     let mut cluster = audited("3");
@@ -184,7 +184,7 @@ fn a_worker_with_bad_memory_is_set_aside() {
     cluster.join_until("bad", BAD_MEMORY);
     cluster.join(&["good", "better"]);
     cluster.until_logged("worker is set aside");
-    // With the replicas that were asked for the run could not go on without the worker that is set aside.
+    // Three replicas need three workers, and the worker that is set aside does not count.
     cluster.join(&["another"]);
     assert_same(&cluster.finishes(), &undisturbed(&TWELVE));
     let aside = cluster.logged("worker is set aside");

@@ -1,4 +1,4 @@
-//! What comes over the network, and what does not: links that are cut, strangers, nonsense.
+//! Faults and attacks over the network: cut links, strangers, and malformed messages.
 
 use fathom_proto::access::{Access, AccessArguments, Connection};
 use fathom_proto::v1::coordinator_client::CoordinatorClient;
@@ -20,13 +20,15 @@ const SPACE: [&str; 3] = ["3x4", "--shards", "8"];
 /// Tasks of tenths of a second at depths 8 and 9.
 const LONG_TASKS: [&str; 5] = ["2x7", "--shards", "8", "--max-depth", "9"];
 
-/// A coordinator `c` and two workers on hosts of their own, each linked to each. Dropped, it is taken down.
+/// A coordinator `c` and two workers on hosts of their own, with a link between each two. The network is
+/// removed when this value is dropped.
 struct Network {
     tag: String,
 }
 
 impl Network {
-    /// `None` where it cannot be had; with `FATHOM_TEST_ALL` in the environment that is a failure.
+    /// Returns `None` if network namespaces are not available. With `FATHOM_TEST_ALL` in the environment that
+    /// is a failure instead.
     fn new() -> Option<Self> {
         let network = Self { tag: format!("fathom{}", std::process::id()) };
         let hosts = ["c", "w1", "w2"];
@@ -51,7 +53,8 @@ impl Network {
         format!("{}-{name}", self.tag)
     }
 
-    /// The network of a link is 10.77.NUMBER.0/24, the first host's address in it ends in 1.
+    /// Links two hosts. The network of the link is 10.77.NUMBER.0/24, and the address of the first host ends
+    /// in 1.
     fn link(&self, a: &str, b: &str, number: u8) -> bool {
         let (host_a, host_b) = (self.host(a), self.host(b));
         let (name_a, name_b) = (format!("to-{b}"), format!("to-{a}"));
@@ -74,8 +77,8 @@ impl Network {
         ["ip", "netns", "exec", &self.host(host)].map(String::from).to_vec()
     }
 
-    /// A run whose coordinator listens on all links, and its workers, which listen on the link between them.
-    /// It stands still when so many layers are committed.
+    /// Returns a run whose coordinator listens on all links, and whose workers listen on the link between
+    /// them. The run stands still once `layers` layers are committed.
     fn cluster(&self, layers: u32) -> Cluster {
         let prefix = self.prefix("c");
         let prefix: Vec<&str> = prefix.iter().map(String::as_str).collect();
@@ -105,7 +108,7 @@ impl Drop for Network {
 fn links_that_are_cut_and_healed() {
     let Some(network) = Network::new() else { return };
     let mut cluster = network.cluster(8);
-    // For longer than the lease: the worker is lost, and its files are missing.
+    // The link is cut for longer than the lease, so the worker is lost and its files are missing.
     cluster.in_the_middle(|_| network.set("c", "w1", "down"));
     let status = cluster.until_worker_is("w1", "lost");
     assert_eq!(status["waiting_for"], serde_json::json!(["w1"]));
@@ -116,7 +119,7 @@ fn links_that_are_cut_and_healed() {
     drop(cluster);
 
     let mut cluster = network.cluster(7);
-    // Both are there for the coordinator, but do not reach each other.
+    // Both workers reach the coordinator, but not each other.
     cluster.in_the_middle(|_| network.set("w1", "w2", "down"));
     let unreachable =
         |line: &Value| line["detail"].as_str().is_some_and(|detail| detail.contains("10.77.3."));
@@ -126,7 +129,7 @@ fn links_that_are_cut_and_healed() {
     assert_same(&cluster.finishes(), &undisturbed(&LONG_TASKS));
 }
 
-/// A run of which nothing moves, with a worker that has made some of it: the other one is gone.
+/// Returns a run that has stopped: one worker has made part of the run, and the other worker is gone.
 fn halted() -> Cluster {
     let mut cluster = Cluster::new(&SPACE, &[]);
     cluster.serve();
@@ -137,14 +140,14 @@ fn halted() -> Cluster {
     cluster
 }
 
-/// Where a worker serves its peers.
+/// Returns the address where a worker serves its peers.
 fn exchange(cluster: &Cluster, name: &str) -> String {
     let status = cluster.status().unwrap();
     let mut workers = status["workers"].as_array().unwrap().iter();
     workers.find(|worker| worker["name"] == name).unwrap()["address"].as_str().unwrap().into()
 }
 
-/// Sends bytes to a port, and reads what comes until the other side has enough.
+/// Sends bytes to a port, and reads until the other side closes the connection.
 fn send(address: &str, bytes: &[u8]) {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
@@ -163,7 +166,7 @@ fn bytes_of_no_meaning() {
             random = noise(&random);
             let bytes: Vec<u8> = random.iter().copied().cycle().take(length).collect();
             send(address, &bytes);
-            // And behind what HTTP/2 begins with.
+            // The same bytes follow the preface of HTTP/2.
             send(address, &[b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &bytes[..]].concat());
         }
         send(address, b"GET / HTTP/1.1\r\nHost: fathom\r\n\r\n");
@@ -173,7 +176,7 @@ fn bytes_of_no_meaning() {
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
 }
 
-/// Bytes that look random and are the same every time.
+/// Returns pseudo-random bytes that are the same each time.
 fn noise(bytes: &[u8]) -> Vec<u8> {
     let mut state = 0xcbf2_9ce4_8422_2325_u64;
     let mut next = |byte: u8| {
@@ -183,14 +186,14 @@ fn noise(bytes: &[u8]) -> Vec<u8> {
     bytes.iter().copied().cycle().take(257).map(&mut next).collect()
 }
 
-/// A connection of somebody who has the token of the run.
+/// Connects with the token of the run.
 async fn connect(cluster: &Cluster, address: &str) -> Connection {
     let token_file = Some(cluster.run().join("token"));
     let access = Access::load(&AccessArguments { token_file, ..AccessArguments::default() }).unwrap();
     access.connect(address, Duration::from_secs(60)).await.unwrap()
 }
 
-/// What a worker of this run would say of itself.
+/// Returns the registration of a worker of this run.
 fn registration(fingerprint: &[u8]) -> v1::RegisterRequest {
     v1::RegisterRequest {
         protocol_version: v1::PROTOCOL_VERSION,
@@ -256,7 +259,7 @@ async fn messages_that_make_no_sense_to_a_coordinator() {
         assert_eq!(status.code(), code, "{status}");
         assert!(status.message().contains(says), "{status}");
     }
-    // Nobody's session.
+    // A session that does not exist.
     let session = u64::MAX;
     assert!(
         !client.heartbeat(v1::HeartbeatRequest { session, progress: None }).await.unwrap().into_inner().known
@@ -273,7 +276,7 @@ async fn messages_that_make_no_sense_to_a_coordinator() {
     );
     client.leave(v1::LeaveRequest { session }).await.unwrap();
 
-    // A worker that reports what it was not asked for.
+    // A worker that reports a task that it was not given.
     let session = client.register(registration(&right)).await.unwrap().into_inner().session;
     let depth = cluster.status().unwrap()["depth"].as_u64().unwrap() as u32;
     let stopped = || {
@@ -312,7 +315,7 @@ async fn messages_that_make_no_sense_to_a_coordinator() {
     assert_eq!(cluster.logged("late report ignored").len(), 1);
     client.leave(v1::LeaveRequest { session }).await.unwrap();
 
-    // Larger than any message may be.
+    // A message above the size limit.
     let large = v1::ReportRequest {
         session,
         number: 0,
@@ -385,7 +388,7 @@ async fn messages_that_make_no_sense_to_a_worker() {
             kind: Some(fetch_failure::Kind::Missing(_))
         }))
     ));
-    // Larger than a request may be.
+    // A request above the size limit.
     let large = vec![range(0, 0); 3 << 20];
     assert!(client.fetch_cosets(fetch(&right, 3, large)).await.is_err());
     cluster.join(&["w1"]);
@@ -425,7 +428,7 @@ fn keys_of_a_run() {
     well(&cluster.ask("status", &options));
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
     assert!(cluster.logged("worker registered").len() >= 2);
-    // What w2 has read of w1's came over TLS as well.
+    // The files that w2 fetched from w1 came over TLS as well.
     let received = cluster.logged_by("w2", "worker ends");
     assert!(received[0]["received_bytes"].as_u64() > Some(0), "{received:?}");
 }

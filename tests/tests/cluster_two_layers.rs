@@ -1,4 +1,4 @@
-//! Workers that keep two layers, and die around giving back what is read no longer.
+//! Workers that keep two layers, and die while files that are no longer read are given back.
 
 use fathom_tests::assert_same;
 use fathom_tests::cluster::{Cluster, damage, undisturbed};
@@ -19,7 +19,7 @@ fn number(line: &Value, field: &str) -> u32 {
     u32::try_from(line[field].as_u64().unwrap()).unwrap()
 }
 
-/// How many shards each depth has given back, as the coordinator says.
+/// Returns the number of shards that each depth has given back, by the coordinator's log.
 fn given_back(cluster: &Cluster) -> BTreeMap<u32, usize> {
     let mut given = BTreeMap::new();
     for line in cluster.logged("shard given back") {
@@ -36,7 +36,7 @@ fn shards_are_given_back_while_layers_are_made() {
     assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
     let given = given_back(&cluster);
     assert!((0..13).all(|depth| given.contains_key(&depth)), "{given:?}");
-    // What is told to be deleted is deleted: by both holders, and by who has audited the shard.
+    // Both holders delete a shard that is given back, and so does the worker that audited it.
     let deleted: usize =
         ["w1", "w2", "w3"].iter().map(|name| cluster.logged_by(name, "shard given back").len()).sum();
     assert!(deleted > given.values().sum::<usize>(), "{deleted} files were deleted of {given:?}");
@@ -85,12 +85,13 @@ fn a_worker_killed_for_good_where_there_are_copies() {
     }
 }
 
-/// What was made of it cannot be made again: the run waits for the file, and never counts without it.
+/// A shard whose source is given back cannot be made again: the run waits for the lost file, and never counts
+/// without it.
 #[test]
 fn a_shard_without_a_copy_whose_source_is_given_back_must_be_put_back() {
     let mut cluster = Cluster::new(&MANY_TASKS, &two(&["--audit", "0"]));
     cluster.serve();
-    // Ten shards at least are given back at each depth.
+    // At least ten shards are given back at each depth.
     cluster.join_until("w1", "given back:55");
     cluster.dies("w1");
     let (depth, shard, path) = cluster
@@ -118,7 +119,7 @@ fn a_shard_without_a_copy_whose_source_is_given_back_must_be_put_back() {
     assert_same(&cluster.finishes(), &undisturbed(&MANY_TASKS));
 }
 
-/// In a store that all share the coordinator deletes, and one process can go on with what is left.
+/// The coordinator deletes files in a shared store, and a single process can continue with the rest.
 #[test]
 fn a_shared_store_gives_back_too() {
     let mut cluster = Cluster::new(&MANY_TASKS, &two(&[]));

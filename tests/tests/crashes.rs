@@ -14,15 +14,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// A disk that fails from some operation on: half of a write may still be done.
+/// A disk that fails from some operation on. The failing write may still write half of its bytes.
 #[derive(Clone, Debug)]
 struct FailingDisk(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
-    /// Operations until it fails.
+    /// The number of operations before the first failure.
     left: usize,
-    /// With what.
+    /// The kind of the error that failing operations return.
     error: io::ErrorKind,
     /// The operation that failed first.
     failed: Option<&'static str>,
@@ -36,7 +36,7 @@ struct State {
 struct Rename {
     from: PathBuf,
     to: PathBuf,
-    /// The contents of the file that it replaced.
+    /// The contents of the file that the renamed file replaced.
     replaced: Option<Vec<u8>>,
 }
 
@@ -57,8 +57,7 @@ impl FailingDisk {
         Ok(())
     }
 
-    /// What a power cut may take away: names that were not made durable, and half of the contents that were
-    /// not.
+    /// Undoes what a power cut may undo: renames that are not durable, and half of the contents that are not.
     fn cut_power(&self) {
         let state = &mut *self.0.lock().unwrap();
         for Rename { from, to, replaced } in state.renamed.iter().rev() {
@@ -138,7 +137,7 @@ impl DiskFile for FailingFile {
     fn sync(&mut self) -> io::Result<()> {
         self.disk.operation("sync")?;
         let state = &mut *self.disk.0.lock().unwrap();
-        // A file that waited has its final name by now.
+        // A file that was not synced may have its final name by now.
         if !state.unsynced.remove(&self.path)
             && let Some(rename) = state.renamed.iter().rev().find(|rename| rename.from == self.path)
         {
@@ -153,7 +152,7 @@ fn question() -> SpaceSpec {
     SpaceSpec { source: PuzzleSpec::Board(board), metric: Metric::Single, labels: Labels::distinct(8) }
 }
 
-/// Begins a run on `disk`, or goes on with what is there.
+/// Begins a run on `disk`, or resumes the run that is there.
 fn attempt(question: &SpaceSpec, setup: Setup, path: &Path, disk: &dyn Disk) -> anyhow::Result<Summary> {
     let mut run = match look(path)? {
         Found::Run => RunDirectory::open(path)?,
@@ -163,8 +162,8 @@ fn attempt(question: &SpaceSpec, setup: Setup, path: &Path, disk: &dyn Disk) -> 
     setup.go_on(&mut run, disk)
 }
 
-/// Fails a run at operation 0, 1, 2, … until one goes through, and resumes each. Returns what the failures
-/// hit.
+/// Fails a run at operation 0, 1, 2, … until a run succeeds, and resumes each failed run. Returns the
+/// operations that failed.
 fn fail_everywhere(
     question: &SpaceSpec,
     keep: Keep,
@@ -213,7 +212,7 @@ fn fail_everywhere_with(
         assert_eq!(resumed.counts, undisturbed.counts);
         assert_eq!(resumed.classes, undisturbed.classes);
         assert!(resumed.complete);
-        // Nothing is left but what should be kept.
+        // The directory holds no files but those that the run should keep.
         let layers: BTreeSet<PathBuf> = walk(&path.join("layers")).into_iter().collect();
         let first = if keep == Keep::All { 0 } else { resumed.counts.len() - 2 };
         let expected: BTreeSet<PathBuf> = (first..resumed.counts.len())

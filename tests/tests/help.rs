@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The words of all commands.
+/// Returns the names of all commands.
 fn commands() -> Vec<String> {
     let (help, _) = texts(&fathom().arg("-h").output().unwrap());
     let names = help.lines().filter_map(|line| {
@@ -39,13 +39,13 @@ fn commands_stand_in_groups_with_their_own_help() {
     assert!(text("--help").contains("The default is multi for boards"));
 }
 
-/// A command line that the program does not know ends with the usage; every example is known. What it asks
-/// for may not be there.
+/// An unknown command line fails with the usage, so every example must be a known one. The files that an
+/// example names need not exist.
 #[test]
 fn examples_are_commands_that_there_are() {
     let directory = tempfile::tempdir().unwrap();
     let shell = |example: &str| {
-        // Only the words are looked at: `--help` stands before what would be done.
+        // `--help` comes first, so that the arguments are parsed but not carried out.
         let (program, rest) = example.split_once(' ').unwrap();
         let rest = rest.split(" > ").next().unwrap();
         let binary = if program == "fathom" { fathom() } else { fathom_worker() };
@@ -62,7 +62,7 @@ fn examples_are_commands_that_there_are() {
         for example in examples.lines().filter_map(|line| line.strip_prefix("  ")) {
             let output = shell(example);
             let (_, err) = texts(&output);
-            // The one thing that is wrong with it is what was put behind it.
+            // The only fault of the example is the option that was added.
             assert!(err.contains("unexpected argument '--no-such-option'"), "{example}: {err}");
             seen += 1;
         }
@@ -105,7 +105,7 @@ fn completions_and_pages_know_every_command() {
     }
 }
 
-/// Help that nobody can read is no success.
+/// Help that cannot be written is a failure.
 #[test]
 fn help_on_a_full_disk_fails() {
     for option in ["--help", "--version"] {

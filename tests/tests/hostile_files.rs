@@ -1,5 +1,5 @@
-//! Layer files and cosets from peers whose checksums are all in order and whose contents are not: they are
-//! refused, and what is accepted does no harm in any kernel.
+//! Layer files, and cosets from peers, with valid checksums and invalid contents: they are refused, and
+//! accepted ones do no harm in any kernel.
 
 use fathom_layer::{Encoding, Import, Imports, LayerFile, LayerWriter, LocalDisk, Totals};
 use fathom_space::Shape;
@@ -8,7 +8,7 @@ use fathom_tests::fuzz::{COSETS, harmless, identity, shapes};
 use proptest::prelude::*;
 use std::fs;
 
-/// A file with a coset that is empty, one with a few states, and one with many.
+/// Writes a file with an empty coset, one with a few states, and one with many.
 fn write(path: &std::path::Path, shape: &Shape) -> Vec<u8> {
     let mut writer = LayerWriter::create(&LocalDisk, path, identity(shape)).unwrap();
     let mut stored = 0;
@@ -28,7 +28,7 @@ fn write(path: &std::path::Path, shape: &Shape) -> Vec<u8> {
     fs::read(path).unwrap()
 }
 
-/// A change to a file: of a byte of the data, or of what the directory says of them.
+/// A change to a file: to a byte of the data, or to the directory's record of the data.
 #[derive(Clone, Debug)]
 enum Change {
     Data(prop::sample::Index, u8),

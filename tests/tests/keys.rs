@@ -1,4 +1,4 @@
-//! `fathom keys`: what it makes is what the processes of a run take, and nothing that is there is lost.
+//! `fathom keys`: the processes of a run accept its files, and existing files are never overwritten.
 
 use fathom_proto::access::{Access, AccessArguments};
 use fathom_tests::{fathom, texts};
@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Runs `fathom keys` in a directory; returns exit code, standard output and error.
+/// Runs `fathom keys` in a directory. Returns the exit code, standard output and standard error.
 fn keys(directory: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = fathom().arg("keys").args(arguments).current_dir(directory).output().unwrap();
     let (out, err) = texts(&output);
@@ -59,7 +59,7 @@ fn keys_are_made_and_can_be_used() {
     // A key of one run does not fit the certificate of another.
     let mixed = AccessArguments { tls_key: Some(directory.path().join("empty/key.pem")), ..arguments(&dir) };
     assert!(Access::load(&mixed).is_err());
-    // Nothing unfinished is left.
+    // No temporary file is left.
     for entry in fs::read_dir(directory.path()).unwrap() {
         let name = entry.unwrap().file_name();
         assert!(!name.to_string_lossy().starts_with('.'), "{name:?}");

@@ -22,7 +22,7 @@ fn assert_is(found: &Summary, known: &KnownTable) {
     }
 }
 
-/// Above this many states the plain search is left out, for it takes minutes.
+/// The largest number of states for which the plain search runs too; above, that search takes minutes.
 const REFERENCE_UP_TO: u64 = 10_000_000;
 
 #[test]

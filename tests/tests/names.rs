@@ -1,5 +1,5 @@
-//! What cells, pieces and orientations are called, and whether symmetries are told or found, changes nothing
-//! that is counted.
+//! The numbering of cells, pieces and orientations does not change any count, nor does it matter whether
+//! symmetries are given or found.
 
 use fathom_algebra::{OrientedPermutation, Permutation};
 use fathom_engine::summary::Summary;
@@ -13,10 +13,10 @@ use proptest::prelude::*;
 
 const SETUP: fn() -> Setup = || Setup { shards: Some(1), ..Setup::default() };
 
-/// Numbers of cells and of orientations, an orbit each.
+/// The numbers of cells and of orientations of each of two orbits.
 type Shape = [(usize, u16); 2];
 
-/// Any permutation of the cells of each orbit, with any turns.
+/// Generates any permutation of the cells of each orbit, with any turns.
 fn element(shape: Shape) -> impl Strategy<Value = OrientedPermutation> {
     let orbit = |(cells, order): (usize, u16)| {
         let images = Just((0..cells as u16).collect::<Vec<u16>>()).prop_shuffle();
@@ -61,7 +61,7 @@ proptest! {
     ) {
         let found = SETUP().search(question(shape, moves.iter().cloned()));
         let renamed = SETUP().search(question(shape, moves.iter().map(|action| action.relabel(&names))));
-        // The plain search knows no symmetries.
+        // The plain search uses no symmetries.
         let plain = Setup { kernel: Kernel::Reference, ..SETUP() }.search(question(shape, moves.into_iter()));
         prop_assert_eq!(&plain.digest, &found.digest);
         prop_assert_eq!(&plain.counts, &found.counts);

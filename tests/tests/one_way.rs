@@ -35,8 +35,8 @@ fn word(word: &str) -> SpaceSpec {
     question(source, labels)
 }
 
-/// How many words of labels a search finds at each distance that does what moves do: `moves[x][c]` is where
-/// what stands on cell c goes.
+/// Returns the number of label words at each distance, by a search that applies the moves directly:
+/// `moves[x][c]` is the cell to which move x carries the piece on cell c.
 fn growth(solved: Vec<usize>, moves: &[Vec<usize>]) -> Vec<u64> {
     let mut seen = HashSet::from([solved.clone()]);
     let mut newest = vec![solved];
@@ -58,7 +58,7 @@ fn growth(solved: Vec<usize>, moves: &[Vec<usize>]) -> Vec<u64> {
     counts
 }
 
-/// The ring turned to the left, and its first two pieces exchanged.
+/// Returns the two moves of lx: turn the ring to the left, and exchange its first two pieces.
 fn lx(n: usize) -> Vec<Vec<usize>> {
     vec![(0..n).map(|cell| (cell + n - 1) % n).collect(), [1, 0].into_iter().chain(2..n).collect()]
 }
@@ -68,7 +68,7 @@ fn the_ring_that_turns_one_way_grows_as_published() {
     // OEIS A039745 (the largest distance) and A186144 (states there), from n = 3.
     for (n, (distance, farthest)) in (3..).zip([(2, 3), (6, 3), (11, 2), (18, 1), (25, 2), (35, 1), (45, 2)])
     {
-        // Of fewer than 8 pieces there is one coset.
+        // With fewer than 8 pieces there is only one coset.
         let setup = if n < 8 { Setup { shards: Some(1), ..SETUP } } else { SETUP };
         let found = setup.search(word(&format!("lx:{n}")));
         assert_eq!((found.god_number, found.counts.last()), (Some(distance), Some(&farthest)), "lx:{n}");
@@ -81,7 +81,7 @@ fn the_ring_that_turns_one_way_grows_as_published() {
     }
 }
 
-/// A board whose lines are shifted one way alone has fewer symmetries than the board.
+/// A board whose lines shift in one direction only has fewer symmetries than the usual board.
 #[test]
 fn boards_shift_one_way_too() {
     for (board, moves) in [("2x3", 5), ("3x3", 6), ("2x4", 6)] {
@@ -127,7 +127,7 @@ proptest! {
     }
 }
 
-/// What a layer is made without is read layer by layer once; then each depth adds the newest alone.
+/// The union of all older layers is read layer by layer once; then each depth adds only the newest layer.
 #[test]
 fn each_depth_adds_one_layer_to_the_union() {
     let directory = tempfile::tempdir().unwrap();
@@ -148,7 +148,7 @@ fn each_depth_adds_one_layer_to_the_union() {
     let union = job.union.as_ref().expect("the union of so small a space fits into memory");
     let positions = || job.graph.shape().positions();
     for shard in cut.ids() {
-        // Begun in the middle, as by a process that goes on.
+        // Begins in the middle, as a resumed process does.
         for depth in 20..counts.len() {
             let newest_first = || layers[..depth].iter().rev();
             let before: Vec<&Layer> = match depth {
@@ -170,7 +170,7 @@ fn each_depth_adds_one_layer_to_the_union() {
                 }
             }
         }
-        // A lost file of an earlier depth is made again without the union, which has too much.
+        // The union holds later layers too, so a lost file of an earlier depth is made again without it.
         let before: Vec<&Layer> = layers[..15].iter().rev().collect();
         assert!(union.of_task(shard, &before).unwrap().is_none());
     }
@@ -189,7 +189,7 @@ fn workers_and_tasks_find_the_same() {
     let expected = run(&at("alone"), &[]);
     assert_eq!(json(&fathom().args(["verify", "--json"]).arg(at("alone")).output().unwrap())["layers"], 36);
 
-    // It is built, and lies beside the other one.
+    // Builds the worker, which is expected beside the other binary.
     let _ = fathom_worker();
     assert_same(&run(&at("workers"), &["--workers", "3", "--threads", "3"]), &expected);
 

@@ -1,4 +1,4 @@
-//! The page of a run over HTTP, without a browser: who may look, what is told, and what does no harm.
+//! The page of a run over HTTP, without a browser: access, contents, and requests that must do no harm.
 
 use fathom_tests::cluster::{Cluster, free_port, signal, undisturbed, until};
 use fathom_tests::page::{Answer, ask, get, token, until_served};
@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Output, Stdio};
 
-/// A run of 3x3 that is complete and whose page lingers. Dropped, it is killed.
+/// A complete run of 3x3 whose page lingers. The process is killed when this value is dropped.
 struct Lingering {
     directory: tempfile::TempDir,
     address: String,
@@ -39,7 +39,7 @@ impl Lingering {
         get(&self.address, path, &self.run())
     }
 
-    /// Ends the page by Ctrl-C; returns what was said.
+    /// Ends the page with Ctrl-C. Returns the output of the process.
     fn end(mut self) -> Output {
         signal(&self.process, libc::SIGINT);
         let mut output =
@@ -52,7 +52,7 @@ impl Lingering {
 
 impl Drop for Lingering {
     fn drop(&mut self) {
-        // It may have ended.
+        // The process may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -91,7 +91,7 @@ fn whoever_has_the_token_may_look_and_nobody_else() {
     assert!(answer.body.contains("<script type=\"module\" src=\"/page.js\">"));
     let other_port = cookie.replace("fathom-", "fathom-1");
     assert_eq!(asked("GET", "/", &[("Host", address), ("Cookie", &other_port)]).status, 401);
-    // Whatever is answered, nothing of others runs in it, shows it or keeps it.
+    // Headers on every answer keep foreign scripts, frames and caches out.
     for answer in [answer, health, admitted, asked("GET", "/", &[("Host", address)])] {
         let policy = answer.header("content-security-policy").unwrap();
         assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self';"), "{policy}");
@@ -159,7 +159,7 @@ fn metrics_are_open_metrics() {
     assert!(answer.body.contains("\nfathom_visited_states 181440.0\n"), "{}", answer.body);
 }
 
-/// The board for the dashboard of Grafana asks for metrics that there are.
+/// The Grafana dashboard uses only metrics that exist.
 #[test]
 fn the_dashboard_asks_for_metrics_that_there_are() {
     let source = include_str!("../../coordinator/src/page/metrics.rs");
@@ -266,7 +266,7 @@ fn many_readers_do_no_harm() {
         .map(|mut reader| {
             std::thread::spawn(move || {
                 let mut told = Vec::new();
-                // However the server ends the connection.
+                // The server may end the connection in any way.
                 let _ = reader.read_to_end(&mut told);
                 String::from_utf8(told).unwrap()
             })
@@ -282,7 +282,7 @@ fn many_readers_do_no_harm() {
     drop(silent);
 }
 
-/// What the workers have told stays when the run has ended.
+/// The figures that workers reported stay after the run has ended.
 #[test]
 fn a_cluster_tells_what_its_workers_take() {
     let address = format!("127.0.0.1:{}", free_port());
@@ -297,7 +297,7 @@ fn a_cluster_tells_what_its_workers_take() {
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         line.unwrap_or_else(|| panic!("no {name}: {text}")).parse::<f64>().unwrap()
     };
-    // Neither has all that it reads; what is said last is said when it leaves.
+    // Neither worker has all the files that it reads. The last figures arrive when a worker leaves.
     until("fetches are told", || value("fathom_fetch_seconds_count") > 0.0);
     assert!(value("fathom_fetch_seconds_sum") > 0.0);
     for worker in ["a", "b"] {

@@ -1,5 +1,5 @@
-//! The planted faults of `tests/planted.sh` still fit the code: who changes code that a fault is about renews
-//! the fault.
+//! The planted faults of `tests/planted.sh` still apply to the code: whoever changes the code around a fault
+//! must update the fault.
 
 use std::fs;
 use std::path::Path;

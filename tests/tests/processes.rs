@@ -1,4 +1,4 @@
-//! The real command, killed, stopped, run twice and out of room.
+//! The real command, killed, stopped, started twice and out of disk space.
 
 use fathom_tests::cluster::{signal, until_stopped};
 use fathom_tests::{assert_same, fathom, json, texts};
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 /// 12! states in 15 layers.
 const SPACE: &str = "2x6";
 const LAYERS: usize = 15;
-/// Shards of a layer.
+/// The number of shards of a layer.
 const SHARDS: usize = 10;
 
 fn run(path: &Path) -> Command {
@@ -40,8 +40,8 @@ fn undisturbed() -> Value {
     found
 }
 
-/// Runs a command that kills itself when it reaches a point of its work for the n-th time; false if it never
-/// does.
+/// Runs a command that kills itself when it reaches a failpoint for the n-th time. Returns false if the
+/// command never gets there.
 fn is_killed(mut command: Command, point: &str, n: usize) -> bool {
     let output = command.env("FATHOM_FAILPOINT", format!("{point}:{n}")).output().unwrap();
     match output.status.signal() {
@@ -53,7 +53,7 @@ fn is_killed(mut command: Command, point: &str, n: usize) -> bool {
     }
 }
 
-/// The layers that a run has committed.
+/// Returns the number of layers that a run has committed.
 fn committed(path: &Path) -> usize {
     json(&fathom().arg("status").arg(path).arg("--json").output().unwrap())["counts"]
         .as_array()
@@ -64,7 +64,7 @@ fn committed(path: &Path) -> usize {
 #[test]
 fn killed_anywhere_and_resumed() {
     let expected = undisturbed();
-    // Each depth between its shards, once at a different one; and the moments around some commits.
+    // Kills a run once within each depth, between different shards, and just before and after some commits.
     let writing = (0..LAYERS).map(|depth| ("writing", depth * SHARDS + 1 + depth % SHARDS, depth));
     let commits = [1, 2, 6, 9, LAYERS];
     let before = commits.map(|n| ("committing", n, n - 1));
@@ -74,7 +74,7 @@ fn killed_anywhere_and_resumed() {
         let path = directory.path().join("run");
         assert!(is_killed(run(&path), point, n), "{point} was never reached for the {n}-th time");
         assert_eq!(committed(&path), layers, "{point}:{n}");
-        // Whatever the moment was, `run` goes on, and `verify` finds nothing wrong after it.
+        // Wherever the process was killed, `run` continues, and `verify` then finds no fault.
         assert_same(&json(&run(&path).output().unwrap()), &expected);
         let verified = fathom().arg("verify").arg(&path).output().unwrap();
         assert!(verified.status.success(), "{}", texts(&verified).1);
@@ -121,7 +121,7 @@ fn a_signal_stops_it_in_order() {
 fn a_second_process_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("run");
-    // It is there all the time: it stands still in the middle of depth 1.
+    // The first process is there all the time: it stands still in the middle of depth 1.
     let mut first = run(&path).env("FATHOM_FAILPOINT", "writing:15:stop").spawn().unwrap();
     until_stopped(&first);
     for command in ["resume", "verify"] {
@@ -130,7 +130,7 @@ fn a_second_process_is_refused() {
         assert!(texts(&output).1.contains("another process is working on this run"), "{:?}", texts(&output));
     }
     assert_eq!(run(&path).output().unwrap().status.code(), Some(2));
-    // Readers are welcome.
+    // Readers need no lock.
     assert_eq!(committed(&path), 1);
     assert!(first.try_wait().unwrap().is_none(), "the first process goes on");
     first.kill().unwrap();

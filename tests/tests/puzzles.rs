@@ -9,7 +9,7 @@ use serde_json::{Value, json as value};
 use std::collections::HashSet;
 use std::path::Path;
 
-/// Runs `fathom run` in a directory of its own; returns what it tells.
+/// Runs `fathom run` in a directory of its own. Returns the result.
 fn run(arguments: &[&str]) -> Value {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("run");
@@ -35,7 +35,7 @@ fn families_grow_as_published() {
         ("coxeter:6", &[1, 5, 14, 29, 49, 71, 90, 101, 101, 90, 71, 49, 29, 14, 5, 1]),
         // OEIS A094638, row 7: Stirling numbers of the first kind.
         ("all-transpositions:7", &[1, 21, 175, 735, 1624, 1764, 720]),
-        // By the order of a cyclic group.
+        // The rotations of one line form a cyclic group.
         ("1x7", &[1, 6]),
     ];
     for (word, counts) in growth {
@@ -113,7 +113,8 @@ fn twisty_puzzles_grow_as_published() {
     assert_eq!(run(&["3x3x3-corners"])["god_number"], 11);
 }
 
-/// B. Norskog, cubezzz forum, "2x2x2 Cube": quarter turns, up to the 48 symmetries of the cube and inversion.
+/// Source: B. Norskog, cubezzz forum, "2x2x2 Cube": quarter turns, up to the 48 symmetries of the cube and
+/// inversion.
 #[test]
 fn classes_of_the_pocket_cube_are_as_published() {
     let told = run(&["2x2x2", "--metric", "single"]);
@@ -121,8 +122,8 @@ fn classes_of_the_pocket_cube_are_as_published() {
     assert_eq!((&told["classes_with_inverse"], &told["symmetries"]), (&value!(published), &value!(48)));
 }
 
-/// The classes at each depth, and those up to inversion, counted without Burnside's lemma: a state counts if
-/// neither an image of it nor one of its inverse is smaller.
+/// Returns the number of classes at each depth, without and with inversion, counted without Burnside's lemma:
+/// a state counts if neither an image of the state nor one of its inverse is smaller.
 fn classes(source: PuzzleSpec, metric: Metric, max_depth: usize) -> [Vec<usize>; 2] {
     let definition = source.definition(metric).unwrap();
     let generators = definition.generators(definition.metric()).unwrap();
@@ -168,7 +169,7 @@ fn classes_are_the_orbits_of_symmetries_and_inversion() {
         let told = run(&[&[word][..], &moves.map_or(vec![], |moves| vec!["--moves", moves])].concat());
         assert_eq!(value!([told["classes"], told["classes_with_inverse"]]), value!(expected), "{word}");
     }
-    // 14! states: only if asked for.
+    // With 14! states, the classes are counted only on request.
     let large = ["2x7", "--max-depth", "3"];
     assert_eq!(run(&large)["classes_with_inverse"], Value::Null);
     let told = run(&[&large[..], &["--inverse-classes"]].concat());
@@ -176,7 +177,7 @@ fn classes_are_the_orbits_of_symmetries_and_inversion() {
     assert_eq!(value!([told["classes"], told["classes_with_inverse"]]), value!(expected));
 }
 
-/// With pieces that turn, in several orbits, and with guards, the cosets find what a plain search finds.
+/// For pieces that turn, several orbits, and guards, the cosets give the same result as a plain search.
 #[test]
 fn the_plain_search_agrees_on_pieces_that_turn_and_on_guards() {
     let bandaged = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/bandaged.toml");
@@ -233,8 +234,8 @@ fn square_one_grows_by_turns_and_twists_as_published() {
     assert!(refused.contains("the states of square1 are limited"), "{refused}");
 }
 
-/// M. Masonjones, forum.cubeman.org node 35: turns of the layers are free, only twists count. What a run has
-/// in its directory is all that going on with it takes.
+/// Source: M. Masonjones, forum.cubeman.org node 35: turns of the layers are free, only twists count. The
+/// files in a run's directory are enough to resume the run.
 #[test]
 fn square_one_grows_by_twists_as_published() {
     let directory = tempfile::tempdir().unwrap();
@@ -250,7 +251,7 @@ fn square_one_grows_by_twists_as_published() {
     fathom(&["verify", "run"]);
 }
 
-/// The same puzzle from its word, from a file, and as a board of which all moves are named.
+/// One puzzle by its name, from a file, and as a board with all moves named.
 #[test]
 fn however_a_puzzle_is_named_it_grows_alike() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/examples/pancake-5.toml");
@@ -316,7 +317,7 @@ fn sequences_are_converted_for_a_cube_that_is_held() {
 /// A worker that joins learns the definition from its coordinator.
 #[test]
 fn workers_search_families_too() {
-    // It is built, and lies beside the other one.
+    // Builds the worker, which is expected beside the other binary.
     let _ = fathom_worker();
     assert_same(&run(&["pancake:8", "--workers", "2", "--threads", "2"]), &run(&["pancake:8"]));
 }
@@ -356,15 +357,15 @@ fn puzzles_are_listed_with_what_can_be_done_with_them() {
         (&value!("12! / 24"), &Value::Null)
     );
     let (text, _) = texts(&fathom().arg("puzzles").output().unwrap());
-    // What goes on in the next line begins with blanks.
+    // Continuation lines begin with blanks.
     let first_lines = text.lines().filter(|line| !line.starts_with("  ")).count();
     assert_eq!(first_lines, list.as_array().unwrap().len() + 1);
     assert!(text.lines().all(|line| line.len() <= 120), "{text}");
     assert!(text.contains(" 11, 14 single  "), "{text}");
 }
 
-/// Each of them is found again, or is a record; who found it apart from Fathom is named. The numbers of those
-/// sources stand in the tests of growth: here, in `known_numbers.rs`, `records.rs`, and of lx in
+/// Each known number is found again or is a record, and its source other than Fathom is named. The numbers of
+/// those sources are in the tests of growth: here, in `known_numbers.rs`, `records.rs`, and for lx in
 /// `one_way.rs`.
 #[test]
 fn gods_numbers_that_are_said_to_be_known_are_found() {
@@ -400,12 +401,12 @@ fn the_group_of_rubiks_cube() {
     assert_eq!(group(&["--element", "f*l"])["order"], 105);
 }
 
-/// A file of the examples.
+/// Returns the path of an example file.
 fn example(name: &str) -> String {
     format!("{}/../docs/examples/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Where a permutation carries sets of points.
+/// Returns the images of sets of points under a permutation.
 fn image(sets: &[Vec<usize>], by: &Permutation) -> Vec<Vec<usize>> {
     let carried = |set: &Vec<usize>| {
         let mut set: Vec<usize> = set.iter().map(|&point| by.apply(point)).collect();
@@ -483,7 +484,7 @@ fn labelled_orbits_multiply() {
     assert_eq!(visited, 94_500);
 }
 
-/// Directories that were begun when twsearch's files meant exactly the listed moves.
+/// Directories that were begun when a file of twsearch meant exactly the listed moves.
 #[test]
 fn a_directory_of_the_old_default_goes_on_as_it_was_begun() {
     let directory = tempfile::tempdir().unwrap();
@@ -504,7 +505,7 @@ fn a_directory_of_the_old_default_goes_on_as_it_was_begun() {
     let (out, err) = asked(&["--dir", "old", "--max-depth", "4", "--json"]);
     assert!(err.contains("old was begun when exactly the listed moves"), "{err}");
     assert!(out.contains("\"metric\":\"given\""), "{out}");
-    // What is asked for by name is not that run.
+    // A metric that is given by name asks for another run.
     let (_, err) = asked(&["--dir", "old", "--metric", "multi"]);
     assert!(err.contains("holds the run"), "{err}");
     let (out, _) = asked(&["--dir", "new", "--max-depth", "2", "--json"]);

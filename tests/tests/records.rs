@@ -1,5 +1,5 @@
-//! The records: what they must satisfy, what is known of them elsewhere, and those that are quickly made
-//! again.
+//! The records: their invariants, comparisons with independent work, and the records that take little time to
+//! compute again.
 
 use fathom_puzzle::{Board, Metric, PuzzleSpec};
 use fathom_run::manifest::SpaceSpec;
@@ -37,7 +37,7 @@ fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../records")
 }
 
-/// By name, such as `4x4-multi`.
+/// Returns the records by name, such as `4x4-multi`.
 fn records() -> BTreeMap<String, Record> {
     let files = fs::read_dir(directory()).unwrap().map(|entry| entry.unwrap().path());
     let records: BTreeMap<String, Record> = files
@@ -51,7 +51,7 @@ fn records() -> BTreeMap<String, Record> {
     records
 }
 
-/// The depths of the random states of a record, by depth.
+/// Returns how many of a record's random states are at each depth.
 fn random_states(name: &str, depths: usize) -> Vec<u64> {
     let text = fs::read_to_string(directory().join(format!("{name}.csv"))).unwrap();
     let mut counts = vec![0; depths];
@@ -128,7 +128,7 @@ fn the_4x4_board_agrees_with_independent_work() {
     let records = records();
     assert_eq!(records["4x4-single"].god_number, 18);
     for (name, expected) in [("4x4-multi", &multi[..]), ("4x4-single", &single[..])] {
-        // What was watched are these states and some random ones.
+        // The watched states are these states and some random ones.
         let watched = &records[name].watched;
         let random = random_states(name, watched.len());
         let two_rows: Vec<u64> = watched.iter().zip(&random).map(|(all, random)| all - random).collect();

@@ -28,7 +28,7 @@ impl Run {
         json(&self.of(fathom(), arguments).args(more).output().unwrap())
     }
 
-    /// Puts a state elsewhere in the file of a layer.
+    /// Moves one state to another place in the file of a layer.
     fn replace(&self, depth: u32) {
         move_state(&self.file(depth), 3);
     }

@@ -36,7 +36,7 @@ impl Run {
         self.0.path().join(name)
     }
 
-    /// Reports; returns exit code, standard output and error.
+    /// Runs `fathom report`. Returns the exit code, standard output and standard error.
     fn report(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
         let output = fathom().arg("report").args(arguments).current_dir(self.0.path()).output().unwrap();
         let (out, err) = texts(&output);
@@ -56,7 +56,7 @@ impl Run {
         serde_json::from_str(&self.in_format("json")).unwrap()
     }
 
-    /// Every file of the run with its contents.
+    /// Returns every file of the run with its contents.
     fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         fn walk(path: &Path, found: &mut Vec<(PathBuf, Vec<u8>)>) {
             for entry in fs::read_dir(path).unwrap() {
@@ -85,7 +85,7 @@ fn xml(text: &str) -> Document<'_> {
     Document::parse_with_options(text, options).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// The cells of the rows of a table, digits alone where they are numbers.
+/// Returns the cells of the rows of a table; numbers as digits alone.
 fn cells(table: Node<'_, '_>) -> Vec<Vec<String>> {
     let body = table.children().find(|node| node.has_tag_name("tbody")).unwrap();
     let rows = body.children().filter(|node| node.has_tag_name("tr"));
@@ -208,7 +208,7 @@ fn a_page_needs_nothing_else() {
     }
 }
 
-/// The distance of each state that is drawn, by a plain search.
+/// A plain search confirms the distance of each drawn state.
 #[test]
 fn the_states_that_are_drawn_are_antipodes() {
     for known in known_tables("boards.json").into_iter().filter(|table| table.states < 200_000) {
@@ -238,7 +238,7 @@ fn the_states_that_are_drawn_are_antipodes() {
     }
 }
 
-/// Each solution is carried out, move by move.
+/// Each solution is applied move by move.
 #[test]
 fn the_states_that_are_drawn_have_shortest_solutions() {
     for options in [&["3x3"][..], &["3x3", "--keep", "all"], &["2x4", "--metric", "single"]] {
@@ -328,7 +328,7 @@ fn pieces_that_are_turned_are_written_with_their_turns() {
     }
 }
 
-/// What the report says is run in an empty directory, and finds the same.
+/// The command in the report is run in an empty directory, and gives the same result.
 #[test]
 fn the_command_does_it_again() {
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/");
@@ -390,7 +390,7 @@ fn an_unfinished_run_says_so() {
 
 #[test]
 fn layers_that_are_with_workers_or_gone_are_not_drawn() {
-    // It is built, and lies beside the other one.
+    // Builds the worker, which is expected beside the other binary.
     let _ = fathom_worker();
     let run = Run::new(&["3x3", "--workers", "2", "--threads", "2"]);
     let told = run.json();
@@ -444,7 +444,7 @@ fn a_file_is_written_whole_and_never_replaced() {
     let (code, out, err) = run.report(&["run", "--format", "md", "--output", "report.md"]);
     assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "", ""));
     assert_eq!(fs::read_to_string(run.path("report.md")).unwrap(), run.in_format("md"));
-    // As readable as any file that is made.
+    // The report is as readable as any other new file.
     fs::write(run.path("other"), "").unwrap();
     let mode = |name: &str| fs::metadata(run.path(name)).unwrap().permissions().mode();
     assert_eq!(mode("report.md"), mode("other"));

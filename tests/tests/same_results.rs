@@ -1,4 +1,4 @@
-//! The same run gives the same counts and digests, however it is done.
+//! A run gives the same counts and digests whatever its engine, memory and threads.
 
 use fathom_kernel::Engine;
 use fathom_puzzle::{Board, Metric, PuzzleSpec};

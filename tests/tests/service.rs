@@ -1,4 +1,5 @@
-//! Who may use a coordinator, and what nobody can take from it: connections, its journal, its files.
+//! Who may use a coordinator, and that strangers cannot exhaust its connections or reach its journal and
+//! files.
 
 use fathom_proto::access::{Access, AccessArguments};
 use fathom_proto::v1;
@@ -18,7 +19,7 @@ use tonic::Code;
 /// 12! states in 14 layers.
 const SPACE: [&str; 3] = ["3x4", "--shards", "8"];
 
-/// The same command with few file descriptors, and no way to more.
+/// Returns the same command with a hard limit on file descriptors.
 fn with_descriptors(most: u32, command: &Command) -> Command {
     let mut limited = Command::new("sh");
     limited.args(["-ec", &format!("ulimit -n {most}; exec \"$0\" \"$@\"")]);
@@ -26,8 +27,8 @@ fn with_descriptors(most: u32, command: &Command) -> Command {
     limited
 }
 
-/// Connections that say nothing, more than the coordinator has descriptors for, and made again when they are
-/// ended. The run goes on all the same.
+/// More silent connections than the coordinator has descriptors, reopened whenever they are closed. The run
+/// continues.
 #[test]
 fn silent_connections_do_not_end_a_run() {
     const DESCRIPTORS: u32 = 256;
@@ -65,7 +66,7 @@ fn a_file_that_may_not_grow_ends_a_run_with_a_message() {
     let directory = tempfile::tempdir().unwrap();
     let run = directory.path().join("run");
     let mut command = Command::new("sh");
-    // In blocks of 512 or of 1024 bytes: less than a dense layer has.
+    // The limit is in blocks of 512 or of 1024 bytes; a dense layer is larger either way.
     command.args(["-ec", "ulimit -f 256; exec \"$0\" \"$@\""]).arg(fathom().get_program());
     let output = command.args(["run", "3x4", "-q", "--dir"]).arg(&run).output().unwrap();
     let (_, err) = texts(&output);
@@ -74,7 +75,7 @@ fn a_file_that_may_not_grow_ends_a_run_with_a_message() {
     well(&fathom().args(["resume", "-q"]).arg(&run).output().unwrap());
 }
 
-/// A run on a medium that cannot be written to, in a mount namespace of its own.
+/// A run on a read-only file system, in a mount namespace of its own.
 #[test]
 fn a_directory_that_cannot_be_written_to_is_verified() {
     let directory = tempfile::tempdir().unwrap();
@@ -100,8 +101,7 @@ fn a_directory_that_cannot_be_written_to_is_verified() {
     }
 }
 
-/// Commands of somebody who has nothing of the owner's: other directories for what runs, and for what is
-/// temporary.
+/// Runs commands as a user without the owner's runtime and temporary directories.
 fn as_stranger(cluster: &Cluster, arguments: &[&str]) -> Output {
     let nowhere = cluster.path().join("nowhere");
     fs::create_dir_all(&nowhere).unwrap();
@@ -130,7 +130,7 @@ fn strangers_on_this_machine_are_refused() {
     assert_eq!(mode(&token), 0o600);
     let option = ["status", &cluster.address, "--token-file", token.to_str().unwrap()];
     well(&as_stranger(&cluster, &option));
-    // Its owner needs no option.
+    // The owner needs no option.
     well(&cluster.ask("status", &[]));
     well(&cluster.ask("workers", &[]));
     cluster.signal("w1", libc::SIGCONT);
@@ -138,7 +138,7 @@ fn strangers_on_this_machine_are_refused() {
     assert!(!token.exists(), "it ends with the run");
 }
 
-/// Peers of a worker need the token as well.
+/// Other callers of a worker need the token too.
 #[tokio::test]
 async fn strangers_get_nothing_from_workers() {
     // With a single worker no layer is done.
@@ -156,8 +156,8 @@ async fn strangers_get_nothing_from_workers() {
     assert_same(&cluster.finishes(), &undisturbed(&SPACE));
 }
 
-/// Where a coordinator's token lies for the commands of its user, of a cluster with a runtime directory of
-/// its own.
+/// Returns where a coordinator with a runtime directory of its own publishes the token for its user's
+/// commands.
 fn published(runtime: &Path, cluster: &Cluster) -> PathBuf {
     runtime.join("fathom").join(cluster.address.rsplit_once(':').unwrap().1)
 }
@@ -167,8 +167,8 @@ fn in_runtime(mut command: Command, runtime: &Path) -> Command {
     command
 }
 
-/// A coordinator is killed, and what it leaves behind meets others: one that comes back, and one that needs
-/// no token.
+/// A killed coordinator leaves its token behind. Neither its successor nor a coordinator without a token is
+/// affected.
 #[test]
 fn a_stale_token_does_no_harm() {
     let directory = tempfile::tempdir().unwrap();
@@ -183,7 +183,7 @@ fn a_stale_token_does_no_harm() {
     cluster.signal_coordinator(libc::SIGKILL);
     cluster.coordinator_dies();
     assert!(published.exists(), "nobody was there to remove it");
-    // Somebody has changed it meanwhile, and the worker waits with the one that it knows.
+    // The published token has changed meanwhile; the worker waits with the token that it knows.
     fs::write(&published, "ffffffffffffffffffffffffffffffff").unwrap();
     cluster.serve_by(in_runtime(cluster.serving(), &runtime));
     let status = |cluster: &Cluster| {
@@ -203,7 +203,7 @@ fn a_stale_token_does_no_harm() {
     fs::set_permissions(&published, Permissions::from_mode(0o600)).unwrap();
     open.serve_by(in_runtime(open.serving(), &runtime));
     assert!(!published.exists(), "it can only be stale");
-    // Those who find the run's token, and those who look elsewhere, get on.
+    // Workers that find the run's token, and workers that look elsewhere, are both admitted.
     open.join_by("w1", in_runtime(open.joining("w1"), &runtime));
     open.join(&["w2"]);
     assert_same(&open.finishes(), &undisturbed(&SPACE));
@@ -227,7 +227,7 @@ fn a_directory_that_others_made_is_not_trusted() {
         fs::read_dir(&temporary).unwrap().map(|entry| entry.unwrap().path()).collect();
     let own = made.first().expect("a directory of the user's own");
     assert_eq!(mode(own), 0o700);
-    // As if somebody else had been there first.
+    // The directory looks as if somebody else had made it first.
     fs::set_permissions(own, Permissions::from_mode(0o777)).unwrap();
     let output = status.output().unwrap();
     let (_, err) = texts(&output);
@@ -241,7 +241,7 @@ fn a_directory_that_others_made_is_not_trusted() {
     well(&status.arg("--token-file").arg(token).output().unwrap());
 }
 
-/// Numbers of sessions are not told from each other.
+/// The number of one session does not reveal that of another.
 #[tokio::test]
 async fn sessions_cannot_be_guessed() {
     let mut cluster = Cluster::new(&SPACE, &["--insecure"]);

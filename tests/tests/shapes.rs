@@ -36,10 +36,10 @@ fn each_shape_is_listed_once() {
     let written: BTreeSet<&str> = list.iter().map(|shape| shape["shape"].as_str().unwrap()).collect();
     assert_eq!((list.len(), written.len()), (170, 170));
     assert_eq!(list[0]["shape"], "21212121/12121212");
-    // The cube is reached from one other shape alone.
+    // The shape of the cube is reached from only one other shape.
     assert_eq!(list[0]["next"], value!([1, 2]));
     for (shape, number) in list.iter().zip(1..) {
-        // A twist takes back a twist.
+        // Each twist is its own inverse.
         for next in shape["next"].as_array().unwrap() {
             let back = &list[next.as_u64().unwrap() as usize - 1]["next"];
             assert!(back.as_array().unwrap().contains(&value!(number)), "{number} {next}");
@@ -47,8 +47,8 @@ fn each_shape_is_listed_once() {
     }
 }
 
-/// A layer as the pieces that follow each other clockwise from the cut in front: what a turn and a twist do
-/// to two of these, told by strings alone.
+/// Applies turns and twists to two layers by operations on strings alone. Each layer lists its pieces
+/// clockwise from the cut in front.
 fn walked(from: &str, sequence: &str) -> String {
     // Units: `2` begins a corner, `.` ends it, `1` is an edge.
     let units = |layer: &str| layer.replace('2', "2.");
@@ -109,7 +109,7 @@ fn shapes_are_drawn() {
     let drawing = roxmltree::Document::parse(&svg).unwrap();
     let count = |tag: &str| drawing.descendants().filter(|node| node.has_tag_name(tag)).count();
     assert_eq!(count("polygon"), 170 * 16);
-    // What is there is not written again.
+    // An existing file is not overwritten.
     let again = run(&["--output", "all.svg"]);
     assert_eq!(again.status.code(), Some(2));
     assert!(texts(&again).1.contains("is there already"));

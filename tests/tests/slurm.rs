@@ -9,13 +9,13 @@ use std::process::Output;
 
 const SPACE: &str = "3x4";
 
-/// What `fathom run` finds when nothing disturbs it.
+/// Returns the result of an undisturbed `fathom run`.
 fn undisturbed(slurm: &Slurm, arguments: &[&str]) -> Value {
     let path = slurm.path().join("undisturbed");
     json(&fathom().args(["run", "-q", "--json", "--dir"]).arg(path).args(arguments).output().unwrap())
 }
 
-/// A run that job arrays make.
+/// A run computed by job arrays.
 struct Chain<'a> {
     slurm: &'a Slurm,
     path: PathBuf,
@@ -40,7 +40,7 @@ impl Chain<'_> {
         self.slurm.until("the chain ends", || self.slurm.ask("squeue", &["--noheader"]).is_empty());
     }
 
-    /// What the jobs wrote whose names contain something.
+    /// Returns the logs of the jobs whose names contain `of`.
     fn logs(&self, of: &str) -> String {
         let Ok(entries) = fs::read_dir(self.path.with_extension("slurm")) else { return String::new() };
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -49,7 +49,7 @@ impl Chain<'_> {
         paths.iter().filter(named).map(|path| fs::read_to_string(path).unwrap()).collect()
     }
 
-    /// Waits until a task of a depth is in the middle; returns a job that is running.
+    /// Waits until a task of a depth has begun. Returns a running job.
     fn meet(&self, depth: u32) -> String {
         let layer = self.path.join(format!("layers/d{depth:03}"));
         self.slurm.until("a task begins", || unfinished(&layer));
@@ -59,7 +59,7 @@ impl Chain<'_> {
     }
 }
 
-/// How often a job was put back into the queue.
+/// Returns how often Slurm put a job back into the queue.
 fn restarts(slurm: &Slurm, job: &str) -> u32 {
     let said = slurm.ask("scontrol", &["show", "job", job]);
     said.split_once("Restarts=").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok()).unwrap_or(0)
@@ -80,14 +80,14 @@ fn job_arrays_make_a_whole_run() {
     let begin = format!("{SPACE} --shards 6");
     let submitted = chain.submit(&["--begin", &begin, "--", "--comment=from the user"]);
     assert!(submitted.status.success(), "{}", texts(&submitted).1);
-    // A second chain would be in the first one's way.
+    // A second chain would interfere with the first one.
     let again = chain.submit(&["--begin", &begin]);
     assert_eq!(again.status.code(), Some(2));
     assert!(texts(&again).1.contains("has jobs in the queue already"), "{}", texts(&again).1);
     chain.ended();
     assert_same(&chain.status(), &undisturbed(&slurm, &[SPACE]));
     assert!(chain.logs("-merge").contains("the run is complete"), "{}", chain.logs("-merge"));
-    // And once more on a run that is complete.
+    // Submits the chain again for a complete run.
     assert!(chain.submit(&[]).status.success());
     chain.ended();
     assert_eq!(chain.logs("-begin").matches("the run is complete").count(), 1, "{}", chain.logs("-begin"));
@@ -137,7 +137,7 @@ fn tasks_that_are_stopped_or_requeued_in_the_middle_are_run_again() {
     assert!(begun.unwrap().status.success());
     assert!(chain.submit(&["--", "--signal=B:TERM@60", "--time=30"]).status.success());
 
-    // All of them, as at the end of their time; one may be done before.
+    // Signals all tasks, as Slurm does at the end of their time; one of them may be done before.
     let met = chain.meet(10);
     let (array, _) = met.split_once('_').expect("an element of an array");
     let array: Vec<String> = (0..3).map(|element| format!("{array}_{element}")).collect();
@@ -148,16 +148,16 @@ fn tasks_that_are_stopped_or_requeued_in_the_middle_are_run_again() {
         slurm.until("the task goes back into the queue", || restarts(&slurm, job) == 1);
     }
     let said = chain.logs("-d010.");
-    // A task may be told before it has begun to compute.
+    // A task may receive the signal before it begins to compute.
     assert_eq!(said.matches("goes back into the queue").count(), 3, "{said}");
 
-    // As at a preemption, when Slurm itself puts it back.
+    // Slurm itself requeues a task, as at a preemption.
     let requeued = chain.meet(10);
     slurm.ask("scontrol", &["requeue", &requeued]);
     slurm.until("Slurm requeues the task", || restarts(&slurm, &requeued) == 2);
 
     slurm.until("depth 10 is merged", || chain.layers() == 11);
-    // A chain that is cancelled stays so, though its tasks are told to stop as above.
+    // A cancelled chain stays cancelled, although its tasks receive the same signal as above.
     slurm.until("depth 11 begins", || slurm.jobs("RUNNING").iter().any(|(_, name)| name.ends_with("-d011")));
     slurm.ask("scancel", &["--user=root"]);
     chain.ended();
@@ -178,7 +178,7 @@ fn a_coordinator_and_workers_are_stopped_and_come_back() {
     };
     let keys = fathom().arg("keys").arg(directory.join("keys")).output().unwrap();
     assert!(keys.status.success(), "{}", texts(&keys).1);
-    // The workers first: they wait.
+    // The workers start first, and wait for the coordinator.
     let workers = submit("worker.sbatch", "worker-%a.log", &["--array=1-2"], &[]);
     let serve = ["2x7", "--shards", "12", "--max-depth", "10"];
     let coordinator = submit("coordinator.sbatch", "coordinator.log", &[], &serve);

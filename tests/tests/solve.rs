@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
-/// Runs `fathom` in a directory; returns exit code, standard output and error.
+/// Runs `fathom` in a directory. Returns the exit code, standard output and standard error.
 fn in_directory(directory: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = fathom().args(arguments).current_dir(directory).output().unwrap();
     let (out, err) = texts(&output);
@@ -22,7 +22,8 @@ fn told(directory: &Path, arguments: &[&str]) -> Value {
     json(&fathom().args(arguments).arg("--json").current_dir(directory).output().unwrap())
 }
 
-/// What `solve` tells of a run with all its layers, having compared it with what it tells of the space alone.
+/// Returns the answer of `solve` for a run with all its layers, and asserts that `solve` answers the same
+/// without the run.
 fn solved_alike(directory: &Path, run: &str, space: &str, arguments: &[&str]) -> Value {
     let [of_run, of_none] =
         [run, space].map(|space| told(directory, &[&["solve", space], arguments, &["--all"]].concat()));
@@ -33,12 +34,13 @@ fn solved_alike(directory: &Path, run: &str, space: &str, arguments: &[&str]) ->
     of_run
 }
 
-/// Arguments of `solve` for the state after some moves, or for the solved one, "()".
+/// Returns arguments of `solve` for the state after some moves, or for the solved state, "()".
 fn led_to(scramble: &str) -> Vec<&str> {
     if scramble == "()" { vec![scramble] } else { vec![scramble, "--scramble"] }
 }
 
-/// The tiles of a 3x4 board after moves such as `V2^-1`, by tiles alone: this shares nothing with Fathom.
+/// Returns the tiles of a 3x4 board after moves such as `V2^-1`. Works on tiles alone and shares no code with
+/// Fathom.
 fn replay(mut tiles: Vec<usize>, word: &str) -> Vec<usize> {
     for turn in word.split(' ').filter(|turn| *turn != "()") {
         let (line, exponent) = match turn.strip_suffix('\'') {
@@ -69,7 +71,7 @@ fn with_and_without_a_run_the_answer_is_the_same() {
     for (state, distance) in [
         ("0 1 2 3 4 5 6 7 8 9 10 11", 0),
         ("1 2 3 0 4 5 6 7 8 9 10 11", 1),
-        // As README.md has it from a run that watched it.
+        // README.md has this distance from a run that watched the state.
         ("11 10 9 8 7 6 5 4 3 2 1 0", 11),
         ("(1,2)", 9),
         ("(1,2,3)", 7),
@@ -86,14 +88,14 @@ fn with_and_without_a_run_the_answer_is_the_same() {
         let one = told(path, &["solve", "kept", state]);
         assert_eq!(one["solutions"][0], of_run["solutions"][0]);
     }
-    // The scramble is undone backwards.
+    // The solution is the inverse of the scramble.
     let scrambled = told(path, &["solve", "kept", "V1 H2^-1 V3", "--scramble"]);
     assert_eq!(scrambled["distance"], 3);
     let (code, out, _) = in_directory(path, &["solve", "kept", "V1 H2^-1", "--scramble", "--all"]);
     assert_eq!((code, out.as_str()), (Some(0), "distance: 2\nsolutions: 1\n    H2 V1'\n"));
 }
 
-/// The axial pieces of the pyramid turn and stay.
+/// The axial pieces of the pyramid turn without leaving their places.
 #[test]
 fn pieces_that_turn_and_stay_are_looked_up_too() {
     let directory = tempfile::tempdir().unwrap();
@@ -152,7 +154,7 @@ fn what_a_run_does_not_know_is_said() {
     let (code, _, err) = in_directory(path, &["antipodes", "young", "--depth", "7"]);
     assert!(code == Some(2) && err.contains("finished to depth 6: go on"), "{err}");
     assert_eq!(told(path, &["antipodes", "young", "--depth", "6", "--limit", "1"])["states"], 2_090_826);
-    // Where only the last layers are kept, the search does without them.
+    // With only the last layers kept, the search does not use them.
     told(path, &["run", "3x4", "--dir", "last", "-q"]);
     let found = told(path, &["solve", "last", reversed]);
     assert_eq!((&found["method"], &found["distance"]), (&value!("bidirectional"), &value!(11)));
@@ -192,7 +194,7 @@ fn antipodes_are_as_many_as_the_run_counts() {
             }
         }
     }
-    // Without a run, one is made on the way, and the answer is the same.
+    // Without a run, the command searches by itself, and the answer is the same.
     let elsewhere = tempfile::tempdir().unwrap();
     assert_eq!(told(elsewhere.path(), &["antipodes", "3x3"]), told(path, &["antipodes", "3x3"]));
     assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
@@ -302,7 +304,7 @@ const FACES: [char; 6] = ['R', 'L', 'U', 'D', 'F', 'B'];
 /// A quarter turn: a face by its place among [`FACES`], and whether clockwise.
 type Turn = (usize, bool);
 
-/// Where the six faces go.
+/// The face to which each of the six faces goes.
 type Faces = [usize; 6];
 
 fn turns(sequence: &str) -> Vec<Turn> {
@@ -310,7 +312,7 @@ fn turns(sequence: &str) -> Vec<Turn> {
     sequence.split(' ').map(|turn| (face(turn), !turn.ends_with('\''))).collect()
 }
 
-/// The 48 symmetries of the cube: where faces go, and whether clockwise stays clockwise.
+/// Returns the 48 symmetries of the cube: where the faces go, and whether clockwise stays clockwise.
 fn symmetries() -> Vec<(Faces, bool)> {
     let mut all = Vec::new();
     for (axes, even) in [
@@ -330,7 +332,7 @@ fn symmetries() -> Vec<(Faces, bool)> {
     all
 }
 
-/// Where faces go when the whole cube is turned clockwise as seen from one of R, U and F.
+/// Returns where the faces go when the whole cube is turned clockwise as seen from R, U or F.
 fn rotation(about: usize) -> Faces {
     // Clockwise as seen from R, from U and from F.
     let ring = match about {
@@ -366,7 +368,7 @@ fn held(turns: &[Turn]) -> Vec<Turn> {
     held
 }
 
-/// The states that symmetries and inversion make of one that turns lead to, as words of a model.
+/// Returns the words of all states that symmetries and inversion make of the state after `turns`.
 fn class(model: &SolveModel, turns: &[Turn]) -> HashSet<Vec<u8>> {
     let inverse: Vec<Turn> = turns.iter().rev().map(|&(face, clockwise)| (face, !clockwise)).collect();
     let mut class = HashSet::new();
@@ -418,7 +420,7 @@ fn the_published_antipodes_of_the_pocket_cube_are_antipodes() {
     }
 }
 
-/// How many states of each of the published classes `fathom antipodes` finds.
+/// Returns how many states of each published class `fathom antipodes` finds.
 fn sizes_of_published(
     found: &Value,
     published: &[HashSet<Vec<u8>>],
@@ -455,7 +457,7 @@ fn the_antipodes_of_the_pocket_cube_are_the_published_ones() {
         model.word(&state)
     });
     assert_eq!(held, all);
-    // Of the cube in the hand it knows all 48, and inversion alone is left.
+    // With free turns of the whole, the search uses all 48 symmetries, and only inversion is left.
     let free = found(["--metric", "single"]);
     assert_eq!((&free["symmetries"], &free["classes"]), (&value!(48), &value!(10)));
     let whole = PuzzleSpec::whole("2x2x2").unwrap().definition(Metric::Single).unwrap();
@@ -470,7 +472,7 @@ fn the_antipodes_of_the_pocket_cube_are_the_published_ones() {
     assert_eq!(free, all);
 }
 
-/// What moves such as `R U' F` make, by the listed permutations alone.
+/// Returns the product of moves such as `R U' F`, from the listed permutations alone.
 fn product(puzzle: &Definition, sequence: &str) -> OrientedPermutation {
     let identity = OrientedPermutation::identity(puzzle.orders());
     sequence.split_whitespace().fold(identity, |product, word| {
@@ -482,7 +484,7 @@ fn product(puzzle: &Definition, sequence: &str) -> OrientedPermutation {
     })
 }
 
-/// The 24 ways to hold a cube.
+/// Returns the 24 ways to hold a cube.
 fn turns_of_the_whole(puzzle: &Definition) -> HashSet<OrientedPermutation> {
     let ways = ["", "x", "x2", "x'", "x y x'", "x y' x'"];
     let turns: HashSet<_> = ways

@@ -1,5 +1,5 @@
-//! Runs that no coordinator drives: every layer is made by `fathom-worker task`, by as many processes as
-//! there are, and finished by `fathom merge`.
+//! Runs without a coordinator: several processes of `fathom-worker task` compute each layer, and `fathom
+//! merge` commits the layer.
 
 use fathom_tests::cluster::until_stopped;
 use fathom_tests::{assert_same, fathom, fathom_worker, json, texts};
@@ -17,11 +17,11 @@ use std::time::{Duration, Instant};
 const SPACE: &str = "3x4";
 const SHARDS: u32 = 6;
 
-/// Tasks of tenths of a second at this depth, so that a process can be met in the middle of one.
+/// At this depth tasks take tenths of a second, so that a test can catch a process in the middle of a task.
 const SLOW_SPACE: &str = "2x7";
 const SLOW_DEPTH: u32 = 9;
 
-/// A run's directory that was begun, to a depth.
+/// The directory of a run that was begun, up to some depth.
 struct Run {
     _temporary: tempfile::TempDir,
     path: PathBuf,
@@ -38,7 +38,7 @@ impl Run {
         Self { _temporary: temporary, path }
     }
 
-    /// One whose tasks at [`SLOW_DEPTH`] take a while.
+    /// Begins a run whose tasks at [`SLOW_DEPTH`] take a while.
     fn slow() -> Self {
         Self::begin(SLOW_SPACE, SLOW_DEPTH - 1, &[])
     }
@@ -75,14 +75,14 @@ impl Run {
         self.layer(depth).join(format!("s{shard:05}.layer"))
     }
 
-    /// The files of a layer that are not finished.
+    /// Returns the unfinished files of a layer.
     fn unfinished(&self, depth: u32) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.layer(depth)) else { return Vec::new() };
         let paths = entries.map(|entry| entry.unwrap().path());
         paths.filter(|path| path.extension().is_some_and(|extension| extension == "tmp")).collect()
     }
 
-    /// Makes a layer by three processes at once, and merges it.
+    /// Computes a layer with three processes at once, and merges the layer.
     fn advance(&self, depth: u32) -> Value {
         let tasks = ["0-2", "3,5", "4"].map(|shards| self.task(depth, shards).spawn().unwrap());
         for task in tasks {
@@ -91,7 +91,7 @@ impl Run {
         json(&self.merge(depth).output().unwrap())
     }
 
-    /// Goes on to a depth, or to the end; returns what the last merge said.
+    /// Advances to a depth, or to the end. Returns the output of the last merge.
     fn drive(&self, to: Option<u32>) -> Value {
         let mut found = self.status();
         loop {
@@ -114,7 +114,7 @@ impl Run {
         }
     }
 
-    /// All files but logs, with their contents.
+    /// Returns all files but logs, with their contents.
     fn contents(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         fn walk(path: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
             for entry in fs::read_dir(path).unwrap() {
@@ -133,7 +133,7 @@ impl Run {
         found
     }
 
-    /// Has a command fail, and shows that it changed nothing.
+    /// Asserts that a command fails, and that it changes nothing.
     fn refuses(&self, command: &mut Command, code: i32, says: &str) {
         let before = self.contents();
         let output = command.output().unwrap();
@@ -154,7 +154,7 @@ fn signal(process: &Child, number: i32) {
     assert!(Command::new("kill").args([number, id]).status().unwrap().success());
 }
 
-/// What `fathom run` finds when nothing disturbs it.
+/// Returns the result of an undisturbed `fathom run`.
 fn undisturbed(space: &str, more: &[&str]) -> Value {
     let directory = tempfile::tempdir().unwrap();
     let mut command = fathom();
@@ -171,7 +171,7 @@ fn a_whole_search_by_tasks_ends_as_one_by_run() {
     assert_eq!(found["complete"], true);
     assert_eq!(found["layer_bytes"], expected["layer_bytes"]);
     succeeds(&fathom().arg("verify").arg(&run.path).output().unwrap());
-    // The last two layers are kept, as by `run`.
+    // The last two layers are kept, as `run` keeps them.
     let last = found["god_number"].as_u64().unwrap() as u32;
     let kept: Vec<u32> = (0..=last).filter(|&depth| run.layer(depth).exists()).collect();
     assert_eq!(kept, [last - 1, last]);
@@ -185,7 +185,7 @@ fn a_run_changes_hands() {
 
     let begun_by_tasks = Run::begin(SPACE, 0, &[]);
     begun_by_tasks.drive(Some(7));
-    // And some of the next, which is used as it is.
+    // Tasks make some shards of the next layer too, and `resume` uses those shards unchanged.
     succeeds(&begun_by_tasks.task(8, "1-3").output().unwrap());
     let made = fs::metadata(begun_by_tasks.file(8, 2)).unwrap().ino();
     let mut to_depth_8 = begun_by_tasks.resume();
@@ -265,7 +265,7 @@ fn a_task_stops_at_sigterm_and_goes_on() {
 #[test]
 fn a_merge_that_was_killed_leaves_nothing_behind_when_run_again() {
     let run = Run::begin(SPACE, 6, &[]);
-    // As it is when the power fails between the commit of depth 7 and the removal of depth 5.
+    // Restores the state after a power cut between the commit of depth 7 and the removal of depth 5.
     let old: Vec<_> =
         (0..SHARDS).map(|shard| run.file(5, shard)).map(|path| (fs::read(&path).unwrap(), path)).collect();
     let merged = run.advance(7);
@@ -284,7 +284,7 @@ fn missing_shards_are_named() {
     succeeds(&run.task(4, "1,4").output().unwrap());
     run.refuses(&mut run.merge(4), 2, "depth 4 lacks 4 of 6 shards");
     run.refuses(&mut run.merge(4), 2, "--depth 4 --shards 0,2-3,5'");
-    // The message is the way out.
+    // The message says what to do.
     succeeds(&run.task(4, "0,2-3,5").output().unwrap());
     succeeds(&run.merge(4).output().unwrap());
 }
@@ -297,7 +297,7 @@ fn what_cannot_be_made_yet_or_is_not_there_is_refused() {
     succeeds(&run.task(4, "0-4").output().unwrap());
     run.refuses(&mut run.task(5, "0"), 2, "s00005.layer");
     run.refuses(&mut run.merge(5), 2, "depth 5 cannot be merged before depth 4");
-    // Deleted, for nothing reads it any more.
+    // The layer was deleted because no task reads it any more.
     run.refuses(&mut run.task(2, "0"), 2, "what is read no longer was deleted");
     run.refuses(&mut run.task(4, "3-6"), 2, "has the shards 0 to 5, and there is no shard 6");
     run.refuses(&mut run.task(4, "3-2"), 2, "\"3-2\" is no range of shards");
@@ -319,11 +319,11 @@ fn tasks_and_a_process_that_decides_exclude_each_other() {
     let mut task = run.task(SLOW_DEPTH, "0-5").spawn().unwrap();
     run.meet(SLOW_DEPTH, &mut task);
     signal(&task, libc::SIGSTOP);
-    // A write that was begun ends first.
+    // `resume` and `merge` are refused while a task writes.
     until_stopped(&task);
     run.refuses(&mut run.resume(), 2, busy);
     run.refuses(&mut run.merge(SLOW_DEPTH), 2, busy);
-    // A second task is welcome, and so are readers.
+    // A second task is allowed, and so are readers.
     succeeds(&run.task(SLOW_DEPTH, "5").output().unwrap());
     assert_eq!(run.status()["complete"], false);
     signal(&task, libc::SIGCONT);
@@ -342,7 +342,7 @@ fn tasks_and_a_process_that_decides_exclude_each_other() {
     succeeds(&run.task(SLOW_DEPTH + 1, "5").output().unwrap());
 }
 
-/// A bit in the bytes of the last coset that a file stores.
+/// Flips a bit in the bytes of the last coset that a file stores.
 fn damage(file: &Path) {
     let mut bytes = fs::read(file).unwrap();
     let at = bytes.len() - 100;

@@ -1,5 +1,5 @@
-//! Runs that keep two layers at the peak: a shard is given back as soon as the only shard that is made from
-//! it is durable and in the journal.
+//! Runs that keep two layers at the peak: a shard is given back as soon as the only shard that is computed
+//! from it is durable and in the journal.
 
 use fathom_layer::{Disk, DiskFile, LocalDisk, tree_bytes};
 use fathom_puzzle::{Board, Metric, PuzzleSpec};
@@ -16,7 +16,7 @@ use std::sync::Mutex;
 /// 12! states in 15 layers.
 const SPACE: &str = "2x6";
 const SHARDS: usize = 10;
-/// In depth 8, whose layer is large; depths 0 and 1 give nothing back.
+/// Numbers of failpoints in depth 8, whose layer is large; depths 0 and 1 give nothing back.
 const IN_DEPTH_8: [usize; 3] = [6 * SHARDS + 1, 6 * SHARDS + 5, 7 * SHARDS];
 
 fn run(path: &Path, keep: &str) -> Command {
@@ -31,7 +31,7 @@ fn undisturbed() -> Value {
     json(&run(&directory.path().join("run"), "last").output().unwrap())
 }
 
-/// Runs until the process kills itself at a point for the n-th time.
+/// Runs until the process kills itself at a failpoint that it reaches for the n-th time.
 fn killed(path: &Path, point: &str, n: usize) {
     let mut command = run(path, "two");
     let output = command.env("FATHOM_FAILPOINT", format!("{point}:{n}")).output().unwrap();
@@ -60,7 +60,7 @@ fn killed_around_giving_back_and_resumed() {
             let made = n - 6 * SHARDS;
             assert_eq!(shards(&path, 6).len(), SHARDS - made + 1 - given, "{point}:{n}");
             assert!(shards(&path, 8).len() >= made, "{point}:{n}");
-            // What is there agrees with the journal, which has depth 6 as removed.
+            // The files agree with the journal, which says that depth 6 is removed.
             let verified = fathom().arg("verify").arg(&path).output().unwrap();
             assert!(verified.status.success(), "{}", texts(&verified).1);
             assert_same(&json(&run(&path, "two").output().unwrap()), &expected);
@@ -87,7 +87,7 @@ fn a_new_shard_that_is_not_what_was_written() {
             std::fs::copy(other, file).unwrap();
         },
     ];
-    // A whole file of the same place with other states: that of a search that began elsewhere.
+    // A valid file of the same place with other states, from a search with another solved state.
     let other = tempfile::tempdir().unwrap();
     let other = other.path().join("run");
     let ended = run(&other, "last").args(["--max-depth", "8"]).output().unwrap();
@@ -113,7 +113,7 @@ fn a_new_shard_that_is_not_what_was_written() {
                 assert!(err.contains("begin again"), "{err}");
                 assert!(err.contains("shard 2 at depth 8"), "{err}");
             }
-            // The others stay, so that a copy of the file is enough to go on.
+            // The other files stay, so that a copy of the lost file is enough to continue.
             assert_eq!(shards(&path, 7).len(), SHARDS);
         }
     }
@@ -131,7 +131,7 @@ fn a_lost_source_is_an_error() {
     assert!(err.contains("s00007.layer") && err.contains("begin again"), "{err}");
 }
 
-/// Notes the most bytes that the files of a run take.
+/// A disk that notes the largest number of bytes that the files of a run take.
 #[derive(Debug)]
 struct Watching {
     run: PathBuf,

@@ -1,4 +1,4 @@
-//! `fathom verify` and `fathom-worker verify`: what they read, and that they do not say "verified" of what
+//! `fathom verify` and `fathom-worker verify`: what they read, and that they never call a file verified that
 //! they have not read.
 
 use fathom_tests::cluster::{Cluster, damage, layer_files, undisturbed};
@@ -23,9 +23,9 @@ fn fails(output: &Output, code: i32, says: &str) {
     assert!(err.contains(says), "{err}");
 }
 
-/// A run by two workers of this machine, whose layers lie with them.
+/// Runs two workers on this machine, which keep the layers in their stores. Returns the directory of the run.
 fn by_workers(directory: &Path) -> PathBuf {
-    // It is built, and lies beside the other one.
+    // Builds the worker, which is expected beside the other binary.
     let _ = fathom_worker();
     let path = directory.join("run");
     let mut command = fathom();
@@ -56,7 +56,7 @@ fn layers_that_lie_with_workers() {
     assert_eq!(output.status.code(), Some(1));
     let found: Value = serde_json::from_str(&texts(&output).0).unwrap();
     assert_eq!((&found["verified"], &found["layers"]), (&false.into(), &0.into()));
-    // The message is the way out.
+    // The message says what to do.
     assert!(texts(&output).1.contains("fathom-worker verify --store DIR"), "{}", texts(&output).1);
     let mut files = Vec::new();
     for worker in ["0", "1"] {
@@ -73,14 +73,14 @@ fn layers_that_lie_with_workers() {
     }
     let (store, of_run, file) = &files[0];
     let whole = fs::read(file).unwrap();
-    // A header that counts one state more than there are, with its checksum in order.
+    // The header counts one state too many, and its checksum is valid.
     let mut bytes = whole.clone();
     bytes[80] ^= 1;
     fathom_tests::forge::reseal(&mut bytes);
     fs::write(file, &bytes).unwrap();
     fails(&verify_store(store, &[]), 1, "its header says");
     let mut bytes = whole.clone();
-    // The checksum of a coset.
+    // Damages the checksum of a coset.
     bytes[280] ^= 4;
     fs::write(file, &bytes).unwrap();
     fails(&verify_store(store, &[]), 1, "has a damaged directory");
@@ -100,7 +100,7 @@ fn what_is_no_store_or_an_empty_one() {
     fails(&verify_store(directory.path(), &[]), 1, "nothing could be verified: there are no layer files in");
 }
 
-/// The run 3x3 up to depth 5.
+/// Makes the run 3x3 up to depth 5. Returns its directory.
 fn half(directory: &Path) -> PathBuf {
     let path = directory.join("run");
     let mut command = fathom();
@@ -109,7 +109,8 @@ fn half(directory: &Path) -> PathBuf {
     path
 }
 
-/// How many states of a coset were visited follows from the layer before: states and digests do not show it.
+/// The number of visited states of a coset follows from the layer before; counts and digests do not depend on
+/// it.
 #[test]
 fn numbers_of_visited_states() {
     for (depth, change) in [(0, 1), (3, 1), (4, -1), (5, 1)] {
@@ -141,8 +142,8 @@ fn a_replaced_file_of_a_run() {
     fails(&verify(&run, &[]), 1, "s00000.layer is not the file that was committed");
 }
 
-/// Workers look at what they hold when the coordinator's address is named: damage and other files are found
-/// where they lie.
+/// With the coordinator's address, workers verify the files in their own stores, and find damaged and
+/// replaced files.
 #[test]
 fn what_workers_hold_is_verified_while_the_run_is_served() {
     const SPACE: [&str; 5] = ["2x6", "--metric", "single", "--shards", "16"];

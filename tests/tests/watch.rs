@@ -67,7 +67,7 @@ fn every_state_of_a_board_is_noted_at_its_distance_across_an_interruption() {
         assert_eq!(row, format!("{},{expected}", line(state)));
     }
 
-    // The same list may be named again, and need not be.
+    // The same list may be named again, or left out.
     let all = run(&path, &["--watch-states", list]);
     let (out, err) = texts(&all);
     assert!(all.status.success(), "{err}");
@@ -82,7 +82,7 @@ fn every_state_of_a_board_is_noted_at_its_distance_across_an_interruption() {
     assert_eq!(texts(&again).0, out);
 }
 
-/// Whatever the user calls the labels, states are given by tiles: the solved one has them in order.
+/// Whatever the labels are called, states are given by tiles; the solved state has them in order.
 #[test]
 fn states_of_labelled_and_of_even_boards() {
     let directory = tempfile::tempdir().unwrap();

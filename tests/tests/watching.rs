@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Runs `fathom` in a directory, which must end well; returns standard output.
+/// Runs `fathom` in a directory, and asserts success. Returns standard output.
 fn out(directory: &Path, arguments: &[&str]) -> String {
     let output = fathom().args(arguments).current_dir(directory).output().unwrap();
     let (out, err) = texts(&output);
@@ -17,14 +17,14 @@ fn out(directory: &Path, arguments: &[&str]) -> String {
     out
 }
 
-/// Runs `fathom` in a directory; returns its exit code and standard error.
+/// Runs `fathom` in a directory. Returns its exit code and standard error.
 fn refused(directory: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     let output = fathom().args(arguments).current_dir(directory).output().unwrap();
     (output.status.code(), texts(&output).1)
 }
 
-/// A shell's command line on a terminal of its own, with something typed; `None` if the tool for that is
-/// missing.
+/// Runs a shell's command line on a terminal of its own, with typed input. Returns `None` if the tool for
+/// that is missing.
 fn on_terminal(line: &str, typed: &str) -> Option<Output> {
     let program = fathom();
     let bin = Path::new(program.get_program()).parent().unwrap().to_owned();
@@ -60,7 +60,7 @@ fn a_terminal_shows_one_line_that_goes_away() {
     assert!(shown.contains("of 479,001,600") || shown.contains("states/s"), "{shown}");
     let last = shown.lines().last().unwrap();
     assert!(last.starts_with("digest: 42c7d742"), "{last}");
-    // What is left behind is the table alone.
+    // Only the table is left on the terminal.
     let table = shown.split("3x4 multi").nth(1).unwrap();
     assert!(!table.contains("states/s") && !table.contains('\u{1b}'), "{table}");
 }
@@ -98,7 +98,7 @@ fn top_draws_and_leaves() {
     let (shown, _) = texts(&output);
     // Each word is put in its place by itself.
     assert!(["growth", "1,260", "complete:"].iter().all(|word| shown.contains(word)), "{shown}");
-    // The screen from before comes back.
+    // The previous screen is restored.
     assert!(shown.contains("\u{1b}[?1049l"), "{shown}");
     let (code, err) = refused(directory.path(), &["top", "run"]);
     assert_eq!(code, Some(2));
@@ -225,7 +225,7 @@ fn logs_know_workers_by_name() {
     assert_eq!(logs(&ids[0]), logs("w1"));
     assert_eq!(logs("w3"), "");
 
-    // Its store can be emptied now that the worker has gone.
+    // The store can be emptied once the worker has gone.
     let store = cluster.store("w1");
     let clean = |options: &[&str]| {
         fathom_worker().arg("clean").arg("--store").arg(&store).args(options).output().unwrap()
@@ -263,7 +263,7 @@ fn a_store_at_work_is_left_as_it_is() {
     assert_same(&cluster.finishes(), &undisturbed(&["3x4"]));
 }
 
-/// Of a complete run the workers keep nothing but who they are and what they have logged.
+/// When a run is complete, workers keep only their identity and their logs.
 #[test]
 fn stores_are_cleaned_when_the_run_is_complete() {
     let mut cluster = Cluster::new(&["3x3"], &["--shards", "8", "--clean-stores"]);
@@ -284,10 +284,10 @@ fn stores_are_cleaned_when_the_run_is_complete() {
     assert!(err.contains("cannot be used with"), "{err}");
 }
 
-/// What a worker takes is told to its coordinator.
+/// Workers report their resources to the coordinator.
 #[test]
 fn workers_tell_what_they_take() {
-    // A worker alone, where two are needed: the run does not end.
+    // One worker where two are needed, so that the run does not end.
     let mut cluster = Cluster::new(&["3x4"], &["--replicas", "2"]);
     cluster.serve();
     let mut command = cluster.joining("a");
@@ -306,7 +306,7 @@ fn workers_tell_what_they_take() {
     assert!(table.contains(" of 1.00 GiB"), "{table}");
 }
 
-/// Workers on one machine that were told nothing of memory share what there is, as they come.
+/// Workers on one machine without a memory limit share the memory of the machine as they join.
 #[test]
 fn workers_on_one_host_share_its_memory() {
     // Three are needed, so that the run does not end.
@@ -407,7 +407,7 @@ fn a_command_follows_the_end() {
     assert_eq!(told, "max-depth 3x3 181440 5 []\ncomplete 3x3 181440 8 [8]\ncomplete 3x3 181440 8 [8]\n");
 }
 
-/// The help names the variables that there are.
+/// The help names exactly the variables that are set.
 #[test]
 fn the_variables_of_an_end_are_those_of_the_help() {
     let directory = tempfile::tempdir().unwrap();
@@ -421,7 +421,7 @@ fn the_variables_of_an_end_are_those_of_the_help() {
     let there = fs::read_to_string(directory.path().join("there")).unwrap();
     // This run did not fail.
     told.retain(|&name| name != "FATHOM_ERROR");
-    // Those of the tests are there as well.
+    // The variables of the test process are present as well.
     let there: Vec<&str> = there.lines().filter(|name| std::env::var_os(name).is_none()).collect();
     assert_eq!(there, told);
 }

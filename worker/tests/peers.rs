@@ -24,11 +24,11 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Endpoint;
 use tonic::{Code, Request, Response, Status};
 
-/// For anything that is waited for.
+/// The time limit of every wait.
 const PATIENCE: Duration = Duration::from_secs(60);
 const COSETS: u32 = 64;
 const PACKED_BYTES: u32 = 41_472;
-/// The one file that there is.
+/// The only file of the store.
 const FILE: Task = Task { depth: Depth(3), shard: ShardId(0) };
 
 /// A worker's store. The directory lives as long as this value; the store as long as the process.
@@ -79,13 +79,13 @@ impl Home {
         Fetcher::new(access, self.geometry, Arc::new(Meter::default()))
     }
 
-    /// The file as a coordinator tells of it.
+    /// Returns the file as a coordinator describes it.
     fn stored(&self) -> StoredFile {
         let file = self.store.open_shard(&self.geometry, FILE.depth, FILE.shard).unwrap();
         StoredFile { task: FILE, digest: Some(file.digest().unwrap()) }
     }
 
-    /// A map in which a peer holds the file of this store.
+    /// Returns a map in which `peer` holds the file of this store.
     fn map(&self, peer: &str) -> Holders {
         let shard =
             v1::HeldShard { holders: vec![0], digest: self.stored().digest.unwrap().0.to_vec().into() };
@@ -117,7 +117,7 @@ async fn in_time<T>(what: &str, future: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, future).await.unwrap_or_else(|_| panic!("never: {what}"))
 }
 
-/// A peer that counts who asks for a file, and answers when the gate is opened.
+/// A peer that counts requests for a file, and answers when the gate is opened.
 struct Gated {
     exchange: Exchange,
     asked: Arc<AtomicUsize>,
@@ -180,7 +180,7 @@ async fn a_file_that_two_want_is_transferred_once() {
     assert_eq!(asked.load(Ordering::Relaxed), 1);
 }
 
-/// Of a peer's file, two cosets, as a task fetches them.
+/// Fetches two cosets of a peer's file, as a task does.
 async fn fetch(to: &Home, fetcher: &Fetcher, holders: &Holders) -> (Result<(), Failure>, Layer) {
     let imports =
         Imports::new(to.store.layer_directory(FILE.depth).parent().unwrap(), COSETS, to.geometry.tensor());
@@ -204,7 +204,7 @@ async fn only_the_file_that_was_reported_is_taken() {
     let (fetched, layer) = in_time("cosets", fetch(&to, &fetcher, &right.map(&honest))).await;
     fetched.unwrap();
     assert!(layer.holds(CosetId(3)) && layer.holds(CosetId(60)));
-    // A file that is here and another one is no copy.
+    // A different file in the store does not count as a copy.
     let here = Home::with_file_of(8);
     let copied =
         here.fetcher().copy(here.store, &LocalDisk, right.stored(), std::slice::from_ref(&honest)).await;
@@ -249,7 +249,7 @@ async fn unread_answers_hold_up_nobody() {
     assert_eq!(in_time("it is read at last", read(unread.swap_remove(0))).await.unwrap(), copied.bytes);
 }
 
-/// Those that are not read end, so that others of the same connection have their turn.
+/// Answers that nobody reads end, so that others of the same connection have their turn.
 #[tokio::test(flavor = "multi_thread")]
 async fn unread_answers_end_after_a_while() {
     let home = Home::with_file();

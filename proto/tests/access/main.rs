@@ -1,5 +1,5 @@
-//! Who is let in and who is not, over real sockets: whoever is refused gets one clear line, the log another,
-//! and everybody else is served as before.
+//! Which callers are admitted, over real sockets: a refused caller gets one clear line, the log another, and
+//! all others are served as before.
 
 mod limits;
 mod options;
@@ -29,7 +29,7 @@ async fn the_right_token_and_certificate_are_let_in() {
     assert!(Host::serve(&open).await.ask(&open).await.is_ok());
     let token = files.token(&files.path("token"));
     assert!(Host::serve(&token).await.ask(&token).await.is_ok());
-    // Who has a token gets along with who asks for none.
+    // A caller with a token may use a server that needs none.
     assert!(Host::serve(&open).await.ask(&token).await.is_ok());
     // Without --tls-ca callers need no certificate.
     let one_way = AccessArguments { tls_ca: None, ..files.all() };
@@ -155,7 +155,7 @@ fn noise(seed: u64) -> impl Iterator<Item = u8> {
     })
 }
 
-/// What a client of TLS says first.
+/// Returns the first message of a TLS client.
 fn hello() -> Vec<u8> {
     let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
@@ -168,7 +168,7 @@ fn hello() -> Vec<u8> {
     hello
 }
 
-/// Says something, and listens until the other side hangs up.
+/// Sends bytes, and reads until the other side closes the connection.
 async fn say(host: &Host, bytes: &[u8]) {
     let mut tcp = TcpStream::connect(host.address).await.unwrap();
     // The other side may hang up before all is said.
@@ -200,7 +200,7 @@ async fn nonsense_is_one_line_each() {
             assert_eq!(lines.len(), count + 1, "{bytes:?}");
             assert!(lines[count].contains("connection refused"), "{}", lines[count]);
         }
-        // Who says nothing at all only looks whether somebody listens.
+        // A connection without any bytes only checks that the port is open.
         say(&host, &[]).await;
         assert!(host.ask(&good).await.is_ok());
         assert_eq!(host.lines.now().len(), nonsense.len());
@@ -229,7 +229,7 @@ async fn the_silent_hold_up_nobody() {
     }
 }
 
-/// A host hangs up on somebody who says no more than this, and tells why.
+/// Asserts that a host closes a connection that sends only `begun`, and logs why.
 async fn hangs_up(good: &AccessArguments, begun: &[u8]) {
     let host = Host::serve(good).await;
     let mut tcp = TcpStream::connect(host.address).await.unwrap();

@@ -5,7 +5,7 @@ use fathom_command::exit::BadInput;
 use fathom_proto::access::{Access, AccessArguments};
 use std::path::Path;
 
-/// Has options refused as bad input, in one line.
+/// Asserts that options are refused as bad input, in one line.
 fn refuses(asked: &AccessArguments, says: &str) {
     let error = Access::load(asked).expect_err(says);
     assert!(error.is::<BadInput>(), "{error:#}");

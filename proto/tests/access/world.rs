@@ -24,7 +24,7 @@ use tracing::subscriber::DefaultGuard;
 
 pub(crate) const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
-/// For what should take no time at all.
+/// The time limit of operations that should take no time.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -68,14 +68,14 @@ impl Files {
         path
     }
 
-    /// Makes a certificate that is somehow special.
+    /// Makes a certificate of a special kind.
     pub(crate) fn certificate(&self, what: &str, name: &str, valid: &Range<SystemTime>) {
         let (certificate, key) = self.authority.certificate(name, valid).unwrap();
         self.write(&format!("{what}cert.pem"), &certificate, 0o644);
         self.write(&format!("{what}key.pem"), &key, 0o600);
     }
 
-    /// Everything there is.
+    /// Returns arguments with a token and mutual TLS.
     pub(crate) fn all(&self) -> AccessArguments {
         AccessArguments { token_file: Some(self.path("token")), ..self.tls("") }
     }
@@ -133,7 +133,7 @@ impl Lines {
         String::from_utf8(self.text.lock().unwrap().clone()).unwrap().lines().map(str::to_owned).collect()
     }
 
-    /// The lines, when there are so many.
+    /// Waits until there are `count` lines, and returns the lines.
     pub(crate) async fn wait(&self, count: usize) -> Vec<String> {
         let wait = async {
             while self.now().len() < count {
@@ -195,7 +195,8 @@ impl Host {
         ask(&self.address.to_string(), asked).await
     }
 
-    /// Has a caller refused, with one line on either side; somebody else is still served.
+    /// Asserts that a caller is refused with one line on either side, and that another caller is still
+    /// served.
     pub(crate) async fn refuses(
         &self,
         asked: &AccessArguments,
