@@ -1,9 +1,9 @@
 //! The page of a run: shows the progress live in a browser, and serves the same numbers to programs.
 //!
 //! Reading order: [`snapshot`] (a run at a moment), `outline` (what follows from a run's finished depths),
-//! `local`, `served` and `feed` (the sources of the numbers), `told` (what has changed since readers were
-//! told), `hub` (passes snapshots to all readers), `guard` (checks requests), `server` (answers requests),
-//! `metrics` (for Prometheus), and here all of them together.
+//! `local`, `served` and `feed` (the sources of the numbers), `published` (what has changed since readers
+//! were told), `hub` (passes snapshots to all readers), `guard` (checks requests), `server` (answers
+//! requests), `metrics` (for Prometheus), and here all of them together.
 //!
 //! Invariants: nothing that a reader does changes a run or holds it up; a snapshot is made about twice a
 //! second, however many readers there are; a slow reader is disconnected, and is told everything when it
@@ -15,11 +15,11 @@ mod hub;
 mod local;
 mod metrics;
 mod outline;
+mod published;
 mod rate;
 mod served;
 mod server;
 pub mod snapshot;
-mod told;
 
 pub use local::{Limits, Local};
 pub use server::{ReportMaker, StatusMaker};
@@ -143,17 +143,17 @@ impl Listening {
         };
         runtime.spawn(server::serve(listener, guard, Arc::new(answers)));
         let (over, is_over) = oneshot::channel();
-        let looking = runtime.spawn(look(feed, Arc::clone(&hub), is_over));
+        let looking = runtime.spawn(publish_snapshots(feed, Arc::clone(&hub), is_over));
         Ok(Page { runtime, address, hub, looking: Some(looking), over: Some(over) })
     }
 }
 
 /// Publishes a snapshot at each interval until `is_over` resolves, and returns the feed.
-async fn look(mut feed: Feed, hub: Arc<Hub>, mut is_over: oneshot::Receiver<()>) -> Feed {
+async fn publish_snapshots(mut feed: Feed, hub: Arc<Hub>, mut is_over: oneshot::Receiver<()>) -> Feed {
     loop {
         tokio::select! {
             _ = &mut is_over => return feed,
-            snapshot = feed.look() => snapshot.into_iter().for_each(|snapshot| hub.publish(snapshot)),
+            snapshot = feed.snapshot() => snapshot.into_iter().for_each(|snapshot| hub.publish(snapshot)),
         }
         tokio::select! {
             _ = &mut is_over => return feed,

@@ -58,7 +58,7 @@ async fn main() -> Result<()> {
     sleep(Duration::from_secs(3)).await;
     tokio::task::block_in_place(|| {
         metrics(&at, &cluster.run());
-        told(&at, &cluster.run())
+        watch_as_reader(&at, &cluster.run())
     })?;
     if browser::is_here() {
         scroll(&at, &cluster.run()).await?;
@@ -128,7 +128,7 @@ fn metrics(at: &str, run: &Path) {
     println!("/metrics: {bytes} bytes, median {:.1?}, 99 of 100 within {:.1?}", times[50], times[98]);
 }
 
-fn told(at: &str, run: &Path) -> Result<()> {
+fn watch_as_reader(at: &str, run: &Path) -> Result<()> {
     let mut reader = TcpStream::connect(at)?;
     let bearer = token(run);
     write!(reader, "GET /api/events HTTP/1.1\r\nHost: {at}\r\nAuthorization: Bearer {bearer}\r\n\r\n")?;

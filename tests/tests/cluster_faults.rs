@@ -17,7 +17,7 @@ const LONG_TASKS: [&str; 5] = ["2x7", "--shards", "8", "--max-depth", "9"];
 const TWO_COPIES: [&str; 2] = ["--replicas", "2"];
 
 /// Kills one of two workers at a failpoint, and starts the worker again with its store.
-fn killed_and_back(failpoint: &str, options: &[&str]) {
+fn kill_and_restart_worker(failpoint: &str, options: &[&str]) {
     let mut cluster = Cluster::new(&MANY_TASKS, options);
     cluster.serve();
     cluster.join_until("w1", failpoint);
@@ -29,32 +29,32 @@ fn killed_and_back(failpoint: &str, options: &[&str]) {
 
 #[test]
 fn killed_before_a_task() {
-    killed_and_back("computing:60", &[]);
+    kill_and_restart_worker("computing:60", &[]);
 }
 
 #[test]
 fn killed_before_a_file_is_whole() {
-    killed_and_back("writing:60", &[]);
+    kill_and_restart_worker("writing:60", &[]);
 }
 
 #[test]
 fn killed_before_a_report() {
-    killed_and_back("reporting:10", &[]);
+    kill_and_restart_worker("reporting:10", &[]);
 }
 
 #[test]
 fn killed_while_it_serves_a_peer() {
-    killed_and_back("serving:12", &[]);
+    kill_and_restart_worker("serving:12", &[]);
 }
 
 #[test]
 fn killed_while_a_copy_is_taken_of_its_file() {
-    killed_and_back("pushing:30", &TWO_COPIES);
+    kill_and_restart_worker("pushing:30", &TWO_COPIES);
 }
 
 #[test]
 fn killed_while_it_takes_a_copy() {
-    killed_and_back("copying:30", &TWO_COPIES);
+    kill_and_restart_worker("copying:30", &TWO_COPIES);
 }
 
 /// One of three workers dies at a failpoint, and never returns.

@@ -79,7 +79,7 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 /// Returns a report that all states are in one shard at depth 0, in a run of `cosets` cosets.
-fn everything(cosets: usize, states: u64) -> v1::ShardReport {
+fn report_of_one_shard(cosets: usize, states: u64) -> v1::ShardReport {
     let checksum = fathom_layer::Digest::of(b"no such data").0;
     v1::ShardReport {
         stored_states: states,
@@ -108,10 +108,11 @@ fn a_worker_without_data_is_not_believed() {
         let tasks = liar.tasks().await;
         let first = &tasks[0];
         // A number larger than a journal can store makes the report invalid.
-        let beyond = liar.report(first, everything(cosets(&cluster, first), 1 << 63)).await.unwrap_err();
+        let beyond =
+            liar.report(first, report_of_one_shard(cosets(&cluster, first), 1 << 63)).await.unwrap_err();
         assert_eq!(beyond.code(), tonic::Code::InvalidArgument, "{beyond}");
         // The report is well formed, but no space has this number of states.
-        liar.report(first, everything(cosets(&cluster, first), 181_439)).await.unwrap();
+        liar.report(first, report_of_one_shard(cosets(&cluster, first), 181_439)).await.unwrap();
         liar.client.leave(v1::LeaveRequest { session: liar.session }).await.unwrap();
     });
     until("the lie is named", || cluster.logged("implausible report").len() == 1);

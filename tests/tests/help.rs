@@ -42,7 +42,7 @@ fn commands_stand_in_groups_with_their_own_help() {
 /// An unknown command line fails with the usage, so every example must be a known one. The files that an
 /// example names need not exist.
 #[test]
-fn examples_are_commands_that_there_are() {
+fn help_examples_are_valid_commands() {
     let directory = tempfile::tempdir().unwrap();
     let shell = |example: &str| {
         // `--help` comes first, so that the arguments are parsed but not carried out.
@@ -149,8 +149,8 @@ fn options_come_before_variables_and_these_before_settings() {
     assert!(err.contains("fathom/config.toml") && err.contains("unknown field `thread`"), "{err}");
 }
 
-/// A process whose HOME is another user's directory has no settings. Settings that are there and cannot be read
-/// are an error.
+/// A process whose HOME is another user's directory has no settings. Settings that are there and cannot be
+/// read are an error.
 #[test]
 fn settings_of_another_user() {
     let directory = tempfile::tempdir().unwrap();
@@ -158,7 +158,8 @@ fn settings_of_another_user() {
     fs::create_dir_all(&config).unwrap();
     let file = config.join("config.toml");
     fs::write(&file, "threads = 3\n").unwrap();
-    // Without these capabilities permissions hold for root, too. Others do not have them, and may not drop them.
+    // Without these capabilities permissions hold for root, too. Others do not have them, and may not drop
+    // them.
     let without = "-dac_override,-dac_read_search";
     let confined = ["--bounding-set", without, "--inh-caps", without];
     let is_root = Command::new("setpriv").args(confined).arg("true").output().unwrap().status.success();

@@ -253,7 +253,7 @@ fn square_one_grows_by_twists_as_published() {
 
 /// One puzzle by its name, from a file, and as a board with all moves named.
 #[test]
-fn however_a_puzzle_is_named_it_grows_alike() {
+fn a_puzzle_has_one_growth_under_all_its_names() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/examples/pancake-5.toml");
     let (of_file, of_word) = (run(&[file.to_str().unwrap()]), run(&["pancake:5"]));
     assert_same(&of_file, &of_word);
@@ -270,7 +270,7 @@ fn however_a_puzzle_is_named_it_grows_alike() {
 /// cancel: an even state takes what it takes without, an odd one a move more. The counts are those of 3x3
 /// (`boards.json`), and once more a depth later.
 #[test]
-fn a_board_that_is_turned_over_takes_one_move_more() {
+fn flipped_boards_grow_as_predicted() {
     let even = known_tables("boards.json");
     for metric in [Metric::Multi, Metric::Single] {
         let is_meant = |table: &&KnownTable| {

@@ -269,7 +269,7 @@ fn the_states_that_are_drawn_have_shortest_solutions() {
 
 /// What an editor of the OEIS would strike out is not written.
 #[test]
-fn entries_are_named_in_people_s_words() {
+fn oeis_entries_use_readable_names() {
     for (space, name) in [
         ("pancake:5", "Number of stacks of 5 pancakes that need exactly n flips to be sorted, where a flip"),
         (
@@ -330,7 +330,7 @@ fn pieces_that_are_turned_are_written_with_their_turns() {
 
 /// The command in the report is run in an empty directory, and gives the same result.
 #[test]
-fn the_command_does_it_again() {
+fn the_reported_command_reproduces_the_run() {
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/");
     let (pancakes, colours) = (format!("{example}pancake-5.toml"), format!("{example}two-colours.toml"));
     for arguments in [

@@ -18,15 +18,15 @@ fn in_directory(directory: &Path, arguments: &[&str]) -> (Option<i32>, String, S
     (output.status.code(), out, err)
 }
 
-fn told(directory: &Path, arguments: &[&str]) -> Value {
+fn answer(directory: &Path, arguments: &[&str]) -> Value {
     json(&fathom().args(arguments).arg("--json").current_dir(directory).output().unwrap())
 }
 
 /// Returns the answer of `solve` for a run with all its layers, and asserts that `solve` answers the same
 /// without the run.
-fn solved_alike(directory: &Path, run: &str, space: &str, arguments: &[&str]) -> Value {
+fn same_answer_without_run(directory: &Path, run: &str, space: &str, arguments: &[&str]) -> Value {
     let [of_run, of_none] =
-        [run, space].map(|space| told(directory, &[&["solve", space], arguments, &["--all"]].concat()));
+        [run, space].map(|space| answer(directory, &[&["solve", space], arguments, &["--all"]].concat()));
     assert_eq!((&of_run["method"], &of_none["method"]), (&value!("layers"), &value!("bidirectional")));
     for field in ["distance", "solutions", "more", "state", "puzzle", "metric"] {
         assert_eq!(of_run[field], of_none[field], "{arguments:?}: {field}");
@@ -35,7 +35,7 @@ fn solved_alike(directory: &Path, run: &str, space: &str, arguments: &[&str]) ->
 }
 
 /// Returns arguments of `solve` for the state after some moves, or for the solved state, "()".
-fn led_to(scramble: &str) -> Vec<&str> {
+fn arguments_for(scramble: &str) -> Vec<&str> {
     if scramble == "()" { vec![scramble] } else { vec![scramble, "--scramble"] }
 }
 
@@ -66,7 +66,7 @@ fn replay(mut tiles: Vec<usize>, word: &str) -> Vec<usize> {
 fn with_and_without_a_run_the_answer_is_the_same() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    let run = told(path, &["run", "3x4", "--keep", "all", "--shards", "7", "--dir", "kept", "-q"]);
+    let run = answer(path, &["run", "3x4", "--keep", "all", "--shards", "7", "--dir", "kept", "-q"]);
     assert_eq!(run["god_number"], 13);
     for (state, distance) in [
         ("0 1 2 3 4 5 6 7 8 9 10 11", 0),
@@ -76,7 +76,7 @@ fn with_and_without_a_run_the_answer_is_the_same() {
         ("(1,2)", 9),
         ("(1,2,3)", 7),
     ] {
-        let of_run = solved_alike(path, "kept", "3x4", &[state, "--limit", "50"]);
+        let of_run = same_answer_without_run(path, "kept", "3x4", &[state, "--limit", "50"]);
         if state.starts_with(|c: char| c.is_ascii_digit()) {
             assert_eq!(of_run["distance"], distance, "{state}");
         }
@@ -85,11 +85,11 @@ fn with_and_without_a_run_the_answer_is_the_same() {
         for solution in of_run["solutions"].as_array().unwrap() {
             assert!(replay(tiles.clone(), solution.as_str().unwrap()).is_sorted());
         }
-        let one = told(path, &["solve", "kept", state]);
+        let one = answer(path, &["solve", "kept", state]);
         assert_eq!(one["solutions"][0], of_run["solutions"][0]);
     }
     // The solution is the inverse of the scramble.
-    let scrambled = told(path, &["solve", "kept", "V1 H2^-1 V3", "--scramble"]);
+    let scrambled = answer(path, &["solve", "kept", "V1 H2^-1 V3", "--scramble"]);
     assert_eq!(scrambled["distance"], 3);
     let (code, out, _) = in_directory(path, &["solve", "kept", "V1 H2^-1", "--scramble", "--all"]);
     assert_eq!((code, out.as_str()), (Some(0), "distance: 2\nsolutions: 1\n    H2 V1'\n"));
@@ -100,17 +100,17 @@ fn with_and_without_a_run_the_answer_is_the_same() {
 fn pieces_that_turn_and_stay_are_looked_up_too() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    let run = told(path, &["run", "pyraminx", "--keep", "all", "--dir", "kept", "-q"]);
+    let run = answer(path, &["run", "pyraminx", "--keep", "all", "--dir", "kept", "-q"]);
     for scramble in ["()", "U", "U L' R", "U L R' B U' L", "B' U R' L B U L' R U", "(U L' R B' U' R)3"] {
-        solved_alike(path, "kept", "pyraminx", &led_to(scramble));
+        same_answer_without_run(path, "kept", "pyraminx", &arguments_for(scramble));
     }
     // Jaap's Puzzle Page: 32 positions take 11 moves.
-    let antipodes = told(path, &["antipodes", "kept"]);
+    let antipodes = answer(path, &["antipodes", "kept"]);
     let classes = antipodes["representatives"].as_array().unwrap();
     assert_eq!(classes.iter().map(|class| class["size"].as_u64().unwrap()).sum::<u64>(), 32);
     assert_eq!(value!(classes.len()), run["classes"][11]);
     for class in classes {
-        let told = told(path, &["solve", "pyraminx", class["state"].as_str().unwrap()]);
+        let told = answer(path, &["solve", "pyraminx", class["state"].as_str().unwrap()]);
         assert_eq!((&told["distance"], &told["solutions"][0]), (&value!(11), &class["solution"]));
     }
 }
@@ -120,11 +120,11 @@ fn labels_are_all_that_is_seen() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let labels = "0,0,0,0,1,1,1,1,2,2,2,2";
-    told(path, &["run", "3x4", "--labels", labels, "--keep", "all", "--dir", "rows", "-q"]);
+    answer(path, &["run", "3x4", "--labels", labels, "--keep", "all", "--dir", "rows", "-q"]);
     // Tiles 0 and 1 look alike, and so do 10 and 11.
     for (state, distance) in [("1 0 2 3 4 5 6 7 8 9 11 10", 0), ("4 5 6 7 8 9 10 11 0 1 2 3", 4)] {
-        let of_run = told(path, &["solve", "rows", state, "--all", "--limit", "1000"]);
-        let of_none = told(path, &["solve", "3x4", state, "--labels", labels, "--all", "--limit", "1000"]);
+        let of_run = answer(path, &["solve", "rows", state, "--all", "--limit", "1000"]);
+        let of_none = answer(path, &["solve", "3x4", state, "--labels", labels, "--all", "--limit", "1000"]);
         assert_eq!(of_run["solutions"], of_none["solutions"], "{state}");
         assert_eq!((&of_run["distance"], &of_none["distance"]), (&value!(distance), &value!(distance)));
         for solution in of_run["solutions"].as_array().unwrap() {
@@ -141,22 +141,22 @@ fn what_a_run_does_not_know_is_said() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let reversed = "11 10 9 8 7 6 5 4 3 2 1 0";
-    told(path, &["run", "3x4", "--keep", "all", "--max-depth", "6", "--dir", "young", "-q"]);
+    answer(path, &["run", "3x4", "--keep", "all", "--max-depth", "6", "--dir", "young", "-q"]);
     let (code, out, err) = in_directory(path, &["solve", "young", reversed]);
     assert_eq!((code, out.as_str()), (Some(1), ""));
     assert!(
         err.contains("it is more than 6 moves from solved") && err.contains("fathom resume young"),
         "{err}"
     );
-    assert_eq!(told(path, &["solve", "young", "V1 H1 V2", "--scramble"])["method"], "layers");
+    assert_eq!(answer(path, &["solve", "young", "V1 H1 V2", "--scramble"])["method"], "layers");
     let (code, _, err) = in_directory(path, &["antipodes", "young"]);
     assert!(code == Some(2) && err.contains("finished to depth 6 and not complete"), "{err}");
     let (code, _, err) = in_directory(path, &["antipodes", "young", "--depth", "7"]);
     assert!(code == Some(2) && err.contains("finished to depth 6: go on"), "{err}");
-    assert_eq!(told(path, &["antipodes", "young", "--depth", "6", "--limit", "1"])["states"], 2_090_826);
+    assert_eq!(answer(path, &["antipodes", "young", "--depth", "6", "--limit", "1"])["states"], 2_090_826);
     // With only the last layers kept, the search does not use them.
-    told(path, &["run", "3x4", "--dir", "last", "-q"]);
-    let found = told(path, &["solve", "last", reversed]);
+    answer(path, &["run", "3x4", "--dir", "last", "-q"]);
+    let found = answer(path, &["solve", "last", reversed]);
     assert_eq!((&found["method"], &found["distance"]), (&value!("bidirectional"), &value!(11)));
     let (code, _, err) = in_directory(path, &["antipodes", "last", "--depth", "5"]);
     assert!(code == Some(2) && err.contains("the layer of depth 5 was not kept"), "{err}");
@@ -167,13 +167,13 @@ fn antipodes_are_as_many_as_the_run_counts() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     for (space, keep) in [("3x3", "all"), ("2x4", "last"), ("pancake:7", "all"), ("star:7", "last")] {
-        let run = told(path, &["run", space, "--keep", keep, "--dir", space, "-q"]);
+        let run = answer(path, &["run", space, "--keep", keep, "--dir", space, "-q"]);
         let last = run["god_number"].as_u64().unwrap();
         for depth in [last, last - 1] {
             let limit = if depth == last { "100000" } else { "20" };
             let depth_text = depth.to_string();
             let arguments = ["antipodes", space, "--depth", &depth_text, "--limit", limit];
-            let of_run = told(path, &[&arguments[..1], &[&format!("./{space}")], &arguments[2..]].concat());
+            let of_run = answer(path, &[&arguments[..1], &[&format!("./{space}")], &arguments[2..]].concat());
             assert_eq!(of_run["states"], run["counts"][depth as usize]);
             assert_eq!(of_run["classes"], run["classes"][depth as usize]);
             assert_eq!(of_run["symmetries"], run["symmetries"]);
@@ -188,7 +188,7 @@ fn antipodes_are_as_many_as_the_run_counts() {
                 assert_eq!(product, of_run["symmetries"].as_u64().unwrap());
             }
             for class in representatives.iter().take(3) {
-                let solved = told(path, &["solve", space, class["state"].as_str().unwrap()]);
+                let solved = answer(path, &["solve", space, class["state"].as_str().unwrap()]);
                 assert_eq!(solved["distance"], depth);
                 assert_eq!(solved["solutions"][0], class["solution"]);
             }
@@ -196,7 +196,7 @@ fn antipodes_are_as_many_as_the_run_counts() {
     }
     // Without a run, the command searches by itself, and the answer is the same.
     let elsewhere = tempfile::tempdir().unwrap();
-    assert_eq!(told(elsewhere.path(), &["antipodes", "3x3"]), told(path, &["antipodes", "3x3"]));
+    assert_eq!(answer(elsewhere.path(), &["antipodes", "3x3"]), answer(path, &["antipodes", "3x3"]));
     assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
     let (code, _, err) = in_directory(elsewhere.path(), &["antipodes", "4x4"]);
     assert!(code == Some(2) && err.contains("make a run with 'fathom run 4x4 --keep all'"), "{err}");
@@ -206,7 +206,7 @@ fn antipodes_are_as_many_as_the_run_counts() {
 fn damaged_layers_are_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    told(path, &["run", "3x3", "--keep", "all", "--dir", "run", "-q"]);
+    answer(path, &["run", "3x3", "--keep", "all", "--dir", "run", "-q"]);
     let file = path.join("run/layers/d007/s00000.layer");
     let whole = fs::read(&file).unwrap();
     let mut damaged = whole.clone();
@@ -238,7 +238,7 @@ fn bad_questions_are_refused_with_one_message() {
     fs::create_dir(path.join("empty")).unwrap();
     let many = "name = \"many\"\ndegree = 8\n[moves]\nA = \"(1,2)\"\n[free]\nr = \"(1,2,3,4,5,6,7)\"\ns = \"(7,8)\"\n";
     fs::write(path.join("many.toml"), many).unwrap();
-    told(path, &["run", "2x3", "--dir", "run", "-q"]);
+    answer(path, &["run", "2x3", "--dir", "run", "-q"]);
     for (arguments, says) in [
         (&["solve", "3x3", "0 1 2"][..], "STATE: it has 3 tiles, and the puzzle has 9"),
         (&["solve", "3x3", "0 1 2 3 4 5 6 7 7"], "STATE: tile 7 is there twice"),
@@ -400,7 +400,7 @@ fn the_published_antipodes_of_the_pocket_cube_are_antipodes() {
     let directory = tempfile::tempdir().unwrap();
     for sequence in ANTIPODES {
         let arguments = ["solve", "2x2x2", sequence, "--scramble", "--metric", "single"];
-        assert_eq!(told(directory.path(), &arguments)["distance"], 14, "{sequence}");
+        assert_eq!(answer(directory.path(), &arguments)["distance"], 14, "{sequence}");
     }
     let (model, classes) = antipodes_of_the_pocket_cube();
     let all: HashSet<&Vec<u8>> = classes.iter().flatten().collect();
@@ -444,7 +444,7 @@ fn sizes_of_published(
 fn the_antipodes_of_the_pocket_cube_are_the_published_ones() {
     let directory = tempfile::tempdir().unwrap();
     let found = |moves: [&str; 2]| {
-        told(directory.path(), &["antipodes", "2x2x2", moves[0], moves[1], "--limit", "1000"])
+        answer(directory.path(), &["antipodes", "2x2x2", moves[0], moves[1], "--limit", "1000"])
     };
     let (model, published) = antipodes_of_the_pocket_cube();
     let all: Vec<usize> = published.iter().map(HashSet::len).collect();
@@ -499,11 +499,11 @@ fn turns_of_the_whole(puzzle: &Definition) -> HashSet<OrientedPermutation> {
 fn a_cube_in_the_hand_is_solved_with_and_without_a_run() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    told(path, &["run", "2x2x2", "--keep", "all", "--dir", "hand", "-q"]);
+    answer(path, &["run", "2x2x2", "--keep", "all", "--dir", "hand", "-q"]);
     let whole = PuzzleSpec::whole("2x2x2").unwrap().definition(Metric::Multi).unwrap();
     let turns = turns_of_the_whole(&whole);
     for scramble in ["()", "x y", "L", "B2 x D' L y R2", "U R2 F' L D2 B U' x' R F2 L'", "R L' U D2 y F B"] {
-        let of_run = solved_alike(path, "hand", "2x2x2", &led_to(scramble));
+        let of_run = same_answer_without_run(path, "hand", "2x2x2", &arguments_for(scramble));
         let state = product(&whole, scramble.trim_matches(['(', ')']));
         for solution in of_run["solutions"].as_array().unwrap() {
             let solution = solution.as_str().unwrap().trim_matches(['(', ')']);
@@ -531,10 +531,10 @@ fn a_cube_in_the_hand_is_solved_with_and_without_a_run() {
 fn antipodes_where_moves_have_no_inverses_come_with_scrambles() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
-    let run = told(path, &["run", "lx:6", "--dir", "lx", "-q"]);
+    let run = answer(path, &["run", "lx:6", "--dir", "lx", "-q"]);
     let last = run["god_number"].as_u64().unwrap();
     for depth in [last, last - 3] {
-        let found = told(path, &["antipodes", "./lx", "--depth", &depth.to_string(), "--limit", "1000"]);
+        let found = answer(path, &["antipodes", "./lx", "--depth", &depth.to_string(), "--limit", "1000"]);
         assert_eq!(found["states"], run["counts"][depth as usize]);
         for class in found["representatives"].as_array().unwrap() {
             assert_eq!(class.get("solution"), None);

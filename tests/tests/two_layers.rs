@@ -73,7 +73,7 @@ fn killed_around_giving_back_and_resumed() {
 /// A new shard that is damaged, lost or exchanged is made again as long as its source is there. Once that is
 /// given back, the run ends and says so: it never counts without it.
 #[test]
-fn a_new_shard_that_is_not_what_was_written() {
+fn damaged_new_shards_are_made_again() {
     let expected = undisturbed();
     let spoil: [fn(&Path, &Path); 3] = [
         |file, _| {

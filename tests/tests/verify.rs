@@ -47,7 +47,7 @@ fn by_workers(directory: &Path) -> PathBuf {
 }
 
 #[test]
-fn layers_that_lie_with_workers() {
+fn layers_held_by_workers() {
     let directory = tempfile::tempdir().unwrap();
     let run = by_workers(directory.path());
     let says = "nothing could be verified: the layers of the run in";

@@ -286,7 +286,7 @@ fn stores_are_cleaned_when_the_run_is_complete() {
 
 /// Workers report their resources to the coordinator.
 #[test]
-fn workers_tell_what_they_take() {
+fn workers_report_their_resources() {
     // One worker where two are needed, so that the run does not end.
     let mut cluster = Cluster::new(&["3x4"], &["--replicas", "2"]);
     cluster.serve();
@@ -409,7 +409,7 @@ fn a_command_follows_the_end() {
 
 /// The help names exactly the variables that are set.
 #[test]
-fn the_variables_of_an_end_are_those_of_the_help() {
+fn on_done_sets_the_documented_variables() {
     let directory = tempfile::tempdir().unwrap();
     let help = out(directory.path(), &["run", "--help"]);
     let about = help.split("--on-done <COMMAND>").nth(1).unwrap().split("\n      --").next().unwrap();

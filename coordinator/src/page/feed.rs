@@ -21,10 +21,10 @@ pub(super) enum Feed {
 
 impl Feed {
     /// Returns a snapshot of the run; `None` if the source has ended or cannot be read.
-    pub(super) async fn look(&mut self) -> Option<Snapshot> {
+    pub(super) async fn snapshot(&mut self) -> Option<Snapshot> {
         match self {
-            Self::Local(local) => Some(local.look(None)),
-            Self::Served(served) => served.look().await,
+            Self::Local(local) => Some(local.snapshot(None)),
+            Self::Served(served) => served.snapshot().await,
             Self::Directory(path) => {
                 let path = path.clone();
                 let read = tokio::task::spawn_blocking(move || of_directory(path)).await;
@@ -36,7 +36,7 @@ impl Feed {
     /// Returns the last snapshot of a run that has ended as `over` says.
     pub(super) fn ended(&mut self, run: &RunDirectory, over: RunState) -> Result<Snapshot> {
         match self {
-            Self::Local(local) => Ok(local.look(Some(over))),
+            Self::Local(local) => Ok(local.snapshot(Some(over))),
             Self::Served(served) => served.ended(run, over),
             Self::Directory(path) => of_directory(path.clone()),
         }

@@ -1,7 +1,7 @@
 //! Passes snapshots from the one task that looks at the run to the many readers of the page.
 
+use super::published::PublishedFacts;
 use super::snapshot::Snapshot;
-use super::told::PublishedFacts;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast;
 

@@ -84,7 +84,7 @@ impl Local {
     }
 
     /// Returns a snapshot of the run. `over` is how the search has ended, if it has.
-    pub(super) fn look(&self, over: Option<RunState>) -> Snapshot {
+    pub(super) fn snapshot(&self, over: Option<RunState>) -> Snapshot {
         let mut noted = self.noted();
         let now = Instant::now();
         let events = std::mem::take(&mut noted.events);

@@ -65,7 +65,7 @@ impl Served {
     }
 
     /// Returns a snapshot of the run; `None` if the coordinator has ended.
-    pub(super) async fn look(&mut self) -> Option<Snapshot> {
+    pub(super) async fn snapshot(&mut self) -> Option<Snapshot> {
         let view = self.handle.view(self.outline.layers.len()).await.ok()?;
         let View { status, shards, states, found, layers, heartbeat, journal, news } = view;
         let now = Instant::now();
@@ -100,10 +100,11 @@ impl Served {
             Some(status.workers.iter().filter(|worker| is_there(worker)).map(|w| u64::from(w.threads)).sum());
         self.counts = counts(&news);
         let events = self.events(news.pieces.unwrap_or_default());
-        Some(self.snapshot(run, shards, events, journal))
+        Some(self.assembled(run, shards, events, journal))
     }
 
-    fn snapshot(
+    /// Returns a snapshot with these parts, and what is kept of the workers.
+    fn assembled(
         &self,
         run: RunFacts,
         shards: Vec<(ShardState, Option<u32>)>,
@@ -252,7 +253,7 @@ impl Served {
             journal = last.journal;
         }
         facts.sent = Some(self.workers.iter().map(|worker| worker.sent).sum());
-        Ok(self.snapshot(facts, Vec::new(), events, journal))
+        Ok(self.assembled(facts, Vec::new(), events, journal))
     }
 }
 

@@ -101,8 +101,8 @@ type Suspend = Box<dyn Fn(&mut dyn FnMut()) + Send>;
 /// Hides the line of progress that a terminal shows, if there is one.
 static SUSPEND: Mutex<Option<Suspend>> = Mutex::new(None);
 
-/// Writes log lines for people above a line of progress from now on. `suspend` must call its argument once, while
-/// that line is hidden.
+/// Writes log lines for people above a line of progress from now on. `suspend` must call its argument once,
+/// while that line is hidden.
 pub fn write_above(suspend: impl Fn(&mut dyn FnMut()) + Send + 'static) {
     *SUSPEND.lock().expect("no thread panics while it holds the lock") = Some(Box::new(suspend));
 }

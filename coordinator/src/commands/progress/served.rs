@@ -25,8 +25,8 @@ pub(crate) struct Shows {
     pub(crate) holds_layers: bool,
 }
 
-/// Asks the coordinator for the progress each second, and shows it on standard error and in a file for `fathom
-/// status`, until the value is dropped.
+/// Asks the coordinator for the progress each second, and shows it on standard error and in a file for
+/// `fathom status`, until the value is dropped.
 #[derive(Debug)]
 pub(crate) struct ServedDisplay {
     over: Option<Sender<()>>,
