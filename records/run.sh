@@ -24,8 +24,7 @@ for name in "${spaces[@]}"; do
     if [ "$name" = square1-face ]; then
         # A search that is begun: all depths need a cluster.
         run=$runs/$name
-        "$fathom" run square1 --metric face --max-depth 6 --dir "$run"
-        "$fathom" resume "$run" --max-depth 8
+        "$fathom" run square1 --metric face --max-depth 8 --dir "$run"
         record "$run" "records/begun/$name.json"
         rm -r "$run"
         continue

@@ -157,7 +157,7 @@ impl Peak {
     /// dense. With two layers kept, the new layer takes the room of the older one, except for the shards in
     /// the making. With all layers kept, the older ones are taken to compress to two dense layers. If there
     /// are many layers, their directories take the most: with moves that are not closed under inverses the
-    /// number of layers is taken to be 64 (`lx:10` has 59). `max_depth` bounds the number of states of a
+    /// number of layers is taken to be 64 (`lx:10` has 59). `max_depth` limits the number of states of a
     /// layer. Every worker may hold a copy of each file that is read, because workers that audit a shard or
     /// take it over fetch its files.
     pub fn bytes(self, space: &Space, plan: &Plan) -> u64 {
@@ -202,36 +202,54 @@ impl Peak {
     }
 }
 
-/// Returns a bound of the number of states at a depth; `None` if the bound exceeds 2^64.
+/// Returns how many states a depth has at most; `None` if that exceeds 2^64. The first depths are counted.
 ///
 /// In a Cayley graph all states look alike, so depth a + b has at most as many states as depth a times depth
-/// b. The first depths are counted, and the bound is the product of their counts. In other graphs the bound
-/// is the number of move sequences.
+/// b, and the product of the counts is a bound. In other graphs the last counted depths are taken to grow on
+/// as they did, which is no bound: a search looks at the disk again before each depth.
 fn most_states(space: &Space, depth: u32) -> Option<u64> {
-    const MOST_STATES: usize = 1 << 13;
-    let mut counts = vec![1, space.moves().len() as u64];
+    let counts = first_counts(space, depth);
+    let counted = counts.len() as u32 - 1;
+    if let Some(&count) = counts.get(depth as usize) {
+        return Some(count);
+    }
     if space.piece_labels().are_distinct() && !space.is_guarded() && space.free_order() == 1 {
-        counts.truncate(1);
-        let mut newest = vec![space.solved().to_vec()];
-        let mut seen: HashSet<Vec<u8>> = newest.iter().cloned().collect();
-        while !newest.is_empty() && newest.len() <= MOST_STATES && counts.len() <= depth as usize {
-            let mut next = Vec::new();
-            for (word, mv) in
-                newest.iter().flat_map(|word| (0..space.moves().len()).map(move |mv| (word, mv)))
-            {
+        let whole = counts[counted as usize].checked_pow(depth / counted)?;
+        return whole.checked_mul(counts[(depth % counted) as usize]);
+    }
+    // Over two depths, because some metrics have depths that grow fast and slowly in turn.
+    let before = counts[counts.len().saturating_sub(3)];
+    let last = counts[counts.len() - 1] as f64;
+    let states = last * (last / before as f64).powf(f64::from(depth - counted) / 2.0);
+    (states < u64::MAX as f64).then_some(states as u64)
+}
+
+/// Counts the states of the first depths, up to `depth`: as many depths as take little time, and one more. The
+/// result ends with depth 1 at the earliest, or with an empty depth if the space has no more states.
+fn first_counts(space: &Space, depth: u32) -> Vec<u64> {
+    // Each state has a word for each free move, and so has each of its neighbours.
+    let few = (1 << 13) / (space.free_order() as usize).pow(2);
+    let state_of = |word: &[u8]| space.words_of(word).min().expect("the identity is a free move");
+    let mut counts = vec![1];
+    let mut newest = vec![state_of(space.solved())];
+    let mut seen: HashSet<Vec<u8>> = newest.iter().cloned().collect();
+    while !newest.is_empty() && (counts.len() == 1 || newest.len() <= few) && counts.len() <= depth as usize {
+        let mut next = Vec::new();
+        for word in newest.iter().flat_map(|state| space.words_of(state)) {
+            for mv in 0..space.moves().len() {
                 let mut image = vec![0; word.len()];
-                if space.apply(mv, word, &mut image) && seen.insert(image.clone()) {
-                    next.push(image);
+                if space.apply(mv, &word, &mut image) {
+                    let state = state_of(&image);
+                    if seen.insert(state.clone()) {
+                        next.push(state);
+                    }
                 }
             }
-            counts.push(next.len() as u64);
-            newest = next;
         }
+        counts.push(next.len() as u64);
+        newest = next;
     }
-    // With `depth` 0 no depth was counted but depth 0 itself.
-    let step = (counts.len() as u32 - 1).max(1);
-    let whole = counts[counts.len() - 1].checked_pow(depth / step)?;
-    whole.checked_mul(counts.get((depth % step) as usize).copied().unwrap_or(1).max(1))
+    counts
 }
 
 /// The disk space that the next layer needs.
@@ -309,7 +327,7 @@ pub fn dense_pull_time(shape: &Shape, engine: Engine) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathom_puzzle::{Board, Metric};
+    use fathom_puzzle::{Board, Metric, PuzzleSpec};
     use fathom_space::Labels;
 
     /// The counts are those of `records/4x4-multi.json`.
@@ -323,5 +341,18 @@ mod tests {
             assert!(bound >= count && bound < 4 * count, "{bound} for {count}");
         }
         assert_eq!(most_states(&space, 100), None);
+    }
+
+    /// The counts are those of T. Rokicki (rokicki/twsearch-results, `squareone-g8.log`).
+    #[test]
+    fn depths_of_guarded_puzzles_grow_on() {
+        let source = PuzzleSpec::by_name("square1").unwrap();
+        let labels = Labels::from_values(source.solved());
+        let space = Space::new(source.puzzle(Metric::Face).unwrap(), Metric::Face, labels).unwrap();
+        let counts = [1, 15, 69, 212, 1141, 3933, 14_029, 44_188, 138_952_u64];
+        for (depth, count) in counts.into_iter().enumerate() {
+            let states = most_states(&space, depth as u32).unwrap();
+            assert!(states >= count && states < 4 * count, "{states} for {count}");
+        }
     }
 }
