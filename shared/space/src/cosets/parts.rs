@@ -156,17 +156,27 @@ impl<'a> Parts<'a> {
             UNREACHED => UNREACHED,
             entry => renumbered[(entry / group) as usize] * group + entry % group,
         };
-        let of = |&(_, number): &(Key, u32)| sources[number as usize * moves..][..moves].iter().map(renumber);
-        let pattern = |&(_, number): &(Key, u32)| {
-            let numbers = self.numbers(found[number as usize]);
-            numbers
-                .zip(&self.parts)
-                .flat_map(|(number, part)| part.letters_of(part.patterns[number as usize]))
-        };
+        let mut renumbered_sources = vec![0; sources.len()];
+        renumbered_sources.par_chunks_exact_mut(moves.max(1)).zip(&order).for_each(|(to, &(_, number))| {
+            let from = &sources[number as usize * moves..][..moves];
+            to.iter_mut().zip(from).for_each(|(to, from)| *to = renumber(from));
+        });
+        let letters: Vec<Vec<u8>> = self.parts.iter().map(Part::letters_of_all).collect();
+        let cells = self.parts.iter().map(|part| part.cells.len()).sum();
+        let mut patterns = vec![0; order.len() * cells];
+        patterns.par_chunks_exact_mut(cells).zip(&order).for_each(|(mut to, &(_, number))| {
+            for ((number, part), letters) in
+                self.numbers(found[number as usize]).zip(&self.parts).zip(&letters)
+            {
+                let (of_part, rest) = to.split_at_mut(part.cells.len());
+                of_part.copy_from_slice(&letters[number as usize * of_part.len()..][..of_part.len()]);
+                to = rest;
+            }
+        });
         Found {
-            patterns: order.par_iter().flat_map_iter(pattern).collect(),
+            patterns,
             orbit_sizes: order.iter().map(|&(_, number)| sizes[number as usize]).collect(),
-            sources: order.par_iter().flat_map_iter(of).collect(),
+            sources: renumbered_sources,
         }
     }
 
@@ -275,8 +285,11 @@ impl<'a> Part<'a> {
         (pattern >> (self.bits * (last - u32::from(cell)))) as u8 & ((1_u16 << self.bits) - 1) as u8
     }
 
-    fn letters_of(&self, pattern: u128) -> impl Iterator<Item = u8> {
-        (0..self.cells.len()).map(move |cell| self.letter(pattern, cell as u8))
+    /// Returns the letters of all patterns, one pattern after the other.
+    fn letters_of_all(&self) -> Vec<u8> {
+        let letters =
+            |&pattern: &u128| (0..self.cells.len()).map(move |cell| self.letter(pattern, cell as u8));
+        self.patterns.iter().flat_map(letters).collect()
     }
 
     fn pack(&self, letters: impl Iterator<Item = u8>) -> u128 {
