@@ -1,7 +1,8 @@
 //! A run on many hosts: the coordinator assigns shards, and workers compute and store them.
 //!
 //! Reading order: [`event`] (inputs and outputs of the decisions), [`state`] (what the coordinator knows),
-//! [`apply`] (what an event changes: pure and synchronous), `failures` (how failed orders are handled),
+//! [`apply`] (what an event changes: pure and synchronous), `members` (workers that come and go), `reports`
+//! (what workers report), `failures` (how failed orders are handled),
 //! [`bounds`] (which reports are plausible), `settle` (the decisions that follow from the state), [`given`]
 //! (sources given back while a layer is computed), [`placement`] (which worker computes which shard),
 //! [`service`] (the gRPC service), [`rate`] (the speed of workers), `room` (free space on their disks),
@@ -18,8 +19,10 @@ pub mod event;
 mod failures;
 pub mod given;
 pub mod handle;
+mod members;
 pub mod placement;
 pub mod rate;
+mod reports;
 mod room;
 pub mod serve;
 pub mod service;

@@ -1,0 +1,244 @@
+//! Workers that join, are heard, leave, are drained or get lost.
+
+use crate::cluster::apply::note_of;
+use crate::cluster::event::{
+    Effect, Millis, Note, NoteKind, Order, Progress, Registration, Reply, RequestId,
+};
+use crate::cluster::state::{CopyState, Presence, State, TaskProgress, Worker};
+use fathom_proto::Session;
+use fathom_run::{Depth, Keep, Task, WorkerId};
+use std::collections::BTreeSet;
+
+impl State {
+    /// Handles a worker that joins or comes back.
+    pub(super) fn register(
+        &mut self,
+        now: Millis,
+        request: RequestId,
+        registration: Registration,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Registration { worker: id, name, address, threads, memory_bytes, kernel, version, inventory } =
+            registration;
+        if self.workers.get(id).is_some_and(Worker::is_alive) {
+            // The process died and was restarted within its lease.
+            self.remove_worker(id, Presence::Lost, NoteKind::BeginsAgain, effects);
+        }
+        let known = self.workers.get(id);
+        if known.is_none_or(|worker| (&worker.name, &worker.address) != (&name, &address)) {
+            effects.push(Effect::SaveWorker(id, name.clone(), address.clone()));
+        }
+        // A drained worker remains drained until it has said that it left.
+        let is_set_aside = known.is_some_and(|worker| worker.is_set_aside);
+        let draining = is_set_aside
+            || known.is_some_and(|worker| worker.draining && worker.presence() != Presence::Left);
+        let held = self.files.held_by(id).clone();
+        let session = self.new_session();
+        let detail = format!(
+            "{name} at {address}, version {version}, {threads} threads of {kernel}, {memory_bytes} bytes of memory, {} files",
+            inventory.len()
+        );
+        let mut worker = Worker::registered(name, address, threads, kernel, session, now);
+        (worker.draining, worker.is_set_aside) = (draining, is_set_aside);
+        self.workers.insert(id, worker);
+        // Sort the inventory: right files, wrong files, and files that are given back.
+        let (mut right, mut other, mut given) = (BTreeSet::new(), Vec::new(), Vec::new());
+        for stored in inventory.into_iter().filter(|_| !self.rules.shared_store) {
+            match self.files.get(stored.task) {
+                Some(file) if stored.digest.is_none_or(|digest| digest == file.digest) => {
+                    right.insert(stored.task);
+                }
+                Some(_) => other.push(stored.task),
+                None if self.is_given_back(stored.task) => given.push(stored.task),
+                None if stored.task.depth == self.depth => {
+                    self.audits.unattributed.insert(stored.task);
+                }
+                None => {}
+            }
+        }
+        let inventory = right;
+        for &task in held.difference(&inventory) {
+            self.remove_holder(task, id);
+        }
+        for &task in &inventory {
+            self.add_holder(task, id);
+        }
+        self.unsettled.moved = true;
+        self.unsettled.owners = true;
+        self.unsettled.targets = true;
+        effects.push(Effect::Note(Note {
+            kind: NoteKind::Registered,
+            worker: Some(id),
+            task: None,
+            attempt: None,
+            detail: Some(detail),
+        }));
+        effects.push(Effect::Reply(request, Reply::Registered { session, needed: self.needed() }));
+        for task in other {
+            self.order(id, Order::Discard(self.stored(task)));
+            effects.push(note_of(NoteKind::OtherFile, Some(id), task, None));
+        }
+        for task in given {
+            self.order(id, Order::GiveBack(task));
+        }
+    }
+
+    /// Returns the layers that workers should keep.
+    fn needed(&self) -> Vec<Depth> {
+        let first = match self.rules.keep {
+            Keep::All => 0,
+            Keep::Last | Keep::Two => self.depth.0.saturating_sub(2),
+        };
+        (first..=self.depth.0).map(Depth).collect()
+    }
+
+    /// Returns the worker of a session that lasts, and notes that it was heard.
+    pub(super) fn touch_session(&mut self, now: Millis, session: Session) -> Option<WorkerId> {
+        let id = self.workers.of_session(session)?;
+        self.worker(id).heard = now;
+        Some(id)
+    }
+
+    /// Notes how far a worker is, and puts orders back into the queue that it does not know of.
+    pub(super) fn heartbeat(
+        &mut self,
+        now: Millis,
+        session: Session,
+        progress: Progress,
+        effects: &mut Vec<Effect>,
+    ) -> Reply {
+        let Some(id) = self.touch_session(now, session) else {
+            return Reply::Unknown;
+        };
+        // The listed orders are under way. An order that was not listed for a while is lost, either with the
+        // reply that carried it, or with its report in the worker's memory. The wait covers reports that are
+        // still on their way here.
+        let underway: BTreeSet<Task> = progress.underway.iter().copied().collect();
+        let is_order_lost = |since: Millis| now.since(since) > 3 * self.rules.heartbeat;
+        let worker = &self.workers[id];
+        let waits = |task: Task| {
+            worker.orders.iter().any(|order| matches!(order, Order::Copy(file, _) if file.task == task))
+        };
+        let (mut heard, mut lost) = (Vec::new(), Vec::new());
+        for &task in self.tasks.running(id) {
+            match self.tasks.get(task).map(|state| &state.making) {
+                Some(TaskProgress::Running(_, _)) if underway.contains(&task) => heard.push(task),
+                Some(TaskProgress::Running(_, since)) if is_order_lost(*since) => lost.push(task),
+                _ => {}
+            }
+        }
+        let (mut heard_copies, mut lost_copies) = (Vec::new(), Vec::new());
+        for &task in self.files.coming_to(id) {
+            match self.files.copy(task, id) {
+                Some(CopyState::Ordered(_)) if underway.contains(&task) => heard_copies.push(task),
+                Some(CopyState::Ordered(since)) if is_order_lost(since) && !waits(task) => {
+                    lost_copies.push(task)
+                }
+                _ => {}
+            }
+        }
+        for task in heard {
+            self.set_progress(task, TaskProgress::Running(id, now), now);
+        }
+        for task in heard_copies {
+            self.files.set_copy(task, id, CopyState::Ordered(now));
+        }
+        if !lost.is_empty() || !lost_copies.is_empty() {
+            self.strike(now, id, effects);
+        }
+        for task in self.audits_heard(now, id, &underway) {
+            effects.push(note_of(NoteKind::OrderLost, Some(id), task, None));
+        }
+        for task in lost {
+            self.set_waiting(task, now);
+            effects.push(note_of(NoteKind::OrderLost, Some(id), task, None));
+        }
+        for task in lost_copies {
+            self.forget_copy(task, id);
+            effects.push(note_of(NoteKind::OrderLost, Some(id), task, None));
+        }
+        let worker = self.worker(id);
+        worker.rate.note(now, &progress);
+        worker.progress = progress;
+        Reply::Known
+    }
+
+    /// Handles a worker that has left or was lost.
+    pub(super) fn remove_worker(
+        &mut self,
+        id: WorkerId,
+        presence: Presence,
+        kind: NoteKind,
+        effects: &mut Vec<Effect>,
+    ) {
+        self.forget_peer(id);
+        self.give_up_audits(id);
+        for task in self.tasks.running(id).clone() {
+            self.set_waiting(task, Millis(0));
+        }
+        for task in self.files.coming_to(id).clone() {
+            self.forget_copy(task, id);
+        }
+        self.mark_lost(self.files.held_by(id).clone());
+        self.unsettled.owners = true;
+        self.workers.end_session(id, presence);
+        let worker = self.worker(id);
+        worker.orders.clear();
+        if let Some(poll) = worker.poll.take() {
+            let reply = match presence {
+                // The worker itself said that it leaves, so it does not wait for the reply.
+                Presence::Left => Reply::Orders(Vec::new(), None),
+                _ => Reply::Unknown,
+            };
+            effects.push(Effect::Reply(poll.request, reply));
+        }
+        effects.push(Effect::Note(Note {
+            kind,
+            worker: Some(id),
+            task: None,
+            attempt: None,
+            detail: Some(self.workers[id].name.clone()),
+        }));
+    }
+
+    /// Marks a worker that is to leave when what it holds is with others. Returns what to tell the caller.
+    ///
+    /// # Errors
+    /// The reason for the caller, if no single worker has this name, or if no other worker could take over.
+    pub(super) fn drain(&mut self, name: &str, effects: &mut Vec<Effect>) -> Result<String, String> {
+        let is_meant = |id: &WorkerId, worker: &Worker| {
+            worker.name == name || (!name.is_empty() && id.to_string().starts_with(name))
+        };
+        let meant: Vec<WorkerId> =
+            self.workers.alive().filter(|(id, worker)| is_meant(id, worker)).map(|(id, _)| id).collect();
+        let [id] = meant[..] else {
+            let known: Vec<String> =
+                self.workers.alive().map(|(id, worker)| format!("{id} ({})", worker.name)).collect();
+            return Err(match (meant.len(), known.is_empty()) {
+                (_, true) => "no worker is there".into(),
+                (0, _) => format!("there is no worker {name:?}: there are {}", known.join(", ")),
+                _ => format!(
+                    "{name:?} may be {} workers: name one by its id: {}",
+                    meant.len(),
+                    known.join(", ")
+                ),
+            });
+        };
+        if !self.workers.alive().any(|(other, worker)| other != id && !worker.draining) {
+            return Err(format!(
+                "{name:?} is the last worker, and nobody could take over what it holds: start another one, or stop the run with 'fathom stop'"
+            ));
+        }
+        self.worker(id).draining = true;
+        self.unsettled.files.extend(self.files.held_by(id));
+        self.unsettled.owners = true;
+        effects.push(Effect::Note(Note {
+            kind: NoteKind::Drained,
+            worker: Some(id),
+            task: None,
+            attempt: None,
+            detail: None,
+        }));
+        Ok(format!("{id} leaves when what it holds is with others"))
+    }
+}

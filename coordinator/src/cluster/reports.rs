@@ -1,0 +1,154 @@
+//! What workers report: shards that they made, copies that they took, and failures of both.
+
+use crate::cluster::apply::{note, note_of};
+use crate::cluster::event::{Effect, Ending, Millis, Note, NoteKind, Order};
+use crate::cluster::failures::PAUSE;
+use crate::cluster::state::{CopyState, Presence, State, TaskProgress, digest_of};
+use fathom_proto::{Attempt, Done, Failure, Outcome};
+use fathom_run::{ShardReport, Task, WorkerId};
+use std::sync::Arc;
+
+impl State {
+    /// Handles the result of a task or of a copy.
+    pub(super) fn report(&mut self, now: Millis, id: WorkerId, outcome: Outcome, effects: &mut Vec<Effect>) {
+        let task = outcome.task;
+        if outcome.attempt.is_none() {
+            return self.report_copy(now, id, outcome, effects);
+        }
+        if self.audited(now, id, &outcome, effects) {
+            return;
+        }
+        let expected = self.tasks.get(task).and_then(|state| match state.making {
+            TaskProgress::Running(worker, _) if worker == id => {
+                Some(Attempt { epoch: self.epoch, number: state.attempts })
+            }
+            _ => None,
+        });
+        if outcome.attempt != expected {
+            effects.push(note(NoteKind::LateReport, Some(id), &outcome, None));
+            return;
+        }
+        match outcome.result {
+            Ok(Done::Made(report)) => {
+                if let Err(reason) = self.check_report(&report) {
+                    let detail = Some(reason.to_string());
+                    effects.push(note_of(NoteKind::Implausible, Some(id), task, detail));
+                    return self.refused(now, id, task, &reason.to_string(), effects);
+                }
+                self.worker(id).strikes = 0;
+                effects.push(Effect::Note(Note {
+                    kind: NoteKind::TaskDone,
+                    worker: Some(id),
+                    task: Some(task),
+                    attempt: outcome.attempt,
+                    detail: Some(format!("{} states, {} bytes", report.totals.states, report.bytes)),
+                }));
+                self.record_report(now, id, report, effects);
+            }
+            Ok(Done::Copied(_)) => {
+                self.set_waiting(task, now);
+                effects.push(note(NoteKind::NoAnswer, Some(id), &outcome, None));
+            }
+            Err(ref failure) => {
+                effects.push(note(NoteKind::TaskFailed, Some(id), &outcome, Some(failure.to_string())));
+                self.failed(now, id, task, failure, effects);
+            }
+        }
+    }
+
+    /// Takes in a report that passed its checks.
+    fn record_report(&mut self, now: Millis, id: WorkerId, report: ShardReport, effects: &mut Vec<Effect>) {
+        let task = report.task;
+        if self.is_given_back(task) {
+            // The file was lost and recomputed, and is no longer needed.
+            self.tasks.forget(task);
+            return self.order(id, Order::GiveBack(task));
+        }
+        let holder = if self.rules.shared_store { WorkerId::SHARED_STORE } else { id };
+        let digest = digest_of(&report);
+        if let Err(known) = self.files.note(task, report.bytes, digest) {
+            let message = format!(
+                "shard {} of depth {} was made twice with different states, {known} and {digest}: the run is wrong, and must not be used",
+                task.shard, task.depth
+            );
+            return self.end(now, Ending::Failed(message), effects);
+        }
+        self.add_holder(task, holder);
+        if task.depth == self.depth {
+            self.unsaved.push(task.shard);
+            let is_its_own =
+                self.audits.disowned.contains(&task) || !self.audits.unattributed.contains(&task);
+            let maker = Some(id).filter(|_| is_its_own);
+            let took = self.tasks.note_maker(task, maker, now);
+            self.draw(maker, &report, took);
+            self.set_progress(task, TaskProgress::Made(Arc::new(report)), now);
+        } else {
+            // The recomputed file is there.
+            self.tasks.forget(task);
+            self.unsettled.moved = true;
+        }
+    }
+
+    /// Handles the result of an order to take a copy.
+    fn report_copy(&mut self, now: Millis, id: WorkerId, outcome: Outcome, effects: &mut Vec<Effect>) {
+        let task = outcome.task;
+        let ordered = self.forget_copy(task, id);
+        match &outcome.result {
+            Ok(Done::Copied(copied)) => {
+                // A copy that was not ordered, or no longer is, counts too if the file is known.
+                self.worker(id).strikes = 0;
+                let of_file = self.files.get(task).map(|file| file.digest);
+                if of_file.is_some() && copied.digest.is_some() && of_file != copied.digest {
+                    // The copied file was meanwhile replaced by a new one.
+                    self.remove_holder(task, id);
+                    self.order(id, Order::Discard(self.stored(task)));
+                    effects.push(note_of(NoteKind::OtherFile, Some(id), task, None));
+                } else if of_file.is_some() {
+                    self.add_holder(task, id);
+                    self.unsettled.moved |= self.missing.contains(&task);
+                    effects.push(note(NoteKind::CopyDone, Some(id), &outcome, None));
+                } else if self.is_given_back(task) {
+                    self.order(id, Order::GiveBack(task));
+                } else if task.depth < self.depth {
+                    self.order(id, Order::Retire(task.depth));
+                }
+            }
+            Ok(Done::Made(_)) => {
+                effects.push(note(NoteKind::LateReport, Some(id), &outcome, None));
+            }
+            Err(failure) if ordered.is_some() => {
+                effects.push(note(NoteKind::CopyFailed, Some(id), &outcome, Some(failure.to_string())));
+                self.files.set_copy(task, id, CopyState::Failed(now.after(PAUSE)));
+                match failure {
+                    Failure::Damaged { file, address, .. } => {
+                        if self.damaged(id, *file, address.as_deref(), effects) {
+                            self.strike(now, id, effects);
+                        }
+                    }
+                    Failure::DiskFull(_) => self.rest(now, id),
+                    Failure::Unreachable { file, message } => {
+                        self.unreached(now, id, *file, message, effects)
+                    }
+                    _ => self.strike(now, id, effects),
+                }
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// Has the shards of the current layer computed again that have no holder left.
+    pub(super) fn forget_unheld(&mut self) {
+        // Holders known from an earlier epoch may still come back.
+        let may_have = |id: WorkerId| {
+            self.is_alive(id) || self.workers.get(id).is_some_and(|w| w.presence() == Presence::Awaited)
+        };
+        let made = self.tasks.reports().map(|(report, _)| report.task);
+        // A shard that cannot be computed again is waited for.
+        let can_be_made = |task: &Task| !self.given.contains(task.shard);
+        let made = made.filter(can_be_made);
+        let unheld: Vec<Task> = made.filter(|&task| !self.files.holders(task).any(may_have)).collect();
+        for task in unheld {
+            self.set_waiting(task, Millis(0));
+        }
+    }
+}
