@@ -12,6 +12,7 @@ mod fixed;
 mod partitions;
 mod reached;
 
+use crate::axis::AxisView;
 use crate::hidden::PatternGroup;
 use crate::words::multinomial;
 pub use fathom_puzzle::grouped;
@@ -158,7 +159,8 @@ impl Plan {
             plan.representative_cosets = u64::try_from(fixed / actions.len() as u128).ok()?;
             return Some(plan);
         }
-        // Symmetries fix few of many patterns, so patterns / symmetries is a good estimate. With guards most
+        // Symmetries fix few of many patterns, but for those that fix all, so patterns / other symmetries is a good
+        // estimate. With guards most
         // patterns are unreachable. Their number is then estimated from the number of words, as if each
         // reachable coset were full except for arrangements with pieces in the places of other kinds.
         let counted = || {
@@ -172,7 +174,8 @@ impl Plan {
             Some(patterns) => u64::try_from(patterns).ok()?,
             None => plan.colouring.patterns().total(),
         };
-        plan.representative_cosets = reached.div_ceil(symmetries_used as u64);
+        let idle = idle(&renamings(space), &plan.colouring, &plan.colouring.views());
+        plan.representative_cosets = reached.div_ceil((symmetries_used / idle) as u64);
         if CostModel::V3.listing(space, patterns, plan.representative_cosets, symmetries_used)
             > Self::MOST_NANOSECONDS
         {
@@ -237,10 +240,11 @@ impl Choices {
             return none;
         }
         let actions = actions_on_letters(space);
+        let renamings = renamings(space);
         let model = &CostModel::V3;
         let best = candidates(space, &actions)
             .into_iter()
-            .filter_map(|of_piece| Candidate::judge(space, &actions, model, of_piece))
+            .filter_map(|of_piece| Candidate::judge(space, (&actions, &renamings), model, of_piece))
             .min_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds));
         if reaches_most_words(space) && best.as_ref().is_some_and(|best| best.is_full(space)) {
             return Self { best, ..none };
@@ -388,7 +392,7 @@ impl Candidate {
 
     fn judge(
         space: &Space,
-        actions: &[(&Symmetry, usize)],
+        (actions, renamings): (&[(&Symmetry, usize)], &[&Symmetry]),
         model: &CostModel,
         of_piece: Vec<u8>,
     ) -> Option<Self> {
@@ -422,6 +426,7 @@ impl Candidate {
         let respecting = actions.iter().filter(|(symmetry, _)| colouring.action(symmetry).is_some());
         let symmetries = respecting.map(|(_, alike)| alike).sum::<usize>();
         let entries = CosetGraph::entries(&colouring, symmetries);
+        let acting = (symmetries / idle(renamings, &colouring, &[])) as f64;
         let symmetries = symmetries as f64;
         // Without a table, the estimate is the number of patterns that all states need.
         let patterns = match entries {
@@ -432,7 +437,7 @@ impl Candidate {
             entries => entries as f64,
         };
 
-        let cosets = (patterns / symmetries).max(1.0);
+        let cosets = (patterns / acting).max(1.0);
         let pulls = cosets * space.moves().len() as f64;
         // Every place permutation and every renaming that occurs has its own axis map.
         let map_bytes: f64 = lengths
@@ -462,6 +467,27 @@ impl Candidate {
         let nanoseconds = start + model.layers(pulls, cosets, pull, f64::from(shape.packed_bytes()));
         Some(Self { of_piece, made: None, nanoseconds, is_counted: entries > 0 })
     }
+}
+
+/// Returns the symmetries that keep every cell in place and turn nothing. Such a symmetry only renames pieces: with
+/// free moves, a turn of the solved puzzle is one.
+fn renamings(space: &Space) -> Vec<&Symmetry> {
+    let is_in_place = |symmetry: &&Symmetry| {
+        (0..space.cells()).all(|cell| usize::from(symmetry.cells[cell]) == cell && symmetry.turn(cell) == 0)
+    };
+    space.symmetries().iter().filter(is_in_place).collect()
+}
+
+/// Returns the number of symmetries that a colouring with these axes respects and that map each pattern to itself.
+/// They store no fewer cosets. `renamings` are the symmetries that may do so.
+fn idle(renamings: &[&Symmetry], colouring: &Colouring, views: &[AxisView]) -> usize {
+    // Letters that no piece shows go to letter 0.
+    let is_kept = |(letter, &to): (usize, &u8)| usize::from(to) == letter || to == 0;
+    let keeps_all = |symmetry: &&&Symmetry| {
+        let action = colouring.action_with(views, symmetry);
+        action.is_some_and(|action| action.letters.iter().enumerate().all(is_kept))
+    };
+    renamings.iter().filter(keeps_all).count().max(1)
 }
 
 /// Returns one symmetry for each action on labels and letters, with the number of symmetries that have this
