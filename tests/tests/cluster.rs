@@ -1,7 +1,7 @@
 //! Runs on several workers: undisturbed runs, and workers that are stopped, started and drained by users.
 
-use fathom_tests::cluster::{Cluster, layer_files, signal, undisturbed, until, well};
-use fathom_tests::{assert_same, fathom, json, texts};
+use fathom_tests::cluster::{Cluster, free_port, layer_files, signal, undisturbed, until, well};
+use fathom_tests::{assert_same, fathom, fathom_worker, json, texts};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -251,4 +251,64 @@ fn workers_of_one_machine() {
     assert!(workers.iter().all(|id| !Path::new(&format!("/proc/{id}")).exists()), "a worker lives on");
     // The command prints the result of a complete run.
     assert_same(&json(&local(&path).wait_with_output().unwrap()), &undisturbed(&LONG));
+}
+
+/// A directory that was restored from an old copy knows nothing of the newest layers, and workers must not
+/// delete them: they are all that is left of the run when the right directory comes back.
+#[test]
+fn an_old_copy_of_the_run_directory_deletes_no_later_layers() {
+    const SPACE: [&str; 5] = ["2x6", "--metric", "single", "--shards", "8"];
+    let place = tempfile::tempdir().unwrap();
+    let (run, old, store) = (place.path().join("run"), place.path().join("old"), place.path().join("store"));
+    let begin = |max_depth: &str| {
+        let address = format!("127.0.0.1:{}", free_port());
+        let mut serve = fathom();
+        serve.args(["serve", "--audit", "0", "--listen", &address, "--max-depth", max_depth]).args(SPACE);
+        serve.arg("--dir").arg(&run).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut worker = fathom_worker();
+        worker.args(["--join", &address, "--threads", "1", "--store"]).arg(&store);
+        worker.stdout(Stdio::null()).stderr(Stdio::null());
+        [serve.spawn().unwrap(), worker.spawn().unwrap()]
+    };
+    let run_to = |max_depth: &str| {
+        begin(max_depth).iter_mut().for_each(|child| assert!(child.wait().unwrap().success()));
+    };
+    let copy = |from: &Path, to: &Path| {
+        assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
+    };
+    run_to("3");
+    copy(&run, &old);
+    run_to("6");
+    let new = place.path().join("new");
+    fs::rename(&run, &new).unwrap();
+    fs::rename(&old, &run).unwrap();
+    let mut children = begin("8");
+    until("the coordinator notices", || {
+        fs::read_to_string(run.join("log.jsonl")).is_ok_and(|log| log.contains("worker is ahead of this run"))
+    });
+    for child in &mut children {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    fs::remove_dir_all(&run).unwrap();
+    fs::rename(&new, &run).unwrap();
+    run_to("8");
+    let status = json(&fathom().args(["status", "--json"]).arg(&run).output().unwrap());
+    assert_same(&status, &undisturbed(&[&SPACE[..], &["--max-depth", "8"]].concat()));
+}
+
+/// A store was copied, with the id of its worker: the two would take the session from each other for ever.
+#[test]
+fn the_second_worker_with_one_id_is_refused() {
+    let mut cluster = Cluster::new(&LONG, &["--audit", "0"]);
+    cluster.serve_up_to(2);
+    for name in ["one", "two"] {
+        fs::create_dir(cluster.store(name)).unwrap();
+        fs::write(cluster.store(name).join("worker-id"), "0123456789abcdef".repeat(2)).unwrap();
+        cluster.join(&[name]);
+    }
+    cluster.in_the_middle(|_| {});
+    let refused = cluster.ends("one");
+    assert_eq!(refused.code(), Some(2));
+    assert_same(&cluster.finishes(), &undisturbed(&LONG));
 }

@@ -213,6 +213,8 @@ pub enum NoteKind {
     Registered,
     /// A worker registered again while its old session lasted: its process died and was restarted.
     BeginsAgain,
+    /// A worker holds later layers than the run has: the run's directory is an old copy, or another one.
+    IsAhead,
     /// A worker left.
     Left,
     /// A worker was silent for longer than its lease.
@@ -284,6 +286,7 @@ impl NoteKind {
         match self {
             Self::Registered => "worker registered",
             Self::BeginsAgain => "worker begins again",
+            Self::IsAhead => "worker is ahead of this run",
             Self::Left => "worker left",
             Self::Lost => "worker lost",
             Self::Drained => "worker is drained",
@@ -325,6 +328,7 @@ impl NoteKind {
             | Self::Audited
             | Self::SelfCheck => NoteLevel::Detail,
             Self::Lost
+            | Self::IsAhead
             | Self::Rests
             | Self::TaskFailed
             | Self::LateReport

@@ -20,7 +20,14 @@ impl State {
     ) {
         let Registration { worker: id, name, address, threads, memory_bytes, kernel, version, inventory } =
             registration;
-        if self.workers.get(id).is_some_and(Worker::is_alive) {
+        if let Some(alive) = self.workers.get(id).filter(|worker| worker.is_alive()) {
+            let other = alive.address.clone();
+            if alive.superseded.as_deref() == Some(&*address) && other != address {
+                let message = format!(
+                    "the worker at {other} has the same id, {id}: a store was copied, or serves two workers; give each worker a store of its own, without the file worker-id of another"
+                );
+                return effects.push(Effect::Reply(request, Reply::Refused(message)));
+            }
             // The process died and was restarted within its lease.
             self.remove_worker(id, Presence::Lost, NoteKind::BeginsAgain, effects);
         }
@@ -32,14 +39,18 @@ impl State {
         let is_set_aside = known.is_some_and(|worker| worker.is_set_aside);
         let draining = is_set_aside
             || known.is_some_and(|worker| worker.draining && worker.presence() != Presence::Left);
+        let superseded = known.map(|worker| worker.address.clone()).filter(|before| *before != address);
         let held = self.files.held_by(id).clone();
         let session = self.new_session();
         let detail = format!(
             "{name} at {address}, version {version}, {threads} threads of {kernel}, {memory_bytes} bytes of memory, {} files",
             inventory.len()
         );
+        let ahead =
+            inventory.iter().map(|stored| stored.task.depth).max().filter(|&depth| depth > self.depth);
         let mut worker = Worker::registered(name, address, threads, kernel, session, now);
         (worker.draining, worker.is_set_aside) = (draining, is_set_aside);
+        worker.superseded = superseded;
         self.workers.insert(id, worker);
         // Sort the inventory: right files, wrong files, and files that are given back.
         let (mut right, mut other, mut given) = (BTreeSet::new(), Vec::new(), Vec::new());
@@ -73,6 +84,19 @@ impl State {
             attempt: None,
             detail: Some(detail),
         }));
+        if let Some(depth) = ahead {
+            let detail = format!(
+                "it holds files of depth {depth}, and the run is at depth {}: is the run's directory an old copy, or another one? The files stay",
+                self.depth
+            );
+            effects.push(Effect::Note(Note {
+                kind: NoteKind::IsAhead,
+                worker: Some(id),
+                task: None,
+                attempt: None,
+                detail: Some(detail),
+            }));
+        }
         effects.push(Effect::Reply(request, Reply::Registered { session, needed: self.needed() }));
         for task in other {
             self.order(id, Order::Discard(self.stored(task)));

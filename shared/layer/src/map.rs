@@ -13,12 +13,13 @@
 //! a handler that names the file and exits with status 1, instead of a core dump without a message.
 
 use memmap2::Mmap;
+use rustix::fs::OFlags;
 use std::ffi::CString;
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
@@ -37,7 +38,9 @@ impl Map {
     /// The error of the operating system, or an error if the path is not a regular file or its length
     /// changes.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
+        // Opening a named pipe would otherwise wait for a writer.
+        let nonblocking = OFlags::NONBLOCK.bits() as i32;
+        let file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;
         let is = file.metadata()?;
         if !is.is_file() {
             return Err(io::Error::other("it is not a regular file, and only those keep their bytes"));

@@ -6,6 +6,7 @@ use fathom_layer::{Identity, LayerFile, LayerWriter, LocalDisk, Totals};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::process::Command;
 
 const BYTES: u32 = 4096;
 
@@ -109,6 +110,10 @@ fn what_keeps_no_bytes_is_not_mapped() {
     let directory = tempfile::tempdir().unwrap();
     assert!(Map::open(directory.path()).is_err());
     assert!(Map::open(Path::new("/dev/zero")).is_err());
+    // Opening a named pipe must not wait for a writer.
+    let pipe = directory.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    assert!(Map::open(&pipe).unwrap_err().to_string().contains("not a regular file"));
     let empty = directory.path().join("empty");
     fs::write(&empty, []).unwrap();
     assert!(LayerFile::open(&empty, &identity()).unwrap_err().is_damage());

@@ -12,7 +12,6 @@ mod fixed;
 mod partitions;
 mod reached;
 
-use crate::axis::AxisView;
 use crate::hidden::PatternGroup;
 use crate::words::multinomial;
 pub use fathom_puzzle::grouped;
@@ -159,8 +158,8 @@ impl Plan {
             plan.representative_cosets = u64::try_from(fixed / actions.len() as u128).ok()?;
             return Some(plan);
         }
-        // Symmetries fix few of many patterns, but for those that fix all, so patterns / other symmetries is a good
-        // estimate. With guards most
+        // Symmetries fix few of many patterns, but for those that fix all, so patterns / other symmetries is
+        // a good estimate. With guards most
         // patterns are unreachable. Their number is then estimated from the number of words, as if each
         // reachable coset were full except for arrangements with pieces in the places of other kinds.
         let counted = || {
@@ -174,8 +173,8 @@ impl Plan {
             Some(patterns) => u64::try_from(patterns).ok()?,
             None => plan.colouring.patterns().total(),
         };
-        let idle = idle(&renamings(space), &plan.colouring, &plan.colouring.views());
-        plan.representative_cosets = reached.div_ceil((symmetries_used / idle) as u64);
+        let acting = symmetries_used / idle(space, &plan.colouring);
+        plan.representative_cosets = reached.div_ceil(acting as u64);
         if CostModel::V3.listing(space, patterns, plan.representative_cosets, symmetries_used)
             > Self::MOST_NANOSECONDS
         {
@@ -240,11 +239,10 @@ impl Choices {
             return none;
         }
         let actions = actions_on_letters(space);
-        let renamings = renamings(space);
         let model = &CostModel::V3;
         let best = candidates(space, &actions)
             .into_iter()
-            .filter_map(|of_piece| Candidate::judge(space, (&actions, &renamings), model, of_piece))
+            .filter_map(|of_piece| Candidate::judge(space, &actions, model, of_piece))
             .min_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds));
         if reaches_most_words(space) && best.as_ref().is_some_and(|best| best.is_full(space)) {
             return Self { best, ..none };
@@ -392,7 +390,7 @@ impl Candidate {
 
     fn judge(
         space: &Space,
-        (actions, renamings): (&[(&Symmetry, usize)], &[&Symmetry]),
+        actions: &[(&Symmetry, usize)],
         model: &CostModel,
         of_piece: Vec<u8>,
     ) -> Option<Self> {
@@ -426,7 +424,6 @@ impl Candidate {
         let respecting = actions.iter().filter(|(symmetry, _)| colouring.action(symmetry).is_some());
         let symmetries = respecting.map(|(_, alike)| alike).sum::<usize>();
         let entries = CosetGraph::entries(&colouring, symmetries);
-        let acting = (symmetries / idle(renamings, &colouring, &[])) as f64;
         let symmetries = symmetries as f64;
         // Without a table, the estimate is the number of patterns that all states need.
         let patterns = match entries {
@@ -437,7 +434,7 @@ impl Candidate {
             entries => entries as f64,
         };
 
-        let cosets = (patterns / acting).max(1.0);
+        let cosets = (patterns / symmetries).max(1.0);
         let pulls = cosets * space.moves().len() as f64;
         // Every place permutation and every renaming that occurs has its own axis map.
         let map_bytes: f64 = lengths
@@ -469,25 +466,19 @@ impl Candidate {
     }
 }
 
-/// Returns the symmetries that keep every cell in place and turn nothing. Such a symmetry only renames pieces: with
+/// Returns the number of symmetries that a colouring respects and that map each pattern to itself. They store
+/// no fewer cosets. Such a symmetry keeps every cell in place and only renames pieces of one colour: with
 /// free moves, a turn of the solved puzzle is one.
-fn renamings(space: &Space) -> Vec<&Symmetry> {
+fn idle(space: &Space, colouring: &Colouring) -> usize {
     let is_in_place = |symmetry: &&Symmetry| {
         (0..space.cells()).all(|cell| usize::from(symmetry.cells[cell]) == cell && symmetry.turn(cell) == 0)
     };
-    space.symmetries().iter().filter(is_in_place).collect()
-}
-
-/// Returns the number of symmetries that a colouring with these axes respects and that map each pattern to itself.
-/// They store no fewer cosets. `renamings` are the symmetries that may do so.
-fn idle(renamings: &[&Symmetry], colouring: &Colouring, views: &[AxisView]) -> usize {
     // Letters that no piece shows go to letter 0.
     let is_kept = |(letter, &to): (usize, &u8)| usize::from(to) == letter || to == 0;
-    let keeps_all = |symmetry: &&&Symmetry| {
-        let action = colouring.action_with(views, symmetry);
-        action.is_some_and(|action| action.letters.iter().enumerate().all(is_kept))
+    let keeps_all = |symmetry: &&Symmetry| {
+        colouring.action(symmetry).is_some_and(|action| action.letters.iter().enumerate().all(is_kept))
     };
-    renamings.iter().filter(keeps_all).count().max(1)
+    space.symmetries().iter().filter(is_in_place).filter(keeps_all).count()
 }
 
 /// Returns one symmetry for each action on labels and letters, with the number of symmetries that have this

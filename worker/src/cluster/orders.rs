@@ -82,13 +82,15 @@ impl Shared {
         failpoint::point("given back");
     }
 
-    /// Retires the layers that are not in `needed`.
+    /// Retires the layers that are older than all in `needed`. Later layers stay: if the run's directory is
+    /// an old copy, or another one, they are all that is left of the run.
     pub(super) fn keep_only(&self, needed: &[Depth]) {
+        let Some(&oldest) = needed.iter().min() else { return };
         match self.worker.imports.as_ref().map(|_| self.worker.store.depths()) {
             None => {}
             Some(Ok(depths)) => depths
                 .into_iter()
-                .filter(|depth| !needed.contains(depth))
+                .filter(|&depth| depth < oldest)
                 .for_each(|depth| self.retire_or_warn(depth)),
             Some(Err(error)) => warn!(error = %error, "layers that are not needed stay"),
         }

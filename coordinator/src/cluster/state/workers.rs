@@ -27,6 +27,8 @@ pub struct Worker {
     pub name: String,
     /// The address at which peers reach the worker.
     pub address: String,
+    /// The address of the session before, if it was another one.
+    pub superseded: Option<String>,
     /// Kernel threads.
     pub threads: u32,
     /// The kernel that the worker uses; empty for a worker that is known from an earlier epoch.
@@ -176,6 +178,7 @@ impl Worker {
         Self {
             name,
             address,
+            superseded: None,
             threads: 1,
             kernel: String::new(),
             presence: Presence::Awaited,

@@ -89,3 +89,28 @@ fn a_worker_may_come_with_the_files_of_another() {
     assert_eq!(t.join_with("a", 1, &[(0, 0)]), ["a <- registered, keeps 0 1"]);
     assert_eq!(t.state.waiting_for().len(), 0);
 }
+
+/// Each of two processes with one id registers again whenever the other one has taken its session.
+#[test]
+fn two_workers_with_one_id_do_not_take_turns() {
+    let mut t = Table::with(rules(1), "a");
+    // The process was restarted, and listens on another port.
+    assert_eq!(t.join_at("a", "a:2", 1, &[]), ["save worker a", "a <- registered, keeps 0"]);
+    let [refused] = &t.join_at("a", "a:1", 1, &[])[..] else { panic!("one reply") };
+    assert!(refused.starts_with("a <- refused the worker at a:2 has the same id, "), "{refused}");
+    // The second one keeps its session, and may be restarted.
+    assert_eq!(t.take("a", 1), ["a <- make 0/0 #1.1, holders"]);
+    assert_eq!(t.join_at("a", "a:3", 1, &[]), ["save worker a", "a <- registered, keeps 0"]);
+}
+
+#[test]
+fn a_worker_that_is_ahead_of_the_run_is_told_of() {
+    let mut t = Table::with(rules(1), "a").at_depth(2);
+    assert_eq!(t.leave("a"), ["a <- known"]);
+    t.notes = true;
+    let said = t.join_with("a", 1, &[(0, 0), (1, 0), (5, 0)]);
+    assert_eq!(
+        said,
+        ["note worker registered a", "note worker is ahead of this run a", "a <- registered, keeps 0 1 2"]
+    );
+}

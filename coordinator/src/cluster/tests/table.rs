@@ -195,10 +195,20 @@ impl Table {
     }
 
     pub(super) fn join_with(&mut self, worker: &str, threads: u32, files: &[(u32, u32)]) -> Vec<String> {
+        self.join_at(worker, &format!("{worker}:1"), threads, files)
+    }
+
+    pub(super) fn join_at(
+        &mut self,
+        worker: &str,
+        address: &str,
+        threads: u32,
+        files: &[(u32, u32)],
+    ) -> Vec<String> {
         let registration = Registration {
             worker: id(worker),
             name: format!("host-{worker}"),
-            address: format!("{worker}:1"),
+            address: address.into(),
             threads,
             memory_bytes: 1 << 30,
             kernel: "portable".into(),

@@ -9,7 +9,7 @@
 //! more than the best candidate so far whatever its axes are.
 
 use super::cost::CostModel;
-use super::{Candidate, Plan, idle, renamings};
+use super::{Candidate, Plan};
 use crate::axis::{AxisView, Component, View};
 use crate::hidden::PatternGroup;
 use crate::{Colouring, CosetGraph, Shape, Space, Symmetry};
@@ -80,7 +80,6 @@ struct Set {
 pub(super) struct Search<'a> {
     space: &'a Space,
     actions: &'a [(&'a Symmetry, usize)],
-    renamings: Vec<&'a Symmetry>,
     model: &'a CostModel,
     /// By class: the sets that symmetries exchange.
     classes: Vec<Vec<Set>>,
@@ -116,7 +115,6 @@ impl<'a> Search<'a> {
         let mut search = Self {
             space,
             actions,
-            renamings: renamings(space),
             model,
             classes,
             words,
@@ -297,10 +295,9 @@ impl<'a> Search<'a> {
             true => 0.0,
             false => self.model.unused(self.words),
         };
-        let acting = (symmetries / idle(&self.renamings, &colouring, &views)) as f64;
         let symmetries = symmetries as f64;
         let states = self.states_per_coset(hidden);
-        let cosets = (self.words / states / acting).max(1.0);
+        let cosets = (self.words / states / symmetries).max(1.0);
         let pulls = cosets * space.moves().len() as f64;
         let fewest = unused
             + self.model.search(

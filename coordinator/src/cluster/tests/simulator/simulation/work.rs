@@ -80,7 +80,10 @@ impl Simulation {
                     }
                 }
                 Action::KeepOnly(needed) => {
-                    of.store.retain(|task, _| keep == Keep::All || needed.contains(&task.depth));
+                    let oldest = needed.iter().min();
+                    of.store.retain(|task, _| {
+                        keep == Keep::All || oldest.is_none_or(|&oldest| task.depth >= oldest)
+                    });
                 }
                 Action::Make(task) => {
                     let work = Work { task, audit: false, afresh: false };
