@@ -172,6 +172,7 @@ impl coordinator_server::Coordinator for Service {
                 heartbeat_interval_ms: self.heartbeat.as_millis() as u64,
                 needed_depths: needed.into_iter().map(|depth| depth.0).collect(),
             })),
+            Reply::Refused(message) => Err(Status::failed_precondition(message)),
             reply => Err(unfitting(&reply)),
         }
     }
