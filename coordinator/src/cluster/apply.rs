@@ -207,3 +207,7 @@ pub(super) fn note_of(
 ) -> Effect {
     Effect::Note(Note { kind, worker, task: Some(task), attempt: None, detail })
 }
+
+pub(super) fn note_of_worker(kind: NoteKind, worker: WorkerId, detail: Option<String>) -> Effect {
+    Effect::Note(Note { kind, worker: Some(worker), task: None, attempt: None, detail })
+}

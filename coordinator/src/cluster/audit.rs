@@ -11,8 +11,8 @@
 //! if that is more. This limit comes before the rule of one shard a depth: where a single shard takes longer
 //! than the time left, it is not audited.
 
-use crate::cluster::apply::note_of;
-use crate::cluster::event::{Effect, Ending, Millis, Note, NoteKind, Order};
+use crate::cluster::apply::{note_of, note_of_worker};
+use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order};
 use crate::cluster::failures::PAUSE;
 use crate::cluster::state::{State, Worker, digest_of};
 use fathom_layer::{Digest, Totals};
@@ -493,13 +493,7 @@ impl State {
             if worker.draining && !worker.is_set_aside && worker.leaving.is_none() {
                 worker.draining = false;
                 let detail = Some(worker.name.clone());
-                effects.push(Effect::Note(Note {
-                    kind: NoteKind::Stays,
-                    worker: Some(id),
-                    task: None,
-                    attempt: None,
-                    detail,
-                }));
+                effects.push(note_of_worker(NoteKind::Stays, id, detail));
             }
         }
     }

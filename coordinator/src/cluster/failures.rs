@@ -22,8 +22,8 @@
 //!
 //! A success resets the worker's count of failures in a row.
 
-use crate::cluster::apply::note_of;
-use crate::cluster::event::{Effect, Ending, Millis, Note, NoteKind, Order};
+use crate::cluster::apply::{note_of, note_of_worker};
+use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order};
 use crate::cluster::state::{State, Unreached, Worker};
 use fathom_proto::Failure;
 use fathom_run::{Task, WorkerId};
@@ -144,13 +144,7 @@ impl State {
         worker.rests_until = now.after(rest);
         let detail = format!("{} failures in a row, rests for {} s", worker.strikes, rest.as_secs());
         self.unsettled.owners = true;
-        effects.push(Effect::Note(Note {
-            kind: NoteKind::Rests,
-            worker: Some(id),
-            task: None,
-            attempt: None,
-            detail: Some(detail),
-        }));
+        effects.push(note_of_worker(NoteKind::Rests, id, Some(detail)));
     }
 
     /// Notes that a worker could not fetch a file from any of its holders.

@@ -54,6 +54,13 @@ pub struct KeptFiles {
 pub struct Closed;
 
 impl CoordinatorHandle {
+    /// Sends the message that carries the sender of its reply, and waits for the reply.
+    async fn request<T>(&self, message: impl FnOnce(oneshot::Sender<T>) -> Message) -> Result<T, Closed> {
+        let (sender, receiver) = oneshot::channel();
+        self.messages.send(message(sender)).map_err(|_| Closed)?;
+        receiver.await.map_err(|_| Closed)
+    }
+
     /// Sends an event to the loop, and waits for its reply.
     ///
     /// # Errors
@@ -62,9 +69,7 @@ impl CoordinatorHandle {
         &self,
         event: impl FnOnce(RequestId) -> Event + Send + 'static,
     ) -> Result<Answer, Closed> {
-        let (sender, receiver) = oneshot::channel();
-        self.messages.send(Message::Ask(Box::new(event), sender)).map_err(|_| Closed)?;
-        receiver.await.map_err(|_| Closed)
+        self.request(|sender| Message::Ask(Box::new(event), sender)).await
     }
 
     /// Returns the status of the run, as JSON.
@@ -72,9 +77,7 @@ impl CoordinatorHandle {
     /// # Errors
     /// [`Closed`] if the loop has ended.
     pub async fn status(&self) -> Result<String, Closed> {
-        let (sender, receiver) = oneshot::channel();
-        self.messages.send(Message::Status(sender)).map_err(|_| Closed)?;
-        receiver.await.map_err(|_| Closed)
+        self.request(Message::Status).await
     }
 
     /// Returns the view of the run for a page that has `known_layers` committed layers.
@@ -82,9 +85,7 @@ impl CoordinatorHandle {
     /// # Errors
     /// [`Closed`] if the loop has ended.
     pub async fn view(&self, known_layers: usize) -> Result<View, Closed> {
-        let (sender, receiver) = oneshot::channel();
-        self.messages.send(Message::View(known_layers, sender)).map_err(|_| Closed)?;
-        receiver.await.map_err(|_| Closed)
+        self.request(|sender| Message::View(known_layers, sender)).await
     }
 
     /// Returns the progress of the current layer for a caller that has `known_layers` committed layers.
@@ -92,9 +93,7 @@ impl CoordinatorHandle {
     /// # Errors
     /// [`Closed`] if the loop has ended.
     pub async fn progress(&self, known_layers: usize) -> Result<LayerProgress, Closed> {
-        let (sender, receiver) = oneshot::channel();
-        self.messages.send(Message::Progress(known_layers, sender)).map_err(|_| Closed)?;
-        receiver.await.map_err(|_| Closed)
+        self.request(|sender| Message::Progress(known_layers, sender)).await
     }
 
     /// Takes the view of the moment when the loop ended, with the events since the last view; `None` if there
@@ -108,9 +107,7 @@ impl CoordinatorHandle {
     /// # Errors
     /// [`Closed`] if the loop has ended.
     pub async fn files(&self) -> Result<KeptFiles, Closed> {
-        let (sender, receiver) = oneshot::channel();
-        self.messages.send(Message::Files(sender)).map_err(|_| Closed)?;
-        receiver.await.map_err(|_| Closed)
+        self.request(Message::Files).await
     }
 
     /// Returns the history of a shard of the current layer.
@@ -118,9 +115,7 @@ impl CoordinatorHandle {
     /// # Errors
     /// [`Closed`] if the loop has ended.
     pub async fn story(&self, shard: ShardId) -> Result<ShardStory, Closed> {
-        let (sender, receiver) = oneshot::channel();
-        self.messages.send(Message::Story(shard, sender)).map_err(|_| Closed)?;
-        receiver.await.map_err(|_| Closed)
+        self.request(|sender| Message::Story(shard, sender)).await
     }
 
     /// Asks the coordinator to end. The run goes on when it is served again.

@@ -1,9 +1,7 @@
 //! Workers that join, are heard, leave, are drained or get lost.
 
-use crate::cluster::apply::note_of;
-use crate::cluster::event::{
-    Effect, Millis, Note, NoteKind, Order, Progress, Registration, Reply, RequestId,
-};
+use crate::cluster::apply::{note_of, note_of_worker};
+use crate::cluster::event::{Effect, Millis, NoteKind, Order, Progress, Registration, Reply, RequestId};
 use crate::cluster::state::{CopyState, Presence, State, TaskProgress, Worker};
 use fathom_proto::Session;
 use fathom_run::{Depth, Keep, Task, WorkerId};
@@ -77,25 +75,13 @@ impl State {
         self.unsettled.moved = true;
         self.unsettled.owners = true;
         self.unsettled.targets = true;
-        effects.push(Effect::Note(Note {
-            kind: NoteKind::Registered,
-            worker: Some(id),
-            task: None,
-            attempt: None,
-            detail: Some(detail),
-        }));
+        effects.push(note_of_worker(NoteKind::Registered, id, Some(detail)));
         if let Some(depth) = ahead {
             let detail = format!(
                 "it holds files of depth {depth}, and the run is at depth {}: is the run's directory an old copy, or another one? The files stay",
                 self.depth
             );
-            effects.push(Effect::Note(Note {
-                kind: NoteKind::IsAhead,
-                worker: Some(id),
-                task: None,
-                attempt: None,
-                detail: Some(detail),
-            }));
+            effects.push(note_of_worker(NoteKind::IsAhead, id, Some(detail)));
         }
         effects.push(Effect::Reply(request, Reply::Registered { session, needed: self.needed() }));
         for task in other {
@@ -216,13 +202,7 @@ impl State {
             };
             effects.push(Effect::Reply(poll.request, reply));
         }
-        effects.push(Effect::Note(Note {
-            kind,
-            worker: Some(id),
-            task: None,
-            attempt: None,
-            detail: Some(self.workers[id].name.clone()),
-        }));
+        effects.push(note_of_worker(kind, id, Some(self.workers[id].name.clone())));
     }
 
     /// Marks a worker that is to leave when what it holds is with others. Returns what to tell the caller.
@@ -256,13 +236,7 @@ impl State {
         self.worker(id).draining = true;
         self.unsettled.files.extend(self.files.held_by(id));
         self.unsettled.owners = true;
-        effects.push(Effect::Note(Note {
-            kind: NoteKind::Drained,
-            worker: Some(id),
-            task: None,
-            attempt: None,
-            detail: None,
-        }));
+        effects.push(note_of_worker(NoteKind::Drained, id, None));
         Ok(format!("{id} leaves when what it holds is with others"))
     }
 }

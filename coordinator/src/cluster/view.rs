@@ -1,4 +1,4 @@
-//! The data of the web page of a run on many hosts, shard by shard.
+//! The data of the web page of a run on many hosts, shard by shard, and the totals for a line of progress.
 
 use crate::cluster::event::{Millis, Note};
 use crate::cluster::state::{CopyState, State, TaskProgress};

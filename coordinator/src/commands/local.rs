@@ -5,7 +5,7 @@ use crate::arguments::{ClusterArguments, RunArguments};
 use crate::commands::begin::{open_or_begin, require_room};
 use crate::commands::on_done;
 use crate::commands::page::{self, Shown};
-use crate::commands::progress::served::Shows;
+use crate::commands::progress::served::DisplayOptions;
 use crate::commands::served::{Served, ended, on_signals, report};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::exit::Interrupted;
@@ -72,8 +72,8 @@ fn with_workers(
     let options = args.search.options();
     let threads = (options.threads / stores.len()).max(1);
     let memory = options.memory_bytes / stores.len() as u64;
-    let shows = Shows { verbosity, max_depth: args.search.max_depth, holds_layers: true };
-    let served = Served::begin(run, &LayersAt::Workers, &cluster, &access, shows)?;
+    let display = DisplayOptions { verbosity, max_depth: args.search.max_depth, holds_layers: true };
+    let served = Served::begin(run, &LayersAt::Workers, &cluster, &access, display)?;
     let signal = Arc::new(AtomicUsize::new(0));
     for number in [SIGINT, SIGTERM] {
         signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;

@@ -4,7 +4,7 @@ use crate::arguments::ServeArguments;
 use crate::commands::begin::open_or_begin;
 use crate::commands::on_done;
 use crate::commands::page::{self, Shown};
-use crate::commands::progress::served::Shows;
+use crate::commands::progress::served::DisplayOptions;
 use crate::commands::served::{Served, ended, on_signals, report};
 use anyhow::Result;
 use fathom_command::log;
@@ -30,8 +30,8 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
         return told;
     }
     let path = run.path.clone();
-    let shows = Shows { verbosity, max_depth: args.cluster.max_depth, holds_layers: false };
-    let served = Served::begin(run, &layers_at, &args.cluster, &access, shows)?;
+    let display = DisplayOptions { verbosity, max_depth: args.cluster.max_depth, holds_layers: false };
+    let served = Served::begin(run, &layers_at, &args.cluster, &access, display)?;
     on_signals(served.handle.clone(), CoordinatorHandle::terminate)?;
     let shown = Shown::served(listening, &args.http, served.run(), &served.handle)?;
     match served.until_end() {

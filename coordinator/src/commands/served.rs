@@ -3,7 +3,7 @@
 
 use crate::arguments::ClusterArguments;
 use crate::commands::at_work::AtWork;
-use crate::commands::progress::served::{ServedDisplay, Shows};
+use crate::commands::progress::served::{DisplayOptions, ServedDisplay};
 use crate::commands::result;
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
@@ -101,7 +101,7 @@ impl Served {
         layers_at: &LayersAt,
         args: &ClusterArguments,
         access: &Access,
-        shows: Shows,
+        options: DisplayOptions,
     ) -> Result<Self> {
         let layers_at = fitting(&run, layers_at)?;
         let definition = run.manifest.clone();
@@ -116,8 +116,10 @@ impl Served {
                 "--replicas and --shared-store contradict each other: in a shared store each file is there once for all"
             ));
         }
-        let shows =
-            Shows { holds_layers: shows.holds_layers || layers_at == LayersAt::RunDirectory, ..shows };
+        let options = DisplayOptions {
+            holds_layers: options.holds_layers || layers_at == LayersAt::RunDirectory,
+            ..options
+        };
         let rules = Rules {
             shards: definition.shards,
             // Placeholders: these two are set from the journal and the space when the run is restored.
@@ -176,7 +178,7 @@ impl Served {
         });
         tracing::info!(%address, "listening");
         let cut = coordinator.geometry().cut;
-        let display = ServedDisplay::new(coordinator.run(), cut, handle.clone(), at_work, &shows)?;
+        let display = ServedDisplay::new(coordinator.run(), cut, handle.clone(), at_work, &options)?;
         Ok(Self { runtime, coordinator, handle, address, server, token, display, over })
     }
 

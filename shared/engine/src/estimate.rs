@@ -217,10 +217,11 @@ fn most_states(space: &Space, depth: u32) -> Option<u64> {
         let whole = counts[counted as usize].checked_pow(depth / counted)?;
         return whole.checked_mul(counts[(depth % counted) as usize]);
     }
-    // Over two depths, because some metrics have depths that grow fast and slowly in turn.
-    let before = counts[counts.len().saturating_sub(3)];
-    let last = counts[counts.len() - 1] as f64;
-    let states = last * (last / before as f64).powf(f64::from(depth - counted) / 2.0);
+    // The growth over two depths, because some metrics have depths that grow fast and slowly in turn.
+    let span = counted.min(2);
+    let last = counts[counted as usize] as f64;
+    let growth = last / counts[(counted - span) as usize] as f64;
+    let states = last * growth.powf(f64::from(depth - counted) / f64::from(span));
     (states < u64::MAX as f64).then_some(states as u64)
 }
 
@@ -353,6 +354,18 @@ mod tests {
         for (depth, count) in counts.into_iter().enumerate() {
             let states = most_states(&space, depth as u32).unwrap();
             assert!(states >= count && states < 4 * count, "{states} for {count}");
+        }
+    }
+
+    /// Free moves leave time to count one depth. The counts are those of M. Masonjones (forum.cubeman.org, 2005).
+    #[test]
+    fn depths_with_free_moves_are_not_taken_for_small() {
+        let source = PuzzleSpec::by_name("square1").unwrap().in_metric(Metric::Twist).unwrap();
+        let labels = Labels::from_values(source.solved());
+        let space = Space::new(source.puzzle(Metric::Twist).unwrap(), Metric::Twist, labels).unwrap();
+        for (depth, count) in [1, 64, 1153, 17_050, 235_144, 3_091_458_u64].into_iter().enumerate() {
+            let states = most_states(&space, depth as u32).unwrap();
+            assert!(states >= count, "{states} for {count}");
         }
     }
 }

@@ -17,7 +17,7 @@ use std::time::Instant;
 
 /// What is shown of a run that is served.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shows {
+pub(crate) struct DisplayOptions {
     pub(crate) verbosity: Verbosity,
     /// The depth after which the run ends, if there is one.
     pub(crate) max_depth: Option<u32>,
@@ -40,9 +40,9 @@ impl ServedDisplay {
         cut: ShardCut,
         handle: CoordinatorHandle,
         at_work: AtWork,
-        shows: &Shows,
+        options: &DisplayOptions,
     ) -> Result<Self> {
-        let Shows { verbosity, max_depth, holds_layers } = *shows;
+        let DisplayOptions { verbosity, max_depth, holds_layers } = *options;
         let known = run.visited()?.layers.len();
         let gauge = Gauge::new(run, max_depth)?;
         let gauge = if holds_layers { gauge } else { gauge.without_disk() };
