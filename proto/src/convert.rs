@@ -241,8 +241,8 @@ impl From<Failure> for v1::Failure {
         use v1::failure::Kind;
         let kind = match failure {
             Failure::Stopped => Kind::Stopped(v1::Stopped {}),
-            Failure::Unreachable { file, message } => {
-                Kind::Unreachable(v1::Unreachable { file: Some(file.into()), message })
+            Failure::Unreachable { file, addresses, message } => {
+                Kind::Unreachable(v1::Unreachable { file: Some(file.into()), message, addresses })
             }
             Failure::Damaged { file, address, message } => Kind::Damaged(v1::Damaged {
                 file: Some(file.into()),
@@ -267,6 +267,7 @@ pub fn failure(failure: v1::Failure, geometry: &Geometry) -> Result<Failure, Mal
         Kind::Stopped(_) => Failure::Stopped,
         Kind::Unreachable(unreachable) => Failure::Unreachable {
             file: file(unreachable.file.as_ref(), geometry)?,
+            addresses: unreachable.addresses,
             message: text(unreachable.message),
         },
         Kind::Damaged(damaged) => Failure::Damaged {

@@ -53,6 +53,8 @@ pub enum Failure {
     Unreachable {
         /// The file that was needed.
         file: Task,
+        /// The exchange addresses that were asked.
+        addresses: Vec<String>,
         /// The reason of the last holder that was tried.
         message: String,
     },

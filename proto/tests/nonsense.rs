@@ -32,7 +32,7 @@ fn outcomes() -> Vec<Outcome> {
         Ok(Done::Copied(Copied { bytes: 77, digest: Some(Digest([9; 32])) })),
         Ok(Done::Copied(Copied { bytes: 77, digest: None })),
         Err(Failure::Stopped),
-        Err(Failure::Unreachable { file: task, message: message() }),
+        Err(Failure::Unreachable { file: task, addresses: vec!["node:7400".into()], message: message() }),
         Err(Failure::Damaged { file: task, address: Some("node:7400".into()), message: message() }),
         Err(Failure::Damaged { file: task, address: None, message: message() }),
         Err(Failure::DiskFull(message())),

@@ -6,7 +6,8 @@
 use std::fs;
 use std::path::Path;
 
-const HEADER: &str = "// Generated from proto/fathom/v1/fathom.proto; do not edit. tests/tests/generated.rs says how to make this file anew.\n";
+const HEADER: &str =
+    "// Generated from proto/fathom/v1/fathom.proto; do not edit (see tests/tests/generated.rs).\n";
 
 #[test]
 fn the_code_of_the_messages_is_current() {

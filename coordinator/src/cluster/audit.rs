@@ -316,8 +316,8 @@ impl State {
                             self.strike(now, id, effects);
                         }
                     }
-                    Failure::Unreachable { file, message } => {
-                        self.unreached(now, id, *file, message, effects);
+                    Failure::Unreachable { file, addresses, message } => {
+                        self.unreached(now, id, *file, addresses, message, effects);
                     }
                     Failure::DiskFull(_) => self.rest(now, id),
                     _ => self.strike(now, id, effects),

@@ -20,7 +20,8 @@
 //! - Other failures: the task is tried again after [`PAUSE`], by others if there are any. After
 //!   [`MOST_FAILURES`] failures of one task the run ends with the message.
 //!
-//! A success resets the worker's count of failures in a row.
+//! A success resets the worker's count of failures in a row. Failures of a worker within [`PAUSE`] count as
+//! one, also those to reach one peer.
 
 use crate::cluster::apply::{note_of, note_of_worker};
 use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order};
@@ -61,9 +62,9 @@ impl State {
                 self.set_waiting(task, now.after(PAUSE));
                 self.strike(now, id, effects);
             }
-            Failure::Unreachable { file, message } => {
+            Failure::Unreachable { file, addresses, message } => {
                 self.set_waiting(task, now.after(PAUSE));
-                self.unreached(now, id, *file, message, effects);
+                self.unreached(now, id, *file, addresses, message, effects);
             }
             Failure::Damaged { file, address, .. } => {
                 self.set_waiting(task, now.after(PAUSE));
@@ -136,6 +137,10 @@ impl State {
     /// Counts a failure of a worker. After several failures in a row the worker rests.
     pub(super) fn strike(&mut self, now: Millis, id: WorkerId, effects: &mut Vec<Effect>) {
         let worker = self.worker(id);
+        if is_of_one_burst(worker.struck, now) {
+            return;
+        }
+        worker.struck = Some(now);
         worker.strikes += 1;
         let Some(doublings) = worker.strikes.checked_sub(MOST_STRIKES) else {
             return;
@@ -147,19 +152,26 @@ impl State {
         effects.push(note_of_worker(NoteKind::Rests, id, Some(detail)));
     }
 
-    /// Notes that a worker could not fetch a file from any of its holders.
+    /// Notes that a worker could not fetch a file from the holders at some addresses. A holder that has
+    /// meanwhile begun again elsewhere is not to blame.
     pub(super) fn unreached(
         &mut self,
         now: Millis,
         id: WorkerId,
         file: Task,
+        addresses: &[String],
         message: &str,
         effects: &mut Vec<Effect>,
     ) {
-        let peers: Vec<WorkerId> = self.holders_alive(file).filter(|&peer| peer != id).collect();
+        let was_asked = |peer: &WorkerId| *peer != id && addresses.contains(&self.workers[*peer].address);
+        let peers: Vec<WorkerId> = self.holders_alive(file).filter(was_asked).collect();
         self.strike(now, id, effects);
         for peer in peers {
             let unreached = self.worker(id).unreached.entry(peer).or_default();
+            if is_of_one_burst(unreached.counted, now) {
+                continue;
+            }
+            unreached.counted = Some(now);
             unreached.failures += 1;
             unreached.message = message.to_owned();
             if unreached.failures < MOST_UNREACHED {
@@ -251,6 +263,12 @@ impl State {
         effects.push(note_of(NoteKind::Discarded, Some(holder), file, None));
         true
     }
+}
+
+/// Returns whether a failure counts as one with the failure that was counted last: the tasks of many threads
+/// fail together when a peer dies.
+fn is_of_one_burst(counted: Option<Millis>, now: Millis) -> bool {
+    counted.is_some_and(|counted| now < counted.after(PAUSE))
 }
 
 impl Unreached {

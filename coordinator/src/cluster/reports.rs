@@ -126,8 +126,8 @@ impl State {
                         }
                     }
                     Failure::DiskFull(_) => self.rest(now, id),
-                    Failure::Unreachable { file, message } => {
-                        self.unreached(now, id, *file, message, effects)
+                    Failure::Unreachable { file, addresses, message } => {
+                        self.unreached(now, id, *file, addresses, message, effects);
                     }
                     _ => self.strike(now, id, effects),
                 }

@@ -357,7 +357,8 @@ mod tests {
         }
     }
 
-    /// Free moves leave time to count one depth. The counts are those of M. Masonjones (forum.cubeman.org, 2005).
+    /// Free moves leave time to count one depth. The counts are those of M. Masonjones (forum.cubeman.org,
+    /// 2005).
     #[test]
     fn depths_with_free_moves_are_not_taken_for_small() {
         let source = PuzzleSpec::by_name("square1").unwrap().in_metric(Metric::Twist).unwrap();

@@ -450,7 +450,7 @@ impl Fetcher {
                 tokio::time::sleep(pauses.next().unwrap_or(CONNECT)).await;
             }
         }
-        Err(Failure::Unreachable { file, message })
+        Err(Failure::Unreachable { file, addresses: addresses.to_vec(), message })
     }
 
     /// Converts the peer's report of a damaged or missing file.

@@ -48,6 +48,8 @@ pub struct Worker {
     pub rests_until: Millis,
     /// Number of failures since the last success.
     pub strikes: u32,
+    /// When the last failure was counted.
+    pub struck: Option<Millis>,
     /// Peers that the worker could not reach.
     pub unreached: BTreeMap<WorkerId, Unreached>,
     /// Whether a file that tasks read has no holder within the worker's reach.
@@ -153,6 +155,8 @@ impl Index<WorkerId> for Workers {
 pub struct Unreached {
     /// Number of failures.
     pub failures: u32,
+    /// When the last failure was counted.
+    pub counted: Option<Millis>,
     /// Until this time the peer is not tried.
     pub until: Millis,
     /// The last message of the worker about it.
@@ -189,6 +193,7 @@ impl Worker {
             is_set_aside: false,
             rests_until: Millis(0),
             strikes: 0,
+            struck: None,
             unreached: BTreeMap::new(),
             is_cut_off: false,
             orders: Vec::new(),

@@ -34,7 +34,7 @@ fn fail_until_spared(t: &mut Table, worker: &str, failure: &dyn Fn() -> Failure)
 #[test]
 fn tasks_go_to_the_holder_of_what_others_cannot_reach() {
     let mut t = two();
-    let failures = fail_until_spared(&mut t, "a", &|| unreachable(0, 1));
+    let failures = fail_until_spared(&mut t, "a", &|| unreachable(0, 1, "b"));
     assert_eq!(failures, MOST_UNREACHED);
     assert!(t.state.workers[table::id("a")].is_cut_off);
     let (mut lines, mut left) = (Vec::new(), vec![(1, 0), (1, 1)]);
@@ -51,7 +51,7 @@ fn tasks_go_to_the_holder_of_what_others_cannot_reach() {
 #[test]
 fn a_third_worker_takes_copies_of_what_others_cannot_reach() {
     let mut t = Table::with(rules(3), "a b c").at_depth(1);
-    fail_until_spared(&mut t, "a", &|| unreachable(0, 1));
+    fail_until_spared(&mut t, "a", &|| unreachable(0, 1, "b"));
     // Only b holds shard 1 of depth 0. c takes a copy, and then a can work again.
     let lines = t.take("c", 0);
     assert!(lines.iter().any(|line| line.contains("copy 0/1 from b")), "{lines:?}");
@@ -63,7 +63,7 @@ fn a_third_worker_takes_copies_of_what_others_cannot_reach() {
 #[test]
 fn an_unreachable_peer_is_tried_again() {
     let mut t = two();
-    fail_until_spared(&mut t, "a", &|| unreachable(0, 1));
+    fail_until_spared(&mut t, "a", &|| unreachable(0, 1, "b"));
     let end = t.now + RETRY.as_millis() as u64 + 100;
     while t.now < end {
         t.beat("a", &[]);
@@ -72,7 +72,7 @@ fn an_unreachable_peer_is_tried_again() {
     }
     assert!(!t.state.workers[table::id("a")].is_cut_off);
     // One failure is now enough to mark the pair.
-    let failures = fail_until_spared(&mut t, "a", &|| unreachable(0, 1));
+    let failures = fail_until_spared(&mut t, "a", &|| unreachable(0, 1, "b"));
     assert_eq!(failures, 1);
     // A worker that registers again may have another address.
     t.join_with("b", 1, &[(0, 1)]);
@@ -91,7 +91,7 @@ fn the_status_names_who_cannot_reach_whom() {
             let attempt = line.split_once('.').unwrap().1;
             let attempt: u32 = attempt.split([',', ' ']).next().unwrap().parse().unwrap();
             let shard = if line.contains("1/0") { 0 } else { 1 };
-            noted.extend(t.failed("a", 1, shard, attempt, unreachable(0, 1)));
+            noted.extend(t.failed("a", 1, shard, attempt, unreachable(0, 1, "b")));
         }
         t.now = now;
         t.tick(PAUSE.as_millis() as u64);
@@ -102,6 +102,40 @@ fn the_status_names_who_cannot_reach_whom() {
     let obstacle = crate::cluster::status::obstacle(&t.state, Millis(t.now)).unwrap();
     assert!(obstacle.contains("host-a cannot reach host-b at b:1 (silence)"), "{obstacle}");
     assert!(obstacle.contains("host-b go on with what is needed"), "{obstacle}");
+}
+
+/// A holder died and began again at another address, and then failures to reach the old address arrive.
+#[test]
+fn failures_at_a_former_address_do_not_blame_the_new_one() {
+    let mut t = two();
+    for _ in 0..MOST_UNREACHED {
+        t.state.unreached(
+            Millis(t.now),
+            table::id("a"),
+            table::task(0, 1),
+            &["b:0".into()],
+            "gone",
+            &mut Vec::new(),
+        );
+        t.now += PAUSE.as_millis() as u64;
+    }
+    assert!(t.state.workers[table::id("a")].unreached.is_empty());
+}
+
+/// A worker with many threads loses a peer: all its tasks fail at once.
+#[test]
+fn failures_at_the_same_time_count_once() {
+    let mut t = Table::with(rules(16), "a b").at_depth(1);
+    let lines = t.take("a", 16);
+    let given: Vec<u32> =
+        (0..16).filter(|shard| lines.join(" ").contains(&format!("make 1/{shard} "))).collect();
+    assert!(given.len() > MOST_STRIKES as usize, "{lines:?}");
+    for shard in given {
+        t.failed("a", 1, shard, 1, unreachable(0, 15, "b"));
+    }
+    let worker = &t.state.workers[table::id("a")];
+    assert_eq!((worker.strikes, worker.unreached[&table::id("b")].failures), (1, 1));
+    assert!(worker.rests_until <= Millis(t.now) && !worker.is_cut_off);
 }
 
 /// Each kind of failure that is retried has a bound.

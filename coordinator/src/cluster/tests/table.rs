@@ -82,8 +82,9 @@ pub(super) fn damaged(depth: u32, shard: u32, address: Option<&str>) -> Failure 
     Failure::Damaged { file: task(depth, shard), address, message: "bits".into() }
 }
 
-pub(super) fn unreachable(depth: u32, shard: u32) -> Failure {
-    Failure::Unreachable { file: task(depth, shard), message: "silence".into() }
+pub(super) fn unreachable(depth: u32, shard: u32, peer: &str) -> Failure {
+    let addresses = vec![format!("{peer}:1")];
+    Failure::Unreachable { file: task(depth, shard), addresses, message: "silence".into() }
 }
 
 pub(super) struct Table {

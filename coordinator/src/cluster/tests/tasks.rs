@@ -130,7 +130,7 @@ fn what_was_stopped_is_given_to_others() {
 
 #[test]
 fn failures_are_tried_again_after_a_pause() {
-    for failure in [unreachable(0, 0), damaged(0, 0, Some("nobody")), damaged(0, 0, None)] {
+    for failure in [unreachable(0, 0, "nobody"), damaged(0, 0, Some("nobody")), damaged(0, 0, None)] {
         let mut t = busy();
         assert_eq!(t.failed("a", 0, 0, 1, failure), ["a <- known"]);
         let discarded = t.take("a", 1);
