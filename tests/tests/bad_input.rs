@@ -1,6 +1,7 @@
 //! Invalid arguments and unusable run directories: the message names the thing and the way out, the exit code
 //! tells whose fault it is, and nothing is written.
 
+use fathom_tests::cluster::layer_files;
 use fathom_tests::{fathom, texts};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -361,20 +362,18 @@ fn alter(half: &HalfRun, sql: &str) {
 #[test]
 fn a_journal_that_contradicts_itself() {
     for (sql, says) in [
-        ("UPDATE layer SET states = states + 1 WHERE depth = 2", "run.db contradicts itself at depth 2"),
-        ("UPDATE layer SET classes = classes + 1 WHERE depth = 1", "run.db contradicts itself at depth 1"),
-        ("UPDATE shard SET states = states + 1 WHERE depth = 2", "run.db contradicts itself at depth 2"),
-        ("DELETE FROM shard WHERE depth = 3", "run.db has not each shard of depth 3 once"),
-    ] {
-        let half = HalfRun::new();
-        alter(&half, "UPDATE layer SET files = 'removed' WHERE depth = 2");
-        alter(&half, sql);
-        half.refuses(&["verify", "run"], 1, says);
-    }
-    for (sql, says) in [
         (
             "UPDATE layer SET digest = zeroblob(32) WHERE depth = 2",
             "the layers up to depth 2 have run digest",
+        ),
+        ("UPDATE layer SET states = states + 1 WHERE depth = 2", "run.db contradicts itself at depth 2"),
+        ("UPDATE layer SET classes = classes + 1 WHERE depth = 1", "run.db contradicts itself at depth 1"),
+        ("UPDATE shard SET states = states + 1 WHERE depth = 2", "run.db contradicts itself at depth 2"),
+        ("DELETE FROM shard WHERE depth = 3", "run.db contradicts itself at depth 3"),
+        ("UPDATE shard SET shard = 7 WHERE depth = 3", "run.db contradicts itself at depth 3"),
+        (
+            "INSERT INTO watched VALUES (1, x'000102030405060708', 6)",
+            "run.db has a watched state at depth 6, which is not finished",
         ),
         ("UPDATE layer SET states = 200000 WHERE depth = 2", "counts more states than the 181440"),
         ("UPDATE layer SET states = 0 WHERE depth = 2", "run.db has no states at depth 2"),
@@ -389,15 +388,53 @@ fn a_journal_that_contradicts_itself() {
     }
 }
 
+/// The journal says that the layers lie elsewhere, or a link leads there: what lies there is another run's.
+#[test]
+fn layers_of_another_run_are_left_alone() {
+    let other = tempfile::tempdir().unwrap();
+    in_directory(other.path(), &["run", "2x4", "--keep", "all", "--dir", "run", "-q"]);
+    let theirs = other.path().join("run/layers");
+    let files = || layer_files(&theirs).len();
+    let before = files();
+    let elsewhere = |half: &HalfRun| {
+        let at = format!("shared {}", other.path().join("run").display());
+        let database = rusqlite::Connection::open(half.path("run.db")).unwrap();
+        database.execute("DELETE FROM cluster", []).unwrap();
+        database.execute("INSERT INTO cluster VALUES (1, ?1)", [at]).unwrap();
+    };
+    let linked = |half: &HalfRun| {
+        fs::rename(half.path("layers"), half.path("ours")).unwrap();
+        std::os::unix::fs::symlink(&theirs, half.path("layers")).unwrap();
+    };
+    let lead_there: [&dyn Fn(&HalfRun); 2] = [&elsewhere, &linked];
+    for leads_there in lead_there {
+        let half = HalfRun::new();
+        alter(&half, "UPDATE layer SET files = 'removed' WHERE depth = 1");
+        leads_there(&half);
+        half.refuses(&["resume", "run", "-q"], 1, "does not belong here: its run fingerprint is");
+        assert_eq!(files(), before);
+    }
+}
+
 #[test]
 fn counts_that_do_not_add_up() {
     let half = HalfRun::new();
-    alter(&half, "UPDATE layer SET states = states + 140000 WHERE depth = 5");
+    // Moves lead from the 5208 states at depth 4 to 62,496 at most.
+    for table in ["layer", "shard"] {
+        alter(&half, &format!("UPDATE {table} SET states = states + 33900 WHERE depth = 5"));
+    }
+    for command in ["resume", "status", "verify"] {
+        half.refuses(&[command, "run"], 1, "the counts cannot be true: 62574 states at depth 5");
+    }
+    let half = HalfRun::new();
+    for table in ["layer", "shard"] {
+        alter(&half, &format!("UPDATE {table} SET states = states + 33000 WHERE depth = 5"));
+    }
     for _ in 0..2 {
         let (code, out, err) = half.fathom(&["resume", "run", "-q"]);
         assert_eq!((code, out.as_str()), (Some(1), ""));
         assert!(
-            err.contains("the counts do not add up: 89497 states at depth 6, but 6713 are left"),
+            err.contains("the counts do not add up: 54741 states at depth 7, but 24216 are left"),
             "{err}"
         );
     }

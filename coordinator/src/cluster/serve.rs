@@ -15,7 +15,7 @@ use fathom_command::{failpoint, machine};
 use fathom_engine::commit::{Commit, Committed, commit_layer};
 use fathom_engine::directory::{RunDirectory, Visited};
 use fathom_engine::journal::{Files, Journal, LayerRow, LayersAt};
-use fathom_layer::Disk;
+use fathom_layer::{Digest, Disk};
 use fathom_proto::{Done, Failure, Latencies};
 use fathom_run::WorkerId;
 use fathom_run::{Depth, Geometry, Keep, ShardId, ShardReport, Task};
@@ -197,6 +197,7 @@ impl<'d> Coordinator<'d> {
         let Some(store) = self.store() else {
             return Ok(());
         };
+        store.require_run(Digest(self.geometry.fingerprint))?;
         let older = self.state.given_layer();
         let is_removed = |depth: Depth| {
             Some(depth) != older && layers.get(depth.0 as usize).is_some_and(|l| l.files == Files::Removed)

@@ -86,6 +86,7 @@ pub(crate) fn merge(args: &MergeArguments, verbosity: log::Verbosity) -> Result<
 /// result so far.
 fn report(run: &RunDirectory, json: bool) -> Result<()> {
     let store = Store::new(&run.path, &LocalDisk);
+    store.require_run(run.manifest.fingerprint)?;
     store.sweep(&leftovers(&store, &run.visited()?.layers)?)?;
     watch::write(&run.path, &run.journal, &LocalDisk)?;
     result::print(run, json)

@@ -133,7 +133,10 @@ pub fn most_successors(space: &Space) -> u64 {
 
 /// Checks that a layer is not too large to follow the last of `layers`: depth 0 is the solved state alone,
 /// and each state of a later layer is one move from the layer before.
-fn check_growth(layer: &LayerRow, layers: &[LayerRow], space: &Space) -> Result<()> {
+///
+/// # Errors
+/// If the layer is too large.
+pub(crate) fn check_growth(layer: &LayerRow, layers: &[LayerRow], space: &Space) -> Result<()> {
     let most = match layers.last() {
         None => 1,
         Some(newest) => newest.states.saturating_mul(most_successors(space)),

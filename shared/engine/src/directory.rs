@@ -4,6 +4,7 @@
 //! The lock is created first, then the journal, and `run.toml` last, so that creation can be interrupted
 //! anywhere: without `run.toml` there is no run yet, and creating it again is safe.
 
+use crate::commit::{Classes, check_growth};
 use crate::journal::{Journal, LayerRow, LayersAt};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;
@@ -233,6 +234,35 @@ impl RunDirectory {
         let journal = Journal::open(&db, manifest.fingerprint)
             .with_context(|| format!("cannot use {}", db.display()))?;
         let space = manifest.spec.space()?;
-        Ok(Self { path: path.into(), manifest, space, graph: None, journal, _lock: lock })
+        let run = Self { path: path.into(), manifest, space, graph: None, journal, _lock: lock };
+        run.check_counts()?;
+        Ok(run)
+    }
+
+    /// Checks that the counts in the journal can be true: the shards of each layer add up to it, and no layer
+    /// is too large to follow the one before.
+    fn check_counts(&self) -> Result<()> {
+        // Another process may commit a layer between the two queries, so the layers are read first.
+        let layers = self.visited()?.layers;
+        let totals = self.journal.totals(self.manifest.shards).context("cannot read run.db")?;
+        let symmetries = self.space.symmetries().len() as u64;
+        for (at, layer) in layers.iter().enumerate() {
+            let totals = totals.get(&layer.depth).copied().unwrap_or_default();
+            let counted =
+                Classes::of(&totals, symmetries).map(|classes| (totals.states, totals.stored, classes));
+            let classes = Classes { up_to_symmetry: layer.classes, with_inverse: layer.classes_with_inverse };
+            if counted != Ok((layer.states, layer.stored, classes)) {
+                return Err(anyhow!(
+                    "run.db contradicts itself at depth {}: its shards add up to {totals:?} under {symmetries} symmetries, its layer is {layer:?}",
+                    layer.depth
+                ));
+            }
+            check_growth(layer, &layers[..at], &self.space).context("run.db cannot be true")?;
+        }
+        let watched = self.journal.watched().context("cannot read run.db")?;
+        match watched.iter().filter_map(|state| state.depth).find(|depth| depth.0 as usize >= layers.len()) {
+            Some(depth) => Err(anyhow!("run.db has a watched state at depth {depth}, which is not finished")),
+            None => Ok(()),
+        }
     }
 }

@@ -21,6 +21,7 @@ use fathom_task::Waits;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The version of the schema.
@@ -330,6 +331,37 @@ impl Journal {
             Ok(ShardRow { shard: ShardId(row.get(1)?), totals: totals(row)?, digest: Digest(row.get(6)?) })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Returns what the shards of each finished layer add up to, by depth. A number of pairs is `None` unless
+    /// all shards count the pairs.
+    ///
+    /// # Errors
+    /// If the journal cannot be read, or lacks one of the `shards` shards of a depth.
+    pub fn totals(&self, shards: u32) -> Result<BTreeMap<Depth, Totals>> {
+        let mut query = self.database.prepare(
+            "SELECT depth, COUNT(*), SUM(stored), SUM(states),
+                 CASE COUNT(pairs) WHEN COUNT(*) THEN SUM(pairs) END,
+                 CASE COUNT(inverse_pairs) WHEN COUNT(*) THEN SUM(inverse_pairs) END
+             FROM shard WHERE shard BETWEEN 0 AND ?1 GROUP BY depth",
+        )?;
+        let rows = query.query_map([shards - 1], |row| {
+            let totals = Totals {
+                stored: row.get(2)?,
+                states: row.get(3)?,
+                pairs: row.get(4)?,
+                inverse_pairs: row.get(5)?,
+            };
+            Ok((Depth(row.get(0)?), row.get::<_, u32>(1)?, totals))
+        })?;
+        let complete = rows.map(|row| {
+            let (depth, there, totals) = row?;
+            match there == shards {
+                true => Ok((depth, totals)),
+                false => Err(anyhow!("run.db has {there} shards of depth {depth}, not {shards}")),
+            }
+        });
+        complete.collect()
     }
 
     /// Returns the digests of the `shards` shards of a finished layer, in order. A layer file with another

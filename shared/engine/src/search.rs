@@ -216,6 +216,7 @@ impl Search<'_> {
 
     fn make_layers(&mut self) -> Result<End> {
         let Visited { layers, mut visited, all } = self.run.visited()?;
+        self.store.require_run(self.run.manifest.fingerprint)?;
         self.store.sweep(&leftovers(self.store, &layers)?)?;
         let mut newest = layers.last().map(|layer| layer.depth);
         self.archive(newest)?;

@@ -1,6 +1,5 @@
 //! Verification: reads every file that a run keeps on disk, and compares it with the journal.
 
-use crate::commit::Classes;
 use crate::directory::RunDirectory;
 use crate::journal::{Files, LayerRow, ShardRow, Watched as WatchedState};
 use anyhow::{Context, Result, anyhow};
@@ -32,27 +31,13 @@ pub struct Verified {
 /// The first contradiction that is found.
 pub fn verify(run: &RunDirectory, disk: &dyn Disk) -> Result<Verified> {
     let job = job(&run.manifest)?;
-    let geometry = job.geometry;
     let store = run.store_path()?.map(|path| Store::new(&path, disk));
     let layers = run.visited()?.layers;
     let watched = run.journal.watched().context("cannot read run.db")?;
-    let symmetries = job.graph.space().symmetries().len() as u64;
     let mut verified = Verified::default();
     let mut counter = Counter::new(&job, store.as_ref());
     for layer in &layers {
         let shards = run.journal.shards(layer.depth).context("cannot read run.db")?;
-        if shards.iter().map(|row| row.shard).ne(geometry.cut.ids()) {
-            return Err(anyhow!("run.db has not each shard of depth {} once", layer.depth));
-        }
-        let totals: Totals = shards.iter().map(|row| row.totals).sum();
-        let found = Classes::of(&totals, symmetries).map(|classes| (totals.states, totals.stored, classes));
-        let classes = Classes { up_to_symmetry: layer.classes, with_inverse: layer.classes_with_inverse };
-        if found != Ok((layer.states, layer.stored, classes)) {
-            return Err(anyhow!(
-                "run.db contradicts itself at depth {}: its shards add up to {totals:?} under {symmetries} symmetries, its layer is {layer:?}",
-                layer.depth
-            ));
-        }
         let Some(store) = store.as_ref().filter(|_| layer.files != Files::Removed) else {
             continue;
         };

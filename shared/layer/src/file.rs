@@ -117,6 +117,22 @@ impl LayerFile {
         Ok(Self { path: path.into(), map, header, directory_is_whole: OnceLock::new(), checked })
     }
 
+    /// Returns the fingerprint of the run that a file belongs to, or `None` if its header is damaged.
+    ///
+    /// # Errors
+    /// [`LayerError`] if the file cannot be read, or was written by a later version.
+    pub fn fingerprint_of(path: &Path) -> Result<Option<Digest>, LayerError> {
+        let map = Map::open(path).map_err(LayerError::io("open", path))?;
+        // The rows of tensors are of no matter here.
+        match map.bytes().first_chunk::<HEADER_BYTES>().map(|first| Header::from_bytes(first, 0)) {
+            Some(Ok(header)) => Ok(Some(Digest(header.identity.fingerprint))),
+            Some(Err(BadHeader::Newer(got))) => {
+                Err(LayerError::NewerFormat { path: path.into(), got, supported: VERSION })
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// Returns the identity of the file.
     pub fn identity(&self) -> &Identity {
         &self.header.identity

@@ -2,7 +2,7 @@
 
 use crate::Layer;
 use fathom_layer::writer::TEMPORARY_SUFFIX;
-use fathom_layer::{Disk, LayerError, LayerFile, LayerWriter, archive};
+use fathom_layer::{Digest, Disk, LayerError, LayerFile, LayerWriter, archive};
 use fathom_run::{Depth, Geometry, ShardId, ShardReport, Task};
 use std::fs;
 use std::io;
@@ -46,6 +46,27 @@ impl<'d> Store<'d> {
     /// Returns the path of a layer file.
     pub fn path(&self, depth: Depth, shard: ShardId) -> PathBuf {
         self.layer_directory(depth).join(format!("s{:05}.layer", shard.0))
+    }
+
+    /// Checks, before anything is deleted, that the layers in this store are of this run: the journal, or a
+    /// link in the place of the store, may be of another run. One undamaged file of each layer is looked at.
+    ///
+    /// # Errors
+    /// [`LayerError`] if a layer is of another run, or a file or directory cannot be read.
+    pub fn require_run(&self, fingerprint: Digest) -> Result<(), LayerError> {
+        for depth in self.depths()? {
+            for path in list(&self.layer_directory(depth))?.into_iter().filter(|path| is_layer(path)) {
+                match LayerFile::fingerprint_of(&path)? {
+                    Some(got) if got == fingerprint => break,
+                    Some(got) => {
+                        let (got, expected) = (got.to_string(), fingerprint.to_string());
+                        return Err(LayerError::Misplaced { path, field: "run fingerprint", got, expected });
+                    }
+                    None => {}
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Removes the unfinished files that interrupted tasks left in the directory of a layer. Must not be

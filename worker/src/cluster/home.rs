@@ -110,6 +110,7 @@ fn parse(text: &str) -> Option<WorkerId> {
 /// # Errors
 /// If the store cannot be read, or a file cannot be removed.
 pub fn recover(store: &Store<'_>, geometry: &Geometry) -> Result<Vec<Task>> {
+    store.require_run(Digest(geometry.fingerprint))?;
     let mut whole = Vec::new();
     for depth in store.depths()? {
         store.remove_unfinished(depth)?;
