@@ -9,7 +9,7 @@ mod commands;
 use arguments::{Arguments, Command};
 use fathom_command::doing::doing;
 use fathom_command::log::Verbosity;
-use fathom_command::{exit, output};
+use fathom_command::{exit, failpoint, output};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -17,6 +17,9 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return exit::end(Err(error), fathom_run::error::is_bad_input),
     };
+    if let Err(error) = failpoint::check() {
+        return exit::end(Err(error), fathom_run::error::is_bad_input);
+    }
     let verbosity = arguments.verbosity();
     if verbosity == Verbosity::Quiet {
         output::leave_out_remarks();

@@ -226,10 +226,18 @@ pub fn outcome(outcome: v1::Outcome, geometry: &Geometry) -> Result<Outcome, Mal
 /// Largest length of a failure's message, in characters.
 const LONGEST_TEXT: usize = 1000;
 
+/// Returns whether a character changes how the text around it is shown, instead of being shown itself: control
+/// characters, and those that override the direction of writing (Unicode Standard Annex 9, section 2).
+pub fn is_control(c: char) -> bool {
+    let directs =
+        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || directs
+}
+
 /// Bounds the length of a message, and escapes control characters, so that it can be shown in a terminal.
 fn text(message: String) -> String {
     let escaped = message.chars().flat_map(|c| {
-        let control = c.is_control().then(|| c.escape_default());
+        let control = is_control(c).then(|| c.escape_default());
         let plain = control.is_none().then_some(c);
         control.into_iter().flatten().chain(plain)
     });

@@ -2,9 +2,10 @@
 //! tells whose fault it is, and nothing is written.
 
 use fathom_tests::cluster::layer_files;
-use fathom_tests::{fathom, texts};
+use fathom_tests::{fathom, fathom_worker, texts};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// A puzzle whose moves have guards.
 const BANDAGED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/bandaged.toml");
@@ -14,6 +15,18 @@ fn in_directory(directory: &Path, arguments: &[&str]) -> (Option<i32>, String, S
     let output = fathom().args(arguments).current_dir(directory).output().unwrap();
     let (out, err) = texts(&output);
     (output.status.code(), out, err)
+}
+
+#[test]
+fn a_failpoint_that_is_none() {
+    let commands: [(Command, &[&str]); 2] =
+        [(fathom(), &["verify", "nowhere"]), (fathom_worker(), &["verify", "--store", "nowhere"])];
+    for (mut command, arguments) in commands {
+        let output = command.args(arguments).env("FATHOM_FAILPOINT", "writing").output().unwrap();
+        let (_, err) = texts(&output);
+        assert_eq!(output.status.code(), Some(2), "{err}");
+        assert!(err.contains("FATHOM_FAILPOINT is \"writing\", which is not POINT:N"), "{err}");
+    }
 }
 
 #[test]
@@ -41,6 +54,7 @@ fn nonsense_is_refused_and_leaves_nothing_behind() {
             &["run", "3x3", "--kernel", "magic"],
             "kernels are 'fastest', 'avx512', 'avx2', 'portable' and 'reference', not",
         ),
+        (&["serve", "3x3", "--shared-store", "nowhere"], "there is no directory nowhere: make it where"),
         (&["run", "3x3", "--keep", "some"], "layers to keep are 'last', 'two' or 'all'"),
         (
             &["run", "5x5"],

@@ -240,6 +240,11 @@ async fn messages_that_make_no_sense_to_a_coordinator() {
             "worker_id",
         ),
         (
+            v1::RegisterRequest { name: "node\u{202e}7".into(), ..registration(&right) },
+            Code::InvalidArgument,
+            "which no name may have",
+        ),
+        (
             v1::RegisterRequest { name: "n".repeat(1000), ..registration(&right) },
             Code::InvalidArgument,
             "a name is longer",

@@ -7,7 +7,7 @@ mod arguments;
 mod commands;
 
 use arguments::{Arguments, Command};
-use fathom_command::exit;
+use fathom_command::{exit, failpoint};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -15,6 +15,9 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return exit::end(Err(error), fathom_run::error::is_bad_input),
     };
+    if let Err(error) = failpoint::check() {
+        return exit::end(Err(error), fathom_run::error::is_bad_input);
+    }
     let verbosity = arguments.verbosity();
     if let Err(error) = fathom_layer::map::report_faults() {
         eprintln!("warning: faults under memory maps will not be reported: {error}");

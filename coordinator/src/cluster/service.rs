@@ -98,7 +98,7 @@ fn require_names(names: &[(&str, &str)]) -> Result<(), Status> {
                 "{field}: a name is longer than {LONGEST_NAME} bytes: choose a shorter one"
             )));
         }
-        if let Some(control) = text.chars().find(|c| c.is_control()) {
+        if let Some(control) = text.chars().find(|&c| convert::is_control(c)) {
             return Err(Status::invalid_argument(format!(
                 "{field} has the character {control:?}, which no name may have"
             )));

@@ -7,7 +7,7 @@ use crate::commands::page::{self, Shown};
 use crate::commands::progress::served::DisplayOptions;
 use crate::commands::served::{Served, ended, on_signals, report};
 use anyhow::Result;
-use fathom_command::log;
+use fathom_command::{bad_input, log};
 use fathom_coordinator::cluster::handle::CoordinatorHandle;
 use fathom_engine::directory::LOG;
 use fathom_engine::journal::LayersAt;
@@ -18,7 +18,13 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
     access.may_listen(args.cluster.listen)?;
     let layers_at = match &args.shared_store {
         None => LayersAt::Workers,
-        Some(path) => LayersAt::SharedStore(path.clone()),
+        Some(path) if path.is_dir() => LayersAt::SharedStore(path.clone()),
+        Some(path) => {
+            return Err(bad_input!(
+                "there is no directory {path}: make it where this host and all workers see it alike",
+                path = path.display()
+            ));
+        }
     };
     let listening = page::listen(&args.http)?;
     let run = open_or_begin(&args.space, &args.begin, 1, |_, _, _| Ok(args.begin.keep))?;

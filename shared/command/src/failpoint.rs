@@ -6,6 +6,7 @@
 //! SIGCONT. `FATHOM_FAILPOINT=POINT:N:flip` has the process err there from the N-th time on, as one with bad
 //! memory does. `FATHOM_DRILL` is an older name of the variable.
 
+use crate::bad_input;
 use rustix::process::{Signal, getpid, kill_process};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,6 +15,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub const VARIABLE: &str = "FATHOM_FAILPOINT";
 /// The name that the variable had in version 0.1.0.
 const OLD_VARIABLE: &str = "FATHOM_DRILL";
+
+/// Checks that the environment variable, if set, names a failpoint.
+///
+/// # Errors
+/// If it does not.
+pub fn check() -> anyhow::Result<()> {
+    match asked() {
+        Some((variable, text)) if Failpoint::parse(&text).is_none() => Err(bad_input!(
+            "{variable} is {text:?}, which is not POINT:N, POINT:N:stop or POINT:N:flip: unset it, unless this is a test"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the name and the value of the environment variable, if it is set.
+fn asked() -> Option<(&'static str, String)> {
+    [VARIABLE, OLD_VARIABLE].into_iter().find_map(|variable| Some((variable, std::env::var(variable).ok()?)))
+}
 
 struct Failpoint {
     point: String,
@@ -38,10 +57,7 @@ impl Failpoint {
 
 fn failpoint() -> Option<&'static Failpoint> {
     static FAILPOINT: OnceLock<Option<Failpoint>> = OnceLock::new();
-    let failpoint = FAILPOINT.get_or_init(|| {
-        let text = std::env::var(VARIABLE).or_else(|_| std::env::var(OLD_VARIABLE)).ok()?;
-        Failpoint::parse(&text)
-    });
+    let failpoint = FAILPOINT.get_or_init(|| Failpoint::parse(&asked()?.1));
     failpoint.as_ref()
 }
 
