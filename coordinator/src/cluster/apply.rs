@@ -134,7 +134,7 @@ impl State {
         // After a pause of the coordinator itself nobody counts as silent: the messages of workers may still
         // be waiting to be handled.
         if now.since(self.looked) > lease / 2 {
-            self.workers.iter_mut().for_each(|(_, worker)| worker.heard = now);
+            self.workers.iter_mut().for_each(|(_, worker)| (worker.heard, worker.moved) = (now, now));
         }
         self.looked = now;
         let is_over = |worker: &Worker| match worker.presence() {
@@ -146,6 +146,7 @@ impl State {
         for id in lost {
             self.remove_worker(id, Presence::Lost, NoteKind::Lost, effects);
         }
+        self.lose_stalled(now, effects);
         let waited = |worker: &Worker| worker.poll.is_some_and(|poll| now.since(poll.since) > LONGEST_WAIT);
         for (_, worker) in self.workers.iter_mut().filter(|(_, worker)| waited(worker)) {
             if let Some(poll) = worker.poll.take() {

@@ -67,6 +67,17 @@ pub struct Progress {
     pub usage: Usage,
 }
 
+impl Progress {
+    /// Returns whether the worker has done something for its orders since it reported `before`.
+    pub fn has_moved_since(&self, before: &Self) -> bool {
+        let done = |progress: &Self| {
+            let Usage { read_bytes, written_bytes, .. } = progress.usage;
+            (progress.cosets, progress.states, progress.received_bytes, read_bytes, written_bytes)
+        };
+        self.underway.is_empty() || self.underway != before.underway || done(self) != done(before)
+    }
+}
+
 /// An input of the coordinator's decisions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
@@ -223,6 +234,8 @@ pub enum NoteKind {
     Drained,
     /// A worker has failed several times in a row, and gets no tasks for a while.
     Rests,
+    /// A worker does nothing for its orders.
+    Stalls,
     /// A task was given to a worker.
     TaskGiven,
     /// A shard was computed.
@@ -291,6 +304,7 @@ impl NoteKind {
             Self::Lost => "worker lost",
             Self::Drained => "worker is drained",
             Self::Rests => "worker rests",
+            Self::Stalls => "worker stalls",
             Self::TaskGiven => "task given",
             Self::TaskDone => "task done",
             Self::TaskFailed => "task failed",
@@ -330,6 +344,7 @@ impl NoteKind {
             Self::Lost
             | Self::IsAhead
             | Self::Rests
+            | Self::Stalls
             | Self::TaskFailed
             | Self::LateReport
             | Self::Implausible

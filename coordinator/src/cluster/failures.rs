@@ -17,6 +17,8 @@
 //!   contradiction too, or there is no other worker, the run ends with the message.
 //! - An audit fails: it is tried again after [`PAUSE`]. After five failures the shard is not audited, and the
 //!   log says so.
+//! - Orders that neither end nor fail, on a worker whose heart beats: its disk may hang. After [`STALL`]
+//!   without any progress the worker counts as lost, and others take over; `status` names it before.
 //! - Other failures: the task is tried again after [`PAUSE`], by others if there are any. After
 //!   [`MOST_FAILURES`] failures of one task the run ends with the message.
 //!
@@ -25,7 +27,7 @@
 
 use crate::cluster::apply::{note_of, note_of_worker};
 use crate::cluster::event::{Effect, Ending, Millis, NoteKind, Order};
-use crate::cluster::state::{State, Unreached, Worker};
+use crate::cluster::state::{Presence, State, Unreached, Worker};
 use fathom_proto::Failure;
 use fathom_run::{Task, WorkerId};
 use std::time::Duration;
@@ -44,6 +46,9 @@ pub(super) const LONGEST_REST: Duration = Duration::from_secs(16 * 30);
 pub(super) const MOST_UNREACHED: u32 = 3;
 /// Time for which a marked pair is not tried.
 pub(super) const RETRY: Duration = Duration::from_secs(60);
+/// Time without any progress after which a worker that has orders counts as lost. A worker that asks all
+/// holders of a file three times, each in vain, is done sooner.
+pub(super) const STALL: Duration = Duration::from_secs(15 * 60);
 
 impl State {
     /// Handles a task that failed.
@@ -150,6 +155,17 @@ impl State {
         let detail = format!("{} failures in a row, rests for {} s", worker.strikes, rest.as_secs());
         self.unsettled.owners = true;
         effects.push(note_of_worker(NoteKind::Rests, id, Some(detail)));
+    }
+
+    /// Treats workers as lost that have made no progress for [`STALL`].
+    pub(super) fn lose_stalled(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+        let stalled = self.workers.alive().filter(|(_, worker)| worker.stalls(now, STALL));
+        for id in stalled.map(|(id, _)| id).collect::<Vec<_>>() {
+            let (name, minutes) = (&self.workers[id].name, STALL.as_secs() / 60);
+            let detail = format!("{name} has orders, and has done nothing for them for {minutes} min");
+            effects.push(note_of_worker(NoteKind::Stalls, id, Some(detail)));
+            self.remove_worker(id, Presence::Lost, NoteKind::Lost, effects);
+        }
     }
 
     /// Notes that a worker could not fetch a file from the holders at some addresses. A holder that has
@@ -279,6 +295,11 @@ impl Unreached {
 }
 
 impl Worker {
+    /// Returns whether the worker has had orders for this time, and done nothing for them.
+    pub(super) fn stalls(&self, now: Millis, time: Duration) -> bool {
+        !self.progress.underway.is_empty() && now.since(self.moved) >= time
+    }
+
     /// Returns whether a peer is marked as out of this worker's reach.
     pub(super) fn cannot_reach(&self, peer: WorkerId, now: Millis) -> bool {
         self.unreached.get(&peer).is_some_and(|unreached| unreached.is_marked(now))

@@ -169,6 +169,9 @@ impl State {
         }
         let worker = self.worker(id);
         worker.rate.note(now, &progress);
+        if progress.has_moved_since(&worker.progress) {
+            worker.moved = now;
+        }
         worker.progress = progress;
         Reply::Known
     }

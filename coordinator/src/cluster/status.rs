@@ -1,6 +1,7 @@
 //! The status of a run on many hosts, for people.
 
 use crate::cluster::event::Millis;
+use crate::cluster::failures::STALL;
 use crate::cluster::state::{Presence, State, TaskProgress, Worker};
 use anyhow::Result;
 use fathom_engine::directory::RunDirectory;
@@ -13,6 +14,8 @@ use std::time::Duration;
 
 /// Time for which a worker that is gone and holds no needed files is still shown.
 const SHOWN: Duration = Duration::from_secs(3600);
+/// Time without progress after which a worker is named as an obstacle.
+const IDLE: Duration = Duration::from_secs(3 * 60);
 
 /// The fields of `status --json` of a run that is served: those of a summary, and those of the cluster.
 #[derive(Clone, Debug, Serialize)]
@@ -241,7 +244,25 @@ pub(super) fn obstacle(state: &State, now: Millis) -> Option<String> {
             "all workers rest, because their disks are full, their quotas are used up, or tasks failed there: the log says more".into(),
         );
     }
-    unreached(state, now)
+    unreached(state, now).or_else(|| stalled(state, now))
+}
+
+/// Returns which workers have done nothing for their orders for a while.
+fn stalled(state: &State, now: Millis) -> Option<String> {
+    let stalled = state.workers.alive().filter(|(_, worker)| worker.stalls(now, IDLE));
+    let names: Vec<String> = stalled
+        .map(|(_, worker)| {
+            let minutes = now.since(worker.moved).as_secs() / 60;
+            format!("{} has orders, and has done nothing for them for {minutes} min", worker.name)
+        })
+        .collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "{}: its disk may hang, or a network file system; after {} min others take over",
+            names.join(", "),
+            STALL.as_secs() / 60
+        )
+    })
 }
 
 /// Returns which workers cannot reach others, and what that means for the run.

@@ -38,6 +38,8 @@ pub struct Worker {
     pub heard: Millis,
     /// The progress that the worker reported last.
     pub progress: Progress,
+    /// When the worker had last done something for its orders, or had none.
+    pub moved: Millis,
     /// The speed of the worker.
     pub rate: RecentRate,
     /// Whether the worker leaves once others hold its files.
@@ -188,6 +190,7 @@ impl Worker {
             presence: Presence::Awaited,
             heard: Millis(0),
             progress: Progress::default(),
+            moved: Millis(0),
             rate: RecentRate::default(),
             draining: false,
             is_set_aside: false,
@@ -213,7 +216,7 @@ impl Worker {
         now: Millis,
     ) -> Self {
         let presence = Presence::Alive(session);
-        Self { threads, kernel, presence, heard: now, ..Self::known(name, address) }
+        Self { threads, kernel, presence, heard: now, moved: now, ..Self::known(name, address) }
     }
 
     /// Returns whether the worker has a session, and if not, why.

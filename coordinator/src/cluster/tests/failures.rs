@@ -2,8 +2,9 @@
 
 use super::table::{damaged, unreachable};
 use super::*;
-use crate::cluster::event::{Event, Millis};
-use crate::cluster::failures::{LONGEST_REST, MOST_STRIKES, MOST_UNREACHED, PAUSE, REST, RETRY};
+use crate::cluster::event::{Event, Millis, Progress};
+use crate::cluster::failures::{LONGEST_REST, MOST_STRIKES, MOST_UNREACHED, PAUSE, REST, RETRY, STALL};
+use crate::cluster::state::Worker;
 use fathom_proto::Failure;
 
 /// Returns a table at depth 1 with two shards, of which a and b hold one each.
@@ -136,6 +137,48 @@ fn failures_at_the_same_time_count_once() {
     let worker = &t.state.workers[table::id("a")];
     assert_eq!((worker.strikes, worker.unreached[&table::id("b")].failures), (1, 1));
     assert!(worker.rests_until <= Millis(t.now) && !worker.is_cut_off);
+}
+
+/// The disk of a worker hangs: its heart beats, but its tasks neither end nor fail.
+#[test]
+fn a_worker_that_does_nothing_is_lost_after_a_while() {
+    let mut t = two();
+    let given = t.take("a", 1);
+    let shard = (0..2).find(|shard| given.join(" ").contains(&format!("make 1/{shard} "))).unwrap();
+    let start = t.now;
+    let mut orders = Vec::new();
+    let mut told = None;
+    while t.state.workers.get(table::id("a")).is_some_and(Worker::is_alive) {
+        t.beat("a", &[(1, shard)]);
+        t.beat("b", &[]);
+        orders.extend(t.tick(1000));
+        orders.extend(t.take("b", 1));
+        told = told.or(crate::cluster::status::obstacle(&t.state, Millis(t.now)));
+        assert!(t.now - start <= STALL.as_millis() as u64 + 2000, "it is never lost");
+    }
+    assert!(t.now - start >= STALL.as_millis() as u64);
+    assert!(told.unwrap().contains("host-a has orders, and has done nothing for them for 3 min"));
+}
+
+/// A worker that makes progress, however slowly, is left to its work.
+#[test]
+fn a_slow_worker_is_not_lost() {
+    let mut t = two();
+    t.take("a", 1);
+    for cosets in 0..4 {
+        t.state.heartbeat(
+            Millis(t.now),
+            t.sessions["a"],
+            Progress { cosets, underway: vec![table::task(1, 0)], ..Progress::default() },
+            &mut Vec::new(),
+        );
+        for _ in 0..STALL.as_secs() - 10 {
+            t.beat("b", &[]);
+            t.state.workers.iter_mut().for_each(|(_, worker)| worker.heard = Millis(t.now));
+            t.tick(1000);
+        }
+    }
+    assert!(t.state.workers[table::id("a")].is_alive());
 }
 
 /// Each kind of failure that is retried has a bound.
