@@ -226,8 +226,8 @@ pub fn outcome(outcome: v1::Outcome, geometry: &Geometry) -> Result<Outcome, Mal
 /// Largest length of a failure's message, in characters.
 const LONGEST_TEXT: usize = 1000;
 
-/// Returns whether a character changes how the text around it is shown, instead of being shown itself: control
-/// characters, and those that override the direction of writing (Unicode Standard Annex 9, section 2).
+/// Returns whether a character changes how the text around it is shown, instead of being shown itself:
+/// control characters, and those that set the direction of writing (Unicode Standard Annex 9, section 2).
 pub fn is_control(c: char) -> bool {
     let directs =
         matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

@@ -4,7 +4,7 @@
 //! The lock is created first, then the journal, and `run.toml` last, so that creation can be interrupted
 //! anywhere: without `run.toml` there is no run yet, and creating it again is safe.
 
-use crate::commit::{Classes, check_growth};
+use crate::counts::{Classes, check_growth};
 use crate::journal::{Journal, LayerRow, LayersAt};
 use anyhow::{Context, Result, anyhow};
 use fathom_command::bad_input;

@@ -1,12 +1,13 @@
 //! A search on one machine: the directory of a run, how its layers are made and committed, and the results.
 //!
 //! Reading order: [`directory`] (a run's directory: creation, lock, opening), [`journal`] (`run.db`: the
-//! committed layers), [`commit`] (the barrier: a layer's reports are added up and committed), [`search`]
-//! (depth by depth, in one process), `older` (the shards that a run with two layers gives back), [`observer`]
-//! (the events of a search), [`watch`] (states whose depths are recorded), [`summary`] (results), [`verify`]
-//! (files compared with the journal), [`tables`] (cosets for commands that read a run), [`mod@audit`] (what
-//! must be true of distances, checked by other means than the search), [`estimate`] (what a run will need),
-//! [`rates`] (how fast this machine is), [`membership`] (why an element is not in a group).
+//! committed layers), [`counts`] (what must be true of a layer's counts), [`commit`] (the barrier: a layer's
+//! reports are added up and committed), [`search`] (depth by depth, in one process), `older` (the shards that
+//! a run with two layers gives back), [`observer`] (the events of a search), [`watch`] (states whose depths
+//! are recorded), [`summary`] (results), [`verify`] (files compared with the journal), [`tables`] (cosets for
+//! commands that read a run), [`mod@audit`] (what must be true of distances, checked by other means than the
+//! search), [`estimate`] (what a run will need), [`rates`] (how fast this machine is), [`membership`] (why an
+//! element is not in a group).
 //!
 //! Invariants: a search adds up reports and never looks at the states of a layer. A layer counts when its row
 //! is committed, and its files are durable before that. Later commits extend the journal and never contradict
@@ -18,6 +19,7 @@
 
 pub mod audit;
 pub mod commit;
+pub mod counts;
 pub mod directory;
 pub mod estimate;
 pub mod journal;
