@@ -192,10 +192,9 @@ impl From<Outcome> for v1::Outcome {
         use v1::outcome::Result as Wire;
         let result = match outcome.result {
             Ok(Done::Made(report)) => Wire::Made(report.into()),
-            Ok(Done::Copied(Copied { bytes, digest })) => Wire::Copied(v1::Copied {
-                file_bytes: bytes,
-                digest: digest.map(|digest| digest.0.to_vec()).unwrap_or_default().into(),
-            }),
+            Ok(Done::Copied(Copied { bytes, digest })) => {
+                Wire::Copied(v1::Copied { file_bytes: bytes, digest: digest.0.to_vec().into() })
+            }
             Err(failure) => Wire::Failure(failure.into()),
         };
         Self {
@@ -216,7 +215,7 @@ pub fn outcome(outcome: v1::Outcome, geometry: &Geometry) -> Result<Outcome, Mal
     let result = match outcome.result.ok_or_else(|| malformed("result", "is missing"))? {
         Wire::Made(made) => Ok(Done::Made(report(task, made, geometry)?)),
         Wire::Copied(v1::Copied { file_bytes, digest }) => {
-            Ok(Done::Copied(Copied { bytes: file_bytes, digest: optional_digest(&digest)? }))
+            Ok(Done::Copied(Copied { bytes: file_bytes, digest: self::digest("digest", &digest)? }))
         }
         Wire::Failure(failure) => Err(self::failure(failure, geometry)?),
     };

@@ -38,8 +38,8 @@ pub enum Done {
 pub struct Copied {
     /// The size in bytes.
     pub bytes: u64,
-    /// The digest of its cosets' checksums, if the worker reported it.
-    pub digest: Option<Digest>,
+    /// The digest of its cosets' checksums.
+    pub digest: Digest,
 }
 
 /// The reason why an order failed. The kind decides what happens next.

@@ -29,8 +29,7 @@ fn outcomes() -> Vec<Outcome> {
     let message = || String::from("why");
     let results = [
         Ok(Done::Made(report)),
-        Ok(Done::Copied(Copied { bytes: 77, digest: Some(Digest([9; 32])) })),
-        Ok(Done::Copied(Copied { bytes: 77, digest: None })),
+        Ok(Done::Copied(Copied { bytes: 77, digest: Digest([9; 32]) })),
         Err(Failure::Stopped),
         Err(Failure::Unreachable { file: task, addresses: vec!["node:7400".into()], message: message() }),
         Err(Failure::Damaged { file: task, address: Some("node:7400".into()), message: message() }),

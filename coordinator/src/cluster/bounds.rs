@@ -15,6 +15,8 @@ pub struct Bounds {
     free: u64,
     /// Largest possible number of successors of a state.
     successors: u64,
+    /// Number of states that the run watches.
+    watched: usize,
     /// Whether the reports count classes up to symmetry, and also up to inversion; `None` before the first
     /// layer is committed.
     pub counted: Option<(bool, bool)>,
@@ -75,6 +77,14 @@ pub enum Implausible {
         /// States.
         states: u64,
     },
+    /// A watched state that the run does not watch, or more of them than it watches.
+    #[error("{found} states that are watched lie in the shard, and the run watches {watched}")]
+    Watched {
+        /// Number of watched states in the report.
+        found: usize,
+        /// Number of states that the run watches.
+        watched: usize,
+    },
     /// Classes are counted in this report but not in other layers, or the other way round.
     #[error("classes are counted in some layers, and not in others")]
     Counted,
@@ -97,20 +107,22 @@ pub fn counted(report: &ShardReport) -> (bool, bool) {
 }
 
 impl Bounds {
-    /// Returns the bounds for a space. `counted` is as in [`Bounds::counted`].
-    pub fn new(geometry: Geometry, space: &Space, counted: Option<(bool, bool)>) -> Self {
+    /// Returns the bounds for a space, of which `watched` states are watched. `counted` is as in
+    /// [`Bounds::counted`].
+    pub fn new(geometry: Geometry, space: &Space, watched: usize, counted: Option<(bool, bool)>) -> Self {
         Self {
             geometry: Some(geometry),
             symmetries: space.symmetries().len() as u64,
             free: space.free_order().into(),
             successors: fathom_engine::counts::most_successors(space),
+            watched,
             counted,
         }
     }
 
     /// Returns bounds that any report keeps, for the rules of a run that is not opened yet.
     pub fn none() -> Self {
-        Self { geometry: None, symmetries: 1, free: 1, successors: 1, counted: None }
+        Self { geometry: None, symmetries: 1, free: 1, successors: 1, watched: 0, counted: None }
     }
 
     /// Checks a report of the current layer. `newest` is the number of states of the layer before, if there
@@ -155,6 +167,10 @@ impl Bounds {
             && u128::from(pairs) > u128::from(states) * u128::from(symmetries)
         {
             return Err(Implausible::Pairs { pairs, states });
+        }
+        let (found, watched) = (report.watched.len(), self.watched);
+        if found > watched || report.watched.iter().any(|&number| number as usize >= watched) {
+            return Err(Implausible::Watched { found, watched });
         }
         if self.counted.is_some_and(|expected| expected != counted(report)) {
             return Err(Implausible::Counted);

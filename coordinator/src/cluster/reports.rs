@@ -98,7 +98,7 @@ impl State {
                 // A copy that was not ordered, or no longer is, counts too if the file is known.
                 self.worker(id).strikes = 0;
                 let of_file = self.files.get(task).map(|file| file.digest);
-                if of_file.is_some() && copied.digest.is_some() && of_file != copied.digest {
+                if of_file.is_some_and(|digest| digest != copied.digest) {
                     // The copied file was meanwhile replaced by a new one.
                     self.remove_holder(task, id);
                     self.order(id, Order::Discard(self.stored(task)));

@@ -154,7 +154,8 @@ impl<'d> Coordinator<'d> {
         rules.states = all;
         let counted =
             layers.first().map(|layer| (layer.classes.is_some(), layer.classes_with_inverse.is_some()));
-        rules.bounds = Bounds::new(geometry, &space, counted);
+        let watched = run.journal.watched().context("cannot read run.db")?.len();
+        rules.bounds = Bounds::new(geometry, &space, watched, counted);
         let epoch = run.journal.begin_epoch(&layers_at).context("cannot write run.db")?;
         let mut past = past(&run.journal, &layers, rules.shared_store).context("cannot read run.db")?;
         if let Some(store) = store_of(&layers_at, &run.path, disk) {

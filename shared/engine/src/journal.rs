@@ -471,9 +471,15 @@ impl Journal {
             }
         }
         {
-            let mut update = transaction.prepare("UPDATE watched SET depth = ?2 WHERE number = ?1")?;
+            let mut update =
+                transaction.prepare("UPDATE watched SET depth = ?2 WHERE number = ?1 AND depth IS NULL")?;
             for number in found {
-                update.execute(params![number, layer.depth.0])?;
+                if update.execute(params![number, layer.depth.0])? != 1 {
+                    return Err(anyhow!(
+                        "watched state {number} lies at depth {} and elsewhere, or is not watched",
+                        layer.depth
+                    ));
+                }
             }
         }
         cluster::note_holders(&transaction, holders)?;

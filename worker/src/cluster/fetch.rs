@@ -496,7 +496,7 @@ pub fn said(status: &Status) -> String {
 pub(super) fn whole(file: &LayerFile, digest: Option<Digest>) -> Result<Copied, LayerError> {
     file.check_all()?;
     digest.map_or(Ok(()), |digest| file.check_digest(digest))?;
-    Ok(Copied { bytes: file.bytes(), digest: Some(file.digest()?) })
+    Ok(Copied { bytes: file.bytes(), digest: file.digest()? })
 }
 
 /// Waits for the next message of an answer, up to a time limit.

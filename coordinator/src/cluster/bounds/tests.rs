@@ -44,7 +44,7 @@ fn searched(word: &str, shards: u32) -> (Bounds, Vec<Vec<ShardReport>>, u64) {
     };
     let of_layer = |depth| geometry.cut.ids().map(|shard| report(depth, shard)).collect();
     let reports = layers.layers.iter().map(|layer| of_layer(layer.depth)).collect();
-    (Bounds::new(geometry, &space, None), reports, layers.all)
+    (Bounds::new(geometry, &space, 2, None), reports, layers.all)
 }
 
 fn newest(reports: &[Vec<ShardReport>], depth: usize) -> Option<u64> {
@@ -110,6 +110,9 @@ fn lies_are_found() {
     assert!(matches!(check(3, &|r| r.totals.pairs = Some(1)), Err(Implausible::Pairs { .. })));
     assert!(matches!(check(3, &|r| r.totals.inverse_pairs = Some(1 << 40)), Err(Implausible::Pairs { .. })));
     assert!(matches!(check(3, &|r| r.totals.pairs = None), Err(Implausible::Counted)));
+    assert_eq!(check(3, &|r| r.watched = vec![1, 0]), Ok(()));
+    assert!(matches!(check(3, &|r| r.watched = vec![2]), Err(Implausible::Watched { found: 1, watched: 2 })));
+    assert!(matches!(check(3, &|r| r.watched = vec![0; 3]), Err(Implausible::Watched { found: 3, .. })));
     assert!(matches!(check(3, &|r| r.bytes = 7), Err(Implausible::Bytes { bytes: 7, .. })));
     assert!(matches!(check(3, &|r| r.bytes = 1 << 40), Err(Implausible::Bytes { .. })));
     let empty = |r: &mut ShardReport| r.checksums.iter_mut().for_each(|c| *c = Digest::of(&[]));

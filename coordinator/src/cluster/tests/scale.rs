@@ -3,6 +3,7 @@
 use super::table::{id, report};
 use super::*;
 use crate::cluster::event::{Effect, Event, Millis, Order, Progress, Registration, Reply, RequestId};
+use crate::cluster::state::digest_of;
 use crate::cluster::state::{Past, State};
 use fathom_proto::{Attempt, Copied, Done, Outcome, Session};
 use fathom_run::Task;
@@ -67,7 +68,10 @@ impl Large {
     fn report(&mut self, at: usize, task: Task, attempt: Option<Attempt>) {
         let result = match attempt {
             Some(_) => Ok(Done::Made(report(task.depth.0, task.shard.0))),
-            None => Ok(Done::Copied(Copied { bytes: 1000, digest: None })),
+            None => {
+                let digest = digest_of(&report(task.depth.0, task.shard.0));
+                Ok(Done::Copied(Copied { bytes: 1000, digest }))
+            }
         };
         let outcome = Outcome { task, attempt, result };
         self.apply(at, |request, session, _| Event::Report {

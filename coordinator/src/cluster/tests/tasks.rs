@@ -5,6 +5,7 @@ use super::*;
 use crate::cluster::event::{Event, Millis};
 use crate::cluster::state::TaskProgress;
 use crate::cluster::view::ShardStory;
+use fathom_layer::Digest;
 use fathom_proto::{Attempt, Copied, Done, Failure, Outcome};
 use fathom_run::ShardId;
 
@@ -217,7 +218,7 @@ fn two_reports_of_one_shard_must_agree() {
 #[test]
 fn a_copy_is_no_answer_to_a_task() {
     let mut t = busy();
-    let (attempt, result) = (t.attempt(1), Ok(Done::Copied(Copied { bytes: 1, digest: None })));
+    let (attempt, result) = (t.attempt(1), Ok(Done::Copied(Copied { bytes: 1, digest: Digest([0; 32]) })));
     assert_eq!(t.outcome("a", Outcome { task: task(0, 0), attempt, result }), ["a <- known"]);
     assert!(is_waiting(&t, 0, 0));
     let result = Ok(Done::Made(table::report(0, 0)));

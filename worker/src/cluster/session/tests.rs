@@ -5,7 +5,7 @@ use fathom_layer::{Digest, Totals};
 use fathom_proto::v1;
 use fathom_run::{ShardId, ShardReport};
 
-const COPIED: Copied = Copied { bytes: 1, digest: None };
+const COPIED: Copied = Copied { bytes: 1, digest: Digest([0; 32]) };
 
 fn task(shard: u32) -> Task {
     Task { depth: Depth(1), shard: ShardId(shard) }

@@ -162,7 +162,7 @@ impl Simulation {
                 self.begin_tasks(worker);
             }
             Inside::Copied(stored @ StoredFile { task, .. }, from) => {
-                let copied = |file: DiskFile| Copied { bytes: 1000, digest: Some(file.digest(task)) };
+                let copied = |file: DiskFile| Copied { bytes: 1000, digest: file.digest(task) };
                 let result = self.copy(worker, stored, &from).map(|file| Done::Copied(copied(file)));
                 self.step(worker, Input::CopyEnded { task, result });
             }
@@ -174,7 +174,7 @@ impl Simulation {
                     store.remove(&task);
                     self.lost.remove(&(worker, task));
                 }
-                let whole = whole.map(|file| Copied { bytes: 1000, digest: Some(file.digest(task)) });
+                let whole = whole.map(|file| Copied { bytes: 1000, digest: file.digest(task) });
                 self.step(worker, Input::Discarded { task, whole });
             }
         }
