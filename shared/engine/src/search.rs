@@ -281,10 +281,11 @@ impl Search<'_> {
             }
             _ => share(bytes, missing),
         };
+        let root = self.store.root().display();
         let free = self
             .disk
-            .free_bytes(&self.run.path)
-            .with_context(|| format!("cannot ask for free space at {}", self.run.path.display()))?;
+            .free_bytes(self.store.root())
+            .with_context(|| format!("cannot ask for free space at {root}"))?;
         if needed <= free {
             return Ok(());
         }
@@ -296,7 +297,7 @@ impl Search<'_> {
             None => (String::new(), "make room"),
         };
         let message = format!(
-            "depth {depth} will need about {} of disk, and {} are free at {path}{limit}, {} bytes too few",
+            "depth {depth} will need about {} of disk, and {} are free at {root}{limit}, {} bytes too few",
             HumanBytes(needed),
             HumanBytes(free),
             HumanCount(needed - free)

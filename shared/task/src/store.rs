@@ -38,6 +38,13 @@ impl<'d> Store<'d> {
         Self { directory: run.join("layers"), disk }
     }
 
+    /// Returns a directory on the file system that holds the layers. That need not be the run's, because a link
+    /// in the place of `layers` may lead elsewhere.
+    pub fn root(&self) -> &Path {
+        let parent = self.directory.parent().unwrap_or(&self.directory);
+        if self.directory.is_dir() { &self.directory } else { parent }
+    }
+
     /// Returns the directory of a layer.
     pub fn layer_directory(&self, depth: Depth) -> PathBuf {
         self.directory.join(format!("d{:03}", depth.0))

@@ -9,6 +9,18 @@ use std::os::unix::fs::symlink;
 const FOREIGN: [&str; 2] = ["s00000.layer", "s00001.layer.0123456789abcdef.tmp"];
 
 #[test]
+fn layers_behind_a_link_lie_where_the_link_leads() {
+    let directory = tempfile::tempdir().unwrap();
+    let (run, elsewhere) = (directory.path().join("run"), directory.path().join("elsewhere"));
+    fs::create_dir(&run).unwrap();
+    let store = Store::new(&run, &LocalDisk);
+    assert_eq!(store.root(), run);
+    fs::create_dir(&elsewhere).unwrap();
+    symlink(&elsewhere, run.join("layers")).unwrap();
+    assert_eq!(store.root().canonicalize().unwrap(), elsewhere.canonicalize().unwrap());
+}
+
+#[test]
 fn files_behind_a_link_are_not_deleted() {
     let directory = tempfile::tempdir().unwrap();
     let (run, elsewhere) = (directory.path().join("run"), directory.path().join("elsewhere"));
