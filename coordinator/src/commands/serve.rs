@@ -18,7 +18,10 @@ pub(crate) fn serve(args: &ServeArguments, verbosity: log::Verbosity) -> Result<
     access.may_listen(args.cluster.listen)?;
     let layers_at = match &args.shared_store {
         None => LayersAt::Workers,
-        Some(path) if path.is_dir() => LayersAt::SharedStore(path.clone()),
+        // The run's own directory is made below.
+        Some(path) if path.is_dir() || args.begin.dir.as_ref() == Some(path) => {
+            LayersAt::SharedStore(path.clone())
+        }
         Some(path) => {
             return Err(bad_input!(
                 "there is no directory {path}: make it where this host and all workers see it alike",
