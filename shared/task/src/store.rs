@@ -38,8 +38,8 @@ impl<'d> Store<'d> {
         Self { directory: run.join("layers"), disk }
     }
 
-    /// Returns a directory on the file system that holds the layers. That need not be the run's, because a link
-    /// in the place of `layers` may lead elsewhere.
+    /// Returns a directory on the file system that holds the layers. That need not be the run's, because a
+    /// link in the place of `layers` may lead elsewhere.
     pub fn root(&self) -> &Path {
         let parent = self.directory.parent().unwrap_or(&self.directory);
         if self.directory.is_dir() { &self.directory } else { parent }
