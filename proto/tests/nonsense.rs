@@ -12,8 +12,13 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use prost::Message;
 
-const GEOMETRY: fn() -> Geometry =
-    || Geometry { cut: ShardCut::new(100, 7).unwrap(), fingerprint: [3; 32], packed_bytes: 41, row_bits: 8 };
+const GEOMETRY: fn() -> Geometry = || Geometry {
+    cut: ShardCut::new(100, 7).unwrap(),
+    fingerprint: [3; 32],
+    packed_bytes: 41,
+    row_bits: 8,
+    dense_bytes: 4100,
+};
 
 fn outcomes() -> Vec<Outcome> {
     let task = Task { depth: Depth(5), shard: ShardId(3) };

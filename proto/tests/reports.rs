@@ -5,7 +5,7 @@ use fathom_run::{Geometry, ShardCut};
 
 fn geometry() -> Geometry {
     let cut = ShardCut::new(2, 1).unwrap();
-    Geometry { cut, fingerprint: [7; 32], packed_bytes: 41, row_bits: 8 }
+    Geometry { cut, fingerprint: [7; 32], packed_bytes: 41, row_bits: 8, dense_bytes: 82 }
 }
 
 fn outcome(result: v1::outcome::Result) -> v1::Outcome {

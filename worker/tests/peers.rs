@@ -43,8 +43,13 @@ impl Home {
         let directory = tempfile::tempdir().unwrap();
         let store = Box::leak(Box::new(Store::new(directory.path(), &LocalDisk)));
         let cut = ShardCut::new(COSETS, 1).unwrap();
-        let geometry =
-            Geometry { cut, fingerprint: [7; 32], packed_bytes: PACKED_BYTES, row_bits: PACKED_BYTES * 8 };
+        let geometry = Geometry {
+            cut,
+            fingerprint: [7; 32],
+            packed_bytes: PACKED_BYTES,
+            row_bits: PACKED_BYTES * 8,
+            dense_bytes: u64::from(COSETS) * u64::from(PACKED_BYTES),
+        };
         Self { _directory: directory, store, geometry }
     }
 

@@ -15,8 +15,7 @@ pub(super) fn warning(run: &RunDirectory, state: &State, geometry: &Geometry) ->
     if visited == all {
         return Ok(None);
     }
-    let cosets = u64::from(geometry.cut.cosets());
-    let need = Need::after(&layers, all - visited, cosets, geometry.packed_bytes).bytes;
+    let need = Need::after(&layers, all - visited, geometry).bytes;
     let need = match (state.rules.keep, &layers[..]) {
         // Sources that are given back make room, except those of the shards that are ahead.
         (Keep::Two, [.., older, _]) => {

@@ -9,7 +9,7 @@ use fathom_run::budget::memory_bytes;
 use fathom_run::lookback::most_in_the_making;
 use fathom_run::manifest::Keep;
 use fathom_run::tables::PATTERNS_WORTH_KEEPING;
-use fathom_run::{Lookback, RunManifest};
+use fathom_run::{Geometry, Lookback, RunManifest};
 use fathom_space::{AxisMap, Plan, Shape, Space, Transform};
 use serde::Serialize;
 use std::collections::HashSet;
@@ -263,15 +263,15 @@ pub struct Need {
 }
 
 impl Need {
-    /// Estimates the disk space of the layer after `layers`, with `cosets` cosets that take `packed_bytes`
-    /// bytes each when dense, if `left` states are not visited yet.
+    /// Estimates the disk space of the layer after `layers` in a run of this geometry, if `left` states are
+    /// not visited yet.
     ///
     /// The number of stored states is assumed to grow by the same factor as last time, and to be no larger
     /// than what is left. A sparse coset takes four bytes a state, and a coset is dense from one state in
     /// [`SPARSE_BITS`] bits on. Some cosets have more states than others, so a share of them is dense before
     /// the average coset is; this share is taken to grow with the fourth power of the filling.
-    pub fn after(layers: &[LayerRow], left: u64, cosets: u64, packed_bytes: u32) -> Self {
-        let dense = cosets * u64::from(packed_bytes);
+    pub fn after(layers: &[LayerRow], left: u64, geometry: &Geometry) -> Self {
+        let dense = geometry.dense_bytes;
         let stored = match layers {
             [.., before, newest] => {
                 let all = newest.stored as f64 / newest.states as f64 * left as f64;
@@ -281,6 +281,7 @@ impl Need {
         };
         let filled = stored * SPARSE_BITS as f64 / (8.0 * dense as f64);
         let data = dense.min((stored * 4.0 + dense as f64 * filled.powi(4)) as u64);
+        let cosets = u64::from(geometry.cut.cosets());
         Self { bytes: cosets * COSET_OVERHEAD_BYTES + data, certain: filled >= CERTAINLY_DENSE }
     }
 }

@@ -267,8 +267,7 @@ impl Search<'_> {
     /// disk does run full, the run can be resumed. `left` is the number of states that are not visited yet.
     fn require_room(&self, depth: Depth, left: u64) -> Result<()> {
         let layers = self.run.journal.layers().context("cannot read run.db")?;
-        let cosets = u64::from(self.job.graph.len());
-        let Need { bytes, certain } = Need::after(&layers, left, cosets, self.job.geometry.packed_bytes);
+        let Need { bytes, certain } = Need::after(&layers, left, &self.job.geometry);
         let shards = u64::from(self.job.geometry.cut.shards());
         let missing = shards - self.store.finished_files(depth)?.min(shards);
         let share =

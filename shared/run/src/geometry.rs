@@ -15,6 +15,8 @@ pub struct Geometry {
     pub packed_bytes: u32,
     /// The length of a row of a tensor in bits.
     pub row_bits: u32,
+    /// The size in bytes of the tensors of a layer if every coset is dense that can have states.
+    pub dense_bytes: u64,
 }
 
 impl Geometry {
@@ -32,6 +34,7 @@ impl Geometry {
             fingerprint: manifest.fingerprint.0,
             packed_bytes: shape.packed_bytes(),
             row_bits: shape.row_bits(),
+            dense_bytes: cosets.div_ceil(colouring.period(space)) * u64::from(shape.packed_bytes()),
         })
     }
 

@@ -25,6 +25,7 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod alternation;
 pub mod axis;
 pub mod colouring;
 pub mod cosets;

@@ -41,6 +41,8 @@ pub struct Plan {
     pub representative_cosets: u64,
     /// Whether the number of representative cosets is exact.
     pub is_exact: bool,
+    /// The [period](Colouring::period) of the colouring.
+    period: u64,
     /// The cosets, if they were listed to be counted.
     graph: Option<Arc<CosetGraph>>,
 }
@@ -69,7 +71,7 @@ impl Plan {
     pub const MOST_COSET_BYTES: u32 = 1 << 24;
     /// The name of the model by which a colouring is chosen. A model that chooses differently has another
     /// name.
-    pub const COST_MODEL: &str = CostModel::V3.name;
+    pub const COST_MODEL: &str = CostModel::V4.name;
 
     /// An outline does not list cosets if the listing takes longer than this, by the model.
     const MOST_NANOSECONDS: f64 = 3e8;
@@ -144,6 +146,7 @@ impl Plan {
         let patterns = CosetGraph::table_entries(space, &colouring);
         let sizes: Vec<u8> = colouring.axes().iter().map(|axis| axis.length() as u8).collect();
         let mut plan = Self {
+            period: colouring.period(space),
             shape,
             symmetries_used,
             patterns,
@@ -175,7 +178,7 @@ impl Plan {
         };
         let acting = symmetries_used / idle(space, &plan.colouring);
         plan.representative_cosets = reached.div_ceil(acting as u64);
-        if CostModel::V3.listing(space, patterns, plan.representative_cosets, symmetries_used)
+        if CostModel::V4.listing(space, patterns, plan.representative_cosets, symmetries_used)
             > Self::MOST_NANOSECONDS
         {
             plan.is_exact = false;
@@ -203,14 +206,15 @@ impl Plan {
         counts.into_iter().map(|(refusal, count)| (refusal, count / space.free_order() as usize)).collect()
     }
 
-    /// Returns the size in bytes of the packed tensors of one layer if every coset is dense.
+    /// Returns the size in bytes of the packed tensors of one layer if every coset is dense that can have
+    /// states.
     pub fn layer_bytes(&self) -> u64 {
-        self.representative_cosets * u64::from(self.shape.packed_bytes())
+        self.representative_cosets.div_ceil(self.period) * u64::from(self.shape.packed_bytes())
     }
 
     /// Returns the number of pulls for one dense layer. A pull carries one whole coset through one move.
     pub fn pulls_per_layer(&self, space: &Space) -> u64 {
-        self.representative_cosets * space.moves().len() as u64
+        self.representative_cosets.div_ceil(self.period) * space.moves().len() as u64
     }
 
     /// Returns the size in bytes of the tables that a search keeps in memory.
@@ -239,7 +243,7 @@ impl Choices {
             return none;
         }
         let actions = actions_on_letters(space);
-        let model = &CostModel::V3;
+        let model = &CostModel::V4;
         let best = candidates(space, &actions)
             .into_iter()
             .filter_map(|of_piece| Candidate::judge(space, &actions, model, of_piece))

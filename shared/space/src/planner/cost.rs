@@ -52,10 +52,10 @@ pub(super) struct CostModel {
 }
 
 impl CostModel {
-    /// The third version: the rates of the first one, those of axes of reachable words, and for these axes
-    /// the cost of unused symmetries.
-    pub(super) const V3: Self = Self {
-        name: "v3",
+    /// The fourth version. It has the rates of the third one, and differs in the candidates: rings that each
+    /// move turns are part of the pattern.
+    pub(super) const V4: Self = Self {
+        name: "v4",
         dense_layers: 5.0,
         all_layers: 15.0,
         find_by_table: 60.0,

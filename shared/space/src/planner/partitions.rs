@@ -1,5 +1,6 @@
 //! Partitions of the pieces that may serve as colourings.
 
+use crate::alternation::alternating_rings;
 use crate::{Space, Symmetry};
 use fathom_algebra::numbered;
 use std::collections::{BTreeSet, HashMap};
@@ -69,17 +70,21 @@ pub(super) fn candidates(space: &Space, actions: &[(&Symmetry, usize)]) -> BTree
     if !labels.are_distinct() && space.orbits().len() > 1 {
         whole.insert(numbered(kind.iter()));
     }
-    // Each partition is also tried with every ring as one class.
-    let rings = |cell: usize| space.rings().ring(cell).map(|(first, _)| first);
-    let joined = |partition: &Vec<u8>| {
-        numbered((0..cells).map(|cell| match rings(cell) {
-            Some(first) => (true, first),
+    // Each partition is also tried with every ring as one class. A ring that alternates is always cut, so that
+    // half of the cosets of a layer are empty.
+    let alternating: Vec<usize> = alternating_rings(space).collect();
+    let class_of_ring = |cell: usize| {
+        let (first, _) = space.rings().ring(cell)?;
+        Some(if alternating.contains(&first) { cell } else { first })
+    };
+    let with_rings = |partition: &Vec<u8>| {
+        numbered((0..cells).map(|cell| match class_of_ring(cell) {
+            Some(class) => (true, class),
             None => (false, usize::from(partition[cell])),
         }))
     };
-    let with_rings: Vec<Vec<u8>> = whole.iter().map(joined).collect();
-    whole.extend(with_rings);
-    whole
+    let by_rings: BTreeSet<Vec<u8>> = whole.iter().map(with_rings).collect();
+    if alternating.is_empty() { &whole | &by_rings } else { by_rings }
 }
 
 /// Returns the finest partition in which both ends of every pair share a class.

@@ -74,6 +74,25 @@ fn symmetries_that_keep_every_pattern_save_nothing() {
     assert!((0.9..1.1).contains(&(exact / estimate)), "{estimate} for {exact}");
 }
 
+/// Each twist turns over the middle layer of Square-1, so the states of a layer have it one way. It is part of
+/// the pattern, and an axis has the 4! arrangements of the corners or the edges of one layer.
+#[test]
+fn a_ring_that_each_move_turns_is_no_axis() {
+    let by_twists = PuzzleSpec::by_name("square1").unwrap().in_metric(Metric::Twist).unwrap();
+    for (source, metric, bits, period) in [
+        (by_twists, Metric::Twist, 24_u64.pow(4), 2),
+        // The middle and how the puzzle is held.
+        (PuzzleSpec::by_name("square1").unwrap(), Metric::Face, 2 * 2 * 24_u64.pow(4), 1),
+    ] {
+        let labels = Labels::from_values(source.solved());
+        let space = Space::new(source.puzzle(metric).unwrap(), metric, labels).unwrap();
+        let plan = Plan::outline(&space).unwrap();
+        assert_eq!(plan.shape.bits(), bits, "{metric}");
+        let cosets = plan.representative_cosets.div_ceil(period);
+        assert_eq!(plan.layer_bytes(), cosets * u64::from(plan.shape.packed_bytes()), "{metric}");
+    }
+}
+
 fn group_space(name: &str, degree: usize, cycles: &[&str], labels: Labels) -> Space {
     let mut definition = Definition::of_degree(name, degree).unwrap();
     for (number, cycles) in cycles.iter().enumerate() {
