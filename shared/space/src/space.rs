@@ -1,12 +1,16 @@
 //! The space that is enumerated: the states of a puzzle, up to exchanging pieces with equal labels.
 
+mod moves;
+mod pieces;
 mod slug;
 mod states;
 
 use crate::rings::Rings;
 use crate::{Labels, Letters, Ranks, Symmetry};
 use fathom_algebra::{OrientedPermutation, Permutation, StabiliserChain};
-use fathom_puzzle::{Guard, Metric, Puzzle, PuzzleMove, states_and, with_hold};
+use fathom_puzzle::{Guard, Metric, Puzzle, PuzzleMove, states_and};
+pub(crate) use moves::WordGuard;
+pub use moves::WordMove;
 use num_bigint::BigUint;
 use states::{count_states, states_by_orbits_of, states_without_words};
 use std::sync::OnceLock;
@@ -39,42 +43,6 @@ pub struct Space {
     /// Computed when it is first needed, because the chain of a large puzzle takes seconds.
     group_order: OnceLock<BigUint>,
     states: BigUint,
-}
-
-/// The action of a move on words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WordMove {
-    /// For each cell: the cell to which the move carries what stands there.
-    pub cells: Box<[u8]>,
-    /// The turn of what leaves each cell; empty if nothing turns.
-    turns: Box<[u8]>,
-    /// The conditions for the move.
-    guard: Box<[WordGuard]>,
-}
-
-/// A condition for a move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct WordGuard {
-    /// The cell.
-    pub(crate) cell: u8,
-    /// The label.
-    pub(crate) label: u8,
-    /// Whether the cell must hold the label; otherwise it must hold any other one.
-    pub(crate) holds: bool,
-}
-
-impl WordMove {
-    /// Returns the conditions for the move.
-    #[inline]
-    pub(crate) fn guard(&self) -> &[WordGuard] {
-        &self.guard
-    }
-
-    /// Returns the turn of what leaves a cell.
-    #[inline]
-    pub fn turn(&self, cell: usize) -> u8 {
-        self.turns.get(cell).copied().unwrap_or(0)
-    }
 }
 
 /// Cells between which moves carry pieces.
@@ -318,160 +286,9 @@ impl Space {
         Ranks::new(&self.orbits, &self.letters, &self.solved)
     }
 
-    /// Returns the moves, in the order of the puzzle's moves.
-    pub fn moves(&self) -> &[WordMove] {
-        &self.moves
-    }
-
-    /// Returns whether the inverse of every move is a move, so that the depths of neighbours differ by at
-    /// most one. In any case, distances are counted along moves from the solved state.
-    pub fn is_closed_under_inverses(&self) -> bool {
-        self.puzzle.is_closed_under_inverses()
-    }
-
     /// Returns the solved state as a word.
     pub fn solved(&self) -> &[u8] {
         &self.solved
-    }
-
-    /// Returns the word of the state to which a permutation of the puzzle's cells leads from the solved
-    /// state.
-    pub fn word(&self, state: &OrientedPermutation) -> Vec<u8> {
-        let state = match self.is_held {
-            true => self.rings.action(&with_hold(state, 0)),
-            false => self.rings.action(state),
-        };
-        let mut word = vec![0; self.cells()];
-        for (piece, &label) in self.labels.of_pieces().iter().enumerate() {
-            let shown = u16::from(self.letters.seen(label));
-            let turn = (state.turns()[piece] % shown) as u8;
-            word[state.cells().apply(piece)] = self.letters.letter(label, turn);
-        }
-        word
-    }
-
-    /// Returns what stands on each cell of the puzzle: the [label of the piece](Space::piece_labels), and its
-    /// orientation.
-    pub fn pieces(&self, word: &[u8]) -> Vec<(u8, u8)> {
-        let last = self.cells() - 1;
-        let turned =
-            (self.is_held && word[last] != self.solved[last]).then(|| self.image(&self.free[1], word));
-        let word = turned.as_deref().unwrap_or(word);
-        let spread = &self.rings.spread()[..self.piece_labels.pieces()];
-        let on = |(cell, &(first, size)): (usize, &(usize, u16))| match size {
-            1 => {
-                let mark = self.letters.mark(word[first]);
-                let piece = (0..self.rings.spread().len()).find(|&piece| self.label(piece) == mark);
-                let piece = piece.expect("every label has a piece");
-                (self.piece_labels.of_pieces()[piece], self.letters.orientation(word[first]))
-            }
-            size => {
-                let turn = (0..usize::from(size)).find(|at| word[first + at] == self.solved[first]);
-                (self.piece_labels.of_pieces()[cell], turn.expect("a ring has its mark") as u8)
-            }
-        };
-        spread.iter().enumerate().map(on).collect()
-    }
-
-    /// Returns the word of the state with these labels and orientations on the cells of the puzzle: the
-    /// inverse of [`Space::pieces`].
-    pub fn word_of_pieces(&self, pieces: &[(u8, u8)]) -> Vec<u8> {
-        let labels = self.piece_labels.of_pieces();
-        let mut word = self.solved.to_vec();
-        for (&(label, orientation), &(first, size)) in pieces.iter().zip(self.rings.spread()) {
-            if size == 1 {
-                let piece = labels.iter().position(|&of_piece| of_piece == label);
-                let mark = self.label(piece.expect("every label has a piece"));
-                word[first] = self.letters.letter(mark, orientation);
-            } else {
-                word[first..][..usize::from(size)].rotate_right(orientation.into());
-            }
-        }
-        word
-    }
-
-    /// Returns the number of orientations of a piece of the puzzle that are told apart.
-    pub fn shown(&self, piece: usize) -> u16 {
-        match self.rings.spread()[piece] {
-            (_, 1) => self.letters.seen(self.label(piece)).into(),
-            (_, size) => size,
-        }
-    }
-
-    /// Returns whether moves bring a piece of the puzzle, or one with its label, to a cell of the puzzle.
-    pub fn comes_to(&self, piece: usize, cell: usize) -> bool {
-        self.belongs(self.label(piece), self.rings.spread()[cell].0)
-    }
-
-    /// Returns the label of a piece of the puzzle in words; on a ring, the label of its mark.
-    fn label(&self, piece: usize) -> u8 {
-        self.labels.of_pieces()[self.rings.spread()[piece].0]
-    }
-
-    /// Writes to `image` the state to which a move leads from the state `word`. Returns false if the move is
-    /// not possible there; the contents of `image` are then unspecified.
-    #[inline]
-    pub fn apply(&self, mv: usize, word: &[u8], image: &mut [u8]) -> bool {
-        self.step(mv, &self.letters, word, image);
-        let is_met = |asked: &WordGuard| {
-            (self.letters.mark(word[usize::from(asked.cell)]) == asked.label) == asked.holds
-        };
-        self.moves[mv].guard.iter().all(is_met)
-    }
-
-    /// Returns whether there are moves that are not possible in all states.
-    pub fn is_guarded(&self) -> bool {
-        self.moves.iter().any(|step| !step.guard.is_empty())
-    }
-
-    /// Returns the order of the group of free moves, which is the number of words of each state.
-    pub fn free_order(&self) -> u32 {
-        self.puzzle.free.len() as u32
-    }
-
-    /// Returns all words of the state that has this word: the images of the word under free moves.
-    pub fn words_of(&self, word: &[u8]) -> impl Iterator<Item = Vec<u8>> {
-        self.free.iter().map(|free| self.image(free, word))
-    }
-
-    /// Returns the actions of the free moves on words, the identity first.
-    pub(crate) fn free(&self) -> &[Symmetry] {
-        &self.free
-    }
-
-    /// Writes the image under a move of a word of any letters, labels or colours. Does not check the guard.
-    #[inline]
-    pub(crate) fn step(&self, mv: usize, letters: &Letters, word: &[u8], image: &mut [u8]) {
-        let WordMove { cells, turns, .. } = &self.moves[mv];
-        if turns.is_empty() {
-            for (&to, &letter) in cells.iter().zip(word) {
-                image[usize::from(to)] = letter;
-            }
-        } else {
-            for ((&to, &letter), &turn) in cells.iter().zip(word).zip(turns) {
-                image[usize::from(to)] = letters.turned(letter, turn);
-            }
-        }
-    }
-
-    /// Returns the *incoming*: the moves followed by free moves, no two of which differ by a free move that
-    /// comes before. They lead to a word of a state from some word of each state before it. Without free
-    /// moves, the incoming are the moves.
-    pub fn incoming_moves(&self) -> &[WordMove] {
-        &self.incoming_moves
-    }
-
-    /// Writes to `source` the word from which an [arrival](Space::incoming_moves) leads to `word`.
-    #[inline]
-    pub(crate) fn step_back(&self, mv: usize, letters: &Letters, word: &[u8], source: &mut [u8]) {
-        let step = &self.incoming_moves[mv];
-        for (cell, &to) in step.cells.iter().enumerate() {
-            let letter = word[usize::from(to)];
-            source[cell] = match step.turn(cell) {
-                0 => letter,
-                turn => letters.turned(letter, self.orders[cell] as u8 - turn),
-            };
-        }
     }
 
     /// Returns the symmetries of the puzzle that map labels to labels, the identity first. Classes are

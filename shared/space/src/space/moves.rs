@@ -1,0 +1,119 @@
+//! Moves of words, and free moves, which lead to other words of the same state.
+
+use super::Space;
+use crate::{Letters, Symmetry};
+
+/// The action of a move on words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WordMove {
+    /// For each cell: the cell to which the move carries what stands there.
+    pub cells: Box<[u8]>,
+    /// The turn of what leaves each cell; empty if nothing turns.
+    pub(super) turns: Box<[u8]>,
+    /// The conditions for the move.
+    pub(super) guard: Box<[WordGuard]>,
+}
+
+/// A condition for a move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct WordGuard {
+    /// The cell.
+    pub(crate) cell: u8,
+    /// The label.
+    pub(crate) label: u8,
+    /// Whether the cell must hold the label; otherwise it must hold any other one.
+    pub(crate) holds: bool,
+}
+
+impl WordMove {
+    /// Returns the conditions for the move.
+    #[inline]
+    pub(crate) fn guard(&self) -> &[WordGuard] {
+        &self.guard
+    }
+
+    /// Returns the turn of what leaves a cell.
+    #[inline]
+    pub fn turn(&self, cell: usize) -> u8 {
+        self.turns.get(cell).copied().unwrap_or(0)
+    }
+}
+
+impl Space {
+    /// Returns the moves, in the order of the puzzle's moves.
+    pub fn moves(&self) -> &[WordMove] {
+        &self.moves
+    }
+
+    /// Returns the *incoming moves*: the moves followed by free moves, no two of which differ by a free move
+    /// that comes before. They lead to a word of a state from some word of each state before it. Without free
+    /// moves, the incoming moves are the moves.
+    pub fn incoming_moves(&self) -> &[WordMove] {
+        &self.incoming_moves
+    }
+
+    /// Returns whether the inverse of every move is a move, so that the depths of neighbours differ by at
+    /// most one. In any case, distances are counted along moves from the solved state.
+    pub fn is_closed_under_inverses(&self) -> bool {
+        self.puzzle.is_closed_under_inverses()
+    }
+
+    /// Writes to `image` the state to which a move leads from the state `word`. Returns false if the move is
+    /// not possible there; the contents of `image` are then unspecified.
+    #[inline]
+    pub fn apply(&self, mv: usize, word: &[u8], image: &mut [u8]) -> bool {
+        self.step(mv, &self.letters, word, image);
+        let is_met = |asked: &WordGuard| {
+            (self.letters.mark(word[usize::from(asked.cell)]) == asked.label) == asked.holds
+        };
+        self.moves[mv].guard.iter().all(is_met)
+    }
+
+    /// Returns whether there are moves that are not possible in all states.
+    pub fn is_guarded(&self) -> bool {
+        self.moves.iter().any(|step| !step.guard.is_empty())
+    }
+
+    /// Writes the image under a move of a word of any letters, labels or colours. Does not check the guard.
+    #[inline]
+    pub(crate) fn step(&self, mv: usize, letters: &Letters, word: &[u8], image: &mut [u8]) {
+        let WordMove { cells, turns, .. } = &self.moves[mv];
+        if turns.is_empty() {
+            for (&to, &letter) in cells.iter().zip(word) {
+                image[usize::from(to)] = letter;
+            }
+        } else {
+            for ((&to, &letter), &turn) in cells.iter().zip(word).zip(turns) {
+                image[usize::from(to)] = letters.turned(letter, turn);
+            }
+        }
+    }
+
+    /// Writes to `source` the word from which an [incoming move](Space::incoming_moves) leads to `word`.
+    #[inline]
+    pub(crate) fn step_back(&self, mv: usize, letters: &Letters, word: &[u8], source: &mut [u8]) {
+        let step = &self.incoming_moves[mv];
+        for (cell, &to) in step.cells.iter().enumerate() {
+            let letter = word[usize::from(to)];
+            source[cell] = match step.turn(cell) {
+                0 => letter,
+                turn => letters.turned(letter, self.orders[cell] as u8 - turn),
+            };
+        }
+    }
+
+    /// Returns the order of the group of free moves, which is the number of words of each state.
+    pub fn free_order(&self) -> u32 {
+        self.puzzle.free.len() as u32
+    }
+
+    /// Returns the actions of the free moves on words, the identity first.
+    pub(crate) fn free(&self) -> &[Symmetry] {
+        &self.free
+    }
+
+    /// Returns all words of the state that has this word: the images of the word under free moves.
+    pub fn words_of(&self, word: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+        self.free.iter().map(|free| self.image(free, word))
+    }
+}

@@ -1,0 +1,81 @@
+//! Words and pieces: which word a state has, and which pieces stand on the cells of the puzzle in a word.
+
+use super::Space;
+use fathom_algebra::OrientedPermutation;
+use fathom_puzzle::with_hold;
+
+impl Space {
+    /// Returns the word of the state to which a permutation of the puzzle's cells leads from the solved
+    /// state.
+    pub fn word(&self, state: &OrientedPermutation) -> Vec<u8> {
+        let state = match self.is_held {
+            true => self.rings.action(&with_hold(state, 0)),
+            false => self.rings.action(state),
+        };
+        let mut word = vec![0; self.cells()];
+        for (piece, &label) in self.labels.of_pieces().iter().enumerate() {
+            let shown = u16::from(self.letters.seen(label));
+            let turn = (state.turns()[piece] % shown) as u8;
+            word[state.cells().apply(piece)] = self.letters.letter(label, turn);
+        }
+        word
+    }
+
+    /// Returns what stands on each cell of the puzzle: the [label of the piece](Space::piece_labels), and its
+    /// orientation.
+    pub fn pieces(&self, word: &[u8]) -> Vec<(u8, u8)> {
+        let last = self.cells() - 1;
+        let turned =
+            (self.is_held && word[last] != self.solved[last]).then(|| self.image(&self.free[1], word));
+        let word = turned.as_deref().unwrap_or(word);
+        let spread = &self.rings.spread()[..self.piece_labels.pieces()];
+        let on = |(cell, &(first, size)): (usize, &(usize, u16))| match size {
+            1 => {
+                let mark = self.letters.mark(word[first]);
+                let piece = (0..self.rings.spread().len()).find(|&piece| self.label(piece) == mark);
+                let piece = piece.expect("every label has a piece");
+                (self.piece_labels.of_pieces()[piece], self.letters.orientation(word[first]))
+            }
+            size => {
+                let turn = (0..usize::from(size)).find(|at| word[first + at] == self.solved[first]);
+                (self.piece_labels.of_pieces()[cell], turn.expect("a ring has its mark") as u8)
+            }
+        };
+        spread.iter().enumerate().map(on).collect()
+    }
+
+    /// Returns the word of the state with these labels and orientations on the cells of the puzzle: the
+    /// inverse of [`Space::pieces`].
+    pub fn word_of_pieces(&self, pieces: &[(u8, u8)]) -> Vec<u8> {
+        let labels = self.piece_labels.of_pieces();
+        let mut word = self.solved.to_vec();
+        for (&(label, orientation), &(first, size)) in pieces.iter().zip(self.rings.spread()) {
+            if size == 1 {
+                let piece = labels.iter().position(|&of_piece| of_piece == label);
+                let mark = self.label(piece.expect("every label has a piece"));
+                word[first] = self.letters.letter(mark, orientation);
+            } else {
+                word[first..][..usize::from(size)].rotate_right(orientation.into());
+            }
+        }
+        word
+    }
+
+    /// Returns the number of orientations of a piece of the puzzle that are told apart.
+    pub fn shown(&self, piece: usize) -> u16 {
+        match self.rings.spread()[piece] {
+            (_, 1) => self.letters.seen(self.label(piece)).into(),
+            (_, size) => size,
+        }
+    }
+
+    /// Returns whether moves bring a piece of the puzzle, or one with its label, to a cell of the puzzle.
+    pub fn comes_to(&self, piece: usize, cell: usize) -> bool {
+        self.belongs(self.label(piece), self.rings.spread()[cell].0)
+    }
+
+    /// Returns the label of a piece of the puzzle in words; on a ring, the label of its mark.
+    fn label(&self, piece: usize) -> u8 {
+        self.labels.of_pieces()[self.rings.spread()[piece].0]
+    }
+}
