@@ -1,4 +1,4 @@
-//! What a report may not say.
+//! Tests that impossible reports are refused.
 
 use fathom_proto::{convert, v1};
 use fathom_run::{Geometry, ShardCut};
@@ -12,7 +12,7 @@ fn outcome(result: v1::outcome::Result) -> v1::Outcome {
     v1::Outcome { file: Some(v1::File { depth: 5, shard: 0 }), attempt: None, result: Some(result) }
 }
 
-/// Journals keep numbers below 2^63.
+/// SQLite keeps numbers below 2^63.
 #[test]
 fn numbers_that_no_journal_keeps_are_refused() {
     let most = i64::MAX as u64;

@@ -1,22 +1,21 @@
-//! Solves states by bidirectional search, and compares with the depths that a run has noted for them.
+//! Solves states by bidirectional search, and compares the distances with the depths that a run noted.
 //!
-//! `bidirectional ROWSxCOLUMNS multi|single watched.csv [RADIUS]`: all states within RADIUS moves of the
-//! solved one are listed up to symmetry; from each state of the file, the search goes on until it meets this
-//! ball. It shares no code with Fathom, so that it is a check of everything that Fathom does. For boards of
-//! up to 16 cells.
+//! `bidirectional ROWSxCOLUMNS multi|single watched.csv [RADIUS]` lists all states within RADIUS moves of the
+//! solved state, up to symmetry, and searches from each state of the file until it meets this ball. The program
+//! shares no code with Fathom, so it checks everything that Fathom does. It takes boards of up to 16 cells.
 
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-/// The tile on each cell; behind the last cell zeros.
+/// The tile on each cell, followed by zeros.
 type State = [u8; 16];
 
 struct Board {
     cells: usize,
-    /// For each move, the cell from which each cell gets its tile.
+    /// By move and cell, the cell from which the tile comes.
     moves: Vec<Vec<usize>>,
-    /// For each symmetry, the cell that goes to each cell, and the new name of each tile.
+    /// By symmetry and cell, the cell that is mapped there; and by symmetry and tile, the new name.
     symmetries: Vec<(Vec<usize>, Vec<u8>)>,
 }
 
@@ -88,7 +87,7 @@ impl Board {
         })
     }
 
-    /// Returns the least of the states that are equal up to symmetry.
+    /// Returns the least state of the class of a state.
     fn canonical(&self, state: &State) -> State {
         let mut least = *state;
         for (from, names) in &self.symmetries {
@@ -105,8 +104,8 @@ impl Board {
         least
     }
 
-    /// The states, each once and sorted, that are one move away from those of `last`, and in none of `last`
-    /// and `before`.
+    /// Returns the states one move away from `last` that are in neither `last` nor `before`, sorted, each
+    /// once.
     fn next(&self, last: &[State], before: &[State], image: impl Fn(&State) -> State + Sync) -> Vec<State> {
         let mut next: Vec<State> = last
             .par_chunks(1 << 16)
@@ -128,8 +127,7 @@ impl Board {
     }
 }
 
-/// The distance of a state, with a ball around the solved one: `ball[d]` has the classes at distance d,
-/// sorted.
+/// Returns the distance of a state. `ball[d]` has the classes at distance d from the solved state, sorted.
 fn distance(board: &Board, ball: &[Vec<State>], state: &State) -> usize {
     let canonical = board.canonical(state);
     if let Some(distance) = ball.iter().position(|level| level.binary_search(&canonical).is_ok()) {

@@ -1,7 +1,7 @@
 //! Measures the page of a run with 1,024 workers and 16,384 shards: `crowd [WORKERS]`. The coordinator is the
-//! real one; the workers only register, take orders and tell numbers that change, over one connection each
-//! hundred. Printed are the times of `/metrics`, the bytes a second that a reader is told, and the frames a
-//! second of Chromium while it scrolls the page.
+//! real one. The workers only register, take orders and report changing numbers; a hundred of them share a
+//! connection. The program prints the times of `/metrics`, the bytes a second that a reader gets, and the
+//! frames a second of Chromium while it scrolls the page.
 
 use anyhow::{Context, Result};
 use fathom_proto::access::{Access, AccessArguments, Connection};
@@ -18,7 +18,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
-/// Its cosets are 34,650, and tables are made in a moment.
+/// A board with 34,650 cosets, whose tables take little time.
 const SPACE: [&str; 1] = ["pancake:12"];
 const SHARDS: &str = "16384";
 const OF_ONE_CONNECTION: usize = 100;
@@ -31,7 +31,7 @@ async fn main() -> Result<()> {
     let workers: usize = std::env::args().nth(1).map_or(Ok(1024), |count| count.parse())?;
     let at = format!("127.0.0.1:{}", free_port());
     let mut cluster = Cluster::new(&SPACE, &[]);
-    // Workers that say so each 6 seconds live.
+    // A worker that reports every 6 seconds counts as alive.
     let mut command = fathom();
     command.arg("serve").args(SPACE).args(["--shards", SHARDS, "--lease", "60s", "--http", &at]);
     command.args(["--listen", &cluster.address, "--dir"]).arg(cluster.run());
@@ -90,7 +90,7 @@ async fn join(mut client: Client, number: usize) -> Result<(Client, u64)> {
     Ok((client, session))
 }
 
-/// Tells other numbers again and again.
+/// Reports changing numbers without end.
 async fn live(mut client: Client, session: u64, number: u64) {
     for beat in 1.. {
         let usage = v1::Usage {
@@ -149,7 +149,7 @@ fn watch_as_reader(at: &str, run: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Frames of ten seconds in which the page is scrolled to its end and back.
+/// The number of frames in ten seconds, while the page is scrolled to its end and back.
 const SCROLL: &str = "(() => { window.times = []; const begun = performance.now(); \
     const step = (now) => { times.push(now); const way = (now - begun) / 2500; \
         const most = document.documentElement.scrollHeight - innerHeight; \
@@ -158,7 +158,7 @@ const SCROLL: &str = "(() => { window.times = []; const begun = performance.now(
         list.scrollTop = (list.scrollHeight - list.clientHeight) * (way % 1); \
         if (now - begun < 10000) requestAnimationFrame(step); else window.done = true; }; \
     requestAnimationFrame(step); })()";
-/// How long the longest of them took.
+/// The duration of the longest frame.
 const WORST: &str = "Math.max(...times.slice(1).map((time, at) => time - times[at])).toFixed(0)";
 
 async fn scroll(at: &str, run: &Path) -> Result<()> {

@@ -1,7 +1,7 @@
-//! Runs the blocks of the documentation that `records/docs.sh` is for, and tells which are not as shown; with
-//! `--quick` the blocks that a test runs, with `--all` both. With `--write` what was printed replaces what is
-//! shown. With `--note=TEXT` the text is noted in `records/docs.txt` for each marked block that is as shown.
-//! Files may be named.
+//! Runs the marked blocks of the documentation, which `records/docs.sh` is for, and prints those whose output
+//! differs from what the documentation shows. `--quick` runs the blocks that a test runs, `--all` both kinds.
+//! `--write` replaces the output that is shown. `--note=TEXT` notes the text in `records/docs.txt` for each
+//! marked block whose output is as shown. Arguments may name files.
 
 use fathom_tests::docs::{Block, blocks, files, root, run, shown_now, with_block, with_note};
 use std::time::Instant;
@@ -20,11 +20,11 @@ fn main() {
             continue;
         }
         let directory = tempfile::tempdir().expect("a temporary directory");
-        // Blocks are found again each time, for one that was replaced may have other lines.
+        // Blocks are found again each time, because a replaced block may have another number of lines.
         for number in 0..blocks(&file).len() {
             let block = &blocks(&file)[number];
-            // A marked block may need what a quick one before it has made; the other way round would take
-            // long.
+            // A marked block may need what an earlier quick block made. A quick block may not need what a
+            // marked block made, because that would take long.
             if block.is_marked && !is_asked(block) {
                 continue;
             }
@@ -47,7 +47,7 @@ fn main() {
             };
             if let Some(when) = when.filter(|_| block.is_marked && !word.starts_with("DIFFERS")) {
                 let notes = root().join("records/docs.txt");
-                // There are none yet.
+                // There are no notes yet.
                 let text = std::fs::read_to_string(&notes).unwrap_or_default();
                 std::fs::write(notes, with_note(&text, block, when)).expect("the notes can be written");
             }

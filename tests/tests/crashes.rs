@@ -212,7 +212,7 @@ fn fail_everywhere_with(
         assert_eq!(resumed.counts, undisturbed.counts);
         assert_eq!(resumed.classes, undisturbed.classes);
         assert!(resumed.complete);
-        // The directory holds no files but those that the run should keep.
+        // The directory has only the files that the run should keep.
         let layers: BTreeSet<PathBuf> = walk(&path.join("layers")).into_iter().collect();
         let first = if keep == Keep::All { 0 } else { resumed.counts.len() - 2 };
         let expected: BTreeSet<PathBuf> = (first..resumed.counts.len())
@@ -257,7 +257,7 @@ fn the_power_fails_while_layers_are_archived() {
     assert!(hit.contains("rename"), "{hit:?}");
 }
 
-/// All depths are made durable together, at the end: until then a crash undoes everything.
+/// All depths are made durable together at the end, so a crash before that undoes everything.
 #[test]
 fn the_power_fails_while_depths_wait_to_be_made_durable() {
     for keep in [Keep::Last, Keep::All] {
@@ -268,7 +268,7 @@ fn the_power_fails_while_depths_wait_to_be_made_durable() {
     }
 }
 
-/// Moves without their inverses: every layer is read to the end, compressed or not.
+/// The moves have no inverses, so every layer is read until the end of the run, compressed or not.
 #[test]
 fn the_power_fails_where_all_layers_are_read() {
     let question = SpaceSpec { metric: Metric::Given, ..question() };

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
-/// The only registry. Cargo calls it so, wherever its files are fetched from.
+/// The only registry that is allowed. Cargo uses this name for mirrors too.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 fn rules() -> toml::Table {
@@ -19,7 +19,7 @@ fn words(list: &toml::Value) -> BTreeSet<String> {
     list.as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()).collect()
 }
 
-/// The crates that are built for one of the platforms of `deny.toml`, those of tests among them.
+/// Returns the crates that are built for one of the platforms of `deny.toml`, including those of tests.
 fn crates() -> Vec<Value> {
     let mut command = Command::new(env!("CARGO"));
     command.args(["metadata", "--format-version", "1", "--locked", "--offline", "--filter-platform"]);

@@ -1,11 +1,11 @@
-//! The documentation shows what the programs print.
+//! Checks that the documentation shows what the programs print.
 
 use fathom_tests::docs::{Block, MARKS, blocks, files, note_of, root, run};
 use std::fs;
 use std::process::Command;
 
-/// Files that are run as a whole. Where a run is named that a block made before, the block stands in the same
-/// file.
+/// The blocks of each file are run in order, in one directory, because a block may read a run that an earlier
+/// block of the file made.
 #[test]
 fn blocks_are_what_the_programs_print() {
     let mut wrong = Vec::new();
@@ -21,7 +21,7 @@ fn blocks_are_what_the_programs_print() {
     assert!(wrong.is_empty(), "{} of {tried} blocks:\n{}", wrong.len(), wrong.join("\n\n"));
 }
 
-/// A mark that stands elsewhere marks nothing.
+/// A mark that is not directly above a block has no effect, so there must be none.
 #[test]
 fn each_block_is_run_by_a_test_or_by_the_script() {
     for file in files() {
@@ -35,11 +35,11 @@ fn each_block_is_run_by_a_test_or_by_the_script() {
             file.display(),
             MARKS[0]
         );
-        // What looks like a command and stands in no block is not run.
+        // A line that looks like a command but is outside of a block would not be run.
         let stray = text.lines().find(|line| line.starts_with("    $ "));
         assert_eq!(stray, None, "{}: use a fence", file.display());
     }
-    // What the script has noted is of blocks that there are.
+    // Each note of the script is about a block that still exists.
     let notes = fs::read_to_string(root().join("records/docs.txt")).unwrap();
     let marked: Vec<String> =
         files().iter().flat_map(|file| blocks(file)).filter(|b| b.is_marked).map(|b| note_of(&b)).collect();

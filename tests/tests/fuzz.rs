@@ -1,4 +1,4 @@
-//! The corpus of each fuzz target, run without a fuzzer.
+//! Runs the corpus of each fuzz target without a fuzzer.
 
 use fathom_tests::fuzz::TARGETS;
 use proptest::prelude::*;
@@ -16,8 +16,8 @@ fn names(folder: &Path) -> BTreeSet<String> {
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// Each input is also cut short at some places, and has single bits turned, which finds what the fuzzer would
-/// find first.
+/// Each input is also truncated at some places, and gets single bits flipped. This finds the faults that a
+/// fuzzer would find first.
 #[test]
 fn every_target_takes_its_corpus() {
     for (name, target) in TARGETS {
@@ -36,7 +36,7 @@ fn every_target_takes_its_corpus() {
     }
 }
 
-/// A change to an input: a byte, bytes that are left out, or a part of another input of the target.
+/// A change to an input: a byte is replaced, bytes are removed, or a part of another input is inserted.
 #[derive(Clone, Debug)]
 enum Change {
     Byte(Index, u8),
@@ -75,7 +75,8 @@ fn change(mut bytes: Vec<u8>, change: &Change, inputs: &[Vec<u8>]) -> Vec<u8> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(512), ..ProptestConfig::default() })]
 
-    /// What a fuzzer without guidance does. `PROPTEST_CASES` in the environment makes more.
+    /// Changes inputs at random, like a fuzzer without guidance. The environment variable `PROPTEST_CASES` sets
+    /// the number of cases.
     #[test]
     fn every_target_takes_changed_inputs(which in 0..TARGETS.len(), input in any::<Index>(), changes in changes()) {
         let (name, target) = TARGETS[which];
@@ -87,7 +88,7 @@ proptest! {
     }
 }
 
-/// A target that is not listed, or has no program or no corpus, would not be run.
+/// Each target must be listed here, and have a program and a corpus; otherwise it would not be run.
 #[test]
 fn every_target_has_a_program_and_a_corpus() {
     let targets: BTreeSet<String> = TARGETS.iter().map(|(name, _)| (*name).to_owned()).collect();

@@ -1,7 +1,7 @@
-//! The committed code of the messages is what the generator makes of `fathom.proto`.
+//! Checks that the committed code of the messages is what the generator makes of `fathom.proto`.
 //!
-//! When the messages change, `FATHOM_GENERATE=1 cargo test --release --test all generated::` writes
-//! the code anew.
+//! After a change of the messages, `FATHOM_GENERATE=1 cargo test --release --test all generated::` writes the
+//! code again.
 
 use std::fs;
 use std::path::Path;

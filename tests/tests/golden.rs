@@ -1,5 +1,5 @@
-//! Run directories that earlier versions began. This version goes on with them, along the colouring and the
-//! axes with which they were begun.
+//! Run directories that earlier versions began. This version continues them, with the colouring and the axes
+//! with which they were begun.
 //!
 //! `tests/data/golden` has directories of version 0.1.0 (commit 0222886), each made by `fathom run PUZZLE
 //! --max-depth DEPTH --threads 1`; `lock` is left out. `cluster` has what `fathom serve 2x4 --metric single
@@ -12,8 +12,8 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A directory, the puzzle, the last depth that version 0.1.0 has made, the digest that it printed, and all
-/// counts, of which the tests named have the sources.
+/// A directory, the puzzle, the last depth that version 0.1.0 made, the digest that version 0.1.0 printed, and
+/// the counts of all depths. A comment beside the counts names the test that has their source.
 struct Golden {
     directory: &'static str,
     puzzle: &'static str,
@@ -39,8 +39,8 @@ const GOLDEN: [Golden; 3] = [
         digest: "9134e429279a895b41b582ecb2e7b25929581fa11bb9e56315a09cc13a2ca962",
         counts: &[1, 4, 12, 35, 48, 20],
     },
-    // `puzzles`. Version 0.1.0 chose a colouring without axes of what moves reach, which the planner does
-    // not choose any more.
+    // `puzzles`. The colouring of version 0.1.0 has axes of all arrangements. The planner would now choose
+    // axes of the arrangements that moves reach.
     Golden {
         directory: "skewb",
         puzzle: "skewb",
@@ -90,12 +90,16 @@ fn runs_of_version_0_1_0_go_on() {
         assert_eq!(counts(&found), golden.counts);
         assert_eq!(found["complete"], true);
         assert!(golden.counts.len() > golden.depth + 1, "version 0.1.0 left nothing to do");
-        assert_eq!(fs::read_to_string(run.join("run.toml")).unwrap(), definition, "it was planned anew");
+        assert_eq!(
+            fs::read_to_string(run.join("run.toml")).unwrap(),
+            definition,
+            "the run was planned again"
+        );
         assert!(fathom().arg("verify").arg(&run).output().unwrap().status.success());
     }
 }
 
-/// `run` goes on where it finds a run of the same puzzle.
+/// The command `run` continues a run of the same puzzle.
 #[test]
 fn the_same_command_goes_on() {
     for golden in GOLDEN {
@@ -119,7 +123,7 @@ fn what_cannot_be_gone_on_with_names_its_version() {
     assert!(err.contains("that version finishes the run"), "{err}");
 }
 
-/// What the worker holds is taken: nothing else has the layers that the rest is made from.
+/// The coordinator uses the files that the worker holds: the layers to continue from are nowhere else.
 #[test]
 fn a_cluster_of_version_0_1_0_goes_on() {
     let mut cluster = Cluster::new(&["2x4", "--metric", "single"], &[]);

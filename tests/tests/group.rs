@@ -1,9 +1,9 @@
-//! `fathom group`: what the moves of a board generate, and questions about its elements.
+//! Tests `fathom group`: the group that the moves of a puzzle generate, and questions about its elements.
 
 use fathom_tests::{fathom, json, texts};
 use serde_json::{Value, json as value};
 
-/// Runs `fathom group`; returns exit code, standard output and error.
+/// Runs `fathom group`, and returns the exit code, standard output and standard error.
 fn group(arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = fathom().arg("group").args(arguments).output().unwrap();
     let (out, err) = texts(&output);
@@ -14,7 +14,7 @@ fn group_json(arguments: &[&str]) -> Value {
     json(&fathom().arg("group").args(arguments).arg("--json").output().unwrap())
 }
 
-/// The state to which moves such as `V2^-1` lead, by tiles alone: this shares nothing with Fathom.
+/// Returns the state after moves such as `V2^-1`. Moves tile by tile, and shares no code with Fathom.
 fn replay(rows: usize, columns: usize, word: &str) -> Vec<usize> {
     let mut tiles: Vec<usize> = (0..rows * columns).collect();
     for turn in word.split('*').filter(|turn| *turn != "()") {
@@ -29,7 +29,7 @@ fn replay(rows: usize, columns: usize, word: &str) -> Vec<usize> {
         };
         let old: Vec<usize> = cells.iter().map(|&cell| tiles[cell]).collect();
         for (at, &cell) in cells.iter().enumerate() {
-            // Upwards and to the left: what comes to a cell was further down or right.
+            // A line moves up or to the left, so a cell gets the tile from below or from the right.
             tiles[cell] = old[(at as isize + shift).rem_euclid(cells.len() as isize) as usize];
         }
     }
@@ -113,7 +113,7 @@ fn a_word_makes_its_state() {
     }
 }
 
-/// So many moves, no two of them of one line in a row.
+/// Returns this number of random moves, of which no two in a row move the same line.
 fn scramble(rows: usize, columns: usize, moves: usize) -> String {
     let turn = |at: usize| match at % 2 {
         0 => format!("V{}^{}", at * 7 % columns + 1, at % 5 + 1),
@@ -144,8 +144,8 @@ fn membership_is_told_by_the_exit_code_and_why_not_by_the_result() {
     }
 }
 
-/// Some of the moves, moves that a file lists as no generators, and sequences in all the ways in which people
-/// write them.
+/// Tests groups of some of the moves, moves that a file lists without making them generators, and sequences
+/// in the notations that people use.
 #[test]
 fn moves_are_chosen_and_sequences_are_read_as_people_write_them() {
     let file = format!("{}/../docs/examples/sequences.tws", env!("CARGO_MANIFEST_DIR"));
@@ -153,7 +153,7 @@ fn moves_are_chosen_and_sequences_are_read_as_people_write_them() {
     assert!(told(&["3x3", "--moves", "V1,H1'"]).contains("generators: V1 H1' (2 even, 0 odd)"));
     assert!(told(&["3x3", "--moves", "V_1^{-1}"]).contains("order: 3\n"));
     assert!(told(&["3x3+flip"]).contains("order: 362,880\n"));
-    // Q is another name of L2, and no generator unless it is chosen.
+    // Q is another name of L2. It is no generator unless it is chosen.
     assert!(told(&[&file, "--moves", "Q"]).contains("order: 2\n"));
     let element = |text: &str| told(&["3x3", "--element", text]);
     assert_eq!(element("[V1, H1']"), element("V1 H1' V1' H1"));
@@ -162,8 +162,8 @@ fn moves_are_chosen_and_sequences_are_read_as_people_write_them() {
     assert!(told(&["3x3", "--factor", "(1,4,7)"]).starts_with("V1'\n1 move"));
 }
 
-/// The article of HaskellForMaths; theorem 5.2.3 of Jia, Zhang and Xiang on a board beyond all searches; and
-/// B. Sambale's manoeuvres.
+/// The numbers are from the article of HaskellForMaths, from theorem 5.2.3 of Jia, Zhang and Xiang for a board
+/// that is too large to search, and from B. Sambale's manoeuvres.
 #[test]
 fn what_the_papers_ask_of_groups() {
     let rubik = format!("{}/../docs/examples/rubik.gap", env!("CARGO_MANIFEST_DIR"));

@@ -1,4 +1,4 @@
-//! What one caller may take of a server: connections, streams, memory.
+//! Limits to what one caller can take of a server: connections, streams, memory.
 
 use crate::world::{Files, Host, LIMIT};
 use fathom_proto::access::budget::Budget;
@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tonic::Code;
 
-/// More than may be greeted at once, and fewer than a test may open.
+/// A number of connections above the limit for handshakes at once, and below the descriptors of a test.
 const FLOOD: usize = 400;
 
 #[tokio::test]
@@ -24,13 +24,13 @@ async fn those_who_come_later_get_the_room_of_the_silent() {
         assert!(host.ask(&good).await.is_ok());
         let lines = host.lines.wait(1).await;
         assert!(lines[0].contains("others wanted its place"), "{lines:#?}");
-        // The oldest are gone, and the newest are not.
+        // The oldest connections are closed, the newest are not.
         let oldest = tokio::time::timeout(LIMIT, silent[0].read(&mut [0])).await;
         assert_eq!(oldest.unwrap().unwrap(), 0);
     }
 }
 
-/// What a client begins HTTP/2 with, and its settings, which are none.
+/// The beginning of an HTTP/2 connection, with an empty frame of settings.
 const BEGIN: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 /// Types of frames: RFC 9113, section 6.
 const RST_STREAM: u8 = 3;
@@ -39,9 +39,9 @@ const GOAWAY: u8 = 7;
 /// A setting: RFC 9113, section 6.5.2.
 const MAX_CONCURRENT_STREAMS: u16 = 3;
 
-/// A request that is begun and not ended, as a frame.
+/// Returns a frame that begins a request and does not end it.
 fn begin(stream: u32) -> Vec<u8> {
-    // POST, http, and two names that are written out; then the type of the contents. RFC 7541, appendix A.
+    // POST, http, two names as literals, and the content type. RFC 7541, appendix A.
     let mut block = vec![0x83, 0x86];
     for (name, value) in
         [(0x44, "/fathom.v1.Coordinator/GetStatus"), (0x41, "fathom"), (0x5f, "application/grpc")]
@@ -58,7 +58,7 @@ fn begin(stream: u32) -> Vec<u8> {
     frame
 }
 
-/// The next frame: its type, and what is in it.
+/// Reads the next frame, and returns its type and payload.
 async fn frame(tcp: &mut TcpStream) -> Option<(u8, Vec<u8>)> {
     let mut header = [0; 9];
     tcp.read_exact(&mut header).await.ok()?;
@@ -86,7 +86,7 @@ async fn streams_of_a_connection_are_limited() {
     let most = settings.filter(|(id, _)| *id == MAX_CONCURRENT_STREAMS).map(|(_, most)| most).next();
     let most = most.expect("there is a limit");
     assert!(most <= 64, "{most}");
-    // Who does not keep to it is refused stream by stream, or altogether.
+    // A client that ignores the limit has its streams refused, or its connection closed.
     for number in 0..2 * most {
         tcp.write_all(&begin(2 * number + 1)).await.unwrap();
     }
@@ -101,7 +101,7 @@ async fn streams_of_a_connection_are_limited() {
     assert!(host.ask(&AccessArguments::default()).await.is_ok());
 }
 
-/// Messages that together are too large are refused, and room that was taken is given back.
+/// Messages that together take too much memory are refused, and memory is given back afterwards.
 #[tokio::test]
 async fn messages_of_all_callers_have_a_budget() {
     const MOST: u64 = 1 << 20;
@@ -115,7 +115,7 @@ async fn messages_of_all_callers_have_a_budget() {
     };
     for _ in 0..3 {
         assert_eq!(send(2 * MOST).await, Code::ResourceExhausted);
-        // It is let in, and this coordinator does not know it.
+        // The message is accepted; the coordinator does not know the sender.
         assert_eq!(send(MOST / 2).await, Code::Unimplemented);
     }
 }

@@ -1,4 +1,4 @@
-//! What must be true of the counts of a layer, whoever counted.
+//! Laws of the counts of a layer. They hold for any layer, so counts that break them are wrong.
 
 use crate::journal::LayerRow;
 use anyhow::{Result, anyhow};
