@@ -4,13 +4,19 @@
 use super::{Definition, DefinitionError, Groupoid};
 use crate::puzzle::Counted;
 use crate::{Generator, Guard, Metric, Puzzle, PuzzleMove};
-use fathom_algebra::{OrientedPermutation, Relabelling, Shown, relabellings_among, states_by_orbits};
+use fathom_algebra::permutation::gcd;
+use fathom_algebra::{
+    OrientedPermutation, Permutation, Relabelling, Shown, relabellings_among, states_by_orbits,
+};
 use num_bigint::BigUint;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 impl Definition {
     /// The largest number of symmetries that are searched for.
     const MOST_SYMMETRIES: usize = 1024;
+
+    /// The largest number of orientations of cells whose common turns guide the search for symmetries.
+    const MOST_COMMON_TURNS: u16 = 24;
 
     /// The states of a puzzle with guards are counted only if there are at most this many shapes.
     const MOST_SHAPES: usize = 1 << 18;
@@ -252,6 +258,28 @@ impl FreeGroup {
     }
 }
 
+/// Returns the turns of all pieces of an orbit of cells by the same amount, for the amounts that generate all
+/// such turns. A renaming of points that maps these turns to each other maps cells to cells. Untouched cells
+/// have none, nor have cells of more than [`Definition::MOST_COMMON_TURNS`] orientations.
+fn common_turns(puzzle: &Puzzle, orders: &[u16]) -> Vec<OrientedPermutation> {
+    let actions = || puzzle.moves.iter().map(|m| &m.action).chain(&puzzle.free);
+    let is_touched = |cell: usize| actions().any(|action| action.apply(cell, 0) != (cell, 0));
+    let turned = |orbit: &[usize], amount: u16| {
+        let turns = (0..orders.len()).map(|cell| if orbit.contains(&cell) { amount } else { 0 });
+        OrientedPermutation::new(Permutation::identity(orders.len()), turns.collect::<Vec<_>>(), orders)
+            .expect("amounts are below the order")
+    };
+    let mut found = Vec::new();
+    for orbit in puzzle.orbits().iter().filter(|orbit| is_touched(orbit[0])) {
+        let order = orders[orbit[0]];
+        if order <= Definition::MOST_COMMON_TURNS {
+            let amounts = (1..order).filter(|&amount| gcd(amount.into(), order.into()) == 1);
+            found.extend(amounts.map(|amount| turned(orbit, amount)));
+        }
+    }
+    found
+}
+
 /// Returns the relabellings that map the moves with their guards, the free moves, and the limits of the
 /// states onto themselves, and the products of these relabellings with free moves.
 ///
@@ -270,17 +298,17 @@ pub(super) fn symmetries(
         is_first[points.partition_point(|&(cell, _)| cell < orbit[0])] = true;
     }
     let may = |from: usize, to: usize| !is_first[from] || points[to].1 == 0;
-    let mut set = Vec::new();
-    let mut known = HashSet::new();
     let kinds = generators.iter().map(|g| (&g.action, &*g.guard)).filter(|(action, _)| !action.is_identity());
-    for (action, _) in kinds.clone() {
-        if known.insert(action) {
-            set.push(action.as_points());
-        }
+    let turns = common_turns(puzzle, orders);
+    // What each action is: a move, a free move, a common turn, or several of these.
+    let mut roles: BTreeMap<Permutation, [bool; 3]> = BTreeMap::new();
+    let moves = kinds.clone().map(|(action, _)| (action, 0));
+    let others = puzzle.free[1..].iter().map(|free| (free, 1)).chain(turns.iter().map(|turn| (turn, 2)));
+    for (action, role) in moves.chain(others) {
+        roles.entry(action.as_points()).or_default()[role] = true;
     }
-    let moves = set.len();
-    set.extend(puzzle.free.iter().skip(1).filter(|free| !known.contains(free)).map(|free| free.as_points()));
-    let alike = |x: usize, y: usize| (x < moves) == (y < moves);
+    let (set, roles): (Vec<Permutation>, Vec<[bool; 3]>) = roles.into_iter().unzip();
+    let alike = |x: usize, y: usize| roles[x] == roles[y];
     let guards: HashSet<(OrientedPermutation, Vec<u16>)> =
         kinds.clone().map(|(action, guard)| (action.clone(), guard.to_vec())).collect();
     let keeps_guards = |a: &Relabelling| {

@@ -194,3 +194,19 @@ fn symmetries_of_what_no_search_goes_through_are_not_looked_for() {
         assert_eq!(symmetries.len() > 1, has_some, "{cells}");
     }
 }
+
+/// The move turns two pieces in place, and exchanges two pieces of four orientations. Each exchange of two of
+/// these pieces is a symmetry, and so is the factor -1 of the four orientations: 8 in all, whichever
+/// orientation of the last cell has the name 0. The points alone, without the cells, have far more symmetries
+/// than are searched for.
+#[test]
+fn symmetries_do_not_depend_on_the_names_of_orientations() {
+    for renamed in [0, 1, 2, 3] {
+        let mut definition = Definition::new("x", orbits(&[("a", 3, 2), ("b", 2, 4)])).unwrap();
+        let cells = Permutation::parse("(4,5)", 5).unwrap();
+        let turns = vec![0, 1, 1, (2 + renamed) % 4, (2 + 4 - renamed) % 4];
+        let action = OrientedPermutation::new(cells, turns, &*definition.orders()).unwrap();
+        definition.add_move("M", action).unwrap();
+        assert_eq!(definition.puzzle(Metric::Single).unwrap().symmetries.len(), 8, "{renamed}");
+    }
+}
