@@ -1,8 +1,9 @@
 //! Solves states by bidirectional search, and compares the distances with the depths that a run noted.
 //!
 //! `bidirectional ROWSxCOLUMNS multi|single watched.csv [RADIUS]` lists all states within RADIUS moves of the
-//! solved state, up to symmetry, and searches from each state of the file until it meets this ball. The program
-//! shares no code with Fathom, so it checks everything that Fathom does. It takes boards of up to 16 cells.
+//! solved state, up to symmetry, and searches from each state of the file until it meets this ball. The
+//! program shares no code with Fathom, so it checks everything that Fathom does. It takes boards of up to 16
+//! cells.
 
 use rayon::prelude::*;
 use std::collections::BTreeMap;

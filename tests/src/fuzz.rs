@@ -174,7 +174,7 @@ pub fn imports(bytes: &[u8]) {
 /// If a message that is accepted changes when it is converted back.
 pub fn wire(bytes: &[u8]) {
     let cut = ShardCut::new(7, 2).expect("seven cosets make two shards");
-    let geometry = Geometry { cut, fingerprint: [7; 32], packed_bytes: 41, row_bits: 8 };
+    let geometry = Geometry { cut, fingerprint: [7; 32], packed_bytes: 41, row_bits: 8, dense_bytes: 7 * 41 };
     if let Ok(message) = v1::Outcome::decode(bytes)
         && let Ok(outcome) = convert::outcome(message, &geometry)
     {

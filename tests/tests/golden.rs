@@ -12,8 +12,8 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A directory, the puzzle, the last depth that version 0.1.0 made, the digest that version 0.1.0 printed, and
-/// the counts of all depths. A comment beside the counts names the test that has their source.
+/// A directory, the puzzle, the last depth that version 0.1.0 made, the digest that version 0.1.0 printed,
+/// and the counts of all depths. A comment beside the counts names the test that has their source.
 struct Golden {
     directory: &'static str,
     puzzle: &'static str,

@@ -162,8 +162,8 @@ fn moves_are_chosen_and_sequences_are_read_as_people_write_them() {
     assert!(told(&["3x3", "--factor", "(1,4,7)"]).starts_with("V1'\n1 move"));
 }
 
-/// The numbers are from the article of HaskellForMaths, from theorem 5.2.3 of Jia, Zhang and Xiang for a board
-/// that is too large to search, and from B. Sambale's manoeuvres.
+/// The numbers are from the article of HaskellForMaths, from theorem 5.2.3 of Jia, Zhang and Xiang for a
+/// board that is too large to search, and from B. Sambale's manoeuvres.
 #[test]
 fn what_the_papers_ask_of_groups() {
     let rubik = format!("{}/../docs/examples/rubik.gap", env!("CARGO_MANIFEST_DIR"));
