@@ -121,10 +121,10 @@ fn without_comments(text: &str) -> String {
     for line in text.split_inclusive('\n') {
         let prompt = ["gap>", ">"].into_iter().find(|prompt| line.starts_with(prompt));
         let from = match prompt {
-            _ if !is_protocol => line.find('#').unwrap_or(line.len()),
+            _ if !is_protocol => comment_start(line),
             Some(prompt) => {
                 bytes[at..at + prompt.len()].fill(b' ');
-                line.find('#').unwrap_or(line.len())
+                comment_start(line)
             }
             None => 0,
         };
@@ -136,6 +136,23 @@ fn without_comments(text: &str) -> String {
         at += line.len();
     }
     String::from_utf8(bytes).expect("whole characters are blanked: '#' and '\\n' are ASCII")
+}
+
+/// Returns the offset of the comment in a line, or the length of the line. `#` in a text in quotes begins no
+/// comment.
+fn comment_start(line: &str) -> usize {
+    let mut is_text = false;
+    let mut is_escaped = false;
+    let starts = |&(_, byte): &(usize, u8)| {
+        match byte {
+            b'"' if !is_escaped => is_text = !is_text,
+            b'#' if !is_text => return true,
+            _ => {}
+        }
+        is_escaped = is_text && byte == b'\\' && !is_escaped;
+        false
+    };
+    line.bytes().enumerate().find(starts).map_or(line.len(), |(at, _)| at)
 }
 
 /// Returns whether a list stands for moves: it has a permutation, or lists of lists of numbers, which are
@@ -501,7 +518,13 @@ impl Reader<'_> {
     fn string(&mut self) -> Result<Value, Fault> {
         let start = self.at;
         let quote = self.text.as_bytes()[start];
-        let end = self.text.as_bytes()[start + 1..].iter().position(|&byte| byte == quote || byte == b'\n');
+        let mut is_escaped = false;
+        let ends = |&byte: &u8| {
+            let is_end = byte == b'\n' || byte == quote && !is_escaped;
+            is_escaped = byte == b'\\' && !is_escaped;
+            is_end
+        };
+        let end = self.text.as_bytes()[start + 1..].iter().position(ends);
         match end.map(|end| start + 1 + end) {
             Some(end) if self.text.as_bytes()[end] == quote => {
                 self.at = end + 1;

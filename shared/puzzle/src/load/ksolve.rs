@@ -78,6 +78,7 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
         sequences: Vec::new(),
         sequence_bytes: 0,
         forbidden: BTreeMap::new(),
+        passed_over: Vec::new(),
     };
     while let Some(line) = reader.line() {
         reader.command(text, line)?;
@@ -87,6 +88,10 @@ pub(super) fn read(text: &str, stem: &str) -> Result<Definition, Fault> {
     match reader.puzzle {
         Some(mut puzzle) => {
             puzzle.set_metric(Metric::Multi);
+            for keyword in reader.passed_over {
+                let remark = format!("{keyword} is passed over: all states, and all moves, are meant");
+                puzzle.add_remark(remark);
+            }
             if limits != Limits::default() {
                 puzzle = limited(&puzzle, &limits).map_err(Fault::whole)?;
             }
@@ -159,6 +164,8 @@ struct Reader<'a> {
     sequence_bytes: usize,
     /// The illegal pieces, by cell.
     forbidden: BTreeMap<usize, Forbidden>,
+    /// The keywords of the sections that change neither states nor distances.
+    passed_over: Vec<&'a str>,
 }
 
 impl<'a> Reader<'a> {
@@ -186,9 +193,7 @@ impl<'a> Reader<'a> {
             "Ignore" | "Multiplicators" | "ParallelMoves" | "MoveLimits" => {
                 while let Some(line) = self.line() {
                     if line[0].1 == "End" {
-                        let remark =
-                            format!("{keyword} is passed over: all states, and all moves, are meant");
-                        self.puzzle(at)?.add_remark(remark);
+                        self.passed_over.push(keyword);
                         return Ok(());
                     }
                 }

@@ -155,6 +155,7 @@ fn gap_texts() {
     assert_eq!(read("Group((1,2,3)(4,5), (1,2));"), "some 5: g1 (1,2,3)(4,5); g2 (1,2)");
     assert_eq!(read("g := Group( (1,2,3)\n  (4,5),\n (1,2) )"), "g 5: g1 (1,2,3)(4,5); g2 (1,2)");
     assert_eq!(read("[ (1,7), # a comment (\n (1,2)];"), "some 7: g1 (1,7); g2 (1,2)");
+    assert_eq!(read("t := \"no \\\" # comment\"; g := Group((1,2)); # (1,3)"), "g 2: g1 (1,2)");
     assert_eq!(read("gens:=[(1,2),(3,4)];;G:=Group(gens);"), "G 4: g1 (1,2); g2 (3,4)");
     assert_eq!(read("R := (1,2);\nU := (2,3);"), "some 3: R (1,2); U (2,3)");
     assert_eq!(read("R := (1,2); U := (2,3); cube := Group(U, R, ());"), "cube 3: U (2,3); R (1,2)");
@@ -289,6 +290,17 @@ fn ksolve_files() {
     assert_eq!(names(puzzle.spare()), ["x (1,4,3,2)", "UFv ()", "Q (1+1,2)"]);
     assert_eq!(puzzle.metric(), Metric::Multi);
     assert_eq!(puzzle.remarks().len(), 2, "{:?}", puzzle.remarks());
+}
+
+/// A section that changes nothing may stand before the sets and the name.
+#[test]
+fn ksolve_sections_that_are_passed_over_stand_anywhere() {
+    let puzzle = "Name x\nSet A 2 1\nSolved\nEnd\nMove R\nA\n2 1\nEnd\n";
+    let section = "Ignore\nA\n0 0\nEnd\n";
+    let texts = [format!("{section}{puzzle}"), format!("{puzzle}{section}")];
+    let [before, behind] = texts.map(|text| parse(&text, Format::Ksolve, "file").unwrap());
+    assert_eq!((before.name(), before.cells(), before.remarks().len()), ("x", 2, 1));
+    assert_eq!((before.moves(), before.remarks()), (behind.moves(), behind.remarks()));
 }
 
 #[test]
